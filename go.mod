@@ -1,0 +1,3 @@
+module github.com/authzhost/authz
+
+go 1.26

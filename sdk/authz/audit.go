@@ -1,0 +1,31 @@
+package authz
+
+import "encoding/json"
+
+// AuditEntry records one write. Log order is (At, ID), ids by bytes. Detail is
+// any JSON value, nil when absent; PrevHash and Hash are set when the
+// application chains its log.
+type AuditEntry struct {
+	ID       string          `json:"id"`
+	At       int64           `json:"at"`
+	Actor    string          `json:"actor"`
+	Action   string          `json:"action"`
+	Target   string          `json:"target"`
+	Detail   json.RawMessage `json:"detail,omitempty"`
+	PrevHash string          `json:"prevHash,omitempty"`
+	Hash     string          `json:"hash,omitempty"`
+}
+
+// AuditCursor is a position in log order.
+type AuditCursor struct {
+	At int64  `json:"at"`
+	ID string `json:"id"`
+}
+
+// Cursor is the entry's own position.
+func (e AuditEntry) Cursor() AuditCursor { return AuditCursor{At: e.At, ID: e.ID} }
+
+// Before reports whether c sorts strictly before o.
+func (c AuditCursor) Before(o AuditCursor) bool {
+	return c.At < o.At || c.At == o.At && c.ID < o.ID
+}

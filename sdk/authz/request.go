@@ -1,0 +1,108 @@
+package authz
+
+// Requestable says how access may be asked for: on a role its stages stand
+// here directly, on a scope type they stand under the catalog's policy.
+type Requestable struct {
+	Prompts       []Prompt `json:"prompts,omitempty"`
+	MaxDurationMs int64    `json:"maxDurationMs,omitempty"`
+	RequireExpiry bool     `json:"requireExpiry,omitempty"`
+	Stages        []Stage  `json:"stages"`
+}
+
+func (r Requestable) MarshalJSON() ([]byte, error) {
+	type plain Requestable
+	r.Stages = nonNil(r.Stages)
+	return marshal(plain(r))
+}
+
+// Prompt is a question that a requester answers. A prompt is required unless
+// Required points at false.
+type Prompt struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	Kind     string   `json:"kind,omitempty"`
+	Options  []string `json:"options,omitempty"`
+	Required *bool    `json:"required,omitempty"`
+}
+
+// The kinds of approval stage.
+const (
+	StageAuto           = "auto"
+	StageNamedApprovers = "named_approvers"
+	StageManagement     = "management"
+)
+
+// Stage is one step of an approval, discriminated by Kind. Layers counts
+// managers upwards, absent means 1.
+type Stage struct {
+	Kind      string     `json:"kind"`
+	Predicate *Predicate `json:"predicate,omitempty"`
+	RoleID    string     `json:"roleId,omitempty"`
+	Layers    *int64     `json:"layers,omitempty"`
+}
+
+// The types of predicate of an auto stage.
+const (
+	PredicateInGroup      = "in_group"
+	PredicateInOrg        = "in_org"
+	PredicateMemberOf     = "member_of"
+	PredicateHoldsPattern = "holds_pattern"
+)
+
+// Predicate is a test of the requester, discriminated by Type.
+type Predicate struct {
+	Type    string `json:"type"`
+	GroupID string `json:"groupId,omitempty"`
+	OrgID   string `json:"orgId,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Pattern string `json:"pattern,omitempty"`
+}
+
+// RequestState is where an access request stands; all but pending are final.
+type RequestState string
+
+// The states of an access request.
+const (
+	RequestPending   RequestState = "pending"
+	RequestApproved  RequestState = "approved"
+	RequestDenied    RequestState = "denied"
+	RequestCancelled RequestState = "cancelled"
+)
+
+// Decision is one decided stage of a request; DecidedBy is a user id or "auto".
+type Decision struct {
+	StageIndex int64  `json:"stageIndex"`
+	DecidedBy  string `json:"decidedBy"`
+	Decision   string `json:"decision"`
+	At         int64  `json:"at"`
+	Note       string `json:"note,omitempty"`
+}
+
+// Request is a proposed grant with its answers and its workflow state. Exactly
+// one of RoleID and Pattern is non-empty. A nil DecidedAt means that nobody has
+// decided yet.
+type Request struct {
+	ID                string            `json:"id"`
+	RequesterUserID   string            `json:"requesterUserId"`
+	RoleID            string            `json:"roleId,omitempty"`
+	Pattern           string            `json:"pattern,omitempty"`
+	Scope             string            `json:"scope"`
+	ProposedExpiresAt Expiry            `json:"proposedExpiresAt,omitzero"`
+	Justification     map[string]string `json:"justification"`
+	State             RequestState      `json:"state"`
+	StageIndex        int64             `json:"stageIndex"`
+	Stages            []Stage           `json:"stages"`
+	Decisions         []Decision        `json:"decisions"`
+	CreatedAt         int64             `json:"createdAt"`
+	DecidedAt         *int64            `json:"decidedAt,omitempty"`
+}
+
+func (r Request) MarshalJSON() ([]byte, error) {
+	type plain Request
+	r.Stages = nonNil(r.Stages)
+	r.Decisions = nonNil(r.Decisions)
+	if r.Justification == nil {
+		r.Justification = map[string]string{}
+	}
+	return marshal(plain(r))
+}

@@ -1,0 +1,98 @@
+package authz
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// EchoLimit is how many characters of caller-supplied text a message repeats.
+const EchoLimit = 120
+
+// Echo prepares caller-supplied text for a message that inserts it bare:
+// control characters escaped, cut after EchoLimit characters.
+func Echo(s string) string { return EchoN(s, EchoLimit) }
+
+// EchoN is Echo with another limit.
+func EchoN(s string, limit int) string {
+	kept, dropped := cut(s, limit)
+	return escapeControls(kept) + more(dropped)
+}
+
+// Quote renders caller-supplied text as a JSON string without HTML escaping,
+// cut after EchoLimit characters.
+func Quote(s string) string {
+	kept, dropped := cut(s, EchoLimit)
+	return jsonString(kept + more(dropped))
+}
+
+// QuoteList joins quoted values with ", ".
+func QuoteList(values []string) string {
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = Quote(v)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// cut counts code points; only as much of s is read as is kept.
+func cut(s string, limit int) (kept string, dropped int) {
+	if len(s) <= limit {
+		return s, 0
+	}
+	end := 0
+	for n := 0; n < limit && end < len(s); n++ {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return s[:end], utf8.RuneCountInString(s[end:])
+}
+
+func more(dropped int) string {
+	if dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("…(+%d more)", dropped)
+}
+
+func escapeControls(s string) string {
+	clean := func(r rune) bool {
+		return r >= 0x20 && r < 0x7f || r > 0x9f && r != 0x2028 && r != 0x2029
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case clean(r):
+			b.WriteRune(r)
+		case r <= 0x9f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func jsonString(s string) string {
+	b, err := marshal(s)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}
+
+// marshal is json.Marshal without HTML escaping.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

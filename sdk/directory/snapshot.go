@@ -1,0 +1,49 @@
+package directory
+
+// Snapshot is what an outside directory knows; a nil dataset is left
+// untouched by the import.
+type Snapshot struct {
+	Groups         []Group             `json:"groups,omitempty"`
+	Memberships    map[string][]string `json:"memberships,omitempty"`
+	ReportingEdges map[string]string   `json:"reportingEdges,omitempty"`
+	Orgs           map[string][]string `json:"orgs,omitempty"`
+	Users          []User              `json:"users,omitempty"`
+}
+
+// Group is a group as the directory knows it.
+type Group struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Parents     []string `json:"parents,omitempty"`
+}
+
+// User is a user as the directory knows them; a nil Active says
+// nothing.
+type User struct {
+	UserID string `json:"userId"`
+	Active *bool  `json:"active,omitempty"`
+}
+
+// Options changes what an import does.
+type Options struct {
+	// Authoritative makes absence mean something: users, memberships and
+	// reporting edges that the snapshot's datasets leave out are taken away.
+	Authoritative bool `json:"authoritative,omitempty"`
+}
+
+// Result is what an import did and what it could not do as asked. The counts
+// are set for authoritative imports only.
+type Result struct {
+	Warnings              []string        `json:"warnings"`
+	VirtualParents        []VirtualParent `json:"virtualParents"`
+	DeactivatedUsers      []string        `json:"deactivatedUsers,omitempty"`
+	RemovedMemberships    *int            `json:"removedMemberships,omitempty"`
+	ClearedReportingEdges *int            `json:"clearedReportingEdges,omitempty"`
+}
+
+// VirtualParent is a group made of a cycle among the directory's groups.
+type VirtualParent struct {
+	ID      string   `json:"id"`
+	Members []string `json:"members"`
+}

@@ -1,0 +1,14 @@
+// Package storage is the seam that a database satisfies to hold applications:
+// Driver and Store, the rows of a commit, filters, capabilities and errors.
+//
+// Drivers store and retrieve; they never interpret. Ids, instants, versions and
+// hashes are given to them; a driver itself assigns only event numbers, fences
+// and the recognition of commits. Everything that has meaning lies above the
+// seam and is the same over every driver.
+//
+// Strings are opaque UTF-8, compared byte for byte; instants and versions lie
+// within ±(2^53−1). An absent row is reported by found == false, never as an
+// error or an empty record; an absent optional member comes back absent.
+//
+// The package imports only sdk/authz and does no I/O.
+package storage

@@ -1,0 +1,77 @@
+package storage
+
+import "context"
+
+// Driver is one configured connection to a database. It opens stores; stores of
+// one driver share nothing but its connections.
+type Driver interface {
+	Info() DriverInfo
+
+	// Open returns a store pinned to the partition, irrevocably: no operation
+	// of a store names a partition. "" is the unpartitioned dataset. Opening
+	// the same partition again gives another handle on the same rows.
+	Open(ctx context.Context, partition string) (Store, error)
+
+	// Close releases the connections. Open stores end with it.
+	Close() error
+}
+
+// DriverInfo holds advisory facts; they change no operation's semantics.
+type DriverInfo struct {
+	Name string
+
+	// Durable says whether rows survive the process; nil is not declared.
+	Durable *bool
+
+	// CrossProcess says that exclusive sections hold across every process that
+	// can reach the same backend.
+	CrossProcess bool
+}
+
+// StoreInfo holds the facts of one open store.
+type StoreInfo struct {
+	Partition string
+
+	// Incarnation names this life of the content: written when the partition is
+	// first opened, kept with the rows, equal for every host. A driver that is
+	// not durable makes a new one at every start.
+	Incarnation string
+
+	SchemaVersion int
+	Capabilities  Capabilities
+}
+
+// Capability names a group of optional operations. A group is present as a whole
+// or not at all; the operations of an absent group answer CodeUnsupported.
+type Capability string
+
+// The capabilities and the operations each one carries.
+const (
+	CapEvents     Capability = "events"     // HeadSeq, EventsSince, PruneEvents, events in commits
+	CapHistory    Capability = "history"    // GetCatalogVersion, ListCatalogVersions
+	CapImports    Capability = "imports"    // PutImports, GetImports
+	CapMetrics    Capability = "metrics"    // RecordMetrics, ReadMetrics, PruneMetrics
+	CapBatchRoles Capability = "batchRoles" // GetRoles
+	CapExpand     Capability = "expand"     // ReadAccess with Expand
+	CapAncestry   Capability = "ancestry"   // scope parents
+	CapRecords    Capability = "records"    // records, RequireRecord
+	CapWatch      Capability = "watch"      // Watch
+)
+
+// AllCapabilities lists every capability in the order of the contract.
+var AllCapabilities = Capabilities{
+	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapRecords, CapWatch,
+}
+
+// Capabilities is the set that a store declares.
+type Capabilities []Capability
+
+// Has reports whether the set holds c.
+func (s Capabilities) Has(c Capability) bool {
+	for _, have := range s {
+		if have == c {
+			return true
+		}
+	}
+	return false
+}
