@@ -1,0 +1,6 @@
+// Package vectors holds the golden vectors that the project replays, cases
+// produced by an independent implementation of the same contract, and Replay,
+// which runs a test once for each case.
+//
+// The replays themselves live beside the packages that they test.
+package vectors

@@ -1,0 +1,132 @@
+package vectors
+
+import (
+	"bufio"
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+//go:embed *.jsonl EXCEPTIONS.md
+var files embed.FS
+
+// The environment of a replay.
+const (
+	// DirEnv names a directory whose files are read instead of the embedded
+	// ones.
+	DirEnv = "AUTHZ_VECTORS"
+
+	// ReportEnv names a file to which each replay appends its summary line.
+	ReportEnv = "AUTHZ_VECTORS_REPORT"
+)
+
+// maxLine bounds one case.
+const maxLine = 64 << 20
+
+// Replay runs one subtest for each line of the file, named by the case's id or
+// else by its line, and reports "<file>: N passed, N failed". covers says whether
+// the project can replay a case yet; nil means all. Cases listed in
+// EXCEPTIONS.md may fail.
+func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run func(*testing.T, Case)) {
+	t.Helper()
+	lines, err := read(file)
+	if err != nil {
+		t.Fatalf("vectors: %v", err)
+	}
+	excepted := exceptions(file)
+	passed, failed := 0, 0
+	for n, line := range lines {
+		var head struct {
+			ID string `json:"id"`
+		}
+		var c Case
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Errorf("%s line %d: %v", file, n+1, err)
+			failed++
+			continue
+		}
+		_ = json.Unmarshal(line, &head) // a case without an id goes by its line
+		name := head.ID
+		if name == "" {
+			name = fmt.Sprintf("line%d", n+1)
+		}
+		if covers != nil && !covers(c) {
+			continue
+		}
+		if reason, ok := excepted[name]; ok {
+			t.Logf("%s %s is excepted: %s", file, name, reason)
+			continue
+		}
+		if t.Run(name, func(t *testing.T) { run(t, c) }) {
+			passed++
+		} else {
+			failed++
+		}
+	}
+	if passed+failed == 0 {
+		t.Errorf("%s: no case was replayed", file)
+	}
+	summary := fmt.Sprintf("%s: %d passed, %d failed", file, passed, failed)
+	t.Log(summary)
+	if err := report(summary); err != nil {
+		t.Errorf("vectors: %v", err)
+	}
+}
+
+func read(file string) ([][]byte, error) {
+	var data []byte
+	var err error
+	if dir := os.Getenv(DirEnv); dir != "" {
+		data, err = os.ReadFile(filepath.Join(dir, file))
+	} else {
+		data, err = files.ReadFile(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lines [][]byte
+	scan := bufio.NewScanner(bytes.NewReader(data))
+	scan.Buffer(nil, maxLine)
+	for scan.Scan() {
+		if line := bytes.TrimSpace(scan.Bytes()); len(line) > 0 {
+			lines = append(lines, bytes.Clone(line))
+		}
+	}
+	return lines, scan.Err()
+}
+
+// exceptions reads the rows "| file | case | reason |" of EXCEPTIONS.md.
+func exceptions(file string) map[string]string {
+	found := map[string]string{}
+	text, err := files.ReadFile("EXCEPTIONS.md")
+	if err != nil {
+		return found
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) == 5 && strings.TrimSpace(cells[1]) == file {
+			found[strings.TrimSpace(cells[2])] = strings.TrimSpace(cells[3])
+		}
+	}
+	return found
+}
+
+func report(summary string) error {
+	path := os.Getenv(ReportEnv)
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.WriteString(f, summary+"\n")
+	return err
+}
