@@ -1,0 +1,191 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// digest identifies the content of a commit.
+type digest [sha256.Size]byte
+
+// Limits of a record, in bytes.
+const (
+	maxCollection = 64
+	maxRecordID   = 512
+	maxRecordKey  = 512
+	maxRecord     = 1 << 20
+)
+
+// judgeShape refuses a commit that is malformed or too large whatever the
+// partition holds, and returns the digest of its canonical text. Lists that are
+// nil and lists that are empty have the same text.
+func judgeShape(c storage.Commit) (digest, error) {
+	if len(c.Changes) > storage.MaxCommitChanges {
+		return digest{}, storage.Errorf(storage.CodeTooLarge, "%d changes in one commit, at most %d", len(c.Changes), storage.MaxCommitChanges)
+	}
+	if c.ID == "" {
+		return digest{}, storage.Errorf(storage.CodeValidation, "a commit needs an id")
+	}
+	if err := checkValue(c); err != nil {
+		return digest{}, err
+	}
+	text := canonical{hash: sha256.New()}
+	text.add(struct {
+		At     int64
+		Fences []storage.Fence
+	}{c.At, append([]storage.Fence{}, c.Fences...)})
+	for _, r := range c.Requires {
+		text.add(r)
+	}
+	for _, change := range c.Changes {
+		if err := checkChange(change); err != nil {
+			return digest{}, err
+		}
+		text.add(plain(change))
+	}
+	for _, entry := range c.Audit {
+		if entry.ID == "" {
+			return digest{}, errNoKey("an audit entry")
+		}
+		text.add(entry)
+	}
+	for _, event := range c.Events {
+		text.add(event)
+	}
+	return text.sum()
+}
+
+// canonical hashes values as JSON under the names of their types.
+type canonical struct {
+	hash hash.Hash
+	size int
+	err  error
+}
+
+func (t *canonical) add(v any) {
+	if t.err != nil {
+		return
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.err = storage.Errorf(storage.CodeValidation, "%T cannot be written as JSON", v)
+		return
+	}
+	if t.size += len(text); t.size > storage.MaxCommitBytes {
+		t.err = storage.Errorf(storage.CodeTooLarge, "the commit is larger than %d bytes", storage.MaxCommitBytes)
+		return
+	}
+	fmt.Fprintf(t.hash, "%T %s\n", v, text)
+}
+
+func (t *canonical) sum() (d digest, err error) {
+	t.hash.Sum(d[:0])
+	return d, t.err
+}
+
+// plain removes from a change what is not part of its content.
+func plain(change storage.Change) storage.Change {
+	switch ch := change.(type) {
+	case storage.PatchUser:
+		ch.GroupIDs, ch.OrgIDs = emptyList(ch.GroupIDs), emptyList(ch.OrgIDs)
+		return ch
+	case storage.PutScopeParents:
+		ch.Parents = *emptyList(&ch.Parents)
+		return ch
+	case storage.PutRecord:
+		ch.Record.Version = 0
+		return ch
+	}
+	return change
+}
+
+func emptyList(list *[]string) *[]string {
+	if list != nil && *list == nil {
+		return &[]string{}
+	}
+	return list
+}
+
+// checkChange refuses empty keys, which no list could be resumed after, payloads
+// that are missing, and records past their limits.
+func checkChange(change storage.Change) error {
+	switch ch := change.(type) {
+	case storage.InsertGrant:
+		return needKey("a grant", ch.Grant.ID)
+	case storage.InsertRevoke:
+		return needKey("a revoke", ch.Revoke.ID)
+	case storage.InsertRequest:
+		return needKey("a request", ch.Request.ID)
+	case storage.UpdateRequest:
+		return needKey("a request", ch.Request.ID)
+	case storage.UpsertRole:
+		return needKey("a role", ch.Role.ID)
+	case storage.UpsertGroup:
+		return needKey("a group", ch.Group.ID)
+	case storage.UpsertUser:
+		return needKey("a user", ch.User.UserID)
+	case storage.PatchUser:
+		return needKey("a user", ch.UserID)
+	case storage.PutScopeParents:
+		return needKey("a scope", ch.Scope)
+	case storage.PutCatalog:
+		return needPayload("a catalog", ch.Document)
+	case storage.PutImports:
+		return needPayload("an import manifest", ch.Manifest)
+	case storage.PutRecord:
+		return checkRecord(ch.Record)
+	case storage.DeleteGrant, storage.DeleteRevoke, storage.DeleteRequest,
+		storage.DeleteRole, storage.DeleteGroup, storage.DeleteUser,
+		storage.DeleteScopeParents, storage.DeleteRecord:
+		return nil
+	}
+	return storage.Errorf(storage.CodeValidation, "%T is no change", change)
+}
+
+func checkRecord(r storage.Record) error {
+	for _, part := range []struct {
+		name       string
+		size, most int
+	}{
+		{"collection", len(r.Collection), maxCollection},
+		{"id", len(r.ID), maxRecordID},
+		{"data", len(r.Data), maxRecord},
+		{"first index string", len(r.Keys[0]), maxRecordKey},
+		{"second index string", len(r.Keys[1]), maxRecordKey},
+		{"third index string", len(r.Keys[2]), maxRecordKey},
+		{"fourth index string", len(r.Keys[3]), maxRecordKey},
+	} {
+		if part.size > part.most {
+			return storage.Errorf(storage.CodeTooLarge, "the %s of a record has %d bytes, at most %d", part.name, part.size, part.most)
+		}
+	}
+	if err := needKey("a collection", r.Collection); err != nil {
+		return err
+	}
+	if err := needKey("a record", r.ID); err != nil {
+		return err
+	}
+	return needPayload("a record", r.Data)
+}
+
+func needKey(what, key string) error {
+	if key == "" {
+		return errNoKey(what)
+	}
+	return nil
+}
+
+func errNoKey(what string) error {
+	return storage.Errorf(storage.CodeValidation, "%s needs an id that is not empty", what)
+}
+
+func needPayload(what string, raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return storage.Errorf(storage.CodeValidation, "%s needs a document", what)
+	}
+	return nil
+}
