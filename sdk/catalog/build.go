@@ -1,0 +1,273 @@
+package catalog
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Build validates a declaration and makes the catalog. The error is an
+// *authz.CatalogError with every problem of the first of two phases that has
+// any: the declaration itself, then its constraints. Issues come in the order of
+// the contract's steps (§3), each once.
+func Build(in Input) (*Catalog, error) {
+	if in.imports {
+		return nil, &authz.CatalogError{Issues: []authz.Issue{{
+			Severity: authz.SeverityError, Path: "imports", Code: CodeUnsupportedImports,
+			Message: "imports are not supported by this version, so the catalog was not built",
+		}}}
+	}
+	b := &builder{in: in, includeInternal: in.IncludeAuthzInternal == nil || *in.IncludeAuthzInternal}
+	b.reportShape()
+	b.namespaces()
+	b.collect()
+	b.checkKeys()
+	b.checkGroupPaths()
+	b.checkScopeTypes()
+	b.checkScopeReferences()
+	b.checkConventions()
+	if err := b.issues.err(); err != nil {
+		return nil, err
+	}
+	c := b.catalog()
+	c.checkConstraints(&b.issues)
+	if err := b.issues.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// builder holds one build.
+type builder struct {
+	in              Input
+	includeInternal bool
+	issues          issues
+
+	owned   []string // distinct, in order
+	isOwned map[string]bool
+
+	leaves    []*declaration // strays and repeats dropped
+	byKey     map[string]*declaration
+	isBuiltIn map[string]bool
+
+	groups    map[string]*GroupInput // metadata, merged
+	groupList []string               // its paths in order of first appearance
+
+	scopeTypes map[string]*ScopeType // those that passed the grammar
+}
+
+// declaration is a collected leaf. A sound one has passed step 3.
+type declaration struct {
+	Permission
+	sound bool
+}
+
+// reportShape reports what the file held that is no part of a declaration, and
+// what a Go value can repeat.
+func (b *builder) reportShape() {
+	for _, issue := range b.in.faults {
+		b.issues.keep(issue)
+	}
+	once := func(list string) func(string) {
+		seen := map[string]bool{}
+		return func(name string) {
+			if seen[name] {
+				b.issues.add(CodeRepeatedField, list+"."+name, "is given more than once")
+			}
+			seen[name] = true
+		}
+	}
+	group, scopeType := once("groups"), once("scopeTypes")
+	for _, g := range b.in.Groups {
+		group(g.Path)
+	}
+	for _, t := range b.in.ScopeTypes {
+		scopeType(t.Type)
+	}
+	for i, c := range b.in.Constraints.SoD {
+		if c.ID == "" {
+			b.issues.add(CodeBadField, "constraints.sod"+index(i)+".id", "must be a non-empty string")
+		}
+	}
+}
+
+// namespaces is step 1.
+func (b *builder) namespaces() {
+	b.isOwned = map[string]bool{}
+	if len(b.in.Namespaces) == 0 {
+		b.issues.add(CodeNoNamespace, pathCatalog, `declare at least one namespace, as in namespaces: ["yourapp"]`)
+	}
+	for _, ns := range b.in.Namespaces {
+		switch {
+		case b.isOwned[ns]:
+		case !authz.IsSegment(ns):
+			b.issues.add(CodeBadNamespace, ns, "namespace must be a single valid segment")
+		case ns == authz.InternalNamespace:
+			b.issues.add(CodeReservedNamespace, ns, "authz_internal is reserved for authz itself")
+		default:
+			b.isOwned[ns] = true
+			b.owned = append(b.owned, ns)
+		}
+	}
+}
+
+// collect is step 2. Metadata merges in the order built-in, groups, blocks;
+// built-in leaves come after the application's.
+func (b *builder) collect() {
+	b.byKey = map[string]*declaration{}
+	b.isBuiltIn = map[string]bool{}
+	b.groups = map[string]*GroupInput{}
+	var builtIn []PermissionSet
+	if b.includeInternal {
+		builtIn = InternalBlocks()
+		internal := internalGroup()
+		b.merge(internal.Path, internal.Group)
+	}
+	for _, set := range builtIn {
+		b.merge(set.Block.Path, set.Block.Group)
+		for _, p := range set.Leaves {
+			b.isBuiltIn[p.Key] = true
+		}
+	}
+	for _, g := range b.in.Groups {
+		b.merge(g.Path, g.Group)
+	}
+	for _, set := range b.in.Permissions {
+		if set.Block != nil {
+			b.merge(set.Block.Path, set.Block.Group)
+		}
+		b.collectSet(set)
+	}
+	for _, set := range builtIn {
+		b.collectSet(set)
+	}
+}
+
+func (b *builder) collectSet(set PermissionSet) {
+	for _, p := range set.Leaves {
+		if set.Block != nil && !authz.IsUnderGroup(set.Block.Path, p.Key) {
+			b.issues.add(CodeOutsideBlock, p.Key, "is not under the block path "+authz.Quote(set.Block.Path)+
+				" — every key of a block starts with its path and a dot")
+			continue
+		}
+		if b.byKey[p.Key] != nil {
+			b.issues.add(CodeDuplicateKey, p.Key, "duplicate permission key")
+			continue
+		}
+		for _, f := range p.faults {
+			b.issues.add(CodeBadLeaf, p.Key, f.String())
+		}
+		if p.Kind != "" && p.Kind != KindRead && p.Kind != KindAction {
+			b.issues.add(CodeBadLeaf, p.Key, `kind must be "read" or "action" — got `+authz.Quote(string(p.Kind)))
+		}
+		d := &declaration{Permission: p}
+		b.byKey[p.Key] = d
+		b.leaves = append(b.leaves, d)
+	}
+}
+
+// merge lays metadata over what the path has, field by field.
+func (b *builder) merge(path string, g GroupInput) {
+	have := b.groups[path]
+	if have == nil {
+		have = &GroupInput{}
+		b.groups[path] = have
+		b.groupList = append(b.groupList, path)
+	}
+	if g.Label != "" {
+		have.Label = g.Label
+	}
+	if g.Description != "" {
+		have.Description = g.Description
+	}
+	if g.Scopes != nil {
+		have.Scopes = distinct(g.Scopes)
+	}
+}
+
+// checkKeys is step 3, the first failure of each key only.
+func (b *builder) checkKeys() {
+	for _, d := range b.leaves {
+		ns := authz.NamespaceOf(d.Key)
+		invalid := authz.ValidateKey(d.Key)
+		switch {
+		case invalid != nil:
+			b.issues.add(CodeBadKey, d.Key, invalid.Reason)
+		case ns == d.Key:
+			b.issues.add(CodeShortKey, d.Key, "a permission key needs at least two segments — the first is its namespace, and a namespace is a group")
+		case b.isBuiltIn[d.Key]:
+			d.sound = true
+		case ns == authz.InternalNamespace:
+			b.issues.add(CodeReservedKey, d.Key, "authz_internal is reserved for authz itself — an application never declares permissions in it")
+		case !b.isOwned[ns]:
+			b.issues.add(CodeUndeclaredNS, d.Key, "the first segment "+authz.Quote(ns)+" is not a declared namespace — add it to `namespaces`")
+		default:
+			d.sound = true
+		}
+	}
+}
+
+// checkGroupPaths is step 4: no key is the path of a group.
+func (b *builder) checkGroupPaths() {
+	paths := make(map[string]bool, len(b.groupList))
+	for _, path := range b.groupList {
+		paths[path] = true
+		if invalid := authz.ValidateKey(path); invalid != nil {
+			b.issues.add(CodeBadGroupPath, path, "invalid group path: "+invalid.Reason)
+		}
+	}
+	for _, d := range b.leaves {
+		for path := range prefixes(d.Key) {
+			paths[path] = true
+		}
+	}
+	for _, d := range b.leaves {
+		if paths[d.Key] {
+			b.issues.add(CodeKeyIsGroup, d.Key, "is both a permission and a group path — a group is a folder, never a permission; only leaves are grantable")
+		}
+	}
+}
+
+// checkConventions is step 8.
+func (b *builder) checkConventions() {
+	const rule = `conventions.depth must be an integer of at least 2, or "any" — got `
+	depth := b.in.Conventions.Depth
+	switch {
+	case b.in.depthFault != "":
+		b.issues.add(CodeBadDepth, pathConventions, rule+authz.Echo(b.in.depthFault))
+	case depth != 0 && (depth < minDepth || depth > authz.MaxInstant):
+		b.issues.add(CodeBadDepth, pathConventions, rule+strconv.FormatInt(depth, 10))
+	}
+}
+
+// prefixes yields the group paths that a key lies under, outermost first.
+func prefixes(key string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range len(key) {
+			if key[i] == '.' && !yield(key[:i]) {
+				return
+			}
+		}
+	}
+}
+
+// parentPath is the group that a path lies in, "" for a namespace.
+func parentPath(path string) string {
+	return path[:max(strings.LastIndexByte(path, '.'), 0)]
+}
+
+// distinct copies a list without its repeats; the result is never nil.
+func distinct(list []string) []string {
+	kept := make([]string, 0, len(list))
+	seen := make(map[string]bool, len(list))
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			kept = append(kept, s)
+		}
+	}
+	return slices.Clip(kept)
+}

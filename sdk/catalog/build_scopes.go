@@ -1,0 +1,186 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// checkScopeTypes is step 5: each type, then every parent.
+func (b *builder) checkScopeTypes() {
+	b.scopeTypes = make(map[string]*ScopeType, len(b.in.ScopeTypes))
+	for i := range b.in.ScopeTypes {
+		t := &b.in.ScopeTypes[i]
+		ns := authz.NamespaceOf(t.Type)
+		if !authz.IsKey(t.Type) || ns == t.Type {
+			b.issues.add(CodeBadScopeType, t.Type, "invalid scope type: scope types are dotted like permissions, as in docs.folder")
+			continue
+		}
+		b.scopeTypes[t.Type] = t
+		if !b.isOwned[ns] {
+			b.issues.add(CodeScopeTypeNamespace, t.Type, "scope type is outside the declared namespaces")
+		}
+		faults := b.in.requestableFaults[t.Type]
+		if len(faults) == 0 && t.Requestable != nil {
+			faults = checkRequestable(t.Requestable)
+		}
+		for _, f := range faults {
+			b.issues.add(CodeBadRequestable, t.Type, f.String())
+		}
+	}
+	for _, t := range b.in.ScopeTypes {
+		if t.Parent != "" && b.scopeTypes[t.Parent] == nil {
+			b.issues.add(CodeUnknownParent, t.Type, "parent scope type "+authz.Quote(t.Parent)+" is not declared")
+		}
+	}
+	cyclic := parentCycles(b.in.ScopeTypes)
+	for _, t := range b.in.ScopeTypes {
+		if through := cyclic[t.Type]; through != "" {
+			b.issues.add(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+authz.Quote(through))
+		}
+	}
+}
+
+// parentCycles finds the types on or leading into a cycle of two or more types,
+// and the first type on the cycle that each of them reaches. A type naming
+// itself ends the walk. Every type is walked once.
+func parentCycles(types []ScopeType) map[string]string {
+	parent := make(map[string]string, len(types))
+	for _, t := range types {
+		if t.Parent != t.Type {
+			parent[t.Type] = t.Parent
+		}
+	}
+	through := map[string]string{}
+	done := make(map[string]bool, len(types))
+	for _, t := range types {
+		var walk []string
+		onWalk := map[string]int{}
+		at := t.Type
+		for at != "" && !done[at] {
+			done[at] = true
+			onWalk[at] = len(walk)
+			walk = append(walk, at)
+			at = parent[at]
+		}
+		reached := through[at]
+		if start, closed := onWalk[at]; closed {
+			for _, member := range walk[start:] {
+				through[member] = member
+			}
+			walk, reached = walk[:start], at
+		}
+		if reached != "" {
+			for _, lead := range walk {
+				through[lead] = reached
+			}
+		}
+	}
+	return through
+}
+
+// checkRequestable finds the fields of a requestable declaration that break the
+// rules of catalog contract §2.4.
+func checkRequestable(r *Requestable) []fault {
+	f := fields{}
+	asked := map[string]bool{}
+	for i, p := range r.Prompts {
+		at := "requestable.prompts" + index(i)
+		f.required(at+".id", p.ID)
+		f.required(at+".label", p.Label)
+		if p.Kind != "" && p.Kind != PromptText && p.Kind != PromptSelect {
+			f.bad(at+".kind", `must be "text" or "select" — got `+authz.Quote(p.Kind))
+		}
+		if asked[p.ID] {
+			f.bad(at+".id", "is repeated: "+authz.Quote(p.ID))
+		}
+		asked[p.ID] = true
+	}
+	if r.MaxDurationMs < 0 || r.MaxDurationMs > authz.MaxInstant {
+		f.bad("requestable.maxDurationMs", "must be a whole number of milliseconds above 0 — got "+strconv.FormatInt(r.MaxDurationMs, 10))
+	}
+	for i, p := range r.Patterns {
+		if invalid := authz.ValidatePattern(p); invalid != nil {
+			f.bad("requestable.patterns"+index(i), authz.Quote(p)+": "+invalid.Reason)
+		}
+	}
+	for i, s := range r.Stages {
+		f.checkStage("requestable.policy.stages"+index(i), s)
+	}
+	return f.faults
+}
+
+func (f *fields) checkStage(at string, s authz.Stage) {
+	switch s.Kind {
+	case authz.StageAuto:
+		if s.Predicate == nil {
+			f.bad(at+".predicate", "is required")
+			return
+		}
+		f.checkPredicate(at+".predicate", *s.Predicate)
+	case authz.StageNamedApprovers:
+		f.required(at+".roleId", s.RoleID)
+	case authz.StageManagement:
+		if s.Layers != nil && (*s.Layers < 1 || *s.Layers > authz.MaxInstant) {
+			f.bad(at+".layers", "must be an integer of at least 1 — got "+strconv.FormatInt(*s.Layers, 10))
+		}
+	default:
+		f.bad(at+".kind", "is no stage kind — got "+authz.Quote(s.Kind))
+	}
+}
+
+func (f *fields) checkPredicate(at string, p authz.Predicate) {
+	switch p.Type {
+	case authz.PredicateInGroup:
+		f.required(at+".groupId", p.GroupID)
+	case authz.PredicateInOrg:
+		f.required(at+".orgId", p.OrgID)
+	case authz.PredicateMemberOf:
+		f.required(at+".subject", p.Subject)
+	case authz.PredicateHoldsPattern:
+		f.required(at+".pattern", p.Pattern)
+	default:
+		f.bad(at+".type", "is no predicate type — got "+authz.Quote(p.Type))
+	}
+}
+
+func (f *fields) required(field, value string) {
+	if value == "" {
+		f.bad(field, "must be a non-empty string")
+	}
+}
+
+// checkScopeReferences is step 7: scope types on leaves, inheritance applied,
+// then those on groups.
+func (b *builder) checkScopeReferences() {
+	check := func(path string, scopes []string) {
+		for _, t := range scopes {
+			if b.scopeTypes[t] == nil {
+				b.issues.add(CodeUnknownScopeType, path, "references undeclared scope type "+authz.Quote(t))
+			}
+		}
+	}
+	for _, d := range b.leaves {
+		if d.sound {
+			check(d.Key, b.scopesOf(d.Permission))
+		}
+	}
+	for _, path := range b.groupList {
+		check(path, b.groups[path].Scopes)
+	}
+}
+
+// scopesOf returns the leaf's scope types or those of the nearest enclosing
+// group that declares any; never nil.
+func (b *builder) scopesOf(p Permission) []string {
+	if p.Scopes != nil {
+		return distinct(p.Scopes)
+	}
+	for path := parentPath(p.Key); path != ""; path = parentPath(path) {
+		if g := b.groups[path]; g != nil && g.Scopes != nil {
+			return slices.Clone(g.Scopes)
+		}
+	}
+	return []string{}
+}

@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"iter"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// nodeKind is the JSON type of a node.
+type nodeKind int
+
+const (
+	nullNode nodeKind = iota
+	boolNode
+	numberNode
+	stringNode
+	arrayNode
+	objectNode
+)
+
+// node is a value of a declaration file, whatever its format. An object keeps
+// its members in order and keeps repeated names.
+type node struct {
+	kind    nodeKind
+	text    string // of a string or number; "true" or "false"
+	items   []*node
+	members []member
+}
+
+type member struct {
+	name  string
+	value *node
+}
+
+// maxRendered bounds how much of a value a message may need: more than is
+// echoed of it.
+const maxRendered = 1024
+
+// json renders the value for a message; a long one is cut.
+func (n *node) json() string { return string(n.appendJSON(nil)) }
+
+func (n *node) appendJSON(b []byte) []byte {
+	switch n.kind {
+	case boolNode, numberNode:
+		return append(b, n.text...)
+	case stringNode:
+		return append(b, authz.Quote(n.text)...)
+	case arrayNode:
+		b = append(b, '[')
+		for i, item := range n.items {
+			if len(b) > maxRendered {
+				break
+			}
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendJSON(b)
+		}
+		return append(b, ']')
+	case objectNode:
+		b = append(b, '{')
+		for i, m := range n.members {
+			if len(b) > maxRendered {
+				break
+			}
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, authz.Quote(m.name)...), ':')
+			b = m.value.appendJSON(b)
+		}
+		return append(b, '}')
+	}
+	return append(b, "null"...)
+}
+
+// member returns the first member of that name; nil when there is none or when
+// it is null.
+func (n *node) member(name string) *node {
+	for _, m := range n.members {
+		if m.name == name {
+			if m.value.kind == nullNode {
+				return nil
+			}
+			return m.value
+		}
+	}
+	return nil
+}
+
+// named yields the members in order, and whether the name was seen before.
+func (n *node) named() iter.Seq2[member, bool] {
+	return func(yield func(member, bool) bool) {
+		seen := make(map[string]bool, len(n.members))
+		for _, m := range n.members {
+			if !yield(m, seen[m.name]) {
+				return
+			}
+			seen[m.name] = true
+		}
+	}
+}
+
+// integer returns the value of a number that is whole and within
+// authz.MaxInstant, however it is written.
+func (n *node) integer() (int64, bool) {
+	if n.kind != numberNode {
+		return 0, false
+	}
+	return wholeNumber(n.text)
+}
+
+// string returns the text of a string, and "" for everything else.
+func (n *node) string() string {
+	if n.kind != stringNode {
+		return ""
+	}
+	return n.text
+}
+
+// strings returns the elements of an array of strings. ok is false for
+// everything else.
+func (n *node) strings() (list []string, ok bool) {
+	if n.kind != arrayNode {
+		return nil, false
+	}
+	list = make([]string, len(n.items))
+	for i, item := range n.items {
+		if item.kind != stringNode {
+			return nil, false
+		}
+		list[i] = item.text
+	}
+	return list, true
+}

