@@ -1,0 +1,160 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// writeTimeout bounds each write to the connection: a reader that stalls loses
+// it, one that goes on reading may take as long as its list is.
+const writeTimeout = 30 * time.Second
+
+// exchange is one request being answered.
+type exchange struct {
+	w   http.ResponseWriter
+	r   *http.Request
+	log hclog.Logger
+	op  string // for the log; "" until known
+	out connection
+}
+
+// serve answers with what handle returns. A panic is an internal error, logged;
+// the connection stays usable unless part of an answer was sent: then it is
+// broken, so that nobody takes the part for the whole.
+func serve(w http.ResponseWriter, r *http.Request, log hclog.Logger, handle func(x *exchange) (any, error)) {
+	x := &exchange{w: w, r: r, log: log}
+	x.out = connection{w: w, control: http.NewResponseController(w)}
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			x.log.Error("panic while serving a request", "op", x.op, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if x.out.started {
+				panic(http.ErrAbortHandler)
+			}
+			x.fail(errors.New("panic"))
+		}
+	}()
+	result, err := handle(x)
+	if err == nil {
+		err = x.answer(result)
+	}
+	if err != nil {
+		x.fail(err)
+	}
+}
+
+// answer writes a result. An error means that nothing was sent yet.
+func (x *exchange) answer(result any) error {
+	if stream, ok := result.(rowStream); ok {
+		err := stream(x.r.Context(), &x.out)
+		if err != nil && x.out.started {
+			x.logFailure(err)
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+	body, err := marshal(result)
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.send(body)
+	return nil
+}
+
+func (x *exchange) send(body []byte) {
+	if _, err := x.out.Write(body); err != nil {
+		panic(http.ErrAbortHandler) // nobody is there to be told
+	}
+}
+
+// fail writes the envelope of an error.
+func (x *exchange) fail(err error) {
+	x.logFailure(err)
+	if errors.Is(x.r.Context().Err(), context.Canceled) {
+		panic(http.ErrAbortHandler) // the caller has gone
+	}
+	wire, status := provider.ToWireError(err)
+	body, marshalErr := marshal(provider.Envelope{Error: wire})
+	if marshalErr != nil {
+		panic(http.ErrAbortHandler)
+	}
+	x.out.status = status
+	switch status {
+	case http.StatusUnauthorized:
+		x.w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusMethodNotAllowed:
+		x.w.Header().Set("Allow", http.MethodPost)
+	}
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.send(body)
+}
+
+// logFailure logs what the answer does not tell: outages, and errors that cross
+// as "internal error". Refusals are the caller's affair.
+func (x *exchange) logFailure(err error) {
+	if errors.Is(x.r.Context().Err(), context.Canceled) {
+		x.log.Debug("the caller went away", "op", x.op, "error", err)
+		return
+	}
+	var outage *authz.UnavailableError
+	switch wire, _ := provider.ToWireError(err); {
+	case errors.As(err, &outage):
+		x.log.Warn("unavailable", "op", x.op, "error", err, "cause", outage.Cause)
+	case wire.Name == internalName:
+		x.log.Error("operation failed", "op", x.op, "error", err, "cause", errors.Unwrap(err))
+	}
+}
+
+// internalName is the name under which errors outside the product's model cross.
+const internalName = "Error"
+
+// connection puts the headers before the first byte and a deadline on each write.
+type connection struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	status  int // 0 is 200
+	started bool
+}
+
+func (c *connection) Write(b []byte) (int, error) {
+	// Writers that cannot time out have no connection to protect.
+	_ = c.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if !c.started {
+		c.started = true
+		h := c.w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("Cache-Control", "no-store")
+		if c.status == 0 {
+			c.status = http.StatusOK
+		}
+		c.w.WriteHeader(c.status)
+	}
+	return c.w.Write(b)
+}
+
+// marshal is json.Marshal without HTML escaping.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+)
+
+// OpsOptions configures the operations listener.
+type OpsOptions struct {
+	// Checks answers every condition of readiness by name; the host is ready
+	// when all hold. Required.
+	Checks func(ctx context.Context) []Check
+
+	// Profiles serves net/http/pprof below /debug/pprof/.
+	Profiles bool
+}
+
+// readiness is the body of /readyz?verbose=1.
+type readiness struct {
+	Ready  bool    `json:"ready"`
+	Checks []Check `json:"checks"`
+}
+
+// NewOpsHandler serves /healthz, /readyz and, when asked to, profiles. It tells
+// more than the public listener and belongs on a loopback address.
+func NewOpsHandler(o OpsOptions) (http.Handler, error) {
+	if o.Checks == nil {
+		return nil, errors.New("the operations handler needs the checks of readiness")
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) { answerHealth(w, r, true) })
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) {
+		state := readiness{Ready: true, Checks: orEmpty(o.Checks(r.Context()))}
+		for _, c := range state.Checks {
+			state.Ready = state.Ready && c.OK
+		}
+		if r.URL.Query().Get("verbose") != "1" {
+			answerHealth(w, r, state.Ready)
+			return
+		}
+		body, err := marshal(state)
+		if err != nil {
+			http.Error(w, "internal error", http.StatusInternalServerError)
+			return
+		}
+		answerStatus(w, r, state.Ready, "application/json", string(body))
+	})
+	if o.Profiles {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux, nil
+}
+
+// answerHealth tells up or not, nothing more.
+func answerHealth(w http.ResponseWriter, r *http.Request, up bool) {
+	text := "ok\n"
+	if !up {
+		text = "not ready\n"
+	}
+	answerStatus(w, r, up, "text/plain; charset=utf-8", text)
+}
+
+func answerStatus(w http.ResponseWriter, r *http.Request, up bool, contentType, body string) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "GET or HEAD only", http.StatusMethodNotAllowed)
+		return
+	}
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	status := http.StatusOK
+	if !up {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
+	if r.Method == http.MethodGet {
+		_, _ = io.WriteString(w, body) // a prober that hangs up needs no answer
+	}
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// HostControl is what the administration socket asks of the host itself.
+type HostControl interface {
+	Status(ctx context.Context) (HostStatus, error)
+	Plugins(ctx context.Context) ([]PluginStatus, error)
+
+	// RestartPlugin stops and starts the process of a configured plugin; a name
+	// that is not configured is a refusal with CodeNotFound.
+	RestartPlugin(ctx context.Context, name string) error
+	StorageStatus(ctx context.Context) ([]StorageStatus, error)
+
+	// AcceptStorage takes the content of an application's store as it is now for
+	// the application's own, after it was found to be another than before; an
+	// unknown application is a refusal with CodeNotFound.
+	AcceptStorage(ctx context.Context, app string) error
+
+	// Config is the effective configuration, secrets redacted.
+	Config(ctx context.Context) (map[string]any, error)
+}
+
+// HostStatus is the host at a glance. StartedAt is in epoch milliseconds.
+type HostStatus struct {
+	Version      string   `json:"version"`
+	StartedAt    int64    `json:"startedAt"`
+	Ready        bool     `json:"ready"`
+	Checks       []Check  `json:"checks"`
+	Applications []string `json:"applications"`
+}
+
+// Check is one condition of readiness. Message says what is wrong.
+type Check struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Message string `json:"message,omitempty"`
+}
+
+// PluginStatus is one configured plugin and its process.
+type PluginStatus struct {
+	Name     string   `json:"name"`   // in the configuration
+	Plugin   string   `json:"plugin"` // what the binary calls itself
+	Version  string   `json:"version,omitempty"`
+	Kinds    []string `json:"kinds"`
+	Path     string   `json:"path,omitempty"`
+	State    string   `json:"state"` // such as "running" or "restarting"
+	PID      int      `json:"pid,omitempty"`
+	Restarts int      `json:"restarts"`
+	Error    string   `json:"error,omitempty"` // of the last start or run that failed
+}
+
+// StorageStatus is the store of one application. Lost says that its content was
+// found to be another than the one that had been open.
+type StorageStatus struct {
+	Application  string   `json:"application"`
+	Driver       string   `json:"driver"`
+	Partition    string   `json:"partition"`
+	Incarnation  string   `json:"incarnation"`
+	Durable      *bool    `json:"durable,omitempty"`
+	Capabilities []string `json:"capabilities"`
+	Lost         bool     `json:"lost"`
+	Error        string   `json:"error,omitempty"`
+}
+
+// hostEntries are the operations on the host itself.
+func hostEntries() []entry {
+	return []entry{
+		{Operation: provider.Operation{Op: "status", Kind: provider.Read}, read: hostStatus},
+		{Operation: provider.Operation{Op: "plugins", Kind: provider.Read}, read: hostPlugins},
+		{Operation: provider.Operation{Op: "plugin.restart", Kind: provider.Write, Required: []string{"name"}}, read: restartPlugin},
+		{Operation: provider.Operation{Op: "storage.status", Kind: provider.Read}, read: storageStatus},
+		{Operation: provider.Operation{Op: "storage.accept", Kind: provider.Write, Required: []string{"app"}}, read: acceptStorage},
+		{Operation: provider.Operation{Op: "config", Kind: provider.Read}, read: hostConfig},
+	}
+}
+
+func hostStatus(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		status, err := c.host.Status(ctx)
+		status.Checks = orEmpty(status.Checks)
+		status.Applications = orEmpty(status.Applications)
+		return status, err
+	}
+}
+
+func hostPlugins(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		plugins, err := c.host.Plugins(ctx)
+		return pluginsResult{orEmpty(plugins)}, err
+	}
+}
+
+func restartPlugin(c *call) action {
+	name := c.nonEmpty("name")
+	return func(ctx context.Context) (any, error) { return void{}, c.host.RestartPlugin(ctx, name) }
+}
+
+func storageStatus(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		stores, err := c.host.StorageStatus(ctx)
+		return storesResult{orEmpty(stores)}, err
+	}
+}
+
+func acceptStorage(c *call) action {
+	app := c.nonEmpty("app")
+	return func(ctx context.Context) (any, error) { return void{}, c.host.AcceptStorage(ctx, app) }
+}
+
+func hostConfig(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		config, err := c.host.Config(ctx)
+		return configResult{config}, err
+	}
+}
+
+type (
+	pluginsResult struct {
+		Plugins []PluginStatus `json:"plugins"`
+	}
+	storesResult struct {
+		Stores []StorageStatus `json:"stores"`
+	}
+	configResult struct {
+		Config map[string]any `json:"config"`
+	}
+)
+
+// orEmpty makes lists cross as lists, never as null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

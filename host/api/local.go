@@ -1,0 +1,164 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// LocalApplication is an application as the administration socket serves it: the
+// provider API and what does not cross the network.
+type LocalApplication interface {
+	Application
+	Evaluator
+
+	// Explain answers the explanation of one check on the rows as they stand, a
+	// value that marshals to the JSON object of access.md §11.
+	Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error)
+
+	ImportDirectory(ctx context.Context, s directory.Snapshot, source string, o directory.Options) (directory.Result, error)
+
+	// NotifyScopeMoved tells caches that the ancestors of a scope changed.
+	NotifyScopeMoved(ctx context.Context, scope string) error
+
+	// ValidateGrantableAt says why a pattern cannot be granted at a scope, ""
+	// when it can.
+	ValidateGrantableAt(pattern, scope string) (reason string)
+}
+
+// HostApplication is the name under which the socket serves the host itself.
+const HostApplication = "_host"
+
+// DefaultImportBodyLimit bounds the body of importDirectory, in bytes.
+const DefaultImportBodyLimit int64 = 256 << 20
+
+// LocalOptions configures the local administration API.
+type LocalOptions struct {
+	// Applications finds an application by its name. Required.
+	Applications func(name string) (LocalApplication, bool)
+
+	// Host is what HostApplication controls. Required.
+	Host HostControl
+
+	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
+	BodyLimit int64
+
+	// ImportBodyLimit is BodyLimit for importDirectory; 0 means
+	// DefaultImportBodyLimit.
+	ImportBodyLimit int64
+
+	// Logger takes outages and internal errors; nil drops them.
+	Logger hclog.Logger
+}
+
+type localHandler struct {
+	applications func(string) (LocalApplication, bool)
+	host         HostControl
+	limit        int64
+	importLimit  int64
+	entries      map[string]entry
+	hostEntries  map[string]entry
+	log          hclog.Logger
+}
+
+// NewLocalHandler serves POST /local/v1/{app}/{op} without authentication:
+// reaching the socket is the credential, so it must be served on the listener of
+// ListenLocal only. Provenance may be left out where the peer of the connection
+// is known (NewServer sees to that).
+func NewLocalHandler(o LocalOptions) (http.Handler, error) {
+	if o.Applications == nil || o.Host == nil {
+		return nil, errors.New("the local handler needs applications and a host")
+	}
+	table, err := entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range localEntries() {
+		table[e.Op] = e
+	}
+	h := &localHandler{
+		applications: o.Applications,
+		host:         o.Host,
+		limit:        orDefault(o.BodyLimit, DefaultBodyLimit),
+		importLimit:  orDefault(o.ImportBodyLimit, DefaultImportBodyLimit),
+		entries:      table,
+		hostEntries:  map[string]entry{},
+		log:          orSilent(o.Logger),
+	}
+	for _, e := range hostEntries() {
+		h.hostEntries[e.Op] = e
+	}
+	return h, nil
+}
+
+func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	serve(w, r, h.log, func(x *exchange) (any, error) {
+		if err := postOnly(r); err != nil {
+			return nil, err
+		}
+		app, op, err := localPath(rawPath(r))
+		if err != nil {
+			return nil, err
+		}
+		limit := h.limit
+		if op == "importDirectory" {
+			limit = h.importLimit
+		}
+		members, err := x.readMembers(limit)
+		if err != nil {
+			return nil, err
+		}
+		x.op = op
+		c := newCall(op, members, target{applicationID: app})
+		if app == HostApplication {
+			return h.runHost(r.Context(), op, c)
+		}
+		return h.runApplication(r.Context(), app, op, c)
+	})
+}
+
+func (h *localHandler) runHost(ctx context.Context, op string, c *call) (any, error) {
+	e, ok := h.hostEntries[op]
+	if !ok {
+		return nil, unknownOp(op)
+	}
+	c.host = h.host
+	return e.run(ctx, c)
+}
+
+func (h *localHandler) runApplication(ctx context.Context, name, op string, c *call) (any, error) {
+	app, ok := h.applications(name)
+	if !ok {
+		return nil, &provider.APIError{Code: provider.UnknownOp, Message: "unknown application " + authz.Quote(name)}
+	}
+	e, ok := h.entries[op]
+	if !ok {
+		return nil, unknownOp(op)
+	}
+	c.app, c.evaluator, c.local = app, app, app
+	if login, ok := peerLogin(ctx); ok {
+		actor := authz.AdminProvenance("local:" + login)
+		c.actor = &actor
+	}
+	return e.run(ctx, c)
+}
+
+// localPath splits /local/v1/{app}/{op}, each part decoded once.
+func localPath(path string) (app, op string, err error) {
+	rest, ok := strings.CutPrefix(path, "/local/v1/")
+	rawApp, rawOp, found := strings.Cut(rest, "/")
+	app, appErr := url.PathUnescape(rawApp)
+	op, opErr := url.PathUnescape(rawOp)
+	if !ok || !found || app == "" || op == "" || appErr != nil || opErr != nil {
+		return "", "", &provider.APIError{Code: provider.UnknownOp, Message: "expected a path of the form /local/v1/{app}/{op}"}
+	}
+	return app, op, nil
+}

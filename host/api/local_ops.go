@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// importTimeout is for directories that take many commits.
+const importTimeout = 10 * time.Minute
+
+// localEntries are the operations on an application that do not cross the
+// network.
+func localEntries() []entry {
+	return []entry{
+		{Operation: provider.Operation{Op: "explain", Kind: provider.Read, Required: []string{"principal", "key"}},
+			read: explain},
+		{Operation: provider.Operation{Op: "importDirectory", Kind: provider.Write, Required: []string{"snapshot", "source"}},
+			read: importDirectory, within: importTimeout},
+		{Operation: provider.Operation{Op: "notifyScopeMoved", Kind: provider.Write, Required: []string{"scope"}},
+			read: notifyScopeMoved},
+		{Operation: provider.Operation{Op: "validateGrantableAt", Kind: provider.Read, Required: []string{"pattern", "scope"}},
+			read: validateGrantableAt},
+	}
+}
+
+func explain(c *call) action {
+	p := principal(c.object.object("principal"))
+	key := c.id("key")
+	scope := c.targetScope("scope")
+	if scope == "" {
+		scope = authz.Global
+	}
+	return func(ctx context.Context) (any, error) {
+		if err := p.Validate(); err != nil {
+			return nil, err
+		}
+		return c.local.Explain(ctx, p, key, scope)
+	}
+}
+
+func notifyScopeMoved(c *call) action {
+	scope := c.targetScope("scope")
+	return func(ctx context.Context) (any, error) {
+		return void{}, c.local.NotifyScopeMoved(ctx, scope)
+	}
+}
+
+// reasonResult is null when the pattern can be granted there.
+type reasonResult struct {
+	Reason *string `json:"reason"`
+}
+
+func validateGrantableAt(c *call) action {
+	pattern, scope := c.text("pattern"), c.targetScope("scope")
+	if bad := authz.ValidatePattern(pattern); bad != nil {
+		c.problem.refuse(authz.Validation("%s", bad.Reason))
+	}
+	return func(context.Context) (any, error) {
+		reason := c.local.ValidateGrantableAt(pattern, scope)
+		if reason == "" {
+			return reasonResult{}, nil
+		}
+		return reasonResult{&reason}, nil
+	}
+}
+
+func importDirectory(c *call) action {
+	snapshot := directorySnapshot(c.object.object("snapshot"))
+	source := c.text("source")
+	options := directory.Options{Authoritative: c.object.object("options").flag("authoritative")}
+	return func(ctx context.Context) (any, error) {
+		return c.local.ImportDirectory(ctx, snapshot, source, options)
+	}
+}
+
+// directorySnapshot keeps apart what is absent, which an import leaves untouched,
+// and what is empty.
+func directorySnapshot(o object) directory.Snapshot {
+	s := directory.Snapshot{
+		Memberships:    o.textLists("memberships"),
+		ReportingEdges: o.textMap("reportingEdges"),
+		Orgs:           o.textLists("orgs"),
+	}
+	if o.has("groups") {
+		s.Groups = []directory.Group{}
+	}
+	for _, g := range o.objects("groups") {
+		g.required("id", "a string")
+		g.required("name", "a string")
+		s.Groups = append(s.Groups, directory.Group{ID: g.text("id"), Name: g.text("name"),
+			Description: g.text("description"), Parents: g.texts("parents")})
+	}
+	if o.has("users") {
+		s.Users = []directory.User{}
+	}
+	for _, u := range o.objects("users") {
+		u.required("userId", "a string")
+		s.Users = append(s.Users, directory.User{UserID: u.text("userId"), Active: u.optionalFlag("active")})
+	}
+	return s
+}
+
+// textMap reads an object of strings; nil when absent.
+func (o object) textMap(field string) map[string]string {
+	return mapOf(o, field, "an object of strings", o.textOf)
+}
+
+// textLists reads an object of lists of strings; nil when absent.
+func (o object) textLists(field string) map[string][]string {
+	return mapOf(o, field, "an object of lists of strings", o.textsOf)
+}
+
+// mapOf reads an object whose names are data.
+func mapOf[T any](o object, field, want string, read func(field string, raw json.RawMessage, want string) T) map[string]T {
+	if !o.has(field) {
+		return nil
+	}
+	nested, ok := o.objectOf(o.members[field])
+	if !ok {
+		o.refuse(field, want)
+	}
+	values := make(map[string]T, len(nested.members))
+	for name, raw := range nested.members {
+		values[name] = read(field, raw, want)
+	}
+	return values
+}

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+func TestEveryOperationOfTheManifestHasAHandlerAndNoOther(t *testing.T) {
+	table := operations()
+	for _, op := range provider.Operations {
+		if table[op.Op] == nil {
+			t.Errorf("%s is in the manifest and has no handler", op.Op)
+		}
+		delete(table, op.Op)
+	}
+	for op := range table {
+		t.Errorf("%s has a handler and is not in the manifest", op)
+	}
+}
+
+func TestManifestAndProviderInterfaceCorrespond(t *testing.T) {
+	// The live stream never crosses, and Epoch is carried by its two operations.
+	notOperations := []string{"OnInvalidate", "Epoch"}
+	methods := map[string]bool{}
+	for method := range reflect.TypeFor[provider.Provider]().Methods() {
+		methods[method.Name] = true
+	}
+	named := map[string]bool{}
+	for _, op := range provider.Operations {
+		if op.Method == "" {
+			continue
+		}
+		if !methods[op.Method] {
+			t.Errorf("%s names the method %s, which Provider does not have", op.Op, op.Method)
+		}
+		if named[op.Method] {
+			t.Errorf("the method %s is named twice", op.Method)
+		}
+		named[op.Method] = true
+	}
+	for method := range methods {
+		if !named[method] && !slices.Contains(notOperations, method) {
+			t.Errorf("Provider.%s is in no row of the manifest", method)
+		}
+	}
+}
+
+func TestOperationsOfTheSocketDoNotShadowTheManifest(t *testing.T) {
+	for _, e := range localEntries() {
+		if _, ok := provider.LookupOperation(e.Op); ok {
+			t.Errorf("%s is an operation of the manifest", e.Op)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"testing"
+)
+
+func TestPathToOperation(t *testing.T) {
+	known := func(op string) bool { return operations()[op] != nil }
+	for path, want := range map[string]string{
+		"/v1/ping":                        "ping",
+		"/apps/docs/v1/ping":              "ping",
+		"/api/v1/authz/v1/ping":           "ping", // the mount point holds the version segment
+		"/v1/v1/ping":                     "ping",
+		"/v1/epoch%2Ehead":                "epoch.head",
+		"/v1/%70ing":                      "ping",
+		"/v1/ping/":                       "ping/", // unknown, by name
+		"/v1/PING":                        "PING",
+		"/v1/%20ping":                     " ping",
+		"/v1/a/b":                         "a/b",
+		"/v1/a%2Fb":                       "a/b",
+		"/v1/%2570ing":                    "%70ing", // decoded once
+		"/v1/x/../ping":                   "x/../ping",
+		"/v1//ping":                       "/ping",
+		"/v1/pingx/v1/listGrants":         "listGrants",
+		"/ping":                           "",
+		"/v1":                             "",
+		"/v1/":                            "",
+		"/V1/ping":                        "",
+		"/v1/%zz":                         "",
+		"/v1/ping%":                       "",
+		"/v1/ping/v1/listGrants":          "",
+		"/v1/%70ing/v1/listGrants":        "", // decoded, the earlier one is known as well
+		"/x/v1/epoch%2ehead/y/v1/z":       "",
+		"/v1/a/v1/ping/v1/b":              "",
+		"/v1/v1/check/v1/ping":            "",
+		"/v1/%zz/v1/ping":                 "ping",
+		"/v1/check%2Fv1%2Fping/v1/ping":   "ping",
+		"/v1/ping/x/v1/listGrants/v1/abc": "",
+	} {
+		got, err := operationName(path, known)
+		if (err != nil) != (want == "") || got != want {
+			t.Errorf("%s: operation %q, error %v; want %q", path, got, err, want)
+		}
+	}
+}

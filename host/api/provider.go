@@ -1,0 +1,131 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// DefaultBodyLimit bounds a request body, in bytes.
+const DefaultBodyLimit int64 = 10 << 20
+
+// ProviderOptions configures the provider API of one application.
+type ProviderOptions struct {
+	// Application is served. Required.
+	Application Application
+
+	// ApplicationID is what ping reports. Required.
+	ApplicationID string
+
+	// Secrets returns the accepted secrets, the current one first, at least one
+	// and each of at least 16 characters. It is asked at every request, so that
+	// they can be rotated. Required.
+	Secrets func() []string
+
+	// AuditOptIn is what ping reports.
+	AuditOptIn bool
+
+	// Evaluator answers check; nil: check is unsupported.
+	Evaluator Evaluator
+
+	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
+	BodyLimit int64
+
+	// Logger takes outages and internal errors; nil drops them.
+	Logger hclog.Logger
+}
+
+type providerHandler struct {
+	target
+	secrets func() []string
+	limit   int64
+	entries map[string]entry
+	log     hclog.Logger
+}
+
+// NewProviderHandler serves the provider API: POST {base}/v1/{op} wherever it is
+// mounted, as long as paths reach it uncleaned. It refuses to be built without an
+// application, its id, or secrets of sufficient length.
+func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
+	switch {
+	case o.Application == nil:
+		return nil, errors.New("a provider handler needs an application")
+	case o.ApplicationID == "":
+		return nil, errors.New("a provider handler needs an application id")
+	case o.Secrets == nil:
+		return nil, errors.New("a provider handler needs secrets")
+	case o.BodyLimit < 0:
+		return nil, errors.New("the body limit of a provider handler is negative")
+	}
+	if err := checkSecrets(o.Secrets()); err != nil {
+		return nil, err
+	}
+	table, err := entries()
+	if err != nil {
+		return nil, err
+	}
+	return &providerHandler{
+		target: target{app: o.Application, applicationID: o.ApplicationID,
+			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator},
+		secrets: o.Secrets,
+		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
+		entries: table,
+		log:     orSilent(o.Logger),
+	}, nil
+}
+
+func orDefault(n, def int64) int64 {
+	if n == 0 {
+		return def
+	}
+	return n
+}
+
+func orSilent(log hclog.Logger) hclog.Logger {
+	if log == nil {
+		return hclog.NewNullLogger()
+	}
+	return log
+}
+
+func (h *providerHandler) known(op string) bool {
+	_, ok := h.entries[op]
+	return ok
+}
+
+// ServeHTTP takes the steps of provider-api §2 in their order; the first that
+// fails answers.
+func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	serve(w, r, h.log, func(x *exchange) (any, error) {
+		if err := postOnly(r); err != nil {
+			return nil, err
+		}
+		if err := authenticate(r, h.secrets()); err != nil {
+			return nil, err
+		}
+		op, err := operationName(rawPath(r), h.known)
+		if err != nil {
+			return nil, err
+		}
+		members, err := x.readMembers(h.limit)
+		if err != nil {
+			return nil, err
+		}
+		e, ok := h.entries[op]
+		if !ok {
+			return nil, unknownOp(op)
+		}
+		x.op = op
+		return e.run(r.Context(), newCall(op, members, h.target))
+	})
+}
+
+func postOnly(r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return &provider.APIError{Code: provider.MethodNotAllowed, Message: "POST only"}
+	}
+	return nil
+}

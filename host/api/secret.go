@@ -1,0 +1,61 @@
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// minSecret is how many characters a secret has at least, apart from white space
+// around it.
+const minSecret = 16
+
+func strongSecret(secret string) bool {
+	return utf8.RuneCountInString(strings.TrimSpace(secret)) >= minSecret
+}
+
+// checkSecrets refuses a list that is empty or holds a weak secret, without
+// repeating it.
+func checkSecrets(secrets []string) error {
+	if len(secrets) == 0 {
+		return fmt.Errorf("a provider handler needs at least one secret")
+	}
+	for i, s := range secrets {
+		if !strongSecret(s) {
+			return fmt.Errorf("secret %d is shorter than %d characters", i+1, minSecret)
+		}
+	}
+	return nil
+}
+
+func unauthorized() error {
+	return &provider.APIError{Code: provider.Unauthorized, Message: "unauthorized"}
+}
+
+// authenticate compares digests in constant time and always with every secret,
+// so that neither length nor content of a wrong token, nor which secret matched,
+// shows in the time it takes.
+func authenticate(r *http.Request, secrets []string) error {
+	headers := r.Header.Values("Authorization")
+	if len(headers) != 1 || headers[0] == "" {
+		return unauthorized()
+	}
+	token := sha256.Sum256([]byte(strings.TrimPrefix(headers[0], "Bearer ")))
+	matched := 0
+	for _, secret := range secrets {
+		if !strongSecret(secret) {
+			continue // a weak one that rotation brought in opens nothing
+		}
+		digest := sha256.Sum256([]byte(secret))
+		matched |= subtle.ConstantTimeCompare(token[:], digest[:])
+	}
+	if matched != 1 {
+		return unauthorized()
+	}
+	return nil
+}
