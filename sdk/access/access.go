@@ -1,0 +1,238 @@
+package access
+
+import (
+	"iter"
+	"math/bits"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Access is the compiled access of one principal: for each scope with rows the
+// set of keys granted and the set revoked there. It is immutable.
+type Access struct {
+	vocabulary *Vocabulary
+	data       *authz.SubjectAccess
+	from       int64 // valid for from <= now < until
+	until      int64
+	active     bool
+
+	global struct{ grants, revokes set }
+	slots  []slot
+	arena  []uint64 // the elements of all sets
+
+	// table finds slots by the hash of their scope: open addressing, each entry
+	// a tag over the slot's number plus one, 0 is free.
+	table    []uint32
+	slotBits uint8
+}
+
+// slot holds what stands at one scope.
+type slot struct {
+	scope     string
+	grants    set
+	revokes   set
+	scopeType int32
+}
+
+// set is a set of key numbers in the arena: length intervals in ascending
+// order, or a bitset over all keys when length is bitsetForm.
+type set struct{ offset, length uint32 }
+
+const bitsetForm = ^uint32(0)
+
+// scanned is up to how many intervals are searched in line.
+const scanned = 8
+
+// ValidAt reports whether the compiled form holds at the instant: no row
+// expires, or is live again, between it and the instant of compilation.
+func (a *Access) ValidAt(now int64) bool { return a.from <= now && now < a.until }
+
+// Active reports whether the principal has any access at all.
+func (a *Access) Active() bool { return a.active }
+
+// Rows returns what was compiled. Callers must not modify it.
+func (a *Access) Rows() *authz.SubjectAccess { return a.data }
+
+// Decide judges a declared key on a chain. Every revoke is consulted before any
+// allow. The principal's activity is the caller's to judge.
+func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
+	if a.has(a.global.revokes, k.index) {
+		return false, true
+	}
+	allowed = a.has(a.global.grants, k.index)
+	for i, h := range c.hashes {
+		s := a.find(h, c.scopes[i])
+		if s == nil {
+			continue
+		}
+		if a.has(s.revokes, k.index) {
+			return false, true
+		}
+		if !allowed && a.vocabulary.applies(k, s.scopeType) {
+			allowed = a.has(s.grants, k.index)
+		}
+	}
+	return allowed, false
+}
+
+// View is a chain reduced to the scopes at which one principal has rows, those
+// with revokes first: deciding on it costs nothing for the depth of the chain.
+type View struct{ slots []*slot }
+
+// View reduces a chain.
+func (a *Access) View(c *Chain) View {
+	var revoking, granting []*slot
+	for i, h := range c.hashes {
+		switch s := a.find(h, c.scopes[i]); {
+		case s == nil:
+		case s.revokes.length != 0:
+			revoking = append(revoking, s)
+		default:
+			granting = append(granting, s)
+		}
+	}
+	return View{append(revoking, granting...)}
+}
+
+// DecideView is Decide on a reduced chain.
+func (a *Access) DecideView(k Key, v View) (allowed, revoked bool) {
+	if a.has(a.global.revokes, k.index) {
+		return false, true
+	}
+	allowed = a.has(a.global.grants, k.index)
+	for _, s := range v.slots {
+		if s.revokes.length != 0 {
+			if a.has(s.revokes, k.index) {
+				return false, true
+			}
+		} else if allowed {
+			break
+		}
+		if !allowed && a.vocabulary.applies(k, s.scopeType) {
+			allowed = a.has(s.grants, k.index)
+		}
+	}
+	return allowed, false
+}
+
+// GrantedAt yields the scopes other than "*" at which the key is granted and
+// grantable; the scopes that imply it at their ancestors.
+func (a *Access) GrantedAt(k Key) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range a.slots {
+			s := &a.slots[i]
+			if a.vocabulary.applies(k, s.scopeType) && a.has(s.grants, k.index) && !yield(s.scope) {
+				return
+			}
+		}
+	}
+}
+
+// Scopes yields the scopes other than "*" that hold grants or revokes of
+// declared keys.
+func (a *Access) Scopes() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range a.slots {
+			if !yield(a.slots[i].scope) {
+				return
+			}
+		}
+	}
+}
+
+func (a *Access) has(s set, k uint32) bool {
+	if s.length == bitsetForm {
+		return hasBit(a.arena[s.offset:], k)
+	}
+	spans := a.arena[s.offset : s.offset+s.length]
+	if len(spans) > scanned {
+		return search(spans, k)
+	}
+	for _, p := range spans {
+		if k < uint32(p) {
+			return k >= uint32(p>>32)
+		}
+	}
+	return false
+}
+
+// search finds the first interval that ends after k.
+func search(spans []uint64, k uint32) bool {
+	lo, hi := 0, len(spans)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if uint32(spans[mid]) <= k {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo < len(spans) && k >= uint32(spans[lo]>>32)
+}
+
+// index builds the table, at most half full.
+func (a *Access) index() {
+	if len(a.slots) == 0 {
+		return
+	}
+	a.slotBits = uint8(bits.Len(uint(len(a.slots))))
+	a.table = make([]uint32, 1<<bits.Len(uint(2*len(a.slots)-1)))
+	mask := uint64(len(a.table) - 1)
+	for n := range a.slots {
+		h := hashScope(a.slots[n].scope)
+		i := h & mask
+		for a.table[i] != 0 {
+			i = (i + 1) & mask
+		}
+		a.table[i] = a.tag(h) | uint32(n+1)
+	}
+}
+
+// tag is the upper bits of the hash, above the bits of a slot's number.
+func (a *Access) tag(h uint64) uint32 { return uint32(h>>32) >> a.slotBits << a.slotBits }
+
+func (a *Access) find(h uint64, scope string) *slot {
+	if len(a.table) == 0 {
+		return nil
+	}
+	mask := uint64(len(a.table) - 1)
+	tag := a.tag(h)
+	for i := h & mask; ; i = (i + 1) & mask {
+		e := a.table[i]
+		if e == 0 {
+			return nil
+		}
+		if e>>a.slotBits<<a.slotBits == tag {
+			if s := &a.slots[e-tag-1]; s.scope == scope {
+				return s
+			}
+		}
+	}
+}
+
+// Implied reports whether the key, granted below, is implied at the chain's own
+// scope: some scope at which it is granted has that scope on its own chain, and
+// no revoke there. The global scope is never implied. The caller has found no
+// revoke on the chain itself.
+func (a *Access) Implied(k Key, target *Chain, chains Chains) (bool, error) {
+	scope := target.scopes[0]
+	if !k.ImpliedOnAncestors() || scope == authz.Global {
+		return false, nil
+	}
+	for below := range a.GrantedAt(k) {
+		if below == scope {
+			continue
+		}
+		own, err := chains(below)
+		if err != nil {
+			return false, err
+		}
+		if !own.Contains(scope) {
+			continue
+		}
+		if _, revoked := a.Decide(k, own); !revoked {
+			return true, nil
+		}
+	}
+	return false, nil
+}

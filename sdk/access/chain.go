@@ -1,0 +1,51 @@
+package access
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// seed is fresh in every process: nobody can prepare scopes that collide.
+var seed = maphash.MakeSeed()
+
+func hashScope(scope string) uint64 { return maphash.String(seed, scope) }
+
+// Chain is a scope with its ancestors, nearest first, "*" last. It is immutable
+// and carries the hashes by which compiled access finds its scopes.
+type Chain struct {
+	scopes []string
+	hashes []uint64 // of all but the last
+}
+
+// GlobalChain is the chain of the global scope.
+var GlobalChain = &Chain{scopes: []string{authz.Global}}
+
+// NewChain makes the chain of a scope from its ancestors as a resolver answered
+// them: duplicates, the scope itself and "*" are dropped, "*" is appended.
+func NewChain(scope string, ancestors []string) *Chain {
+	if scope == authz.Global || scope == "" {
+		return GlobalChain
+	}
+	scopes := make([]string, 1, len(ancestors)+2)
+	scopes[0] = scope
+	seen := map[string]bool{scope: true, authz.Global: true}
+	for _, a := range ancestors {
+		if !seen[a] {
+			seen[a] = true
+			scopes = append(scopes, a)
+		}
+	}
+	hashes := make([]uint64, len(scopes))
+	for i, s := range scopes {
+		hashes[i] = hashScope(s)
+	}
+	return &Chain{scopes: append(scopes, authz.Global), hashes: hashes}
+}
+
+// Scopes lists the chain, "*" last. Callers must not modify it.
+func (c *Chain) Scopes() []string { return c.scopes }
+
+// Contains reports whether the scope is on the chain.
+func (c *Chain) Contains(scope string) bool { return slices.Contains(c.scopes, scope) }

@@ -1,0 +1,161 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Explanation is the working of a check.
+type Explanation struct {
+	Allowed        bool           `json:"allowed"`
+	MatchedGrants  []authz.Grant  `json:"matchedGrants"`  // live rows on the chain, listed even when something denies
+	MatchedRevokes []authz.Revoke `json:"matchedRevokes"` // the user's revokes on the chain; any one denies
+	ObjectClosure  []string       `json:"objectClosure"`  // the chain used
+	Active         bool           `json:"active"`
+	Implied        bool           `json:"implied"`   // allowed by implication only
+	ImpliedBy      []authz.Grant  `json:"impliedBy"` // rows at descendants that implied it
+}
+
+// Chains answers the chain of a scope, for implication.
+type Chains func(scope string) (*Chain, error)
+
+// Explain judges a key on a chain by walking the rows. It serves keys that the
+// catalog declares and keys that a permissive policy admits. Rows come in supply
+// order.
+func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now int64, chains Chains) (Explanation, error) {
+	w := newWalk(v, data, key, now)
+	e := Explanation{
+		MatchedGrants:  []authz.Grant{},
+		MatchedRevokes: w.revokes(c),
+		ObjectClosure:  c.Scopes(),
+		Active:         data.Active,
+		ImpliedBy:      []authz.Grant{},
+	}
+	for i := range data.Grants {
+		if g := &data.Grants[i]; w.live(g) && c.Contains(g.Scope) {
+			e.MatchedGrants = append(e.MatchedGrants, *g)
+		}
+	}
+	if !data.Active || len(e.MatchedRevokes) > 0 {
+		return e, nil
+	}
+	if e.Allowed = len(e.MatchedGrants) > 0; e.Allowed {
+		return e, nil
+	}
+	implied, err := w.implied(c, chains)
+	if err != nil {
+		return Explanation{}, err
+	}
+	e.ImpliedBy = implied
+	e.Implied = len(implied) > 0
+	e.Allowed = e.Implied
+	return e, nil
+}
+
+// DecideUndeclared judges a key that the catalog does not declare, by walking
+// the rows: only rows that name its namespace confer it, every revoke counts.
+func DecideUndeclared(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now int64) bool {
+	w := newWalk(v, data, key, now)
+	if !data.Active || len(w.revokes(c)) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(data.Grants, func(g authz.Grant) bool { return w.live(&g) && c.Contains(g.Scope) })
+}
+
+// walk asks the rows about one key.
+type walk struct {
+	vocabulary *Vocabulary
+	data       *authz.SubjectAccess
+	name       string
+	key        Key
+	declared   bool
+	now        int64
+	members    map[string]bool
+	roles      map[string][]string
+}
+
+func newWalk(v *Vocabulary, data *authz.SubjectAccess, name string, now int64) *walk {
+	w := &walk{vocabulary: v, data: data, name: name, now: now,
+		members: make(map[string]bool, len(data.Closure)), roles: make(map[string][]string, len(data.Roles))}
+	w.key, w.declared = v.Lookup(name)
+	for _, s := range data.Closure {
+		w.members[s] = true
+	}
+	for i := range data.Roles {
+		w.roles[data.Roles[i].ID] = data.Roles[i].Patterns
+	}
+	return w
+}
+
+// live reports whether the grant confers the key at its own scope, now.
+func (w *walk) live(g *authz.Grant) bool {
+	if !w.members[g.Subject] || g.ExpiresAt.Expired(w.now) || !w.applies(g.Scope) {
+		return false
+	}
+	if g.Pattern != "" {
+		return w.confers(g.Pattern)
+	}
+	return slices.ContainsFunc(w.roles[g.RoleID], w.confers)
+}
+
+// confers: the bare "*" confers declared keys only, and nothing confers a
+// built-in key that the catalog leaves out.
+func (w *walk) confers(pattern string) bool {
+	if !w.declared && (pattern == authz.Global || authz.NamespaceOf(w.name) == authz.InternalNamespace) {
+		return false
+	}
+	return authz.Match(pattern, w.name)
+}
+
+func (w *walk) applies(scope string) bool {
+	if scope == authz.Global {
+		return true
+	}
+	return w.declared && w.vocabulary.applies(w.key, w.vocabulary.scopeType(scope))
+}
+
+// revokes lists the user's revokes that match the key on the chain.
+func (w *walk) revokes(c *Chain) []authz.Revoke {
+	matched := []authz.Revoke{}
+	if w.data.UserID == nil {
+		return matched
+	}
+	for i := range w.data.Revokes {
+		r := &w.data.Revokes[i]
+		if r.UserID == *w.data.UserID && authz.Match(r.Pattern, w.name) && c.Contains(r.Scope) {
+			matched = append(matched, *r)
+		}
+	}
+	return matched
+}
+
+// implied lists the live rows below the chain's scope that imply the key there:
+// those of every implying scope whose own chain no revoke touches.
+func (w *walk) implied(c *Chain, chains Chains) ([]authz.Grant, error) {
+	found := []authz.Grant{}
+	target := c.Scopes()[0]
+	if !w.declared || !w.key.ImpliedOnAncestors() || target == authz.Global {
+		return found, nil
+	}
+	implies := map[string]bool{}
+	for i := range w.data.Grants {
+		g := &w.data.Grants[i]
+		if g.Scope == authz.Global || g.Scope == target || !w.live(g) {
+			continue
+		}
+		yes, judged := implies[g.Scope]
+		if !judged {
+			own, err := chains(g.Scope)
+			if err != nil {
+				return nil, err
+			}
+			yes = own.Contains(target) && len(w.revokes(own)) == 0
+			implies[g.Scope] = yes
+		}
+		if yes {
+			found = append(found, *g)
+		}
+	}
+	return found, nil
+}

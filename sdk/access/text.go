@@ -1,0 +1,64 @@
+package access
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Text renders the explanation of one question for a person: the answer, the
+// rows that decided it, and the chain that was used.
+func (e Explanation) Text(p authz.Principal, key, scope string) string {
+	if scope == "" {
+		scope = authz.Global
+	}
+	var b strings.Builder
+	answer, may := "DENIED", "may not"
+	if e.Allowed {
+		answer, may = "ALLOWED", "may"
+	}
+	at := "at " + authz.Echo(scope)
+	if scope == authz.Global {
+		at = "everywhere"
+	}
+	fmt.Fprintf(&b, "%s  %s %s %s %s\n", answer, authz.Echo(p.Subject()), may, authz.Echo(key), at)
+	switch {
+	case !e.Active:
+		b.WriteString("  because the principal is deactivated: it has no access, whatever its rows\n")
+	case len(e.MatchedRevokes) > 0:
+		b.WriteString("  because a revoke on the chain wins over every grant\n")
+	case e.Implied:
+		b.WriteString("  because the key is granted below this scope and implied on its ancestors\n")
+	case !e.Allowed:
+		b.WriteString("  because no live grant of the principal confers the key on the chain\n")
+	}
+	for _, r := range e.MatchedRevokes {
+		fmt.Fprintf(&b, "  revoke %s  %s at %s\n", authz.Echo(r.ID), authz.Echo(r.Pattern), authz.Echo(r.Scope))
+	}
+	for _, g := range e.MatchedGrants {
+		b.WriteString("  grant  " + grantText(g))
+	}
+	for _, g := range e.ImpliedBy {
+		b.WriteString("  implied by grant " + grantText(g))
+	}
+	echoed := make([]string, len(e.ObjectClosure))
+	for i, s := range e.ObjectClosure {
+		echoed[i] = authz.Echo(s)
+	}
+	b.WriteString("  chain  " + strings.Join(echoed, " → ") + "\n")
+	return b.String()
+}
+
+func grantText(g authz.Grant) string {
+	what := authz.Echo(g.Pattern)
+	if g.Pattern == "" {
+		what = "role " + authz.Echo(g.RoleID)
+	}
+	text := fmt.Sprintf("%s  %s to %s at %s", authz.Echo(g.ID), what, authz.Echo(g.Subject), authz.Echo(g.Scope))
+	if at, ok := g.ExpiresAt.At(); ok {
+		text += ", until " + time.UnixMilli(at).UTC().Format(time.RFC3339)
+	}
+	return text + "\n"
+}

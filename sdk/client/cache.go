@@ -1,0 +1,226 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// cache is one side of the client: closures by principal or chains by scope.
+// Hits take no lock. Storing, eviction and busting go through one place, so that
+// the index never drifts from the table.
+type cache[V any] struct {
+	table table[V]
+	tick  atomic.Int64 // source of recency stamps
+
+	bound    int
+	ttl      int64
+	renewFor int64 // longest life of an entry, renewals included; 0 is unbounded
+	members  func(V) []string
+
+	mu      sync.Mutex
+	index   map[string]map[cacheKey]struct{} // member → entries that hold it
+	flights map[cacheKey]*flight[V]          // fetches that others may join
+	running map[*flight[V]]struct{}          // all fetches under way
+	started uint64
+}
+
+// flight is one fetch under way.
+type flight[V any] struct {
+	key       cacheKey
+	started   uint64
+	gen       uint64
+	at        int64
+	cancelled bool // guarded by cache.mu: answer the waiters, store nothing
+
+	waiters int // guarded by cache.mu
+	cancel  context.CancelFunc
+	done    chan struct{}
+	value   V
+	err     error
+}
+
+func newCache[V any](bound int, ttl, renewFor int64, members func(V) []string) *cache[V] {
+	c := &cache[V]{bound: bound, ttl: ttl, renewFor: renewFor, members: members,
+		index: map[string]map[cacheKey]struct{}{}, flights: map[cacheKey]*flight[V]{}, running: map[*flight[V]]struct{}{}}
+	c.table.reset()
+	return c
+}
+
+// hit returns the live entry of the key.
+func (c *cache[V]) hit(hash uint64, key cacheKey, now int64) (value V, ok bool) {
+	e := c.table.get(hash, key)
+	if e == nil || !e.live(now) {
+		return value, false
+	}
+	if tick := c.tick.Load(); e.stamp.Load() != tick {
+		e.stamp.Store(c.tick.Add(1))
+	}
+	return e.value, true
+}
+
+// fetch asks for the value, or waits for the fetch of another caller. A fresh
+// one neither joins nor is joined. The fetch outlives a caller that gives up, and
+// ends when all of them have.
+func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int64, gen uint64, ask func(context.Context) (V, error)) (V, error) {
+	c.mu.Lock()
+	f := c.flights[key]
+	if f == nil || fresh {
+		c.started++
+		f = &flight[V]{key: key, started: c.started, gen: gen, at: now, done: make(chan struct{})}
+		var fetchCtx context.Context
+		fetchCtx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		c.running[f] = struct{}{}
+		if !fresh {
+			c.flights[key] = f
+		}
+		go c.run(fetchCtx, f, ask)
+	}
+	f.waiters++
+	c.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		c.leave(f)
+		var none V
+		return none, ctx.Err()
+	}
+}
+
+// leave gives up waiting; the last one to leave ends the fetch.
+func (c *cache[V]) leave(f *flight[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.waiters--; f.waiters == 0 {
+		c.detach(f)
+		f.cancel()
+	}
+}
+
+// detach keeps later callers from joining.
+func (c *cache[V]) detach(f *flight[V]) {
+	if c.flights[f.key] == f {
+		delete(c.flights, f.key)
+	}
+}
+
+func (c *cache[V]) run(ctx context.Context, f *flight[V], ask func(context.Context) (V, error)) {
+	f.value, f.err = ask(ctx)
+	f.cancel()
+	c.mu.Lock()
+	delete(c.running, f)
+	c.detach(f)
+	if f.err == nil && !f.cancelled {
+		c.store(f)
+	}
+	c.mu.Unlock()
+	close(f.done)
+}
+
+// store keeps what a fetch brought, unless one that began later was faster.
+func (c *cache[V]) store(f *flight[V]) {
+	if c.bound == 0 {
+		return
+	}
+	hash := f.key.hash()
+	if old := c.table.get(hash, f.key); old != nil {
+		if old.started > f.started {
+			return
+		}
+		c.drop(f.key)
+	}
+	for c.table.count >= c.bound {
+		c.drop(c.table.oldest().key)
+	}
+	e := &entry[V]{key: f.key, hash: hash, value: f.value, fetchedAt: f.at, gen: f.gen, started: f.started}
+	e.expiresAt.Store(f.at + c.ttl)
+	e.stamp.Store(c.tick.Add(1))
+	if c.renewFor > 0 {
+		e.lastUntil = f.at + c.renewFor
+	}
+	c.table.put(e)
+	for _, m := range c.members(f.value) {
+		keys := c.index[m]
+		if keys == nil {
+			keys = map[cacheKey]struct{}{}
+			c.index[m] = keys
+		}
+		keys[f.key] = struct{}{}
+	}
+}
+
+// drop takes one entry out of table and index.
+func (c *cache[V]) drop(key cacheKey) {
+	e := c.table.remove(key)
+	if e == nil {
+		return
+	}
+	for _, m := range c.members(e.value) {
+		delete(c.index[m], key)
+		if len(c.index[m]) == 0 {
+			delete(c.index, m)
+		}
+	}
+}
+
+// bust drops one entry; a fetch of it under way stores nothing.
+func (c *cache[V]) bust(key cacheKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(key)
+	c.cancelFlights(func(f *flight[V]) bool { return f.key == key })
+}
+
+// bustMember drops every entry that holds the member. Of a fetch under way
+// nobody knows yet what it will hold: none of them stores anything.
+func (c *cache[V]) bustMember(member string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.index[member] {
+		c.drop(key)
+	}
+	c.cancelFlights(func(*flight[V]) bool { return true })
+}
+
+// bustAll drops everything.
+func (c *cache[V]) bustAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.table.reset()
+	clear(c.index)
+	c.cancelFlights(func(*flight[V]) bool { return true })
+}
+
+func (c *cache[V]) cancelFlights(concerned func(*flight[V]) bool) {
+	for f := range c.running {
+		if concerned(f) {
+			f.cancelled = true
+			c.detach(f)
+		}
+	}
+}
+
+// renew extends every entry of the generation to now + ttl.
+func (c *cache[V]) renew(gen uint64, now int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.table.each(func(e *entry[V]) {
+		if e.gen != gen {
+			return
+		}
+		until := now + c.ttl
+		if e.lastUntil > 0 {
+			until = min(until, e.lastUntil)
+		}
+		e.expiresAt.Store(until)
+	})
+}
+
+// idle reports that nothing is cached and nothing being fetched.
+func (c *cache[V]) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.table.count == 0 && len(c.running) == 0
+}

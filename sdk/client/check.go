@@ -1,0 +1,185 @@
+package client
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Gate is a check in its general form.
+type Gate struct {
+	// Keys is any-of, in this order; an empty list denies.
+	Keys []string
+
+	// Scope "" means "*".
+	Scope string
+
+	// Fresh bypasses the caches.
+	Fresh bool
+
+	// Condition is the application's predicate, the final AND: it runs after
+	// the rows allow, at most once. Keys declared requiresCondition need one. Its
+	// error is returned; there is no answer then.
+	Condition func(context.Context) (bool, error)
+}
+
+// Can asks whether the principal may do this here. Scope "" means "*", the
+// global question, which only global grants answer.
+func (c *Client) Can(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
+	return c.can(ctx, p, key, scope, c.strict)
+}
+
+// Fresh is Can past the caches, for destructive actions and grants just made.
+func (c *Client) Fresh(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
+	return c.can(ctx, p, key, scope, true)
+}
+
+// Require is Can whose denial is an *authz.AccessDeniedError.
+func (c *Client) Require(ctx context.Context, p authz.Principal, key, scope string) error {
+	allowed, active, err := c.decide(ctx, p, key, scope, c.strict, "require")
+	if err != nil || allowed {
+		return err
+	}
+	return denied(p, []string{key}, false, scope, active)
+}
+
+// Check asks a Gate.
+func (c *Client) Check(ctx context.Context, p authz.Principal, g Gate) (bool, error) {
+	allowed, _, err := c.gate(ctx, p, g, "can")
+	return allowed, err
+}
+
+// RequireGate is Check whose denial is an *authz.AccessDeniedError.
+func (c *Client) RequireGate(ctx context.Context, p authz.Principal, g Gate) error {
+	allowed, active, err := c.gate(ctx, p, g, "require")
+	if err != nil || allowed {
+		return err
+	}
+	return denied(p, g.Keys, len(g.Keys) != 1, g.Scope, active)
+}
+
+func denied(p authz.Principal, keys []string, anyOf bool, scope string, active bool) error {
+	reason := authz.ReasonForbidden
+	if !active {
+		reason = authz.ReasonInactive
+	}
+	return &authz.AccessDeniedError{Reason: reason, Permissions: keys, AnyOf: anyOf, Scope: scope, Principal: p}
+}
+
+func (c *Client) can(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
+	allowed, _, err := c.decide(ctx, p, key, scope, fresh, "can")
+	return allowed, err
+}
+
+// decide is the path of one unconditional key: no allocation when warm.
+func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope string, fresh bool, shape string) (allowed, active bool, err error) {
+	k, declared, err := c.verify(key, shape)
+	if err != nil {
+		return false, false, err
+	}
+	if k.RequiresCondition() {
+		return false, false, &authz.MissingConditionError{Permission: key, Shape: shape}
+	}
+	if err := p.Validate(); err != nil {
+		return false, false, err
+	}
+	a, now, err := c.access(ctx, p, fresh)
+	if err != nil || !a.Active() {
+		return false, false, err
+	}
+	chain, err := c.chain(ctx, scope, fresh)
+	if err != nil {
+		return false, true, err
+	}
+	if !declared {
+		return access.DecideUndeclared(c.vocabulary, a.Rows(), key, chain, now), true, nil
+	}
+	allowed, revoked := a.Decide(k, chain)
+	if !allowed && !revoked && k.ImpliedOnAncestors() {
+		allowed, err = c.implied(ctx, a, k, chain, fresh)
+	}
+	return allowed, true, err
+}
+
+// gate is decide for any-of lists and conditions.
+func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape string) (allowed, active bool, err error) {
+	fresh := g.Fresh || c.strict
+	keys := make([]access.Key, len(g.Keys))
+	declared := make([]bool, len(g.Keys))
+	for i, name := range g.Keys {
+		if keys[i], declared[i], err = c.verify(name, shape); err != nil {
+			return false, false, err
+		}
+	}
+	for i, k := range keys {
+		if k.RequiresCondition() && g.Condition == nil {
+			return false, false, &authz.MissingConditionError{Permission: g.Keys[i], Shape: shape}
+		}
+	}
+	if err := p.Validate(); err != nil {
+		return false, false, err
+	}
+	a, now, err := c.access(ctx, p, fresh)
+	if err != nil || !a.Active() {
+		return false, false, err
+	}
+	chain, err := c.chain(ctx, g.Scope, fresh)
+	if err != nil {
+		return false, true, err
+	}
+	candidates := keys[:0:0]
+	for i, k := range keys {
+		if !declared[i] {
+			allowed = access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now)
+		} else {
+			var revoked bool
+			if allowed, revoked = a.Decide(k, chain); !allowed && !revoked && k.ImpliedOnAncestors() {
+				candidates = append(candidates, k)
+			}
+		}
+		if allowed {
+			break
+		}
+	}
+	for _, k := range candidates {
+		if allowed {
+			break
+		}
+		if allowed, err = c.implied(ctx, a, k, chain, fresh); err != nil {
+			return false, true, err
+		}
+	}
+	if allowed && g.Condition != nil {
+		allowed, err = g.Condition(ctx)
+		return allowed && err == nil, true, err
+	}
+	return allowed, true, nil
+}
+
+// implied looks for a scope below the chain's own that implies the key there.
+func (c *Client) implied(ctx context.Context, a *access.Access, k access.Key, target *access.Chain, fresh bool) (bool, error) {
+	return a.Implied(k, target, func(scope string) (*access.Chain, error) { return c.chain(ctx, scope, fresh) })
+}
+
+// Explain shows the working of Can, on the caches as Can is. The condition of a
+// key is not evaluated.
+func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
+	if _, _, err := c.verify(key, "explain"); err != nil {
+		return access.Explanation{}, err
+	}
+	if err := p.Validate(); err != nil {
+		return access.Explanation{}, err
+	}
+	a, now, err := c.access(ctx, p, c.strict)
+	if err != nil {
+		return access.Explanation{}, err
+	}
+	chain, err := c.chain(ctx, scope, c.strict)
+	if err != nil {
+		return access.Explanation{}, err
+	}
+	return access.Explain(c.vocabulary, a.Rows(), key, chain, now, func(scope string) (*access.Chain, error) {
+		return c.chain(ctx, scope, c.strict)
+	})
+}

@@ -1,0 +1,172 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// Client answers checks over a provider. It is safe for concurrent use.
+type Client struct {
+	settings
+	source     Source
+	vocabulary *access.Vocabulary
+	clock      func() int64
+
+	subjects *cache[*subject]
+	chains   *cache[*access.Chain]
+	epoch    epochState
+	external externalNames
+
+	unsubscribe func()
+}
+
+// subject is the cached closure of one principal with what was compiled of it.
+type subject struct {
+	rows     *authz.SubjectAccess
+	compiled atomic.Pointer[access.Access]
+}
+
+// New attaches a client to a provider.
+func New(o Options) (*Client, error) {
+	s, err := o.settings()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{settings: s, source: o.Provider, vocabulary: access.NewVocabulary(o.Catalog), clock: o.Clock}
+	if c.clock == nil {
+		c.clock = newWallClock().now
+	}
+	c.subjects = newCache(s.maxSubjects, s.subjectTTL, 0, subjectMembers)
+	c.chains = newCache(s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*access.Chain).Scopes)
+	c.unsubscribe = o.Provider.OnInvalidate(c.invalidate)
+	return c, nil
+}
+
+// chainLives bounds the life of a chain in TTLs, so that a move that nobody
+// reported is noticed.
+const chainLives = 10
+
+// Close detaches the client from the live stream and drops its caches. A closed
+// client still answers, on TTL and revalidation only. Closing twice is fine.
+func (c *Client) Close() {
+	c.unsubscribe()
+	c.invalidate(authz.Event{Type: authz.EventAll})
+}
+
+// roleMember indexes entries by the roles their rows name; no subject looks like
+// it.
+func roleMember(roleID string) string { return "\x00role:" + roleID }
+
+func subjectMembers(s *subject) []string {
+	members := slices.Clone(s.rows.Closure)
+	for i := range s.rows.Roles {
+		members = append(members, roleMember(s.rows.Roles[i].ID))
+	}
+	for _, id := range s.rows.UnresolvedRoleIDs {
+		members = append(members, roleMember(id))
+	}
+	return members
+}
+
+// invalidate applies one event to the caches; it serves the live stream and the
+// replay of the log alike.
+func (c *Client) invalidate(e authz.Event) {
+	switch e.Type {
+	case authz.EventUser:
+		c.subjects.bust(cacheKey{id: e.UserID})
+	case authz.EventSubject:
+		c.subjects.bustMember(e.Subject)
+	case authz.EventRole:
+		c.subjects.bustMember(roleMember(e.RoleID))
+	case authz.EventScope:
+		c.chains.bustMember(e.Scope)
+	default:
+		c.subjects.bustAll()
+		c.chains.bustAll()
+	}
+}
+
+// access answers the compiled access of a principal, valid at the instant that
+// it returns.
+func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool) (*access.Access, int64, error) {
+	key := cacheKey{id: p.UserID}
+	if p.IsService() {
+		key = cacheKey{id: p.ServiceID, service: true}
+	}
+	now := c.clock()
+	if !fresh {
+		if err := c.validate(ctx, now); err != nil {
+			return nil, 0, err
+		}
+		if s, ok := c.subjects.hit(key.hash(), key, now); ok {
+			return c.compiled(s, now), now, nil
+		}
+	}
+	s, err := c.subjects.fetch(ctx, key, fresh, now, c.epoch.gen.Load(), func(ctx context.Context) (*subject, error) {
+		rows, err := c.source.GetSubjectAccess(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if err := aboutPrincipal(&rows, p); err != nil {
+			return nil, err
+		}
+		return &subject{rows: &rows}, nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	now = c.clock()
+	return c.compiled(s, now), now, nil
+}
+
+// compiled recompiles when a row has expired since.
+func (c *Client) compiled(s *subject, now int64) *access.Access {
+	if a := s.compiled.Load(); a != nil && a.ValidAt(now) {
+		return a
+	}
+	a := access.Compile(c.vocabulary, s.rows, now)
+	s.compiled.Store(a)
+	return a
+}
+
+// aboutPrincipal refuses an answer about somebody else.
+func aboutPrincipal(rows *authz.SubjectAccess, p authz.Principal) error {
+	ok := rows.UserID != nil && *rows.UserID == p.UserID
+	if p.IsService() {
+		ok = rows.UserID == nil && slices.Contains(rows.Closure, p.Subject())
+	}
+	if !ok {
+		return &provider.TransportError{Message: fmt.Sprintf("the provider answered a closure that is not about %s", authz.Quote(p.Subject()))}
+	}
+	return nil
+}
+
+// chain answers the chain of a scope; "" means "*".
+func (c *Client) chain(ctx context.Context, scope string, fresh bool) (*access.Chain, error) {
+	if scope == "" || scope == authz.Global {
+		return access.GlobalChain, nil
+	}
+	key := cacheKey{id: scope}
+	now := c.clock()
+	if !fresh {
+		if err := c.validate(ctx, now); err != nil {
+			return nil, err
+		}
+		if chain, ok := c.chains.hit(key.hash(), key, now); ok {
+			return chain, nil
+		}
+	}
+	return c.chains.fetch(ctx, key, fresh, now, c.epoch.gen.Load(), func(ctx context.Context) (*access.Chain, error) {
+		ancestors, err := c.source.ResolveAncestors(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return access.NewChain(scope, ancestors), nil
+	})
+}

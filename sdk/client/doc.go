@@ -1,0 +1,9 @@
+// Package client asks the questions: check shapes over any provider, evaluated
+// in the caller's own process over cached closures and chains.
+//
+// A Client holds what a provider supplied (never decisions), drops what an
+// invalidation event names, and compares itself with the provider's event log
+// once a window. Any failure to learn what it needs is an error, never an
+// answer. It touches nothing but its provider and its own memory; it never
+// writes rows.
+package client

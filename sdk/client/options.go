@@ -1,0 +1,124 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// Source is what a client needs of a provider.
+type Source interface {
+	provider.Supply
+	provider.Invalidation
+}
+
+// Options configures a client. Provider and Catalog are required; a nil member
+// means its default, a pointer at zero means zero.
+type Options struct {
+	Provider Source
+	Catalog  *catalog.Catalog
+
+	// SubjectCacheTTL (30 s) and ObjectCacheTTL (60 s) bound how long a closure
+	// and a chain are served without a renewal. Zero never serves one.
+	SubjectCacheTTL *time.Duration
+	ObjectCacheTTL  *time.Duration
+
+	// MaxSubjectCacheEntries and MaxObjectCacheEntries (10,000 each) bound the
+	// caches; the least recently used entry goes first. Zero keeps nothing.
+	MaxSubjectCacheEntries *int
+	MaxObjectCacheEntries  *int
+
+	// RevalidateAfter (5 s) is how long one look at the provider's event log
+	// vouches for all entries; a provider without a log is never asked. Negative
+	// turns it off: entries then live for their TTL.
+	RevalidateAfter *time.Duration
+
+	// Strict makes every check behave as Fresh. It is meant as an incident
+	// switch.
+	Strict bool
+
+	// External says what happens to names in a namespace that the catalog
+	// neither owns nor imports; "" is ExternalError.
+	External ExternalPolicy
+
+	// OnExternal hears of each such name once under ExternalWarn. Nil ignores
+	// them.
+	OnExternal func(ExternalPermission)
+
+	// Clock answers epoch milliseconds; nil is the wall clock.
+	Clock func() int64
+}
+
+// ExternalPolicy says how names of foreign namespaces are treated.
+type ExternalPolicy string
+
+// The policies for names of foreign namespaces.
+const (
+	ExternalError ExternalPolicy = "error" // raise UnknownPermissionError
+	ExternalWarn  ExternalPolicy = "warn"  // report once, evaluate
+	ExternalAllow ExternalPolicy = "allow" // evaluate
+)
+
+// ExternalPermission is a name that a check let through under ExternalWarn.
+type ExternalPermission struct {
+	Permission string
+	Expected   authz.Expected
+	Namespace  string
+	Shape      string
+}
+
+type settings struct {
+	subjectTTL, objectTTL   int64
+	maxSubjects, maxObjects int
+	revalidateAfter         int64
+	revalidate, strict      bool
+	external                ExternalPolicy
+	onExternal              func(ExternalPermission)
+}
+
+func (o Options) settings() (settings, error) {
+	s := settings{strict: o.Strict, external: o.External, onExternal: o.OnExternal}
+	if o.Provider == nil || o.Catalog == nil {
+		return s, fmt.Errorf("client: Options.Provider and Options.Catalog are required")
+	}
+	var err error
+	duration := func(name string, d *time.Duration, fallback time.Duration) int64 {
+		if d == nil {
+			d = &fallback
+		}
+		if *d < 0 && err == nil {
+			err = fmt.Errorf("client: Options.%s must not be negative: %v", name, *d)
+		}
+		return d.Milliseconds()
+	}
+	count := func(name string, n *int) int {
+		if n == nil {
+			return 10_000
+		}
+		if *n < 0 && err == nil {
+			err = fmt.Errorf("client: Options.%s must not be negative: %d", name, *n)
+		}
+		return *n
+	}
+	s.subjectTTL = duration("SubjectCacheTTL", o.SubjectCacheTTL, 30*time.Second)
+	s.objectTTL = duration("ObjectCacheTTL", o.ObjectCacheTTL, 60*time.Second)
+	s.maxSubjects = count("MaxSubjectCacheEntries", o.MaxSubjectCacheEntries)
+	s.maxObjects = count("MaxObjectCacheEntries", o.MaxObjectCacheEntries)
+	s.revalidateAfter = (5 * time.Second).Milliseconds()
+	s.revalidate = o.Provider.Epoch() != nil
+	if o.RevalidateAfter != nil {
+		s.revalidateAfter = o.RevalidateAfter.Milliseconds()
+		s.revalidate = s.revalidate && *o.RevalidateAfter >= 0
+	}
+	switch s.external {
+	case "":
+		s.external = ExternalError
+	case ExternalError, ExternalWarn, ExternalAllow:
+	default:
+		return s, fmt.Errorf("client: Options.External must be error, warn or allow: %q", s.external)
+	}
+	return s, err
+}

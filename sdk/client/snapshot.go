@@ -1,0 +1,200 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// SnapshotOptions says what a snapshot holds.
+type SnapshotOptions struct {
+	// Scopes are resolved beside those of the principal's own rows.
+	Scopes []string
+
+	// Fresh bypasses the caches, also in later Resolve calls.
+	Fresh bool
+}
+
+// Snapshot answers for one principal at one instant without I/O. It agrees with
+// the client on every scope that it can resolve, and does not see later writes.
+// Use one for a request; readers may share it.
+type Snapshot struct {
+	client    *Client
+	principal authz.Principal
+	access    *access.Access
+	at        int64
+	fresh     bool
+
+	mu     sync.Mutex // serialises Resolve
+	chains atomic.Pointer[map[string]resolved]
+}
+
+// resolved is a chain with its reduced form.
+type resolved struct {
+	chain *access.Chain
+	view  access.View
+}
+
+// Snapshot fetches the principal's closure once, then the chains of the scopes
+// asked for and of every scope in the principal's rows. Any chain that fails
+// fails the snapshot.
+func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOptions) (*Snapshot, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	fresh := o.Fresh || c.strict
+	a, now, err := c.access(ctx, p, fresh)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh}
+	s.chains.Store(&map[string]resolved{})
+	scopes := slices.Clone(o.Scopes)
+	rows := a.Rows()
+	for i := range rows.Grants {
+		scopes = append(scopes, rows.Grants[i].Scope)
+	}
+	for i := range rows.Revokes {
+		scopes = append(scopes, rows.Revokes[i].Scope)
+	}
+	if err := s.Resolve(ctx, scopes...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Resolve makes further scopes checkable. The principal's data and the instant
+// stay. After a failure the chains that did resolve are usable.
+func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := *s.chains.Load()
+	added := map[string]resolved{}
+	var failure error
+	for _, scope := range scopes {
+		if _, ok := known[scope]; ok || scope == "" || scope == authz.Global {
+			continue
+		}
+		if _, ok := added[scope]; ok {
+			continue
+		}
+		chain, err := s.client.chain(ctx, scope, s.fresh)
+		if err != nil {
+			failure = err
+			break
+		}
+		added[scope] = resolved{chain, s.access.View(chain)}
+	}
+	if len(added) > 0 {
+		for scope, r := range known {
+			added[scope] = r
+		}
+		s.chains.Store(&added)
+	}
+	return failure
+}
+
+// Principal is whom the snapshot is about.
+func (s *Snapshot) Principal() authz.Principal { return s.principal }
+
+// Active reports whether the principal has any access at all.
+func (s *Snapshot) Active() bool { return s.access.Active() }
+
+// At is the one instant of all checks, epoch milliseconds.
+func (s *Snapshot) At() int64 { return s.at }
+
+// Rows is what the provider supplied. Callers must not modify it.
+func (s *Snapshot) Rows() *authz.SubjectAccess { return s.access.Rows() }
+
+// ResolvedScopes lists the scopes with a known chain, sorted.
+func (s *Snapshot) ResolvedScopes() []string {
+	known := *s.chains.Load()
+	scopes := make([]string, 0, len(known))
+	for scope := range known {
+		scopes = append(scopes, scope)
+	}
+	slices.Sort(scopes)
+	return scopes
+}
+
+// Can is the client's Can on the snapshot. A scope whose chain is neither known
+// nor follows from the catalog is an *authz.UnresolvedScopeError.
+func (s *Snapshot) Can(key, scope string) (bool, error) {
+	return s.decide(key, scope, "snapshot can")
+}
+
+// Require is Can whose denial is an *authz.AccessDeniedError.
+func (s *Snapshot) Require(key, scope string) error {
+	allowed, err := s.decide(key, scope, "snapshot require")
+	if err != nil || allowed {
+		return err
+	}
+	return denied(s.principal, []string{key}, false, scope, s.Active())
+}
+
+func (s *Snapshot) decide(key, scope, shape string) (bool, error) {
+	k, declared, err := s.client.verify(key, shape)
+	if err != nil {
+		return false, err
+	}
+	if k.RequiresCondition() {
+		return false, &authz.MissingConditionError{Permission: key, Shape: shape}
+	}
+	if !s.access.Active() {
+		return false, nil
+	}
+	r, err := s.resolved(scope)
+	if err != nil {
+		return false, err
+	}
+	if !declared {
+		return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), key, r.chain, s.at), nil
+	}
+	allowed, revoked := s.access.DecideView(k, r.view)
+	if !allowed && !revoked && k.ImpliedOnAncestors() {
+		return s.access.Implied(k, r.chain, s.chainOf)
+	}
+	return allowed, nil
+}
+
+// Explain shows the working of Can.
+func (s *Snapshot) Explain(key, scope string) (access.Explanation, error) {
+	if _, _, err := s.client.verify(key, "explain"); err != nil {
+		return access.Explanation{}, err
+	}
+	r, err := s.resolved(scope)
+	if err != nil {
+		return access.Explanation{}, err
+	}
+	return access.Explain(s.client.vocabulary, s.access.Rows(), key, r.chain, s.at, s.chainOf)
+}
+
+var global = resolved{chain: access.GlobalChain}
+
+func (s *Snapshot) resolved(scope string) (resolved, error) {
+	if scope == "" || scope == authz.Global {
+		return global, nil
+	}
+	if r, ok := (*s.chains.Load())[scope]; ok {
+		return r, nil
+	}
+	flat, declared := s.client.vocabulary.Flat(scope)
+	if flat {
+		// An unresolved flat scope carries no row of the principal.
+		chain := access.NewChain(scope, nil)
+		return resolved{chain, s.access.View(chain)}, nil
+	}
+	return resolved{}, &authz.UnresolvedScopeError{
+		Scope: scope, ScopeType: authz.ScopeType(scope), Declared: declared,
+		ResolvedScopes: s.ResolvedScopes(), DeclaredTypes: s.client.vocabulary.DeclaredTypes(),
+	}
+}
+
+func (s *Snapshot) chainOf(scope string) (*access.Chain, error) {
+	r, err := s.resolved(scope)
+	return r.chain, err
+}

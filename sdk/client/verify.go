@@ -1,0 +1,62 @@
+package client
+
+import (
+	"sync"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// maxExternalNames is after how many names the client goes quiet under
+// ExternalWarn; it goes on evaluating.
+const maxExternalNames = 1024
+
+// externalNames remembers what was reported.
+type externalNames struct {
+	mu       sync.Mutex
+	reported map[string]struct{}
+}
+
+// verify looks up a key before anything is fetched. declared is false for a key
+// that the catalog does not declare and the policy admits.
+func (c *Client) verify(key, shape string) (k access.Key, declared bool, err error) {
+	if k, ok := c.vocabulary.Lookup(key); ok {
+		return k, true, nil
+	}
+	return access.Key{}, false, c.admit(key, authz.ExpectedKey, shape)
+}
+
+// admit decides on a name that the catalog does not know.
+func (c *Client) admit(name string, expected authz.Expected, shape string) error {
+	cat := c.vocabulary.Catalog()
+	namespace := authz.NamespaceOf(name)
+	well := authz.IsKey
+	if expected == authz.ExpectedPattern {
+		well = authz.IsPattern
+	}
+	foreign := namespace != "" && cat.NamespaceOrigin(namespace) == authz.NamespaceForeign
+	if !foreign || !well(name) || c.settings.external == ExternalError {
+		return cat.UnknownPermission(name, expected)
+	}
+	if c.settings.external == ExternalWarn {
+		c.reportExternal(ExternalPermission{Permission: name, Expected: expected, Namespace: namespace, Shape: shape})
+	}
+	return nil
+}
+
+func (c *Client) reportExternal(p ExternalPermission) {
+	c.external.mu.Lock()
+	_, known := c.external.reported[p.Permission]
+	if !known && len(c.external.reported) < maxExternalNames {
+		if c.external.reported == nil {
+			c.external.reported = map[string]struct{}{}
+		}
+		c.external.reported[p.Permission] = struct{}{}
+	} else {
+		known = true
+	}
+	c.external.mu.Unlock()
+	if !known && c.onExternal != nil {
+		c.onExternal(p)
+	}
+}
