@@ -1,0 +1,61 @@
+# Every command here works on a fresh clone with Go, git and make installed.
+
+GO       ?= go
+BIN      := bin
+TOOLS    := $(BIN)/tools
+PORT     ?= 8080
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -X main.version=$(VERSION)
+
+STATICCHECK_VERSION        := v0.8.2
+GOVULNCHECK_VERSION        := v1.1.4
+PROTOC_GEN_GO_VERSION      := v1.36.12
+PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
+
+.PHONY: help build run test vectors bench lint proto tools clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+build: ## build the host and the plugins into bin/
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-memory ./plugins/memory
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
+
+run: build ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
+	@exec $(BIN)/authz quickstart --config configs/quickstart.yaml --listen 127.0.0.1:$(PORT)
+
+test: tools lint ## everything that must pass
+	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -timeout 15m ./...
+	@$(MAKE) --no-print-directory vectors
+
+vectors: ## replay the golden vectors (AUTHZ_VECTORS=DIR replaces the folder)
+	@scripts/vectors
+
+bench: ## the benchmarks behind docs/performance.md
+	$(GO) test -run '^$$' -bench 'Can$$|CanParallel$$' -benchmem -timeout 60m ./sdk/client
+
+lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, and govulncheck when its database is reachable
+	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(TOOLS)/staticcheck ./...
+	@scripts/govulncheck $(TOOLS) $(GOVULNCHECK_VERSION)
+
+$(TOOLS)/staticcheck: Makefile
+	@mkdir -p $(TOOLS)
+	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+
+$(TOOLS)/protoc-gen-go: Makefile
+	@mkdir -p $(TOOLS)
+	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
+
+$(TOOLS)/protoc-gen-go-grpc: Makefile
+	@mkdir -p $(TOOLS)
+	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)
+
+tools: $(TOOLS)/staticcheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## install what the tests use beside Go
+	@command -v protoc >/dev/null || scripts/install-protoc
+
+clean: ## remove what was built; the sample's data below .authz stays
+	rm -rf $(BIN)

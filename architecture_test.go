@@ -1,0 +1,130 @@
+// Package authz_test keeps the import rules of docs/architecture.md.
+package authz_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/authzhost/authz/"
+
+// rule forbids a room to import, in non-test code, what begins with one of the
+// paths; except names rooms below it that may.
+type rule struct {
+	room      string
+	forbidden []string
+	except    []string
+}
+
+var rules = []rule{
+	{room: "sdk/", forbidden: []string{module + "host", module + "plugins", module + "conformance", module + "cmd", module + "examples"}},
+	{room: "sdk/authz", forbidden: []string{module}},
+	{room: "sdk/catalog", forbidden: allBut("sdk/authz")},
+	{room: "sdk/access", forbidden: allBut("sdk/authz", "sdk/catalog")},
+	{room: "sdk/storage", forbidden: allBut("sdk/authz", "sdk/metrics")},
+	{room: "sdk/directory", forbidden: allBut("sdk/authz")},
+	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics")},
+	{room: "host", forbidden: []string{module + "plugins", module + "cmd", module + "examples", module + "conformance"}},
+	{room: "plugins/", forbidden: []string{module + "host", module + "cmd", module + "conformance", module + "examples"}},
+	{room: "conformance", forbidden: []string{module + "host", module + "plugins", module + "cmd", module + "examples"}},
+	{room: "examples/", forbidden: []string{module + "plugins", module + "cmd"}},
+	{room: "", forbidden: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"},
+		except: []string{"sdk/plugin", "host/pluginhost"}},
+}
+
+// allBut stands for every room of the module except the named ones.
+func allBut(rooms ...string) []string {
+	forbidden := []string{}
+	for _, room := range []string{"sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics", "sdk/provider", "sdk/client",
+		"sdk/storage", "sdk/directory", "sdk/plugin", "conformance", "host", "plugins", "cmd", "examples"} {
+		allowed := false
+		for _, r := range rooms {
+			allowed = allowed || r == room
+		}
+		if !allowed {
+			forbidden = append(forbidden, module+room)
+		}
+	}
+	return forbidden
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Doc        string
+	Name       string
+	GoFiles    []string
+}
+
+func TestImportRules(t *testing.T) {
+	packages := list(t)
+	judged := map[string]int{}
+	for _, p := range packages {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		for _, r := range rules {
+			if !strings.HasPrefix(room, r.room) || hasAnyPrefix(room, r.except) {
+				continue
+			}
+			judged[r.room]++
+			for _, imported := range p.Imports {
+				if hasAnyPrefix(imported, r.forbidden) && !strings.HasPrefix(imported, module+r.room+"/") && imported != p.ImportPath {
+					t.Errorf("%s imports %s, which the room %q may not", room, imported, r.room)
+				}
+			}
+		}
+		if plugin, ok := strings.CutPrefix(room, "plugins/"); ok {
+			own, _, _ := strings.Cut(plugin, "/")
+			for _, imported := range p.Imports {
+				other, ok := strings.CutPrefix(imported, module+"plugins/")
+				if ok && !strings.HasPrefix(other+"/", own+"/") && !strings.HasPrefix(other, "internal/") {
+					t.Errorf("%s imports the plugin package %s", room, imported)
+				}
+			}
+		}
+	}
+	for _, r := range rules {
+		if judged[r.room] == 0 {
+			t.Errorf("the rule for %q judged no package", r.room)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatLivesInIt(t *testing.T) {
+	for _, p := range list(t) {
+		if len(p.GoFiles) > 0 && len(p.Doc) == 0 {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+func hasAnyPrefix(path string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if path == strings.TrimSuffix(p, "/") || strings.HasPrefix(path, strings.TrimSuffix(p, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Doc,Name,GoFiles", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
