@@ -102,11 +102,15 @@ func (p *partition) write(ctx context.Context, fences []storage.Fence, build fun
 	if changed, err := build(d); err != nil || !changed {
 		return err
 	}
-	if d.log.head() != before.log.head() {
+	moved := d.log.head() != before.log.head()
+	if moved {
 		d.log.moved = make(chan struct{})
-		defer close(before.log.moved)
 	}
-	return p.sections.whileCurrent(fences, func() { p.current.Store(&d.state) })
+	err := p.sections.whileCurrent(fences, func() { p.current.Store(&d.state) })
+	if err == nil && moved {
+		close(before.log.moved)
+	}
+	return err
 }
 
 type driver struct {

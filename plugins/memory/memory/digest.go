@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -33,7 +34,7 @@ func judgeShape(c storage.Commit) (digest, error) {
 	if err := checkValue(c); err != nil {
 		return digest{}, err
 	}
-	text := canonical{hash: sha256.New()}
+	text := newCanonical()
 	text.add(struct {
 		At     int64
 		Fences []storage.Fence
@@ -62,24 +63,34 @@ func judgeShape(c storage.Commit) (digest, error) {
 // canonical hashes values as JSON under the names of their types.
 type canonical struct {
 	hash hash.Hash
+	text bytes.Buffer // of the value at hand
+	json *json.Encoder
 	size int
 	err  error
+}
+
+func newCanonical() *canonical {
+	t := &canonical{hash: sha256.New()}
+	t.json = json.NewEncoder(&t.text)
+	t.json.SetEscapeHTML(false) // it would count some characters six times
+	return t
 }
 
 func (t *canonical) add(v any) {
 	if t.err != nil {
 		return
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
+	t.text.Reset()
+	if err := t.json.Encode(v); err != nil {
 		t.err = storage.Errorf(storage.CodeValidation, "%T cannot be written as JSON", v)
 		return
 	}
-	if t.size += len(text); t.size > storage.MaxCommitBytes {
+	if t.size += t.text.Len(); t.size > storage.MaxCommitBytes {
 		t.err = storage.Errorf(storage.CodeTooLarge, "the commit is larger than %d bytes", storage.MaxCommitBytes)
 		return
 	}
-	fmt.Fprintf(t.hash, "%T %s\n", v, text)
+	fmt.Fprintf(t.hash, "%T ", v)
+	t.hash.Write(t.text.Bytes())
 }
 
 func (t *canonical) sum() (d digest, err error) {

@@ -95,6 +95,9 @@ func (l *eventLog) prune(p storage.PruneEvents) int64 {
 	if p.KeepRows != nil && *p.KeepRows < int64(len(l.kept)) {
 		drop = max(drop, len(l.kept)-int(*p.KeepRows))
 	}
+	if drop == 0 {
+		return 0
+	}
 	l.prunedThrough += int64(drop)
 	l.kept = slices.Clone(l.kept[drop:])
 	return int64(drop)

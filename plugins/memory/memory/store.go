@@ -75,7 +75,7 @@ func errClosed() *storage.Error {
 
 // interrupted is the answer of a call whose context ended before it did anything.
 func interrupted(ctx context.Context) *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, context.Cause(ctx), "the call was ended before it was carried out")
+	return storage.Unavailable(authz.OutcomeNotApplied, ctx.Err(), "the call was ended before it was carried out")
 }
 
 // get is a single-row read.
