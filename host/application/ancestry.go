@@ -1,0 +1,217 @@
+package application
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Ancestry answers the ancestors of one scope: nearest first, without the scope
+// itself, ending at "*"; for multi-parent types the union of all parents' chains
+// without duplicates. An empty list says nothing about the scope, ["*"] says that
+// it is a root. What cannot answer returns an error, never a partial chain.
+type Ancestry interface {
+	Ancestors(ctx context.Context, scope string) ([]string, error)
+}
+
+// AncestryFunc adapts a function of an embedding program.
+type AncestryFunc func(ctx context.Context, scope string) ([]string, error)
+
+// Ancestors calls f.
+func (f AncestryFunc) Ancestors(ctx context.Context, scope string) ([]string, error) {
+	return f(ctx, scope)
+}
+
+// noAncestry stands for an application without an ancestry source.
+var noAncestry = AncestryFunc(func(context.Context, string) ([]string, error) { return nil, nil })
+
+// maxAncestryLevels ends a walk that no real hierarchy reaches.
+const maxAncestryLevels = 10_000
+
+// maxScopesPerRead is how many scopes one read of recorded parents may ask for.
+const maxScopesPerRead = 1000
+
+// FromParents is ancestry over parent pointers: parents answers one, several or
+// no parents of a scope. The walk is breadth-first, survives cycles and fails
+// beyond 10,000 levels.
+func FromParents(parents func(ctx context.Context, scope string) ([]string, error)) Ancestry {
+	return AncestryFunc(func(ctx context.Context, scope string) ([]string, error) {
+		return walkUp(scope, func(level []string) (map[string][]string, error) {
+			found := make(map[string][]string, len(level))
+			for _, s := range level {
+				p, err := parents(ctx, s)
+				if err != nil {
+					return nil, err
+				}
+				found[s] = p
+			}
+			return found, nil
+		})
+	})
+}
+
+// Stored is ancestry over the parents recorded in the store by SetScopeParents.
+// A scope never recorded answers the empty list, a recorded root ["*"]. A chain
+// through an ancestor that must have a parent, but has none recorded, is an
+// error: it would hide rows above the gap.
+func Stored(store storage.Ancestry) Ancestry { return &recorded{store: store} }
+
+type recorded struct {
+	store  storage.Ancestry
+	nested func(scope string) (*authz.WriteRejectedError, bool) // nil: no catalog to judge by
+}
+
+// within returns the source bound to the catalog of an application.
+func (r *recorded) within(nested func(string) (*authz.WriteRejectedError, bool)) *recorded {
+	return &recorded{store: r.store, nested: nested}
+}
+
+// Ancestors reads one level of parents with each call to the driver.
+func (r *recorded) Ancestors(ctx context.Context, scope string) ([]string, error) {
+	known := true
+	chain, err := walkUp(scope, func(level []string) (map[string][]string, error) {
+		found, err := readScopeParents(ctx, r.store, level)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range level {
+			if _, recorded := found[s]; recorded {
+				continue
+			}
+			if s == scope {
+				known = false
+			} else if r.nested != nil {
+				if refusal, must := r.nested(s); must {
+					return nil, refusal
+				}
+			}
+		}
+		return found, nil
+	})
+	if err != nil || !known {
+		return nil, err
+	}
+	return chain, nil
+}
+
+// walkUp collects ancestors breadth-first, the levels' parents in list order, and
+// ends the chain with "*".
+func walkUp(scope string, parentsOf func(level []string) (map[string][]string, error)) ([]string, error) {
+	var chain []string
+	seen := map[string]bool{scope: true, authz.Global: true}
+	for level, depth := []string{scope}, 0; len(level) > 0; depth++ {
+		if depth > maxAncestryLevels {
+			return nil, authz.Rejected(authz.CodeUnsupported,
+				"ancestry of %s exceeds %d levels — parent cycle?", authz.Quote(scope), maxAncestryLevels)
+		}
+		found, err := parentsOf(level)
+		if err != nil {
+			return nil, err
+		}
+		var next []string
+		for _, s := range level {
+			for _, parent := range found[s] {
+				if !seen[parent] {
+					seen[parent] = true
+					next = append(next, parent)
+				}
+			}
+		}
+		chain = append(chain, next...)
+		level = next
+	}
+	return append(chain, authz.Global), nil
+}
+
+// readScopeParents reads any number of scopes, a thousand with each call.
+func readScopeParents(ctx context.Context, store storage.Ancestry, scopes []string) (map[string][]string, error) {
+	if len(scopes) <= maxScopesPerRead {
+		return store.GetScopeParents(ctx, scopes)
+	}
+	found := make(map[string][]string, len(scopes))
+	for len(scopes) > 0 {
+		n := min(len(scopes), maxScopesPerRead)
+		some, err := store.GetScopeParents(ctx, scopes[:n])
+		if err != nil {
+			return nil, err
+		}
+		for s, parents := range some {
+			found[s] = parents
+		}
+		scopes = scopes[n:]
+	}
+	return found, nil
+}
+
+// ResolveAncestors returns the answer of the ancestry source as it was given,
+// judged by what the catalog declares of the scope's type (contract: access §5).
+// The global scope has no ancestors and the source is not asked.
+func (a *Application) ResolveAncestors(ctx context.Context, scope string) ([]string, error) {
+	var s shape
+	s.text("scope", scope, maxID)
+	if s.err == nil {
+		s.err = checkScope(scope)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	if scope == authz.Global {
+		return []string{}, nil
+	}
+	chain, err := a.ancestry.Ancestors(ctx, scope)
+	if err != nil {
+		if storageErr := storage.CodeOf(err); storageErr != "" {
+			return nil, a.readFailed("resolveAncestors", err)
+		}
+		return nil, err // the failure of an embedder's own resolver passes through
+	}
+	for _, ancestor := range chain {
+		if authz.ValidateScope(ancestor) != nil {
+			return nil, authz.Rejected(authz.CodeUnsupported,
+				"the ancestry resolver answered %s for %s, which is not a scope id", authz.Quote(ancestor), authz.Quote(scope))
+		}
+	}
+	if len(chain) == 0 {
+		if refusal, must := a.nestedElsewhere(scope); must {
+			return nil, refusal
+		}
+		return []string{}, nil
+	}
+	a.warnUnexpectedAncestors(scope, chain)
+	return chain, nil
+}
+
+// nestedElsewhere says that the catalog nests the scope's type under a different
+// type, so that an instance without ancestors contradicts it.
+func (a *Application) nestedElsewhere(scope string) (*authz.WriteRejectedError, bool) {
+	scopeType := authz.ScopeType(scope)
+	t, declared := a.catalog.ScopeType(scopeType)
+	if !declared || t.Parent == "" || t.Parent == scopeType {
+		return nil, false
+	}
+	return authz.Rejected(authz.CodeUnsupported,
+		"the ancestry resolver returned no ancestors for %s, but the catalog declares %s nested under %s, "+
+			"so rows at its parents would be missed; answer [%s] for an instance that is a root",
+		authz.Quote(scope), authz.Quote(scopeType), authz.Quote(t.Parent), authz.Quote(authz.Global)), true
+}
+
+// warnUnexpectedAncestors logs, once per type, that a type declared flat has
+// ancestors: snapshots take the declaration's word and will not see them.
+func (a *Application) warnUnexpectedAncestors(scope string, chain []string) {
+	scopeType := authz.ScopeType(scope)
+	t, declared := a.catalog.ScopeType(scopeType)
+	if !declared || t.Parent != "" || t.MultiParent {
+		return
+	}
+	for _, ancestor := range chain {
+		if ancestor == authz.Global {
+			continue
+		}
+		if _, logged := a.warned.LoadOrStore(scopeType, true); !logged {
+			a.log.Warn("the ancestry resolver answers ancestors for a scope type that the catalog declares flat: "+
+				"snapshots will not see them", "scope", authz.Echo(scope), "type", scopeType)
+		}
+		return
+	}
+}

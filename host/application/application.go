@@ -1,0 +1,221 @@
+package application
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Options says what an Application works on. Zero values take the defaults
+// named.
+type Options struct {
+	// Name appears in logs.
+	Name string
+
+	// Catalog and Store are required. The caller keeps the store and closes it
+	// after the application.
+	Catalog *catalog.Catalog
+	Store   storage.Store
+
+	// Ancestry answers the chains of scopes; nil answers every one empty.
+	Ancestry Ancestry
+
+	// OrgRoot is the first value of the stored authority, default true. Where
+	// the store has records, the record system/authority decides once it is
+	// there.
+	OrgRoot *bool
+
+	// PersistEvents keeps events in the log of the driver; the default is
+	// whether the driver has one.
+	PersistEvents  *bool
+	EventRetention EventRetention
+
+	// GroupTopologyTTL bounds how long the map of group parents is kept, default
+	// 30 s; a negative one keeps nothing.
+	GroupTopologyTTL time.Duration
+
+	Clock  func() int64  // epoch milliseconds; default the wall clock
+	IDs    func() string // ids of new rows and audit entries; default random UUIDs
+	Logger hclog.Logger  // default none
+}
+
+// EventRetention bounds the event log; zero members take the defaults 7 days
+// and 100,000 events.
+type EventRetention struct {
+	MaxAgeMs int64
+	MaxRows  int64
+}
+
+// The defaults of Options.
+const (
+	DefaultGroupTopologyTTL = 30 * time.Second
+	DefaultEventMaxAgeMs    = 7 * 24 * 60 * 60 * 1000
+	DefaultEventMaxRows     = 100_000
+)
+
+// Application is one application over its store. It implements
+// provider.Provider; its methods may be called concurrently.
+type Application struct {
+	name     string
+	catalog  *catalog.Catalog
+	store    storage.Store
+	caps     storage.Capabilities
+	ancestry Ancestry
+	orgRoot  bool
+	persist  bool
+	retain   EventRetention
+	clock    func() int64
+	ids      func() string
+	log      hclog.Logger
+
+	authority atomic.Pointer[authority]
+	stream    *stream
+	topology  *topology
+	warned    sync.Map // scope types whose contradiction was logged
+
+	appends    atomic.Int64
+	pruning    atomic.Bool
+	closing    sync.Mutex
+	life       context.Context
+	end        context.CancelFunc
+	background sync.WaitGroup
+}
+
+var _ provider.Provider = (*Application)(nil)
+
+// New opens an application over o.Store. It refuses with CodeValidation what is
+// malformed and with CodeUnsupported what the driver lacks; an outage is an
+// *authz.UnavailableError.
+func New(ctx context.Context, o Options) (*Application, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	caps := o.Store.Info().Capabilities
+	a := &Application{
+		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
+		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
+		clock: o.Clock, ids: o.IDs, log: o.Logger,
+	}
+	if a.clock == nil {
+		a.clock = func() int64 { return time.Now().UnixMilli() }
+	}
+	if a.ids == nil {
+		a.ids = uuid.NewString
+	}
+	if a.log == nil {
+		a.log = hclog.NewNullLogger()
+	}
+	if o.PersistEvents != nil {
+		a.persist = *o.PersistEvents
+	}
+	if a.retain.MaxAgeMs == 0 {
+		a.retain.MaxAgeMs = DefaultEventMaxAgeMs
+	}
+	if a.retain.MaxRows == 0 {
+		a.retain.MaxRows = DefaultEventMaxRows
+	}
+	ttl := o.GroupTopologyTTL
+	if ttl == 0 {
+		ttl = DefaultGroupTopologyTTL
+	}
+	a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
+	a.stream = newStream(a.log, a.topology.hear)
+	if s, ok := a.ancestry.(*recorded); ok {
+		a.ancestry = s.within(a.nestedElsewhere)
+	}
+	if a.ancestry == nil {
+		a.ancestry = noAncestry
+		a.warnHierarchical()
+	}
+	if err := a.openAuthority(ctx, o.OrgRoot == nil || *o.OrgRoot); err != nil {
+		return nil, err
+	}
+	a.orgRoot = a.authority.Load().OrgRoot
+	a.life, a.end = context.WithCancel(context.Background())
+	return a, nil
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Catalog == nil:
+		return authz.Validation("an application needs a catalog")
+	case o.Store == nil:
+		return authz.Validation("an application needs storage")
+	case o.EventRetention.MaxAgeMs < 0 || o.EventRetention.MaxAgeMs > authz.MaxInstant:
+		return authz.Validation("events.retention.maxAgeMs must be a number of milliseconds, 0 or more")
+	case o.EventRetention.MaxRows < 0 || o.EventRetention.MaxRows > authz.MaxInstant:
+		return authz.Validation("events.retention.maxRows must be 0 or more")
+	}
+	caps := o.Store.Info().Capabilities
+	if o.PersistEvents != nil && *o.PersistEvents && !caps.Has(storage.CapEvents) {
+		return authz.Rejected(authz.CodeUnsupported,
+			"events.persist requires a storage driver implementing appendEvents, headSeq, eventsSince, and pruneEvents")
+	}
+	if _, ok := o.Ancestry.(*recorded); ok && !caps.Has(storage.CapAncestry) {
+		return authz.Rejected(authz.CodeUnsupported, "stored ancestry requires a storage driver with the capability %q", storage.CapAncestry)
+	}
+	return nil
+}
+
+// Close ends background work. Operations under way are not interrupted.
+func (a *Application) Close() error {
+	a.closing.Lock()
+	a.end()
+	a.closing.Unlock()
+	a.background.Wait()
+	return nil
+}
+
+// Name returns the name given at construction.
+func (a *Application) Name() string { return a.name }
+
+// Catalog returns the catalog that writes are checked against.
+func (a *Application) Catalog() *catalog.Catalog { return a.catalog }
+
+// OrgRoot is the authority found at construction; it is fixed for the life of
+// the object. Gates follow the stored record, so an object that has not heard
+// of a move refuses instead of writing.
+func (a *Application) OrgRoot() bool { return a.orgRoot }
+
+// HasEpoch reports whether events are persisted.
+func (a *Application) HasEpoch() bool { return a.persist }
+
+// HasStoredAncestry reports whether the driver can record parents of scopes.
+func (a *Application) HasStoredAncestry() bool { return a.caps.Has(storage.CapAncestry) }
+
+// Capabilities says what the application can do.
+func (a *Application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
+	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Imports: a.caps.Has(storage.CapImports)}
+	for _, t := range a.catalog.ScopeTypes() {
+		c.MultiParent = c.MultiParent || t.MultiParent
+	}
+	var err error
+	c.Reporting, err = a.anyManager(ctx)
+	if err != nil {
+		return provider.Capabilities{}, a.readFailed("capabilities", err)
+	}
+	return c, nil
+}
+
+func (a *Application) warnHierarchical() {
+	var nested []string
+	for _, t := range a.catalog.ScopeTypes() {
+		if t.Parent != "" || t.MultiParent {
+			nested = append(nested, t.Type)
+		}
+	}
+	if len(nested) > 0 {
+		a.log.Warn("the catalog declares hierarchical scope types but no ancestry is configured: "+
+			"revokes at a parent will not reach its descendants", "types", strings.Join(nested, ", "))
+	}
+}

@@ -1,0 +1,101 @@
+package application
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// The record that says whether this application is the org root (contract:
+// architecture §9). Without CapRecords authority cannot move, and the option of
+// the construction is all there is.
+const (
+	authorityCollection = "system"
+	authorityID         = "authority"
+)
+
+// authority is the record as it was last read; version 0 means that the store
+// keeps none.
+type authority struct {
+	OrgRoot  bool   `json:"orgRoot"`
+	Source   string `json:"source"`
+	Position *int64 `json:"position,omitempty"`
+	Moving   string `json:"moving,omitempty"`
+
+	version int64
+}
+
+// openAuthority reads the record, or stores the first value of it.
+func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
+	const op = "open"
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	first := &authority{OrgRoot: orgRoot}
+	a.authority.Store(first)
+	if found, err := a.refreshAuthority(ctx); err != nil || found {
+		return a.readFailed(op, err)
+	}
+	raw, err := json.Marshal(first)
+	if err != nil {
+		return fmt.Errorf("encode the authority record: %w", err)
+	}
+	now := a.clock()
+	_, err = a.send(ctx, op, storage.Commit{ID: uuid.NewString(), At: now, Changes: []storage.Change{
+		storage.PutRecord{Record: storage.Record{
+			Collection: authorityCollection, ID: authorityID, Data: raw, UpdatedAt: now,
+		}},
+	}})
+	if _, raced := asRefused(err); err != nil && !raced {
+		return a.writeFailed(op, err)
+	}
+	found, err := a.refreshAuthority(ctx)
+	if err == nil && !found {
+		return &authz.UnavailableError{Message: "the authority record vanished while it was opened"}
+	}
+	return a.readFailed(op, err)
+}
+
+// refreshAuthority reads the record; gates are judged by it from then on. Without
+// records there is nothing to read.
+func (a *Application) refreshAuthority(ctx context.Context) (found bool, err error) {
+	if !a.caps.Has(storage.CapRecords) {
+		return true, nil
+	}
+	row, found, err := a.store.GetRecord(ctx, authorityCollection, authorityID)
+	if err != nil || !found {
+		return false, err
+	}
+	next := &authority{version: row.Version}
+	if err := json.Unmarshal(row.Data, next); err != nil {
+		return false, fmt.Errorf("decode the authority record: %w", err)
+	}
+	a.authority.Store(next)
+	return true, nil
+}
+
+// gate refuses a write of organizational-domain data where it does not belong,
+// and binds the commit to the record that it was judged by.
+func (d *draft) gate(noun string) error {
+	switch {
+	case !d.authority.OrgRoot:
+		return authz.Rejected(authz.CodeNotOrgRoot,
+			"%s is organizational-domain data: this Application is not the org root and holds it as a read model", noun)
+	case d.authority.Moving != "":
+		return authz.Rejected(authz.CodeConflict, "the organization is being moved")
+	}
+	d.gated = true
+	return nil
+}
+
+// gateScope is gate for rows that are organizational only at the global scope.
+func (d *draft) gateScope(scope, noun string) error {
+	if scope != authz.Global {
+		return nil
+	}
+	return d.gate(noun)
+}

@@ -1,0 +1,187 @@
+package application
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// groups merges the snapshot into the stored parent graph, condenses its cycles
+// and drafts the groups that are new, listed or changed.
+func (im *importing) groups(ctx context.Context, source string) error {
+	stored := map[string]authz.Group{}
+	graph := map[string][]string{}
+	for g, err := range im.d.app.store.ListGroups(ctx, storage.Page{}) {
+		if err != nil {
+			return err
+		}
+		stored[g.ID] = g
+		graph[g.ID] = g.Parents
+	}
+	listed := map[string]directory.Group{}
+	for _, g := range im.snapshot.Groups {
+		listed[g.ID] = g
+		graph[g.ID] = distinct(g.Parents)
+		im.managed[g.ID] = true
+	}
+	components := condense(graph)
+	virtual := map[string]bool{}
+	for _, c := range components {
+		if len(c.ID) > maxID {
+			return authz.Validation("a directory cycle of %d groups cannot be condensed: the id of its virtual group is longer than %d bytes",
+				len(c.Members), maxID)
+		}
+		virtual[c.ID], im.managed[c.ID] = true, true
+		im.result.Warnings = append(im.result.Warnings, condensedWarning(c.ID, c.Members))
+	}
+	im.result.VirtualParents = components
+
+	for _, id := range slices.Sorted(maps.Keys(graph)) {
+		before, known := stored[id]
+		fresh, inSnapshot := listed[id]
+		if known && !inSnapshot && !virtual[id] && slices.Equal(before.Parents, graph[id]) {
+			continue
+		}
+		row := authz.Group{ID: id, Name: firstText(fresh.Name, before.Name, id),
+			Description: firstText(fresh.Description, before.Description), Parents: graph[id],
+			Virtual: before.Virtual || virtual[id]}
+		size := len(id) + len(row.Name) + len(row.Description)
+		for _, p := range row.Parents {
+			size += len(p)
+		}
+		im.add(storage.UpsertGroup{Group: row}, size)
+	}
+	im.d.audit("directory.import_groups", source, struct {
+		Groups    int `json:"groups"`
+		Condensed int `json:"condensed"`
+	}{len(graph), len(components)})
+	return nil
+}
+
+func firstText(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// condense rewrites the parent graph so that it has no cycle: the groups of each
+// get a virtual group as their only parent, which inherits their other parents,
+// and edges into the cycle lead to it. What is returned is in ascending order of
+// id. A virtual group that exists already keeps its stored parents too; those may
+// close a cycle of their own, which the next round condenses.
+func condense(graph map[string][]string) []directory.VirtualParent {
+	all := []directory.VirtualParent{}
+	for {
+		var round []directory.VirtualParent
+		home := map[string]string{}
+		for _, members := range cyclicComponents(graph) {
+			id := "virtual:" + strings.Join(members, "+")
+			round = append(round, directory.VirtualParent{ID: id, Members: members})
+			for _, m := range members {
+				home[m] = id
+			}
+		}
+		if len(round) == 0 {
+			slices.SortFunc(all, func(a, b directory.VirtualParent) int { return strings.Compare(a.ID, b.ID) })
+			return all
+		}
+		all = append(all, round...)
+		redirect := func(parents []string) []string {
+			var out []string
+			for _, p := range parents {
+				if to, condensed := home[p]; condensed {
+					p = to
+				}
+				out = append(out, p)
+			}
+			return out
+		}
+		next := make(map[string][]string, len(graph)+len(round))
+		for id, parents := range graph {
+			if virtual, condensed := home[id]; condensed {
+				next[id] = []string{virtual}
+			} else {
+				next[id] = distinct(redirect(parents))
+			}
+		}
+		for _, c := range round {
+			parents := next[c.ID] // of a virtual group that is reused
+			for _, m := range c.Members {
+				parents = append(parents, redirect(graph[m])...)
+			}
+			next[c.ID] = distinct(without(parents, c.ID))
+		}
+		clear(graph)
+		maps.Copy(graph, next)
+	}
+}
+
+// cyclicComponents finds the strongly connected components of two or more nodes,
+// and the nodes with an edge to themselves, members ascending. It is Tarjan's
+// algorithm with a stack of its own: parent chains may be deep.
+func cyclicComponents(graph map[string][]string) [][]string {
+	type frame struct {
+		node string
+		next int
+	}
+	index := map[string]int{}
+	low := map[string]int{}
+	onStack := map[string]bool{}
+	var stack []string
+	var found [][]string
+	for _, root := range slices.Sorted(maps.Keys(graph)) {
+		if _, visited := index[root]; visited {
+			continue
+		}
+		var path []frame
+		enter := func(node string) {
+			index[node] = len(index)
+			low[node] = index[node]
+			stack = append(stack, node)
+			onStack[node] = true
+			path = append(path, frame{node: node})
+		}
+		enter(root)
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			node := top.node
+			if top.next < len(graph[node]) {
+				parent := graph[node][top.next]
+				top.next++
+				if _, visited := index[parent]; !visited {
+					enter(parent)
+				} else if onStack[parent] {
+					low[node] = min(low[node], index[parent])
+				}
+				continue
+			}
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				below := path[len(path)-1].node
+				low[below] = min(low[below], low[node])
+			}
+			if low[node] != index[node] {
+				continue
+			}
+			start := slices.Index(stack, node)
+			members := slices.Clone(stack[start:])
+			stack = stack[:start]
+			for _, m := range members {
+				onStack[m] = false
+			}
+			if len(members) > 1 || slices.Contains(graph[node], node) {
+				slices.Sort(members)
+				found = append(found, members)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,65 @@
+package application
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// pruneEvery is how many commits with events pass between two prunes.
+const pruneEvery = 32
+
+type epoch struct{ app *Application }
+
+// Epoch is the persisted event log, nil when events are not persisted.
+func (a *Application) Epoch() provider.Epoch {
+	if !a.persist {
+		return nil
+	}
+	return epoch{a}
+}
+
+func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
+	seq, err := e.app.store.HeadSeq(ctx)
+	if err != nil {
+		return provider.EpochHead{}, e.app.readFailed("epoch.head", err)
+	}
+	return provider.EpochHead{Seq: seq, Log: e.app.store.Info().Incarnation}, nil
+}
+
+func (e epoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
+	if seq < 0 || seq > authz.MaxInstant {
+		return provider.EpochPage{}, authz.Validation("seq must be an integer, 0 or more")
+	}
+	if limit <= 0 {
+		limit = provider.DefaultEventLimit
+	}
+	page, err := e.app.store.EventsSince(ctx, seq, min(limit, provider.MaxEventLimit))
+	if err != nil {
+		return provider.EpochPage{}, e.app.readFailed("epoch.since", err)
+	}
+	return provider.EpochPage{UpTo: page.UpTo, Events: page.Events, Gap: page.Gap}, nil
+}
+
+// appended prunes the log in the background now and then. No write waits for
+// it, and a failed prune costs disk only.
+func (a *Application) appended() {
+	if a.appends.Add(1)%pruneEvery != 0 {
+		return
+	}
+	a.closing.Lock() // no goroutine starts once Close waits for them
+	defer a.closing.Unlock()
+	if a.life.Err() != nil || !a.pruning.CompareAndSwap(false, true) {
+		return
+	}
+	a.background.Go(func() {
+		defer a.pruning.Store(false)
+		before := a.clock() - a.retain.MaxAgeMs
+		_, err := a.store.PruneEvents(a.life, storage.PruneEvents{Before: &before, KeepRows: &a.retain.MaxRows})
+		if err != nil {
+			a.log.Debug("the event log was not pruned", "error", err)
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package application
+
+import (
+	"context"
+	"iter"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+const (
+	nounGlobalGrant  = "a global-scope grant"
+	nounGlobalRevoke = "a global-scope revoke"
+)
+
+// grantDetail is the tuple that the audit log keeps of a new grant.
+type grantDetail struct {
+	ID        string       `json:"id,omitempty"` // in bulk entries only
+	Subject   string       `json:"subject"`
+	RoleID    string       `json:"roleId,omitempty"`
+	Pattern   string       `json:"pattern,omitempty"`
+	Scope     string       `json:"scope"`
+	ExpiresAt authz.Expiry `json:"expiresAt,omitzero"`
+}
+
+func detailOf(g authz.Grant) grantDetail {
+	return grantDetail{Subject: g.Subject, RoleID: g.RoleID, Pattern: g.Pattern, Scope: g.Scope, ExpiresAt: g.ExpiresAt}
+}
+
+func checkGrantShape(in provider.GrantInput) error {
+	var s shape
+	s.text("subject", in.Subject, maxID)
+	s.text("roleId", in.RoleID, maxID)
+	s.text("pattern", in.Pattern, maxID)
+	s.text("scope", in.Scope, maxID)
+	return s.err
+}
+
+// CreateGrant writes one grant.
+func (a *Application) CreateGrant(ctx context.Context, in provider.GrantInput, prov authz.Provenance) (authz.Grant, error) {
+	if err := checkGrantShape(in); err != nil {
+		return authz.Grant{}, err
+	}
+	prov, err := provenance(prov)
+	if err != nil {
+		return authz.Grant{}, err
+	}
+	var row authz.Grant
+	err = a.run(ctx, write{op: "createGrant", prov: prov, plan: func(ctx context.Context, d *draft) error {
+		var err error
+		if row, err = d.grant(ctx, in, map[string]authz.Role{}); err != nil {
+			return err
+		}
+		d.audit("grant.create", row.ID, detailOf(row))
+		d.emit(authz.SubjectEvents(row.Subject)...)
+		return nil
+	}})
+	if err != nil {
+		return authz.Grant{}, err
+	}
+	return row, nil
+}
+
+// CreateGrants writes all grants in one commit, or none; the answer is in input
+// order.
+func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput, prov authz.Provenance) ([]authz.Grant, error) {
+	prov, err := provenance(prov)
+	if err != nil {
+		return nil, err
+	}
+	if len(in) == 0 {
+		return []authz.Grant{}, nil
+	}
+	for _, g := range in {
+		if err := checkGrantShape(g); err != nil {
+			return nil, err
+		}
+	}
+	var rows []authz.Grant
+	err = a.run(ctx, write{op: "createGrants", prov: prov, plan: func(ctx context.Context, d *draft) error {
+		rows = make([]authz.Grant, 0, len(in))
+		detail := struct {
+			Count    int           `json:"count"`
+			GrantIDs []string      `json:"grantIds"`
+			Grants   []grantDetail `json:"grants"`
+		}{Count: len(in)}
+		roles := map[string]authz.Role{}
+		told := map[string]bool{}
+		for _, g := range in {
+			row, err := d.grant(ctx, g, roles)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+			tuple := detailOf(row)
+			tuple.ID = row.ID
+			detail.GrantIDs = append(detail.GrantIDs, row.ID)
+			detail.Grants = append(detail.Grants, tuple)
+			if !told[row.Subject] {
+				told[row.Subject] = true
+				d.emit(authz.SubjectEvents(row.Subject)...)
+			}
+		}
+		d.audit("grant.create_bulk", a.ids(), detail)
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// grant judges one proposal and drafts its row. roles remembers those that the
+// operation has read.
+func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[string]authz.Role) (authz.Grant, error) {
+	refused := func(err error) (authz.Grant, error) { return authz.Grant{}, err }
+	scope := orGlobal(in.Scope)
+	if _, _, ok := authz.ParseSubject(in.Subject); !ok {
+		return refused(authz.Validation("%s is not a valid subject id", authz.Quote(in.Subject)))
+	}
+	if err := checkScope(scope); err != nil {
+		return refused(err)
+	}
+	if (in.RoleID == "") == (in.Pattern == "") {
+		return refused(authz.Validation("a grant carries exactly one of roleId / pattern"))
+	}
+	if in.Pattern != "" {
+		if err := d.app.checkPattern(in.Pattern); err != nil {
+			return refused(err)
+		}
+		if issue := d.app.catalog.ValidateGrantableAt(in.Pattern, scope); issue != nil {
+			return refused(authz.Validation("%s", issue.Message))
+		}
+	}
+	if err := checkExpiry("expiresAt", in.ExpiresAt, d.now); err != nil {
+		return refused(err)
+	}
+	if err := d.gateScope(scope, nounGlobalGrant); err != nil {
+		return refused(err)
+	}
+	if in.RoleID != "" {
+		if err := d.grantedRole(ctx, in.RoleID, scope, roles); err != nil {
+			return refused(err)
+		}
+	}
+	row := authz.Grant{ID: d.app.ids(), Subject: in.Subject, RoleID: in.RoleID, Pattern: in.Pattern, Scope: scope,
+		ExpiresAt: in.ExpiresAt, Provenance: d.prov, CreatedAt: d.now}
+	d.change(storage.InsertGrant{Grant: row})
+	return row, nil
+}
+
+// grantedRole checks a role that a grant names, and holds it in existence until
+// the commit ends.
+func (d *draft) grantedRole(ctx context.Context, id, scope string, roles map[string]authz.Role) error {
+	role, read := roles[id]
+	if !read {
+		var found bool
+		var err error
+		if role, found, err = d.app.store.GetRole(ctx, id); err != nil {
+			return err
+		}
+		if !found {
+			return authz.Rejected(authz.CodeNotFound, "role %s does not exist", authz.Quote(id))
+		}
+		roles[id] = role
+		d.require(storage.RequireRole{ID: id})
+	}
+	if scope == authz.Global {
+		return nil
+	}
+	for _, p := range role.Patterns {
+		if d.app.catalog.ValidateGrantableAt(p, scope) == nil {
+			return nil
+		}
+	}
+	return authz.Validation("role %s has no pattern grantable at %s", authz.Quote(id), authz.Echo(scope))
+}
+
+// checkExpiry judges shape before value. What JSON held and was no finite number
+// reads as -MaxInstant.
+func checkExpiry(field string, e authz.Expiry, now int64) error {
+	at, set := e.At()
+	switch {
+	case !set:
+		return nil
+	case at == -authz.MaxInstant:
+		return authz.Validation("%s must be a finite epoch-millisecond number", field)
+	case !authz.ValidInstant(at):
+		return authz.Validation("%s must be a finite epoch-millisecond number — received %d", field, at)
+	case at <= now:
+		return authz.Validation("%s is already in the past", field)
+	}
+	return nil
+}
+
+// DeleteGrant removes a grant.
+func (a *Application) DeleteGrant(ctx context.Context, id string, prov authz.Provenance) error {
+	var s shape
+	s.text("grantId", id, maxID)
+	if s.err != nil {
+		return s.err
+	}
+	prov, err := provenance(prov)
+	if err != nil {
+		return err
+	}
+	return a.run(ctx, write{op: "deleteGrant", prov: prov, plan: func(ctx context.Context, d *draft) error {
+		row, found, err := a.store.GetGrant(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return authz.Rejected(authz.CodeNotFound, "grant not found")
+		}
+		if err := d.gateScope(row.Scope, nounGlobalGrant); err != nil {
+			return err
+		}
+		d.change(storage.DeleteGrant{ID: id, MustExist: true})
+		d.audit("grant.delete", id, struct {
+			Subject string `json:"subject"`
+		}{row.Subject})
+		d.emit(authz.SubjectEvents(row.Subject)...)
+		return nil
+	}})
+}
+
+// ListGrants lists grants by id.
+func (a *Application) ListGrants(ctx context.Context, q provider.GrantQuery) iter.Seq2[authz.Grant, error] {
+	s := shapeOfGrantQuery(q)
+	return listed(a, "listGrants", s.err, func() iter.Seq2[authz.Grant, error] {
+		return a.store.ListGrants(ctx, grantFilter(q), storage.Page(q.Paging))
+	})
+}
+
+// CountGrants counts what ListGrants would list without a page.
+func (a *Application) CountGrants(ctx context.Context, q provider.GrantQuery) (int64, error) {
+	if s := shapeOfGrantQuery(q); s.err != nil {
+		return 0, s.err
+	}
+	n, err := a.store.CountGrants(ctx, grantFilter(q))
+	return n, a.readFailed("countGrants", err)
+}
+
+func shapeOfGrantQuery(q provider.GrantQuery) (s shape) {
+	s.filter("subject", q.Subject)
+	s.filter("scope", q.Scope)
+	s.filter("roleId", q.RoleID)
+	s.page(q.Paging)
+	return s
+}
+
+func grantFilter(q provider.GrantQuery) storage.GrantFilter {
+	return storage.GrantFilter{Subject: q.Subject, Scope: q.Scope, RoleID: q.RoleID}
+}
+
+// listed yields the refusal of a query, or the rows with storage's failures in
+// the form that callers may see.
+func listed[Row any](a *Application, op string, refusal error, rows func() iter.Seq2[Row, error]) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		var none Row
+		if refusal != nil {
+			yield(none, refusal)
+			return
+		}
+		for row, err := range rows() {
+			if err != nil {
+				yield(none, a.readFailed(op, err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}

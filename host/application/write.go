@@ -1,0 +1,240 @@
+package application
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// The exclusive sections of writes, taken in this order.
+const (
+	sectionCatalog   = "catalog"
+	sectionGroups    = "groups"
+	sectionRoles     = "roles"
+	sectionReporting = "reporting"
+	sectionScopes    = "scopes"
+)
+
+const (
+	// maxRefusals is how often the conditions of a commit may fail before the
+	// operation gives up.
+	maxRefusals = 3
+
+	// writeTime bounds a write whose caller set no deadline: waiting for
+	// sections and sending a commit of unknown fate again both end with it.
+	writeTime = 60 * time.Second
+
+	firstResend = 20 * time.Millisecond
+	maxResend   = time.Second
+)
+
+// write is one operation: plan judges the stored state inside the sections and
+// drafts the commit. It may run several times, each on fresh state.
+type write struct {
+	op       string
+	prov     authz.Provenance // normalised
+	gate     string           // noun of a gate that holds whatever the rows say; "" = none
+	sections []string
+	plan     func(ctx context.Context, d *draft) error
+}
+
+// draft is what one run of a plan wants written.
+type draft struct {
+	app       *Application
+	prov      authz.Provenance
+	authority *authority
+	gated     bool
+	now       int64
+	pages     []*page
+}
+
+// page becomes one commit. Only an import has more than one.
+type page struct {
+	requires []storage.Requirement
+	changes  []storage.Change
+	audit    []authz.AuditEntry
+	events   []authz.Event
+	size     int // bytes of text, counted by an import
+}
+
+func (d *draft) page() *page { return d.pages[len(d.pages)-1] }
+
+func (d *draft) turnPage() { d.pages = append(d.pages, &page{}) }
+
+func (d *draft) change(changes ...storage.Change) {
+	d.page().changes = append(d.page().changes, changes...)
+}
+
+func (d *draft) require(r storage.Requirement) { d.page().requires = append(d.page().requires, r) }
+
+func (d *draft) emit(events ...authz.Event) { d.page().events = append(d.page().events, events...) }
+
+// audit records the action; a nil detail is absent. Details are structs and maps
+// of strings and numbers, which always encode.
+func (d *draft) audit(action, target string, detail any) {
+	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: d.prov.Actor(), Action: action, Target: target}
+	if detail != nil {
+		raw, err := json.Marshal(detail)
+		if err != nil {
+			panic(fmt.Sprintf("audit detail of %s: %v", action, err))
+		}
+		entry.Detail = raw
+	}
+	d.page().audit = append(d.page().audit, entry)
+}
+
+// run carries one operation from its gate to the last listener. Fences that
+// moved on start it over once; conditions of the commit that failed start it
+// over until the third failure, so that its own checks name the reason.
+func (a *Application) run(ctx context.Context, w write) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	refusals, robbed := 0, false
+	for {
+		err := a.attempt(ctx, w)
+		switch cause, refused := asRefused(err); {
+		case refused:
+			if refusals++; refusals == maxRefusals {
+				a.log.Warn("a write lost every race", "op", w.op, "error", cause)
+				return authz.Rejected(authz.CodeConflict, "what %s depends on kept changing under it", w.op)
+			}
+			if _, err := a.refreshAuthority(ctx); err != nil {
+				return a.writeFailed(w.op, err)
+			}
+		case errors.Is(err, errStaleFence):
+			if robbed {
+				return &authz.UnavailableError{Outcome: authz.OutcomeNotApplied, Cause: err,
+					Message: w.op + " lost its exclusive section to another writer"}
+			}
+			robbed = true
+		default:
+			return err
+		}
+	}
+}
+
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, writeTime)
+}
+
+func (a *Application) attempt(ctx context.Context, w write) error {
+	d := &draft{app: a, prov: w.prov, authority: a.authority.Load(), now: a.clock()}
+	d.turnPage()
+	if w.gate != "" {
+		if err := d.gate(w.gate); err != nil {
+			return err
+		}
+	}
+	err := a.exclusively(ctx, w.sections, func(section context.Context) error {
+		d.now = a.clock()
+		if err := w.plan(section, d); err != nil {
+			// A section that was lost ends its context; the reads under it fail
+			// for that reason and no other.
+			if cause := context.Cause(section); storage.CodeOf(cause) == storage.CodeStaleFence {
+				return fmt.Errorf("%w: %w", errStaleFence, cause)
+			}
+			return err
+		}
+		for _, p := range d.pages {
+			// Sent under the caller's own context: when the section is lost, the
+			// fence refuses the commit and nothing needs to be broken off.
+			if err := a.commit(ctx, w.op, storage.Held(section), d, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return a.writeFailed(w.op, err)
+}
+
+func (a *Application) exclusively(ctx context.Context, keys []string, fn func(context.Context) error) error {
+	if len(keys) == 0 {
+		return fn(ctx)
+	}
+	return storage.RunExclusive(ctx, a.store, keys[0], func(ctx context.Context) error {
+		return a.exclusively(ctx, keys[1:], fn)
+	})
+}
+
+// commit makes one page durable, then tells the listeners. A page that changes
+// nothing and logs nothing only tells them.
+func (a *Application) commit(ctx context.Context, op string, fences []storage.Fence, d *draft, p *page) error {
+	c := storage.Commit{ID: uuid.NewString(), At: d.now, Fences: fences, Requires: p.requires,
+		Changes: p.changes, Audit: p.audit}
+	if a.persist {
+		c.Events = p.events
+	}
+	if d.gated && d.authority.version > 0 {
+		c.Requires = append(c.Requires, storage.RequireRecord{
+			Collection: authorityCollection, ID: authorityID, Version: d.authority.version})
+	}
+	if len(c.Changes) == 0 && len(c.Audit) == 0 && len(c.Events) == 0 {
+		if len(p.events) > 0 {
+			a.stream.deliver(ctx, a.stream.begin(), 0, p.events)
+		}
+		return nil
+	}
+	if len(p.events) == 0 {
+		_, err := a.send(ctx, op, c)
+		return err
+	}
+	t := a.stream.begin()
+	result, err := a.send(ctx, op, c)
+	if err != nil {
+		a.stream.abandon(t)
+		return err
+	}
+	a.stream.deliver(ctx, t, result.UpTo, p.events)
+	if a.persist {
+		a.appended()
+	}
+	return nil
+}
+
+// send commits c, again and again while its fate is unknown. Errors are mapped
+// except refusals of its conditions and of its fences.
+func (a *Application) send(ctx context.Context, op string, c storage.Commit) (storage.CommitResult, error) {
+	unknown := false
+	for wait := firstResend; ; wait = min(2*wait, maxResend) {
+		result, err := a.store.Commit(ctx, c)
+		if err == nil {
+			return result, nil
+		}
+		switch storage.CodeOf(err) {
+		case storage.CodeConflict, storage.CodeNotFound:
+			return storage.CommitResult{}, &refusedError{err}
+		case storage.CodeStaleFence:
+			return storage.CommitResult{}, fmt.Errorf("%w: %w", errStaleFence, err)
+		case storage.CodeTooLarge:
+			a.log.Warn("commit refused", "op", op, "error", err)
+			return storage.CommitResult{}, authz.Validation("%s is too large for one write", op)
+		case storage.CodeUnavailable:
+			if !unknown && outcomeOf(err) == authz.OutcomeNotApplied {
+				return storage.CommitResult{}, err
+			}
+		case "":
+			// Not an answer of the seam, so it says nothing about the commit.
+		default:
+			return storage.CommitResult{}, err
+		}
+		unknown = true
+		a.log.Warn("the fate of a commit is unknown; sending it again", "op", op, "commit", c.ID, "error", err)
+		select {
+		case <-ctx.Done():
+			return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
+				Message: "storage did not say whether " + op + " was applied"}
+		case <-time.After(wait/2 + rand.N(wait)):
+		}
+	}
+}
