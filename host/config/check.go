@@ -1,0 +1,182 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// maxSocketPath is what a unix socket's address holds.
+const maxSocketPath = 107
+
+// check judges what needs more than one value, or more than a type.
+func (l *loader) check(c *Config) {
+	l.checkListeners(c)
+	l.checkTLS(c.TLS)
+	for _, name := range sortedKeys(c.Plugins.Instances) {
+		l.checkPlugin(c, name)
+	}
+	l.checkApplications(c)
+}
+
+func (l *loader) checkListeners(c *Config) {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err == nil && !loopback(host) && c.TLS.Cert == "" && !c.TLS.TerminatedUpstream {
+		l.problem([]string{"listen"}, "%s can be reached from other machines: set tls.cert and tls.key, or tls.terminated_upstream: true when a proxy in front does TLS", authz.Quote(c.Listen))
+	}
+	if c.OpsListen != "" && c.OpsListen == c.Listen && port != "0" {
+		l.problem([]string{"ops_listen"}, "is the same address as listen")
+	}
+	for path, value := range map[string]string{"run_dir": c.RunDir, "socket": c.Socket} {
+		if len(value) > maxSocketPath {
+			l.problem([]string{path}, "is longer than the %d bytes that the address of a unix socket holds", maxSocketPath)
+		}
+	}
+}
+
+// loopback is true for what only this machine can reach.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkTLS loads the files, so that a wrong one is found before the start.
+func (l *loader) checkTLS(t TLS) {
+	section := func(key string) []string { return []string{"tls", key} }
+	switch {
+	case t.Cert == "" && t.Key != "":
+		l.problem(section("cert"), "is required with tls.key")
+	case t.Cert != "" && t.Key == "":
+		l.problem(section("key"), "is required with tls.cert")
+	case t.Cert != "":
+		if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
+			l.problem(section("cert"), "cannot be used with tls.key: %v", err)
+		}
+	}
+	if t.ClientCA == "" {
+		return
+	}
+	if t.Cert == "" {
+		l.problem(section("client_ca"), "needs tls.cert and tls.key")
+	}
+	pem, err := os.ReadFile(t.ClientCA)
+	if err != nil {
+		l.problem(section("client_ca"), "cannot be read: %v", reason(err))
+	} else if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		l.problem(section("client_ca"), "holds no certificate in PEM")
+	}
+}
+
+func (l *loader) checkPlugin(c *Config, name string) {
+	path := []string{"plugins", name, "sha256"}
+	p := c.Plugins.Instances[name]
+	switch {
+	case p.SHA256 == "":
+		if c.Plugins.RequireChecksum {
+			l.problem(path, "is required by plugins.require_checksum")
+		}
+	case len(p.SHA256) != 64 || strings.Trim(strings.ToLower(p.SHA256), "0123456789abcdef") != "":
+		l.problem(path, "must be 64 hexadecimal digits")
+	default:
+		p.SHA256 = strings.ToLower(p.SHA256)
+		c.Plugins.Instances[name] = p
+	}
+}
+
+func (l *loader) checkApplications(c *Config) {
+	def := ""
+	taken := map[Storage]string{}
+	instances := sortedKeys(c.Plugins.Instances)
+	for _, name := range sortedKeys(c.Applications) {
+		app := c.Applications[name]
+		at := func(keys ...string) []string { return append([]string{"applications", name}, keys...) }
+		if app.Default {
+			if def != "" {
+				l.problem(at("default"), "only one application can be the default, and applications.%s is", def)
+			}
+			def = name
+		}
+		where := app.Storage
+		if where.Driver != "" && !l.named(where.Driver) {
+			hint := "; none is configured"
+			if near := nearest(where.Driver, instances); near != "" {
+				hint = "; did you mean " + near + "?"
+			} else if len(instances) > 0 {
+				hint = "; configured are " + strings.Join(instances, ", ")
+			}
+			l.problem(at("storage", "driver"), "no plugin instance is called %s%s", authz.Quote(where.Driver), hint)
+		}
+		if why := partitionProblem(where.Partition); why != "" {
+			l.problem(at("storage", "partition"), "%s", why)
+		}
+		if other, twice := taken[where]; twice && where.Driver != "" {
+			l.problem(at("storage", "partition"), "applications.%s already lives in partition %s of driver %s", other, authz.Quote(where.Partition), where.Driver)
+		} else {
+			taken[where] = name
+		}
+	}
+}
+
+// named reports that a plugin instance of that name is given, also one with
+// problems of its own.
+func (l *loader) named(instance string) bool {
+	return slices.ContainsFunc(l.layers, func(one layer) bool {
+		plugins, _ := one.tree["plugins"].(map[string]any)
+		_, ok := plugins[instance]
+		return ok && instance != "require_checksum"
+	})
+}
+
+func partitionProblem(p string) string {
+	switch {
+	case p == "":
+		return ""
+	case len(p) > 63 || strings.Trim(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != "":
+		return "a partition's name is 1 to 63 of A-Z a-z 0-9 _ -"
+	case strings.HasPrefix(p, "__"):
+		return "names that begin with __ are reserved"
+	}
+	return ""
+}
+
+// validName is the grammar of applications, plugins and their instances:
+// [a-z0-9][a-z0-9_-]{0,62}.
+func validName(s string) bool {
+	return s != "" && len(s) <= 63 && s[0] != '_' && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// validVariable is the portable grammar of environment variables.
+func validVariable(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 255
+}
+
+func addressProblem(s string) string {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return authz.Quote(s) + " is none"
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return authz.Quote(port) + " is no port"
+	}
+	if host != "" && net.ParseIP(host) == nil && !validHost(host) {
+		return authz.Quote(host) + " is no host"
+	}
+	return ""
+}
+
+// validHost admits names and zones; whether they exist shows when listening.
+func validHost(s string) bool {
+	return len(s) <= 253 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%") == ""
+}

@@ -1,0 +1,124 @@
+package config
+
+import "time"
+
+// Config is a whole, checked configuration. Paths in it are absolute.
+type Config struct {
+	Listen          string        `koanf:"listen"`
+	OpsListen       string        `koanf:"ops_listen"` // "" is off
+	RunDir          string        `koanf:"run_dir"`
+	Socket          string        `koanf:"socket"`
+	TLS             TLS           `koanf:"tls"`
+	Log             Log           `koanf:"log"`
+	ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
+	DrainDelay      time.Duration `koanf:"drain_delay"`
+	Limits          Limits        `koanf:"limits"`
+	Ops             Ops           `koanf:"ops"`
+	PluginDirs      []string      `koanf:"plugin_dirs"`
+	Plugins         Plugins       `koanf:"plugins"`
+
+	// Applications by name.
+	Applications map[string]Application `koanf:"applications"`
+}
+
+// TLS of Listen. It is on when Cert is set.
+type TLS struct {
+	Cert               string `koanf:"cert"`
+	Key                string `koanf:"key"`
+	ClientCA           string `koanf:"client_ca"` // "" asks for no client certificate
+	TerminatedUpstream bool   `koanf:"terminated_upstream"`
+}
+
+// Log of the host and its plugins.
+type Log struct {
+	Level  string `koanf:"level"`  // trace, debug, info, warn, error
+	Format string `koanf:"format"` // text, json
+}
+
+// Limits bound what a caller may send.
+type Limits struct {
+	Body int64 `koanf:"body"` // bytes
+}
+
+// Ops belongs to OpsListen.
+type Ops struct {
+	Profiles bool `koanf:"profiles"`
+}
+
+// Plugins are the configured plugin instances, by name. RequireChecksum says
+// that every one of them has a SHA256.
+type Plugins struct {
+	RequireChecksum bool              `koanf:"require_checksum"`
+	Instances       map[string]Plugin `koanf:",remain"`
+}
+
+// Plugin is one plugin instance: one process.
+type Plugin struct {
+	// Plugin is a name to be found as authz-plugin-<name> in PluginDirs, or,
+	// when it holds a path separator, an absolute path.
+	Plugin string `koanf:"plugin"`
+
+	SHA256 string            `koanf:"sha256"` // 64 lower-case hex digits; "" is not pinned
+	Env    map[string]Secret `koanf:"env"`    // the whole environment of the process
+	Config Settings          `koanf:"config"`
+}
+
+// Application is one application served by the host.
+type Application struct {
+	Catalog            string   `koanf:"catalog"`
+	Storage            Storage  `koanf:"storage"`
+	Provider           Provider `koanf:"provider"`
+	Ancestry           Ancestry `koanf:"ancestry"`
+	Events             Events   `koanf:"events"`
+	GroupTopologyTTLMs int64    `koanf:"group_topology_ttl_ms"` // 0 or less: no cache
+	OrgRoot            bool     `koanf:"org_root"`
+	Default            bool     `koanf:"default"`
+	Client             Client   `koanf:"client"`
+}
+
+// Storage says where an application's rows live. No two applications have both
+// members alike.
+type Storage struct {
+	Driver    string `koanf:"driver"`    // the name of a plugin instance
+	Partition string `koanf:"partition"` // "" is the unpartitioned dataset
+}
+
+// Provider is the provider API of an application. The first secret is current,
+// the others are still accepted; without any nobody can authenticate.
+type Provider struct {
+	Secrets    []Secret `koanf:"secrets"`
+	AuditOptIn bool     `koanf:"audit_opt_in"`
+}
+
+// The kinds of Ancestry.
+const (
+	AncestryNone   = "none"
+	AncestryStored = "stored"
+)
+
+// Ancestry says where an application's resource hierarchy comes from.
+type Ancestry struct {
+	Kind string `koanf:"kind"`
+}
+
+// Events is the event log of an application. A nil Persist is on exactly when
+// the driver has the capability.
+type Events struct {
+	Persist   *bool     `koanf:"persist"`
+	Retention Retention `koanf:"retention"`
+}
+
+// Retention bounds the event log.
+type Retention struct {
+	MaxAgeMs int64 `koanf:"max_age_ms"`
+	MaxRows  int64 `koanf:"max_rows"`
+}
+
+// Client is the checking client that the host runs for an application.
+type Client struct {
+	SubjectCacheTTLMs      int64  `koanf:"subject_cache_ttl_ms"`
+	ObjectCacheTTLMs       int64  `koanf:"object_cache_ttl_ms"`
+	MaxSubjectCacheEntries int    `koanf:"max_subject_cache_entries"`
+	MaxObjectCacheEntries  int    `koanf:"max_object_cache_entries"`
+	ExternalPermissions    string `koanf:"external_permissions"` // error, warn, allow
+}

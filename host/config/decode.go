@@ -1,0 +1,312 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// section checks one section of the merged tree against the schema and returns
+// it typed, with defaults. What is wrong is noted and left out.
+func (l *loader) section(s *section, path []string, given map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, name := range sortedKeys(given) {
+		p := append(slices.Clone(path), name)
+		raw := given[name]
+		next := s.members[name]
+		if next == nil {
+			if next = s.each; next != nil && !validName(name) {
+				l.problem(p, "a name holds 1 to 63 of a-z 0-9 _ - and begins with a letter or digit")
+				continue
+			}
+		}
+		switch {
+		case next == nil:
+			l.noteUnknown(p, raw)
+		case next.key == nil && raw != nil:
+			if _, ok := raw.(map[string]any); !ok {
+				hint := ""
+				if near := nearest(name, s.order); near != "" && near != name {
+					hint = "; did you mean " + join(append(slices.Clone(path), near)) + "?"
+				}
+				l.problem(p, "must be a mapping of keys, not %s%s%s", kindOf(raw), l.from(p), hint)
+			}
+		case raw == nil: // "key:" with nothing behind it is as good as absent
+		case next.key != nil:
+			if v, ok := l.value(*next.key, p, raw); ok {
+				out[name] = v
+			}
+		}
+	}
+	for _, name := range s.order {
+		next := s.members[name]
+		p := append(slices.Clone(path), name)
+		if next.key == nil {
+			sub, _ := given[name].(map[string]any)
+			out[name] = l.section(next, p, sub)
+			continue
+		}
+		if given[name] != nil {
+			continue
+		}
+		if next.key.Required {
+			l.problem(p, "is required")
+		} else if next.key.Default != "" {
+			if v, ok := l.value(*next.key, p, text(next.key.Default)); ok {
+				out[name] = v
+			}
+		}
+	}
+	if s.each != nil {
+		for _, name := range sortedKeys(given) {
+			if _, fixed := s.members[name]; fixed || !validName(name) {
+				continue
+			}
+			sub, ok := given[name].(map[string]any)
+			if ok || given[name] == nil {
+				out[name] = l.section(s.each, append(slices.Clone(path), name), sub)
+			}
+		}
+	}
+	return out
+}
+
+// noteUnknown notes every unknown leaf, so that a variable that a reference
+// names can be told from a slip.
+func (l *loader) noteUnknown(path []string, raw any) {
+	o := l.origin(path)
+	if sub, ok := raw.(map[string]any); ok && o.text && len(sub) > 0 {
+		for _, name := range sortedKeys(sub) {
+			l.noteUnknown(append(slices.Clone(path), name), sub[name])
+		}
+		return
+	}
+	l.unknown = append(l.unknown, unknownKey{path: path, variable: o.vars[strings.Join(path, delim)]})
+}
+
+// from names the variable that a value came from.
+func (l *loader) from(path []string) string {
+	if v := l.origin(path).vars[strings.Join(path, delim)]; v != "" {
+		return " (from the environment variable " + v + ")"
+	}
+	return ""
+}
+
+// text marks a value that is written as text whatever its type: from the
+// environment, or a default.
+type text string
+
+// value checks and converts one value. Messages never show what may be secret.
+func (l *loader) value(k Key, path []string, raw any) (any, bool) {
+	bad := func(format string, args ...any) (any, bool) {
+		l.problem(path, "%s%s", fmt.Sprintf(format, args...), l.from(path))
+		return nil, false
+	}
+	o := l.origin(path)
+	if s, ok := raw.(string); ok && o.text {
+		raw = text(s)
+	}
+	switch k.Type {
+	case TypeText, TypeAddress, TypePath, TypeProgram, TypeChoice, TypeReference:
+		s, ok := asText(raw)
+		if !ok {
+			return bad("must be text, not %s", kindOf(raw))
+		}
+		if strings.ContainsRune(s, 0) {
+			return bad("holds a NUL character")
+		}
+		return l.textual(k, path, s, o, bad)
+	case TypeInteger:
+		n, ok := asInteger(raw)
+		if !ok {
+			return bad("must be a whole number, not %s", kindOf(raw))
+		}
+		if n < k.Min || n > k.Max {
+			return bad("must be from %d to %d, not %d", k.Min, k.Max, n)
+		}
+		return n, true
+	case TypeBoolean:
+		switch v := raw.(type) {
+		case bool:
+			return v, true
+		case text:
+			if v == "true" || v == "false" {
+				return v == "true", true
+			}
+		}
+		return bad("must be true or false, not %s", kindOf(raw))
+	case TypeDuration:
+		if d, ok := raw.(time.Duration); ok {
+			raw = d.String()
+		}
+		s, ok := asText(raw)
+		if !ok {
+			return bad("must be a duration with its unit, such as 20s or 1m30s, not %s", kindOf(raw))
+		}
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return bad("must be a duration with its unit, such as 20s or 1m30s, not %s", authz.Quote(s))
+		}
+		if d < 0 || d > 24*time.Hour {
+			return bad("must be from 0s to 24h, not %s", d)
+		}
+		return d, true
+	case TypePaths, TypeReferences:
+		return l.list(k, path, raw, o, bad)
+	case TypeTextMap:
+		return l.textMap(path, raw, bad)
+	case TypeSettings:
+		tree, ok := raw.(map[string]any)
+		if !ok {
+			return bad("must be a mapping of keys, not %s", kindOf(raw))
+		}
+		settings, _ := l.settings(path, tree).(map[string]any)
+		return Settings{tree: settings}, true
+	}
+	return bad("has a type that this version cannot read")
+}
+
+type refuse func(format string, args ...any) (any, bool)
+
+func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (any, bool) {
+	switch k.Type {
+	case TypeAddress:
+		if s == "" && k.Path != "listen" {
+			return s, true // off
+		}
+		if why := addressProblem(s); why != "" {
+			return bad("must be an address host:port, such as %s: %s", k.Default, why)
+		}
+	case TypeChoice:
+		if !slices.Contains(k.Values, s) {
+			message := "must be one of " + strings.Join(k.Values, ", ") + ", not " + authz.Quote(s)
+			if near := nearest(s, k.Values); near != "" {
+				message += "; did you mean " + near + "?"
+			}
+			return bad("%s", message)
+		}
+	case TypePath, TypeProgram:
+		if s == "" {
+			if k.Required {
+				return bad("must not be empty")
+			}
+			return s, true
+		}
+		if k.Type == TypePath || strings.ContainsRune(s, '/') {
+			return absolute(o.base, s), true
+		}
+		if !validName(s) {
+			return bad("is neither a plugin's name (a-z 0-9 _ -) nor a path: %s", authz.Quote(s))
+		}
+	case TypeReference:
+		secret, why := l.resolve(s, o.base)
+		if why == "" && secret.reference == "" {
+			why = "must be a reference, env:NAME or file:PATH: a secret does not belong into the configuration itself. Put it into a file of mode 0600 and write file: and its path here"
+		}
+		if why == "" {
+			secret.value = strings.TrimSpace(secret.value)
+			why = secretProblem(secret.value)
+		}
+		if why != "" {
+			return bad("%s", why)
+		}
+		return secret, true
+	case TypeText:
+		if s == "" && k.Required {
+			return bad("must not be empty")
+		}
+	}
+	return s, true
+}
+
+// list reads lists of paths and of references. As text it is separated by
+// commas.
+func (l *loader) list(k Key, path []string, raw any, o layer, bad refuse) (any, bool) {
+	var members []any
+	switch v := raw.(type) {
+	case text:
+		for one := range strings.SplitSeq(string(v), ",") {
+			members = append(members, strings.TrimSpace(one))
+		}
+	case []any:
+		members = v
+	case []string:
+		for _, one := range v {
+			members = append(members, one)
+		}
+	default:
+		return bad("must be a list, not %s", kindOf(raw))
+	}
+	element := Key{Path: k.Path, Type: TypePath, Required: true}
+	if k.Type == TypeReferences {
+		element.Type = TypeReference
+		if len(members) == 0 {
+			return bad("must not be an empty list: leave it out instead")
+		}
+	}
+	paths, secrets, whole := []string{}, []Secret{}, true
+	for i, one := range members {
+		v, ok := l.value(element, append(slices.Clone(path), index(i)), one)
+		switch v := v.(type) {
+		case string:
+			paths = append(paths, v)
+		case Secret:
+			secrets = append(secrets, v)
+		}
+		whole = whole && ok
+	}
+	if k.Type == TypeReferences {
+		return secrets, whole
+	}
+	return paths, whole
+}
+
+func asText(raw any) (string, bool) {
+	switch v := raw.(type) {
+	case string:
+		return v, true
+	case text:
+		return string(v), true
+	}
+	return "", false
+}
+
+func asInteger(raw any) (int64, bool) {
+	switch v := raw.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case text:
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+func kindOf(raw any) string {
+	switch raw.(type) {
+	case nil:
+		return "nothing"
+	case string, text:
+		return "text"
+	case bool:
+		return "true or false"
+	case int, int64, uint64, json.Number:
+		return "a number"
+	case float64:
+		return "a fraction"
+	case []any, []string:
+		return "a list"
+	case map[string]any:
+		return "a mapping"
+	case time.Time:
+		return "a date"
+	}
+	return "something else"
+}

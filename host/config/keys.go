@@ -1,0 +1,131 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Type says what a key holds.
+type Type string
+
+// The types of keys.
+const (
+	TypeText       Type = "text"
+	TypeInteger    Type = "integer"
+	TypeBoolean    Type = "boolean"
+	TypeDuration   Type = "duration" // as Go writes it: 20s, 1m30s
+	TypeAddress    Type = "address"  // host:port
+	TypePath       Type = "path"
+	TypePaths      Type = "list of paths"
+	TypeProgram    Type = "name or path" // a path when it holds a separator
+	TypeChoice     Type = "choice"
+	TypeReference  Type = "reference"          // env:NAME or file:PATH
+	TypeReferences Type = "list of references" // the same
+	TypeTextMap    Type = "map of text"        // values may be references
+	TypeSettings   Type = "free-form"          // strings in it may be references
+)
+
+// Key documents one key. A segment "<name>" of Path stands for any name.
+type Key struct {
+	Path     string
+	Type     Type
+	Values   []string // of TypeChoice
+	Min, Max int64    // of TypeInteger
+	Default  string   // as written in the file; "" is none, see Meaning
+	Required bool     // wherever its section is present
+	Reload   bool     // taken over by SIGHUP; other keys need a restart
+	Meaning  string
+}
+
+// tenYears in milliseconds: more is a slip of the keyboard, and would not fit a
+// time.Duration much further on.
+const tenYears = 10 * 366 * 24 * 60 * 60 * 1000
+
+// Keys lists every key of this version in the order of the reference.
+func Keys() []Key {
+	const app = "applications.<name>."
+	const plugin = "plugins.<name>."
+	const most = authz.MaxInstant
+	return []Key{
+		{Path: "listen", Type: TypeAddress, Default: "127.0.0.1:8080", Meaning: "Address of the provider API and of `/healthz`, `/readyz`. An address that is not loopback needs `tls.cert`, or `tls.terminated_upstream`."},
+		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of metrics, the verbose readiness report and profiles. `\"\"` switches it off."},
+		{Path: "run_dir", Type: TypePath, Meaning: "Directory of the host's own sockets, mode 0700. Default: `$XDG_RUNTIME_DIR/authz`, else `authz-<uid>` in the system's directory for temporary files."},
+		{Path: "socket", Type: TypePath, Meaning: "The local administration socket, mode 0600. Default: `authz.sock` in `run_dir`."},
+
+		{Path: "tls.cert", Type: TypePath, Reload: true, Meaning: "Certificate chain of `listen`, PEM. Reread when the file changes."},
+		{Path: "tls.key", Type: TypePath, Reload: true, Meaning: "Private key of `tls.cert`, PEM."},
+		{Path: "tls.client_ca", Type: TypePath, Reload: true, Meaning: "Authorities, PEM: clients must then show a certificate of one of them."},
+		{Path: "tls.terminated_upstream", Type: TypeBoolean, Default: "false", Meaning: "A proxy in front of the host does TLS: allows a `listen` that is not loopback without `tls.cert`."},
+
+		{Path: "log.level", Type: TypeChoice, Values: []string{"trace", "debug", "info", "warn", "error"}, Default: "info", Reload: true, Meaning: "The least important lines that are written."},
+		{Path: "log.format", Type: TypeChoice, Values: []string{"text", "json"}, Default: "text", Meaning: "How they are written."},
+		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running."},
+		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
+		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
+		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`."},
+
+		{Path: "plugin_dirs", Type: TypePaths, Default: "./bin", Meaning: "Directories in which `authz-plugin-<name>` is looked for, in this order."},
+		{Path: "plugins.require_checksum", Type: TypeBoolean, Default: "false", Meaning: "Refuse every plugin without `sha256`. The name `require_checksum` is therefore no plugin instance's."},
+		{Path: plugin + "plugin", Type: TypeProgram, Required: true, Meaning: "Which plugin the instance runs: a name to find in `plugin_dirs`, or a path (it then holds a `/`)."},
+		{Path: plugin + "sha256", Type: TypeText, Meaning: "SHA-256 of the plugin's binary, hexadecimal: any other binary is refused. `\"\"` pins nothing."},
+		{Path: plugin + "env", Type: TypeTextMap, Meaning: "Environment variables of the plugin's process; it gets no others. Values may be `env:` and `file:` references."},
+		{Path: plugin + "config", Type: TypeSettings, Meaning: "Settings passed to the plugin, which checks them itself. Strings that begin with `env:` or `file:` are references."},
+
+		{Path: app + "catalog", Type: TypePath, Required: true, Meaning: "The permission catalog, YAML or JSON."},
+		{Path: app + "storage.driver", Type: TypeText, Required: true, Meaning: "Name of the plugin instance that keeps the rows."},
+		{Path: app + "storage.partition", Type: TypeText, Meaning: "Partition in that driver: 1 to 63 of `A-Z a-z 0-9 _ -`, not beginning with `__`. Left out: the driver's unpartitioned dataset. No two applications share driver and partition."},
+		{Path: app + "provider.secret", Type: TypeReference, Reload: true, Meaning: "Bearer secret of the application's provider API, at least 16 characters: short for a `secrets` of one. With neither nobody can authenticate over the network."},
+		{Path: app + "provider.secrets", Type: TypeReferences, Reload: true, Meaning: "Several: the first is current, the others are still accepted (rotation without downtime)."},
+		{Path: app + "provider.audit_opt_in", Type: TypeBoolean, Default: "false", Meaning: "Let holders of the secret read the audit log."},
+		{Path: app + "ancestry.kind", Type: TypeChoice, Values: []string{AncestryNone, AncestryStored}, Default: AncestryNone, Meaning: "Where the resource hierarchy comes from: `stored` keeps parent edges in the driver, written by `setScopeParents`; with `none` every resource stands alone."},
+		{Path: app + "events.persist", Type: TypeBoolean, Meaning: "Keep the event log. Default: on exactly when the driver can. `true` over a driver that cannot is refused."},
+		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
+		{Path: app + "events.retention.max_rows", Type: TypeInteger, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
+		{Path: app + "group_topology_ttl_ms", Type: TypeInteger, Min: -tenYears, Max: tenYears, Default: "30000", Meaning: "How long the map of group parents is kept, milliseconds; 0 or less: not at all."},
+		{Path: app + "org_root", Type: TypeBoolean, Default: "true", Meaning: "Whether the application owns its organization's data: only the first value, stored at the first start."},
+		{Path: app + "default", Type: TypeBoolean, Default: "false", Meaning: "Serve this application at `/v1` too. One application at most; an only application is it anyway."},
+		{Path: app + "client.subject_cache_ttl_ms", Type: TypeInteger, Max: tenYears, Default: "30000", Meaning: "Lifetime of a cached principal, milliseconds; 0 caches none."},
+		{Path: app + "client.object_cache_ttl_ms", Type: TypeInteger, Max: tenYears, Default: "60000", Meaning: "Lifetime of a cached chain of scopes, milliseconds; 0 caches none."},
+		{Path: app + "client.max_subject_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most principals cached."},
+		{Path: app + "client.max_object_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most chains cached."},
+		{Path: app + "client.external_permissions", Type: TypeChoice, Values: []string{"error", "warn", "allow"}, Default: "error", Meaning: "What happens to permissions of a namespace that the catalog neither owns nor imports."},
+	}
+}
+
+// Reference renders Keys as a Markdown table.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| Key | Type | Default | On `SIGHUP` | Meaning |\n| --- | --- | --- | --- | --- |\n")
+	for _, k := range Keys() {
+		def := ""
+		switch {
+		case k.Required:
+			def = "required"
+		case k.Default != "":
+			def = "`" + k.Default + "`"
+		}
+		reload := "restart"
+		if k.Reload {
+			reload = "taken over"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Path, k.typeText(), def, reload, k.Meaning)
+	}
+	return b.String()
+}
+
+func (k Key) typeText() string {
+	switch k.Type {
+	case TypeChoice:
+		return "`" + strings.Join(k.Values, "`, `") + "`"
+	case TypeInteger:
+		if k.Max != authz.MaxInstant && k.Max != tenYears {
+			return fmt.Sprintf("integer, %d to %d", k.Min, k.Max)
+		}
+		if k.Min == 0 {
+			return "integer, not negative"
+		}
+	}
+	return string(k.Type)
+}

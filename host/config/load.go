@@ -1,0 +1,154 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+)
+
+// loader collects problems while one configuration is read.
+type loader struct {
+	source   Source
+	environ  map[string]string
+	workDir  string
+	schema   *section
+	layers   []layer // file, environment, overrides
+	lines    map[string]int
+	problems []Problem
+
+	// referenced are the variables that references name: no keys, whatever
+	// their prefix.
+	referenced map[string]bool
+	unknown    []unknownKey
+}
+
+type unknownKey struct {
+	path     []string
+	variable string
+}
+
+// Load reads and checks a configuration. Every error is an *Error.
+func Load(src Source) (*Config, error) {
+	l := &loader{source: src, schema: schema(), environ: map[string]string{}, referenced: map[string]bool{}}
+	for _, pair := range src.Environ {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			l.environ[name] = value
+		}
+	}
+	cfg := l.load()
+	for _, u := range l.unknown {
+		if u.variable == "" || !l.referenced[u.variable] {
+			l.reportUnknown(u)
+		}
+	}
+	if len(l.problems) > 0 {
+		sortProblems(l.problems)
+		return nil, &Error{File: src.Path, Problems: l.problems}
+	}
+	return cfg, nil
+}
+
+func (l *loader) load() *Config {
+	var err error
+	if l.workDir, err = os.Getwd(); err != nil {
+		l.problem(nil, "the working directory cannot be found: %v", err)
+		return nil
+	}
+	file := layer{base: l.workDir}
+	if l.source.Path != "" {
+		doc, ok := l.readFile(l.source.Path)
+		if !ok {
+			return nil
+		}
+		l.lines = doc.lines
+		file.tree, file.base = doc.tree, filepath.Dir(absolute(l.workDir, l.source.Path))
+	}
+	l.layers = []layer{file, l.environment(l.source.Environ), l.overrides(l.source.Overrides)}
+	merged, err := merge(l.layers)
+	if err != nil {
+		l.problem(nil, "the sources cannot be merged: %v", err)
+		return nil
+	}
+	values := l.section(l.schema, nil, merged)
+	l.shortForms(values)
+
+	cfg := &Config{}
+	dec, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: cfg, TagName: "koanf", ErrorUnused: true})
+	if err == nil {
+		err = dec.Decode(values)
+	}
+	if err != nil {
+		// The schema admitted what the structure cannot hold: a defect here.
+		l.problem(nil, "cannot be taken over: %v", err)
+		return nil
+	}
+	l.derive(cfg)
+	l.check(cfg)
+	return cfg
+}
+
+// problem notes what is wrong with the key at path.
+func (l *loader) problem(path []string, format string, args ...any) {
+	l.problems = append(l.problems, Problem{Path: join(path), Line: l.line(path), Message: fmt.Sprintf(format, args...)})
+}
+
+// line finds the path, or the innermost section around it, in the file.
+func (l *loader) line(path []string) int {
+	for n := len(path); n > 0; n-- {
+		if line, ok := l.lines[strings.Join(path[:n], delim)]; ok {
+			return line
+		}
+	}
+	return 0
+}
+
+func (l *loader) reportUnknown(u unknownKey) {
+	message := "unknown key"
+	if u.variable != "" {
+		message += " (from the environment variable " + u.variable + ")"
+	}
+	if near := l.schema.suggest(u.path); near != "" {
+		message += "; did you mean " + near + "?"
+	}
+	line := 0
+	if u.variable == "" {
+		line = l.line(u.path)
+	}
+	l.problems = append(l.problems, Problem{Path: join(u.path), Line: line, Message: message})
+}
+
+// shortForms turns provider.secret into secrets of one.
+func (l *loader) shortForms(values map[string]any) {
+	apps, _ := values["applications"].(map[string]any)
+	for _, name := range sortedKeys(apps) {
+		provider, _ := apps[name].(map[string]any)["provider"].(map[string]any)
+		secret, ok := provider["secret"]
+		if !ok {
+			continue
+		}
+		delete(provider, "secret")
+		if _, both := provider["secrets"]; both {
+			l.problem([]string{"applications", name, "provider", "secret"}, "is short for secrets with one member: give one of the two")
+			continue
+		}
+		provider["secrets"] = []Secret{secret.(Secret)}
+	}
+}
+
+// derive fills in the defaults that depend on the machine or on other keys.
+func (l *loader) derive(cfg *Config) {
+	if cfg.RunDir == "" {
+		if dir := l.environ["XDG_RUNTIME_DIR"]; filepath.IsAbs(dir) {
+			cfg.RunDir = filepath.Join(dir, "authz")
+		} else {
+			cfg.RunDir = filepath.Join(os.TempDir(), "authz-"+strconv.Itoa(os.Getuid()))
+		}
+	}
+	if cfg.Socket == "" {
+		cfg.Socket = filepath.Join(cfg.RunDir, "authz.sock")
+	}
+}

@@ -1,0 +1,165 @@
+package config_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/authzhost/authz/host/config"
+)
+
+// full sets something in every section.
+const full = `listen: 127.0.0.1:1
+plugin_dirs: [/bin]
+plugins:
+  main:
+    plugin: memory
+    env: {A: env:ACME_SECRET, B: hunter2-in-env}
+    config: {dsn: env:ACME_SECRET, literal: hunter2-in-config, list: [hunter2-in-list, 3], size: 7, warm: true}
+applications:
+  acme:
+    catalog: /acme.yaml
+    storage: {driver: main, partition: acme}
+    provider: {secrets: [env:ACME_SECRET, env:OLD]}
+    ancestry: {kind: stored}
+    events: {persist: true}
+    default: true
+`
+
+func TestPrintedConfigurationShowsReferencesAndNoSecret(t *testing.T) {
+	cfg := load(t, full, "OLD=hunter2-hunter2-old")
+	printed, err := yaml.Marshal(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redacted, err := json.Marshal(cfg.Redacted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "cfg", cfg, "s", cfg.Applications["acme"].Provider.Secrets[0], "c", cfg.Plugins.Instances["main"].Config)
+	all := map[string]string{
+		"yaml": string(printed), "json": string(asJSON), "redacted": string(redacted), "slog": log.String(),
+		"v": fmt.Sprintf("%v", cfg), "+v": fmt.Sprintf("%+v", *cfg), "#v": fmt.Sprintf("%#v", cfg.Plugins), "s": fmt.Sprintf("%s %x", cfg.Applications["acme"].Provider.Secrets, cfg.Plugins.Instances["main"].Env),
+		"one": fmt.Sprint(cfg.Applications["acme"].Provider.Secrets[0]) + cfg.Applications["acme"].Provider.Secrets[0].String(),
+	}
+	for how, text := range all {
+		if strings.Contains(text, "hunter2") || strings.Contains(text, secret) || strings.Contains(text, fmt.Sprintf("%x", secret)) {
+			t.Errorf("%s shows a secret: %s", how, text)
+		}
+	}
+	for _, want := range []string{"dsn: env:ACME_SECRET", "literal: '[redacted]'", "size: 7", "A: env:ACME_SECRET", "B: '[redacted]'", "- env:OLD", "shutdown_timeout: 20s", "max_rows: 100000"} {
+		if !strings.Contains(all["yaml"], want) {
+			t.Errorf("%q is not in\n%s", want, printed)
+		}
+	}
+	if !strings.HasPrefix(all["yaml"], "listen: 127.0.0.1:1\nops_listen:") {
+		t.Error("the order is that of the reference: ", all["yaml"])
+	}
+}
+
+func TestPrintedConfigurationLoadsToTheSame(t *testing.T) {
+	literal := strings.NewReplacer("B: hunter2-in-env", "", "literal: hunter2-in-config, list: [hunter2-in-list, 3], ", "").Replace(full)
+	cfg := load(t, literal, "OLD="+secret)
+	printed, err := yaml.Marshal(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := load(t, string(printed), "OLD="+secret)
+	if d := cmp.Diff(cfg, again, cmp.AllowUnexported(config.Secret{}, config.Settings{})); d != "" {
+		t.Error(d)
+	}
+	if d := cfg.Diff(again); len(d.Reload)+len(d.Restart) > 0 {
+		t.Error(d)
+	}
+}
+
+func TestEveryKeyIsPrinted(t *testing.T) {
+	printed := load(t, full, "OLD="+secret).Redacted()
+	for _, k := range config.Keys() {
+		if k.Path == "applications.<name>.provider.secret" {
+			continue // printed as secrets
+		}
+		var at any = printed
+		for _, segment := range strings.Split(strings.NewReplacer("plugins.<name>", "plugins.main", "applications.<name>", "applications.acme").Replace(k.Path), ".") {
+			section, _ := at.(map[string]any)
+			at = section[segment]
+		}
+		if at == nil {
+			t.Errorf("%s is not printed", k.Path)
+		}
+	}
+}
+
+func TestWhatAReloadTakesOverIsToldFromWhatNeedsARestart(t *testing.T) {
+	cert, key := certificate(t)
+	pair := "tls: {cert: " + cert + ", key: " + key + "}\n"
+	base := full + pair
+	running := load(t, base, "OLD="+secret)
+	cases := []struct {
+		name string
+		text string
+		env  string
+		want config.Changes
+	}{
+		{"nothing", base, "OLD=" + secret, config.Changes{}},
+		{"a secret's value", base, "OLD=hunter2-hunter2-new", config.Changes{Reload: []string{"applications.acme.provider.secrets"}}},
+		{"log level and format", base + "log: {level: warn, format: json}", "OLD=" + secret, config.Changes{Reload: []string{"log.level"}, Restart: []string{"log.format"}}},
+		{"clients must show a certificate", strings.Replace(base, "key: "+key, "key: "+key+", client_ca: "+cert, 1), "OLD=" + secret, config.Changes{Reload: []string{"tls.client_ca"}}},
+		{"TLS off", full, "OLD=" + secret, config.Changes{Restart: []string{"tls.cert", "tls.key"}}},
+		{"a plugin's settings and another plugin", strings.Replace(base, "size: 7", "size: 8", 1) + "limits: {body: 9}\n", "OLD=" + secret, config.Changes{Restart: []string{"limits.body", "plugins.main.config"}}},
+		{"another application", strings.Replace(base, "  acme:", "  beta: {catalog: /c, storage: {driver: main, partition: b}}\n  acme:", 1), "OLD=" + secret, config.Changes{Restart: []string{"applications.beta"}}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, running.Diff(load(t, c.text, c.env))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestValuesGivenInCodeAreKeptAndHidden(t *testing.T) {
+	s := config.NewSettings(map[string]any{"dsn": "hunter2", "n": 1})
+	if d := cmp.Diff(map[string]any{"dsn": "hunter2", "n": 1}, s.Reveal()); d != "" {
+		t.Error(d)
+	}
+	if got := fmt.Sprint(s, config.NewSecret("hunter2", "")); strings.Contains(got, "hunter2") {
+		t.Error(got)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the table in docs/configuration.md")
+
+func TestTheDocumentedKeysAreTheKeys(t *testing.T) {
+	const path, begin, end = "../../docs/configuration.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	table, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatal("the marks around the table are gone")
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(before+begin+config.Reference()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(config.Reference(), table); d != "" {
+		t.Errorf("run go test ./host/config -update: %s", d)
+	}
+}

@@ -1,0 +1,60 @@
+package config
+
+import "strings"
+
+// section is the tree of Keys: a leaf has a key, any other node has members by
+// name, and each for the names that the operator chooses.
+type section struct {
+	key     *Key
+	order   []string
+	members map[string]*section
+	each    *section
+}
+
+const anyName = "<name>"
+
+func schema() *section {
+	root := &section{}
+	for _, k := range Keys() {
+		at := root
+		for segment := range strings.SplitSeq(k.Path, ".") {
+			at = at.child(segment)
+		}
+		at.key = &k
+	}
+	return root
+}
+
+func (s *section) child(segment string) *section {
+	if segment == anyName {
+		if s.each == nil {
+			s.each = &section{}
+		}
+		return s.each
+	}
+	if s.members == nil {
+		s.members = map[string]*section{}
+	}
+	next, ok := s.members[segment]
+	if !ok {
+		next = &section{}
+		s.members[segment] = next
+		s.order = append(s.order, segment)
+	}
+	return next
+}
+
+// find returns the node that a path leads to, nil when there is none.
+func (s *section) find(path []string) *section {
+	for _, segment := range path {
+		next := s.members[segment]
+		if next == nil {
+			next = s.each
+		}
+		if next == nil {
+			return nil
+		}
+		s = next
+	}
+	return s
+}
