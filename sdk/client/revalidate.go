@@ -4,7 +4,9 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -20,11 +22,11 @@ type epochState struct {
 	mu      sync.Mutex
 	running chan struct{} // closed when the validation under way ends
 
-	known  int64
-	pinned bool   // known holds a sequence
-	log    string // the log's incarnation
-	holeAt int64  // since when a hole stopped the replay
-	hole   bool
+	known  atomic.Int64 // newest sequence accounted for
+	pinned atomic.Bool  // known holds a sequence
+	log    string       // the log's incarnation
+	hole   bool         // a missing number stopped the last replay
+	holeAt int64        // since when
 }
 
 // holeRetry is how soon a replay that met a hole is tried again.
@@ -41,6 +43,12 @@ func (c *Client) validate(ctx context.Context, now int64) error {
 	if elapsed := now - e.looked.Load(); e.attempted.Load() && 0 <= elapsed && elapsed <= e.window.Load() {
 		return nil
 	}
+	return c.look(ctx, now)
+}
+
+// look joins the look under way, or starts one.
+func (c *Client) look(ctx context.Context, now int64) error {
+	e := &c.epoch
 	e.mu.Lock()
 	running := e.running
 	if running == nil {
@@ -77,17 +85,18 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 	}
 	sameLog := head.Log == "" || head.Log == e.log
 	switch {
-	case !e.pinned:
+	case !e.pinned.Load():
 		// No sequence vouches for what was cached before the first contact.
 		if !c.subjects.idle() || !c.chains.idle() {
 			e.gen.Add(1)
 		}
-		e.known, e.pinned = head.Seq, true
-	case head.Seq < e.known || !sameLog:
+		e.known.Store(head.Seq)
+		e.pinned.Store(true)
+	case head.Seq < e.known.Load() || !sameLog:
 		c.bustAll()
-		e.known = head.Seq
+		e.known.Store(head.Seq)
 		e.gen.Add(1)
-	case head.Seq > e.known:
+	case head.Seq > e.known.Load():
 		if done, err := c.drain(ctx, epoch, head.Seq); err != nil {
 			return c.revalidateAfter
 		} else if !done {
@@ -108,7 +117,7 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 // number stopped it.
 func (c *Client) drain(ctx context.Context, epoch provider.Epoch, head int64) (done bool, err error) {
 	e := &c.epoch
-	cursor := e.known
+	cursor := e.known.Load()
 	for cursor < head {
 		page, err := epoch.Since(ctx, cursor, provider.MaxEventLimit)
 		if err != nil {
@@ -127,13 +136,13 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, head int64) (d
 			c.invalidate(event)
 		}
 		if len(page.Events) == 0 || page.UpTo <= cursor {
-			e.known = cursor
+			e.known.Store(cursor)
 			e.gen.Add(1)
 			return false, nil
 		}
 		cursor = page.UpTo
 	}
-	e.known = cursor
+	e.known.Store(cursor)
 	e.gen.Add(1)
 	return true, nil
 }
@@ -147,7 +156,8 @@ func (c *Client) hole(now, head int64) (window int64) {
 	}
 	if now-e.holeAt >= c.subjectTTL {
 		c.bustAll()
-		e.known, e.hole = head, false
+		e.known.Store(head)
+		e.hole = false
 		e.gen.Add(1)
 		return c.revalidateAfter
 	}
@@ -157,4 +167,34 @@ func (c *Client) hole(now, head int64) (window int64) {
 func (c *Client) bustAll() {
 	c.subjects.bustAll()
 	c.chains.bustAll()
+}
+
+// awaitRetry is how soon AwaitSeq looks again.
+const awaitRetry = 20 * time.Millisecond
+
+// AwaitSeq waits until checks answer from state at least as new as event seq of
+// the provider's log, refreshing when behind. When the context ends first it is
+// an *authz.UnavailableError. Without a log it is refused as unsupported.
+func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
+	e := &c.epoch
+	if !c.revalidate {
+		return authz.Rejected(authz.CodeUnsupported, "waiting for an event needs a provider whose events are persisted")
+	}
+	for {
+		if e.pinned.Load() && e.known.Load() >= seq {
+			return nil
+		}
+		first := !e.pinned.Load()
+		if err := c.look(ctx, c.clock()); err == nil && first && e.pinned.Load() {
+			c.bustAll() // what was cached before the first contact may be older
+		}
+		if e.pinned.Load() && e.known.Load() >= seq {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return &authz.UnavailableError{Message: "the state of the event that was asked for was not reached in time", Cause: ctx.Err()}
+		case <-time.After(awaitRetry):
+		}
+	}
 }

@@ -1,0 +1,298 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/client"
+	"github.com/google/go-cmp/cmp"
+)
+
+// accessWorld is one line of access.jsonl.
+type accessWorld struct {
+	vectors.World
+	External client.ExternalPolicy `json:"externalPermissions"`
+	Queries  []accessQuery         `json:"queries"`
+}
+
+type accessQuery struct {
+	Op        string          `json:"op"`
+	Principal string          `json:"principal"`
+	Key       keys            `json:"key"`
+	Scope     string          `json:"scope"`
+	Scopes    []string        `json:"scopes"`
+	Condition *bool           `json:"condition"`
+	Active    bool            `json:"active"`
+	Resolved  []string        `json:"resolvedScopes"`
+	Checks    []accessQuery   `json:"checks"`
+	Want      json.RawMessage `json:"want"`
+	Err       *accessError    `json:"err"`
+}
+
+type accessError struct {
+	Name       string
+	Permission string
+	Expected   authz.Expected
+	Suggestion string
+	Reason     authz.DenialReason
+	Declared   *bool
+}
+
+// keys is one key or an any-of list.
+type keys struct {
+	list []string
+	many bool
+}
+
+func (k *keys) UnmarshalJSON(b []byte) error {
+	if k.many = b[0] == '['; k.many {
+		return json.Unmarshal(b, &k.list)
+	}
+	k.list = make([]string, 1)
+	return json.Unmarshal(b, &k.list[0])
+}
+
+type wantedExplanation struct {
+	Allowed        bool     `json:"allowed"`
+	MatchedGrants  []string `json:"matchedGrants"`
+	MatchedRevokes []string `json:"matchedRevokes"`
+	Implied        bool     `json:"implied"`
+	ImpliedBy      []string `json:"impliedBy"`
+	ObjectClosure  []string `json:"objectClosure"`
+	Active         *bool    `json:"active"`
+}
+
+func TestVectorsAccess(t *testing.T) {
+	vectors.Replay(t, "access.jsonl", func(w accessWorld) bool { return !w.UsesImports() }, func(t *testing.T, w accessWorld) {
+		c := attach(t, w.World, w.External)
+		for i, q := range w.Queries {
+			p := principal(t, q.Principal)
+			ctx := context.Background()
+			switch q.Op {
+			case "can", "canFresh":
+				got, err := c.Check(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Fresh: q.Op == "canFresh", Condition: condition(q)})
+				judge(t, i, q, got, err)
+				if !q.Key.many && q.Condition == nil {
+					single := c.Can
+					if q.Op == "canFresh" {
+						single = c.Fresh
+					}
+					got, err = single(ctx, p, q.Key.list[0], q.Scope)
+					judge(t, i, q, got, err)
+				}
+			case "require":
+				err := c.RequireGate(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+				judge(t, i, q, err == nil, err)
+				if !q.Key.many && q.Condition == nil {
+					err := c.Require(ctx, p, q.Key.list[0], q.Scope)
+					judge(t, i, q, err == nil, err)
+				}
+			case "explain":
+				e, err := c.Explain(ctx, p, q.Key.list[0], q.Scope)
+				judgeExplanation(t, i, q, e, err)
+			case "snapshot":
+				replaySnapshot(t, i, c, p, q)
+			}
+		}
+	})
+}
+
+// replaySnapshot replays the checks that snapshots answer so far.
+func replaySnapshot(t *testing.T, n int, c *client.Client, p authz.Principal, q accessQuery) {
+	s, err := c.Snapshot(context.Background(), p, client.SnapshotOptions{Scopes: q.Scopes})
+	if q.Err != nil {
+		judge(t, n, q, false, err)
+		return
+	}
+	if err != nil {
+		t.Errorf("query %d snapshot: %v", n, err)
+		return
+	}
+	if s.Active() != q.Active {
+		t.Errorf("query %d snapshot: active = %v", n, s.Active())
+	}
+	if diff := cmp.Diff(append([]string{}, q.Resolved...), s.ResolvedScopes()); diff != "" {
+		t.Errorf("query %d snapshot: resolved scopes (-want +got)\n%s", n, diff)
+	}
+	for i, check := range q.Checks {
+		at := 1000*n + i
+		switch check.Op {
+		case "can":
+			if check.Key.many || check.Condition != nil {
+				continue
+			}
+			got, err := s.Can(check.Key.list[0], check.Scope)
+			judge(t, at, check, got, err)
+		case "require":
+			if check.Key.many || check.Condition != nil {
+				continue
+			}
+			err := s.Require(check.Key.list[0], check.Scope)
+			judge(t, at, check, err == nil, err)
+		case "explain":
+			e, err := s.Explain(check.Key.list[0], check.Scope)
+			judgeExplanation(t, at, check, e, err)
+		case "resolve":
+			if err := s.Resolve(context.Background(), check.Scopes...); err != nil {
+				t.Errorf("query %d resolve: %v", at, err)
+			}
+			var want []string
+			if err := json.Unmarshal(check.Want, &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, s.ResolvedScopes()); diff != "" {
+				t.Errorf("query %d resolve (-want +got)\n%s", at, diff)
+			}
+		}
+	}
+}
+
+func condition(q accessQuery) func(context.Context) (bool, error) {
+	if q.Condition == nil {
+		return nil
+	}
+	return func(context.Context) (bool, error) { return *q.Condition, nil }
+}
+
+func judge(t *testing.T, n int, q accessQuery, got bool, err error) {
+	t.Helper()
+	at := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("query %d %s %v at %q for %s: "+format, append([]any{n, q.Op, q.Key.list, q.Scope, q.Principal}, args...)...)
+	}
+	if q.Err == nil {
+		if err != nil {
+			at("unexpected error %v", err)
+		} else if want := string(q.Want) == "true"; got != want {
+			at("answered %v, want %v", got, want)
+		}
+		return
+	}
+	var typed authz.Error
+	if !errors.As(err, &typed) || typed.ErrorName() != q.Err.Name {
+		at("error %v, want a %s", err, q.Err.Name)
+		return
+	}
+	switch e := typed.(type) {
+	case *authz.UnknownPermissionError:
+		if e.Permission != q.Err.Permission || e.Expected != q.Err.Expected || e.Suggestion != q.Err.Suggestion {
+			at("%+v, want %+v", e, q.Err)
+		}
+	case *authz.MissingConditionError:
+		if e.Permission != q.Err.Permission {
+			at("condition missing for %s, want %s", e.Permission, q.Err.Permission)
+		}
+	case *authz.AccessDeniedError:
+		if e.Reason != q.Err.Reason {
+			at("reason %s, want %s", e.Reason, q.Err.Reason)
+		}
+	case *authz.UnresolvedScopeError:
+		if q.Err.Declared == nil || e.Declared != *q.Err.Declared {
+			at("declared = %v", e.Declared)
+		}
+	}
+}
+
+func judgeExplanation(t *testing.T, n int, q accessQuery, e access.Explanation, err error) {
+	t.Helper()
+	if err != nil || q.Err != nil {
+		judge(t, n, q, false, err)
+		return
+	}
+	var want wantedExplanation
+	if err := json.Unmarshal(q.Want, &want); err != nil {
+		t.Fatal(err)
+	}
+	if want.Active == nil {
+		want.Active = new(true)
+	}
+	if want.ObjectClosure == nil {
+		want.ObjectClosure = []string{"*"}
+	}
+	got := wantedExplanation{Allowed: e.Allowed, Implied: e.Implied, ObjectClosure: e.ObjectClosure, Active: &e.Active}
+	for _, g := range e.MatchedGrants {
+		got.MatchedGrants = append(got.MatchedGrants, g.ID)
+	}
+	for _, r := range e.MatchedRevokes {
+		got.MatchedRevokes = append(got.MatchedRevokes, r.ID)
+	}
+	for _, g := range e.ImpliedBy {
+		got.ImpliedBy = append(got.ImpliedBy, g.ID)
+	}
+	slices.Sort(got.MatchedGrants)
+	slices.Sort(got.MatchedRevokes)
+	slices.Sort(got.ImpliedBy)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("query %d explain %v at %q for %s (-want +got)\n%s", n, q.Key.list, q.Scope, q.Principal, diff)
+	}
+}
+
+func principal(t *testing.T, subject string) authz.Principal {
+	kind, id, ok := authz.ParseSubject(subject)
+	switch {
+	case ok && kind == authz.SubjectUser:
+		return authz.UserPrincipal(id)
+	case ok && kind == authz.SubjectService:
+		return authz.ServicePrincipal(id)
+	}
+	t.Fatalf("no principal: %q", subject)
+	return authz.Principal{}
+}
+
+// attach builds a client on the fixed clock of a world, over an application over
+// a memory store that holds its rows.
+func attach(t *testing.T, w vectors.World, external client.ExternalPolicy) *client.Client {
+	t.Helper()
+	ctx := context.Background()
+	clock := func() int64 { return w.Now }
+	in, err := catalog.ParseJSON(w.Catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := catalog.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := memory.New(memory.Options{Clock: clock})
+	t.Cleanup(func() { driver.Close() })
+	store, err := driver.Open(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Commit(ctx, w.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	app, err := application.New(ctx, application.Options{Name: "world", Catalog: cat, Store: store, Clock: clock,
+		Ancestry: application.AncestryFunc(func(_ context.Context, scope string) ([]string, error) { return w.Ancestors(scope), nil })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { app.Close() })
+	c, err := client.New(client.Options{Provider: app, Catalog: cat, Clock: clock, External: external})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestExplanationsReadLikeAnAnswer(t *testing.T) {
+	e := access.Explanation{Allowed: true, Active: true, ObjectClosure: []string{"docs.doc:1", "*"},
+		MatchedGrants: []authz.Grant{{ID: "g1", Subject: "group:writers", RoleID: "editor", Scope: "docs.doc:1", ExpiresAt: authz.ExpiresAt(1764547200000)}}}
+	text := e.Text(authz.UserPrincipal("u_17"), "docs.files.edit", "docs.doc:1")
+	for _, part := range []string{"ALLOWED", "user:u_17 may docs.files.edit at docs.doc:1", "g1  role editor to group:writers", "until 2025-12-01T00:00:00Z", "docs.doc:1 → *"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the text lacks %q:\n%s", part, text)
+		}
+	}
+}
