@@ -178,13 +178,13 @@ func (g *generator) revokes() {
 	seen := map[string]bool{}
 	for len(g.world.Revokes) < RevokeCount {
 		n := len(g.world.Revokes)
-		from := g.permissions
+		filter := anyKey
 		if n%10 == 0 {
-			from = impliedOnly(from)
+			filter = impliedKey
 		}
 		user := ask{userID: pick(g.rng, g.world.Users).UserID}
 		grant := pick(g.rng, s.grantsOf(user))
-		key := s.keyOf(grant, from)
+		key := s.keyOf(grant, filter)
 		if key == "" {
 			continue
 		}

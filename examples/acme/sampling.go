@@ -3,7 +3,6 @@ package acme
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -77,11 +76,12 @@ func (s *sampler) above(scope string) string {
 	return pick(s.rng, chain[1:len(chain)-1])
 }
 
-// keyOf draws a key that the grant confers, which every grant of the world does.
-func (s *sampler) keyOf(grant int, from []permission) string {
+// keyOf draws a key that the grant confers, of those that the filter lets
+// through; "" when there is none.
+func (s *sampler) keyOf(grant int, filter func(permission) bool) string {
 	var keys []string
-	for _, p := range from {
-		if p.marks&conditional == 0 && s.walk.live(grant, p.key, removal{expiry: true}) {
+	for _, p := range s.permissions {
+		if p.marks&conditional == 0 && filter(p) && s.walk.live(grant, p.key, removal{expiry: true}) {
 			keys = append(keys, p.key)
 		}
 	}
@@ -120,6 +120,11 @@ func (s *sampler) answer(a ask, without removal) answer {
 	return s.walk.ask(a.userID, a.serviceID, a.key, a.scope, without)
 }
 
-func impliedOnly(leaves []permission) []permission {
-	return slices.DeleteFunc(slices.Clone(leaves), func(p permission) bool { return p.marks&implied == 0 })
+func anyKey(permission) bool { return true }
+
+func impliedKey(p permission) bool { return p.marks&implied != 0 }
+
+// keyUnder lets through what a pattern matches.
+func keyUnder(pattern string) func(permission) bool {
+	return func(p permission) bool { return matches(pattern, p.key) }
 }
