@@ -85,10 +85,13 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 		return false, false, err
 	}
 	a, now, err := c.access(ctx, p, fresh)
-	if err != nil || !a.Active() {
+	if err != nil {
 		return false, false, err
 	}
 	chain, err := c.chain(ctx, scope, fresh)
+	if !a.Active() {
+		return false, false, nil // also when the chain could not be resolved
+	}
 	if err != nil {
 		return false, true, err
 	}
@@ -121,10 +124,13 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 		return false, false, err
 	}
 	a, now, err := c.access(ctx, p, fresh)
-	if err != nil || !a.Active() {
+	if err != nil {
 		return false, false, err
 	}
 	chain, err := c.chain(ctx, g.Scope, fresh)
+	if !a.Active() {
+		return false, false, nil // also when the chain could not be resolved
+	}
 	if err != nil {
 		return false, true, err
 	}
