@@ -64,6 +64,10 @@ func (c *cache[V]) hit(hash uint64, key cacheKey, now int64) (value V, ok bool) 
 // ends when all of them have.
 func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int64, gen uint64, ask func(context.Context) (V, error)) (V, error) {
 	c.mu.Lock()
+	if value, ok := c.hit(key.hash(), key, now); ok && !fresh {
+		c.mu.Unlock()
+		return value, nil // stored since the caller missed it
+	}
 	f := c.flights[key]
 	if f == nil || fresh {
 		c.started++

@@ -36,21 +36,28 @@ const holeRetry = 1000
 // share one look. A log that cannot be read fails no check: entries then live for
 // their own TTL. The error is the caller's context.
 func (c *Client) validate(ctx context.Context, now int64) error {
-	if !c.revalidate {
+	if !c.revalidate || !c.epoch.due(now) {
 		return nil
 	}
-	e := &c.epoch
-	if elapsed := now - e.looked.Load(); e.attempted.Load() && 0 <= elapsed && elapsed <= e.window.Load() {
-		return nil
-	}
-	return c.look(ctx, now)
+	return c.look(ctx, now, false)
 }
 
-// look joins the look under way, or starts one.
-func (c *Client) look(ctx context.Context, now int64) error {
+// due reports that the window is over, or the clock ran backwards.
+func (e *epochState) due(now int64) bool {
+	elapsed := now - e.looked.Load()
+	return !e.attempted.Load() || elapsed < 0 || elapsed > e.window.Load()
+}
+
+// look joins the look under way, or starts one; unless forced, only when it is
+// still due.
+func (c *Client) look(ctx context.Context, now int64, force bool) error {
 	e := &c.epoch
 	e.mu.Lock()
 	running := e.running
+	if running == nil && !force && !e.due(now) {
+		e.mu.Unlock()
+		return nil
+	}
 	if running == nil {
 		running = make(chan struct{})
 		e.running = running
@@ -185,7 +192,7 @@ func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
 			return nil
 		}
 		first := !e.pinned.Load()
-		if err := c.look(ctx, c.clock()); err == nil && first && e.pinned.Load() {
+		if err := c.look(ctx, c.clock(), true); err == nil && first && e.pinned.Load() {
 			c.bustAll() // what was cached before the first contact may be older
 		}
 		if e.pinned.Load() && e.known.Load() >= seq {
