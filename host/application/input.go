@@ -122,8 +122,8 @@ func (a *Application) checkPattern(pattern string) error {
 	if err := authz.ValidatePattern(pattern); err != nil {
 		return authz.Validation("%s", err.Reason)
 	}
-	if !a.catalog.IsKnownPattern(pattern) {
-		return authz.Validation("%s", a.catalog.UnknownPermission(pattern, authz.ExpectedPattern).Message)
+	if issue := a.catalog.ValidateKnownPattern(pattern); issue != nil {
+		return authz.Validation("%s", issue.Message)
 	}
 	return nil
 }

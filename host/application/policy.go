@@ -102,7 +102,7 @@ func (a *Application) checkStage(ctx context.Context, in authz.Stage) (authz.Sta
 func checkPredicate(in authz.Predicate) (authz.Predicate, error) {
 	out := authz.Predicate{Type: in.Type}
 	missing := func(member string) error {
-		return authz.Validation("predicate %s needs a %s", authz.Quote(in.Type), member)
+		return authz.Validation("predicate %s needs its %s", authz.Quote(in.Type), member)
 	}
 	switch in.Type {
 	case authz.PredicateInGroup:
