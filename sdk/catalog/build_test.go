@@ -72,7 +72,7 @@ func TestBootErrors(t *testing.T) {
 	}{
 		"an empty permissions object is legal": {``, nil},
 		"older and unknown fields are refused by name": {
-			`"projects":[],"namespace":"x","additionalNamespaces":[],"allowArbitraryDepth":true`,
+			`"projects":[],"namespace":"x","additionalNamespaces":null,"allowArbitraryDepth":true`,
 			[]string{"unknown-field projects: … is not a field of the catalog input", "unknown-field namespace:", "unknown-field additionalNamespaces:", "unknown-field allowArbitraryDepth:"}},
 		"imports are refused as a whole, whatever else is wrong": {
 			`"imports":{"meet":{"permissions":{}}},"oops":1,"permissions":{"docs":false}`,
@@ -135,6 +135,19 @@ func TestBootErrors(t *testing.T) {
 			[]string{"bad-field groups:", "bad-field navigation[0].label: must be a string", "bad-field navigation[0].permission:", "bad-field navigation[1]:", "bad-field conventions:",
 				"bad-field constraints.sod[0].id: must be a string", "bad-field constraints.sod[0].sets:", "bad-field scopeTypes.docs.f.parent:", "bad-field scopeTypes.docs.f.multiParent:",
 				"bad-field constraints.sod[0].id: must be a non-empty string"}},
+		"wrong types one level up": {
+			`"namespaces":"docs","permissions":5,"scopeTypes":[],"navigation":{},"constraints":[],"includeAuthzInternal":"no"`,
+			[]string{"bad-field namespaces: must be an array of strings", "bad-field permissions: must be an object or an array", "bad-field scopeTypes:", "bad-field navigation:",
+				"bad-field constraints:", "bad-field includeAuthzInternal: must be a boolean", "no-namespace (catalog):"}},
+		"wrong types one level down": {
+			`"permissions":[true,{"kind":"block","path":"docs.a","group":1,"leaves":[]}],"groups":{"docs.a":1},"scopeTypes":{"docs.f":1},"constraints":{"sod":[1,{"id":"x","sets":["docs.*"]}],"other":1}`,
+			[]string{"bad-field permissions[0]: must be an object of leaves or a block", "bad-field permissions[1].group:", "bad-field permissions[1].leaves:", "bad-field groups.docs.a:",
+				"bad-field scopeTypes.docs.f:", "bad-field constraints.sod[0]: must be an object", "bad-field constraints.sod[1].sets[0]: must be an array of strings",
+				"bad-field constraints.sod[0].id:"}},
+		"constraints that are no list": {`"constraints":{"sod":{}}`, []string{"bad-field constraints.sod: must be an array"}},
+		"a bad value is echoed as JSON and cut": {
+			`"permissions":{"docs.a.b":{"kind":{"x":[1,"y",null]},"label":"l","label":"m"}},"conventions":{"depth":"` + strings.Repeat("9", 500) + `"}`,
+			[]string{`bad-leaf docs.a.b: kind must be a string — got {"x":[1,"y",null]}`, "bad-leaf docs.a.b: label is given more than once", "bad-depth (conventions): … more)"}},
 		"constraints are looked at when all else is well, in their order": {
 			`"permissions":{"docs.a.x":true,"docs.a.y":true,"docs.b.z":true},"constraints":{"sod":[
 			 {"id":"one","sets":[["docs.a.x"]]},{"id":"one","sets":[[],["docs.gone.*","docs.a.x","docs.a.*"],["docs.a.*"]]},{"id":"\"<q>\"","sets":[["docs.a.*"],["docs.b.z","*"]]}]}`,

@@ -15,6 +15,11 @@ type decoder struct{ in *Input }
 func decodeInput(root *node) Input {
 	var in Input
 	d := decoder{in: &in}
+	for _, m := range root.members {
+		if !isInputField(m.name) {
+			d.add(CodeUnknownField, m.name, "is not a field of the catalog input")
+		}
+	}
 	for m := range d.members(root, "") {
 		d.field(m)
 	}
@@ -45,9 +50,16 @@ func (d decoder) field(m member) {
 		d.includeAuthzInternal(m.value)
 	case "constraints":
 		d.constraints(m.value)
-	default:
-		d.add(CodeUnknownField, m.name, "is not a field of the catalog input")
 	}
+}
+
+func isInputField(name string) bool {
+	switch name {
+	case "namespaces", "permissions", "imports", "groups", "scopeTypes", "navigation", "conventions",
+		"includeAuthzInternal", "constraints":
+		return true
+	}
+	return false
 }
 
 func (d decoder) add(code, path, message string) {
@@ -228,18 +240,16 @@ func (d decoder) constraints(n *node) {
 			continue
 		}
 		for i, item := range m.value.items {
-			at := "constraints.sod" + index(i)
-			if item.kind != objectNode {
-				d.bad(at, "must be an object")
-				continue
-			}
-			d.in.Constraints.SoD = append(d.in.Constraints.SoD, d.constraint(item, at))
+			d.in.Constraints.SoD = append(d.in.Constraints.SoD, d.constraint(item, "constraints.sod"+index(i)))
 		}
 	}
 }
 
 func (d decoder) constraint(n *node, path string) SoDConstraint {
 	var c SoDConstraint
+	if n.kind != objectNode {
+		d.bad(path, "must be an object")
+	}
 	for m := range d.members(n, path+".") {
 		at := path + "." + m.name
 		switch m.name {

@@ -21,11 +21,12 @@ func jsonTree(b []byte) (*node, error) {
 	// is not, and says where it stopped.
 	var whole json.RawMessage
 	if err := json.Unmarshal(b, &whole); err != nil {
+		offset := 0
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, syntaxAt("JSON", b, int(syntax.Offset)-1, syntax.Error())
+			offset = int(syntax.Offset) - 1
 		}
-		return nil, syntaxAt("JSON", b, 0, err.Error())
+		return nil, syntaxAt("JSON", b, offset, err.Error())
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()

@@ -313,3 +313,30 @@ func TestOrdinaryWordsOfOtherLanguagesAreOrdinaryNames(t *testing.T) {
 		t.Error("the scope type is missing")
 	}
 }
+
+func TestDeclarationsAreAnsweredInTheirOrder(t *testing.T) {
+	c := mustBuild(t, sampleJSON)
+	var types []string
+	for _, declared := range c.ScopeTypes() {
+		types = append(types, declared.Type)
+		if found, ok := c.ScopeType(declared.Type); !ok || found.Parent != "docs.folder" {
+			t.Errorf("ScopeType(%q) = %+v, %t", declared.Type, found, ok)
+		}
+	}
+	if diff := cmp.Diff([]string{"docs.folder", "docs.doc"}, types); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := c.ScopeType("docs"); ok {
+		t.Error("a namespace is a scope type")
+	}
+	wantNavigation := []catalog.NavItem{{Label: "Files", Href: "/files", Permission: "docs.files.*", Children: []catalog.NavItem{
+		{Label: "Trash", AnyOf: []string{"docs.files.read", "docs.files.delete"}},
+	}}}
+	if diff := cmp.Diff(wantNavigation, c.Navigation(), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	wantSoD := []catalog.SoDConstraint{{ID: "approve-vs-delete", Sets: [][]string{{"docs.files.approve_draft"}, {"docs.files.delete"}}}}
+	if diff := cmp.Diff(wantSoD, c.SoD()); diff != "" {
+		t.Error(diff)
+	}
+}
