@@ -1,0 +1,166 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	"github.com/authzhost/authz/sdk/storage"
+
+	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
+)
+
+// dispensed is the one name under which a plugin set dispenses its Client.
+const dispensed = "plugin"
+
+// ClientSets are the wires that a host speaks, by protocol version.
+func ClientSets() map[int]goplugin.PluginSet {
+	return map[int]goplugin.PluginSet{ProtocolVersion: {dispensed: &clientSide{}}}
+}
+
+// SpokenVersions lists the protocol versions of ClientSets, ascending.
+func SpokenVersions() []int { return slices.Sorted(maps.Keys(ClientSets())) }
+
+// DialOptions bound what a host sends and accepts.
+func DialOptions() []grpc.DialOption { return []grpc.DialOption{callSizes()} }
+
+// Dispense returns the Client of a started plugin.
+func Dispense(p goplugin.ClientProtocol) (*Client, error) {
+	raw, err := p.Dispense(dispensed)
+	if err != nil {
+		return nil, err
+	}
+	client, ok := raw.(*Client)
+	if !ok {
+		return nil, fmt.Errorf("the plugin set dispensed %T", raw)
+	}
+	return client, nil
+}
+
+// clientSide is go-plugin's view of the host's half.
+type clientSide struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+func (*clientSide) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("a host serves no plugin")
+}
+
+func (*clientSide) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return NewClient(conn), nil
+}
+
+// Client is the host's side of one plugin process. Errors of Describe and
+// Configure are *ConfigError, *storage.Error, or the plugin's own words.
+type Client struct {
+	control pluginv1.PluginClient
+	storage pluginv1.StorageClient
+}
+
+// NewClient speaks to the plugin behind conn.
+func NewClient(conn grpc.ClientConnInterface) *Client {
+	return &Client{control: pluginv1.NewPluginClient(conn), storage: pluginv1.NewStorageClient(conn)}
+}
+
+// Lifeline opens the plugin's lifeline and returns once the plugin holds it.
+// ended is closed when the plugin lets go or ctx ends; the plugin then exits.
+func (c *Client) Lifeline(ctx context.Context) (ended <-chan struct{}, err error) {
+	st, err := c.control.Lifeline(ctx, &pluginv1.LifelineRequest{})
+	if err != nil {
+		return nil, plainError(ctx, err)
+	}
+	if _, err := st.Recv(); err != nil {
+		return nil, plainError(ctx, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if _, err := st.Recv(); err != nil {
+				return
+			}
+		}
+	}()
+	return done, nil
+}
+
+// Describe asks the plugin what it is.
+func (c *Client) Describe(ctx context.Context) (Description, error) {
+	r, err := c.control.Describe(ctx, &pluginv1.DescribeRequest{})
+	if err != nil {
+		return Description{}, plainError(ctx, err)
+	}
+	d := Description{Name: r.GetName(), Version: r.GetVersion()}
+	for _, k := range r.GetKinds() {
+		d.Kinds = append(d.Kinds, Kind{Name: k.GetName(), Capabilities: k.GetCapabilities()})
+	}
+	for _, s := range r.GetSettings() {
+		setting := Setting{
+			Name: s.GetName(), Type: SettingType(s.GetType()), Required: s.GetRequired(), Secret: s.GetSecret(),
+			Description: s.GetDescription(),
+		}
+		if s.DefaultJson != nil {
+			if err := json.Unmarshal([]byte(s.GetDefaultJson()), &setting.Default); err != nil {
+				return d, fmt.Errorf("the default of setting %q cannot be read: %w", s.GetName(), err)
+			}
+		}
+		d.Settings = append(d.Settings, setting)
+	}
+	return d, nil
+}
+
+// Configure gives the plugin its settings, once. The driver is nil when the
+// plugin serves no storage. Closing it closes the plugin's driver.
+func (c *Client) Configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
+	if config == nil {
+		config = map[string]any{}
+	}
+	document, err := json.Marshal(config)
+	if err != nil {
+		return nil, &ConfigError{Message: "the configuration is no JSON object"}
+	}
+	r, err := c.control.Configure(ctx, &pluginv1.ConfigureRequest{ConfigJson: document})
+	if err != nil {
+		return nil, plainError(ctx, err)
+	}
+	if r.GetStorage() == nil {
+		return nil, nil
+	}
+	return &driverClient{rpc: c.storage, stop: c.Stop, info: storage.DriverInfo{
+		Name: r.GetStorage().GetName(), Durable: r.GetStorage().Durable, CrossProcess: r.GetStorage().GetCrossProcess(),
+	}}, nil
+}
+
+// Stop closes what Configure opened.
+func (c *Client) Stop(ctx context.Context) error {
+	_, err := c.control.Stop(ctx, &pluginv1.StopRequest{})
+	return plainError(ctx, err)
+}
+
+// plainError gives an error of the control service its type back, or strips the
+// transport's decoration.
+func plainError(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *pluginv1.ConfigProblem:
+			return &ConfigError{Field: d.GetField(), Message: d.GetMessage(), Suggestion: d.GetSuggestion()}
+		case *pluginv1.Error:
+			return decodeError(d)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.New(s.Message())
+}

@@ -1,0 +1,121 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/authzhost/authz/sdk/storage"
+
+	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
+)
+
+// controlServer serves the life of a plugin: Lifeline, Describe, Configure, Stop.
+type controlServer struct {
+	pluginv1.UnimplementedPluginServer
+	plugin  Plugin
+	storage *storageServer
+	life    *life
+
+	configuring sync.Mutex
+	configured  bool
+}
+
+func (c *controlServer) Lifeline(_ *pluginv1.LifelineRequest, st grpc.ServerStreamingServer[pluginv1.LifelineReply]) error {
+	c.life.held()
+	if err := st.Send(&pluginv1.LifelineReply{}); err == nil {
+		<-st.Context().Done()
+	}
+	c.life.end("its host let go")
+	return status.Error(codes.Unavailable, "the plugin exits")
+}
+
+func (c *controlServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeReply, error) {
+	kind := &pluginv1.Kind{Name: KindStorage}
+	for _, capability := range c.plugin.Storage.Capabilities {
+		kind.Capabilities = append(kind.Capabilities, string(capability))
+	}
+	reply := &pluginv1.DescribeReply{Name: c.plugin.Name, Version: c.plugin.Version, Kinds: []*pluginv1.Kind{kind}}
+	for _, s := range c.plugin.ConfigSchema {
+		setting := &pluginv1.Setting{
+			Name: s.Name, Type: string(s.Type), Required: s.Required, Secret: s.Secret, Description: s.Description,
+		}
+		if s.Default != nil && !s.Secret {
+			shown := s.Default
+			if d, ok := shown.(time.Duration); ok {
+				shown = d.String()
+			}
+			b, err := json.Marshal(shown)
+			if err != nil {
+				return nil, status.Error(codes.Internal, "a default cannot be encoded")
+			}
+			text := string(b)
+			setting.DefaultJson = &text
+		}
+		reply.Settings = append(reply.Settings, setting)
+	}
+	return reply, nil
+}
+
+func (c *controlServer) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureReply, error) {
+	c.configuring.Lock()
+	defer c.configuring.Unlock()
+	if c.configured {
+		return nil, status.Error(codes.FailedPrecondition, "the plugin is already configured")
+	}
+	config, err := settings(c.plugin.ConfigSchema, r.GetConfigJson())
+	if err != nil {
+		return nil, configStatus(err)
+	}
+	driver, err := c.plugin.Storage.Configure(ctx, config)
+	if err != nil {
+		return nil, c.refusal(err)
+	}
+	c.storage.use(driver)
+	c.configured = true
+	info := driver.Info()
+	return &pluginv1.ConfigureReply{Storage: &pluginv1.DriverInfo{
+		Name: info.Name, Durable: info.Durable, CrossProcess: info.CrossProcess,
+	}}, nil
+}
+
+// refusal keeps the identity of a driver's refusal; any other text is the
+// plugin's word to its operator.
+func (c *controlServer) refusal(err error) error {
+	var own *ConfigError
+	if errors.As(err, &own) {
+		return configStatus(err)
+	}
+	var typed *storage.Error
+	if errors.As(err, &typed) {
+		return toStatus(err, false, c.storage.log)
+	}
+	return status.Error(codes.Unknown, errorText(err.Error()))
+}
+
+func configStatus(err error) error {
+	var e *ConfigError
+	if !errors.As(err, &e) {
+		return status.Error(codes.InvalidArgument, errorText(err.Error()))
+	}
+	s, withErr := status.New(codes.InvalidArgument, errorText(e.Error())).WithDetails(&pluginv1.ConfigProblem{
+		Field: errorText(e.Field), Message: errorText(e.Message), Suggestion: e.Suggestion,
+	})
+	if withErr != nil {
+		return status.Error(codes.InvalidArgument, errorText(e.Error()))
+	}
+	return s.Err()
+}
+
+func (c *controlServer) Stop(context.Context, *pluginv1.StopRequest) (*pluginv1.StopReply, error) {
+	if err := c.storage.stop(); err != nil {
+		c.storage.log.Error("the driver did not close cleanly", "error", err)
+	}
+	return &pluginv1.StopReply{}, nil
+}

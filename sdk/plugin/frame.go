@@ -1,0 +1,106 @@
+package plugin
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+
+	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
+)
+
+const (
+	// maxMessage bounds one gRPC message, both ways, on both sides.
+	maxMessage = 4 << 20
+
+	// frameBytes is how much of a serialized message one frame carries.
+	frameBytes = 1 << 20
+
+	// maxRequest bounds a reassembled request. The serialized form of a commit
+	// is somewhat larger than its content, which is what drivers measure.
+	maxRequest = storage.MaxCommitBytes + storage.MaxCommitBytes/8
+
+	// maxAnswer bounds a reassembled answer: what came in by several commits may
+	// come back in one.
+	maxAnswer = 2 * storage.MaxCommitBytes
+
+	// A list message ends at whichever comes first.
+	chunkRows  = 1000
+	chunkBytes = 1 << 20
+)
+
+// marshal serializes a message that the receiver will accept. Protobuf refuses
+// only text that is not UTF-8.
+func marshal(m proto.Message, limit int) ([]byte, error) {
+	if size := proto.Size(m); size > limit {
+		return nil, storage.Errorf(storage.CodeTooLarge, "the message has %d bytes, at most %d are allowed", size, limit)
+	}
+	b, err := proto.Marshal(m)
+	if err != nil {
+		return nil, storage.Errorf(storage.CodeValidation, "text must be valid UTF-8")
+	}
+	return b, nil
+}
+
+// sendFrames sends one serialized message. whole reports that its last frame was
+// handed over, so the receiver may have all of it.
+func sendFrames(send func(*pluginv1.Frame) error, store uint64, message []byte) (whole bool, err error) {
+	for {
+		n := min(len(message), frameBytes)
+		f := &pluginv1.Frame{Store: store, Data: message[:n], End: n == len(message)}
+		if err := send(f); err != nil {
+			return f.End, err
+		}
+		if f.End {
+			return true, nil
+		}
+		message, store = message[n:], 0
+	}
+}
+
+// receiveFrames reassembles one message. io.EOF means that the stream ended
+// before its first frame.
+func receiveFrames(recv func() (*pluginv1.Frame, error), limit int) (store uint64, message []byte, err error) {
+	for first := true; ; first = false {
+		f, err := recv()
+		if err != nil {
+			if !first {
+				err = fmt.Errorf("the stream ended inside a message: %w", err)
+			}
+			return store, nil, err
+		}
+		if first {
+			store = f.GetStore()
+		}
+		if len(message)+len(f.GetData()) > limit {
+			return store, nil, storage.Errorf(storage.CodeTooLarge, "the message has more than %d bytes", limit)
+		}
+		if first && f.GetEnd() {
+			return store, f.GetData(), nil
+		}
+		message = append(message, f.GetData()...)
+		if f.GetEnd() {
+			return store, message, nil
+		}
+	}
+}
+
+// callSizes are the host's limits; a gRPC client has none of its own.
+func callSizes() grpc.DialOption {
+	return grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
+}
+
+func serverSizes() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage)}
+}
+
+func checkCommitSize(c storage.Commit) error {
+	if n := len(c.Changes); n > storage.MaxCommitChanges {
+		return storage.Errorf(storage.CodeTooLarge, "commit %s has %d changes, at most %d are allowed",
+			authz.Quote(c.ID), n, storage.MaxCommitChanges)
+	}
+	return nil
+}
