@@ -1,0 +1,9 @@
+// Package pluginhost runs plugin processes: it finds their binaries, verifies
+// their checksums, starts them, describes and configures them, starts them again
+// when they crash, and leaves nothing behind when it stops.
+//
+// It is one of the two packages that know go-plugin and gRPC; what a plugin
+// serves reaches the rest of the host as the interfaces of the SDK. It never
+// interprets what a plugin stores and never passes it anything of the host's
+// environment.
+package pluginhost

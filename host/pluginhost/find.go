@@ -1,0 +1,110 @@
+package pluginhost
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/plugin"
+)
+
+// find returns the absolute path of a plugin's binary, given by path or by name.
+func find(plug string, dirs []string) (string, error) {
+	if strings.ContainsRune(plug, filepath.Separator) {
+		path, err := filepath.Abs(plug)
+		if err != nil {
+			return "", err
+		}
+		if err := executable(path); err != nil {
+			return "", fmt.Errorf("%s %w", path, err)
+		}
+		return path, nil
+	}
+	if plug == "" {
+		return "", errors.New("no plugin is named: set `plugin` to the <name> of authz-plugin-<name>, or to a path")
+	}
+	file := plugin.BinaryPrefix + plug
+	for _, dir := range dirs {
+		path := filepath.Join(dir, file)
+		err := executable(path)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("%s %w", path, err)
+		}
+	}
+	if len(dirs) == 0 {
+		return "", fmt.Errorf("%s was looked for nowhere: set `plugin_dirs`, or give the plugin's path", file)
+	}
+	return "", fmt.Errorf("%s is in none of the directories searched (%s): build or install it there, add its directory to `plugin_dirs`, or give its path",
+		file, strings.Join(dirs, ", "))
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("does not exist: %w", fs.ErrNotExist)
+	case err != nil:
+		return fmt.Errorf("cannot be read: %w", err)
+	case !info.Mode().IsRegular():
+		return errors.New("is no regular file")
+	case info.Mode().Perm()&0o111 == 0:
+		return errors.New("is not executable: chmod +x it")
+	}
+	return nil
+}
+
+// expectedName is what the binary must call itself, "" when its file name does
+// not say.
+func expectedName(path string) string {
+	name, ok := strings.CutPrefix(filepath.Base(path), plugin.BinaryPrefix)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// verify compares a binary with its pin.
+func verify(path, pin string, required bool) error {
+	if pin == "" {
+		if required {
+			return errors.New("its configuration has no sha256, and `plugins.require_checksum` refuses plugins without one")
+		}
+		return nil
+	}
+	want, err := hex.DecodeString(pin)
+	if err != nil || len(want) != sha256.Size {
+		return fmt.Errorf("its sha256 must be %d hexadecimal digits", 2*sha256.Size)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("it cannot be read: %w", err)
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return fmt.Errorf("it cannot be read: %w", err)
+	}
+	if got := sum.Sum(nil); string(got) != string(want) {
+		return fmt.Errorf("its sha256 is %x, the configuration pins %x: the binary is another one than was approved", got, want)
+	}
+	return nil
+}
+
+func checkEnv(env map[string]string) error {
+	for name, value := range env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("%s is no name of an environment variable with a usable value", authz.Quote(name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// DefaultStartTimeout is how long each step of a plugin's start may take.
+const DefaultStartTimeout = 15 * time.Second
+
+// Options configures a Host.
+type Options struct {
+	// Dirs are searched, in order, for plugins given by name.
+	Dirs []string
+
+	// RunDir is where the host keeps its sockets, in a directory of their own
+	// that no other host may share. It must be short: a socket's address holds
+	// about 100 bytes. Required.
+	RunDir string
+
+	// RequireChecksum refuses every plugin whose Spec has no SHA256.
+	RequireChecksum bool
+
+	// Logger also carries what plugins log, under their instance's name. nil
+	// discards it all.
+	Logger hclog.Logger
+
+	// StartTimeout bounds each of handshake, Describe and Configure. Zero is
+	// DefaultStartTimeout.
+	StartTimeout time.Duration
+}
+
+// Spec is one plugin of a configuration.
+type Spec struct {
+	Name   string            // of this instance; unique in a host
+	Plugin string            // the <name> of authz-plugin-<name>, or a path (with a slash)
+	SHA256 string            // hexadecimal digest that pins the binary, "" for none
+	Env    map[string]string // all that the process sees beside the handshake
+	Config map[string]any    // its settings, as from JSON
+}
+
+// Host owns plugin processes. Methods may be called concurrently.
+type Host struct {
+	opts    Options
+	log     hclog.Logger
+	sockets *sockets
+	ctx     context.Context // ends when Close begins
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	names   map[string]bool // started or starting
+	plugins []*Plugin
+	pending sync.WaitGroup // starts under way
+}
+
+// New prepares the socket directory, removing what killed hosts left there. It
+// fails when another living host uses the same run directory.
+func New(opts Options) (*Host, error) {
+	if opts.StartTimeout <= 0 {
+		opts.StartTimeout = DefaultStartTimeout
+	}
+	if opts.Logger == nil {
+		opts.Logger = hclog.NewNullLogger()
+	}
+	dirs := make([]string, len(opts.Dirs))
+	for i, dir := range opts.Dirs {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("pluginhost: plugin directory: %w", err)
+		}
+		dirs[i] = abs
+	}
+	opts.Dirs = dirs
+	s, err := openSockets(opts.RunDir)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{opts: opts, log: opts.Logger, sockets: s, names: map[string]bool{}}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h, nil
+}
+
+var errClosed = errors.New("the host is stopping")
+
+// Start finds, verifies, launches, describes and configures a plugin, and then
+// keeps it running until Close. Its failures are *StartError.
+func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
+	p := newPlugin(h, spec)
+	if err := h.reserve(spec.Name); err != nil {
+		return nil, p.startError(err.Error(), nil, err)
+	}
+	defer h.pending.Done()
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	defer context.AfterFunc(h.ctx, done)()
+	if err := p.start(ctx); err != nil {
+		h.mu.Lock()
+		delete(h.names, spec.Name)
+		h.mu.Unlock()
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.plugins = append(h.plugins, p)
+	return p, nil
+}
+
+func (h *Host) reserve(name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return errClosed
+	case name == "":
+		return errors.New("it has no name")
+	case h.names[name]:
+		return errors.New("another plugin has the same name")
+	}
+	h.names[name] = true
+	h.pending.Add(1)
+	return nil
+}
+
+// Plugins lists the plugins in the order in which they were ready.
+func (h *Host) Plugins() []*Plugin {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.plugins)
+}
+
+// Close stops every plugin and removes the sockets. A plugin gets a few seconds
+// to close its driver and exit, less when ctx ends, and is then killed: when
+// Close returns no process is left.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	h.mu.Unlock()
+	h.cancel()
+	h.pending.Wait()
+	var stopping sync.WaitGroup
+	for _, p := range h.Plugins() {
+		stopping.Go(func() { p.stop(ctx) })
+	}
+	stopping.Wait()
+	return h.sockets.close()
+}

@@ -1,0 +1,178 @@
+package pluginhost
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/authzhost/authz/sdk/plugin"
+)
+
+// State is where a plugin stands.
+type State string
+
+// The states of a plugin.
+const (
+	StateRunning    State = "running"
+	StateRestarting State = "restarting"
+	StateStopped    State = "stopped"
+)
+
+// Status is what operators are shown of a plugin. PID is 0 unless it runs; Since
+// is when the state began, in epoch milliseconds.
+type Status struct {
+	Name      string   `json:"name"`
+	Plugin    string   `json:"plugin"`
+	Path      string   `json:"path"`
+	Version   string   `json:"version"`
+	Kinds     []string `json:"kinds"`
+	PID       int      `json:"pid,omitempty"`
+	State     State    `json:"state"`
+	Restarts  int      `json:"restarts"`
+	Since     int64    `json:"since"`
+	LastError string   `json:"lastError,omitempty"`
+}
+
+// Plugin is one supervised plugin. One goroutine, run, owns its processes;
+// everybody else sees what it published.
+type Plugin struct {
+	host *Host
+	spec Spec
+	path string
+
+	requests chan restartRequest
+	ctx      context.Context // ends when the plugin is to stop
+	cancel   context.CancelFunc
+	finished chan struct{}
+
+	mu          sync.Mutex
+	patience    context.Context // of the stop
+	current     *process        // nil unless running
+	description plugin.Description
+	state       State
+	restarts    int
+	since       time.Time
+	lastError   string
+	onRestart   []func()
+}
+
+type restartRequest struct {
+	ctx  context.Context
+	done chan error // buffered
+}
+
+func newPlugin(h *Host, spec Spec) *Plugin {
+	p := &Plugin{host: h, spec: spec, requests: make(chan restartRequest), finished: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// start runs the first process; its failure is final.
+func (p *Plugin) start(ctx context.Context) error {
+	path, err := find(p.spec.Plugin, p.host.opts.Dirs)
+	if err != nil {
+		return p.startError(err.Error(), nil, err)
+	}
+	p.path = path
+	if err := checkEnv(p.spec.Env); err != nil {
+		return p.startError(err.Error(), nil, err)
+	}
+	proc, err := p.launch(ctx)
+	if err != nil {
+		return err
+	}
+	p.running(proc)
+	go p.run(proc)
+	return nil
+}
+
+// Name is the instance's name in the configuration.
+func (p *Plugin) Name() string { return p.spec.Name }
+
+// Description is what the current process, or the last one, said of itself.
+func (p *Plugin) Description() plugin.Description {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.description
+}
+
+// Status reports where the plugin stands.
+func (p *Plugin) Status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Status{
+		Name: p.spec.Name, Plugin: p.description.Name, Path: p.path, Version: p.description.Version, Kinds: []string{},
+		State: p.state, Restarts: p.restarts, Since: p.since.UnixMilli(), LastError: p.lastError,
+	}
+	for _, k := range p.description.Kinds {
+		s.Kinds = append(s.Kinds, k.Name)
+	}
+	if p.current != nil {
+		s.PID = p.current.child.pid()
+	}
+	return s
+}
+
+// OnRestart calls fn each time that another process runs in the place of an
+// earlier one, configured and ready. Calls come one at a time and hold up the
+// supervision: fn must return soon and must not call Restart.
+func (p *Plugin) OnRestart(fn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onRestart = append(p.onRestart, fn)
+}
+
+// Restart replaces the process now, also in the middle of a backoff. An error
+// says why the new process did not come up; the host goes on trying.
+func (p *Plugin) Restart(ctx context.Context) error {
+	r := restartRequest{ctx: ctx, done: make(chan error, 1)}
+	select {
+	case p.requests <- r:
+	case <-p.finished:
+		return p.startError(errClosed.Error(), nil, errClosed)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Plugin) running(proc *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current, p.description = proc, proc.description
+	p.state, p.since = StateRunning, time.Now()
+}
+
+func (p *Plugin) notRunning(state State, reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = nil
+	p.state, p.since = state, time.Now()
+	if reason != "" {
+		p.lastError = reason
+	}
+}
+
+func (p *Plugin) restarted() {
+	p.mu.Lock()
+	p.restarts++
+	calls := slices.Clone(p.onRestart)
+	p.mu.Unlock()
+	for _, fn := range calls {
+		fn()
+	}
+}
+
+func (p *Plugin) stop(ctx context.Context) {
+	p.mu.Lock()
+	p.patience = ctx
+	p.mu.Unlock()
+	p.cancel()
+	<-p.finished
+}

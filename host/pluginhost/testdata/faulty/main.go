@@ -1,0 +1,119 @@
+// Command faulty is a plugin that misbehaves in the way that its environment
+// names.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/plugin"
+	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+func main() {
+	p := plugin.Plugin{
+		Name:    "faulty",
+		Version: "1.2.3",
+		Storage: plugin.StorageKind{
+			Capabilities: storage.AllCapabilities,
+			Configure: func(context.Context, map[string]any) (storage.Driver, error) {
+				return memory.New(memory.Options{}), nil
+			},
+		},
+	}
+	switch os.Getenv("FAULT") {
+	case "crash":
+		fmt.Fprintln(os.Stderr, "faulty: the disk is on fire")
+		os.Exit(7)
+	case "noise":
+		fmt.Println("hello from the plugin")
+	case "silent":
+		time.Sleep(time.Hour)
+	case "name":
+		p.Name = "innocent"
+	case "protocol":
+		serve(99, &pluginv1.UnimplementedPluginServer{})
+	case "describe":
+		serve(1, &hangs{})
+	case "configure":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) { select {} }
+	case "refuse":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			return nil, errors.New("the database says no")
+		}
+	case "unsupported":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			return nil, storage.Errorf(storage.CodeUnsupported, "schema version 1: run the migration")
+		}
+	case "panic":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) { panic("faulty: configure") }
+	case "flaky": // comes up only when nothing stands at FLAG
+		if _, err := os.Stat(os.Getenv("FLAG")); err == nil {
+			os.Exit(9)
+		}
+	case "grandchild": // leaves a process behind that holds its standard error
+		sleep := exec.Command("/bin/sleep", "600")
+		sleep.Stderr = os.Stderr
+		if err := sleep.Start(); err != nil {
+			os.Exit(1)
+		}
+		if err := os.WriteFile(os.Getenv("FLAG"), fmt.Append(nil, sleep.Process.Pid), 0o600); err != nil {
+			os.Exit(1)
+		}
+	case "environment":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			return nil, fmt.Errorf("environment %q", os.Environ())
+		}
+	}
+	plugin.Serve(p)
+}
+
+// serve bypasses the SDK's own Plugin service.
+func serve(version int, control pluginv1.PluginServer) {
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  plugin.Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{version: {"plugin": &bare{control: control}}},
+		GRPCServer:       goplugin.DefaultGRPCServer,
+	})
+	os.Exit(0)
+}
+
+type bare struct {
+	goplugin.NetRPCUnsupportedPlugin
+	control pluginv1.PluginServer
+}
+
+func (b *bare) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+	pluginv1.RegisterPluginServer(s, b.control)
+	return nil
+}
+
+func (*bare) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil
+}
+
+// hangs answers the lifeline and nothing else.
+type hangs struct {
+	pluginv1.UnimplementedPluginServer
+}
+
+func (*hangs) Lifeline(_ *pluginv1.LifelineRequest, st grpc.ServerStreamingServer[pluginv1.LifelineReply]) error {
+	if err := st.Send(&pluginv1.LifelineReply{}); err != nil {
+		return err
+	}
+	<-st.Context().Done()
+	return nil
+}
+
+func (*hangs) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeReply, error) {
+	select {}
+}
