@@ -29,9 +29,9 @@ type LocalApplication interface {
 	// NotifyScopeMoved tells caches that the ancestors of a scope changed.
 	NotifyScopeMoved(ctx context.Context, scope string) error
 
-	// ValidateGrantableAt says why a pattern cannot be granted at a scope, ""
-	// when it can.
-	ValidateGrantableAt(pattern, scope string) (reason string)
+	// ValidateGrantableAt says why a pattern cannot be granted at a scope; nil
+	// when it can. The arguments are well-formed.
+	ValidateGrantableAt(pattern, scope string) *authz.Issue
 }
 
 // HostApplication is the name under which the socket serves the host itself.

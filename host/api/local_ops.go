@@ -61,11 +61,11 @@ func validateGrantableAt(c *call) action {
 		c.problem.refuse(authz.Validation("%s", bad.Reason))
 	}
 	return func(context.Context) (any, error) {
-		reason := c.local.ValidateGrantableAt(pattern, scope)
-		if reason == "" {
+		issue := c.local.ValidateGrantableAt(pattern, scope)
+		if issue == nil {
 			return reasonResult{}, nil
 		}
-		return reasonResult{&reason}, nil
+		return reasonResult{&issue.Message}, nil
 	}
 }
 

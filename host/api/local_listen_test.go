@@ -1,0 +1,177 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// socketDir is a directory with a path short enough for sockets.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "authz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func TestTheSocketIsForItsOwnerOnly(t *testing.T) {
+	path := filepath.Join(socketDir(t), "run", "authz.sock")
+	l, err := ListenLocal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		info, err := os.Stat(p)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, error %v; want %v", p, info.Mode().Perm(), err, want)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("the socket was left behind: %v", err)
+	}
+}
+
+func TestALiveSocketIsNotTaken(t *testing.T) {
+	path := filepath.Join(socketDir(t), "authz.sock")
+	live, err := ListenLocal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if _, err := ListenLocal(path); err == nil || !strings.Contains(err.Error(), "another host") {
+		t.Errorf("a second host got: %v", err)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatalf("the first host lost its socket: %v", err)
+	}
+	conn.Close()
+}
+
+func TestASocketThatAnswersIsNotTakenEvenWithoutItsLock(t *testing.T) {
+	path := filepath.Join(socketDir(t), "authz.sock")
+	live, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if _, err := ListenLocal(path); err == nil || !strings.Contains(err.Error(), "another host") {
+		t.Errorf("taken from whoever answers there: %v", err)
+	}
+}
+
+func TestTheSocketOfADeadHostIsReplaced(t *testing.T) {
+	path := filepath.Join(socketDir(t), "authz.sock")
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.SetUnlinkOnClose(false)
+	dead.Close()
+	l, err := ListenLocal(path)
+	if err != nil {
+		t.Fatalf("the stale socket stood in the way: %v", err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}
+
+func TestWhatIsNoSocketIsNeverRemoved(t *testing.T) {
+	path := filepath.Join(socketDir(t), "authz.sock")
+	writeFile(t, path, []byte("precious"))
+	if _, err := ListenLocal(path); err == nil {
+		t.Error("listening over a file")
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "precious" {
+		t.Errorf("the file is gone: %v", err)
+	}
+}
+
+func TestADirectoryThatOthersCanEnterIsRefused(t *testing.T) {
+	dir := filepath.Join(socketDir(t), "run")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ListenLocal(filepath.Join(dir, "authz.sock")); err == nil || !strings.Contains(err.Error(), "0700") {
+		t.Errorf("directory of mode 0755: %v", err)
+	}
+}
+
+func TestAPathTooLongForTheSystemIsNamed(t *testing.T) {
+	path := filepath.Join(socketDir(t), strings.Repeat("x", maxSocketPath), "authz.sock")
+	if _, err := ListenLocal(path); err == nil || !strings.Contains(err.Error(), "run_dir") {
+		t.Errorf("path of %d bytes: %v", len(path), err)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+		t.Error("a directory was made for a socket that cannot be")
+	}
+}
+
+func TestThePeerOfAUnixSocketIsKnownByLogin(t *testing.T) {
+	logins := make(chan string, 2)
+	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		login, ok := peerLogin(r.Context())
+		if !ok {
+			login = "nobody"
+		}
+		logins <- login
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenLocal(filepath.Join(socketDir(t), "authz.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- Serve(server, l) }()
+	get := func(network, addr string) {
+		transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial(network, addr) }}
+		defer transport.CloseIdleConnections()
+		resp, err := (&http.Client{Transport: transport}).Get("http://host/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	get("unix", l.Addr().String())
+	want, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := <-logins; got != want.Username {
+		t.Errorf("peer %q, want %q", got, want.Username)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+
+	tcp, err := NewServer(ServerOptions{Handler: server.Handler})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get("tcp", serveHere(t, tcp))
+	if got := <-logins; got != "nobody" {
+		t.Errorf("over TCP the peer is %q", got)
+	}
+}

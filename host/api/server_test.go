@@ -1,0 +1,65 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func newReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
+
+func TestTheHeaderBlockIsBounded(t *testing.T) {
+	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := serveHere(t, server)
+	status := func(block int) int {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		head := "GET / HTTP/1.1\r\nHost: x\r\nX-Fill: "
+		fmt.Fprintf(conn, "%s%s\r\n\r\n", head, strings.Repeat("x", block-len(head)-4))
+		resp, err := http.ReadResponse(newReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode
+	}
+	if got := status(15 << 10); got != http.StatusOK {
+		t.Errorf("15 KiB of headers: %d", got)
+	}
+	if got := status(17 << 10); got != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("17 KiB of headers: %d", got)
+	}
+}
+
+func TestTheServersBounds(t *testing.T) {
+	server, err := NewServer(ServerOptions{Handler: http.NotFoundHandler()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ got, want time.Duration }{
+		"header":          {server.ReadHeaderTimeout, 5 * time.Second},
+		"header and body": {server.ReadTimeout, 35 * time.Second},
+		"idle":            {server.IdleTimeout, 120 * time.Second},
+		"operation":       {operationTimeout, 30 * time.Second},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+	if server.WriteTimeout < server.ReadTimeout+operationTimeout {
+		t.Errorf("an operation may run longer than its answer may be written: %v", server.WriteTimeout)
+	}
+	if _, err := NewServer(ServerOptions{}); err == nil {
+		t.Error("a server without a handler was built")
+	}
+}
