@@ -1,11 +1,18 @@
 package acme_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/authzhost/authz/examples/acme"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+)
+
+// world and questions are made once: every test only reads them.
+var (
+	world     = sync.OnceValue(acme.Generate)
+	questions = sync.OnceValue(func() []acme.Question { return acme.Questions(world()) })
 )
 
 func build(t *testing.T) *catalog.Catalog {
@@ -38,7 +45,7 @@ func TestCatalogPassesEveryBootRule(t *testing.T) {
 }
 
 func TestCatalogKnowsAndPlacesEveryRowOfTheWorld(t *testing.T) {
-	c, w := build(t), acme.Generate()
+	c, w := build(t), world()
 	patterns := map[string][]string{}
 	for _, r := range w.Roles {
 		patterns[r.ID] = r.Patterns
@@ -78,7 +85,7 @@ func TestCatalogKnowsAndPlacesEveryRowOfTheWorld(t *testing.T) {
 
 func TestEveryQuestionNamesADeclaredKeyThatNeedsNoCondition(t *testing.T) {
 	c := build(t)
-	for _, q := range acme.Questions(acme.Generate()) {
+	for _, q := range questions() {
 		if leaf, ok := c.Leaf(q.Key); !ok || leaf.RequiresCondition {
 			t.Errorf("%s is not declared, or needs a condition", q.Key)
 		}

@@ -33,12 +33,14 @@ const (
 	FactorImpliedRevoke   Factor = "implied-revoke"   // revokes further down, on the way to a row that would imply
 )
 
-// Factors lists every factor.
-var Factors = []Factor{
-	FactorUser, FactorGroup, FactorNestedGroup, FactorOrg, FactorEveryone, FactorService, FactorDirects, FactorOrgOf,
-	FactorRole, FactorDated, FactorImplied,
-	FactorExpired, FactorDeactivated, FactorGlobalRevoke, FactorInheritedRevoke, FactorScopeRevoke, FactorImpliedRevoke,
-}
+// Allowing lists the factors without which fewer questions are allowed: only
+// they can decide an answer of yes. Denying lists the others.
+var (
+	Allowing = []Factor{FactorUser, FactorGroup, FactorNestedGroup, FactorOrg, FactorEveryone, FactorService, FactorDirects,
+		FactorOrgOf, FactorRole, FactorDated, FactorImplied}
+	Denying = []Factor{FactorExpired, FactorDeactivated, FactorGlobalRevoke, FactorInheritedRevoke, FactorScopeRevoke,
+		FactorImpliedRevoke}
+)
 
 // grantsOfFactor says which grants a factor stands for when this question is
 // asked; nil for a factor that stands for something else.
@@ -107,7 +109,11 @@ func (s *sampler) decides(f Factor, a ask, allowed bool) bool {
 
 // deciding lists the factors each of which decides the question alone.
 func (s *sampler) deciding(a ask, allowed bool) (decisive []Factor) {
-	for _, f := range Factors {
+	candidates := Denying
+	if allowed {
+		candidates = Allowing
+	}
+	for _, f := range candidates {
 		if s.decides(f, a, allowed) {
 			decisive = append(decisive, f)
 		}

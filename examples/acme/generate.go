@@ -42,7 +42,7 @@ func chance(rng *rand.Rand, percent int) bool { return rng.IntN(100) < percent }
 // Ids count from 1, as people do.
 func userID(n int) string { return fmt.Sprintf("u_%d", n) }
 
-// tree makes 1,200 folders under twelve roots, at most eight levels deep, and
+// tree makes 1,200 folders, twelve roots and up to eight levels below them, and
 // documents in them; a few documents lie outside every folder. Invoices hang
 // below flat accounts.
 func (g *generator) tree() {

@@ -224,6 +224,7 @@ func (r *recorder) check(t *testing.T, w *World, loaded *Loaded) {
 }
 
 func TestLoadWritesTheWorldOnceAndWaitsForExpiry(t *testing.T) {
+	t.Parallel()
 	w, host := briefly(), &recorder{scopes: map[string][]string{}}
 	target := host.target(t)
 	last := map[string][2]int{}
@@ -264,6 +265,7 @@ func TestLoadWritesTheWorldOnceAndWaitsForExpiry(t *testing.T) {
 }
 
 func TestLoadTakesAwayBeforeItGives(t *testing.T) {
+	t.Parallel()
 	host := &recorder{scopes: map[string][]string{}}
 	if _, err := Load(t.Context(), host.target(t), little(), nil); err != nil {
 		t.Fatal(err)
@@ -281,6 +283,7 @@ func TestLoadTakesAwayBeforeItGives(t *testing.T) {
 }
 
 func TestLoadContinuesWhereItStopped(t *testing.T) {
+	t.Parallel()
 	// 1 survey, 1 import, 2 of scopes, 30 roles, 30 revokes, 3 of grants
 	for _, failAt := range []int{1, 2, 3, 5, 20, 50, 65, 67} {
 		t.Run(fmt.Sprint("stopped at call ", failAt), func(t *testing.T) {
@@ -302,6 +305,7 @@ func TestLoadContinuesWhereItStopped(t *testing.T) {
 }
 
 func TestLoadLeavesRowsOfOthersAlone(t *testing.T) {
+	t.Parallel()
 	w := little()
 	last := w.Grants[len(w.Grants)-1]
 	foreign := authz.Grant{ID: "own", Subject: "user:me", Pattern: "docs.*", Scope: "*"}
@@ -322,6 +326,7 @@ func TestLoadLeavesRowsOfOthersAlone(t *testing.T) {
 }
 
 func TestLoadRefusesARoleOfTheSameIdWithOtherPatterns(t *testing.T) {
+	t.Parallel()
 	w := little()
 	host := &recorder{roles: []authz.Role{{ID: w.Roles[5].ID, Patterns: []string{"*"}}}}
 	var refused *NotThisWorldError
@@ -334,6 +339,7 @@ func TestLoadRefusesARoleOfTheSameIdWithOtherPatterns(t *testing.T) {
 }
 
 func TestLoadEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	w := little()
 	for i := range w.Grants {
 		if w.Grants[i].Expiring() {

@@ -81,7 +81,7 @@ func (s *sampler) above(scope string) string {
 func (s *sampler) keyOf(grant int, filter func(permission) bool) string {
 	var keys []string
 	for _, p := range s.permissions {
-		if p.marks&conditional == 0 && filter(p) && s.walk.live(grant, p.key, removal{expiry: true}) {
+		if p.marks&conditional == 0 && filter(p) && s.walk.live(grant, p, removal{expiry: true}) {
 			keys = append(keys, p.key)
 		}
 	}

@@ -127,8 +127,9 @@ func (s served) load(t *testing.T, w *acme.World) *acme.Loaded {
 // TestServedWorldAnswersAsTheRowsSay is the whole sample against the real thing:
 // loading, every question, what explain names, and the rows that decide.
 func TestServedWorldAnswersAsTheRowsSay(t *testing.T) {
+	t.Parallel()
 	w := acme.Generate()
-	questions := acme.Questions(w)
+	questions := questions()
 	for i := range w.Grants { // the same world, sooner ready
 		w.Grants[i].ExpiresInMs = min(w.Grants[i].ExpiresInMs, 800)
 	}

@@ -141,16 +141,16 @@ func (k *walk) patterns(g Grant) []string {
 }
 
 // live reports whether a grant confers the key at its own scope.
-func (k *walk) live(i int, key string, without removal) bool {
+func (k *walk) live(i int, leaf permission, without removal) bool {
 	g := k.grants[i]
 	if without.grant != nil && without.grant(i) || g.Expiring() && !without.expiry {
 		return false
 	}
 	scopeType, _, instance := strings.Cut(g.Scope, ":")
-	if instance && !slices.Contains(k.leaves[key].scopes, scopeType) {
+	if instance && !slices.Contains(leaf.scopes, scopeType) {
 		return false
 	}
-	return slices.ContainsFunc(k.patterns(g), func(p string) bool { return matches(p, key) })
+	return slices.ContainsFunc(k.patterns(g), func(p string) bool { return matches(p, leaf.key) })
 }
 
 // revoked lists the user's revokes that match the key at any of the scopes.
@@ -167,7 +167,8 @@ func (k *walk) revoked(userID, key string, scopes []string, without removal) (ro
 // ask answers whether a principal may do what the key names at a scope. userID
 // or serviceID is "".
 func (k *walk) ask(userID, serviceID, key, scope string, without removal) answer {
-	if _, declared := k.leaves[key]; !declared {
+	leaf, declared := k.leaves[key]
+	if !declared {
 		panic("acme: a question names " + key + ", which the catalog does not declare")
 	}
 	if scope == "" {
@@ -176,7 +177,7 @@ func (k *walk) ask(userID, serviceID, key, scope string, without removal) answer
 	var live []int
 	for _, s := range k.closure(userID, serviceID) {
 		for _, i := range k.bySubject[s] {
-			if k.live(i, key, without) {
+			if k.live(i, leaf, without) {
 				live = append(live, i)
 			}
 		}
@@ -201,7 +202,7 @@ func (k *walk) ask(userID, serviceID, key, scope string, without removal) answer
 		a.allowed = true
 		return a
 	}
-	if k.leaves[key].marks&implied == 0 || scope == "*" || without.implication {
+	if leaf.marks&implied == 0 || scope == "*" || without.implication {
 		return a
 	}
 	for _, i := range live {

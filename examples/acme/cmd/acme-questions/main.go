@@ -29,7 +29,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], questionsOfTheSample, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -48,8 +48,12 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cmd := command()
+func questionsOfTheSample() []acme.Question { return acme.Questions(acme.Generate()) }
+
+// run is the command without the process around it. questions is called once the
+// arguments have been found good.
+func run(ctx context.Context, args []string, questions func() []acme.Question, stdout, stderr io.Writer) int {
+	cmd := command(questions)
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
@@ -65,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-func command() *cobra.Command {
+func command(questions func() []acme.Question) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "acme-questions --token-file FILE",
@@ -82,7 +86,7 @@ Prints a line for every answer that differs, then how many passed. Exit status
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.ask(cmd.Context(), cmd.OutOrStdout())
+			return o.ask(cmd.Context(), questions, cmd.OutOrStdout())
 		},
 	}
 	f := cmd.Flags()
@@ -94,7 +98,7 @@ Prints a line for every answer that differs, then how many passed. Exit status
 	return cmd
 }
 
-func (o options) ask(ctx context.Context, out io.Writer) error {
+func (o options) ask(ctx context.Context, sample func() []acme.Question, out io.Writer) error {
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("--output is %q, must be text or json", o.output)
 	}
@@ -111,7 +115,7 @@ func (o options) ask(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	caller := &provider.Caller{Base: o.url, Secret: token}
-	questions := acme.Questions(acme.Generate())
+	questions := sample()
 	ask := askBatch
 	if o.single {
 		ask = askSingly

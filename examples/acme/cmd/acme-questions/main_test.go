@@ -11,14 +11,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/authzhost/authz/examples/acme"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
 const token = "a-token-of-the-test"
 
-var questions = sync.OnceValue(func() []acme.Question { return acme.Questions(acme.Generate()) })
+var questions = sync.OnceValue(questionsOfTheSample)
 
 // host answers every question as expected but for those that spoil says
 // otherwise about, by number from 1.
@@ -99,9 +98,10 @@ func TestAskingAHost(t *testing.T) {
 			[]string{"FAIL 7: ", "FAIL 9: ", "UnavailableError: storage is gone", "FAIL 11: ", "no answer", "497 passed, 3 failed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			var out, errs bytes.Buffer
 			args := append([]string{"--url", host(t, c.spoil), "--token-file", tokenFile(t, token+"\n")}, c.args...)
-			if code := run(t.Context(), args, &out, &errs); code != c.code {
+			if code := run(t.Context(), args, questions, &out, &errs); code != c.code {
 				t.Errorf("exit status %d, want %d: %s", code, c.code, errs.String())
 			}
 			for _, want := range c.want {
@@ -119,7 +119,7 @@ func TestAskingAHost(t *testing.T) {
 func TestJSONOutputNamesTheFailures(t *testing.T) {
 	var out, errs bytes.Buffer
 	url := host(t, func(n int) (any, bool) { return map[string]bool{"allowed": !questions()[0].Want}, n == 1 })
-	if code := run(t.Context(), []string{"--url", url, "--token-file", tokenFile(t, token), "--output", "json"}, &out, &errs); code != exitFailed {
+	if code := run(t.Context(), []string{"--url", url, "--token-file", tokenFile(t, token), "--output", "json"}, questions, &out, &errs); code != exitFailed {
 		t.Errorf("exit status %d", code)
 	}
 	var got result
@@ -154,8 +154,9 @@ func TestBadUsageIsTwoAndAnOutageIsOne(t *testing.T) {
 		{"another token", []string{"--token-file", tokenFile(t, "some other secret"), "--url", host(t, honest)}, exitFailed, "unauthorized"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			var out, errs bytes.Buffer
-			if code := run(t.Context(), c.args, &out, &errs); code != c.code || !strings.Contains(errs.String(), c.says) {
+			if code := run(t.Context(), c.args, questions, &out, &errs); code != c.code || !strings.Contains(errs.String(), c.says) {
 				t.Errorf("exit status %d, want %d; says %q, want %q in it", code, c.code, errs.String(), c.says)
 			}
 			if strings.Contains(errs.String()+out.String(), token) {
@@ -167,7 +168,7 @@ func TestBadUsageIsTwoAndAnOutageIsOne(t *testing.T) {
 
 func TestHelpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"--help"}, &out, &out); code != exitPassed {
+	if code := run(t.Context(), []string{"--help"}, questions, &out, &out); code != exitPassed {
 		t.Errorf("exit status %d", code)
 	}
 	for _, want := range []string{"--url", "--token-file", "--output", "--single", "--timeout", "Exit status", "500 questions"} {
