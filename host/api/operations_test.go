@@ -1,0 +1,185 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// One run through every operation of the manifest, each answering the members of
+// its row in provider-api §6.
+func TestEveryOperationAnswersItsResult(t *testing.T) {
+	w := newWorld(t, worldOptions{})
+	document := `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[],"groups":[],"scopeTypes":[],"navigation":[]}`
+	called := map[string]bool{}
+	for _, step := range []struct{ op, body, want string }{
+		{"ping", ``, `{"api":1,"application":"app-1","orgRoot":true,"hasEpoch":true,"auditOptIn":false}`},
+		{"capabilities", ``, `{"audit":true,"imports":…,"metrics":…,"multiParent":false,"orgRoot":true,"reporting":false,"requests":…}`},
+		{"createGroup", `{"input":{"id":"a","name":"A"},` + admin + `}`, `{"group":{"id":"a","name":"A","parents":[]}}`},
+		{"createGroup", `{"input":{"id":"b","name":"B","parents":["a"]},` + admin + `}`, `{"group":{"id":"b","name":"B","parents":["a"]}}`},
+		{"updateGroup", `{"groupId":"b","input":{"description":"D"},` + admin + `}`, `{"group":{"id":"b","name":"B","description":"D","parents":["a"]}}`},
+		{"setGroupParents", `{"groupId":"b","parents":[],` + admin + `}`, `{"group":{"id":"b","name":"B","description":"D","parents":[]}}`},
+		{"setGroupMembership", `{"userId":"u","groupIds":["a","b"],` + admin + `}`, `{}`},
+		{"getGroupMembers", `{"groupId":"a"}`, `{"userIds":["u"]}`},
+		{"getGroupMembers", `{"groupId":"nobody"}`, `{"userIds":[]}`},
+		{"deleteGroup", `{"groupId":"b",` + admin + `}`, `{}`},
+		{"listGroups", ``, `{"groups":[{"id":"a","name":"A","parents":[]}]}`},
+		{"createRole", `{"input":{"id":"r","name":"R","patterns":["docs.files.*"],"requestable":{"stages":[{"kind":"auto","predicate":{"type":"in_group","groupId":"a"}}],
+			"prompts":[{"id":"why","label":"Why","kind":"select","options":["x"],"required":false}],"maxDurationMs":5,"requireExpiry":true}},` + admin + `}`,
+			`{"role":{"id":"r","name":"R","patterns":["docs.files.*"],"requestable":{"stages":[{"kind":"auto","predicate":{"type":"in_group","groupId":"a"}}],
+			"prompts":[{"id":"why","label":"Why","kind":"select","options":["x"],"required":false}],"maxDurationMs":5,"requireExpiry":true}}}`},
+		{"updateRole", `{"roleId":"r","input":{"patterns":["docs.files.read"],"requestable":null},` + admin + `}`, `{"role":{"id":"r","name":"R","patterns":["docs.files.read"]}}`},
+		{"listRoles", ``, `{"roles":[{"id":"r","name":"R","patterns":["docs.files.read"]}]}`},
+		{"createGrant", `{"input":{"subject":"group:a","roleId":"r","expiresAt":1800000000000,` + admin + `}}`,
+			`{"grant":{"id":…,"subject":"group:a","roleId":"r","scope":"*","expiresAt":1800000000000,` + admin + `,"createdAt":1700000000000}}`},
+		{"createGrants", `{"inputs":[{"subject":"everyone","pattern":"docs.files.read","scope":"docs.doc:1"}],` + admin + `}`,
+			`{"grants":[{"id":…,"subject":"everyone","pattern":"docs.files.read","scope":"docs.doc:1",` + admin + `,"createdAt":1700000000000}]}`},
+		{"createGrants", `{"inputs":[],` + admin + `}`, `{"grants":[]}`},
+		{"countGrants", `{"filter":{"roleId":"r"}}`, `{"count":1}`},
+		{"listGrants", `{"filter":{"scope":"docs.doc:1"}}`,
+			`{"grants":[{"id":…,"subject":"everyone","pattern":"docs.files.read","scope":"docs.doc:1",` + admin + `,"createdAt":1700000000000}]}`},
+		{"createRevoke", `{"input":{"userId":"u","pattern":"docs.files.read",` + admin + `}}`,
+			`{"revoke":{"id":…,"userId":"u","pattern":"docs.files.read","scope":"*",` + admin + `,"createdAt":1700000000000}}`},
+		{"listRevokes", `{"filter":{"userId":"u"}}`,
+			`{"revokes":[{"id":…,"userId":"u","pattern":"docs.files.read","scope":"*",` + admin + `,"createdAt":1700000000000}]}`},
+		{"setUserActive", `{"userId":"u","active":true,` + admin + `}`, `{}`},
+		{"setReportingEdge", `{"userId":"u","managerUserId":"m",` + admin + `}`, `{}`},
+		{"getReportingEdges", ``, `{"edges":{"u":"m"}}`},
+		{"setScopeParents", `{"entries":[{"scope":"docs.doc:1","parents":["docs.folder:1"]},{"scope":"docs.doc:2","parents":[]}],` + admin + `}`, `{"changed":2}`},
+		{"setScopeParents", `{"entries":[{"scope":"docs.doc:2","parents":null}],` + admin + `}`, `{"changed":1}`},
+		{"resolveAncestors", `{"scope":"docs.doc:1"}`, `{"ancestors":["docs.folder:1","*"]}`},
+		{"getSubjectAccess", `{"principal":{"serviceId":"s"}}`, `{"userId":null,"closure":["service:s","everyone"],"grants":[{"id":…,"subject":"everyone",
+			"pattern":"docs.files.read","scope":"docs.doc:1",` + admin + `,"createdAt":1700000000000}],"revokes":[],"roles":[],"managerChain":[],"unresolvedRoleIds":[],"active":true}`},
+		{"check", `{"principal":{"serviceId":"s"},"key":"docs.files.read","scope":"docs.doc:1"}`, `{"allowed":true}`},
+		{"getPublishedCatalog", ``, `{"published":null}`},
+		{"publishCatalog", `{"document":` + document + `,` + admin + `}`, `{"version":1}`},
+		{"getPublishedCatalog", ``, `{"published":{"version":1,"document":` + document + `}}`},
+		{"listAuditEvents", `{"filter":{"action":"catalog.publish"}}`,
+			`{"events":[{"id":…,"at":1700000000000,"actor":"root","action":"catalog.publish","target":"docs","detail":{"version":1}}]}`},
+		{"epoch.head", ``, `{"seq":…,"log":…}`},
+		{"epoch.since", `{"seq":0,"limit":1}`, `{"upTo":1,"events":[{"type":"subject","subject":"group:a"}]}`},
+		{"epoch.since", `{"seq":1000}`, `{"upTo":1000,"events":[]}`},
+	} {
+		called[step.op] = true
+		got := w.mustOK(step.op, step.body)
+		var want map[string]any
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(step.want, "…", `"…"`)), &want); err != nil {
+			t.Fatalf("%s: %v", step.want, err)
+		}
+		if diff := cmp.Diff(want, masked(want, got)); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", step.op, step.body, diff)
+		}
+	}
+	for op, field := range map[string]string{"deleteGrant": "grants", "deleteRevoke": "revokes", "deleteRole": "roles"} {
+		called[op] = true
+		list := strings.Replace(op, "delete", "list", 1) + "s"
+		for _, row := range w.mustOK(list, "")[field].([]any) {
+			param := strings.ToLower(strings.TrimPrefix(op, "delete")) + "Id"
+			if op == "deleteRole" {
+				for _, grant := range w.mustOK("listGrants", "")["grants"].([]any) {
+					w.mustOK("deleteGrant", fmt.Sprintf(`{"grantId":%s,%s}`, text(grant.(map[string]any)["id"]), admin))
+				}
+			}
+			w.mustOK(op, fmt.Sprintf(`{%q:%s,%s}`, param, text(row.(map[string]any)["id"]), admin))
+		}
+		if left := w.mustOK(list, "")[field].([]any); len(left) != 0 {
+			t.Errorf("%s left %v", op, left)
+		}
+	}
+	for _, op := range provider.Operations {
+		if !called[op.Op] {
+			t.Errorf("%s was not called", op.Op)
+		}
+	}
+}
+
+// masked replaces in got what want leaves open.
+func masked(want, got any) any {
+	switch w := want.(type) {
+	case string:
+		if w == "…" && got != nil {
+			return w
+		}
+	case map[string]any:
+		if g, ok := got.(map[string]any); ok {
+			out := map[string]any{}
+			for k, v := range g {
+				out[k] = masked(w[k], v)
+			}
+			return out
+		}
+	case []any:
+		if g, ok := got.([]any); ok && len(g) == len(w) {
+			out := make([]any, len(g))
+			for i := range g {
+				out[i] = masked(w[i], g[i])
+			}
+			return out
+		}
+	}
+	return got
+}
+
+// The classes and codes that this slice produces cross and are rebuilt on the
+// caller's side as themselves.
+func TestErrorsAreRebuiltOnTheCallersSide(t *testing.T) {
+	root := newWorld(t, worldOptions{})
+	leaf := newWorld(t, worldOptions{orgRoot: new(bool)})
+	root.mustOK("createRole", `{"input":{"id":"r","name":"R","patterns":[]},`+admin+`}`)
+	root.mustOK("setReportingEdge", `{"userId":"a","managerUserId":"b",`+admin+`}`)
+	for _, c := range []struct {
+		world      *world
+		op, params string
+		want       error
+	}{
+		{root, "createRole", `{"input":{"id":"r","name":"R","patterns":[]},` + admin + `}`, &authz.WriteRejectedError{Code: authz.CodeConflict}},
+		{root, "deleteGroup", `{"groupId":"g",` + admin + `}`, &authz.WriteRejectedError{Code: authz.CodeNotFound}},
+		{root, "createGrant", `{"input":{"subject":"user:u",` + admin + `}}`, &authz.WriteRejectedError{Code: authz.CodeValidation}},
+		{root, "setReportingEdge", `{"userId":"b","managerUserId":"a",` + admin + `}`,
+			&authz.WriteRejectedError{Code: authz.CodeGraphCycle, Path: []string{"b", "a", "b"}}},
+		{leaf, "createRole", `{"input":{"name":"R","patterns":[]},` + admin + `}`, &authz.WriteRejectedError{Code: authz.CodeNotOrgRoot}},
+		{root, "check", `{"principal":{"userId":"u"},"key":"docs.nope"}`, &authz.UnknownPermissionError{Permission: "docs.nope"}},
+		{root, "check", `{"principal":{"userId":"u"},"key":"docs.pay.approve"}`, &authz.MissingConditionError{Permission: "docs.pay.approve", Shape: "can"}},
+		{root, "nope", `{}`, &provider.TransportError{Status: 404, Code: provider.UnknownOp}},
+		{root, "ping", `[]`, &provider.TransportError{Status: 400, Code: provider.BadRequest}},
+	} {
+		caller := &provider.Caller{Base: c.world.server.URL, Secret: secret}
+		err := caller.Call(t.Context(), c.op, json.RawMessage(c.params), nil)
+		if diff := cmp.Diff(identity(c.want), identity(err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.op, diff)
+		}
+	}
+	stranger := &provider.Caller{Base: root.server.URL, Secret: "another-secret-0000"}
+	var transport *provider.TransportError
+	if err := stranger.Call(t.Context(), "ping", nil, nil); !errors.As(err, &transport) || transport.Code != provider.Unauthorized {
+		t.Errorf("a stranger got %v", err)
+	}
+}
+
+// identity is what callers act on: class, code and structured members.
+func identity(err error) any {
+	switch e := err.(type) {
+	case *authz.WriteRejectedError:
+		return fmt.Sprintf("%s %s %v", e.ErrorName(), e.Code, e.Path)
+	case *authz.UnknownPermissionError:
+		return e.ErrorName() + " " + e.Permission
+	case *authz.MissingConditionError:
+		return e.ErrorName() + " " + e.Permission + " " + e.Shape
+	case *provider.TransportError:
+		return fmt.Sprintf("%s %d %s", e.ErrorName(), e.Status, e.Code)
+	}
+	return err
+}
+
+func TestPageLimitsAtTheirEdge(t *testing.T) {
+	w := newWorld(t, worldOptions{})
+	w.mustOK("listGrants", `{"limit":10000}`)
+	w.mustOK("listAuditEvents", `{"limit":10000}`)
+}
