@@ -2,10 +2,16 @@ package pluginhost
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 const (
@@ -38,10 +44,32 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) end() {
 	if len(t.open) > 0 {
-		t.lines = append(t.lines, authz.EchoN(string(t.open), keepBytes))
-		t.lines = t.lines[max(0, len(t.lines)-keepLines):]
+		if line, keep := readable(t.open); keep {
+			t.lines = append(t.lines, authz.EchoN(line, keepBytes))
+			t.lines = t.lines[max(0, len(t.lines)-keepLines):]
+		}
 	}
 	t.open = t.open[:0]
+}
+
+// readable renders a log record as a line for people, and drops those below the
+// level that matters after a crash; any other output stays as it is.
+func readable(line []byte) (text string, keep bool) {
+	var record map[string]any
+	if line[0] != '{' || json.Unmarshal(line, &record) != nil || record["@message"] == nil {
+		return string(line), true
+	}
+	level := hclog.LevelFromString(fmt.Sprint(record["@level"]))
+	if level == hclog.Trace || level == hclog.Debug {
+		return "", false
+	}
+	text = fmt.Sprintf("[%s] %v", strings.ToUpper(level.String()), record["@message"])
+	for _, key := range slices.Sorted(maps.Keys(record)) {
+		if !strings.HasPrefix(key, "@") {
+			text += fmt.Sprintf(" %s=%v", key, record[key])
+		}
+	}
+	return text, true
 }
 
 // last returns the lines kept, oldest first.

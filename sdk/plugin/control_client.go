@@ -10,6 +10,7 @@ import (
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/authzhost/authz/sdk/storage"
@@ -161,6 +162,9 @@ func plainError(ctx context.Context, err error) error {
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if s.Code() == codes.DeadlineExceeded { // the plugin's clock saw it first
+		return context.DeadlineExceeded
 	}
 	return errors.New(s.Message())
 }

@@ -1,0 +1,420 @@
+package pluginhost_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// lockedBuffer is a log that a test reads while others write it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func kill(t *testing.T, p *pluginhost.Plugin) int {
+	t.Helper()
+	pid := p.Status().PID
+	if pid == 0 {
+		t.Fatal("the plugin does not run")
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func role(id string) storage.Commit {
+	return storage.Commit{ID: "commit-" + id, At: 1, Changes: []storage.Change{
+		storage.UpsertRole{Role: authz.Role{ID: id, Name: id, Patterns: []string{"docs.**"}}}}}
+}
+
+func outcome(err error) authz.Outcome {
+	var e *storage.Error
+	errors.As(err, &e)
+	return e.Outcome
+}
+
+func TestAKilledPluginIsRestartedAndOldHandlesStayUnavailable(t *testing.T) {
+	var log lockedBuffer
+	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Debug})})
+	p, d := startMemory(t, h)
+	restarted := make(chan struct{}, 4)
+	p.OnRestart(func() { restarted <- struct{}{} })
+	old := open(t, d)
+	if _, err := old.Commit(t.Context(), role("r1")); err != nil {
+		t.Fatal(err)
+	}
+
+	inFlight := make(chan error, 1)
+	section, err := old.Acquire(t.Context(), "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, err := old.Acquire(context.Background(), "groups")
+		inFlight <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	pid := kill(t, p)
+	if err := <-inFlight; storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Errorf("a call in flight gave %v", err)
+	}
+	<-restarted
+
+	status := p.Status()
+	if status.State != pluginhost.StateRunning || status.Restarts != 1 || status.PID == pid || status.PID == 0 {
+		t.Errorf("status %+v", status)
+	}
+	if !strings.Contains(status.LastError, "killed") {
+		t.Errorf("last error %q", status.LastError)
+	}
+	if alive(pid) {
+		t.Error("the killed process lives")
+	}
+	for range 2 {
+		if _, _, err := old.GetRole(t.Context(), "r1"); storage.CodeOf(err) != storage.CodeUnavailable {
+			t.Errorf("the old handle read: %v", err)
+		}
+		if _, err := old.Commit(t.Context(), role("r1")); storage.CodeOf(err) != storage.CodeUnavailable || outcome(err) != authz.OutcomeNotApplied {
+			t.Errorf("the old handle wrote: %v", err)
+		}
+	}
+	if err := section.Renew(t.Context()); storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Errorf("the old section renewed: %v", err)
+	}
+	if err := old.Close(); err != nil {
+		t.Errorf("closing the old handle: %v", err)
+	}
+
+	fresh := open(t, d)
+	if fresh.Info().Incarnation == old.Info().Incarnation {
+		t.Error("content that vanished has its old incarnation")
+	}
+	if _, found, err := fresh.GetRole(t.Context(), "r1"); found || err != nil {
+		t.Errorf("found %v, %v", found, err)
+	}
+	if _, err := fresh.Commit(t.Context(), role("r2")); err != nil {
+		t.Error(err)
+	}
+	again, err := fresh.Acquire(t.Context(), "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Fence().Fence <= section.Fence().Fence {
+		t.Errorf("the fence fell from %d to %d", section.Fence().Fence, again.Fence().Fence)
+	}
+	if !strings.Contains(log.String(), "plugin crashed") {
+		t.Error("the crash is not in the log")
+	}
+}
+
+func TestACommitInFlightOfAKilledPluginIsOfUnknownFate(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	p, d := startMemory(t, h)
+	s := open(t, d)
+	// A stopped process takes the request and never answers.
+	pid := p.Status().PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := s.Commit(context.Background(), role("r1"))
+		answered <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; storage.CodeOf(err) != storage.CodeUnavailable || outcome(err) != authz.OutcomeUnknown {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenIsUnavailableWhileThePluginCannotComeUp(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	flag := filepath.Join(t.TempDir(), "down")
+	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "flaky", "FLAG": flag}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Storage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, p)
+	eventually(t, 5*time.Second, "a failed restart shows", func() bool {
+		return strings.Contains(p.Status().LastError, "exit status 9")
+	})
+	if s := p.Status(); s.State != pluginhost.StateRestarting || s.PID != 0 {
+		t.Errorf("status %+v", s)
+	}
+	if _, err := d.Open(t.Context(), "docs"); storage.CodeOf(err) != storage.CodeUnavailable || outcome(err) != authz.OutcomeNotApplied {
+		t.Errorf("Open gave %v", err)
+	}
+	if _, err := p.Storage(); storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Errorf("Storage gave %v", err)
+	}
+	var start *pluginhost.StartError
+	if err := p.Restart(t.Context()); !errors.As(err, &start) {
+		t.Errorf("Restart gave %v", err)
+	}
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatalf("Restart gave %v", err)
+	}
+	if _, err := d.Open(t.Context(), "docs"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestartReplacesTheProcess(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	p, d := startMemory(t, h)
+	pid := p.Status().PID
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := p.Status()
+	if s.PID == pid || s.Restarts != 1 || s.LastError != "" || alive(pid) {
+		t.Errorf("status %+v, old process alive: %v", s, alive(pid))
+	}
+	open(t, d)
+}
+
+func TestAStoppedHandleAndDriver(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	p, d := startMemory(t, h)
+	s := open(t, d)
+	other, err := p.Storage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := open(t, other)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.GetRole(t.Context(), "r"); storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Errorf("a store of a closed driver gave %v", err)
+	}
+	if _, err := d.Open(t.Context(), "docs"); storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Errorf("a closed driver opened: %v", err)
+	}
+	if _, _, err := kept.GetRole(t.Context(), "r"); err != nil {
+		t.Errorf("another driver's store ended too: %v", err)
+	}
+	if got := p.Status().State; got != pluginhost.StateRunning {
+		t.Errorf("the process is %s", got)
+	}
+}
+
+func TestStatusAsJSON(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	p, err := h.Start(t.Context(), faulty(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(p.Status())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "since")
+	delete(got, "pid")
+	text, _ := json.Marshal(got)
+	want := `{"kinds":["storage"],"name":"main","path":` + strconv.Quote(filepath.Join(binaries, "authz-plugin-faulty")) +
+		`,"plugin":"faulty","restarts":0,"state":"running","version":"1.2.3"}`
+	if string(text) != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	if h.Plugins()[0] != p || len(h.Plugins()) != 1 {
+		t.Error("the host does not list it")
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	files := openFiles(t)
+	dir := runDir(t)
+	h, err := pluginhost.New(pluginhost.Options{Dirs: []string{binaries}, RunDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, name := range []string{"a", "b"} {
+		p, err := h.Start(t.Context(), pluginhost.Spec{Name: name, Plugin: "memory"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := p.Storage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, d)
+		if _, err := s.Acquire(t.Context(), "groups"); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for range s.Watch(context.Background()) {
+			}
+		}()
+		pids = append(pids, p.Status().PID)
+		kill(t, p)
+		eventually(t, 5*time.Second, "it is restarted", func() bool { return p.Status().Restarts == 1 })
+		pids = append(pids, p.Status().PID)
+	}
+	// The last one cannot stop by itself.
+	if err := syscall.Kill(pids[len(pids)-1], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("Close took %s", took)
+	}
+	if i := slices.IndexFunc(pids, alive); i >= 0 {
+		t.Errorf("process %d of %v lives", pids[i], pids)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != "plugins.lock" {
+		t.Errorf("left in the run directory: %v %v", left, err)
+	}
+	eventually(t, 3*time.Second, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually(t, 3*time.Second, "the files are closed", func() bool { return openFiles(t) <= files })
+	if err := h.Close(t.Context()); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	runtime.GC() // files without an owner close when they are collected
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("the open files cannot be counted here: ", err)
+	}
+	return len(list)
+}
+
+func TestCloseWithoutPatienceKills(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	p, _ := startMemory(t, h)
+	pid := p.Status().PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	began := time.Now()
+	if err := h.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > time.Second || alive(pid) {
+		t.Errorf("took %s, alive: %v", took, alive(pid))
+	}
+	if got := p.Status().State; got != pluginhost.StateStopped {
+		t.Errorf("state %s", got)
+	}
+	if err := p.Restart(t.Context()); err == nil {
+		t.Error("a stopped plugin was restarted")
+	}
+}
+
+func TestAPluginsChildrenGoWithIt(t *testing.T) {
+	h := newHost(t, pluginhost.Options{})
+	flag := filepath.Join(t.TempDir(), "pid")
+	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "grandchild", "FLAG": flag}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() int {
+		b, err := os.ReadFile(flag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(string(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	first := read()
+	kill(t, p)
+	eventually(t, 6*time.Second, "a crash is noticed although a child holds the output", func() bool { return p.Status().Restarts == 1 })
+	if alive(first) {
+		t.Error("the crashed plugin's child lives")
+	}
+	second := read()
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Second, "the stopped plugin's child has ended", func() bool { return !alive(second) })
+}
+
+func TestAKilledHostTakesItsPluginsAlong(t *testing.T) {
+	dir := runDir(t)
+	host := exec.Command(os.Args[0])
+	host.Env = append(os.Environ(), asHost+"="+binaries+string(filepath.ListSeparator)+dir)
+	host.Stderr = os.Stderr
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := readPID(t, bufio.NewReader(out))
+	if !alive(pid) {
+		t.Fatal("the plugin does not run")
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait() // it was killed
+	eventually(t, 2*time.Second, "the plugin has exited", func() bool { return !alive(pid) })
+	// The next host cleans up and takes over the run directory.
+	h := newHost(t, pluginhost.Options{RunDir: dir})
+	startMemory(t, h)
+}
