@@ -165,6 +165,9 @@ func (l *loader) value(k Key, path []string, raw any) (any, bool) {
 		if !ok {
 			return bad("must be a mapping of keys, not %s", kindOf(raw))
 		}
+		if len(tree) == 0 {
+			return Settings{}, true
+		}
 		settings, _ := l.settings(path, tree).(map[string]any)
 		return Settings{tree: settings}, true
 	}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// maybe is a row or none.
+type maybe[T any] struct {
+	row   T
+	found bool
+}
+
+func lookUp[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, bool, error)) (T, bool, error) {
+	m, err := read(ctx, s, func(ctx context.Context, st storage.Store) (maybe[T], error) {
+		row, found, err := call(ctx, st)
+		return maybe[T]{row, found}, err
+	})
+	return m.row, m.found, err
+}
+
+func (s *Store) GetGrant(ctx context.Context, id string) (authz.Grant, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (authz.Grant, bool, error) { return st.GetGrant(ctx, id) })
+}
+
+func (s *Store) CountGrants(ctx context.Context, f storage.GrantFilter) (int64, error) {
+	return read(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.CountGrants(ctx, f) })
+}
+
+func (s *Store) GetRevoke(ctx context.Context, id string) (authz.Revoke, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (authz.Revoke, bool, error) { return st.GetRevoke(ctx, id) })
+}
+
+func (s *Store) GetRole(ctx context.Context, id string) (authz.Role, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (authz.Role, bool, error) { return st.GetRole(ctx, id) })
+}
+
+func (s *Store) GetRoles(ctx context.Context, ids []string) ([]authz.Role, error) {
+	return read(ctx, s, func(ctx context.Context, st storage.Store) ([]authz.Role, error) { return st.GetRoles(ctx, ids) })
+}
+
+func (s *Store) GetGroup(ctx context.Context, id string) (authz.Group, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (authz.Group, bool, error) { return st.GetGroup(ctx, id) })
+}
+
+func (s *Store) GetUser(ctx context.Context, userID string) (authz.User, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (authz.User, bool, error) { return st.GetUser(ctx, userID) })
+}
+
+func (s *Store) GetRequest(ctx context.Context, id string) (authz.Request, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (authz.Request, bool, error) {
+		return st.GetRequest(ctx, id)
+	})
+}
+
+func (s *Store) GetCatalog(ctx context.Context) (storage.CatalogHead, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (storage.CatalogHead, bool, error) {
+		return st.GetCatalog(ctx)
+	})
+}
+
+func (s *Store) GetCatalogVersion(ctx context.Context, version int64) (storage.CatalogVersion, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (storage.CatalogVersion, bool, error) {
+		return st.GetCatalogVersion(ctx, version)
+	})
+}
+
+func (s *Store) GetImports(ctx context.Context) (storage.ImportsHead, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (storage.ImportsHead, bool, error) {
+		return st.GetImports(ctx)
+	})
+}
+
+func (s *Store) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (storage.Record, bool, error) {
+		return st.GetRecord(ctx, collection, id)
+	})
+}
+
+func (s *Store) HeadSeq(ctx context.Context) (int64, error) {
+	return read(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.HeadSeq(ctx) })
+}
+
+func (s *Store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+	return read(ctx, s, func(ctx context.Context, st storage.Store) (storage.EventPage, error) {
+		return st.EventsSince(ctx, seq, limit)
+	})
+}
+
+// GetScopeParents is unavailable while the store is lost.
+func (s *Store) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
+	return closure(ctx, s, func(ctx context.Context, st storage.Store) (map[string][]string, error) {
+		return st.GetScopeParents(ctx, scopes)
+	})
+}
+
+// ReadAccess is unavailable while the store is lost.
+func (s *Store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	return closure(ctx, s, func(ctx context.Context, st storage.Store) (storage.Access, error) { return st.ReadAccess(ctx, q) })
+}
+
+func (s *Store) GetCommit(ctx context.Context, id string) (storage.CommitResult, bool, error) {
+	return lookUp(ctx, s, func(ctx context.Context, st storage.Store) (storage.CommitResult, bool, error) {
+		return st.GetCommit(ctx, id)
+	})
+}

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Options of a Store. Zero values stand for the defaults named.
+type Options struct {
+	// Application is the name that an operator accepts new content by, for
+	// messages. "" is the partition's.
+	Application string
+
+	Logger hclog.Logger // nil logs nothing
+
+	ReadTimeout   time.Duration // of one read, or of one row of a list; 10 s
+	CommitTimeout time.Duration // of a commit with all its repetitions; 30 s
+
+	// ReopenWait is how long a call that finds no handle waits for one before it
+	// is unavailable; 2 s. A commit that was sent waits its whole time.
+	ReopenWait time.Duration
+
+	// ReopenMin and ReopenMax bound the backoff between attempts to reopen,
+	// which doubles and is jittered; 50 ms and 5 s.
+	ReopenMin, ReopenMax time.Duration
+
+	// OnLost is called when the content came back as another life, before
+	// anything is answered from it: drop every cache here. It must not call
+	// the Store.
+	OnLost func()
+}
+
+func (o *Options) fillIn(partition string) {
+	either := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	either(&o.ReadTimeout, 10*time.Second)
+	either(&o.CommitTimeout, 30*time.Second)
+	either(&o.ReopenWait, 2*time.Second)
+	either(&o.ReopenMin, 50*time.Millisecond)
+	either(&o.ReopenMax, 5*time.Second)
+	o.ReopenMax = max(o.ReopenMin, o.ReopenMax)
+	if o.Application == "" {
+		o.Application = partition
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.OnLost == nil {
+		o.OnLost = func() {}
+	}
+}
+
+// Store is one partition behind whichever handle is open at the moment.
+type Store struct {
+	driver    storage.Driver
+	partition string
+	opts      Options
+
+	// life ends with Close; background is everything that runs for the store.
+	life       context.Context
+	end        context.CancelFunc
+	background sync.WaitGroup
+	kick       chan struct{} // hurries a reopening
+
+	mu        sync.Mutex
+	closed    bool
+	handles   map[*handle]struct{} // not closed yet
+	current   *handle              // nil while reopening
+	info      storage.StoreInfo    // of the newest handle
+	changed   chan struct{}        // closed when current, or closed, changes
+	since     time.Time            // of ready or reopening
+	reason    string               // of reopening
+	lost      *loss                // nil unless lost
+	sections  map[storage.Fence]*section
+	reopening bool
+}
+
+// loss is another life of the content that nobody has accepted.
+type loss struct {
+	since  time.Time
+	reason string
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open opens the partition once: a driver that cannot is a reason not to start.
+// The driver stays the caller's; it must reach a restarted process through the
+// same value.
+func Open(ctx context.Context, driver storage.Driver, partition string, opts Options) (*Store, error) {
+	opts.fillIn(partition)
+	s := &Store{
+		driver: driver, partition: partition, opts: opts, kick: make(chan struct{}, 1),
+		handles: map[*handle]struct{}{}, changed: make(chan struct{}), since: time.Now(), sections: map[storage.Fence]*section{},
+	}
+	ctx, cancel := bounded(ctx, opts.CommitTimeout) // opening may finish pending commits
+	defer cancel()
+	h, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	s.handles[h] = struct{}{}
+	s.current, s.info = h, h.info
+	return s, nil
+}
+
+// Info returns the facts of the newest handle.
+func (s *Store) Info() storage.StoreInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+// Close ends every handle and with them the sections held, stops reopening and
+// waits for what runs in the background. Calls in flight end; later ones are
+// unavailable. A second Close does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	open := s.handles
+	s.handles, s.current = nil, nil
+	close(s.changed)
+	s.mu.Unlock()
+	s.end()
+	var first error
+	for h := range open {
+		if err := h.store.Close(); err != nil && first == nil {
+			first = typed(context.Background(), err, "")
+		}
+	}
+	s.background.Wait()
+	return first
+}
+
+// State says whether the store can be relied on.
+type State string
+
+// The states. StateLost wins over StateReopening: it needs an operator.
+const (
+	StateReady     State = "ready"
+	StateReopening State = "reopening"
+	StateLost      State = "lost"
+)
+
+// Condition is a state, since when (epoch milliseconds) and why.
+type Condition struct {
+	State  State  `json:"state"`
+	Since  int64  `json:"since"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Status is what storage.status shows of an application's storage.
+type Status struct {
+	DriverName    string               `json:"driverName"`
+	Durable       *bool                `json:"durable,omitempty"`
+	CrossProcess  bool                 `json:"crossProcess"`
+	Partition     string               `json:"partition"`
+	Incarnation   string               `json:"incarnation"`
+	SchemaVersion int                  `json:"schemaVersion"`
+	Capabilities  storage.Capabilities `json:"capabilities"`
+	Condition
+}
+
+// State returns the present condition.
+func (s *Store) State() Condition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.condition()
+}
+
+func (s *Store) condition() Condition {
+	switch {
+	case s.lost != nil:
+		return Condition{StateLost, s.lost.since.UnixMilli(), s.lost.reason}
+	case s.closed:
+		return Condition{StateReopening, s.since.UnixMilli(), "the store is closed"}
+	case s.current == nil:
+		return Condition{StateReopening, s.since.UnixMilli(), s.reason}
+	}
+	return Condition{State: StateReady, Since: s.since.UnixMilli()}
+}
+
+// Status returns the condition with the facts of driver and store.
+func (s *Store) Status() Status {
+	driver := s.driver.Info()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Status{
+		DriverName: driver.Name, Durable: driver.Durable, CrossProcess: driver.CrossProcess,
+		Partition: s.partition, Incarnation: s.info.Incarnation, SchemaVersion: s.info.SchemaVersion,
+		Capabilities: s.info.Capabilities, Condition: s.condition(),
+	}
+}
+
+// Accept takes the present content for the application's and ends the state
+// lost. It reports whether the store was lost.
+func (s *Store) Accept() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost == nil {
+		return false
+	}
+	s.lost = nil
+	if s.current != nil {
+		s.since = time.Now()
+	}
+	s.opts.Logger.Warn("new content accepted", "application", s.opts.Application, "partition", s.partition, "incarnation", s.info.Incarnation)
+	return true
+}
+
+// lostError is the answer of what must not be read from content that nobody
+// accepted; nil when the store is not lost. Callers hold mu.
+func (s *Store) lostError() error {
+	if s.lost == nil {
+		return nil
+	}
+	return storage.Unavailable("", errRefused, "%s; once it is complete: authz storage accept %s", s.lost.reason, authz.Echo(s.opts.Application))
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// resend bounds the pauses before a commit of unknown fate is sent again
+// through a living handle.
+const (
+	resendLeast = 10 * time.Millisecond
+	resendMost  = time.Second
+)
+
+// Commit sends a commit until its fate is known or its time is over; only in the
+// second case is the outcome unknown. It is sent to the life of the content that
+// it was judged against and to no other.
+func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
+	defer cancel()
+	incarnation, err := s.judgedAgainst(c)
+	if err != nil {
+		return storage.CommitResult{}, err
+	}
+	sent := false // an attempt is out whose fate is unknown
+	for attempts := 0; ; attempts++ {
+		patience := s.opts.ReopenWait
+		if sent {
+			patience = 0
+		}
+		h, err := s.use(ctx, patience)
+		if err != nil {
+			return storage.CommitResult{}, fate(typed(ctx, err, authz.OutcomeNotApplied), sent)
+		}
+		if h.info.Incarnation != incarnation {
+			s.done(h)
+			return storage.CommitResult{}, storage.Unavailable(authz.OutcomeNotApplied, errRefused,
+				"the content that the commit was judged against is gone")
+		}
+		result, err := h.store.Commit(ctx, c)
+		s.done(h)
+		if err == nil {
+			return result, nil
+		}
+		err = typed(ctx, err, authz.OutcomeUnknown)
+		if storage.CodeOf(err) != storage.CodeUnavailable {
+			return storage.CommitResult{}, err // also settles an attempt that was out
+		}
+		unknown := outcomeOf(err) == authz.OutcomeUnknown
+		sent = sent || unknown
+		if ctx.Err() != nil {
+			if ours(ctx) {
+				s.suspect(h)
+			}
+			return storage.CommitResult{}, fate(err, sent)
+		}
+		if !s.alive(ctx, h) {
+			continue
+		}
+		if !sent {
+			return storage.CommitResult{}, err // refused by a driver that lives
+		}
+		pause := time.NewTimer(backoff(attempts, resendLeast, resendMost))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+// judgedAgainst is the life of the content that the caller has read so far. A
+// section of an earlier life is stale, whatever its number.
+func (s *Store) judgedAgainst(c storage.Commit) (incarnation string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range c.Fences {
+		if held, ok := s.sections[f]; ok && held.handle.info.Incarnation != s.info.Incarnation {
+			return "", storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", authz.Quote(f.Key))
+		}
+	}
+	return s.info.Incarnation, nil
+}
+
+// fate is the last word on a commit that did not end: unknown once an attempt
+// that may have arrived is out.
+func fate(err error, sent bool) error {
+	if e, ok := err.(*storage.Error); ok && sent && e.Outcome != authz.OutcomeUnknown {
+		fixed := *e
+		fixed.Outcome = authz.OutcomeUnknown
+		return &fixed
+	}
+	return err
+}
+
+func outcomeOf(err error) authz.Outcome {
+	if e, ok := err.(*storage.Error); ok {
+		return e.Outcome
+	}
+	return ""
+}
+
+// write carries out a write that is no commit. Nothing recognises a second one,
+// so there is none.
+func write[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, error)) (T, error) {
+	var none T
+	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
+	defer cancel()
+	h, err := s.use(ctx, s.opts.ReopenWait)
+	if err != nil {
+		return none, typed(ctx, err, authz.OutcomeNotApplied)
+	}
+	defer s.done(h)
+	v, err := call(ctx, h.store)
+	if err == nil {
+		return v, nil
+	}
+	err = typed(ctx, err, authz.OutcomeUnknown)
+	if storage.CodeOf(err) == storage.CodeUnavailable && (ctx.Err() == nil || ours(ctx)) {
+		s.suspect(h)
+	}
+	return none, err
+}
+
+func (s *Store) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {
+	return write(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.PruneEvents(ctx, p) })
+}
+
+func (s *Store) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {
+	_, err := write(ctx, s, func(ctx context.Context, st storage.Store) (struct{}, error) {
+		return struct{}{}, st.RecordMetrics(ctx, deltas)
+	})
+	return err
+}
+
+func (s *Store) PruneMetrics(ctx context.Context, before int64) (int64, error) {
+	return write(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.PruneMetrics(ctx, before) })
+}
