@@ -149,7 +149,7 @@ func (s *Store) alive(ctx context.Context, h *handle) bool {
 // drop gives the current handle up and begins to reopen. Callers hold mu.
 func (s *Store) drop(h *handle, why error) {
 	s.opts.Logger.Warn("storage handle lost, reopening", "application", s.opts.Application, "partition", s.partition,
-		"driver", s.driver.Info().Name, "error", why, "cause", errors.Unwrap(why))
+		"driver", s.driverName, "error", why, "cause", errors.Unwrap(why))
 	s.current, s.since, s.reason = nil, time.Now(), reasonOf(why)
 	h.retired = true
 	s.sweep(h)

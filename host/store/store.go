@@ -61,9 +61,10 @@ func (o *Options) fillIn(partition string) {
 
 // Store is one partition behind whichever handle is open at the moment.
 type Store struct {
-	driver    storage.Driver
-	partition string
-	opts      Options
+	driver     storage.Driver
+	driverName string
+	partition  string
+	opts       Options
 
 	// life ends with Close; background is everything that runs for the store.
 	life       context.Context
@@ -98,7 +99,7 @@ var _ storage.Store = (*Store)(nil)
 func Open(ctx context.Context, driver storage.Driver, partition string, opts Options) (*Store, error) {
 	opts.fillIn(partition)
 	s := &Store{
-		driver: driver, partition: partition, opts: opts, kick: make(chan struct{}, 1),
+		driver: driver, driverName: driver.Info().Name, partition: partition, opts: opts, kick: make(chan struct{}, 1),
 		handles: map[*handle]struct{}{}, changed: make(chan struct{}), since: time.Now(), sections: map[storage.Fence]*section{},
 	}
 	ctx, cancel := bounded(ctx, opts.CommitTimeout) // opening may finish pending commits
