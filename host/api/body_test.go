@@ -121,9 +121,9 @@ func readAll(t *testing.T, members map[string]json.RawMessage, field string, dep
 		func(o object) any { return o.keys(field) },
 		func(o object) any { return o.textMap(field) },
 		func(o object) any { return o.textLists(field) },
-		func(o object) any { return directorySnapshot(o.object(field)) },
-		func(o object) any { return roleUpdate(o.object(field)) },
-		func(o object) any { return auditQuery(o.object(field)) },
+		func(o object) any { return directorySnapshot(o.nested(field)) },
+		func(o object) any { return roleUpdate(o.nested(field)) },
+		func(o object) any { return auditQuery(o.nested(field)) },
 	} {
 		o := fresh()
 		value := read(o)
@@ -135,9 +135,9 @@ func readAll(t *testing.T, members map[string]json.RawMessage, field string, dep
 		}
 	}
 	o := fresh()
-	for name := range o.object(field).members {
+	for name := range o.nested(field).members {
 		if depth < 5 {
-			readAll(t, o.object(field).members, name, depth+1)
+			readAll(t, o.nested(field).members, name, depth+1)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 func readQuestion(o object) question {
-	q := question{principal: principal(o.object("principal")), keys: o.keys("key"),
+	q := question{principal: principal(o.nested("principal")), keys: o.keys("key"),
 		scope: o.targetScope("scope"), fresh: o.flag("fresh")}
 	if q.scope == "" {
 		q.scope = authz.Global
@@ -171,7 +171,7 @@ func (o object) optionalSeq(field string) *int64 {
 	if !o.has(field) {
 		return nil
 	}
-	seq := o.object(field).sequence("seq")
+	seq := o.nested(field).sequence("seq")
 	return &seq
 }
 

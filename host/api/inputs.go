@@ -78,7 +78,7 @@ func roleInput(o object) provider.RoleInput {
 		Patterns:    o.texts("patterns"),
 	}
 	if o.has("requestable") {
-		in.Requestable = requestable(o.object("requestable"))
+		in.Requestable = requestable(o.nested("requestable"))
 	}
 	return in
 }
@@ -99,7 +99,7 @@ func roleUpdate(o object) provider.RoleUpdate {
 	if raw, ok := o.members["requestable"]; ok && isNull(raw) {
 		in.ClearRequestable = true
 	} else if ok {
-		in.Requestable = requestable(o.object("requestable"))
+		in.Requestable = requestable(o.nested("requestable"))
 	}
 	return in
 }
@@ -125,7 +125,7 @@ func requestable(o object) *authz.Requestable {
 		s.required("kind", "a string")
 		stage := authz.Stage{Kind: s.text("kind"), RoleID: s.text("roleId"), Layers: s.optionalInteger("layers")}
 		if s.has("predicate") {
-			p := s.object("predicate")
+			p := s.nested("predicate")
 			p.required("type", "a string")
 			stage.Predicate = &authz.Predicate{Type: p.text("type"), GroupID: p.text("groupId"),
 				OrgID: p.text("orgId"), Subject: p.text("subject"), Pattern: p.text("pattern")}

@@ -29,7 +29,7 @@ func localEntries() []entry {
 }
 
 func explain(c *call) action {
-	p := principal(c.object.object("principal"))
+	p := principal(c.nested("principal"))
 	key := c.id("key")
 	scope := c.targetScope("scope")
 	if scope == "" {
@@ -70,9 +70,9 @@ func validateGrantableAt(c *call) action {
 }
 
 func importDirectory(c *call) action {
-	snapshot := directorySnapshot(c.object.object("snapshot"))
+	snapshot := directorySnapshot(c.nested("snapshot"))
 	source := c.text("source")
-	options := directory.Options{Authoritative: c.object.object("options").flag("authoritative")}
+	options := directory.Options{Authoritative: c.nested("options").flag("authoritative")}
 	return func(ctx context.Context) (any, error) {
 		return c.local.ImportDirectory(ctx, snapshot, source, options)
 	}

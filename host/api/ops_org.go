@@ -31,7 +31,7 @@ func listRoles(c *call) action {
 }
 
 func createRole(c *call) action {
-	in, prov := roleInput(c.object.object("input")), c.provenance(c.object)
+	in, prov := roleInput(c.nested("input")), c.provenance(c.object)
 	return func(ctx context.Context) (any, error) {
 		row, err := c.app.CreateRole(ctx, in, prov)
 		return roleResult{row}, err
@@ -39,7 +39,7 @@ func createRole(c *call) action {
 }
 
 func updateRole(c *call) action {
-	id, in, prov := c.text("roleId"), roleUpdate(c.object.object("input")), c.provenance(c.object)
+	id, in, prov := c.text("roleId"), roleUpdate(c.nested("input")), c.provenance(c.object)
 	return func(ctx context.Context) (any, error) {
 		row, err := c.app.UpdateRole(ctx, id, in, prov)
 		return roleResult{row}, err
@@ -61,7 +61,7 @@ func listGroups(c *call) action {
 }
 
 func createGroup(c *call) action {
-	in, prov := groupInput(c.object.object("input")), c.provenance(c.object)
+	in, prov := groupInput(c.nested("input")), c.provenance(c.object)
 	return func(ctx context.Context) (any, error) {
 		row, err := c.app.CreateGroup(ctx, in, prov)
 		return groupResult{row}, err
@@ -69,7 +69,7 @@ func createGroup(c *call) action {
 }
 
 func updateGroup(c *call) action {
-	id, in, prov := c.text("groupId"), groupUpdate(c.object.object("input")), c.provenance(c.object)
+	id, in, prov := c.text("groupId"), groupUpdate(c.nested("input")), c.provenance(c.object)
 	return func(ctx context.Context) (any, error) {
 		row, err := c.app.UpdateGroup(ctx, id, in, prov)
 		return groupResult{row}, err

@@ -51,7 +51,7 @@ func capabilities(c *call) action {
 }
 
 func getSubjectAccess(c *call) action {
-	p := principal(c.object.object("principal"))
+	p := principal(c.nested("principal"))
 	return func(ctx context.Context) (any, error) {
 		if err := p.Validate(); err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func getPublishedCatalog(c *call) action {
 // beside the filter; the filter's own cursor and limit mean what application.md
 // §16.2 says and cannot be combined with them.
 func listAuditEvents(c *call) action {
-	q := auditQuery(c.object.object("filter"))
+	q := auditQuery(c.nested("filter"))
 	limit := c.limit()
 	if c.has("after") || limit > 0 {
 		if q.Cursor != nil || q.Limit != nil {

@@ -25,7 +25,7 @@ type (
 )
 
 func createGrant(c *call) action {
-	in := c.object.object("input")
+	in := c.nested("input")
 	grant := grantInput(in)
 	prov := c.provenance(in)
 	return func(ctx context.Context) (any, error) {
@@ -55,14 +55,14 @@ func deleteGrant(c *call) action {
 
 func listGrants(c *call) action {
 	page, limit := c.page()
-	q := grantQuery(c.object.object("filter"), page)
+	q := grantQuery(c.nested("filter"), page)
 	return listing("grants", limit, func(ctx context.Context) rowsOf[authz.Grant] {
 		return c.app.ListGrants(ctx, q)
 	}, func(g authz.Grant) any { return g.ID })
 }
 
 func countGrants(c *call) action {
-	q := grantQuery(c.object.object("filter"), provider.Paging{})
+	q := grantQuery(c.nested("filter"), provider.Paging{})
 	return func(ctx context.Context) (any, error) {
 		n, err := c.app.CountGrants(ctx, q)
 		return countResult{n}, err
@@ -70,7 +70,7 @@ func countGrants(c *call) action {
 }
 
 func createRevoke(c *call) action {
-	in := c.object.object("input")
+	in := c.nested("input")
 	revoke := revokeInput(in)
 	prov := c.provenance(in)
 	return func(ctx context.Context) (any, error) {
@@ -88,7 +88,7 @@ func deleteRevoke(c *call) action {
 
 func listRevokes(c *call) action {
 	page, limit := c.page()
-	q := revokeQuery(c.object.object("filter"), page)
+	q := revokeQuery(c.nested("filter"), page)
 	return listing("revokes", limit, func(ctx context.Context) rowsOf[authz.Revoke] {
 		return c.app.ListRevokes(ctx, q)
 	}, func(r authz.Revoke) any { return r.ID })

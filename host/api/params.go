@@ -241,8 +241,8 @@ func (o object) expiry(field string) authz.Expiry {
 	return authz.ExpiresAt(ms)
 }
 
-// object reads a nested object; one without members when absent.
-func (o object) object(field string) object {
+// nested reads a nested object; one without members when absent.
+func (o object) nested(field string) object {
 	if !o.has(field) {
 		return object{problem: o.problem}
 	}
