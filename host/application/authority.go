@@ -36,7 +36,10 @@ func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	first := &authority{OrgRoot: orgRoot}
-	a.authority.Store(first)
+	if !a.caps.Has(storage.CapRecords) {
+		a.authority.Store(first)
+		return nil
+	}
 	if found, err := a.refreshAuthority(ctx); err != nil || found {
 		return a.readFailed(op, err)
 	}
@@ -76,6 +79,18 @@ func (a *Application) refreshAuthority(ctx context.Context) (found bool, err err
 	}
 	a.authority.Store(next)
 	return true, nil
+}
+
+// rereadAuthority reads the record again. Where it is gone the store's content
+// was replaced below a running host, and the first value is stored anew: an
+// operator accepts that content only when it is complete.
+func (a *Application) rereadAuthority(ctx context.Context) error {
+	found, err := a.refreshAuthority(ctx)
+	if err != nil || found {
+		return err
+	}
+	a.log.Warn("the authority record is gone; storing its first value again", "orgRoot", a.orgRoot)
+	return a.openAuthority(ctx, a.orgRoot)
 }
 
 // gate refuses a write of organizational-domain data where it does not belong,

@@ -72,6 +72,9 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 	if len(in) == 0 {
 		return []authz.Grant{}, nil
 	}
+	if len(in) > storage.MaxCommitChanges {
+		return nil, authz.Validation("inputs must hold at most %d grants", storage.MaxCommitChanges)
+	}
 	for _, g := range in {
 		if err := checkGrantShape(g); err != nil {
 			return nil, err

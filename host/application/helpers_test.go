@@ -2,7 +2,9 @@ package application_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 
 	"github.com/authzhost/authz/host/application"
@@ -62,6 +64,12 @@ func newApp(t testing.TB, o application.Options) *application.Application {
 	must(t, err)
 	t.Cleanup(func() { must(t, a.Close()) })
 	return a
+}
+
+// ascending makes log order the order of writing.
+func ascending() func() string {
+	var n atomic.Int64
+	return func() string { return fmt.Sprintf("id%06d", n.Add(1)) }
 }
 
 func rows[Row any](t testing.TB, list iter.Seq2[Row, error]) []Row {

@@ -106,7 +106,7 @@ func (a *Application) run(ctx context.Context, w write) error {
 				a.log.Warn("a write lost every race", "op", w.op, "error", cause)
 				return authz.Rejected(authz.CodeConflict, "what %s depends on kept changing under it", w.op)
 			}
-			if _, err := a.refreshAuthority(ctx); err != nil {
+			if err := a.rereadAuthority(ctx); err != nil {
 				return a.writeFailed(w.op, err)
 			}
 		case errors.Is(err, errStaleFence):
