@@ -229,3 +229,26 @@ func TestAnImportTooLargeForOneCommitAnnouncesEach(t *testing.T) {
 		t.Errorf("%d audit entries", len(entries))
 	}
 }
+
+func TestAnImportThatFailsHalfWayDoesNotClaimThatNothingHappened(t *testing.T) {
+	store := openStore(t)
+	f := &faulty{Store: store}
+	var pages int
+	f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+		if len(c.Fences) > 0 {
+			if pages++; pages == 2 {
+				return storage.CommitResult{}, storage.Unavailable(authz.OutcomeNotApplied, nil, driverText)
+			}
+		}
+		return store.Commit(ctx, c)
+	}
+	app := newApp(t, application.Options{Store: f})
+	var s directory.Snapshot
+	for i := range 20_001 {
+		s.Users = append(s.Users, directory.User{UserID: fmt.Sprintf("u%05d", i)})
+	}
+	_, err := app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
+	isUnavailable(authz.OutcomeUnknown)(t, err)
+	_, err = app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
+	must(t, err)
+}

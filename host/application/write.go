@@ -91,15 +91,27 @@ func (d *draft) audit(action, target string, detail any) {
 	d.page().audit = append(d.page().audit, entry)
 }
 
-// run carries one operation from its gate to the last listener. Fences that
-// moved on start it over once; conditions of the commit that failed start it
-// over until the third failure, so that its own checks name the reason.
+// run carries one operation from its gate to the last listener.
 func (a *Application) run(ctx context.Context, w write) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
+	applied := 0
+	err := a.untilJudged(ctx, w, &applied)
+	var down *authz.UnavailableError
+	if applied > 0 && errors.As(err, &down) {
+		// Commits of an import before the one that failed stand.
+		return &authz.UnavailableError{Message: down.Message, Outcome: authz.OutcomeUnknown, Cause: down}
+	}
+	return err
+}
+
+// untilJudged attempts the operation. Fences that moved on start it over once;
+// conditions of the commit that failed start it over until the third failure, so
+// that its own checks name the reason. applied counts the commits that stand.
+func (a *Application) untilJudged(ctx context.Context, w write, applied *int) error {
 	refusals, robbed := 0, false
 	for {
-		err := a.attempt(ctx, w)
+		err := a.attempt(ctx, w, applied)
 		switch cause, refused := asRefused(err); {
 		case refused:
 			if refusals++; refusals == maxRefusals {
@@ -128,7 +140,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, writeTime)
 }
 
-func (a *Application) attempt(ctx context.Context, w write) error {
+func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
 	d := &draft{app: a, prov: w.prov, authority: a.authority.Load(), now: a.clock()}
 	d.turnPage()
 	if w.gate != "" {
@@ -152,6 +164,7 @@ func (a *Application) attempt(ctx context.Context, w write) error {
 			if err := a.commit(ctx, w.op, storage.Held(section), d, p); err != nil {
 				return err
 			}
+			*applied++
 		}
 		return nil
 	})
