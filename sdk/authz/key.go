@@ -83,7 +83,7 @@ func keyReason(key string) string {
 	}
 	for segment := range strings.SplitSeq(key, ".") {
 		if !IsSegment(segment) {
-			return `invalid segment "` + Echo(segment) + `": segments must match ^[a-zA-Z][a-zA-Z0-9_]*$`
+			return "invalid segment " + Quote(segment) + `: segments must match ^[a-zA-Z][a-zA-Z0-9_]*$`
 		}
 	}
 	return ""
@@ -101,7 +101,7 @@ func patternReason(pattern string) string {
 		case strings.Contains(prefix, "*"):
 			return "wildcards may only appear as the final segment"
 		case !IsKey(prefix):
-			return `invalid group prefix "` + Echo(prefix) + `"`
+			return "invalid group prefix " + Quote(prefix)
 		}
 		return ""
 	}

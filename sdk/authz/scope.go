@@ -30,7 +30,7 @@ func ValidateScope(scope string) *GrammarError {
 		return &GrammarError{Value: scope, Reason: "scope ids are `*` or `<scopeType>:<instanceId>`"}
 	}
 	if !IsKey(t) {
-		return &GrammarError{Value: scope, Reason: `invalid scope type "` + Echo(t) + `"`}
+		return &GrammarError{Value: scope, Reason: "invalid scope type " + Quote(t)}
 	}
 	return nil
 }

@@ -46,12 +46,12 @@ const maxAnswer = 256 << 20
 // back as their own classes.
 func (c *Caller) Call(ctx context.Context, op string, params, result any) error {
 	endpoint := strings.TrimSuffix(c.Base, "/") + "/v1/" + op
-	body := []byte("{}")
-	if params != nil {
-		var err error
-		if body, err = json.Marshal(params); err != nil {
-			return fmt.Errorf("encode the parameters of %s: %w", op, err)
-		}
+	body, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("encode the parameters of %s: %w", op, err)
+	}
+	if bytes.Equal(body, []byte("null")) {
+		body = []byte("{}")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// errDenied is the answer no, for --exit-code.
+var errDenied = errors.New("denied")
+
+// question is what check and explain ask.
+type question struct {
+	target
+	outputFlag
+	user, service string
+}
+
+func (q *question) add(c *cobra.Command) {
+	q.outputFlag.add(c)
+	q.addSocket(c)
+	q.addApp(c)
+	c.Flags().StringVar(&q.user, "user", "", "the id of the user who asks")
+	c.Flags().StringVar(&q.service, "service", "", "the id of the service that asks")
+}
+
+func (q *question) principal() (authz.Principal, error) {
+	p := authz.Principal{UserID: q.user, ServiceID: q.service}
+	if p.Validate() != nil {
+		return p, usageError{errors.New("name who asks: either --user ID or --service ID")}
+	}
+	return p, q.outputFlag.check()
+}
+
+type checkParams struct {
+	Principal authz.Principal `json:"principal"`
+	Key       string          `json:"key"`
+	Scope     string          `json:"scope,omitempty"`
+	Fresh     bool            `json:"fresh,omitempty"`
+}
+
+func params(p authz.Principal, args []string) checkParams {
+	c := checkParams{Principal: p, Key: args[0]}
+	if len(args) > 1 {
+		c.Scope = args[1]
+	}
+	return c
+}
+
+func newCheck() *cobra.Command {
+	q := &question{}
+	var fresh, exit bool
+	c := &cobra.Command{
+		Use:   "check (--user ID | --service ID) KEY [SCOPE]",
+		Short: "Ask a running host one question",
+		Long: `Ask a running host whether the user or service may use the permission KEY at SCOPE.
+Without SCOPE it is the global question, which only global grants answer.`,
+		Example: `  authz check --user u_0017 docs.files.read_file docs.doc:42
+  authz check --service importer docs.files.create_file --exit-code && run-the-import
+  authz check --url https://authz.example/apps/docs --token-file token --user u_1 docs.files.read_file`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := q.principal()
+			if err != nil {
+				return err
+			}
+			ask := params(p, args)
+			ask.Fresh = fresh
+			ctx, cancel := context.WithTimeout(c.Context(), callTimeout)
+			defer cancel()
+			var answer struct {
+				Allowed bool `json:"allowed"`
+			}
+			if q.url != "" {
+				remote, err := q.remote()
+				if err != nil {
+					return err
+				}
+				err = remote.Call(ctx, "check", ask, &answer)
+				if err != nil {
+					return err
+				}
+			} else if err := q.askLocal(ctx, "check", ask, &answer); err != nil {
+				return err
+			}
+			err = q.print(c.OutOrStdout(), answer, func(w io.Writer) {
+				word := "DENIED"
+				if answer.Allowed {
+					word = "ALLOWED"
+				}
+				fmt.Fprintln(w, word)
+			})
+			if err == nil && exit && !answer.Allowed {
+				return errDenied
+			}
+			return err
+		},
+	}
+	q.add(c)
+	q.addURL(c)
+	c.Flags().BoolVar(&fresh, "fresh", false, "bypass the host's caches")
+	c.Flags().BoolVar(&exit, "exit-code", false, fmt.Sprintf("exit with %d when the answer is no", exitDenied))
+	return c
+}
+
+func (q *question) askLocal(ctx context.Context, op string, ask, answer any) error {
+	local, err := q.local()
+	if err != nil {
+		return err
+	}
+	app, err := local.onlyApp(ctx, q.app)
+	if err != nil {
+		return err
+	}
+	return local.call(ctx, app, op, ask, answer)
+}
+
+func newExplain() *cobra.Command {
+	q := &question{}
+	c := &cobra.Command{
+		Use:   "explain (--user ID | --service ID) KEY [SCOPE]",
+		Short: "Show which rows decide a question",
+		Long: `Show the working of a check: the answer, the grants and revokes that decided it, and the
+chain of scopes that was used. It is served by the administration socket only.`,
+		Example: `  authz explain --user u_0017 docs.files.read_file docs.doc:42`,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := q.principal()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), callTimeout)
+			defer cancel()
+			ask := params(p, args)
+			var e access.Explanation
+			if err := q.askLocal(ctx, "explain", ask, &e); err != nil {
+				return err
+			}
+			return q.print(c.OutOrStdout(), e, func(w io.Writer) { fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope)) })
+		},
+	}
+	q.add(c)
+	return c
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/authzhost/authz/host"
+)
+
+func newConfig() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Check and show a host's configuration", Args: cobra.NoArgs}
+	c.AddCommand(newConfigCheck(), newConfigPrint())
+	return c
+}
+
+func newConfigCheck() *cobra.Command {
+	f := &configFlags{}
+	c := &cobra.Command{
+		Use:   "check --config FILE",
+		Short: "Validate a configuration and its catalogs without starting anything",
+		Long: `Validate a configuration: every key and value, every reference, and the catalog of each
+application. Everything that is wrong is reported at once; the exit code is 2 then.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := f.load(nil)
+			if err != nil {
+				return err
+			}
+			if _, err := host.LoadCatalogs(cfg); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%s is valid: %d applications, %d plugins\n", f.path, len(cfg.Applications), len(cfg.Plugins.Instances))
+			return nil
+		},
+	}
+	f.add(c, "")
+	_ = c.MarkFlagRequired("config")
+	return c
+}
+
+func newConfigPrint() *cobra.Command {
+	f, o := &configFlags{}, &outputFlag{}
+	c := &cobra.Command{
+		Use:   "print --config FILE",
+		Short: "Show the effective configuration, secrets redacted",
+		Long: `Show every key with its effective value, defaults included. References are shown as
+references, secrets never.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			cfg, err := f.load(nil)
+			if err != nil {
+				return err
+			}
+			text, err := yaml.Marshal(cfg)
+			if err != nil {
+				return err
+			}
+			return o.print(c.OutOrStdout(), cfg.Redacted(), func(w io.Writer) { fmt.Fprint(w, string(text)) })
+		},
+	}
+	f.add(c, "")
+	o.add(c)
+	_ = c.MarkFlagRequired("config")
+	return c
+}

@@ -1,0 +1,121 @@
+// Command authz runs an authorization host and talks to running ones. It wires
+// the packages of the project together and decides nothing itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// version is set by the build.
+var version = "dev"
+
+// The exit codes of the command.
+const (
+	exitFailure = 1 // something failed while running
+	exitUsage   = 2 // the configuration or the command line is wrong
+	exitPlugin  = 3 // a plugin could not be started
+	exitDenied  = 4 // check --exit-code: the answer is no
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errDenied) {
+		fmt.Fprintln(errs, "authz: "+err.Error())
+		var outage *authz.UnavailableError
+		if errors.As(err, &outage) {
+			fmt.Fprintln(errs, "Run 'authz storage status' and 'authz plugin list' to see why.")
+		}
+	}
+	return exitCode(err)
+}
+
+// usageError is a command line that cannot be carried out as it stands.
+type usageError struct{ error }
+
+func exitCode(err error) int {
+	var (
+		usage   usageError
+		bad     *config.Error
+		catalog *host.CatalogFileError
+		start   *pluginhost.StartError
+	)
+	switch {
+	case errors.Is(err, errDenied):
+		return exitDenied
+	case errors.As(err, &usage), errors.As(err, &bad), errors.As(err, &catalog):
+		return exitUsage
+	case errors.As(err, &start):
+		return exitPlugin
+	}
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "authz",
+		Short: "Run an authorization host, and ask one",
+		Long: `authz decides whether a subject may perform an action at a scope, in memory, and
+explains every answer. The host keeps its rows in a storage driver that runs as a
+process of its own.
+
+Try it:
+  authz quickstart                                start a host with a sample in it
+  authz check --user u_0017 docs.files.read_file '*'  ask it one question
+  authz explain --user u_0017 docs.files.read_file '*'
+
+Commands that talk to a host use the local administration socket of a host on this
+machine when they find one, else --url and --token-file.
+
+Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
+3 a plugin could not be started.`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
+	})
+	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newDirectory(),
+		newCheck(), newExplain(), newVersion())
+	asUsage(root)
+	return root
+}
+
+// asUsage makes wrong arguments of every command usage errors.
+func asUsage(c *cobra.Command) {
+	if args := c.Args; args != nil {
+		c.Args = func(c *cobra.Command, given []string) error {
+			if err := args(c, given); err != nil {
+				return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, child := range c.Commands() {
+		asUsage(child)
+	}
+}

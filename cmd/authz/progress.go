@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// progress tells how far long work is: on a terminal in one line that changes,
+// elsewhere in a line for each kind of thing that is done.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	mu       sync.Mutex
+	open     bool // a line on the terminal has not ended
+	last     string
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w}
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil {
+			p.terminal = info.Mode()&os.ModeCharDevice != 0
+		}
+	}
+	return p
+}
+
+func (p *progress) tell(done, total int, what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.terminal:
+		if p.open && p.last != what {
+			fmt.Fprintln(p.w)
+		}
+		fmt.Fprintf(p.w, "\rloading %s: %d of %d\x1b[K", what, done, total)
+		p.open, p.last = true, what
+	case done == total && total > 0:
+		fmt.Fprintf(p.w, "loaded %s: %d\n", what, total)
+	}
+}
+
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/examples/acme"
+	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+const (
+	// dataDir is where a quickstart keeps what it generates.
+	dataDir    = ".authz"
+	sampleApp  = "acme"
+	socketName = "authz.sock"
+)
+
+// quickstart is one run of the command.
+type quickstart struct {
+	configFlags
+	dir               string
+	empty, reset, yes bool
+
+	out, errs io.Writer
+	in        io.Reader
+}
+
+func newQuickstart() *cobra.Command {
+	q := &quickstart{}
+	c := &cobra.Command{
+		Use:   "quickstart",
+		Short: "Start a host with a sample in it and ask it a question",
+		Long: `Start a host with the sample "acme": 1,200 people in 60 groups, 30 roles, 8,000 grants and
+a tree of 5,000 folders and documents. It makes a secret below ./` + dataDir + `, starts the host and its
+storage driver, publishes the sample's catalog, loads the sample, prints a question to paste
+and its answer, and serves until you stop it.
+
+Run again, it continues with what is there. While a quickstart of this directory is running,
+a second one loads into it what is missing; that is what to do when its storage plugin died
+and took its rows along.`,
+		Example: `  authz quickstart
+  authz quickstart --empty --listen 127.0.0.1:9000`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			q.out, q.errs, q.in = c.OutOrStdout(), c.ErrOrStderr(), c.InOrStdin()
+			return q.run(c.Context())
+		},
+	}
+	q.add(c, filepath.Join("configs", "quickstart.yaml"))
+	c.Flags().StringVar(&q.dir, "data-dir", dataDir, "where to keep what is generated")
+	c.Flags().BoolVar(&q.empty, "empty", false, "start without the sample's people and rows")
+	c.Flags().BoolVar(&q.reset, "reset", false, "delete the data directory first; asks")
+	c.Flags().BoolVarP(&q.yes, "yes", "y", false, "answer yes to what --reset asks")
+	_ = c.MarkFlagDirname("data-dir")
+	return c
+}
+
+func (q *quickstart) run(ctx context.Context) error {
+	dir, err := filepath.Abs(q.dir)
+	if err != nil {
+		return err
+	}
+	q.dir = dir
+	running := newLocalCaller(filepath.Join(runDirFor(dir), socketName))
+	if q.answers(ctx, running) {
+		return q.join(ctx, running)
+	}
+	if q.reset {
+		if err := q.confirmReset(); err != nil {
+			return err
+		}
+	}
+	secret, err := ensureSecret(dir)
+	if err != nil {
+		return err
+	}
+	load := func() (*config.Config, error) {
+		return q.load(map[string]any{
+			"run_dir": runDirFor(dir),
+			"applications." + sampleApp + ".provider.secret": "file:" + secret,
+		})
+	}
+	return runHost(ctx, load, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
+		local := newLocalCaller(cfg.Socket)
+		if err := q.fill(ctx, local, baseURL(h, cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
+			return err
+		}
+		if err := q.show(ctx, baseURL(h, cfg), secret); err != nil {
+			return err
+		}
+		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")
+		return nil
+	})
+}
+
+// answers reports whether a quickstart of this directory is running.
+func (q *quickstart) answers(ctx context.Context, running *localCaller) bool {
+	return exists(running.path) && running.host(ctx, "status", nil, nil) == nil
+}
+
+// join loads into the host that is running what is missing there.
+func (q *quickstart) join(ctx context.Context, running *localCaller) error {
+	if q.reset {
+		return usageError{errors.New("a host of this directory is running: stop it before --reset")}
+	}
+	fmt.Fprintf(q.errs, "A host of this directory is running (%s): loading into it what is missing.\n", running.path)
+	return q.fill(ctx, running, "", "")
+}
+
+// fill publishes the catalog and loads the sample, over HTTP where a base is
+// known, else over the socket; the store is accepted last.
+func (q *quickstart) fill(ctx context.Context, local *localCaller, base, secret string) error {
+	if err := q.publish(ctx, local); err != nil {
+		return err
+	}
+	if !q.empty {
+		target := acme.Target{
+			Provider: &provider.Caller{Base: base, Secret: secret},
+			Local: func(ctx context.Context, op string, params, result any) error {
+				return local.call(ctx, sampleApp, op, params, result)
+			},
+		}
+		if base == "" {
+			target.Provider = local.application(sampleApp)
+		}
+		bar := newProgress(q.errs)
+		loaded, err := acme.Load(ctx, target, acme.Generate(), bar.tell)
+		bar.end()
+		if err != nil {
+			return err
+		}
+		if loaded.AlreadyThere {
+			fmt.Fprintln(q.errs, "The sample is there already.")
+		}
+	}
+	return local.host(ctx, "storage.accept", map[string]string{"app": sampleApp}, nil)
+}
+
+// publish puts the sample's catalog in, once.
+func (q *quickstart) publish(ctx context.Context, local *localCaller) error {
+	var head struct {
+		Published *provider.PublishedCatalog `json:"published"`
+	}
+	if err := local.call(ctx, sampleApp, "getPublishedCatalog", nil, &head); err != nil {
+		return err
+	}
+	if head.Published != nil {
+		return nil
+	}
+	input, err := catalog.ParseYAML(acme.Catalog())
+	if err != nil {
+		return err
+	}
+	built, err := catalog.Build(input)
+	if err != nil {
+		return err
+	}
+	document, err := built.Document()
+	if err != nil {
+		return err
+	}
+	return local.call(ctx, sampleApp, "publishCatalog", map[string]any{
+		"document": json.RawMessage(document), "provenance": authz.AdminProvenance("quickstart"),
+	}, nil)
+}
+
+// show prints where the host is, a question ready to paste, and its answer.
+func (q *quickstart) show(ctx context.Context, base, secretFile string) error {
+	question := acme.Questions(acme.Generate())[0]
+	body, err := json.Marshal(checkParams{Principal: question.Principal, Key: question.Key, Scope: question.Scope})
+	if err != nil {
+		return err
+	}
+	token, err := os.ReadFile(secretFile)
+	if err != nil {
+		return err
+	}
+	var answer json.RawMessage
+	caller := provider.Caller{Base: base, Secret: strings.TrimSpace(string(token))}
+	if err := caller.Call(ctx, "check", json.RawMessage(body), &answer); err != nil {
+		return err
+	}
+	fmt.Fprintf(q.out, "\nauthz is ready at %s\n\n", base)
+	fmt.Fprintf(q.out, "May %s use %s at %s? Ask:\n", question.Principal.Subject(), question.Key, question.Scope)
+	fmt.Fprintf(q.out, "curl -sS %s/v1/check -H \"Authorization: Bearer $(cat %s)\" -d %s\n", base, shellQuote(secretFile), shellQuote(string(body)))
+	fmt.Fprintf(q.out, "%s\n\n", strings.TrimSpace(string(answer)))
+	fmt.Fprintf(q.out, "Why? In another terminal: %s explain --user %s %s %s\n", os.Args[0],
+		shellQuote(question.Principal.UserID), shellQuote(question.Key), shellQuote(question.Scope))
+	return nil
+}
+
+func (q *quickstart) confirmReset() error {
+	if !exists(q.dir) {
+		return nil
+	}
+	if !q.yes {
+		fmt.Fprintf(q.errs, "Delete %s and everything in it? [y/N] ", q.dir)
+		line, _ := bufio.NewReader(q.in).ReadString('\n') // no answer is a no
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+			return usageError{errors.New("nothing was deleted")}
+		}
+	}
+	return os.RemoveAll(q.dir)
+}
+
+// ensureSecret makes the bearer secret of the sample unless it is there.
+func ensureSecret(dir string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, sampleApp+".secret")
+	random := make([]byte, 32)
+	if _, err := rand.Read(random); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = io.WriteString(f, hex.EncodeToString(random)+"\n")
+	return path, errors.Join(err, f.Close())
+}
+
+// maxRunDir leaves room for the names of sockets below it: the system allows
+// about 100 bytes for a whole path.
+const maxRunDir = 55
+
+// runDirFor is where a quickstart keeps its sockets.
+func runDirFor(dir string) string {
+	path := filepath.Join(dir, "run")
+	if len(path) <= maxRunDir {
+		return path
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("authz-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
+}
+
+func baseURL(h *host.Host, cfg *config.Config) string {
+	scheme := "http://"
+	if cfg.TLS.Cert != "" {
+		scheme = "https://"
+	}
+	return scheme + h.Address()
+}
+
+func shellQuote(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/host/config"
+)
+
+// configFlags say where the configuration comes from.
+type configFlags struct {
+	path     string
+	listen   string
+	logLevel string
+}
+
+func (f *configFlags) add(c *cobra.Command, path string) {
+	c.Flags().StringVarP(&f.path, "config", "c", path, "the configuration file (YAML)")
+	c.Flags().StringVar(&f.listen, "listen", "", "override listen, such as 127.0.0.1:8080")
+	c.Flags().StringVar(&f.logLevel, "log-level", "", "override log.level: trace, debug, info, warn or error")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(
+		[]string{"trace", "debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *configFlags) load(overrides map[string]any) (*config.Config, error) {
+	source := config.Source{Path: f.path, Environ: os.Environ(), Overrides: map[string]any{}}
+	for key, value := range overrides {
+		source.Overrides[key] = value
+	}
+	if f.listen != "" {
+		source.Overrides["listen"] = f.listen
+	}
+	if f.logLevel != "" {
+		source.Overrides["log.level"] = f.logLevel
+	}
+	return config.Load(source)
+}
+
+func newServe() *cobra.Command {
+	f := &configFlags{}
+	c := &cobra.Command{
+		Use:   "serve --config FILE",
+		Short: "Run a host",
+		Long: `Run a host until SIGTERM or SIGINT: it stops accepting, lets requests end, and stops its
+plugins; a second signal ends it at once. SIGHUP takes over changed secrets, TLS files and
+the log level. What a configuration may hold: docs/configuration.md.`,
+		Example: "  authz config check --config host.yaml && authz serve --config host.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			load := func() (*config.Config, error) { return f.load(nil) }
+			return runHost(c.Context(), load, c.ErrOrStderr(), nil)
+		},
+	}
+	f.add(c, "")
+	_ = c.MarkFlagRequired("config")
+	return c
+}
+
+// errHurried ends a stop that a second signal cut short.
+var errHurried = errors.New("stopped at once by a second signal")
+
+// runHost runs a host until a signal ends it. started, if any, runs beside it
+// once it is up; its failure ends the host.
+func runHost(ctx context.Context, load func() (*config.Config, error), logs io.Writer, started func(context.Context, *host.Host, *config.Config) error) error {
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	log := hclog.New(&hclog.LoggerOptions{
+		Name: "authz", Level: hclog.LevelFromString(cfg.Log.Level), JSONFormat: cfg.Log.Format == "json", Output: logs,
+	})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hurry := make(chan struct{})
+	reload := make(chan struct{}, 1)
+	go func() {
+		for stopping := false; ; {
+			select {
+			case <-ctx.Done():
+				if !stopping {
+					return
+				}
+			case s := <-signals:
+				switch {
+				case s == syscall.SIGHUP:
+					select {
+					case reload <- struct{}{}:
+					default:
+					}
+					continue
+				case stopping:
+					close(hurry)
+					return
+				}
+				stopping = true
+				log.Info("stopping", "signal", s.String())
+				cancel()
+			}
+			if stopping {
+				select {
+				case <-signals:
+					close(hurry)
+				case <-hurry:
+				}
+				return
+			}
+		}
+	}()
+	h, err := host.Open(ctx, cfg, host.Options{Version: version, Logger: log})
+	if err != nil {
+		return err
+	}
+	work := make(chan error, 1)
+	if started != nil {
+		go func() { work <- started(ctx, h, cfg) }()
+	}
+	for running := true; running; {
+		select {
+		case <-ctx.Done():
+			running = false
+		case err = <-h.Failures():
+			running = false
+		case err = <-work:
+			running = err == nil
+			work = nil
+		case <-reload:
+			reloadHost(h, load, log)
+		}
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // the work was cut short by the stop
+	}
+	return errors.Join(err, stopHost(h, cfg, hurry))
+}
+
+func stopHost(h *host.Host, cfg *config.Config, hurry <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.DrainDelay+cfg.ShutdownTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- h.Close(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-hurry:
+		return errHurried
+	}
+}
+
+func reloadHost(h *host.Host, load func() (*config.Config, error), log hclog.Logger) {
+	next, err := load()
+	if err != nil {
+		log.Error("the configuration was not reloaded; the host goes on with the one it has", "error", err)
+		return
+	}
+	restart := h.Reload(next)
+	log.Info("reloaded secrets, TLS files and log level")
+	if len(restart) > 0 {
+		log.Warn("these changes need a restart", "keys", fmt.Sprint(restart))
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// target says which running host a command talks to.
+type target struct {
+	app, socket, url, tokenFile string
+}
+
+func (t *target) addSocket(c *cobra.Command) {
+	c.Flags().StringVar(&t.socket, "socket", "", "the host's administration socket (default: that of a quickstart below ./"+dataDir+", else the configured one)")
+	_ = c.MarkFlagFilename("socket")
+}
+
+func (t *target) addApp(c *cobra.Command) {
+	c.Flags().StringVar(&t.app, "app", "", "the application (default: the only one)")
+}
+
+func (t *target) addURL(c *cobra.Command) {
+	c.Flags().StringVar(&t.url, "url", "", "the provider API instead of the socket, such as http://127.0.0.1:8080 or …/apps/docs")
+	c.Flags().StringVar(&t.tokenFile, "token-file", "", "the file that holds the bearer token for --url")
+	_ = c.MarkFlagFilename("token-file")
+}
+
+// callTimeout bounds one operation asked of a host.
+const callTimeout = 35 * time.Second
+
+// local speaks to the administration socket.
+func (t *target) local() (*localCaller, error) {
+	path := t.socket
+	if path == "" {
+		path = findSocket()
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --socket", path)
+	}
+	return newLocalCaller(path), nil
+}
+
+// findSocket prefers the quickstart of this directory over the configured
+// default.
+func findSocket() string {
+	if configured := os.Getenv("AUTHZ_SOCKET"); configured != "" {
+		return configured
+	}
+	if dir, err := filepath.Abs(dataDir); err == nil {
+		if path := filepath.Join(runDirFor(dir), socketName); exists(path) {
+			return path
+		}
+	}
+	cfg, err := config.Load(config.Source{Environ: os.Environ()})
+	if err != nil {
+		return filepath.Join(runDirFor(dataDir), socketName)
+	}
+	return cfg.Socket
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// localCaller posts to /local/v1/{app}/{op} on a unix socket.
+type localCaller struct {
+	path   string
+	caller provider.Caller
+}
+
+func newLocalCaller(path string) *localCaller {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+	return &localCaller{path: path, caller: provider.Caller{Base: "http://local/local", Transport: &http.Transport{DialContext: dial}}}
+}
+
+func (l *localCaller) call(ctx context.Context, app, op string, params, result any) error {
+	return l.caller.Call(ctx, app+"/"+op, params, result)
+}
+
+// application is a caller whose operations go to one application.
+func (l *localCaller) application(app string) *provider.Caller {
+	return &provider.Caller{Base: l.caller.Base, Transport: prefixed{l.caller.Transport, app}}
+}
+
+// prefixed puts the application into the path of the provider API.
+type prefixed struct {
+	http.RoundTripper
+	app string
+}
+
+func (p prefixed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Path = strings.Replace(r.URL.Path, "/v1/", "/v1/"+p.app+"/", 1)
+	return p.RoundTripper.RoundTrip(r)
+}
+
+func (l *localCaller) host(ctx context.Context, op string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return l.call(ctx, api.HostApplication, op, params, result)
+}
+
+// onlyApp is the application to talk to when none was named.
+func (l *localCaller) onlyApp(ctx context.Context, named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	var status api.HostStatus
+	if err := l.host(ctx, "status", nil, &status); err != nil {
+		return "", err
+	}
+	if len(status.Applications) != 1 {
+		return "", usageError{fmt.Errorf("this host serves %d applications (%s): name one with --app",
+			len(status.Applications), strings.Join(status.Applications, ", "))}
+	}
+	return status.Applications[0], nil
+}
+
+// remote speaks to the provider API.
+func (t *target) remote() (*provider.Caller, error) {
+	c := &provider.Caller{Base: t.url}
+	if t.tokenFile == "" {
+		return nil, usageError{fmt.Errorf("--url needs --token-file, the file that holds the bearer token")}
+	}
+	token, err := os.ReadFile(t.tokenFile)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	c.Secret = strings.TrimSpace(string(token))
+	if t.app != "" {
+		c.Base = strings.TrimSuffix(t.url, "/") + "/apps/" + t.app
+	}
+	return c, nil
+}

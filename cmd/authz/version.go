@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/plugin"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+func newVersion() *cobra.Command {
+	o := &outputFlag{}
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, and which wires it speaks",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			v := struct {
+				Version        string `json:"version"`
+				ProviderAPI    int    `json:"providerApi"`
+				PluginProtocol []int  `json:"pluginProtocol"`
+				Go             string `json:"go"`
+				Platform       string `json:"platform"`
+			}{version, provider.APIVersion, []int{plugin.ProtocolVersion}, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return o.print(c.OutOrStdout(), v, func(w io.Writer) {
+				fmt.Fprintf(w, "authz %s\nprovider API %d, plugin protocol %v\n%s %s\n", v.Version, v.ProviderAPI, v.PluginProtocol, v.Go, v.Platform)
+			})
+		},
+	}
+	o.add(c)
+	return c
+}

@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/client"
+)
+
+// Application is one application of the host: the local provider, the store
+// below it, and the client that checks in this process.
+type Application struct {
+	*application.Application
+	client  *client.Client
+	store   *store.Store
+	secrets atomic.Pointer[[]string]
+}
+
+func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*Application, error) {
+	driver, err := plugin.Storage()
+	if err != nil {
+		return nil, err
+	}
+	log := h.log.Named(name)
+	a := &Application{}
+	a.setSecrets(cfg.Provider.Secrets)
+	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget})
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	plugin.OnRestart(func() {
+		if err := a.store.Reopen(context.Background()); err != nil {
+			log.Warn("the store could not be reopened yet", "error", err)
+		}
+	})
+	a.Application, err = application.New(ctx, application.Options{
+		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
+		PersistEvents:    cfg.Events.Persist,
+		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
+		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), Logger: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	a.client, err = client.New(client.Options{
+		Provider: a.Application, Catalog: vocabulary,
+		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),
+		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
+		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
+		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
+		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
+		OnExternal: func(p client.ExternalPermission) {
+			log.Warn("a check named a permission of a namespace that the catalog neither owns nor imports; declare it under imports",
+				"permission", authz.Quote(p.Permission), "namespace", authz.Quote(p.Namespace), "shape", p.Shape)
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(err, a.Application.Close(), a.store.Close())
+	}
+	h.warnOfOtherCatalog(ctx, name, a)
+	return a, nil
+}
+
+func ancestry(cfg config.Ancestry, s *store.Store) application.Ancestry {
+	if cfg.Kind == config.AncestryStored {
+		return application.Stored(s)
+	}
+	return nil
+}
+
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+// topologyTTL: the configuration's zero is off, the application's is its default.
+func topologyTTL(ms int64) time.Duration {
+	if ms <= 0 {
+		return -1
+	}
+	return millis(ms)
+}
+
+// warnOfOtherCatalog compares the catalog this host evaluates with the published
+// one.
+func (h *Host) warnOfOtherCatalog(ctx context.Context, name string, a *Application) {
+	published, err := a.GetPublishedCatalog(ctx)
+	if err != nil || published == nil {
+		return
+	}
+	document, err := a.Catalog().Document()
+	if err == nil && !sameJSON(document, published.Document) {
+		h.log.Warn("the configured catalog differs from the published one; checks follow the configured one, publish it to bring them together",
+			"application", name, "published", published.Version)
+	}
+}
+
+// forget empties the caches: the store's content is not what it was.
+func (a *Application) forget() {
+	if a.Application != nil {
+		a.IngestEvents([]authz.Event{{Type: authz.EventAll}})
+	}
+}
+
+func (a *Application) setSecrets(secrets []config.Secret) {
+	revealed := make([]string, len(secrets))
+	for i, s := range secrets {
+		revealed[i] = s.Reveal()
+	}
+	a.secrets.Store(&revealed)
+}
+
+// Client is the application's own client, for programs that embed the host.
+func (a *Application) Client() *client.Client { return a.client }
+
+// Check serves the operation check.
+func (a *Application) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
+	return a.client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
+}
+
+// AwaitSeq serves the parameter at of the operation check.
+func (a *Application) AwaitSeq(ctx context.Context, seq int64) error {
+	return a.client.AwaitSeq(ctx, seq)
+}
+
+// Explain serves the operation explain of the administration socket.
+func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error) {
+	return a.client.Explain(ctx, p, key, scope)
+}
+
+// ValidateGrantableAt serves the operation of that name; nil is fine.
+func (a *Application) ValidateGrantableAt(pattern, scope string) *authz.Issue {
+	return a.Catalog().ValidateGrantableAt(pattern, scope)
+}
+
+func (a *Application) close() error {
+	a.client.Close()
+	return errors.Join(a.Application.Close(), a.store.Close())
+}

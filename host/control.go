@@ -1,0 +1,99 @@
+package host
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// control serves what the administration socket asks of the host itself.
+type control struct{ host *Host }
+
+func (c control) Status(context.Context) (api.HostStatus, error) {
+	h := c.host
+	return api.HostStatus{
+		Version: h.options.Version, StartedAt: h.startedAt.UnixMilli(), Ready: h.Ready(),
+		Checks: h.checks(), Applications: sorted(h.apps),
+	}, nil
+}
+
+// checks lists every condition of readiness.
+func (h *Host) checks() []api.Check {
+	checks := []api.Check{{Name: "host", OK: h.ready.Load()}}
+	if !checks[0].OK {
+		checks[0].Message = "starting or stopping"
+	}
+	if h.plugins != nil {
+		for _, p := range h.plugins.Plugins() {
+			s := p.Status()
+			check := api.Check{Name: "plugin." + s.Name, OK: s.State == pluginhost.StateRunning}
+			if !check.OK {
+				check.Message = string(s.State)
+			}
+			checks = append(checks, check)
+		}
+	}
+	for _, name := range sorted(h.apps) {
+		s := h.apps[name].store.Status()
+		check := api.Check{Name: "storage." + name, OK: s.State == store.StateReady}
+		if !check.OK {
+			check.Message = string(s.State) + ": " + s.Reason
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+func (c control) Plugins(context.Context) ([]api.PluginStatus, error) {
+	list := []api.PluginStatus{}
+	for _, p := range c.host.plugins.Plugins() {
+		s := p.Status()
+		list = append(list, api.PluginStatus{Name: s.Name, Plugin: s.Plugin, Version: s.Version, Kinds: s.Kinds, Path: s.Path,
+			State: string(s.State), PID: s.PID, Restarts: s.Restarts, Error: s.LastError})
+	}
+	return list, nil
+}
+
+func (c control) RestartPlugin(ctx context.Context, name string) error {
+	for _, p := range c.host.plugins.Plugins() {
+		if p.Status().Name == name {
+			return p.Restart(ctx)
+		}
+	}
+	return authz.Rejected(authz.CodeNotFound, "no plugin %s is configured", authz.Quote(name))
+}
+
+func (c control) StorageStatus(context.Context) ([]api.StorageStatus, error) {
+	list := []api.StorageStatus{}
+	for _, name := range sorted(c.host.apps) {
+		s := c.host.apps[name].store.Status()
+		list = append(list, api.StorageStatus{Application: name, Driver: s.DriverName, Partition: s.Partition, Incarnation: s.Incarnation,
+			Durable: s.Durable, Capabilities: names(s.Capabilities), Lost: s.State == store.StateLost, Error: s.Reason})
+	}
+	return list, nil
+}
+
+func (c control) AcceptStorage(_ context.Context, app string) error {
+	a, ok := c.host.apps[app]
+	if !ok {
+		return authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(app))
+	}
+	a.store.Accept()
+	return nil
+}
+
+func (c control) Config(context.Context) (map[string]any, error) {
+	return c.host.config.Load().Redacted(), nil
+}
+
+func names(set storage.Capabilities) []string {
+	list := make([]string, len(set))
+	for i, c := range set {
+		list[i] = string(c)
+	}
+	return list
+}

@@ -1,0 +1,176 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
+)
+
+// Options is what a host is given beside its configuration.
+type Options struct {
+	// Version is what status reports.
+	Version string
+
+	// Logger takes everything; nil is silent.
+	Logger hclog.Logger
+}
+
+// Host is a running host. It is made by Open and ended by Close.
+type Host struct {
+	options   Options
+	log       hclog.Logger
+	startedAt time.Time
+
+	config  atomic.Pointer[config.Config]
+	plugins *pluginhost.Host
+	apps    map[string]*Application
+	servers []*listener
+
+	ready    atomic.Bool // Open went through and Close has not begun
+	failures chan error
+	close    sync.Once
+	closed   error
+}
+
+// Open starts a host: catalogs are built, then plugins started, stores and
+// applications opened, listeners last. When it fails, everything that had started
+// is taken down again and the error says what to do: a *CatalogFileError, a
+// *pluginhost.StartError when a plugin could not be started, or what else failed.
+func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	h := &Host{options: o, log: o.Logger, startedAt: time.Now(), apps: map[string]*Application{}, failures: make(chan error, 4)}
+	h.config.Store(cfg)
+	if err := h.open(ctx, cfg); err != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
+		defer cancel()
+		return nil, errors.Join(err, h.Close(stop))
+	}
+	h.ready.Store(true)
+	h.log.Info("ready", "listen", h.Address(), "applications", len(h.apps))
+	return h, nil
+}
+
+func (h *Host) open(ctx context.Context, cfg *config.Config) error {
+	catalogs, err := LoadCatalogs(cfg)
+	if err != nil {
+		return err
+	}
+	plugins, err := pluginhost.New(pluginhost.Options{
+		Dirs: cfg.PluginDirs, RunDir: cfg.RunDir, RequireChecksum: cfg.Plugins.RequireChecksum, Logger: h.log,
+	})
+	if err != nil {
+		return err
+	}
+	h.plugins = plugins
+	drivers := map[string]*pluginhost.Plugin{}
+	for _, name := range sorted(cfg.Plugins.Instances) {
+		spec := cfg.Plugins.Instances[name]
+		env := make(map[string]string, len(spec.Env))
+		for variable, value := range spec.Env {
+			env[variable] = value.Reveal()
+		}
+		drivers[name], err = plugins.Start(ctx, pluginhost.Spec{
+			Name: name, Plugin: spec.Plugin, SHA256: spec.SHA256, Env: env, Config: spec.Config.Reveal(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range sorted(cfg.Applications) {
+		a := cfg.Applications[name]
+		app, err := h.openApplication(ctx, name, a, catalogs[name], drivers[a.Storage.Driver])
+		if err != nil {
+			return fmt.Errorf("application %q: %w", name, err)
+		}
+		h.apps[name] = app
+	}
+	return h.listen(cfg)
+}
+
+// Application finds an application by its name.
+func (h *Host) Application(name string) (*Application, bool) {
+	a, ok := h.apps[name]
+	return a, ok
+}
+
+// Ready reports whether every check holds.
+func (h *Host) Ready() bool {
+	for _, c := range h.checks() {
+		if !c.OK {
+			return false
+		}
+	}
+	return true
+}
+
+// Failures yields what ends the host while it is running, such as a listener
+// that broke.
+func (h *Host) Failures() <-chan error { return h.failures }
+
+// Close stops the host: not ready, a pause of drain_delay for load balancers,
+// no new connections, requests in flight end, caches and applications, stores,
+// plugins. The context bounds the whole; what is left when it ends is cut off.
+func (h *Host) Close(ctx context.Context) error {
+	h.close.Do(func() { h.closed = h.shutdown(ctx) })
+	return h.closed
+}
+
+func (h *Host) shutdown(ctx context.Context) error {
+	if h.ready.Swap(false) {
+		select {
+		case <-time.After(h.config.Load().DrainDelay):
+		case <-ctx.Done():
+		}
+	}
+	var errs []error
+	for _, l := range slices.Backward(h.servers) {
+		errs = append(errs, l.stop(ctx))
+	}
+	for _, name := range sorted(h.apps) {
+		errs = append(errs, h.apps[name].close())
+	}
+	if h.plugins != nil {
+		errs = append(errs, h.plugins.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Reload takes over what may change while running: secrets, TLS files and the
+// log level. It answers the keys that need a restart.
+func (h *Host) Reload(next *config.Config) (restart []string) {
+	changes := h.config.Load().Diff(next)
+	current := *h.config.Load()
+	current.Log.Level = next.Log.Level
+	applications := make(map[string]config.Application, len(current.Applications))
+	for name, a := range current.Applications {
+		if n, ok := next.Applications[name]; ok {
+			a.Provider.Secrets = n.Provider.Secrets
+			h.apps[name].setSecrets(a.Provider.Secrets)
+		}
+		applications[name] = a
+	}
+	current.Applications = applications
+	h.config.Store(&current)
+	h.log.SetLevel(hclog.LevelFromString(next.Log.Level))
+	return changes.Restart
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

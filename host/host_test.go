@@ -1,0 +1,377 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/hashicorp/go-hclog"
+)
+
+// plugins is where TestMain puts the plugin binaries.
+var plugins string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "authz-host-test")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		plugins = dir
+		build := exec.Command("go", "build", "-o", filepath.Join(dir, "authz-plugin-memory"), "../plugins/memory")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the memory plugin: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+const testCatalog = `
+namespaces: [docs]
+scopeTypes:
+  docs.folder: {parent: docs.folder}
+  docs.doc: {parent: docs.folder}
+groups:
+  docs.files: {scopes: [docs.folder, docs.doc]}
+permissions:
+  docs.files.read: true
+  docs.files.edit: true
+`
+
+// logs is a log that tests read.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+const testSecret = "a-secret-of-the-test"
+
+// configure writes a configuration of one application and loads it.
+func configure(t *testing.T, extra string) *config.Config {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "authz") // short: sockets live below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	write(t, filepath.Join(dir, "docs.yaml"), testCatalog)
+	write(t, filepath.Join(dir, "secret"), testSecret)
+	path := filepath.Join(dir, "authz.yaml")
+	write(t, path, `
+listen: 127.0.0.1:0
+ops_listen: 127.0.0.1:0
+run_dir: run
+plugin_dirs: [`+plugins+`]
+plugins:
+  main: {plugin: memory}
+applications:
+  docs:
+    catalog: docs.yaml
+    storage: {driver: main, partition: docs}
+    provider: {secret: "file:secret"}
+    ancestry: {kind: stored}
+`+extra)
+	cfg, err := config.Load(config.Source{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, cfg *config.Config) (*host.Host, *logs) {
+	t.Helper()
+	log := &logs{}
+	h, err := host.Open(t.Context(), cfg, host.Options{Version: "test", Logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeHost(t, h) })
+	return h, log
+}
+
+func closeHost(t *testing.T, h *host.Host) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := h.Close(ctx); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func caller(h *host.Host) *provider.Caller {
+	return &provider.Caller{Base: "http://" + h.Address(), Secret: testSecret}
+}
+
+type object = map[string]any
+
+func call(t *testing.T, c *provider.Caller, op string, params object) object {
+	t.Helper()
+	var result object
+	if err := c.Call(t.Context(), op, params, &result); err != nil {
+		t.Fatalf("%s: %v", op, err)
+	}
+	return result
+}
+
+var root = object{"kind": "admin", "actorUserId": "root"}
+
+func TestAGrantAndARevokeOverHTTPTakeEffectOnTheNextCheck(t *testing.T) {
+	h, _ := open(t, configure(t, ""))
+	c := caller(h)
+	ask := object{"principal": object{"userId": "u_17"}, "key": "docs.files.edit", "scope": "docs.doc:1"}
+	call(t, c, "setScopeParents", object{"provenance": root, "entries": []object{
+		{"scope": "docs.folder:9", "parents": []string{}}, {"scope": "docs.doc:1", "parents": []string{"docs.folder:9"}}}})
+	for _, step := range []struct {
+		name string
+		act  func()
+		want bool
+	}{
+		{"before any grant", func() {}, false},
+		{"after a grant on the folder", func() {
+			call(t, c, "createGrant", object{"input": object{"subject": "user:u_17", "pattern": "docs.files.*", "scope": "docs.folder:9", "provenance": root}})
+		}, true},
+		{"after a revoke on the document", func() {
+			call(t, c, "createRevoke", object{"input": object{"userId": "u_17", "pattern": "docs.files.edit", "scope": "docs.doc:1", "provenance": root}})
+		}, false},
+	} {
+		step.act()
+		if got := call(t, c, "check", ask)["allowed"]; got != step.want {
+			t.Errorf("%s: allowed = %v", step.name, got)
+		}
+	}
+	ping := call(t, c, "ping", nil)
+	if ping["application"] != "docs" || ping["hasEpoch"] != true || ping["api"] != 1.0 {
+		t.Errorf("ping: %v", ping)
+	}
+}
+
+func TestAStoreThatVanishedIsNotTakenForAnEmptyOne(t *testing.T) {
+	h, log := open(t, configure(t, ""))
+	c := caller(h)
+	grant := func() {
+		call(t, c, "createGrant", object{"input": object{"subject": "everyone", "pattern": "docs.files.read", "provenance": root}})
+	}
+	ask := object{"principal": object{"userId": "u"}, "key": "docs.files.read"}
+	grant()
+	if call(t, c, "check", ask)["allowed"] != true || !h.Ready() {
+		t.Fatal("the host does not answer to begin with")
+	}
+	local := localCaller(h)
+	var before, after struct {
+		Plugins []struct{ PID, Restarts int }
+	}
+	if err := local.Call(t.Context(), "_host/plugins", nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, before.Plugins[0].PID)
+	eventually(t, "the host finds the content lost", func() bool { return strings.Contains(log.String(), "STORAGE LOST") })
+	if h.Ready() {
+		t.Error("the host calls itself ready although the rows are gone")
+	}
+	for range 3 {
+		err := c.Call(t.Context(), "check", ask, nil)
+		var outage *authz.UnavailableError
+		if !errors.As(err, &outage) {
+			t.Fatalf("a check on a lost store: %v, want unavailable", err)
+		}
+	}
+	if err := local.Call(t.Context(), "_host/plugins", nil, &after); err != nil {
+		t.Fatal(err)
+	}
+	if after.Plugins[0].Restarts != 1 || after.Plugins[0].PID == before.Plugins[0].PID {
+		t.Errorf("plugins: %+v", after)
+	}
+	grant() // writes go on, so that it can be filled again
+	call(t, c, "createRole", object{"input": object{"id": "r", "name": "R", "patterns": []string{"docs.*"}}, "provenance": root})
+	if err := local.Call(t.Context(), "_host/storage.accept", object{"app": "docs"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host is ready again", h.Ready)
+	if call(t, c, "check", ask)["allowed"] != true {
+		t.Error("the refilled store does not answer")
+	}
+}
+
+func TestARestartedPluginThatOnlyCrashesLeavesReadinessFalse(t *testing.T) {
+	cfg := configure(t, "")
+	broken := filepath.Join(t.TempDir(), "authz-plugin-memory")
+	text, err := os.ReadFile(filepath.Join(plugins, "authz-plugin-memory"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	instance := cfg.Plugins.Instances["main"]
+	instance.Plugin = broken
+	cfg.Plugins.Instances["main"] = instance
+	h, _ := open(t, cfg)
+	var list struct{ Plugins []struct{ PID int } }
+	if err := localCaller(h).Call(t.Context(), "_host/plugins", nil, &list); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, list.Plugins[0].PID)
+	eventually(t, "the host notices", func() bool { return !h.Ready() })
+	var outage *authz.UnavailableError
+	err = caller(h).Call(t.Context(), "check", object{"principal": object{"userId": "u"}, "key": "docs.files.read"}, nil)
+	if !errors.As(err, &outage) {
+		t.Errorf("a check without a plugin: %v, want unavailable", err)
+	}
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	cfg := configure(t, "")
+	for range 2 { // what was left would also keep the second from opening
+		h, _ := open(t, cfg)
+		call(t, caller(h), "createGrant", object{"input": object{"subject": "everyone", "pattern": "docs.files.read", "provenance": root}})
+		call(t, caller(h), "check", object{"principal": object{"userId": "u"}, "key": "docs.files.read"})
+		var list struct{ Plugins []struct{ PID int } }
+		local := localCaller(h)
+		if err := local.Call(t.Context(), "_host/plugins", nil, &list); err != nil {
+			t.Fatal(err)
+		}
+		closeHost(t, h)
+		if pid := list.Plugins[0].PID; alive(pid) {
+			t.Errorf("the plugin process %d lives on", pid)
+		}
+		for _, left := range []string{cfg.Socket} {
+			if _, err := os.Stat(left); err == nil {
+				t.Errorf("%s is left behind", left)
+			}
+		}
+		if found, _ := filepath.Glob(filepath.Join(cfg.RunDir, "plugins", "*")); len(found) > 0 {
+			t.Errorf("sockets are left behind: %v", found)
+		}
+		local.Transport.(*http.Transport).CloseIdleConnections()
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestOpenRefusesWithAReasonAndLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for name, c := range map[string]struct {
+		spoil func(*config.Config)
+		want  func(error) bool
+		text  string
+	}{
+		"a plugin that is not there": {
+			func(c *config.Config) { edit(c, func(p *config.Plugin) { p.Plugin = "postgres" }) },
+			func(err error) bool { var e *pluginhost.StartError; return errors.As(err, &e) }, plugins},
+		"a plugin with another checksum": {
+			func(c *config.Config) { edit(c, func(p *config.Plugin) { p.SHA256 = strings.Repeat("0", 64) }) },
+			func(err error) bool { var e *pluginhost.StartError; return errors.As(err, &e) }, "sha256"},
+		"a setting that the plugin does not know": {
+			func(c *config.Config) {
+				edit(c, func(p *config.Plugin) { p.Config = config.NewSettings(map[string]any{"size": 3}) })
+			},
+			func(err error) bool { var e *pluginhost.StartError; return errors.As(err, &e) }, "size"},
+		"a catalog that cannot be built": {
+			func(c *config.Config) {
+				path := c.Applications["docs"].Catalog
+				text, _ := os.ReadFile(path)
+				os.WriteFile(path, append(text, []byte("  shop.items.read: true\n")...), 0o600)
+			},
+			func(err error) bool { var e *authz.CatalogError; return errors.As(err, &e) }, "shop"},
+		"a catalog that is not there": {
+			func(c *config.Config) { os.Remove(c.Applications["docs"].Catalog) },
+			func(err error) bool { var e *host.CatalogFileError; return errors.As(err, &e) }, "docs.yaml"},
+		"an address that is taken": {
+			func(c *config.Config) { c.Listen = "192.0.2.1:1" },
+			func(err error) bool { return true }, "listen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := configure(t, "")
+			c.spoil(cfg)
+			h, err := host.Open(t.Context(), cfg, host.Options{})
+			if err == nil {
+				closeHost(t, h)
+				t.Fatal("the host opened")
+			}
+			if !c.want(err) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("error %T %v, want it to name %q", err, err, c.text)
+			}
+		})
+	}
+	eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestReloadTakesOverSecretsAndNamesWhatNeedsARestart(t *testing.T) {
+	cfg := configure(t, "")
+	h, _ := open(t, cfg)
+	next := *cfg
+	docs := cfg.Applications["docs"]
+	docs.Provider.Secrets = []config.Secret{config.NewSecret("another-secret-of-the-test", "")}
+	next.Applications = map[string]config.Application{"docs": docs}
+	next.Listen = "127.0.0.1:1"
+	restart := h.Reload(&next)
+	if len(restart) != 1 || restart[0] != "listen" {
+		t.Errorf("needs a restart: %v", restart)
+	}
+	var transport *provider.TransportError
+	if err := caller(h).Call(t.Context(), "ping", nil, nil); !errors.As(err, &transport) || transport.Status != http.StatusUnauthorized {
+		t.Errorf("the old secret: %v", err)
+	}
+	c := caller(h)
+	c.Secret = "another-secret-of-the-test"
+	call(t, c, "ping", nil)
+}
+
+func edit(c *config.Config, change func(*config.Plugin)) {
+	p := c.Plugins.Instances["main"]
+	change(&p)
+	c.Plugins.Instances = map[string]config.Plugin{"main": p}
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 400 {
+		if holds() {
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<18)
+	t.Fatalf("never: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
+}

@@ -1,0 +1,143 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"reflect"
+
+	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/config"
+)
+
+// listener is one server with where it listens.
+type listener struct {
+	name   string
+	server *http.Server
+	net    net.Listener
+	done   chan struct{} // closed when it serves no more; nil before it serves
+}
+
+// stop ends requests in flight, within the context, and then cuts what is left.
+func (l *listener) stop(ctx context.Context) error {
+	if l.done == nil {
+		return l.net.Close()
+	}
+	if err := l.server.Shutdown(ctx); err != nil {
+		_ = l.server.Close() // what is left is cut off; the context's end is the error
+		return fmt.Errorf("stop listening on %s: %w", l.name, err)
+	}
+	<-l.done
+	return nil
+}
+
+// listen opens the listeners; only when all of them are there does any serve.
+func (h *Host) listen(cfg *config.Config) error {
+	var tls *api.TLSFiles
+	if cfg.TLS.Cert != "" {
+		tls = &api.TLSFiles{Cert: cfg.TLS.Cert, Key: cfg.TLS.Key, ClientCA: cfg.TLS.ClientCA}
+	}
+	public, err := h.publicHandler(cfg)
+	if err != nil {
+		return err
+	}
+	local, err := api.NewLocalHandler(api.LocalOptions{Applications: h.localApplication, Host: control{h}, BodyLimit: cfg.Limits.Body, Logger: h.log})
+	if err != nil {
+		return err
+	}
+	ops, err := api.NewOpsHandler(api.OpsOptions{Checks: func(context.Context) []api.Check { return h.checks() }, Profiles: cfg.Ops.Profiles})
+	if err != nil {
+		return err
+	}
+	tcp := func(address string) func() (net.Listener, error) {
+		return func() (net.Listener, error) { return net.Listen("tcp", address) }
+	}
+	socket := func() (net.Listener, error) { return api.ListenLocal(cfg.Socket) }
+	if err := h.bind("socket", socket, api.ServerOptions{Handler: local, Logger: h.log}); err != nil {
+		return err
+	}
+	if cfg.OpsListen != "" {
+		if err := h.bind("ops_listen", tcp(cfg.OpsListen), api.ServerOptions{Handler: ops, Logger: h.log}); err != nil {
+			return err
+		}
+	}
+	if err := h.bind("listen", tcp(cfg.Listen), api.ServerOptions{Handler: public, TLS: tls, Logger: h.log}); err != nil {
+		return err
+	}
+	for _, l := range h.servers {
+		l.done = make(chan struct{})
+		go h.serve(l)
+	}
+	return nil
+}
+
+func (h *Host) bind(name string, open func() (net.Listener, error), o api.ServerOptions) error {
+	server, err := api.NewServer(o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	l, err := open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	h.servers = append(h.servers, &listener{name: name, server: server, net: l})
+	return nil
+}
+
+func (h *Host) serve(l *listener) {
+	defer close(l.done)
+	if err := api.Serve(l.server, l.net); err != nil {
+		h.failures <- fmt.Errorf("%s: %w", l.name, err)
+	}
+}
+
+func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
+	o := api.PublicOptions{Providers: map[string]http.Handler{}, Ready: h.Ready, Logger: h.log}
+	for name, a := range cfg.Applications {
+		if a.Default {
+			o.Default = name
+		}
+		if len(a.Provider.Secrets) == 0 {
+			continue // nobody could authenticate: reached by the socket only
+		}
+		app := h.apps[name]
+		handler, err := api.NewProviderHandler(api.ProviderOptions{
+			Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() },
+			AuditOptIn: a.Provider.AuditOptIn, Evaluator: app, BodyLimit: cfg.Limits.Body, Logger: h.log.Named(name),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("application %q: %w", name, err)
+		}
+		o.Providers[name] = handler
+	}
+	return api.NewPublicHandler(o)
+}
+
+func (h *Host) localApplication(name string) (api.LocalApplication, bool) {
+	a, ok := h.apps[name]
+	return a, ok
+}
+
+// Address is where the public listener listens.
+func (h *Host) Address() string {
+	for _, l := range h.servers {
+		if l.name == "listen" {
+			return l.net.Addr().String()
+		}
+	}
+	return ""
+}
+
+// Socket is the path of the local administration socket.
+func (h *Host) Socket() string { return h.config.Load().Socket }
+
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
