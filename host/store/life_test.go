@@ -42,6 +42,11 @@ func TestAnotherLifeIsLostUntilAccepted(t *testing.T) {
 			w.Errorf("writes go on: %q", got)
 		}
 
+		err := storage.RunExclusive(w.Context(), w.store, "scopes", func(ctx context.Context) error { return scopeParents(ctx, w.store) })
+		if err != nil {
+			w.Errorf("a write judges itself inside its section: %v", err)
+		}
+
 		log := w.log.String()
 		for _, want := range []string{"[ERROR]", "STORAGE LOST", before, w.store.Info().Incarnation, "p1", "authz storage accept acme"} {
 			if !strings.Contains(log, want) {

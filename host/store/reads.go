@@ -89,11 +89,16 @@ func (s *Store) EventsSince(ctx context.Context, seq int64, limit int) (storage.
 	})
 }
 
-// GetScopeParents is unavailable while the store is lost.
+// GetScopeParents is unavailable while the store is lost, except inside an
+// exclusive section: there a write judges itself by it, and writes go on.
 func (s *Store) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
-	return closure(ctx, s, func(ctx context.Context, st storage.Store) (map[string][]string, error) {
+	get := func(ctx context.Context, st storage.Store) (map[string][]string, error) {
 		return st.GetScopeParents(ctx, scopes)
-	})
+	}
+	if len(storage.Held(ctx)) > 0 {
+		return read(ctx, s, get)
+	}
+	return closure(ctx, s, get)
 }
 
 // ReadAccess is unavailable while the store is lost.
