@@ -17,7 +17,7 @@ import (
 )
 
 func newPlugin() *cobra.Command {
-	c := &cobra.Command{Use: "plugin", Short: "Look at the plugins of a running host", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "plugin", Short: "Look at the plugins of a running host", Args: cobra.NoArgs, RunE: showHelp}
 	t, o := &target{}, &outputFlag{}
 	list := &cobra.Command{
 		Use:   "list",
@@ -47,7 +47,7 @@ func newPlugin() *cobra.Command {
 }
 
 func newStorage() *cobra.Command {
-	c := &cobra.Command{Use: "storage", Short: "Look at the stores of a running host", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "storage", Short: "Look at the stores of a running host", Args: cobra.NoArgs, RunE: showHelp}
 	t, o := &target{}, &outputFlag{}
 	status := &cobra.Command{
 		Use:   "status",
@@ -126,7 +126,7 @@ func askHost(ctx context.Context, t *target, o *outputFlag, op string, params, r
 }
 
 func newDirectory() *cobra.Command {
-	c := &cobra.Command{Use: "directory", Short: "Bring people and groups from an outside directory", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "directory", Short: "Bring people and groups from an outside directory", Args: cobra.NoArgs, RunE: showHelp}
 	t, o := &target{}, &outputFlag{}
 	var file, source string
 	var authoritative bool
@@ -179,8 +179,7 @@ What the snapshot leaves out is left alone, unless --authoritative.`,
 	apply.Flags().StringVar(&source, "source", "", "what the audit log calls the directory (required)")
 	apply.Flags().BoolVar(&authoritative, "authoritative", false, "take away what the snapshot's datasets leave out")
 	_ = apply.MarkFlagFilename("file", "json", "yaml", "yml")
-	_ = apply.MarkFlagRequired("file")
-	_ = apply.MarkFlagRequired("source")
+	needs(apply, "file", "source")
 	c.AddCommand(apply)
 	return c
 }

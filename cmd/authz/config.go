@@ -11,7 +11,7 @@ import (
 )
 
 func newConfig() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Check and show a host's configuration", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "config", Short: "Check and show a host's configuration", Args: cobra.NoArgs, RunE: showHelp}
 	c.AddCommand(newConfigCheck(), newConfigPrint())
 	return c
 }
@@ -37,7 +37,7 @@ application. Everything that is wrong is reported at once; the exit code is 2 th
 		},
 	}
 	f.add(c, "")
-	_ = c.MarkFlagRequired("config")
+	needs(c, "config")
 	return c
 }
 
@@ -66,6 +66,6 @@ references, secrets never.`,
 	}
 	f.add(c, "")
 	o.add(c)
-	_ = c.MarkFlagRequired("config")
+	needs(c, "config")
 	return c
 }

@@ -95,6 +95,7 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
+		RunE:          showHelp,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
@@ -103,6 +104,21 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 		newCheck(), newExplain(), newVersion())
 	asUsage(root)
 	return root
+}
+
+// showHelp is what a command does that only has others below it.
+func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
+
+// needs makes flags required.
+func needs(c *cobra.Command, flags ...string) {
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range flags {
+			if !c.Flags().Changed(name) {
+				return usageError{fmt.Errorf("--%s is required\nRun '%s --help' for what it takes", name, c.CommandPath())}
+			}
+		}
+		return nil
+	}
 }
 
 // asUsage makes wrong arguments of every command usage errors.

@@ -62,7 +62,7 @@ the log level. What a configuration may hold: docs/configuration.md.`,
 		},
 	}
 	f.add(c, "")
-	_ = c.MarkFlagRequired("config")
+	needs(c, "config")
 	return c
 }
 

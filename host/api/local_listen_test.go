@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
@@ -143,7 +144,9 @@ func TestThePeerOfAUnixSocketIsKnownByLogin(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- Serve(server, l) }()
 	get := func(network, addr string) {
-		transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial(network, addr) }}
+		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}}
 		defer transport.CloseIdleConnections()
 		resp, err := (&http.Client{Transport: transport}).Get("http://host/")
 		if err != nil {
