@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -24,11 +25,17 @@ import (
 // killed.
 const asHost = "AUTHZ_PLUGINHOST_TEST_AS_HOST"
 
+// asParent makes it a host that dies before it holds the lifeline.
+const asParent = "AUTHZ_PLUGINHOST_TEST_AS_PARENT"
+
 var binaries string
 
 func TestMain(m *testing.M) {
 	if dirs := os.Getenv(asHost); dirs != "" {
 		beHost(dirs)
+	}
+	if binary := os.Getenv(asParent); binary != "" {
+		beParent(binary)
 	}
 	os.Exit(run(m))
 }
@@ -64,6 +71,17 @@ func beHost(config string) {
 		os.Exit(1)
 	}
 	fmt.Println(p.Status().PID)
+	select {}
+}
+
+func beParent(binary string) {
+	child := exec.Command(binary)
+	child.Env = []string{plugin.Handshake.MagicCookieKey + "=" + plugin.Handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1"}
+	if err := child.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(child.Process.Pid)
 	select {}
 }
 

@@ -393,10 +393,12 @@ func TestAPluginsChildrenGoWithIt(t *testing.T) {
 	eventually(t, time.Second, "the stopped plugin's child has ended", func() bool { return !alive(second) })
 }
 
-func TestAKilledHostTakesItsPluginsAlong(t *testing.T) {
-	dir := runDir(t)
+// killedParent runs this test binary in the role that env names, reads the pid
+// of the plugin that it started, and kills it.
+func killedParent(t *testing.T, env string, before time.Duration) (plugin int) {
+	t.Helper()
 	host := exec.Command(os.Args[0])
-	host.Env = append(os.Environ(), asHost+"="+binaries+string(filepath.ListSeparator)+dir)
+	host.Env = append(os.Environ(), env)
 	host.Stderr = os.Stderr
 	out, err := host.StdoutPipe()
 	if err != nil {
@@ -406,15 +408,27 @@ func TestAKilledHostTakesItsPluginsAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := readPID(t, bufio.NewReader(out))
+	time.Sleep(before)
 	if !alive(pid) {
-		t.Fatal("the plugin does not run")
+		t.Error("the plugin does not run")
 	}
 	if err := host.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = host.Wait() // it was killed
-	eventually(t, 2*time.Second, "the plugin has exited", func() bool { return !alive(pid) })
+	return pid
+}
+
+func TestAKilledHostTakesItsPluginsAlong(t *testing.T) {
+	dir := runDir(t)
+	pid := killedParent(t, asHost+"="+binaries+string(filepath.ListSeparator)+dir, 0)
+	eventually(t, time.Second/2, "the plugin has exited with its lifeline", func() bool { return !alive(pid) })
 	// The next host cleans up and takes over the run directory.
 	h := newHost(t, pluginhost.Options{RunDir: dir})
 	startMemory(t, h)
+}
+
+func TestAHostKilledBeforeItHoldsTheLifelineLeavesNoOrphan(t *testing.T) {
+	pid := killedParent(t, asParent+"="+filepath.Join(binaries, "authz-plugin-memory"), 300*time.Millisecond)
+	eventually(t, 4*time.Second, "the plugin has noticed that its parent is gone", func() bool { return !alive(pid) })
 }

@@ -1,0 +1,25 @@
+package plugin
+
+import (
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Register serves a plugin on a test's own gRPC server; exit is called when the
+// host lets go of the lifeline.
+func Register(s grpc.ServiceRegistrar, p Plugin, log hclog.Logger, exit func(reason string)) {
+	register(s, p, newLife(exit), log)
+}
+
+// ServerSizes are the options that Serve gives its server.
+func ServerSizes() []grpc.ServerOption { return serverSizes() }
+
+// MaxMessage bounds one gRPC message.
+const MaxMessage = maxMessage
+
+// SecondDriver is the driver of a plugin that another client has configured.
+func SecondDriver(c *Client) storage.Driver {
+	return &driverClient{rpc: c.storage, stop: c.Stop}
+}

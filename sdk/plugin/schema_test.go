@@ -1,0 +1,44 @@
+package plugin
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+func TestASchemaThatMakesNoSenseIsRefusedBeforeServing(t *testing.T) {
+	configure := func(context.Context, map[string]any) (storage.Driver, error) { return nil, nil }
+	good := Plugin{Name: "p", Storage: StorageKind{Configure: configure}, ConfigSchema: []Setting{
+		{Name: "a", Type: TypeString, Default: "x"}, {Name: "b", Type: TypeInteger, Default: int64(1)}, {Name: "c", Type: TypeBoolean, Default: false},
+		{Name: "d", Type: TypeDuration, Default: time.Second}, {Name: "e", Type: TypeStrings, Default: []string{"x"}}, {Name: "f", Type: TypeString, Required: true},
+	}}
+	if err := check(good); err != nil {
+		t.Errorf("a good plugin gave %v", err)
+	}
+	bad := map[string]Plugin{
+		"no name":                {Storage: good.Storage},
+		"no kind":                {Name: "p"},
+		"a nameless setting":     {Name: "p", Storage: good.Storage, ConfigSchema: []Setting{{Type: TypeString}}},
+		"a setting twice":        {Name: "p", Storage: good.Storage, ConfigSchema: []Setting{{Name: "a", Type: TypeString}, {Name: "a", Type: TypeString}}},
+		"an unknown type":        {Name: "p", Storage: good.Storage, ConfigSchema: []Setting{{Name: "a", Type: "float"}}},
+		"a default of no type":   {Name: "p", Storage: good.Storage, ConfigSchema: []Setting{{Name: "a", Type: TypeInteger, Default: 1}}},
+		"a default of another":   {Name: "p", Storage: good.Storage, ConfigSchema: []Setting{{Name: "a", Type: TypeString, Default: int64(1)}}},
+		"a required one with it": {Name: "p", Storage: good.Storage, ConfigSchema: []Setting{{Name: "a", Type: TypeString, Required: true, Default: "x"}}},
+	}
+	for name, p := range bad {
+		if check(p) == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
+
+func TestNearestSetting(t *testing.T) {
+	names := []string{"dsn", "pool_size", "timeout"}
+	for word, want := range map[string]string{"dns": "", "dsnn": "dsn", "poolsize": "pool_size", "pool-size": "pool_size", "timeot": "timeout", "zzz": "", "": ""} {
+		if got := nearest(word, names); got != want {
+			t.Errorf("%q suggests %q, want %q", word, got, want)
+		}
+	}
+}
