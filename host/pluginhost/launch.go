@@ -105,7 +105,7 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 	if step, err = bounded("the lifeline", func(ctx context.Context) error {
 		giveUp := context.AfterFunc(ctx, proc.release)
 		ended, err := proc.rpc.Lifeline(lifeline)
-		if !giveUp() && err == nil {
+		if !giveUp() {
 			err = ctx.Err()
 		}
 		if err == nil {

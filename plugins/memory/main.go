@@ -10,9 +10,12 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+var version string // set by the build
+
 func main() {
 	plugin.Serve(plugin.Plugin{
-		Name: "memory",
+		Name:    "memory",
+		Version: version,
 		Storage: plugin.StorageKind{
 			Capabilities: storage.AllCapabilities,
 			Configure: func(context.Context, map[string]any) (storage.Driver, error) {

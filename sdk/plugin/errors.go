@@ -45,12 +45,16 @@ func errorText(s string) string {
 func storageError(err error, write bool, log hclog.Logger) *storage.Error {
 	var e *storage.Error
 	if errors.As(err, &e) {
-		if e.Cause != nil {
-			log.Debug("storage call failed", "code", e.Code, "error", e.Message, "cause", e.Cause)
+		switch {
+		case e.Cause == nil || interrupted(e.Cause):
+		case e.Code == storage.CodeUnavailable:
+			log.Warn("storage is unavailable", "error", e.Message, "cause", e.Cause)
+		default:
+			log.Debug("storage refused a call", "code", e.Code, "error", e.Message, "cause", e.Cause)
 		}
 		return e
 	}
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if !interrupted(err) {
 		log.Error("the driver returned an error of its own", "error", err)
 	}
 	outcome := authz.Outcome("")
@@ -58,6 +62,10 @@ func storageError(err error, write bool, log hclog.Logger) *storage.Error {
 		outcome = authz.OutcomeUnknown
 	}
 	return storage.Unavailable(outcome, err, "the storage driver failed")
+}
+
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // toStatus renders a driver's error for the wire.

@@ -39,7 +39,7 @@ type StorageKind struct {
 	// one out; the store's own Info decides.
 	Capabilities storage.Capabilities
 
-	// Configure opens the driver. config holds the settings, checked against the
+	// Configure opens the driver; ctx ends with the call. config holds the settings, checked against the
 	// schema, under their Go types (SettingType). It is called at most once
 	// successfully. An error's text is shown to the operator: no secrets in it;
 	// a *ConfigError names the setting at fault.

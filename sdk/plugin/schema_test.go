@@ -1,9 +1,15 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -31,6 +37,24 @@ func TestASchemaThatMakesNoSenseIsRefusedBeforeServing(t *testing.T) {
 		if check(p) == nil {
 			t.Errorf("%s was accepted", name)
 		}
+	}
+}
+
+// go-plugin reads a plugin's log by these members.
+func TestRecordsOfSlogReadAsTheHostsOwn(t *testing.T) {
+	var out bytes.Buffer
+	slog.New(hostLog(&out)).With("table", "AuthzGrant").Warn("slow", slog.Group("took", "ms", 7))
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := time.Parse(hclog.TimeFormatJSON, got["@timestamp"].(string)); err != nil {
+		t.Error(err)
+	}
+	delete(got, "@timestamp")
+	want := map[string]any{"@level": "warn", "@message": "slow", "table": "AuthzGrant", "took": map[string]any{"ms": 7.0}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

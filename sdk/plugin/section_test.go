@@ -175,7 +175,7 @@ func TestRunExclusiveAcrossTheWire(t *testing.T) {
 	if err := storage.RunExclusive(t.Context(), s, "groups", func(ctx context.Context) error {
 		time.Sleep(3 * testLease)
 		commit := roleCommit("slow")
-		commit.Fences = storage.Held(ctx)
+		commit.Fences = storage.Held(ctx, s)
 		_, err := s.Commit(ctx, commit)
 		return err
 	}); err != nil {

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -123,7 +124,7 @@ func (l *life) watchParent() {
 }
 
 // hostLog renders slog records the way the host reads a plugin's log.
-func hostLog(out *os.File) slog.Handler {
+func hostLog(out io.Writer) slog.Handler {
 	return slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) > 0 {
 			return a

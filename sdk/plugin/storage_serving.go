@@ -79,6 +79,9 @@ func (s *storageServer) Open(ctx context.Context, r *pluginv1.OpenRequest) (*plu
 	if err != nil {
 		return nil, toStatus(err, false, s.log)
 	}
+	if ctx.Err() != nil { // nobody will learn the handle
+		return nil, toStatus(errors.Join(ctx.Err(), store.Close()), false, s.log)
+	}
 	s.mu.Lock()
 	s.last++
 	handle := s.last
