@@ -161,7 +161,7 @@ func (a *Application) attempt(ctx context.Context, w write, applied *int) error 
 		for _, p := range d.pages {
 			// Sent under the caller's own context: when the section is lost, the
 			// fence refuses the commit and nothing needs to be broken off.
-			if err := a.commit(ctx, w.op, storage.Held(section), d, p); err != nil {
+			if err := a.commit(ctx, w.op, storage.Held(section, a.store), d, p); err != nil {
 				return err
 			}
 			*applied++

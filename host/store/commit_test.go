@@ -204,7 +204,7 @@ func TestASectionRunsThroughTheStore(t *testing.T) {
 				err := storage.RunExclusive(w.Context(), w.store, "groups", func(ctx context.Context) error {
 					time.Sleep(4 * time.Second) // renewals in between
 					c := insert(fmt.Sprintf("g%d", i))
-					c.Fences = storage.Held(ctx)
+					c.Fences = storage.Held(ctx, w.store)
 					_, err := w.store.Commit(ctx, c)
 					return err
 				})

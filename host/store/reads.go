@@ -95,7 +95,7 @@ func (s *Store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 	get := func(ctx context.Context, st storage.Store) (map[string][]string, error) {
 		return st.GetScopeParents(ctx, scopes)
 	}
-	if len(storage.Held(ctx)) > 0 {
+	if len(storage.Held(ctx, s)) > 0 {
 		return read(ctx, s, get)
 	}
 	return closure(ctx, s, get)

@@ -42,12 +42,25 @@ type Section interface {
 	Release(ctx context.Context) error
 }
 
-type heldKeys struct{}
+type heldSections struct{}
 
-// Held returns the fences of the sections that ctx runs under, outermost first.
-func Held(ctx context.Context) []Fence {
-	held, _ := ctx.Value(heldKeys{}).([]Fence)
-	return held
+// held is a section that an operation runs under. A key means nothing without
+// the locker: two partitions have sections of one name.
+type held struct {
+	locker Locker
+	fence  Fence
+}
+
+// Held returns the fences of l's sections that ctx runs under, outermost first.
+func Held(ctx context.Context, l Locker) []Fence {
+	all, _ := ctx.Value(heldSections{}).([]held)
+	var fences []Fence
+	for _, h := range all {
+		if h.locker == l {
+			fences = append(fences, h.fence)
+		}
+	}
+	return fences
 }
 
 // RunExclusive runs fn inside the section, renewing its lease, and always
@@ -55,7 +68,7 @@ func Held(ctx context.Context) []Fence {
 // ctx already runs under is an error, not a deadlock. Waiting longer than
 // DefaultAcquireWait is CodeUnavailable, not applied.
 func RunExclusive(ctx context.Context, l Locker, key string, fn func(context.Context) error) error {
-	if slices.ContainsFunc(Held(ctx), func(f Fence) bool { return f.Key == key }) {
+	if slices.ContainsFunc(Held(ctx, l), func(f Fence) bool { return f.Key == key }) {
 		return Errorf(CodeConflict, "section %s is already held by this operation", authz.Quote(key))
 	}
 	waitCtx, stopWaiting := context.WithTimeoutCause(ctx, DefaultAcquireWait, errAcquireWait)
@@ -68,7 +81,8 @@ func RunExclusive(ctx context.Context, l Locker, key string, fn func(context.Con
 		}
 		return err
 	}
-	body, cancel := context.WithCancelCause(context.WithValue(ctx, heldKeys{}, append(slices.Clone(Held(ctx)), section.Fence())))
+	all, _ := ctx.Value(heldSections{}).([]held)
+	body, cancel := context.WithCancelCause(context.WithValue(ctx, heldSections{}, append(slices.Clone(all), held{l, section.Fence()})))
 	stop := make(chan struct{})
 	var beats sync.WaitGroup
 	beats.Go(func() { beat(body, section, stop, cancel) })

@@ -51,7 +51,7 @@ func TestRunExclusive(t *testing.T) {
 	exclusive(t, map[string]func(*testing.T, storage.Store){
 		"the body runs under the fence of the section, and the section goes back": func(t *testing.T, store storage.Store) {
 			err := storage.RunExclusive(t.Context(), store, "k", func(ctx context.Context) error {
-				held := storage.Held(ctx)
+				held := storage.Held(ctx, store)
 				if len(held) != 1 || held[0].Key != "k" {
 					t.Errorf("held %+v", held)
 				}
@@ -61,17 +61,31 @@ func TestRunExclusive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(storage.Held(t.Context())) != 0 {
+			if len(storage.Held(t.Context(), store)) != 0 {
 				t.Fatal("the caller's context holds a section")
 			}
 			free(t, store, "k")
+		},
+		"a section of another store is neither held nor in the way": func(t *testing.T, store storage.Store) {
+			other := locker{store}
+			err := storage.RunExclusive(t.Context(), other, "elsewhere", func(ctx context.Context) error {
+				return storage.RunExclusive(ctx, store, "k", func(ctx context.Context) error {
+					if mine, theirs := storage.Held(ctx, store), storage.Held(ctx, other); len(mine) != 1 || mine[0].Key != "k" || len(theirs) != 1 {
+						t.Errorf("held %+v and %+v", mine, theirs)
+					}
+					return nil
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		},
 		"nested sections are held outermost first and go back one by one": func(t *testing.T, store storage.Store) {
 			err := storage.RunExclusive(t.Context(), store, "outer", func(ctx context.Context) error {
 				for _, key := range []string{"a", "b"} {
 					err := storage.RunExclusive(ctx, store, key, func(ctx context.Context) error {
 						var keys []string
-						for _, f := range storage.Held(ctx) {
+						for _, f := range storage.Held(ctx, store) {
 							keys = append(keys, f.Key)
 						}
 						if diff := cmp.Diff([]string{"outer", key}, keys); diff != "" {
@@ -150,7 +164,7 @@ func TestRunExclusive(t *testing.T) {
 				if code := storage.CodeOf(context.Cause(ctx)); code != storage.CodeStaleFence || time.Since(start) > lease {
 					t.Errorf("ended by %v after %v", context.Cause(ctx), time.Since(start))
 				}
-				_, err := store.Commit(context.WithoutCancel(ctx), storage.Commit{ID: "c", Fences: storage.Held(ctx)})
+				_, err := store.Commit(context.WithoutCancel(ctx), storage.Commit{ID: "c", Fences: storage.Held(ctx, thief)})
 				return err
 			})
 			if storage.CodeOf(err) != storage.CodeStaleFence {
@@ -263,3 +277,6 @@ func TestCapabilities(t *testing.T) {
 		t.Error("an unknown capability is declared")
 	}
 }
+
+// locker is a store that is not equal to the one it wraps.
+type locker struct{ storage.Store }

@@ -200,6 +200,9 @@ var sectionCases = []contractCase{
 		w.code(storage.CodeStaleFence, lost.Renew(w.ctx))
 		w.refuse(storage.CodeStaleFence, fenced(lost, putCounter("n", 1, 0)))
 		w.release(lost)
+		if err := thief.Renew(w.ctx); err != nil {
+			w.Fatalf("its old holder released it: %v", err)
+		}
 		w.do(fenced(kept, putCounter("n", 1, 0)))
 		again := w.acquire("free at once")
 		time.Sleep(150 * time.Millisecond)
@@ -219,7 +222,7 @@ var sectionCases = []contractCase{
 						return err
 					}
 					c := changes(putCounter("n", n+1, version))
-					c.Fences = storage.Held(ctx)
+					c.Fences = storage.Held(ctx, s)
 					_, err = s.Commit(ctx, c)
 					return err
 				})
@@ -263,7 +266,7 @@ var sectionCases = []contractCase{
 						return err
 					}
 					c := changes(storage.UpsertGroup{Group: authz.Group{ID: child, Parents: []string{parent}}})
-					c.Fences = storage.Held(ctx)
+					c.Fences = storage.Held(ctx, s)
 					_, err := s.Commit(ctx, c)
 					return err
 				})
@@ -284,32 +287,47 @@ var sectionCases = []contractCase{
 		w.same(first, w.do(c))
 	}},
 	{"B79", "a commit racing a change of hands is whole before the next holder looks, or is stale_fence", func(w *world) {
-		for round := range 40 {
+		const rows = 1500
+		var length time.Duration // of a commit that nobody disturbs
+		for round := range 24 {
 			id := fmt.Sprint(round)
 			holder := w.open("")
 			section := holder.acquire("k" + id)
 			c := fenced(section)
-			for i := range 300 {
+			for i := range rows {
 				c.Changes = append(c.Changes, storage.InsertGrant{Grant: grant(fmt.Sprintf("%d-%d", round, i), "user:u"+id)})
+			}
+			if round == 0 {
+				start := time.Now()
+				w.do(c)
+				length = time.Since(start)
+				continue
+			}
+			count := func() int64 {
+				n, err := w.CountGrants(w.ctx, storage.GrantFilter{Subject: ptr("user:u" + id)})
+				if err != nil {
+					w.Fatal(err)
+				}
+				return n
 			}
 			written := make(chan error, 1)
 			go func() {
 				_, err := w.Commit(w.ctx, c)
 				written <- err
 			}()
-			time.Sleep(time.Duration(round%8) * 500 * time.Microsecond)
+			time.Sleep(length * time.Duration(round) / 20)
 			if err := holder.Close(); err != nil {
 				w.Fatal(err)
 			}
 			thief := w.acquire("k" + id)
-			first, _ := w.CountGrants(w.ctx, storage.GrantFilter{Subject: ptr("user:u" + id)})
+			first := count()
 			err := <-written
-			second, _ := w.CountGrants(w.ctx, storage.GrantFilter{Subject: ptr("user:u" + id)})
+			second := count()
 			w.release(thief)
 			switch {
 			case first != second:
 				w.Fatalf("the new holder read %d rows, then %d", first, second)
-			case err == nil && first == 300, storage.CodeOf(err) == storage.CodeStaleFence && first == 0:
+			case err == nil && first == rows, storage.CodeOf(err) == storage.CodeStaleFence && first == 0:
 			default:
 				w.Fatalf("%d rows, %v", first, err)
 			}
