@@ -75,46 +75,6 @@ func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
 	return allowed, false
 }
 
-// View is a chain reduced to the scopes at which one principal has rows, those
-// with revokes first: deciding on it costs nothing for the depth of the chain.
-type View struct{ slots []*slot }
-
-// View reduces a chain.
-func (a *Access) View(c *Chain) View {
-	var revoking, granting []*slot
-	for i, h := range c.hashes {
-		switch s := a.find(h, c.scopes[i]); {
-		case s == nil:
-		case s.revokes.length != 0:
-			revoking = append(revoking, s)
-		default:
-			granting = append(granting, s)
-		}
-	}
-	return View{append(revoking, granting...)}
-}
-
-// DecideView is Decide on a reduced chain.
-func (a *Access) DecideView(k Key, v View) (allowed, revoked bool) {
-	if a.has(a.global.revokes, k.index) {
-		return false, true
-	}
-	allowed = a.has(a.global.grants, k.index)
-	for _, s := range v.slots {
-		if s.revokes.length != 0 {
-			if a.has(s.revokes, k.index) {
-				return false, true
-			}
-		} else if allowed {
-			break
-		}
-		if !allowed && a.vocabulary.applies(k, s.scopeType) {
-			allowed = a.has(s.grants, k.index)
-		}
-	}
-	return allowed, false
-}
-
 // GrantedAt yields the scopes other than "*" at which the key is granted and
 // grantable; the scopes that imply it at their ancestors.
 func (a *Access) GrantedAt(k Key) iter.Seq[string] {

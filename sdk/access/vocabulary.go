@@ -14,8 +14,11 @@ type Vocabulary struct {
 	keys    map[string]Key
 	spans   map[string]span // of "*", every key and every group wildcard
 	types   map[string]int32
-	words   int        // length of a bitset over all keys
-	wide    [][]uint64 // keys grantable at the types that Key.types has no bit for
+	words   int // length of a bitset over all keys
+
+	// grantable holds for each scope type the keys grantable there. Key.types has
+	// the same for the first maskedTypes types.
+	grantable [][]uint64
 }
 
 // Key is a declared key, ready to be decided on.
@@ -57,19 +60,17 @@ func NewVocabulary(c *catalog.Catalog) *Vocabulary {
 	}
 	for i, t := range c.ScopeTypes() {
 		v.types[t.Type] = int32(i)
-		if i >= maskedTypes {
-			v.wide = append(v.wide, make([]uint64, v.words))
-		}
+		v.grantable = append(v.grantable, make([]uint64, v.words))
 	}
 	v.spans[authz.Global] = span{0, uint32(len(keys))}
 	for i, name := range keys {
 		leaf, _ := c.Leaf(name)
 		k := Key{index: uint32(i)}
 		for _, t := range leaf.Scopes {
-			if n := v.types[t]; n < maskedTypes {
+			n := v.types[t]
+			setBit(v.grantable[n], k.index)
+			if n < maskedTypes {
 				k.types |= 1 << n
-			} else {
-				setBit(v.wide[n-maskedTypes], k.index)
 			}
 		}
 		if leaf.ImpliedOnAncestors {
@@ -124,7 +125,7 @@ func (v *Vocabulary) applies(k Key, scopeType int32) bool {
 	if uint32(scopeType) < maskedTypes {
 		return k.types>>uint32(scopeType)&1 != 0
 	}
-	return scopeType != noType && hasBit(v.wide[scopeType-maskedTypes], k.index)
+	return scopeType != noType && hasBit(v.grantable[scopeType], k.index)
 }
 
 // Flat reports whether the scope's type is declared with chains of exactly

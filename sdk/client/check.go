@@ -84,11 +84,15 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	if err := p.Validate(); err != nil {
 		return false, false, err
 	}
-	a, now, err := c.access(ctx, p, fresh)
+	now, err := c.begin(ctx, fresh)
 	if err != nil {
 		return false, false, err
 	}
-	chain, err := c.chain(ctx, scope, fresh)
+	a, now, err := c.access(ctx, p, fresh, now)
+	if err != nil {
+		return false, false, err
+	}
+	chain, err := c.chain(ctx, scope, fresh, now)
 	if !a.Active() {
 		return false, false, nil // also when the chain could not be resolved
 	}
@@ -100,7 +104,7 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	}
 	allowed, revoked := a.Decide(k, chain)
 	if !allowed && !revoked && k.ImpliedOnAncestors() {
-		allowed, err = c.implied(ctx, a, k, chain, fresh)
+		allowed, err = c.implied(ctx, a, k, chain, fresh, now)
 	}
 	return allowed, true, err
 }
@@ -123,11 +127,15 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 	if err := p.Validate(); err != nil {
 		return false, false, err
 	}
-	a, now, err := c.access(ctx, p, fresh)
+	now, err := c.begin(ctx, fresh)
 	if err != nil {
 		return false, false, err
 	}
-	chain, err := c.chain(ctx, g.Scope, fresh)
+	a, now, err := c.access(ctx, p, fresh, now)
+	if err != nil {
+		return false, false, err
+	}
+	chain, err := c.chain(ctx, g.Scope, fresh, now)
 	if !a.Active() {
 		return false, false, nil // also when the chain could not be resolved
 	}
@@ -152,7 +160,7 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 		if allowed {
 			break
 		}
-		if allowed, err = c.implied(ctx, a, k, chain, fresh); err != nil {
+		if allowed, err = c.implied(ctx, a, k, chain, fresh, now); err != nil {
 			return false, true, err
 		}
 	}
@@ -164,8 +172,8 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 }
 
 // implied looks for a scope below the chain's own that implies the key there.
-func (c *Client) implied(ctx context.Context, a *access.Access, k access.Key, target *access.Chain, fresh bool) (bool, error) {
-	return a.Implied(k, target, func(scope string) (*access.Chain, error) { return c.chain(ctx, scope, fresh) })
+func (c *Client) implied(ctx context.Context, a *access.Access, k access.Key, target *access.Chain, fresh bool, now int64) (bool, error) {
+	return a.Implied(k, target, c.chainsAt(ctx, fresh, now))
 }
 
 // Explain shows the working of Can, on the caches as Can is. The condition of a
@@ -177,15 +185,17 @@ func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope stri
 	if err := p.Validate(); err != nil {
 		return access.Explanation{}, err
 	}
-	a, now, err := c.access(ctx, p, c.strict)
+	now, err := c.begin(ctx, c.strict)
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	chain, err := c.chain(ctx, scope, c.strict)
+	a, now, err := c.access(ctx, p, c.strict, now)
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	return access.Explain(c.vocabulary, a.Rows(), key, chain, now, func(scope string) (*access.Chain, error) {
-		return c.chain(ctx, scope, c.strict)
-	})
+	chain, err := c.chain(ctx, scope, c.strict, now)
+	if err != nil {
+		return access.Explanation{}, err
+	}
+	return access.Explain(c.vocabulary, a.Rows(), key, chain, now, c.chainsAt(ctx, c.strict, now))
 }

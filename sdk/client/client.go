@@ -59,6 +59,16 @@ func (c *Client) Close() {
 	c.invalidate(authz.Event{Type: authz.EventAll})
 }
 
+// begin reads the clock for a check and, unless it is a fresh one, has the caches
+// compared with the event log when that is due.
+func (c *Client) begin(ctx context.Context, fresh bool) (now int64, err error) {
+	now = c.clock()
+	if fresh {
+		return now, nil
+	}
+	return now, c.validate(ctx, now)
+}
+
 // roleMember indexes entries by the roles their rows name; no subject looks like
 // it.
 func roleMember(roleID string) string { return "\x00role:" + roleID }
@@ -92,18 +102,14 @@ func (c *Client) invalidate(e authz.Event) {
 	}
 }
 
-// access answers the compiled access of a principal, valid at the instant that
-// it returns.
-func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool) (*access.Access, int64, error) {
+// access answers the compiled access of a principal, and the instant at which it
+// is valid: now, or later when it had to be fetched.
+func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now int64) (*access.Access, int64, error) {
 	key := cacheKey{id: p.UserID}
 	if p.IsService() {
 		key = cacheKey{id: p.ServiceID, service: true}
 	}
-	now := c.clock()
 	if !fresh {
-		if err := c.validate(ctx, now); err != nil {
-			return nil, 0, err
-		}
 		if s, ok := c.subjects.hit(key.hash(), key, now); ok {
 			return c.compiled(s, now), now, nil
 		}
@@ -148,16 +154,12 @@ func aboutPrincipal(rows *authz.SubjectAccess, p authz.Principal) error {
 }
 
 // chain answers the chain of a scope; "" means "*".
-func (c *Client) chain(ctx context.Context, scope string, fresh bool) (*access.Chain, error) {
+func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64) (*access.Chain, error) {
 	if scope == "" || scope == authz.Global {
 		return access.GlobalChain, nil
 	}
 	key := cacheKey{id: scope}
-	now := c.clock()
 	if !fresh {
-		if err := c.validate(ctx, now); err != nil {
-			return nil, err
-		}
 		if chain, ok := c.chains.hit(key.hash(), key, now); ok {
 			return chain, nil
 		}
@@ -169,4 +171,9 @@ func (c *Client) chain(ctx context.Context, scope string, fresh bool) (*access.C
 		}
 		return access.NewChain(scope, ancestors), nil
 	})
+}
+
+// chainsAt answers chains during one check.
+func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) access.Chains {
+	return func(scope string) (*access.Chain, error) { return c.chain(ctx, scope, fresh, now) }
 }

@@ -28,15 +28,16 @@ type Snapshot struct {
 	access    *access.Access
 	at        int64
 	fresh     bool
+	global    resolved
 
 	mu     sync.Mutex // serialises Resolve
-	chains atomic.Pointer[map[string]resolved]
+	chains atomic.Pointer[map[string]*resolved]
 }
 
 // resolved is a chain with its reduced form.
 type resolved struct {
 	chain *access.Chain
-	view  access.View
+	view  *access.View
 }
 
 // Snapshot fetches the principal's closure once, then the chains of the scopes
@@ -47,12 +48,17 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 		return nil, err
 	}
 	fresh := o.Fresh || c.strict
-	a, now, err := c.access(ctx, p, fresh)
+	now, err := c.begin(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh}
-	s.chains.Store(&map[string]resolved{})
+	a, now, err := c.access(ctx, p, fresh, now)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh,
+		global: resolved{access.GlobalChain, a.View(access.GlobalChain)}}
+	s.chains.Store(&map[string]*resolved{})
 	scopes := slices.Clone(o.Scopes)
 	rows := a.Rows()
 	for i := range rows.Grants {
@@ -72,8 +78,12 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now, err := s.client.begin(ctx, s.fresh)
+	if err != nil {
+		return err
+	}
 	known := *s.chains.Load()
-	added := map[string]resolved{}
+	added := map[string]*resolved{}
 	var failure error
 	for _, scope := range scopes {
 		if _, ok := known[scope]; ok || scope == "" || scope == authz.Global {
@@ -82,12 +92,12 @@ func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
 		if _, ok := added[scope]; ok {
 			continue
 		}
-		chain, err := s.client.chain(ctx, scope, s.fresh)
+		chain, err := s.client.chain(ctx, scope, s.fresh, now)
 		if err != nil {
 			failure = err
 			break
 		}
-		added[scope] = resolved{chain, s.access.View(chain)}
+		added[scope] = &resolved{chain, s.access.View(chain)}
 	}
 	if len(added) > 0 {
 		for scope, r := range known {
@@ -173,11 +183,9 @@ func (s *Snapshot) Explain(key, scope string) (access.Explanation, error) {
 	return access.Explain(s.client.vocabulary, s.access.Rows(), key, r.chain, s.at, s.chainOf)
 }
 
-var global = resolved{chain: access.GlobalChain}
-
-func (s *Snapshot) resolved(scope string) (resolved, error) {
+func (s *Snapshot) resolved(scope string) (*resolved, error) {
 	if scope == "" || scope == authz.Global {
-		return global, nil
+		return &s.global, nil
 	}
 	if r, ok := (*s.chains.Load())[scope]; ok {
 		return r, nil
@@ -186,9 +194,9 @@ func (s *Snapshot) resolved(scope string) (resolved, error) {
 	if flat {
 		// An unresolved flat scope carries no row of the principal.
 		chain := access.NewChain(scope, nil)
-		return resolved{chain, s.access.View(chain)}, nil
+		return &resolved{chain, s.access.View(chain)}, nil
 	}
-	return resolved{}, &authz.UnresolvedScopeError{
+	return nil, &authz.UnresolvedScopeError{
 		Scope: scope, ScopeType: authz.ScopeType(scope), Declared: declared,
 		ResolvedScopes: s.ResolvedScopes(), DeclaredTypes: s.client.vocabulary.DeclaredTypes(),
 	}
@@ -196,5 +204,8 @@ func (s *Snapshot) resolved(scope string) (resolved, error) {
 
 func (s *Snapshot) chainOf(scope string) (*access.Chain, error) {
 	r, err := s.resolved(scope)
-	return r.chain, err
+	if err != nil {
+		return nil, err
+	}
+	return r.chain, nil
 }
