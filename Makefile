@@ -42,6 +42,12 @@ lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, and govulncheck when its 
 	$(TOOLS)/staticcheck ./...
 	@scripts/govulncheck $(TOOLS) $(GOVULNCHECK_VERSION)
 
+proto: $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## regenerate the plugin wire
+	cd sdk/plugin && PATH="$(CURDIR)/$(TOOLS):$$PATH" protoc -I proto \
+	  --go_out=proto --go_opt=paths=source_relative \
+	  --go-grpc_out=proto --go-grpc_opt=paths=source_relative \
+	  proto/authz/plugin/v1/*.proto
+
 $(TOOLS)/staticcheck: Makefile
 	@mkdir -p $(TOOLS)
 	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)

@@ -330,6 +330,10 @@ func TestServeSaysWhatIsWrongAndExitsByIt(t *testing.T) {
 			func(*shell) func(string) string { return func(text string) string { return text + "service: {}\n" } }, exitUsage, []string{"service"}},
 		"a plugin binary that is not there": {
 			func(*shell) func(string) string { return replace("plugin: memory", "plugin: oracle") }, exitPlugin, []string{"authz-plugin-oracle", bin}},
+		"a setting that the plugin does not know": {
+			func(*shell) func(string) string {
+				return replace("plugin: memory", "plugin: memory, config: {size: 3}")
+			}, exitUsage, []string{"size"}},
 		"a plugin that crashes at start": {
 			func(s *shell) func(string) string {
 				return replace("plugin: memory", "plugin: "+s.write("authz-plugin-crash", "#!/bin/sh\necho out of luck >&2\nexit 7\n"))

@@ -15,6 +15,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/plugin"
 )
 
 // version is set by the build.
@@ -60,12 +61,13 @@ func exitCode(err error) int {
 		usage   usageError
 		bad     *config.Error
 		catalog *host.CatalogFileError
+		setting *plugin.ConfigError
 		start   *pluginhost.StartError
 	)
 	switch {
 	case errors.Is(err, errDenied):
 		return exitDenied
-	case errors.As(err, &usage), errors.As(err, &bad), errors.As(err, &catalog):
+	case errors.As(err, &usage), errors.As(err, &bad), errors.As(err, &catalog), errors.As(err, &setting):
 		return exitUsage
 	case errors.As(err, &start):
 		return exitPlugin
