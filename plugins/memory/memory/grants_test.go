@@ -175,15 +175,22 @@ var grantCases = []contractCase{
 		want := manyGrants(w, 2500)
 		w.same(want, w.grantIDs(storage.GrantFilter{}))
 		w.same(want, w.grantIDs(storage.GrantFilter{Subjects: []string{"user:u0", "user:u1", "user:u2"}}))
-		var paged []string
-		for after := ""; ; {
-			page := ids(rows(w, w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{After: after, Limit: 700})), grantID)
-			if paged = append(paged, page...); len(page) < 700 {
-				break
+		for _, f := range []storage.GrantFilter{{}, {Subjects: []string{"user:u2", "user:u0", "user:u1"}}} {
+			for _, limit := range []int{70, 700, 1250, 2500, 9000} {
+				var paged []string
+				for after := ""; ; {
+					page := ids(rows(w, w.ListGrants(w.ctx, f, storage.Page{After: after, Limit: limit})), grantID)
+					if len(page) > limit {
+						w.Fatalf("a page of %d rows, limit %d", len(page), limit)
+					}
+					if paged = append(paged, page...); len(page) < limit {
+						break
+					}
+					after = page[len(page)-1]
+				}
+				w.same(want, paged)
 			}
-			after = page[len(page)-1]
 		}
-		w.same(want, paged)
 		w.code(storage.CodeValidation, listError(w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{Limit: -1})))
 	}},
 	{"B15", "a list resumed while rows come and go yields stable rows once and none twice", func(w *world) {

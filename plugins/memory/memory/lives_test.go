@@ -63,6 +63,37 @@ func TestWaitersAreServedInTheOrderTheyCame(t *testing.T) {
 	})
 }
 
+func TestAWaiterThatGivesUpAsItIsServedKeepsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memory.New(memory.Options{}).Open(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		for range 50 {
+			held, err := store.Acquire(t.Context(), "k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, giveUp := context.WithCancel(t.Context())
+			go func() {
+				if section, err := store.Acquire(ctx, "k"); err == nil {
+					_ = section.Release(ctx)
+				}
+			}()
+			synctest.Wait() // it waits in the queue
+			start := time.Now()
+			giveUp()
+			_ = held.Release(t.Context()) // both reach the waiter at once
+			next, err := store.Acquire(t.Context(), "k")
+			if err != nil || time.Since(start) != 0 {
+				t.Fatalf("the next holder waited %v, %v", time.Since(start), err)
+			}
+			_ = next.Release(t.Context())
+		}
+	})
+}
+
 func TestFencesOutliveTheSweepOfIdleSections(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)

@@ -172,9 +172,10 @@ var sectionCases = []contractCase{
 		w.release(lost)
 	}},
 	{"B74", "a section not renewed for its lease is stolen, and its old holder's commit is refused (B86 alike)", func(w *world) {
-		w = newWorld(w.T, w.fresh, 100*time.Millisecond)
+		const lease = 500 * time.Millisecond
+		w = newWorld(w.T, w.fresh, lease)
 		kept, lost := w.acquire("kept"), w.acquire("lost")
-		w.same(100*time.Millisecond, kept.Lease())
+		w.same(lease, kept.Lease())
 		waited := make(chan storage.Section, 1)
 		go func() {
 			section, err := w.Acquire(w.ctx, "lost")
@@ -184,11 +185,12 @@ var sectionCases = []contractCase{
 			waited <- section
 		}()
 		var thief storage.Section
-		for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(3 * lease / 2); time.Now().Before(end); time.Sleep(lease / 20) {
 			if err := kept.Renew(w.ctx); err != nil {
 				w.Fatalf("renew: %v", err)
 			}
 		}
+		w.busy("kept")
 		select {
 		case thief = <-waited:
 		default:
@@ -205,7 +207,7 @@ var sectionCases = []contractCase{
 		}
 		w.do(fenced(kept, putCounter("n", 1, 0)))
 		again := w.acquire("free at once")
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(lease + lease/5)
 		w.do(fenced(again, putCounter("n", 2, 1)))
 		if err := again.Renew(w.ctx); err != nil {
 			w.Fatalf("an expired section that nobody took is not renewed: %v", err)

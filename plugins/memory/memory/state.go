@@ -77,11 +77,17 @@ func newState() *state {
 }
 
 func compare2(a1, b1, a2, b2 string) int {
-	return cmp.Or(strings.Compare(a1, b1), strings.Compare(a2, b2))
+	if c := strings.Compare(a1, b1); c != 0 {
+		return c
+	}
+	return strings.Compare(a2, b2)
 }
 
 func compareAt(a, b int64, aID, bID string) int {
-	return cmp.Or(cmp.Compare(a, b), strings.Compare(aID, bID))
+	if c := cmp.Compare(a, b); c != 0 {
+		return c
+	}
+	return strings.Compare(aID, bID)
 }
 
 // draft is the next state while a commit builds it.

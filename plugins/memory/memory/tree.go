@@ -152,11 +152,23 @@ func (n *node[T]) remove(e *edit, cmp func(a, b T) int, probe T) {
 		return
 	}
 	n.items[i] = child.items[0]
-	if i+1 < len(n.items) && len(child.items)+len(n.children[i+1].items) <= maxItems/2 {
-		child.items = append(child.items, n.children[i+1].items...)
-		child.children = append(child.children, n.children[i+1].children...)
-		n.drop(i + 1)
+	if !n.merge(e, i-1) {
+		n.merge(e, i)
 	}
+}
+
+// merge joins a child and its right neighbour when together they leave half a
+// node free.
+func (n *node[T]) merge(e *edit, i int) bool {
+	if i < 0 || i+1 >= len(n.children) || len(n.children[i].items)+len(n.children[i+1].items) > maxItems/2 {
+		return false
+	}
+	left, right := n.children[i].own(e), n.children[i+1]
+	left.items = append(left.items, right.items...)
+	left.children = append(left.children, right.children...)
+	n.children[i] = left
+	n.drop(i + 1)
+	return true
 }
 
 func (n *node[T]) drop(i int) {

@@ -62,6 +62,39 @@ func TestTreeEqualsASortedMapAndItsSnapshotsStand(t *testing.T) {
 	})
 }
 
+func TestATreeThatIsThinnedOutGivesItsNodesBack(t *testing.T) {
+	rows, e := ordered(cmp.Compare[int]), new(edit)
+	const full, left = 20_000, 200
+	for k := range full {
+		rows.set(e, k)
+	}
+	for k := range full {
+		if k%(full/left) != 0 {
+			rows.remove(e, k)
+		}
+	}
+	if n := nodes(rows.root); rows.len != left || n > left/4 {
+		t.Fatalf("%d nodes for %d rows", n, rows.len)
+	}
+	for k := range full {
+		rows.remove(e, k)
+	}
+	if rows.root != nil || rows.len != 0 {
+		t.Fatalf("an empty tree keeps %d nodes", nodes(rows.root))
+	}
+}
+
+func nodes[T any](n *node[T]) int {
+	if n == nil {
+		return 0
+	}
+	count := 1
+	for _, child := range n.children {
+		count += nodes(child)
+	}
+	return count
+}
+
 func hasKey(m map[int]int, k int) bool {
 	_, found := m[k]
 	return found
