@@ -175,6 +175,8 @@ var grantCases = []contractCase{
 		want := manyGrants(w, 2500)
 		w.same(want, w.grantIDs(storage.GrantFilter{}))
 		w.same(want, w.grantIDs(storage.GrantFilter{Subjects: []string{"user:u0", "user:u1", "user:u2"}}))
+		list := w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{})
+		w.same(rows(w, list), rows(w, list)) // a sequence starts anew
 		for _, f := range []storage.GrantFilter{{}, {Subjects: []string{"user:u2", "user:u0", "user:u1"}}} {
 			for _, limit := range []int{70, 700, 1250, 2500, 9000} {
 				var paged []string

@@ -105,19 +105,19 @@ func stream[K, R, V any](ctx context.Context, s *store, arguments []any, after K
 			yield(none, storage.Errorf(storage.CodeValidation, "a page's limit must not be negative"))
 			return
 		}
-		for left := limit; ; {
+		for left, last := limit, after; ; {
 			n := chunkRows
 			if limit > 0 {
 				n = min(n, left)
 			}
-			rows := read(s.now(), after, n)
+			rows := read(s.now(), last, n)
 			if !deliver(ctx, s, rows, copied, yield) {
 				return
 			}
 			if left -= len(rows); len(rows) < n || limit > 0 && left <= 0 {
 				return
 			}
-			after = key(rows[len(rows)-1])
+			last = key(rows[len(rows)-1])
 		}
 	}
 }
