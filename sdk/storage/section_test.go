@@ -253,6 +253,35 @@ func (l stealing) Acquire(ctx context.Context, key string) (storage.Section, err
 	return section, nil
 }
 
+func TestAKeyOfAnotherPartitionIsNeitherHeldNorInTheWay(t *testing.T) {
+	driver := memory.New(memory.Options{})
+	defer driver.Close()
+	stores := make([]storage.Store, 2)
+	for i, partition := range []string{"a", "b"} {
+		var err error
+		if stores[i], err = driver.Open(t.Context(), partition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := storage.RunExclusive(t.Context(), stores[0], "groups", func(ctx context.Context) error {
+		if held := storage.Held(ctx, stores[1]); len(held) != 0 {
+			t.Errorf("held in the other partition: %+v", held)
+		}
+		return storage.RunExclusive(ctx, stores[1], "groups", func(ctx context.Context) error {
+			for i, store := range stores {
+				_, err := store.Commit(ctx, storage.Commit{ID: "c", Fences: storage.Held(ctx, store)})
+				if held := storage.Held(ctx, store); err != nil || len(held) != 1 {
+					t.Errorf("store %d: held %+v, commit %v", i, held, err)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestErrorsAreFoundByCodeThroughWrapping(t *testing.T) {
 	cause := errors.New("socket closed")
 	wrapped := errors.Join(errors.New("while committing"), storage.Unavailable(authz.OutcomeUnknown, cause, "lost"))
