@@ -105,7 +105,7 @@ func (l *loader) checkApplications(c *Config) {
 		where := app.Storage
 		if where.Driver != "" && !l.named(where.Driver) {
 			hint := "; none is configured"
-			if near := nearest(where.Driver, instances); near != "" {
+			if near := authz.Nearest(where.Driver, instances); near != "" {
 				hint = "; did you mean " + near + "?"
 			} else if len(instances) > 0 {
 				hint = "; configured are " + strings.Join(instances, ", ")

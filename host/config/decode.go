@@ -31,7 +31,7 @@ func (l *loader) section(s *section, path []string, given map[string]any) map[st
 		case next.key == nil && raw != nil:
 			if _, ok := raw.(map[string]any); !ok {
 				hint := ""
-				if near := nearest(name, s.order); near != "" && near != name {
+				if near := authz.Nearest(name, s.order); near != "" && near != name {
 					hint = "; did you mean " + join(append(slices.Clone(path), near)) + "?"
 				}
 				l.problem(p, "must be a mapping of keys, not %s%s%s", kindOf(raw), l.from(p), hint)
@@ -188,7 +188,7 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 	case TypeChoice:
 		if !slices.Contains(k.Values, s) {
 			message := "must be one of " + strings.Join(k.Values, ", ") + ", not " + authz.Quote(s)
-			if near := nearest(s, k.Values); near != "" {
+			if near := authz.Nearest(s, k.Values); near != "" {
 				message += "; did you mean " + near + "?"
 			}
 			return bad("%s", message)

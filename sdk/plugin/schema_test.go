@@ -57,12 +57,3 @@ func TestRecordsOfSlogReadAsTheHostsOwn(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestNearestSetting(t *testing.T) {
-	names := []string{"dsn", "pool_size", "timeout"}
-	for word, want := range map[string]string{"dns": "", "dsnn": "dsn", "poolsize": "pool_size", "pool-size": "pool_size", "timeot": "timeout", "zzz": "", "": ""} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("%q suggests %q, want %q", word, got, want)
-		}
-	}
-}

@@ -76,7 +76,7 @@ func settings(schema []Setting, document []byte) (map[string]any, error) {
 		}
 	}
 	if unknown != "" {
-		return nil, &ConfigError{Field: unknown, Message: "unknown", Suggestion: nearest(unknown, names)}
+		return nil, &ConfigError{Field: unknown, Message: "unknown", Suggestion: authz.Nearest(unknown, names)}
 	}
 	out := map[string]any{}
 	for _, s := range schema {
@@ -177,42 +177,4 @@ func checkSchema(schema []Setting) error {
 		seen[s.Name] = true
 	}
 	return nil
-}
-
-// nearest returns the candidate that a misspelt word probably means, else "".
-func nearest(word string, candidates []string) string {
-	best, least := "", max(len(word)/3, 1)+1
-	for _, c := range candidates {
-		if d := editDistance(word, c); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// maxMisspelt bounds the work on a name that no setting can be meant by.
-const maxMisspelt = 100
-
-// editDistance is the Levenshtein distance by bytes.
-func editDistance(a, b string) int {
-	if len(a) > maxMisspelt || len(b) > maxMisspelt {
-		return maxMisspelt
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(row[j+1]+1, row[j]+1, change)
-		}
-	}
-	return row[len(b)]
 }
