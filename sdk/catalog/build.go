@@ -14,12 +14,6 @@ import (
 // any: the declaration itself, then its constraints. Issues come in the order of
 // the contract's steps (§3), each once.
 func Build(in Input) (*Catalog, error) {
-	if in.imports {
-		return nil, &authz.CatalogError{Issues: []authz.Issue{{
-			Severity: authz.SeverityError, Path: "imports", Code: CodeUnsupportedImports,
-			Message: "imports are not supported by this version, so the catalog was not built",
-		}}}
-	}
 	b := &builder{in: in, includeInternal: in.IncludeAuthzInternal == nil || *in.IncludeAuthzInternal}
 	b.reportShape()
 	b.namespaces()
@@ -27,12 +21,15 @@ func Build(in Input) (*Catalog, error) {
 	b.checkKeys()
 	b.checkGroupPaths()
 	b.checkScopeTypes()
-	b.checkScopeReferences()
+	b.resolveImports()
+	b.checkLeafScopes()
+	b.checkImportedKeys()
+	b.checkGroupScopes()
 	b.checkConventions()
 	if err := b.issues.err(); err != nil {
 		return nil, err
 	}
-	c := b.catalog()
+	c := b.assembly().catalog()
 	c.checkConstraints(&b.issues)
 	if err := b.issues.err(); err != nil {
 		return nil, err
@@ -55,6 +52,8 @@ type builder struct {
 
 	groups    map[string]*GroupInput // metadata, merged
 	groupList []string               // its paths in order of first appearance
+
+	imports []*imported
 
 	scopeTypes map[string]*ScopeType // those that passed the grammar
 }
@@ -80,12 +79,15 @@ func (b *builder) reportShape() {
 			seen[name] = true
 		}
 	}
-	group, scopeType := once("groups"), once("scopeTypes")
+	group, scopeType, namespace := once("groups"), once("scopeTypes"), once("imports")
 	for _, g := range b.in.Groups {
 		group(g.Path)
 	}
 	for _, t := range b.in.ScopeTypes {
 		scopeType(t.Type)
+	}
+	for _, im := range b.in.Imports {
+		namespace(im.Namespace)
 	}
 	for i, c := range b.in.Constraints.SoD {
 		if c.ID == "" {
@@ -157,16 +159,25 @@ func (b *builder) collectSet(set PermissionSet) {
 			b.issues.add(CodeDuplicateKey, p.Key, "duplicate permission key")
 			continue
 		}
-		for _, f := range p.faults {
-			b.issues.add(CodeBadLeaf, p.Key, f.String())
-		}
-		if p.Kind != "" && p.Kind != KindRead && p.Kind != KindAction {
-			b.issues.add(CodeBadLeaf, p.Key, `kind must be "read" or "action" — got `+authz.Quote(string(p.Kind)))
-		}
+		b.checkLeaf(p.Key, p)
 		d := &declaration{Permission: p}
 		b.byKey[p.Key] = d
 		b.leaves = append(b.leaves, d)
 	}
+}
+
+// checkLeaf reports what is wrong with the fields of one permission.
+func (b *builder) checkLeaf(path string, p Permission) {
+	for _, f := range append(slices.Clip(p.faults), checkKind(p.Kind)...) {
+		b.issues.add(CodeBadLeaf, path, f.String())
+	}
+}
+
+func checkKind(k Kind) []fault {
+	if k == "" || k == KindRead || k == KindAction {
+		return nil
+	}
+	return []fault{{"kind", `must be "read" or "action" — got ` + authz.Quote(string(k))}}
 }
 
 // merge lays metadata over what the path has, field by field.
@@ -212,18 +223,12 @@ func (b *builder) checkKeys() {
 
 // checkGroupPaths is step 4: no key is the path of a group.
 func (b *builder) checkGroupPaths() {
-	paths := make(map[string]bool, len(b.groupList))
 	for _, path := range b.groupList {
-		paths[path] = true
 		if invalid := authz.ValidateKey(path); invalid != nil {
 			b.issues.add(CodeBadGroupPath, path, "invalid group path: "+invalid.Reason)
 		}
 	}
-	for _, d := range b.leaves {
-		for path := range prefixes(d.Key) {
-			paths[path] = true
-		}
-	}
+	paths := b.groupPaths()
 	for _, d := range b.leaves {
 		if paths[d.Key] {
 			b.issues.add(CodeKeyIsGroup, d.Key, "is both a permission and a group path — a group is a folder, never a permission; only leaves are grantable")
@@ -231,15 +236,55 @@ func (b *builder) checkGroupPaths() {
 	}
 }
 
+// groupPaths collects the paths of all groups: prefixes of keys, unsound ones
+// too, and metadata, hollow or not.
+func (b *builder) groupPaths() map[string]bool {
+	paths := make(map[string]bool, len(b.groupList))
+	for _, path := range b.groupList {
+		paths[path] = true
+	}
+	for _, d := range b.leaves {
+		for path := range prefixes(d.Key) {
+			paths[path] = true
+		}
+	}
+	return paths
+}
+
+// assembly copies what the checks let through; nothing of the input is shared.
+func (b *builder) assembly() *assembly {
+	a := &assembly{
+		primary:     b.owned[0],
+		owned:       b.owned,
+		internal:    b.includeInternal,
+		imports:     b.imports,
+		navigation:  cloneNavigation(b.in.Navigation),
+		conventions: b.in.Conventions,
+		sod:         cloneConstraints(b.in.Constraints.SoD),
+	}
+	for _, d := range b.leaves {
+		a.leaves = append(a.leaves, newLeaf(d.Permission, b.scopesOf(d.Permission)))
+	}
+	for _, path := range b.groupList {
+		a.groups = append(a.groups, GroupEntry{Path: path, Group: *b.groups[path]})
+	}
+	for _, t := range b.in.ScopeTypes {
+		t.Requestable = t.Requestable.clone()
+		a.scopeTypes = append(a.scopeTypes, t)
+	}
+	return a
+}
+
+const depthRule = `conventions.depth must be an integer of at least 2, or "any" — got `
+
 // checkConventions is step 8.
 func (b *builder) checkConventions() {
-	const rule = `conventions.depth must be an integer of at least 2, or "any" — got `
 	depth := b.in.Conventions.Depth
 	switch {
 	case b.in.depthFault != "":
-		b.issues.add(CodeBadDepth, pathConventions, rule+authz.Echo(b.in.depthFault))
+		b.issues.add(CodeBadDepth, pathConventions, depthRule+authz.Echo(b.in.depthFault))
 	case depth != 0 && (depth < minDepth || depth > authz.MaxInstant):
-		b.issues.add(CodeBadDepth, pathConventions, rule+strconv.FormatInt(depth, 10))
+		b.issues.add(CodeBadDepth, pathConventions, depthRule+strconv.FormatInt(depth, 10))
 	}
 }
 

@@ -151,23 +151,28 @@ func (f *fields) required(field, value string) {
 	}
 }
 
-// checkScopeReferences is step 7: scope types on leaves, inheritance applied,
-// then those on groups.
-func (b *builder) checkScopeReferences() {
-	check := func(path string, scopes []string) {
-		for _, t := range scopes {
-			if b.scopeTypes[t] == nil {
-				b.issues.add(CodeUnknownScopeType, path, "references undeclared scope type "+authz.Quote(t))
-			}
-		}
-	}
+// checkLeafScopes begins step 7: the scope types of owned leaves, inheritance
+// applied.
+func (b *builder) checkLeafScopes() {
 	for _, d := range b.leaves {
 		if d.sound {
-			check(d.Key, b.scopesOf(d.Permission))
+			b.checkScopeReferences(d.Key, b.scopesOf(d.Permission))
 		}
 	}
+}
+
+// checkGroupScopes ends step 7.
+func (b *builder) checkGroupScopes() {
 	for _, path := range b.groupList {
-		check(path, b.groups[path].Scopes)
+		b.checkScopeReferences(path, b.groups[path].Scopes)
+	}
+}
+
+func (b *builder) checkScopeReferences(path string, scopes []string) {
+	for _, t := range scopes {
+		if b.scopeTypes[t] == nil {
+			b.issues.add(CodeUnknownScopeType, path, "references undeclared scope type "+authz.Quote(t))
+		}
 	}
 }
 

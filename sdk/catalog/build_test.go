@@ -74,11 +74,8 @@ func TestBootErrors(t *testing.T) {
 		"older and unknown fields are refused by name": {
 			`"projects":[],"namespace":"x","additionalNamespaces":null,"allowArbitraryDepth":true`,
 			[]string{"unknown-field projects: … is not a field of the catalog input", "unknown-field namespace:", "unknown-field additionalNamespaces:", "unknown-field allowArbitraryDepth:"}},
-		"imports are refused as a whole, whatever else is wrong": {
-			`"imports":{"meet":{"permissions":{}}},"oops":1,"permissions":{"docs":false}`,
-			[]string{"unsupported-imports imports: … imports are not supported by this version"}},
-		"imports of the wrong type are not read as none": {`"imports":[]`, []string{"unsupported-imports imports:"}},
-		"imports that are null or empty are none":        {`"imports":{}`, nil},
+		"imports of the wrong type are not read as none": {`"imports":[]`, []string{"bad-field imports: must be an object"}},
+		"imports that are empty are none":                {`"imports":{}`, nil},
 		"permissions are required":                       {`"permissions":null`, []string{"bad-field permissions: is required"}},
 		"no namespace":                                   {`"namespaces":[]`, []string{"no-namespace (catalog): declare at least one namespace"}},
 		"namespaces are segments and not reserved": {

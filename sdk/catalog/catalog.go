@@ -17,15 +17,20 @@ const (
 // immutable and safe for concurrent use; what its methods return is shared, and
 // callers must not modify it.
 type Catalog struct {
-	owned      []string
-	namespaces []string
+	primary    string
+	owned      []string // authz_internal last, when it is included
+	namespaces []string // owned, then imported
 	origins    map[string]authz.NamespaceOrigin
 	internal   bool
 
 	keys   []string // ascending
 	leaves map[string]*Leaf
 
-	groups     map[string]*Group
+	imports  []*imported
+	importOf map[string]*imported // by namespace
+	regions  []Region
+
+	groups     map[string]*Folder
 	groupPaths []string // ascending, hollow ones included
 
 	scopeTypes  []ScopeType
@@ -50,25 +55,28 @@ type Leaf struct {
 	ImpliedOnAncestors bool                  `json:"impliedOnAncestors"`
 	RequiresCondition  bool                  `json:"requiresCondition,omitempty"`
 	Origin             authz.NamespaceOrigin `json:"origin"`
+	ImportedFrom       string                `json:"importedFrom,omitempty"`
 }
 
-// Group is a folder of permissions, its children in declaration order. A hollow
-// one is metadata with no key beneath: not a group for any query. Its JSON is its
-// entry in the catalog document.
-type Group struct {
-	Path        string                `json:"path"`
-	Label       string                `json:"label,omitempty"`
-	Description string                `json:"description,omitempty"`
-	Groups      []string              `json:"groups"`
-	Permissions []string              `json:"permissions"`
-	Origin      authz.NamespaceOrigin `json:"origin"`
-	Hollow      bool                  `json:"-"`
+// Folder is a group of a built catalog, its children in declaration order. A
+// hollow one is metadata with no key or region beneath: not a group for any
+// query. Its JSON is its entry in the catalog document.
+type Folder struct {
+	Path         string                `json:"path"`
+	Label        string                `json:"label,omitempty"`
+	Description  string                `json:"description,omitempty"`
+	Groups       []string              `json:"groups"`
+	Permissions  []string              `json:"permissions"`
+	Origin       authz.NamespaceOrigin `json:"origin"`
+	ImportedFrom string                `json:"importedFrom,omitempty"`
+	Hollow       bool                  `json:"-"`
 }
 
 // Namespace is the primary namespace.
-func (c *Catalog) Namespace() string { return c.owned[0] }
+func (c *Catalog) Namespace() string { return c.primary }
 
-// Namespaces lists the owned namespaces, and authz_internal when it is included.
+// Namespaces lists the owned namespaces, authz_internal when it is included, and
+// the imported ones.
 func (c *Catalog) Namespaces() []string { return c.namespaces }
 
 // NamespaceOrigin says how the catalog stands to a namespace; "" is foreign.
@@ -82,24 +90,48 @@ func (c *Catalog) NamespaceOrigin(ns string) authz.NamespaceOrigin {
 // InternalIncluded reports whether the built-in administration keys exist.
 func (c *Catalog) InternalIncluded() bool { return c.internal }
 
-// Keys lists every key in ascending byte order, which keeps the keys of each
-// group together.
+// Keys lists every leaf's key, owned and imported, in ascending byte order, which
+// keeps the keys of each group together.
 func (c *Catalog) Keys() []string { return c.keys }
 
-// Leaf returns the permission with that key.
+// OwnedKeys lists the keys that this catalog declares, in ascending order.
+func (c *Catalog) OwnedKeys() []string { return c.keysOf(authz.NamespaceOwned) }
+
+// ImportedKeys lists the imported keys, in ascending order. Keys that only an
+// open region admits are not among them.
+func (c *Catalog) ImportedKeys() []string { return c.keysOf(authz.NamespaceImported) }
+
+func (c *Catalog) keysOf(origin authz.NamespaceOrigin) []string {
+	keys := make([]string, 0, len(c.keys))
+	for _, key := range c.keys {
+		if c.leaves[key].Origin == origin {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Leaf returns the permission with that key. There is none for a key that only an
+// open region admits.
 func (c *Catalog) Leaf(key string) (*Leaf, bool) {
 	leaf, ok := c.leaves[key]
 	return leaf, ok
 }
 
-// HasKey reports whether a check may name the key.
-func (c *Catalog) HasKey(key string) bool { return c.leaves[key] != nil }
+// HasKey reports whether a check may name the key: a leaf, or a well-formed key
+// that an open region admits.
+func (c *Catalog) HasKey(key string) bool {
+	_, ok := c.Describe(key)
+	return ok
+}
 
-// IsEnumeratedKey reports whether the key is a leaf, which a bare "*" confers.
+// IsEnumeratedKey reports whether the key is a leaf, owned or imported. A bare "*"
+// confers only these; what an open region admits, a grant must name.
 func (c *Catalog) IsEnumeratedKey(key string) bool { return c.leaves[key] != nil }
 
-// KeysMatching lists the keys that the pattern matches, in ascending order. The
-// pattern is not validated.
+// KeysMatching lists the leaves' keys that the pattern matches, in ascending
+// order. It says nothing about open regions: see OpaqueRegions. The pattern is
+// not validated.
 func (c *Catalog) KeysMatching(pattern string) []string {
 	from, to := c.interval(pattern)
 	return c.keys[from:to:to]
@@ -126,7 +158,7 @@ func (c *Catalog) interval(pattern string) (from, to int) {
 }
 
 // Group returns the metadata and children of a group path, hollow ones included.
-func (c *Catalog) Group(path string) (*Group, bool) {
+func (c *Catalog) Group(path string) (*Folder, bool) {
 	g, ok := c.groups[path]
 	return g, ok
 }
@@ -135,17 +167,21 @@ func (c *Catalog) Group(path string) (*Group, bool) {
 // included.
 func (c *Catalog) GroupPaths() []string { return c.groupPaths }
 
-// isGroup reports whether keys lie below the path.
+// isGroup reports whether keys or regions lie below the path.
 func (c *Catalog) isGroup(path string) bool {
 	g := c.groups[path]
 	return g != nil && !g.Hollow
 }
 
 // IsKnownPattern reports whether a grant, role or visibility question may name
-// the pattern: "*", a key, or the wildcard of a group that has keys.
+// the pattern: "*", a leaf's key, the wildcard of a group of an owned namespace,
+// or in an imported one what a declared entry covers.
 func (c *Catalog) IsKnownPattern(pattern string) bool {
 	if pattern == authz.Global {
 		return true
+	}
+	if im := c.importOf[authz.NamespaceOf(pattern)]; im != nil {
+		return im.knows(c, pattern)
 	}
 	if path, ok := strings.CutSuffix(pattern, ".*"); ok {
 		return c.isGroup(path)

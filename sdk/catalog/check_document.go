@@ -97,7 +97,7 @@ func (d *Document) readKeys(leaves []*node) error {
 			return authz.Validation("document.leaves: %s: %s", authz.Quote(key.text), invalid.Reason)
 		case !own[ns]:
 			return authz.Validation("catalog document publishes %s, which is outside its own namespaces [%s] — an application never defines keys in a namespace it does not own",
-				authz.Quote(key.text), d.namespaceList())
+				authz.Quote(key.text), namespaceList(d.Namespaces))
 		case ns == key.text:
 			return authz.Validation("document.leaves: %s needs at least two segments", authz.Quote(key.text))
 		}
@@ -110,14 +110,14 @@ func (d *Document) readKeys(leaves []*node) error {
 // maxListed bounds how many namespaces a message repeats.
 const maxListed = 8
 
-func (d *Document) namespaceList() string {
-	shown := d.Namespaces[:min(len(d.Namespaces), maxListed)]
+func namespaceList(namespaces []string) string {
+	shown := namespaces[:min(len(namespaces), maxListed)]
 	echoed := make([]string, len(shown))
 	for i, ns := range shown {
 		echoed[i] = authz.Echo(ns)
 	}
 	list := strings.Join(echoed, ", ")
-	if len(shown) < len(d.Namespaces) {
+	if len(shown) < len(namespaces) {
 		list += ", …"
 	}
 	return list

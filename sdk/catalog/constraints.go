@@ -28,6 +28,10 @@ func (c *Catalog) checkConstraints(found *issues) {
 				add(CodeSoDEmpty, "set %d is empty", i)
 			}
 			for _, pattern := range set {
+				if len(c.OpaqueRegions(pattern)) > 0 {
+					add(CodeSoDRegion, "%s reaches into an open import region — attach the owner's document; a constraint over keys this catalog cannot enumerate cannot be checked", authz.Quote(pattern))
+					continue
+				}
 				keys := c.KeysMatching(pattern)
 				if len(keys) == 0 {
 					add(CodeSoDUnmatched, "%s matches no declared permission", authz.Quote(pattern))

@@ -37,7 +37,7 @@ func (d decoder) field(m member) {
 	case "permissions":
 		d.permissions(m.value)
 	case "imports":
-		d.in.imports = m.value.kind != objectNode || len(m.value.members) > 0
+		d.imports(m.value)
 	case "groups":
 		d.groups(m.value)
 	case "scopeTypes":

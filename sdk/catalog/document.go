@@ -17,7 +17,7 @@ type wireDocument struct {
 	Namespace     string           `json:"namespace"`
 	Namespaces    []string         `json:"namespaces"`
 	Leaves        []*Leaf          `json:"leaves"`
-	Groups        []*Group         `json:"groups"`
+	Groups        []*Folder        `json:"groups"`
 	ScopeTypes    []ScopeType      `json:"scopeTypes"`
 	Navigation    []wireNavItem    `json:"navigation"`
 	Conventions   Conventions      `json:"conventions"`
@@ -28,24 +28,28 @@ type wireConstraints struct {
 	SoD []SoDConstraint `json:"sod"`
 }
 
-// Document writes the catalog document: the same bytes for the same declaration,
-// without HTML escaping.
+// Document writes the catalog document, what the catalog owns: the same bytes for
+// the same declaration, without HTML escaping.
 func (c *Catalog) Document() ([]byte, error) {
 	d := wireDocument{
 		FormatVersion: FormatVersion,
 		Namespace:     c.Namespace(),
-		Namespaces:    c.namespaces,
-		Leaves:        make([]*Leaf, len(c.keys)),
-		Groups:        make([]*Group, len(c.groupPaths)),
+		Namespaces:    c.owned,
+		Leaves:        []*Leaf{},
+		Groups:        []*Folder{},
 		ScopeTypes:    c.scopeTypes,
 		Navigation:    wireNavigation(c.navigation),
 		Conventions:   c.depth,
 	}
-	for i, key := range c.keys {
-		d.Leaves[i] = c.leaves[key]
+	for _, key := range c.keys {
+		if leaf := c.leaves[key]; leaf.Origin == authz.NamespaceOwned {
+			d.Leaves = append(d.Leaves, leaf)
+		}
 	}
-	for i, path := range c.groupPaths {
-		d.Groups[i] = c.groups[path]
+	for _, path := range c.groupPaths {
+		if g := c.groups[path]; g.Origin == authz.NamespaceOwned {
+			d.Groups = append(d.Groups, g)
+		}
 	}
 	if len(c.sod) > 0 {
 		d.Constraints = &wireConstraints{SoD: c.sod}

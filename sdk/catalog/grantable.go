@@ -8,18 +8,24 @@ import (
 )
 
 // AppliesAt reports whether a grant at the scope can confer the key: always at
-// "*", elsewhere when the key's permission lists the scope's type.
+// "*", elsewhere when the key's permission, or the region that admits the key,
+// lists the scope's type.
 func (c *Catalog) AppliesAt(key, scope string) bool {
 	if scope == authz.Global {
 		return true
 	}
-	leaf := c.leaves[key]
-	return leaf != nil && slices.Contains(leaf.Scopes, authz.ScopeType(scope))
+	scopeType := authz.ScopeType(scope)
+	if leaf := c.leaves[key]; leaf != nil {
+		return slices.Contains(leaf.Scopes, scopeType)
+	}
+	region, ok := c.RegionOf(key)
+	return ok && slices.Contains(region.Scopes, scopeType)
 }
 
 // ValidateGrantableAt returns nil when a grant of the pattern may be stored at
 // the scope (catalog contract §5): at "*" always, elsewhere when some matched
-// permission lists the scope's type.
+// permission lists the scope's type or, where nothing is matched but open regions
+// are reached, some region is wired to it.
 func (c *Catalog) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 	if scope == authz.Global {
 		return nil
@@ -30,6 +36,9 @@ func (c *Catalog) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 	}
 	matched := c.KeysMatching(pattern)
 	if len(matched) == 0 {
+		if regions := c.OpaqueRegions(pattern); len(regions) > 0 {
+			return notWired(pattern, scopeType, regions)
+		}
 		message := "pattern matches no catalog key"
 		if near := c.near(pattern, authz.ExpectedPattern); len(near) > 0 {
 			message += " — did you mean " + oneOf(near) + "?"
@@ -37,23 +46,38 @@ func (c *Catalog) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 		return &authz.Issue{Severity: authz.SeverityError, Path: pattern, Message: message}
 	}
 	var elsewhere []string
-	seen := map[string]bool{}
 	for _, key := range matched {
-		for _, t := range c.leaves[key].Scopes {
-			if t == scopeType {
-				return nil
-			}
-			if !seen[t] {
-				seen[t] = true
-				elsewhere = append(elsewhere, t)
-			}
-		}
+		elsewhere = append(elsewhere, c.leaves[key].Scopes...)
 	}
+	if slices.Contains(elsewhere, scopeType) {
+		return nil
+	}
+	elsewhere = distinct(elsewhere)
 	message := "not grantable at scope type " + authz.Quote(scopeType) + " — no matched leaf declares it "
 	if len(elsewhere) > 0 {
 		message += "(matched leaves are grantable at: " + strings.Join(elsewhere, ", ") + `, or globally at "*")`
 	} else {
 		message += "(matched leaves declare no scope types, so they are grantable at \"*\" only — add `scopes` on the leaf or an enclosing group)"
+	}
+	return &authz.Issue{Severity: authz.SeverityError, Path: pattern, Message: message}
+}
+
+// notWired returns nil when one of the open regions is wired to the scope type.
+func notWired(pattern, scopeType string, regions []Region) *authz.Issue {
+	var wired []string
+	for _, r := range regions {
+		wired = append(wired, r.Scopes...)
+	}
+	if slices.Contains(wired, scopeType) {
+		return nil
+	}
+	ns := regions[0].Namespace
+	message := "not grantable at scope type " + authz.Quote(scopeType) + " — it is imported from " + authz.Quote(ns) +
+		", and an imported permission is grantable only at scope types this catalog wires it to "
+	if len(wired) > 0 {
+		message += "(wired to: " + strings.Join(distinct(wired), ", ") + `, or globally at "*")`
+	} else {
+		message += "(no scope types wired — set `scopes` on `imports." + ns + "` to grant it below the global scope)"
 	}
 	return &authz.Issue{Severity: authz.SeverityError, Path: pattern, Message: message}
 }

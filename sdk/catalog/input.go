@@ -1,6 +1,10 @@
 package catalog
 
-import "github.com/authzhost/authz/sdk/authz"
+import (
+	"encoding/json"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
 
 // Input declares a catalog (catalog contract §2). Every list is in declaration
 // order, which is observable. Read it with ParseJSON, ParseYAML or Load, or
@@ -11,6 +15,9 @@ type Input struct {
 
 	// Permissions are leaf maps and blocks. Empty is legal.
 	Permissions []PermissionSet
+
+	// Imports are the foreign namespaces that this catalog references.
+	Imports []Import
 
 	// Groups is metadata of group paths; an entry does not create a group.
 	Groups []GroupEntry
@@ -28,7 +35,6 @@ type Input struct {
 	Constraints Constraints
 
 	// What a file held and these types cannot express; Build reports it.
-	imports           bool
 	faults            []authz.Issue
 	requestableFaults map[string][]fault // by scope type
 	depthFault        string             // the offending depth as JSON
@@ -72,6 +78,31 @@ type Permission struct {
 	RequiresCondition  bool
 
 	faults []fault
+}
+
+// Import references permissions that another application owns (catalog contract
+// §2.6). With the owner's published Document every leaf that an entry matches
+// becomes an imported leaf; without one a wildcard stays an open region.
+type Import struct {
+	// Namespace is the one segment that every entry begins with.
+	Namespace string
+
+	// From is a label saying where the permissions come from, free text.
+	From string
+
+	// Document is the owner's catalog document, nil when there is none.
+	Document json.RawMessage
+
+	// Scopes are scope types of this catalog, the default of every entry.
+	Scopes []string
+
+	// Permissions are the entries: keys, or wildcards such as "meet.rooms.*", and
+	// what this catalog says of them. Empty is legal: nothing is covered.
+	Permissions []Permission
+
+	// Strict open regions declare vocabulary but admit no key that they cannot
+	// name.
+	Strict bool
 }
 
 // GroupInput is metadata of a group. Scopes is the default for every leaf below

@@ -2,15 +2,14 @@ package catalog
 
 import "github.com/authzhost/authz/sdk/authz"
 
-// The codes of boot errors (catalog contract §4). CodeBadField, CodeRepeatedField
-// and CodeUnsupportedImports are this implementation's own: a field of the wrong
-// JSON type, a member given twice where no key is declared, and the imports that
-// this version does not read.
+// The codes of boot errors (catalog contract §4). CodeBadField and
+// CodeRepeatedField are this implementation's own: a field of the wrong JSON
+// type, and a member given twice where no key is declared. So are those of
+// documents and manifests alone, for which the contract names no codes.
 const (
 	CodeUnknownField       = "unknown-field"
 	CodeBadField           = "bad-field"
 	CodeRepeatedField      = "repeated-field"
-	CodeUnsupportedImports = "unsupported-imports"
 	CodeNoNamespace        = "no-namespace"
 	CodeBadNamespace       = "bad-namespace"
 	CodeReservedNamespace  = "reserved-namespace"
@@ -28,11 +27,28 @@ const (
 	CodeUnknownParent      = "unknown-parent"
 	CodeParentCycle        = "parent-cycle"
 	CodeBadRequestable     = "bad-requestable"
+	CodeBadImportNamespace = "bad-import-namespace"
+	CodeReservedImport     = "reserved-import"
+	CodeImportOwned        = "import-owned"
+	CodeImportScope        = "import-scope"
+	CodeImportDocument     = "import-document"
+	CodeImportStar         = "import-star"
+	CodeImportPattern      = "import-pattern"
+	CodeImportOutside      = "import-outside"
+	CodeImportNoMatch      = "import-no-match"
 	CodeUnknownScopeType   = "unknown-scope-type"
+	CodeOwnedAndImported   = "owned-and-imported"
+	CodeImportedKeyIsGroup = "imported-key-is-group"
 	CodeBadDepth           = "bad-depth"
+	CodeUnknownFormat      = "unknown-format"
+	CodeBadDocument        = "bad-document"
+	CodeMissingKey         = "missing-key"
+	CodeBadGroup           = "bad-group"
+	CodeBadOrigin          = "bad-origin"
 	CodeSoDDuplicate       = "sod-duplicate"
 	CodeSoDSets            = "sod-sets"
 	CodeSoDEmpty           = "sod-empty"
+	CodeSoDRegion          = "sod-region"
 	CodeSoDUnmatched       = "sod-unmatched"
 	CodeSoDOverlap         = "sod-overlap"
 )

@@ -52,8 +52,8 @@ func (c *Catalog) near(value string, expected authz.Expected) []string {
 	}
 	if expected == authz.ExpectedPattern {
 		for _, path := range c.groupPaths {
-			if c.isGroup(path) {
-				consider(authz.SubtreePattern(path))
+			if pattern := authz.SubtreePattern(path); c.isGroup(path) && c.IsKnownPattern(pattern) {
+				consider(pattern)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/json"
 	"iter"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -72,6 +73,49 @@ func (n *node) appendJSON(b []byte) []byte {
 		return append(b, '}')
 	}
 	return append(b, "null"...)
+}
+
+// raw renders the whole value, members in order and repeats kept. A number that
+// JSON cannot write becomes a string, which no number field accepts.
+func (n *node) raw() json.RawMessage { return n.appendRaw(nil) }
+
+func (n *node) appendRaw(b []byte) []byte {
+	switch n.kind {
+	case boolNode:
+		return append(b, n.text...)
+	case numberNode:
+		if json.Valid([]byte(n.text)) {
+			return append(b, n.text...)
+		}
+		return appendString(b, n.text)
+	case stringNode:
+		return appendString(b, n.text)
+	case arrayNode:
+		b = append(b, '[')
+		for i, item := range n.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendRaw(b)
+		}
+		return append(b, ']')
+	case objectNode:
+		b = append(b, '{')
+		for i, m := range n.members {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, m.name), ':')
+			b = m.value.appendRaw(b)
+		}
+		return append(b, '}')
+	}
+	return append(b, "null"...)
+}
+
+func appendString(b []byte, s string) []byte {
+	quoted, _ := encode(s) // a string always encodes
+	return append(b, quoted...)
 }
 
 // member returns the first member of that name; nil when there is none or when

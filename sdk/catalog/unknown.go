@@ -16,7 +16,7 @@ func (c *Catalog) UnknownPermission(value string, expected authz.Expected) *auth
 		Suggestion:       a.suggestion,
 		DidYouMean:       a.didYouMean,
 		NamespaceOrigin:  a.origin,
-		ImportedPatterns: []string{},
+		ImportedPatterns: a.imported,
 		Message:          a.unknownMessage(value, expected),
 	}
 }
@@ -43,9 +43,10 @@ func (c *Catalog) ValidateKnownPattern(pattern string) *authz.Issue {
 }
 
 // advice is what can be said about an unknown name. A suggestion leaves the
-// other two empty; didYouMean is never nil.
+// names and the hint empty; the lists are never nil.
 type advice struct {
 	origin     authz.NamespaceOrigin
+	imported   []string // the entries of the import, in declaration order
 	suggestion string
 	didYouMean []string
 	hint       string
@@ -53,17 +54,44 @@ type advice struct {
 
 func (c *Catalog) advise(value string, expected authz.Expected) advice {
 	ns := authz.NamespaceOf(value)
-	a := advice{origin: c.NamespaceOrigin(ns), didYouMean: []string{}}
-	if c.isGroup(value) && !c.IsKnownPattern(value) {
+	a := advice{origin: c.NamespaceOrigin(ns), imported: []string{}, didYouMean: []string{}}
+	im := c.importOf[ns]
+	if im != nil {
+		a.imported = im.patterns()
+	}
+	if c.isGroup(value) && !c.IsKnownPattern(value) && c.IsKnownPattern(authz.SubtreePattern(value)) {
 		a.suggestion = authz.SubtreePattern(value)
 		return a
 	}
 	a.didYouMean = c.near(value, expected)
-	if a.origin == authz.NamespaceForeign && ns != "" {
-		a.hint = "the first segment " + authz.Quote(ns) + " is not a namespace of this catalog — declared namespaces: " +
-			strings.Join(c.namespaces, ", ") + ". If this permission belongs to another application, declare it in the catalog's `imports`"
+	switch {
+	case im != nil:
+		a.hint = im.hint(expected)
+	case a.origin == authz.NamespaceForeign && ns != "":
+		a.hint = c.foreignHint(ns)
 	}
 	return a
+}
+
+func (im *imported) hint(expected authz.Expected) string {
+	covers := "nothing"
+	if len(im.entries) > 0 {
+		covers = strings.Join(im.patterns(), ", ")
+	}
+	return `"` + im.namespace + `" is imported by this catalog, but this ` + string(expected) + " is outside what it covers (imported: " + covers +
+		") — add the key or widen the pattern in `imports." + im.namespace + ".permissions`"
+}
+
+func (c *Catalog) foreignHint(ns string) string {
+	hint := "the first segment " + authz.Quote(ns) + " is not a namespace of this catalog — declared namespaces: " + strings.Join(c.namespaces, ", ")
+	if len(c.imports) == 0 {
+		return hint + ". If this permission belongs to another application, declare it in the catalog's `imports`"
+	}
+	imports := make([]string, len(c.imports))
+	for i, im := range c.imports {
+		imports[i] = im.namespace
+	}
+	return hint + "; this catalog imports " + strings.Join(imports, ", ") + " — add " + authz.Quote(ns) + " to `imports` to reference it"
 }
 
 func (a advice) unknownMessage(value string, expected authz.Expected) string {
@@ -77,27 +105,40 @@ func (a advice) unknownMessage(value string, expected authz.Expected) string {
 			return named + " is a pattern, not a permission key — a gate checks one concrete key. " +
 				"Use canAny(" + named + ") for the visibility question (never as a gate)."
 		}
+		if a.origin == authz.NamespaceImported {
+			return named + notCovered + a.extras()
+		}
 		return named + " is not a permission key in this catalog" + a.ending()
 	}
 	if a.suggestion != "" {
 		return named + " is a group, not a pattern — groups are folders, never keys, so it matches nothing. " +
 			"Did you mean " + authz.Quote(a.suggestion) + "?"
 	}
+	if a.origin == authz.NamespaceImported {
+		return named + notCovered + a.extras()
+	}
 	return named + " is not in this catalog" + a.ending()
 }
+
+const notCovered = " is not covered by this catalog's import of that namespace."
 
 func (a advice) ending() string {
 	ending := " (typo, or an undeclared key)."
 	if a.origin == authz.NamespaceForeign {
 		ending = ", and belongs to a namespace it neither owns nor imports."
 	}
+	return ending + a.extras()
+}
+
+func (a advice) extras() string {
+	extras := ""
 	if len(a.didYouMean) > 0 {
-		ending += " Did you mean " + oneOf(a.didYouMean) + "?"
+		extras += " Did you mean " + oneOf(a.didYouMean) + "?"
 	}
 	if a.hint != "" {
-		ending += " Note: " + a.hint + "."
+		extras += " Note: " + a.hint + "."
 	}
-	return ending
+	return extras
 }
 
 // oneOf lists names of the catalog's own: "a", or "a" or "b", or "a", "b", or

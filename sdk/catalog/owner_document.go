@@ -1,0 +1,222 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// maxGroups bounds how many groups a document may bring into being, so that a
+// short document of deep keys cannot unfold into a huge catalog.
+const maxGroups = 1 << 20
+
+// ownerDocument is a catalog document that was read and found sound.
+type ownerDocument struct {
+	namespace  string
+	namespaces []string
+	leaves     []*Leaf // in document order
+	leafOf     map[string]*Leaf
+	groups     []documentGroup
+	rest       Input // scope types, navigation, conventions, constraints
+}
+
+// documentGroup is an entry of a document's groups.
+type documentGroup struct {
+	path        string
+	meta        GroupInput
+	groups      []string
+	permissions []string
+}
+
+// groupMeta is what the document says of each group.
+func (d *ownerDocument) groupMeta() map[string]GroupInput {
+	meta := make(map[string]GroupInput, len(d.groups))
+	for _, g := range d.groups {
+		meta[g.path] = g.meta
+	}
+	return meta
+}
+
+// documentReader reads one document, which is untrusted, and collects what is
+// wrong with it under the paths of catalog contract §8.
+type documentReader struct {
+	root   *node
+	issues issues
+	doc    ownerDocument
+
+	keys   map[string]bool // of every leaf that has one, sound or not
+	groups map[string]bool // listed group paths
+}
+
+// readDocument reads a catalog document. Either the document is nil or there are
+// no issues.
+func readDocument(raw json.RawMessage) (*ownerDocument, []authz.Issue) {
+	r := &documentReader{keys: map[string]bool{}, groups: map[string]bool{}}
+	root, problem := documentTree(raw)
+	if problem != "" {
+		r.issues.add(CodeBadDocument, pathCatalog, problem)
+		return nil, r.issues.list
+	}
+	r.root = root
+	r.doc.namespace = r.member("namespace").string()
+	if version := r.member("formatVersion"); !isFormatVersion(version) {
+		r.add(CodeUnknownFormat, "unknown catalog format "+authz.Echo(version.json()))
+		return nil, r.issues.list
+	}
+	r.leaves()
+	r.leavesAgainstGroups()
+	r.parentCycles()
+	if len(r.issues.list) == 0 {
+		r.everythingElse()
+	}
+	if len(r.issues.list) > 0 {
+		return nil, r.issues.list
+	}
+	return &r.doc, nil
+}
+
+// documentTree reads what must be one JSON object.
+func documentTree(raw json.RawMessage) (root *node, problem string) {
+	if len(raw) > MaxInputBytes {
+		return nil, "the document is too long"
+	}
+	root, err := jsonTree(raw)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if root.kind != objectNode {
+		return nil, "the document must be an object " + got(root)
+	}
+	return root, ""
+}
+
+func isFormatVersion(n *node) bool {
+	v, whole := n.integer()
+	return whole && v == FormatVersion
+}
+
+// member returns the named member, or a null.
+func (r *documentReader) member(name string) *node {
+	if n := r.root.member(name); n != nil {
+		return n
+	}
+	return &node{}
+}
+
+// items are the elements of an array member; what is no array is reported by
+// arrays.
+func (r *documentReader) items(name string) []*node { return r.member(name).items }
+
+// add reports under the document's namespace, addAt under what is at fault.
+func (r *documentReader) add(code, message string) { r.addAt(code, r.doc.namespace, message) }
+
+func (r *documentReader) addAt(code, path, message string) {
+	r.issues.add(code, authz.Echo(path), message)
+}
+
+// nameOf reads a string member of an entry: the key of a leaf, the path of a
+// group, the type or parent of a scope type.
+func nameOf(entry *node, member string) (name string, ok bool) {
+	n := entry.member(member)
+	if n == nil || n.kind != stringNode {
+		return "", false
+	}
+	return n.text, true
+}
+
+// leaves is step 2, the first failure of each leaf only.
+func (r *documentReader) leaves() {
+	own := map[string]bool{authz.InternalNamespace: true}
+	for _, n := range r.items("namespaces") {
+		own[n.string()] = true
+	}
+	for _, n := range r.items("leaves") {
+		key, ok := nameOf(n, "key")
+		if !ok {
+			r.add(CodeMissingKey, "every leaf needs a string key")
+			continue
+		}
+		invalid, repeated := authz.ValidateKey(key), r.keys[key]
+		r.keys[key] = true
+		switch ns := authz.NamespaceOf(key); {
+		case repeated:
+			r.addAt(CodeDuplicateKey, key, "is declared twice — a duplicate would silently replace the first")
+		case invalid != nil:
+			r.addAt(CodeBadKey, key, invalid.Reason)
+		case !own[ns]:
+			r.addAt(CodeUndeclaredNS, key, "the first segment "+authz.Quote(ns)+" is not one of this document's namespaces — a document declares only what its publisher owns")
+		}
+	}
+}
+
+// leavesAgainstGroups is step 3.
+func (r *documentReader) leavesAgainstGroups() {
+	for _, n := range r.items("groups") {
+		if path, ok := nameOf(n, "path"); ok {
+			r.groups[path] = true
+		}
+	}
+	for _, n := range r.items("leaves") {
+		if key, ok := nameOf(n, "key"); ok && r.groups[key] {
+			r.addAt(CodeKeyIsGroup, key, "is both a permission and a group path — group levels are folders, never permissions")
+		}
+	}
+}
+
+// parentCycles is step 4.
+func (r *documentReader) parentCycles() {
+	var types []ScopeType
+	for _, n := range r.items("scopeTypes") {
+		name, _ := nameOf(n, "type")
+		parent, _ := nameOf(n, "parent")
+		types = append(types, ScopeType{Type: name, Parent: parent})
+	}
+	cyclic := parentCycles(types)
+	for _, t := range types {
+		if through := cyclic[t.Type]; through != "" {
+			r.addAt(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+authz.Quote(through))
+		}
+	}
+}
+
+// everythingElse reads the document whole, once steps 1 to 4 found nothing.
+func (r *documentReader) everythingElse() {
+	for m, repeated := range r.root.named() {
+		if repeated {
+			r.add(CodeRepeatedField, authz.Quote(m.name)+" is given more than once")
+		}
+	}
+	for _, name := range []string{"namespaces", "leaves", "groups", "scopeTypes", "navigation"} {
+		if list := r.member(name); list.kind != arrayNode && list.kind != nullNode {
+			r.add(CodeBadField, name+" must be an array "+got(list))
+		}
+	}
+	r.readNamespaces()
+	r.readScopeTypes()
+	r.readLeaves()
+	r.readGroups()
+	r.readRest()
+}
+
+func (r *documentReader) readNamespaces() {
+	if ns := r.member("namespace"); ns.kind != stringNode || !isOwnable(ns.text) {
+		r.add(CodeBadNamespace, "namespace must be a single valid segment that an application may own "+got(ns))
+	}
+	for _, n := range r.items("namespaces") {
+		if n.kind != stringNode || !authz.IsSegment(n.text) {
+			r.add(CodeBadNamespace, "namespaces must be single valid segments "+got(n))
+			continue
+		}
+		r.doc.namespaces = append(r.doc.namespaces, n.text)
+	}
+	r.doc.namespaces = distinct(r.doc.namespaces)
+	switch {
+	case len(r.items("namespaces")) == 0:
+		r.add(CodeNoNamespace, "the document lists no namespaces")
+	case !slices.Contains(r.doc.namespaces, r.doc.namespace):
+		r.add(CodeBadNamespace, "the document's namespace is not one of its namespaces")
+	}
+}
+
+func isOwnable(ns string) bool { return authz.IsSegment(ns) && ns != authz.InternalNamespace }
