@@ -1,0 +1,62 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// ListingMode says which rows of a list a principal may see.
+type ListingMode string
+
+// The modes of a ListingPlan.
+const (
+	// ListNone: no row. Return an empty list without a query.
+	ListNone ListingMode = "none"
+
+	// ListAll: every row.
+	ListAll ListingMode = "all"
+
+	// ListAllExcept: every row but those at or below a scope of Exclude.
+	ListAllExcept ListingMode = "all_except"
+
+	// ListScoped: the rows at or below a scope of Include and not at or below a
+	// scope of Exclude.
+	ListScoped ListingMode = "scoped"
+)
+
+// ListingPlan is the row filter of one key for one principal (access.md §12).
+// Include and Exclude are sorted, without duplicates and without "*"; both match
+// a row by its ancestry, never by equality with the row's own scope. A list that
+// the mode does not use is nil and left out of the JSON.
+type ListingPlan struct {
+	Mode    ListingMode `json:"mode"`
+	Include []string    `json:"include,omitzero"`
+	Exclude []string    `json:"exclude,omitzero"`
+}
+
+// PlanListing plans a list from the scopes at which a key is granted and those
+// at which it is revoked, as GrantedScopes answers them. A plan never lists a row
+// that the same rows deny; a key declared impliedOnAncestors may also be allowed
+// at rows above a granted scope, which no plan lists.
+func PlanListing(granted, revoked []string) ListingPlan {
+	everywhere := slices.Contains(granted, authz.Global)
+	switch {
+	case slices.Contains(revoked, authz.Global):
+		return ListingPlan{Mode: ListNone}
+	case everywhere && len(revoked) == 0:
+		return ListingPlan{Mode: ListAll}
+	case everywhere:
+		return ListingPlan{Mode: ListAllExcept, Exclude: sortedSet(revoked)}
+	case len(granted) == 0:
+		return ListingPlan{Mode: ListNone}
+	}
+	return ListingPlan{Mode: ListScoped, Include: sortedSet(granted), Exclude: sortedSet(revoked)}
+}
+
+// sortedSet copies; it is never nil, so that a list in use shows in JSON.
+func sortedSet(scopes []string) []string {
+	set := append([]string{}, scopes...)
+	slices.Sort(set)
+	return slices.Compact(set)
+}
