@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
 )
 
 // Explanation is the working of a check.
@@ -70,6 +71,7 @@ type walk struct {
 	name       string
 	key        Key
 	declared   bool
+	region     *catalog.Region // admits a key that is not declared; nil: a policy does
 	now        int64
 	members    map[string]bool
 	roles      map[string][]string
@@ -78,7 +80,9 @@ type walk struct {
 func newWalk(v *Vocabulary, data *authz.SubjectAccess, name string, now int64) *walk {
 	w := &walk{vocabulary: v, data: data, name: name, now: now,
 		members: make(map[string]bool, len(data.Closure)), roles: make(map[string][]string, len(data.Roles))}
-	w.key, w.declared = v.Lookup(name)
+	if w.key, w.declared = v.Lookup(name); !w.declared {
+		w.region, _ = v.catalog.RegionOf(name)
+	}
 	for _, s := range data.Closure {
 		w.members[s] = true
 	}
@@ -90,13 +94,19 @@ func newWalk(v *Vocabulary, data *authz.SubjectAccess, name string, now int64) *
 
 // live reports whether the grant confers the key at its own scope, now.
 func (w *walk) live(g *authz.Grant) bool {
-	if !w.members[g.Subject] || g.ExpiresAt.Expired(w.now) || !w.applies(g.Scope) {
+	return w.applies(g.Scope) && w.conferring(g, w.confers)
+}
+
+// conferring reports whether the grant is the principal's, has not expired, and
+// has a pattern as wanted.
+func (w *walk) conferring(g *authz.Grant, wanted func(pattern string) bool) bool {
+	if !w.members[g.Subject] || g.ExpiresAt.Expired(w.now) {
 		return false
 	}
 	if g.Pattern != "" {
-		return w.confers(g.Pattern)
+		return wanted(g.Pattern)
 	}
-	return slices.ContainsFunc(w.roles[g.RoleID], w.confers)
+	return slices.ContainsFunc(w.roles[g.RoleID], wanted)
 }
 
 // confers: the bare "*" confers declared keys only, and nothing confers a
@@ -112,22 +122,36 @@ func (w *walk) applies(scope string) bool {
 	if scope == authz.Global {
 		return true
 	}
+	if w.region != nil {
+		return slices.Contains(w.region.Scopes, authz.ScopeType(scope))
+	}
 	return w.declared && w.vocabulary.applies(w.key, w.vocabulary.scopeType(scope))
 }
 
 // revokes lists the user's revokes that match the key on the chain.
 func (w *walk) revokes(c *Chain) []authz.Revoke {
 	matched := []authz.Revoke{}
-	if w.data.UserID == nil {
-		return matched
-	}
 	for i := range w.data.Revokes {
-		r := &w.data.Revokes[i]
-		if r.UserID == *w.data.UserID && authz.Match(r.Pattern, w.name) && c.Contains(r.Scope) {
+		if r := &w.data.Revokes[i]; w.matches(r) && c.Contains(r.Scope) {
 			matched = append(matched, *r)
 		}
 	}
 	return matched
+}
+
+// matches reports whether the revoke is the user's and takes the key.
+func (w *walk) matches(r *authz.Revoke) bool { return w.theirs(r) && authz.Match(r.Pattern, w.name) }
+
+// theirs: a service has no revokes, also where a user shares its id.
+func (w *walk) theirs(r *authz.Revoke) bool {
+	return w.data.UserID != nil && r.UserID == *w.data.UserID
+}
+
+// overlapped reports whether a revoke on the chain takes any part of the pattern.
+func (w *walk) overlapped(pattern string, c *Chain) bool {
+	return slices.ContainsFunc(w.data.Revokes, func(r authz.Revoke) bool {
+		return w.theirs(&r) && authz.Intersects(r.Pattern, pattern) && c.Contains(r.Scope)
+	})
 }
 
 // implied lists the live rows below the chain's scope that imply the key there:

@@ -112,17 +112,9 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 // gate is decide for any-of lists and conditions.
 func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape string) (allowed, active bool, err error) {
 	fresh := g.Fresh || c.strict
-	keys := make([]access.Key, len(g.Keys))
-	declared := make([]bool, len(g.Keys))
-	for i, name := range g.Keys {
-		if keys[i], declared[i], err = c.verify(name, shape); err != nil {
-			return false, false, err
-		}
-	}
-	for i, k := range keys {
-		if k.RequiresCondition() && g.Condition == nil {
-			return false, false, &authz.MissingConditionError{Permission: g.Keys[i], Shape: shape}
-		}
+	keys, declared, err := c.verifyGate(g, shape, "")
+	if err != nil {
+		return false, false, err
 	}
 	if err := p.Validate(); err != nil {
 		return false, false, err
@@ -142,33 +134,61 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 	if err != nil {
 		return false, true, err
 	}
-	candidates := keys[:0:0]
-	for i, k := range keys {
+	allowed, err = anyOf(keys, func(i int, k access.Key) (bool, bool) {
 		if !declared[i] {
-			allowed = access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now)
-		} else {
-			var revoked bool
-			if allowed, revoked = a.Decide(k, chain); !allowed && !revoked && k.ImpliedOnAncestors() {
-				candidates = append(candidates, k)
-			}
+			return access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now), true
 		}
+		return a.Decide(k, chain)
+	}, func(k access.Key) (bool, error) { return c.implied(ctx, a, k, chain, fresh, now) })
+	if err == nil && allowed && g.Condition != nil {
+		allowed, err = conditioned(ctx, g)
+	}
+	return allowed, true, err
+}
+
+// verifyGate looks up every key, and that those which require a condition have
+// one.
+func (c *Client) verifyGate(g Gate, shape, surface string) (keys []access.Key, declared []bool, err error) {
+	keys = make([]access.Key, len(g.Keys))
+	declared = make([]bool, len(g.Keys))
+	for i, name := range g.Keys {
+		if keys[i], declared[i], err = c.verify(name, shape); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, k := range keys {
+		if k.RequiresCondition() && g.Condition == nil {
+			return nil, nil, &authz.MissingConditionError{Permission: g.Keys[i], Shape: surface + shape}
+		}
+	}
+	return keys, declared, nil
+}
+
+// anyOf allows by the first key that its rows allow, else by the first that is
+// implied and that no revoke on the chain matched.
+func anyOf(keys []access.Key, decide func(int, access.Key) (allowed, revoked bool), implied func(access.Key) (bool, error)) (bool, error) {
+	var candidates []access.Key
+	for i, k := range keys {
+		allowed, revoked := decide(i, k)
 		if allowed {
-			break
+			return true, nil
+		}
+		if !revoked && k.ImpliedOnAncestors() {
+			candidates = append(candidates, k)
 		}
 	}
 	for _, k := range candidates {
-		if allowed {
-			break
-		}
-		if allowed, err = c.implied(ctx, a, k, chain, fresh, now); err != nil {
-			return false, true, err
+		if allowed, err := implied(k); allowed || err != nil {
+			return allowed, err
 		}
 	}
-	if allowed && g.Condition != nil {
-		allowed, err = g.Condition(ctx)
-		return allowed && err == nil, true, err
-	}
-	return allowed, true, nil
+	return false, nil
+}
+
+// conditioned is the final AND of a gate whose rows allow.
+func conditioned(ctx context.Context, g Gate) (bool, error) {
+	allowed, err := g.Condition(ctx)
+	return allowed && err == nil, err
 }
 
 // implied looks for a scope below the chain's own that implies the key there.

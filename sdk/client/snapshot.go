@@ -30,9 +30,17 @@ type Snapshot struct {
 	fresh     bool
 	global    resolved
 
+	held struct {
+		once sync.Once
+		keys []string
+	}
+
 	mu     sync.Mutex // serialises Resolve
 	chains atomic.Pointer[map[string]*resolved]
 }
+
+// onSnapshot tells errors of a snapshot from those of the client.
+const onSnapshot = "snapshot "
 
 // resolved is a chain with its reduced form.
 type resolved struct {
@@ -134,12 +142,12 @@ func (s *Snapshot) ResolvedScopes() []string {
 // Can is the client's Can on the snapshot. A scope whose chain is neither known
 // nor follows from the catalog is an *authz.UnresolvedScopeError.
 func (s *Snapshot) Can(key, scope string) (bool, error) {
-	return s.decide(key, scope, "snapshot can")
+	return s.decide(key, scope, "can")
 }
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (s *Snapshot) Require(key, scope string) error {
-	allowed, err := s.decide(key, scope, "snapshot require")
+	allowed, err := s.decide(key, scope, "require")
 	if err != nil || allowed {
 		return err
 	}
@@ -152,7 +160,7 @@ func (s *Snapshot) decide(key, scope, shape string) (bool, error) {
 		return false, err
 	}
 	if k.RequiresCondition() {
-		return false, &authz.MissingConditionError{Permission: key, Shape: shape}
+		return false, &authz.MissingConditionError{Permission: key, Shape: onSnapshot + shape}
 	}
 	if !s.access.Active() {
 		return false, nil

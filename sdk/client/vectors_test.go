@@ -16,6 +16,7 @@ import (
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // accessWorld is one line of access.jsonl.
@@ -23,12 +24,14 @@ type accessWorld struct {
 	vectors.World
 	External client.ExternalPolicy `json:"externalPermissions"`
 	Queries  []accessQuery         `json:"queries"`
+	Reports  []externalReport      `json:"externalReports"`
 }
 
 type accessQuery struct {
 	Op        string          `json:"op"`
 	Principal string          `json:"principal"`
 	Key       keys            `json:"key"`
+	Pattern   string          `json:"pattern"`
 	Scope     string          `json:"scope"`
 	Scopes    []string        `json:"scopes"`
 	Condition *bool           `json:"condition"`
@@ -72,42 +75,86 @@ type wantedExplanation struct {
 	Active         *bool    `json:"active"`
 }
 
-func TestVectorsAccess(t *testing.T) {
-	vectors.Replay(t, "access.jsonl", func(w accessWorld) bool { return !w.UsesImports() }, func(t *testing.T, w accessWorld) {
-		c := attach(t, w.World, w.External)
+func TestVectorsAccess(t *testing.T) { replayAccess(t, "access.jsonl") }
+
+func TestVectorsAccessMore(t *testing.T) { replayAccess(t, "access-more.jsonl") }
+
+func replayAccess(t *testing.T, file string) {
+	vectors.Replay(t, file, nil, func(t *testing.T, w accessWorld) {
+		var reported []client.ExternalPermission
+		c := attach(t, w.World, w.External, func(p client.ExternalPermission) { reported = append(reported, p) })
 		for i, q := range w.Queries {
-			p := principal(t, q.Principal)
-			ctx := context.Background()
-			switch q.Op {
-			case "can", "canFresh":
-				got, err := c.Check(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Fresh: q.Op == "canFresh", Condition: condition(q)})
-				judge(t, i, q, got, err)
-				if !q.Key.many && q.Condition == nil {
-					single := c.Can
-					if q.Op == "canFresh" {
-						single = c.Fresh
-					}
-					got, err = single(ctx, p, q.Key.list[0], q.Scope)
-					judge(t, i, q, got, err)
-				}
-			case "require":
-				err := c.RequireGate(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
-				judge(t, i, q, err == nil, err)
-				if !q.Key.many && q.Condition == nil {
-					err := c.Require(ctx, p, q.Key.list[0], q.Scope)
-					judge(t, i, q, err == nil, err)
-				}
-			case "explain":
-				e, err := c.Explain(ctx, p, q.Key.list[0], q.Scope)
-				judgeExplanation(t, i, q, e, err)
-			case "snapshot":
-				replaySnapshot(t, i, c, p, q)
-			}
+			replayQuery(t, i, c, q)
+		}
+		if diff := cmp.Diff(w.Reports, reports(reported), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("names reported (-want +got)\n%s", diff)
 		}
 	})
 }
 
-// replaySnapshot replays the checks that snapshots answer so far.
+// externalReport is what the client reported of a foreign name.
+type externalReport struct {
+	Permission string         `json:"permission"`
+	Expected   authz.Expected `json:"expected"`
+	Namespace  string         `json:"namespace"`
+	Shape      string         `json:"shape"`
+}
+
+func reports(reported []client.ExternalPermission) []externalReport {
+	var list []externalReport
+	for _, p := range reported {
+		list = append(list, externalReport(p))
+	}
+	return list
+}
+
+func replayQuery(t *testing.T, i int, c *client.Client, q accessQuery) {
+	p, ctx := principal(t, q.Principal), context.Background()
+	single := !q.Key.many && q.Condition == nil
+	switch q.Op {
+	case "can", "canFresh":
+		got, err := c.Check(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Fresh: q.Op == "canFresh", Condition: condition(q)})
+		judge(t, i, q, got, err)
+		if single && q.Op == "can" {
+			got, err = c.Can(ctx, p, q.Key.list[0], q.Scope)
+			judge(t, i, q, got, err)
+		}
+		if single {
+			got, err = c.Fresh(ctx, p, q.Key.list[0], q.Scope)
+			judge(t, i, q, got, err)
+		}
+	case "require":
+		err := c.RequireGate(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+		judge(t, i, q, err == nil, err)
+		if single {
+			err := c.Require(ctx, p, q.Key.list[0], q.Scope)
+			judge(t, i, q, err == nil, err)
+		}
+	case "canAny":
+		got, err := c.CanAny(ctx, p, q.Pattern)
+		judge(t, i, q, got, err)
+	case "requireAny":
+		err := c.RequireAny(ctx, p, q.Pattern)
+		judge(t, i, q, err == nil, err)
+	case "holds":
+		got, err := c.Holds(ctx, p, q.Key.list[0])
+		judge(t, i, q, got, err)
+	case "heldKeys":
+		got, err := c.HeldKeys(ctx, p)
+		judgeList(t, i, q, got, err)
+	case "grantedScopes":
+		got, err := c.GrantedScopes(ctx, p, q.Key.list[0])
+		judgeList(t, i, q, got, err)
+	case "explain":
+		e, err := c.Explain(ctx, p, q.Key.list[0], q.Scope)
+		judgeExplanation(t, i, q, e, err)
+	case "snapshot":
+		replaySnapshot(t, i, c, p, q)
+	default:
+		t.Errorf("query %d: unknown operation %s", i, q.Op)
+	}
+}
+
 func replaySnapshot(t *testing.T, n int, c *client.Client, p authz.Principal, q accessQuery) {
 	s, err := c.Snapshot(context.Background(), p, client.SnapshotOptions{Scopes: q.Scopes})
 	if q.Err != nil {
@@ -125,35 +172,69 @@ func replaySnapshot(t *testing.T, n int, c *client.Client, p authz.Principal, q 
 		t.Errorf("query %d snapshot: resolved scopes (-want +got)\n%s", n, diff)
 	}
 	for i, check := range q.Checks {
-		at := 1000*n + i
-		switch check.Op {
-		case "can":
-			if check.Key.many || check.Condition != nil {
-				continue
-			}
-			got, err := s.Can(check.Key.list[0], check.Scope)
-			judge(t, at, check, got, err)
-		case "require":
-			if check.Key.many || check.Condition != nil {
-				continue
-			}
-			err := s.Require(check.Key.list[0], check.Scope)
-			judge(t, at, check, err == nil, err)
-		case "explain":
-			e, err := s.Explain(check.Key.list[0], check.Scope)
-			judgeExplanation(t, at, check, e, err)
-		case "resolve":
-			if err := s.Resolve(context.Background(), check.Scopes...); err != nil {
-				t.Errorf("query %d resolve: %v", at, err)
-			}
-			var want []string
-			if err := json.Unmarshal(check.Want, &want); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, s.ResolvedScopes()); diff != "" {
-				t.Errorf("query %d resolve (-want +got)\n%s", at, diff)
-			}
+		replayCheck(t, 1000*n+i, s, check)
+	}
+}
+
+func replayCheck(t *testing.T, n int, s *client.Snapshot, q accessQuery) {
+	single := !q.Key.many && q.Condition == nil
+	switch q.Op {
+	case "can":
+		got, err := s.Check(client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+		judge(t, n, q, got, err)
+		if single {
+			got, err = s.Can(q.Key.list[0], q.Scope)
+			judge(t, n, q, got, err)
 		}
+	case "require":
+		err := s.RequireGate(client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+		judge(t, n, q, err == nil, err)
+		if single {
+			err := s.Require(q.Key.list[0], q.Scope)
+			judge(t, n, q, err == nil, err)
+		}
+	case "canAny":
+		got, err := s.CanAny(q.Pattern)
+		judge(t, n, q, got, err)
+	case "requireAny":
+		err := s.RequireAny(q.Pattern)
+		judge(t, n, q, err == nil, err)
+	case "holds":
+		got, err := s.Holds(q.Key.list[0])
+		judge(t, n, q, got, err)
+	case "heldKeys":
+		judgeList(t, n, q, s.HeldKeys(), nil)
+	case "grantedScopes":
+		got, err := s.GrantedScopes(q.Key.list[0])
+		judgeList(t, n, q, got, err)
+	case "explain":
+		e, err := s.Explain(q.Key.list[0], q.Scope)
+		judgeExplanation(t, n, q, e, err)
+	case "resolve":
+		err := s.Resolve(context.Background(), q.Scopes...)
+		judgeList(t, n, q, s.ResolvedScopes(), err)
+	default:
+		t.Errorf("query %d: unknown operation %s", n, q.Op)
+	}
+}
+
+// judgeList compares a result that is no answer.
+func judgeList(t *testing.T, n int, q accessQuery, got any, err error) {
+	t.Helper()
+	if q.Err != nil || err != nil {
+		judge(t, n, q, false, err)
+		return
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have, want any
+	if err := errors.Join(json.Unmarshal(text, &have), json.Unmarshal(q.Want, &want)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("query %d %s %v for %s (-want +got)\n%s", n, q.Op, q.Key.list, q.Principal, diff)
 	}
 }
 
@@ -251,7 +332,7 @@ func principal(t *testing.T, subject string) authz.Principal {
 
 // attach builds a client on the fixed clock of a world, over an application over
 // a memory store that holds its rows.
-func attach(t *testing.T, w vectors.World, external client.ExternalPolicy) *client.Client {
+func attach(t *testing.T, w vectors.World, external client.ExternalPolicy, report func(client.ExternalPermission)) *client.Client {
 	t.Helper()
 	ctx := context.Background()
 	clock := func() int64 { return w.Now }
@@ -278,7 +359,7 @@ func attach(t *testing.T, w vectors.World, external client.ExternalPolicy) *clie
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { app.Close() })
-	c, err := client.New(client.Options{Provider: app, Catalog: cat, Clock: clock, External: external})
+	c, err := client.New(client.Options{Provider: app, Catalog: cat, Clock: clock, External: external, OnExternal: report})
 	if err != nil {
 		t.Fatal(err)
 	}

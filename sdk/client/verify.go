@@ -18,12 +18,23 @@ type externalNames struct {
 }
 
 // verify looks up a key before anything is fetched. declared is false for a key
-// that the catalog does not declare and the policy admits.
+// that the catalog cannot list: an open region or the policy admits it.
 func (c *Client) verify(key, shape string) (k access.Key, declared bool, err error) {
 	if k, ok := c.vocabulary.Lookup(key); ok {
 		return k, true, nil
 	}
+	if c.vocabulary.Catalog().HasKey(key) {
+		return access.Key{}, false, nil
+	}
 	return access.Key{}, false, c.admit(key, authz.ExpectedKey, shape)
+}
+
+// verifyPattern is verify for a pattern.
+func (c *Client) verifyPattern(pattern, shape string) error {
+	if c.vocabulary.Catalog().IsKnownPattern(pattern) {
+		return nil
+	}
+	return c.admit(pattern, authz.ExpectedPattern, shape)
 }
 
 // admit decides on a name that the catalog does not know.

@@ -1,0 +1,226 @@
+package access
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// HeldAnywhere reports whether an active principal holds a declared key at any
+// scope: some grant confers it, and no revoke at "*" takes it away. It is never a
+// gate.
+func (a *Access) HeldAnywhere(k Key) bool {
+	if !a.active || a.has(a.global.revokes, k.index) {
+		return false
+	}
+	if a.has(a.global.grants, k.index) {
+		return true
+	}
+	for range a.GrantedAt(k) {
+		return true
+	}
+	return false
+}
+
+// HeldKeys lists the declared keys that an active principal holds somewhere, in
+// catalog order.
+func (a *Access) HeldKeys() []string {
+	held := []string{}
+	if !a.active {
+		return held
+	}
+	set := make([]uint64, a.vocabulary.words)
+	a.join(set, a.global.grants, nil)
+	for i := range a.slots {
+		if s := &a.slots[i]; s.scopeType != noType {
+			a.join(set, s.grants, a.vocabulary.grantable[s.scopeType])
+		}
+	}
+	a.without(set, a.global.revokes)
+	count := 0
+	for _, word := range set {
+		count += bits.OnesCount64(word)
+	}
+	held = slices.Grow(held, count)
+	names := a.vocabulary.catalog.Keys()
+	for i, word := range set {
+		for ; word != 0; word &= word - 1 {
+			held = append(held, names[i<<6|bits.TrailingZeros64(word)])
+		}
+	}
+	return held
+}
+
+// without takes a set out of a bitset.
+func (a *Access) without(from []uint64, s set) {
+	if s.length == 0 {
+		return
+	}
+	gone := make([]uint64, len(from))
+	a.join(gone, s, nil)
+	for i := range from {
+		from[i] &^= gone[i]
+	}
+}
+
+// GrantedScopes are the scopes at which a key is granted and those at which it is
+// revoked, each sorted; for listing. Granted is not reduced by Revoked and never
+// holds implied ancestors.
+type GrantedScopes struct {
+	Granted []string `json:"granted"`
+	Revoked []string `json:"revoked"`
+}
+
+// GrantedScopes lists the scopes of a declared key; both are empty for an inactive
+// principal.
+func (a *Access) GrantedScopes(k Key) GrantedScopes {
+	g := GrantedScopes{Granted: []string{}, Revoked: []string{}}
+	if !a.active {
+		return g
+	}
+	if a.has(a.global.grants, k.index) {
+		g.Granted = append(g.Granted, authz.Global)
+	}
+	if a.has(a.global.revokes, k.index) {
+		g.Revoked = append(g.Revoked, authz.Global)
+	}
+	for i := range a.slots {
+		s := &a.slots[i]
+		if a.vocabulary.applies(k, s.scopeType) && a.has(s.grants, k.index) {
+			g.Granted = append(g.Granted, s.scope)
+		}
+		if a.has(s.revokes, k.index) {
+			g.Revoked = append(g.Revoked, s.scope)
+		}
+	}
+	slices.Sort(g.Granted)
+	slices.Sort(g.Revoked)
+	return g
+}
+
+// Visible reports whether an active principal can see anything under the pattern:
+// some key that it matches is granted at a scope whose chain no revoke of the key
+// touches, or an open region that it reaches into is. The region part is an
+// approximation, closed on revokes: one that overlaps any part of the region hides
+// all of it.
+func (a *Access) Visible(pattern string, now int64, chains Chains) (bool, error) {
+	if !a.active {
+		return false, nil
+	}
+	if asked, ok := a.vocabulary.spans[pattern]; ok && !asked.empty() {
+		if visible, err := a.keysVisible(asked, chains); visible || err != nil {
+			return visible, err
+		}
+	}
+	return a.regionsVisible(pattern, now, chains)
+}
+
+func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
+	filter := make([]uint64, a.vocabulary.words)
+	for i := asked.lo; i < asked.hi; i++ {
+		setBit(filter, i)
+	}
+	set := make([]uint64, len(filter))
+	a.join(set, a.global.grants, filter)
+	a.without(set, a.global.revokes)
+	if anyBit(set) {
+		return true, nil
+	}
+	for i := range a.slots {
+		s := &a.slots[i]
+		if s.scopeType == noType || s.grants.length == 0 {
+			continue
+		}
+		clear(set)
+		a.join(set, s.grants, a.vocabulary.grantable[s.scopeType])
+		for w := range set {
+			set[w] &= filter[w]
+		}
+		if !anyBit(set) {
+			continue
+		}
+		chain, err := chains(s.scope)
+		if err != nil {
+			return false, err
+		}
+		a.without(set, a.global.revokes)
+		for n, h := range chain.hashes {
+			if on := a.find(h, chain.scopes[n]); on != nil {
+				a.without(set, on.revokes)
+			}
+		}
+		if anyBit(set) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func anyBit(set []uint64) bool {
+	for _, word := range set {
+		if word != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// regionsVisible walks the rows: an open region has no keys to number.
+func (a *Access) regionsVisible(pattern string, now int64, chains Chains) (bool, error) {
+	regions := a.vocabulary.catalog.OpaqueRegions(pattern)
+	if len(regions) == 0 {
+		return false, nil
+	}
+	w := newWalk(a.vocabulary, a.data, "", now)
+	for i := range regions {
+		region := &regions[i]
+		reaches := func(p string) bool {
+			return p != authz.Global && authz.Intersects(p, region.Pattern) && authz.Intersects(p, pattern)
+		}
+		for g := range a.data.Grants {
+			grant := &a.data.Grants[g]
+			at := grant.Scope == authz.Global || slices.Contains(region.Scopes, authz.ScopeType(grant.Scope))
+			if !at || !w.conferring(grant, reaches) {
+				continue
+			}
+			chain, err := chains(grant.Scope)
+			if err != nil {
+				return false, err
+			}
+			if !w.overlapped(region.Pattern, chain) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// HoldsUndeclared is HeldAnywhere for a key that the catalog cannot list.
+func HoldsUndeclared(v *Vocabulary, data *authz.SubjectAccess, key string, now int64) bool {
+	w := newWalk(v, data, key, now)
+	return data.Active && len(w.revokes(GlobalChain)) == 0 &&
+		slices.ContainsFunc(data.Grants, func(g authz.Grant) bool { return w.live(&g) })
+}
+
+// GrantedScopesUndeclared is GrantedScopes for a key that the catalog cannot list.
+func GrantedScopesUndeclared(v *Vocabulary, data *authz.SubjectAccess, key string, now int64) GrantedScopes {
+	g := GrantedScopes{Granted: []string{}, Revoked: []string{}}
+	if !data.Active {
+		return g
+	}
+	w := newWalk(v, data, key, now)
+	for i := range data.Grants {
+		if w.live(&data.Grants[i]) {
+			g.Granted = append(g.Granted, data.Grants[i].Scope)
+		}
+	}
+	for i := range data.Revokes {
+		if w.matches(&data.Revokes[i]) {
+			g.Revoked = append(g.Revoked, data.Revokes[i].Scope)
+		}
+	}
+	slices.Sort(g.Granted)
+	slices.Sort(g.Revoked)
+	return GrantedScopes{Granted: slices.Compact(g.Granted), Revoked: slices.Compact(g.Revoked)}
+}
