@@ -9,6 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -17,12 +18,31 @@ import (
 type world struct {
 	leaves  map[string]leaf
 	parents map[string][]string
+	regions []region
 	data    authz.SubjectAccess
 }
 
 type leaf struct {
 	scopes  []string
 	implied bool
+}
+
+// region is an open import: keys below prefix that nobody can list.
+type region struct {
+	pattern string
+	scopes  []string
+	strict  bool
+}
+
+func (w *world) regionOf(key string) *region {
+	var found *region
+	for i := range w.regions {
+		r := &w.regions[i]
+		if !r.strict && authz.Match(r.pattern, key) && (found == nil || len(r.pattern) > len(found.pattern)) {
+			found = r
+		}
+	}
+	return found
 }
 
 func (w *world) chain(scope string) []string {
@@ -46,25 +66,91 @@ func (w *world) live(g authz.Grant, key string, now int64) bool {
 	}
 	if g.Scope != "*" {
 		t, _, ok := strings.Cut(g.Scope, ":")
-		if !ok || !slices.Contains(w.leaves[key].scopes, t) {
+		scopes := w.leaves[key].scopes
+		if _, declared := w.leaves[key]; !declared {
+			if r := w.regionOf(key); r != nil {
+				scopes = r.scopes
+			}
+		}
+		if !ok || !slices.Contains(scopes, t) {
 			return false
 		}
 	}
-	patterns := []string{g.Pattern}
-	if g.Pattern == "" {
-		patterns = nil
-		for _, r := range w.data.Roles {
-			if r.ID == g.RoleID {
-				patterns = r.Patterns
-			}
-		}
-	}
 	_, declared := w.leaves[key]
-	for _, p := range patterns {
+	for _, p := range w.patterns(g) {
 		matches := p == key || p == "*" && declared ||
 			strings.HasSuffix(p, ".*") && strings.HasPrefix(key, strings.TrimSuffix(p, "*"))
 		if matches {
 			return true
+		}
+	}
+	return false
+}
+
+func (w *world) patterns(g authz.Grant) []string {
+	if g.Pattern != "" {
+		return []string{g.Pattern}
+	}
+	for _, r := range w.data.Roles {
+		if r.ID == g.RoleID {
+			return r.Patterns
+		}
+	}
+	return nil
+}
+
+func (w *world) holds(key string, now int64) bool {
+	return w.data.Active && !w.revoked(key, []string{"*"}) &&
+		slices.ContainsFunc(w.data.Grants, func(g authz.Grant) bool { return w.live(g, key, now) })
+}
+
+func (w *world) grantedScopes(key string, now int64) access.GrantedScopes {
+	g := access.GrantedScopes{Granted: []string{}, Revoked: []string{}}
+	if !w.data.Active {
+		return g
+	}
+	for _, row := range w.data.Grants {
+		if w.live(row, key, now) && !slices.Contains(g.Granted, row.Scope) {
+			g.Granted = append(g.Granted, row.Scope)
+		}
+	}
+	for _, row := range w.data.Revokes {
+		if w.revoked(key, []string{row.Scope}) && !slices.Contains(g.Revoked, row.Scope) {
+			g.Revoked = append(g.Revoked, row.Scope)
+		}
+	}
+	slices.Sort(g.Granted)
+	slices.Sort(g.Revoked)
+	return g
+}
+
+func (w *world) visible(pattern string, now int64) bool {
+	if !w.data.Active {
+		return false
+	}
+	for key := range w.leaves {
+		for _, g := range w.data.Grants {
+			if authz.Match(pattern, key) && w.live(g, key, now) && !w.revoked(key, w.chain(g.Scope)) {
+				return true
+			}
+		}
+	}
+	for _, r := range w.regions {
+		for _, g := range w.data.Grants {
+			t, _, _ := strings.Cut(g.Scope, ":")
+			if !authz.Intersects(pattern, r.pattern) || !slices.Contains(w.data.Closure, g.Subject) || g.ExpiresAt.Expired(now) ||
+				g.Scope != "*" && !slices.Contains(r.scopes, t) {
+				continue
+			}
+			reaches := slices.ContainsFunc(w.patterns(g), func(p string) bool {
+				return p != "*" && authz.Intersects(p, r.pattern) && authz.Intersects(p, pattern)
+			})
+			hidden := slices.ContainsFunc(w.data.Revokes, func(v authz.Revoke) bool {
+				return w.data.UserID != nil && v.UserID == *w.data.UserID && slices.Contains(w.chain(g.Scope), v.Scope) && authz.Intersects(v.Pattern, r.pattern)
+			})
+			if reaches && !hidden {
+				return true
+			}
 		}
 	}
 	return false
@@ -118,7 +204,28 @@ func drawWorld(t *rapid.T) (*world, *access.Vocabulary) {
 		}
 		doc = append(doc, fmt.Sprintf(`%q:{"scopes":[%s],"impliedOnAncestors":%t}`, k, strings.Join(quoted, ","), l.implied))
 	}
-	in, err := catalog.ParseJSON([]byte(`{"namespaces":["app","crm"],"includeAuthzInternal":false,"conventions":{"depth":"any"},"permissions":{` + strings.Join(doc, ",") + `},
+	var imports []string
+	for _, r := range []region{{pattern: "zoom.rooms.*"}, {pattern: "zoom.rooms.big.*"}, {pattern: "meet.*", strict: true}} {
+		if !rapid.Bool().Draw(t, "import "+r.pattern) {
+			continue
+		}
+		r.scopes = rapid.SliceOfDistinct(rapid.SampledFrom(scopeTypes), rapid.ID[string]).Draw(t, "scopes")
+		w.regions = append(w.regions, r)
+	}
+	for _, ns := range []string{"zoom", "meet"} {
+		var entries []string
+		for _, r := range w.regions {
+			if strings.HasPrefix(r.pattern, ns+".") {
+				quoted := make([]string, len(r.scopes))
+				for i, s := range r.scopes {
+					quoted[i] = `"` + s + `"`
+				}
+				entries = append(entries, fmt.Sprintf(`%q:{"scopes":[%s]}`, r.pattern, strings.Join(quoted, ",")))
+			}
+		}
+		imports = append(imports, fmt.Sprintf(`%q:{"strict":%t,"permissions":{%s}}`, ns, ns == "meet", strings.Join(entries, ",")))
+	}
+	in, err := catalog.ParseJSON([]byte(`{"imports":{` + strings.Join(imports, ",") + `},"namespaces":["app","crm"],"includeAuthzInternal":false,"conventions":{"depth":"any"},"permissions":{` + strings.Join(doc, ",") + `},
 		"scopeTypes":{"app.folder":{"parent":"app.folder"},"app.doc":{"parent":"app.folder"},"app.flat":{},"app.multi":{"multiParent":true}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +238,7 @@ func drawWorld(t *rapid.T) (*world, *access.Vocabulary) {
 	for i, s := range scopes[2:8] {
 		w.parents[s] = rapid.SliceOfNDistinct(rapid.SampledFrom(scopes[1:2+i]), 0, 2, rapid.ID[string]).Draw(t, "parents of "+s)
 	}
-	pattern := rapid.SampledFrom(append([]string{"*", "app.*", "app.a.*", "app.a.b.*", "app.c.*", "crm.*", "gone.*", "gone.x"}, allKeys...))
+	pattern := rapid.SampledFrom(append([]string{"*", "app.*", "app.a.*", "app.a.b.*", "app.c.*", "crm.*", "gone.*", "gone.x", "zoom.*", "zoom.rooms.*", "zoom.rooms.big.*", "zoom.rooms.join", "meet.*"}, allKeys...))
 	scope := rapid.SampledFrom(scopes)
 	user := "u"
 	w.data = authz.SubjectAccess{UserID: &user, Closure: []string{"user:u", "group:g", "everyone"}, Active: rapid.IntRange(0, 9).Draw(t, "active") > 0}
@@ -178,7 +285,8 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 			if !a.ValidAt(now) {
 				t.Fatalf("access compiled at %d is not valid then", now)
 			}
-			for _, key := range append([]string{"crm.gone.read"}, allKeys...) {
+			compareShapes(t, w, v, a, now, chains)
+			for _, key := range append(slices.Clone(foreign), allKeys...) {
 				for _, scope := range []string{"*", "app.folder:1", "app.folder:2", "app.folder:3", "app.doc:1", "app.doc:2", "app.flat:1", "app.multi:1", "other.type:1", "untyped"} {
 					want := w.can(key, scope, now)
 					chain, _ := chains(scope)
@@ -217,4 +325,45 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 			}
 		}
 	})
+}
+
+// foreign are keys that no catalog lists: an open region may admit them.
+var foreign = []string{"crm.gone.read", "zoom.rooms.join", "zoom.rooms.big.join", "meet.call.start"}
+
+// compareShapes compares the shapes that take no scope.
+func compareShapes(t *rapid.T, w *world, v *access.Vocabulary, a *access.Access, now int64, chains access.Chains) {
+	held := []string{}
+	for _, key := range v.Catalog().Keys() {
+		k, _ := v.Lookup(key)
+		want := w.holds(key, now)
+		if want {
+			held = append(held, key)
+		}
+		if got := a.HeldAnywhere(k); got != want {
+			t.Fatalf("HeldAnywhere(%s) at %d = %v, plain definition %v", key, now, got, want)
+		}
+		if diff := cmp.Diff(w.grantedScopes(key, now), a.GrantedScopes(k)); diff != "" {
+			t.Fatalf("GrantedScopes(%s) at %d (-plain +got)\n%s", key, now, diff)
+		}
+	}
+	if diff := cmp.Diff(held, a.HeldKeys()); diff != "" {
+		t.Fatalf("HeldKeys at %d (-plain +got)\n%s", now, diff)
+	}
+	for _, key := range foreign {
+		if got, want := access.HoldsUndeclared(v, &w.data, key, now), w.holds(key, now); got != want {
+			t.Fatalf("HoldsUndeclared(%s) at %d = %v, plain definition %v", key, now, got, want)
+		}
+		if diff := cmp.Diff(w.grantedScopes(key, now), access.GrantedScopesUndeclared(v, &w.data, key, now)); diff != "" {
+			t.Fatalf("GrantedScopesUndeclared(%s) at %d (-plain +got)\n%s", key, now, diff)
+		}
+	}
+	for _, pattern := range []string{"*", "app.*", "app.a.*", "app.a.b.*", "crm.*", "app.c.list", "zoom.*", "zoom.rooms.*", "zoom.rooms.big.*", "zoom.rooms.join", "meet.*"} {
+		got, err := a.Visible(pattern, now, chains)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := w.visible(pattern, now); got != want {
+			t.Fatalf("Visible(%s) at %d = %v, plain definition %v", pattern, now, got, want)
+		}
+	}
 }
