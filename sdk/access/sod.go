@@ -1,0 +1,147 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// SoD is the separation of duties of a catalog, ready to judge rows (access.md
+// §15). It is immutable.
+type SoD struct {
+	vocabulary  *Vocabulary
+	constraints []constraint
+}
+
+// constraint holds the keys of its sets by number, ascending.
+type constraint struct {
+	id          string
+	description string
+	sets        [][]uint32
+}
+
+// Violations is one user who breaks constraints, which come in the catalog's
+// order.
+type Violations struct {
+	UserID     string      `json:"userId"`
+	Violations []Violation `json:"violations"`
+}
+
+// Violation is one constraint that a user breaks: the sets of which the user
+// holds keys, two or more of them.
+type Violation struct {
+	ConstraintID string    `json:"constraintId"`
+	Description  string    `json:"description,omitempty"`
+	Sets         []HeldSet `json:"sets"`
+}
+
+// HeldSet is what a user holds of one set: keys ascending, never none. SetIndex
+// counts the sets of the constraint from 0.
+type HeldSet struct {
+	SetIndex int      `json:"setIndex"`
+	Keys     []string `json:"keys"`
+}
+
+// NewSoD reads the constraints of the vocabulary's catalog.
+func NewSoD(v *Vocabulary) *SoD {
+	s := &SoD{vocabulary: v}
+	for _, declared := range v.catalog.SoD() {
+		c := constraint{id: declared.ID, description: declared.Description}
+		for _, patterns := range declared.Sets {
+			set := []uint32{}
+			for _, p := range patterns {
+				v.conferred(p, authz.Global, func(key uint32) { set = append(set, key) })
+			}
+			slices.Sort(set)
+			c.sets = append(c.sets, slices.Compact(set))
+		}
+		s.constraints = append(s.constraints, c)
+	}
+	return s
+}
+
+// Empty reports that the catalog keeps nothing apart.
+func (s *SoD) Empty() bool { return len(s.constraints) == 0 }
+
+// Violations lists the constraints that the rows of one user break at an instant,
+// also when the user is inactive: reactivation must bring no surprise. A key
+// counts as held when a live grant confers it at any scope and no revoke at "*"
+// takes it.
+func (s *SoD) Violations(data *authz.SubjectAccess, now int64) []Violation {
+	return s.Duties(data, now).violations(nil)
+}
+
+// Duties is what one user holds, growing row by row. It serves one goroutine.
+type Duties struct {
+	sod     *SoD
+	walk    *walk
+	held    []uint64
+	revoked []uint64
+	broken  map[string]bool // constraints, by id
+}
+
+// Duties reads the rows of one user. Rows are not copied: data must not change
+// as long as the result is in use.
+func (s *SoD) Duties(data *authz.SubjectAccess, now int64) *Duties {
+	w := newWalk(s.vocabulary, data, "", now)
+	d := &Duties{sod: s, walk: w, held: make([]uint64, s.vocabulary.words), revoked: w.revokedEverywhere()}
+	for i := range data.Grants {
+		d.hold(&data.Grants[i])
+	}
+	d.broken = map[string]bool{}
+	for _, v := range d.violations(nil) {
+		d.broken[v.ConstraintID] = true
+	}
+	return d
+}
+
+// Add counts one more grant as held, and returns the first constraint that is
+// broken by it and was not before; nil when there is none. A grant that names a
+// role is judged with the patterns given.
+func (d *Duties) Add(g authz.Grant, patterns []string) *Violation {
+	if g.RoleID != "" {
+		d.walk.roles[g.RoleID] = patterns
+	}
+	d.hold(&g)
+	var first *Violation
+	for _, v := range d.violations(d.broken) {
+		d.broken[v.ConstraintID] = true
+		if first == nil {
+			first = &v
+		}
+	}
+	return first
+}
+
+func (d *Duties) hold(g *authz.Grant) {
+	for _, p := range d.walk.patterns(g) {
+		d.sod.vocabulary.conferred(p, g.Scope, func(key uint32) { setBit(d.held, key) })
+	}
+}
+
+// violations lists the broken constraints that are not among the known.
+func (d *Duties) violations(known map[string]bool) []Violation {
+	found := []Violation{}
+	names := d.sod.vocabulary.catalog.Keys()
+	for _, c := range d.sod.constraints {
+		if known[c.id] {
+			continue
+		}
+		v := Violation{ConstraintID: c.id, Description: c.description}
+		for i, set := range c.sets {
+			var keys []string
+			for _, key := range set {
+				if hasBit(d.held, key) && !hasBit(d.revoked, key) {
+					keys = append(keys, names[key])
+				}
+			}
+			if len(keys) > 0 {
+				v.Sets = append(v.Sets, HeldSet{SetIndex: i, Keys: keys})
+			}
+		}
+		if len(v.Sets) > 1 {
+			found = append(found, v)
+		}
+	}
+	return found
+}
