@@ -19,15 +19,8 @@ func (b *builder) resolveImports() {
 // resolveImport returns nil when the import has no sound beginning.
 func (b *builder) resolveImport(in Import) *imported {
 	ns, path := in.Namespace, "imports."+in.Namespace
-	switch {
-	case !authz.IsSegment(ns):
-		b.issues.add(CodeBadImportNamespace, ns, "an imported namespace is a single valid segment")
-		return nil
-	case ns == authz.InternalNamespace:
-		b.issues.add(CodeReservedImport, ns, "authz_internal is reserved for authz itself and ships with every catalog — it is never imported")
-		return nil
-	case b.isOwned[ns]:
-		b.issues.add(CodeImportOwned, ns, "is declared in `namespaces` — an application does not import what it owns; declare its keys in `permissions`")
+	if f := importNamespaceFault(ns, b.isOwned[ns]); f != nil {
+		b.issues.add(f.code, ns, f.problem)
 		return nil
 	}
 	b.checkImportScopes(path, in.Scopes)
@@ -70,14 +63,10 @@ func attachedDocument(ns string, raw []byte, path string) (*ownerDocument, []aut
 func (b *builder) checkImportScopes(path string, scopes []string) {
 	for _, t := range scopes {
 		if b.scopeTypes[t] == nil {
-			b.issues.add(CodeImportScope, path, importScope(t))
+			b.issues.add(CodeImportScope, path, "wires imported permissions to undeclared scope type "+authz.Quote(t)+
+				" — an import names scope types THIS catalog declares, never the owning application's")
 		}
 	}
-}
-
-func importScope(t string) string {
-	return "wires imported permissions to undeclared scope type " + authz.Quote(t) +
-		" — an import names scope types THIS catalog declares, never the owning application's"
 }
 
 // resolveEntry adds a sound entry to the import. Bad scopes are reported and do
@@ -105,8 +94,21 @@ func (b *builder) resolveEntry(im *imported, owner *ownerDocument, p Permission,
 	im.addEntry(&importEntry{Permission: p, scopes: distinct(scopes)})
 }
 
-// importFault is why a key or pattern cannot stand in an import.
+// importFault is why a namespace, key or pattern cannot stand in an import.
 type importFault struct{ code, problem string }
+
+// importNamespaceFault checks the namespace of an import.
+func importNamespaceFault(ns string, owned bool) *importFault {
+	switch {
+	case !authz.IsSegment(ns):
+		return &importFault{CodeBadImportNamespace, "an imported namespace is a single valid segment"}
+	case ns == authz.InternalNamespace:
+		return &importFault{CodeReservedImport, "authz_internal is reserved for authz itself and ships with every catalog — it is never imported"}
+	case owned:
+		return &importFault{CodeImportOwned, "is declared in `namespaces` — an application does not import what it owns; declare its keys in `permissions`"}
+	}
+	return nil
+}
 
 // entryFault checks one key or pattern against the grammar and the namespace.
 func entryFault(namespace, pattern string) *importFault {
@@ -130,7 +132,7 @@ func (f *importFault) report(found *issues, path, pattern string) {
 	switch f.code {
 	case CodeImportStar:
 	case CodeShortKey:
-		path = pattern
+		path = authz.Echo(pattern)
 	default:
 		path += "." + authz.Echo(pattern)
 	}

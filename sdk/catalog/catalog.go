@@ -201,5 +201,8 @@ func (c *Catalog) ScopeType(t string) (*ScopeType, bool) {
 // Navigation returns the navigation tree.
 func (c *Catalog) Navigation() []NavItem { return c.navigation }
 
+// Conventions returns the naming rules that lint reads. Depth is never 0.
+func (c *Catalog) Conventions() Conventions { return c.depth }
+
 // SoD lists the constraints on separation of duties in declaration order.
 func (c *Catalog) SoD() []SoDConstraint { return c.sod }

@@ -45,6 +45,8 @@ const (
 	CodeMissingKey         = "missing-key"
 	CodeBadGroup           = "bad-group"
 	CodeBadOrigin          = "bad-origin"
+	CodeManifestNamespace  = "manifest-namespace"
+	CodeImportUncovered    = "import-uncovered"
 	CodeSoDDuplicate       = "sod-duplicate"
 	CodeSoDSets            = "sod-sets"
 	CodeSoDEmpty           = "sod-empty"

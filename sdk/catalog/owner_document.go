@@ -7,9 +7,14 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// maxGroups bounds how many groups a document may bring into being, so that a
-// short document of deep keys cannot unfold into a huge catalog.
-const maxGroups = 1 << 20
+// Documents and manifests come from elsewhere. These bounds keep a short one of
+// deep keys from unfolding into a huge catalog.
+const (
+	maxPublishedKey = 1024    // bytes of a key or pattern
+	maxGroups       = 1 << 20 // groups that the keys of one document lie in
+)
+
+const keyTooLong = "is longer than 1024 bytes"
 
 // ownerDocument is a catalog document that was read and found sound.
 type ownerDocument struct {
@@ -140,6 +145,8 @@ func (r *documentReader) leaves() {
 		invalid, repeated := authz.ValidateKey(key), r.keys[key]
 		r.keys[key] = true
 		switch ns := authz.NamespaceOf(key); {
+		case len(key) > maxPublishedKey:
+			r.addAt(CodeBadKey, key, keyTooLong)
 		case repeated:
 			r.addAt(CodeDuplicateKey, key, "is declared twice — a duplicate would silently replace the first")
 		case invalid != nil:

@@ -1,0 +1,105 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+)
+
+type documentCase struct {
+	Document  json.RawMessage            `json:"document"`
+	Imports   json.RawMessage            `json:"imports"`
+	Documents map[string]json.RawMessage `json:"documents"`
+	Tag       string                     `json:"tag"`
+	Expect    struct {
+		Error *struct {
+			Issues []authz.Issue `json:"issues"`
+		} `json:"error"`
+		OK *documentFacts `json:"ok"`
+	} `json:"expect"`
+}
+
+type documentFacts struct {
+	Namespace      string           `json:"namespace"`
+	Namespaces     []string         `json:"namespaces"`
+	Keys           []string         `json:"keys"`
+	OwnedKeys      []string         `json:"ownedKeys"`
+	ImportedKeys   []string         `json:"importedKeys"`
+	ImportedLeaves []catalog.Leaf   `json:"importedLeaves"`
+	Groups         []string         `json:"groups"`
+	ScopeTypes     []string         `json:"scopeTypes"`
+	Depth          any              `json:"depth"`
+	SoD            []string         `json:"sod"`
+	OpenRegions    []catalog.Region `json:"openRegions"`
+	Probes         []documentProbe  `json:"probes"`
+}
+
+type documentProbe struct {
+	Pattern string            `json:"pattern"`
+	Known   bool              `json:"known"`
+	HasKey  *bool             `json:"hasKey"`
+	Origin  catalog.KeyOrigin `json:"origin"`
+}
+
+func TestVectorsCatalogDocument(t *testing.T) {
+	vectors.Replay(t, "catalog-document.jsonl", nil, func(t *testing.T, c documentCase) {
+		built, err := catalog.FromDocument(c.Document, catalog.DocumentOptions{Imports: c.Imports, Documents: c.Documents})
+		if c.Expect.Error != nil {
+			wantIssues(t, err, c.Expect.Error.Issues)
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := *c.Expect.OK
+		got := documentFacts{
+			Namespace:      built.Namespace(),
+			Namespaces:     built.Namespaces(),
+			Keys:           built.Keys(),
+			OwnedKeys:      built.OwnedKeys(),
+			ImportedKeys:   built.ImportedKeys(),
+			ImportedLeaves: importedLeaves(built),
+			Groups:         realGroups(built),
+			Depth:          float64(built.Conventions().Depth),
+		}
+		if built.Conventions().AnyDepth {
+			got.Depth = "any"
+		}
+		for _, s := range built.ScopeTypes() {
+			got.ScopeTypes = append(got.ScopeTypes, s.Type)
+		}
+		slices.Sort(got.ScopeTypes)
+		for _, s := range built.SoD() {
+			got.SoD = append(got.SoD, s.ID)
+		}
+		for _, r := range built.Regions() {
+			got.OpenRegions = append(got.OpenRegions, catalog.Region{Pattern: r.Pattern, Scopes: r.Scopes, Strict: r.Strict})
+		}
+		for _, p := range want.Probes {
+			probed := documentProbe{Pattern: p.Pattern, Known: built.IsKnownPattern(p.Pattern)}
+			if p.HasKey != nil {
+				has := built.HasKey(p.Pattern)
+				probed.HasKey, probed.Origin = &has, built.KeyOrigin(p.Pattern)
+			}
+			got.Probes = append(got.Probes, probed)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		if c.Tag == "round trip" {
+			if diff := cmp.Diff(string(compact(t, c.Document)), document(t, built)); diff != "" {
+				t.Errorf("written again (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(string(compact(t, c.Imports)), manifest(t, built)); diff != "" {
+				t.Errorf("written again (-want +got)\n%s", diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// manifestReader reads the import manifest of a document, which is as little
+// trusted as the document.
+type manifestReader struct {
+	doc       *ownerDocument
+	documents map[string]json.RawMessage
+	issues    issues
+}
+
+// pathImports is the path of issues that belong to no single import.
+const pathImports = "imports"
+
+func (r *manifestReader) read(raw json.RawMessage) []*imported {
+	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return nil
+	}
+	root, problem := documentTree(raw)
+	if problem != "" {
+		r.issues.add(CodeBadDocument, pathImports, "the manifest: "+problem)
+		return nil
+	}
+	if version := root.member("formatVersion"); version == nil || !isFormatVersion(version) {
+		r.issues.add(CodeUnknownFormat, pathImports, "unknown manifest format "+versionText(version))
+		return nil
+	}
+	if ns, _ := nameOf(root, "namespace"); ns != r.doc.namespace {
+		r.issues.add(CodeManifestNamespace, pathImports, "the manifest is of namespace "+authz.Quote(ns)+", the document of "+authz.Quote(r.doc.namespace))
+	}
+	f := fields{}
+	var list []*imported
+	seen := map[string]bool{}
+	for m := range f.members(root, "") {
+		if m.name != "imports" {
+			continue
+		}
+		for _, n := range f.list(m.name, m.value) {
+			ns, _ := nameOf(n, "namespace")
+			if seen[ns] {
+				r.issues.add(CodeRepeatedField, pathImports+"."+authz.Echo(ns), "is given more than once")
+				continue
+			}
+			seen[ns] = true
+			if im := r.readImport(ns, n); im != nil {
+				list = append(list, im)
+			}
+		}
+	}
+	for _, fault := range f.faults {
+		r.issues.add(CodeBadField, pathImports, fault.String())
+	}
+	r.checkGroups(list)
+	return list
+}
+
+func versionText(version *node) string {
+	if version == nil {
+		return "null"
+	}
+	return authz.Echo(version.json())
+}
+
+// readImport returns nil when the namespace cannot be imported.
+func (r *manifestReader) readImport(ns string, n *node) *imported {
+	if f := importNamespaceFault(ns, slices.Contains(r.doc.namespaces, ns)); f != nil {
+		r.issues.add(f.code, authz.Echo(ns), f.problem)
+		return nil
+	}
+	im := newImported(ns, "")
+	path := pathImports + "." + ns
+	var owner *ownerDocument
+	if raw, ok := r.documents[ns]; ok {
+		var found []authz.Issue
+		if owner, found = attachedDocument(ns, raw, "documents."+ns); owner == nil {
+			for _, issue := range found {
+				r.issues.keep(issue)
+			}
+			return nil
+		}
+		im.owner = owner.groupMeta()
+	}
+	f := fields{}
+	var entries []*node
+	var keys, regions []string
+	for m := range f.members(n, "") {
+		switch m.name {
+		case "from":
+			im.from = f.text(m.name, m.value)
+		case "enumerated":
+			im.enumerated = f.flag(m.name, m.value)
+		case "strict":
+			im.strict = f.flag(m.name, m.value)
+		case "entries":
+			entries = f.list(m.name, m.value)
+		case "keys":
+			keys = f.texts(m.name, m.value)
+		case "regions":
+			regions = f.texts(m.name, m.value)
+		}
+	}
+	if im.enumerated && len(regions) > 0 {
+		f.bad("regions", "must be empty: an enumerated import leaves nothing open")
+	}
+	for _, fault := range f.faults {
+		r.issues.add(CodeBadField, path, fault.String())
+	}
+	for _, entry := range entries {
+		r.readEntry(im, path, entry)
+	}
+	for _, key := range distinct(keys) {
+		if r.covered(im, path, key, authz.ValidateKey(key)) {
+			im.addLeaf(key, owner.leaf(key))
+		}
+	}
+	for _, region := range distinct(regions) {
+		if r.covered(im, path, region, validateRegion(region)) {
+			im.addRegion(region)
+		}
+	}
+	return im
+}
+
+// leaf returns the document's leaf of that key, if there is a document and it has
+// one.
+func (d *ownerDocument) leaf(key string) *Leaf {
+	if d == nil {
+		return nil
+	}
+	return d.leafOf[key]
+}
+
+func (r *manifestReader) readEntry(im *imported, path string, n *node) {
+	pattern, ok := nameOf(n, "pattern")
+	if !ok {
+		r.issues.add(CodeMissingKey, path, "every entry needs a string pattern")
+		return
+	}
+	if im.declares(pattern) {
+		r.issues.add(CodeDuplicateKey, path+"."+authz.Echo(pattern), "duplicate permission key")
+		return
+	}
+	if f := entryFault(im.namespace, pattern); f != nil {
+		f.report(&r.issues, path, pattern)
+		return
+	}
+	e := &importEntry{Permission: Permission{Key: pattern}}
+	f := fields{}
+	for m := range f.members(n, "") {
+		switch m.name {
+		case "scopes":
+			e.scopes = f.texts(m.name, m.value)
+		case "requiresCondition":
+			e.RequiresCondition = f.flag(m.name, m.value)
+		}
+	}
+	for _, fault := range f.faults {
+		r.issues.add(CodeBadField, path+"."+authz.Echo(pattern), fault.String())
+	}
+	e.scopes = distinct(e.scopes)
+	im.addEntry(e)
+}
+
+// covered reports whether the import may hold the key or region.
+func (r *manifestReader) covered(im *imported, path, name string, invalid *authz.GrammarError) bool {
+	f := entryFault(im.namespace, name)
+	switch {
+	case len(name) > maxPublishedKey:
+		f = &importFault{CodeImportPattern, keyTooLong}
+	case invalid != nil:
+		f = &importFault{CodeImportPattern, invalid.Reason}
+	case f == nil && im.covering(name) == nil:
+		f = &importFault{CodeImportUncovered, "is covered by no entry of this import"}
+	}
+	if f != nil {
+		f.report(&r.issues, path, name)
+	}
+	return f == nil
+}
+
+func validateRegion(pattern string) *authz.GrammarError {
+	if !authz.IsWildcard(pattern) {
+		return &authz.GrammarError{Value: pattern, Reason: "a region is a wildcard such as meet.rooms.*"}
+	}
+	return authz.ValidatePattern(pattern)
+}
+
+// checkGroups reports imported keys that are the path of a group.
+func (r *manifestReader) checkGroups(list []*imported) {
+	paths := map[string]bool{}
+	for _, g := range r.doc.groups {
+		paths[g.path] = true
+	}
+	for _, im := range list {
+		for path := range im.groupPaths() {
+			paths[path] = true
+		}
+	}
+	for _, im := range list {
+		im.checkGroups(paths, &r.issues)
+	}
+}
