@@ -25,6 +25,13 @@ func (a *Application) GetSubjectAccess(ctx context.Context, p authz.Principal) (
 	if s.err != nil {
 		return authz.SubjectAccess{}, s.err
 	}
+	access, err := a.rowsOf(ctx, p, a.clock())
+	return access, a.readFailed(op, err)
+}
+
+// rowsOf is GetSubjectAccess of a valid principal, at an instant of the caller's.
+// Failures are storage's own.
+func (a *Application) rowsOf(ctx context.Context, p authz.Principal, now int64) (authz.SubjectAccess, error) {
 	var read storage.Access
 	var err error
 	switch {
@@ -38,9 +45,9 @@ func (a *Application) GetSubjectAccess(ctx context.Context, p authz.Principal) (
 		read, err = a.follow(ctx, p.UserID)
 	}
 	if err != nil {
-		return authz.SubjectAccess{}, a.readFailed(op, err)
+		return authz.SubjectAccess{}, err
 	}
-	return supply(p, read, a.clock()), nil
+	return supply(p, read, now), nil
 }
 
 // supply shapes what storage read, leaving out grants that have expired.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -44,6 +45,9 @@ type Options struct {
 	// 30 s; a negative one keeps nothing.
 	GroupTopologyTTL time.Duration
 
+	// SoD says what becomes of the catalog's separation of duties.
+	SoD SoD
+
 	Clock  func() int64  // epoch milliseconds; default the wall clock
 	IDs    func() string // ids of new rows and audit entries; default random UUIDs
 	Logger hclog.Logger  // default none
@@ -66,17 +70,20 @@ const (
 // Application is one application over its store. It implements
 // provider.Provider; its methods may be called concurrently.
 type Application struct {
-	name     string
-	catalog  *catalog.Catalog
-	store    storage.Store
-	caps     storage.Capabilities
-	ancestry Ancestry
-	orgRoot  bool
-	persist  bool
-	retain   EventRetention
-	clock    func() int64
-	ids      func() string
-	log      hclog.Logger
+	name       string
+	catalog    *catalog.Catalog
+	store      storage.Store
+	caps       storage.Capabilities
+	ancestry   Ancestry
+	orgRoot    bool
+	persist    bool
+	retain     EventRetention
+	vocabulary *access.Vocabulary
+	duties     *access.SoD
+	enforce    bool
+	clock      func() int64
+	ids        func() string
+	log        hclog.Logger
 
 	authority atomic.Pointer[authority]
 	stream    *stream
@@ -101,9 +108,11 @@ func New(ctx context.Context, o Options) (*Application, error) {
 		return nil, err
 	}
 	caps := o.Store.Info().Capabilities
+	vocabulary := access.NewVocabulary(o.Catalog)
 	a := &Application{
 		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
 		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
+		vocabulary: vocabulary, duties: access.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject,
 		clock: o.Clock, ids: o.IDs, log: o.Logger,
 	}
 	if a.clock == nil {
@@ -155,6 +164,8 @@ func (o Options) validate() error {
 		return authz.Validation("events.retention.maxAgeMs must be a number of milliseconds, 0 or more")
 	case o.EventRetention.MaxRows < 0 || o.EventRetention.MaxRows > authz.MaxInstant:
 		return authz.Validation("events.retention.maxRows must be 0 or more")
+	case o.SoD.Enforce != "" && o.SoD.Enforce != SoDOff && o.SoD.Enforce != SoDReject:
+		return authz.Validation("sod.enforce must be off or reject, not %s", authz.Quote(string(o.SoD.Enforce)))
 	}
 	caps := o.Store.Info().Capabilities
 	if o.PersistEvents != nil && *o.PersistEvents && !caps.Has(storage.CapEvents) {

@@ -46,10 +46,18 @@ func (a *Application) CreateGrant(ctx context.Context, in provider.GrantInput, p
 	if err != nil {
 		return authz.Grant{}, err
 	}
+	sections, err := a.dutySections(in)
+	if err != nil {
+		return authz.Grant{}, err
+	}
 	var row authz.Grant
-	err = a.run(ctx, write{op: "createGrant", prov: prov, plan: func(ctx context.Context, d *draft) error {
+	err = a.run(ctx, write{op: "createGrant", prov: prov, sections: sections, plan: func(ctx context.Context, d *draft) error {
+		roles := map[string]authz.Role{}
 		var err error
-		if row, err = d.grant(ctx, in, map[string]authz.Role{}); err != nil {
+		if row, err = d.grant(ctx, in, roles); err != nil {
+			return err
+		}
+		if err := d.separate(ctx, []authz.Grant{row}, roles); err != nil {
 			return err
 		}
 		d.audit("grant.create", row.ID, detailOf(row))
@@ -80,8 +88,12 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 			return nil, err
 		}
 	}
+	sections, err := a.dutySections(in...)
+	if err != nil {
+		return nil, err
+	}
 	var rows []authz.Grant
-	err = a.run(ctx, write{op: "createGrants", prov: prov, plan: func(ctx context.Context, d *draft) error {
+	err = a.run(ctx, write{op: "createGrants", prov: prov, sections: sections, plan: func(ctx context.Context, d *draft) error {
 		rows = make([]authz.Grant, 0, len(in))
 		detail := struct {
 			Count    int           `json:"count"`
@@ -104,6 +116,9 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 				told[row.Subject] = true
 				d.emit(authz.SubjectEvents(row.Subject)...)
 			}
+		}
+		if err := d.separate(ctx, rows, roles); err != nil {
+			return err
 		}
 		d.audit("grant.create_bulk", a.ids(), detail)
 		return nil

@@ -157,6 +157,29 @@ var operations = map[string]operation{
 		slices.Sort(document.Keys)
 		return map[string]any{"version": head.Version, "namespace": document.Namespace, "keys": document.Keys}, nil
 	},
+	"listCatalogVersions": func(r *replay, _ map[string]json.RawMessage) (any, error) {
+		return rows(r.t, r.app.ListCatalogVersions(r.t.Context())), nil
+	},
+	"listWildcardDrift": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		in := read[struct{ SinceVersion int64 }](r.t, a, "input")
+		report, err := r.app.ListWildcardDrift(r.t.Context(), in.SinceVersion)
+		if err != nil {
+			return nil, err
+		}
+		found := rows(r.t, report.Findings)
+		named := namedFindings(found, "grantId", "roleId")
+		for i, f := range found {
+			named[i].(map[string]any)["via"].(map[string]any)["kind"] = f.Via.Kind
+		}
+		return map[string]any{"fromVersion": report.FromVersion, "toVersion": report.ToVersion,
+			"gainedKeys": report.GainedKeys, "removedKeys": report.RemovedKeys, "findings": named}, nil
+	},
+	"listSodViolations": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return rows(r.t, r.app.ListSodViolations(r.t.Context(), reviewedUsers(r.t, a))), nil
+	},
+	"exportEntitlements": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return sortedExport(rows(r.t, r.app.ExportEntitlements(r.t.Context(), reviewedUsers(r.t, a)))), nil
+	},
 	"listAuditEvents": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		found := []any{}
 		q := read[provider.AuditQuery](r.t, a, "filter")
@@ -197,6 +220,10 @@ func shortened(warnings []string) []string {
 		}
 	}
 	return out
+}
+
+func reviewedUsers(t *testing.T, a map[string]json.RawMessage) *[]string {
+	return read[struct{ UserIDs *[]string }](t, a, "options").UserIDs
 }
 
 func grantQuery(t *testing.T, a map[string]json.RawMessage) provider.GrantQuery {

@@ -76,12 +76,9 @@ type replay struct {
 func TestVectorsAppWrites(t *testing.T) {
 	covered := func(s script) bool {
 		for option := range s.Options {
-			if option != "orgRoot" {
+			if option != "orgRoot" && option != "sod" {
 				return false
 			}
-		}
-		if _, imports := read[map[string]any](t, arguments{"catalog": s.Catalog}, "catalog")["imports"]; imports {
-			return false // sdk/catalog builds none yet
 		}
 		return !slices.ContainsFunc(s.Steps, func(step scriptStep) bool { return operations[step.Op] == nil })
 	}
@@ -102,6 +99,9 @@ func newReplay(t *testing.T, s script) *replay {
 	if raw, ok := s.Options["orgRoot"]; ok {
 		o.OrgRoot = new(bool)
 		must(t, json.Unmarshal(raw, o.OrgRoot))
+	}
+	if raw, ok := s.Options["sod"]; ok {
+		must(t, json.Unmarshal(raw, &o.SoD))
 	}
 	r.app = newApp(t, o)
 	r.app.OnInvalidate(func(e authz.Event) { r.events = append(r.events, e) })

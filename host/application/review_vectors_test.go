@@ -1,0 +1,153 @@
+package application_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+type sodWorld struct {
+	vectors.World
+	Cases []struct {
+		UserIDs *[]string       `json:"userIds"`
+		Report  json.RawMessage `json:"report"`
+	} `json:"cases"`
+}
+
+type entitlementsWorld struct {
+	vectors.World
+	Cases []struct {
+		UserIDs *[]string       `json:"userIds"`
+		Export  json.RawMessage `json:"export"`
+	} `json:"cases"`
+}
+
+// inWorld opens an application on a store that holds the rows of a world; also
+// over a driver that leaves the closures to the application.
+func inWorld(t *testing.T, w vectors.World) map[string]*application.Application {
+	t.Helper()
+	store := openStore(t)
+	_, err := store.Commit(t.Context(), w.Commit())
+	must(t, err)
+	open := func(s storage.Store) *application.Application {
+		return newApp(t, application.Options{Catalog: buildCatalog(t, w.Catalog), Store: s, Clock: func() int64 { return w.Now },
+			Ancestry: application.AncestryFunc(func(_ context.Context, scope string) ([]string, error) { return w.Ancestors(scope), nil })})
+	}
+	return map[string]*application.Application{
+		"the driver expands": open(store),
+		"the host expands":   open(&limited{Store: store, without: []storage.Capability{storage.CapExpand}}),
+	}
+}
+
+// asVectors is a value in the form of the files.
+func asVectors(t *testing.T, v any) any {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	must(t, err)
+	return decoded(t, raw)
+}
+
+func TestVectorsSod(t *testing.T) {
+	vectors.Replay(t, "sod.jsonl", nil, func(t *testing.T, w sodWorld) {
+		for name, app := range inWorld(t, w.World) {
+			for i, c := range w.Cases {
+				got := rows(t, app.ListSodViolations(t.Context(), c.UserIDs))
+				if diff := gocmp.Diff(decoded(t, c.Report), asVectors(t, got)); diff != "" {
+					t.Errorf("%s, case %d (-want +got):\n%s", name, i, diff)
+				}
+			}
+		}
+	})
+}
+
+func TestVectorsEntitlements(t *testing.T) {
+	vectors.Replay(t, "entitlements.jsonl", nil, func(t *testing.T, w entitlementsWorld) {
+		for name, app := range inWorld(t, w.World) {
+			for i, c := range w.Cases {
+				got := sortedExport(rows(t, app.ExportEntitlements(t.Context(), c.UserIDs)))
+				if diff := gocmp.Diff(decoded(t, c.Export), asVectors(t, got)); diff != "" {
+					t.Errorf("%s, case %d (-want +got):\n%s", name, i, diff)
+				}
+			}
+		}
+	})
+}
+
+// sortedExport sorts what has no order of its own, as the files have it.
+func sortedExport(users []access.UserEntitlements) []access.UserEntitlements {
+	for _, u := range users {
+		slices.Sort(u.Closure)
+		for _, e := range u.Entitlements {
+			slices.SortFunc(e.Sources, func(a, b access.EntitlementSource) int {
+				return cmp.Or(cmp.Compare(a.GrantID, b.GrantID), cmp.Compare(a.Pattern, b.Pattern))
+			})
+		}
+		slices.SortFunc(u.Revokes, func(a, b access.EntitledRevoke) int { return cmp.Compare(a.RevokeID, b.RevokeID) })
+	}
+	return users
+}
+
+type driftWorld struct {
+	Now    int64           `json:"now"`
+	From   json.RawMessage `json:"from"`
+	To     json.RawMessage `json:"to"`
+	Grants []authz.Grant   `json:"grants"`
+	Roles  []authz.Role    `json:"roles"`
+	Report struct {
+		GainedKeys  []string        `json:"gainedKeys"`
+		RemovedKeys []string        `json:"removedKeys"`
+		Findings    json.RawMessage `json:"findings"`
+	} `json:"report"`
+}
+
+func TestVectorsDrift(t *testing.T) {
+	vectors.Replay(t, "drift.jsonl", nil, func(t *testing.T, w driftWorld) {
+		store := openStore(t)
+		_, err := store.Commit(t.Context(), vectors.World{Now: w.Now, Grants: w.Grants, Roles: w.Roles}.Commit())
+		must(t, err)
+		app := newApp(t, application.Options{Store: store, Clock: func() int64 { return w.Now }})
+		for _, document := range []json.RawMessage{w.From, w.To} {
+			_, err := app.PublishCatalog(t.Context(), document, root)
+			must(t, err)
+		}
+		report, err := app.ListWildcardDrift(t.Context(), 1)
+		must(t, err)
+		if report.FromVersion != 1 || report.ToVersion != 2 {
+			t.Errorf("compared %d with %d", report.FromVersion, report.ToVersion)
+		}
+		if diff := gocmp.Diff(access.Drift{GainedKeys: w.Report.GainedKeys, RemovedKeys: w.Report.RemovedKeys}, report.Drift); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+		want, got := decoded(t, w.Report.Findings), asVectors(t, namedFindings(rows(t, report.Findings), "grant", "role"))
+		sortJSON(want)
+		sortJSON(got)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("findings (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// namedFindings names the rows of findings by their ids, as the files do.
+func namedFindings(findings []access.DriftFinding, grant, role string) []any {
+	named := []any{}
+	for _, f := range findings {
+		via := map[string]any{}
+		if f.Via.Grant != nil {
+			via[grant] = f.Via.Grant.ID
+		} else {
+			via[role], via["grantIds"] = f.Via.Role.ID, f.Via.GrantIDs
+		}
+		named = append(named, map[string]any{"via": via, "pattern": f.Pattern, "gainedKeys": f.GainedKeys})
+	}
+	return named
+}
