@@ -18,21 +18,32 @@ type Access struct {
 
 	global struct{ grants, revokes set }
 	slots  []slot
-	arena  []uint64 // the elements of all sets
+	arena  []uint64 // the elements of sets that no slot holds itself
 
-	// table finds slots by the hash of their scope: open addressing, each entry
-	// a tag over the slot's number plus one, 0 is free.
+	// filter has a bit for the hash of every slot's scope: most scopes of a chain
+	// have no rows and are passed over by it. table finds slots by that hash: open
+	// addressing, each entry a tag over the slot's number plus one, 0 is free.
+	filter   []uint64
 	table    []uint32
 	slotBits uint8
 }
 
-// slot holds what stands at one scope.
+// slot holds what stands at one scope: up to four narrow intervals in line,
+// revokes first, or the two sets' places in the arena, grants first.
 type slot struct {
-	scope     string
-	grants    set
-	revokes   set
-	scopeType int32
+	scope           string
+	words           [inlined]uint32
+	scopeType       int32
+	grants, revokes uint8 // intervals in line
+	apart           bool  // words are two sets
 }
+
+// inlined is how many intervals a slot holds itself, of key numbers below
+// narrowKeys: two 16-bit ends in a word.
+const (
+	inlined    = 4
+	narrowKeys = 1 << 16
+)
 
 // set is a set of key numbers in the arena: length intervals in ascending
 // order, or a bitset over all keys when length is bitsetForm.
@@ -60,16 +71,30 @@ func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
 		return false, true
 	}
 	allowed = a.has(a.global.grants, k.index)
+	if len(a.table) == 0 {
+		return allowed, false
+	}
+	filter, table := a.filter, a.table
+	filterMask, mask := uint64(len(filter)-1), uint64(len(table)-1)
 	for i, h := range c.hashes {
-		s := a.find(h, c.scopes[i])
-		if s == nil {
+		if filter[h>>filterShift&filterMask]>>(h>>filterBit&63)&1 == 0 {
 			continue
 		}
-		if a.has(s.revokes, k.index) {
-			return false, true
-		}
-		if !allowed && a.vocabulary.applies(k, s.scopeType) {
-			allowed = a.has(s.grants, k.index)
+		tag := a.tag(h)
+		for at := h & mask; table[at] != 0; at = (at + 1) & mask {
+			number := table[at] - tag - 1 // out of range unless the tag is this one
+			if number >= uint32(len(a.slots)) {
+				continue
+			}
+			// The scope is compared only where the key is found: the tag of
+			// another scope may be the same, seldom.
+			s := &a.slots[number]
+			if a.revokesAt(s, k.index) && s.scope == c.scopes[i] {
+				return false, true
+			}
+			if !allowed && a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType) {
+				allowed = s.scope == c.scopes[i]
+			}
 		}
 	}
 	return allowed, false
@@ -81,7 +106,7 @@ func (a *Access) GrantedAt(k Key) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range a.slots {
 			s := &a.slots[i]
-			if a.vocabulary.applies(k, s.scopeType) && a.has(s.grants, k.index) && !yield(s.scope) {
+			if a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType) && !yield(s.scope) {
 				return
 			}
 		}
@@ -98,6 +123,29 @@ func (a *Access) Scopes() iter.Seq[string] {
 			}
 		}
 	}
+}
+
+func (a *Access) grantsAt(s *slot, k uint32) bool {
+	if s.apart {
+		return a.has(set{s.words[0], s.words[1]}, k)
+	}
+	return narrow(s.words[s.revokes:s.revokes+s.grants], k)
+}
+
+func (a *Access) revokesAt(s *slot, k uint32) bool {
+	if s.apart {
+		return a.has(set{s.words[2], s.words[3]}, k)
+	}
+	return narrow(s.words[:s.revokes], k)
+}
+
+func narrow(spans []uint32, k uint32) bool {
+	for _, p := range spans {
+		if lo := p >> 16; k-lo < p&0xffff-lo {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *Access) has(s set, k uint32) bool {
@@ -130,21 +178,30 @@ func search(spans []uint64, k uint32) bool {
 	return lo < len(spans) && k >= uint32(spans[lo]>>32)
 }
 
-// index builds the table, at most half full.
+// The filter takes bits of the hash that the table's position does not.
+const (
+	filterShift   = 32
+	filterBit     = 26
+	filterPerSlot = 8 // bits
+)
+
+// index builds filter and table; the table is at most half full.
 func (a *Access) index() {
 	if len(a.slots) == 0 {
 		return
 	}
 	a.slotBits = uint8(bits.Len(uint(len(a.slots))))
 	a.table = make([]uint32, 1<<bits.Len(uint(2*len(a.slots)-1)))
-	mask := uint64(len(a.table) - 1)
+	a.filter = make([]uint64, 1<<bits.Len(uint((filterPerSlot*len(a.slots)-1)/64)))
+	mask, filterMask := uint64(len(a.table)-1), uint64(len(a.filter)-1)
 	for n := range a.slots {
 		h := hashScope(a.slots[n].scope)
+		a.filter[h>>filterShift&filterMask] |= 1 << (h >> filterBit & 63)
 		i := h & mask
 		for a.table[i] != 0 {
 			i = (i + 1) & mask
 		}
-		a.table[i] = a.tag(h) | uint32(n+1)
+		a.table[i] = a.tag(h) + uint32(n+1)
 	}
 }
 
@@ -157,17 +214,12 @@ func (a *Access) find(h uint64, scope string) *slot {
 	}
 	mask := uint64(len(a.table) - 1)
 	tag := a.tag(h)
-	for i := h & mask; ; i = (i + 1) & mask {
-		e := a.table[i]
-		if e == 0 {
-			return nil
-		}
-		if e>>a.slotBits<<a.slotBits == tag {
-			if s := &a.slots[e-tag-1]; s.scope == scope {
-				return s
-			}
+	for at := h & mask; a.table[at] != 0; at = (at + 1) & mask {
+		if number := a.table[at] - tag - 1; number < uint32(len(a.slots)) && a.slots[number].scope == scope {
+			return &a.slots[number]
 		}
 	}
+	return nil
 }
 
 // Implied reports whether the key, granted below, is implied at the chain's own

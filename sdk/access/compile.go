@@ -191,8 +191,7 @@ func (c *compiler) finish() *Access {
 		s := &a.slots[next]
 		next++
 		s.scope, s.scopeType = c.scopes[n], c.types[n]
-		s.grants, arena = c.set(2*n, arena)
-		s.revokes, arena = c.set(2*n+1, arena)
+		arena = c.fill(s, n, arena)
 	}
 	a.arena = arena
 	a.index()
@@ -258,9 +257,37 @@ func (c *compiler) asBitset(spans int) bool {
 	return spans > 2 && c.vocabulary.words <= 2*spans
 }
 
+// fits reports whether a slot can hold its intervals itself.
+func (c *compiler) fits(n int) bool {
+	return c.counts[2*n+2]-c.counts[2*n] <= inlined && len(c.vocabulary.keys) < narrowKeys
+}
+
+// fill puts the intervals of a scope into its slot or into the arena.
+func (c *compiler) fill(s *slot, n int, arena []uint64) []uint64 {
+	grants, revokes := c.spansOf(2*n), c.spansOf(2*n+1)
+	if !c.fits(n) {
+		var g, r set
+		g, arena = c.set(2*n, arena)
+		r, arena = c.set(2*n+1, arena)
+		s.apart, s.words = true, [inlined]uint32{g.offset, g.length, r.offset, r.length}
+		return arena
+	}
+	s.grants, s.revokes = uint8(len(grants)), uint8(len(revokes))
+	for i, e := range revokes {
+		s.words[i] = e.span.lo<<16 | e.span.hi
+	}
+	for i, e := range grants {
+		s.words[len(revokes)+i] = e.span.lo<<16 | e.span.hi
+	}
+	return arena
+}
+
 func (c *compiler) arenaSize() int {
 	size := 0
 	for cell := range 2 * len(c.scopes) {
+		if cell >= 2 && c.fits(cell/2) {
+			continue
+		}
 		n := len(c.spansOf(cell))
 		if c.asBitset(n) {
 			n = c.vocabulary.words

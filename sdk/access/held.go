@@ -30,14 +30,16 @@ func (a *Access) HeldKeys() []string {
 	if !a.active {
 		return held
 	}
-	set := make([]uint64, a.vocabulary.words)
+	scratch := make([]uint64, 2*a.vocabulary.words)
+	set, gone := scratch[:a.vocabulary.words], scratch[a.vocabulary.words:]
 	a.join(set, a.global.grants, nil)
 	for i := range a.slots {
 		if s := &a.slots[i]; s.scopeType != noType {
-			a.join(set, s.grants, a.vocabulary.grantable[s.scopeType])
+			a.joinGrants(set, s)
 		}
 	}
-	a.without(set, a.global.revokes)
+	a.join(gone, a.global.revokes, nil)
+	subtract(set, gone)
 	count := 0
 	for _, word := range set {
 		count += bits.OnesCount64(word)
@@ -52,13 +54,7 @@ func (a *Access) HeldKeys() []string {
 	return held
 }
 
-// without takes a set out of a bitset.
-func (a *Access) without(from []uint64, s set) {
-	if s.length == 0 {
-		return
-	}
-	gone := make([]uint64, len(from))
-	a.join(gone, s, nil)
+func subtract(from, gone []uint64) {
 	for i := range from {
 		from[i] &^= gone[i]
 	}
@@ -87,10 +83,10 @@ func (a *Access) GrantedScopes(k Key) GrantedScopes {
 	}
 	for i := range a.slots {
 		s := &a.slots[i]
-		if a.vocabulary.applies(k, s.scopeType) && a.has(s.grants, k.index) {
+		if a.vocabulary.applies(k, s.scopeType) && a.grantsAt(s, k.index) {
 			g.Granted = append(g.Granted, s.scope)
 		}
-		if a.has(s.revokes, k.index) {
+		if a.revokesAt(s, k.index) {
 			g.Revoked = append(g.Revoked, s.scope)
 		}
 	}
@@ -121,19 +117,20 @@ func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
 	for i := asked.lo; i < asked.hi; i++ {
 		setBit(filter, i)
 	}
-	set := make([]uint64, len(filter))
+	set, gone := make([]uint64, len(filter)), make([]uint64, len(filter))
 	a.join(set, a.global.grants, filter)
-	a.without(set, a.global.revokes)
+	a.join(gone, a.global.revokes, nil)
+	subtract(set, gone)
 	if anyBit(set) {
 		return true, nil
 	}
 	for i := range a.slots {
 		s := &a.slots[i]
-		if s.scopeType == noType || s.grants.length == 0 {
+		if s.scopeType == noType {
 			continue
 		}
 		clear(set)
-		a.join(set, s.grants, a.vocabulary.grantable[s.scopeType])
+		a.joinGrants(set, s)
 		for w := range set {
 			set[w] &= filter[w]
 		}
@@ -144,12 +141,14 @@ func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		a.without(set, a.global.revokes)
+		clear(gone)
+		a.join(gone, a.global.revokes, nil)
 		for n, h := range chain.hashes {
 			if on := a.find(h, chain.scopes[n]); on != nil {
-				a.without(set, on.revokes)
+				a.joinRevokes(gone, on)
 			}
 		}
+		subtract(set, gone)
 		if anyBit(set) {
 			return true, nil
 		}

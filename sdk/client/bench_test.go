@@ -30,21 +30,27 @@ func (s *benchSource) ResolveAncestors(_ context.Context, scope string) ([]strin
 func (s *benchSource) OnInvalidate(func(authz.Event)) func() { return func() {} }
 func (s *benchSource) Epoch() provider.Epoch                 { return nil }
 
-// question is one check; its strings share no memory with the catalog's.
-type question struct {
-	principal  authz.Principal
-	who        int
-	key, scope string
-}
+// question is one check, of strings in the world's pools.
+type question struct{ who, key, target uint16 }
 
-const benchQuestions = 1 << 12
+const benchQuestions = 1 << 15
 
 // benchWorld holds principals with rows of roles and wildcards mixed, and
-// questions half of which are denied, rotating over principals, keys and targets.
+// questions of which half are denied, at random, rotating over principals, keys
+// and targets.
 type benchWorld struct {
 	client    *client.Client
 	questions []question
-	users     []string
+
+	// Strings of the pools share no memory with those of catalog and rows.
+	principals []authz.Principal
+	keys       []string
+	targets    []string
+}
+
+func (w *benchWorld) at(i int) (p authz.Principal, key, scope string) {
+	q := w.questions[i&(benchQuestions-1)]
+	return w.principals[q.who], w.keys[q.key], w.targets[q.target]
 }
 
 func benchCatalog(tb testing.TB, keys int) *catalog.Catalog {
@@ -86,7 +92,8 @@ func benchTargets(depth int) (targets []string, ancestors map[string][]string) {
 	return targets, ancestors
 }
 
-func newBenchWorld(tb testing.TB, scope string, rows, keys int) *benchWorld {
+// newBenchWorld asks each principal run questions before the next has its turn.
+func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld {
 	rng := rand.New(rand.NewPCG(1, uint64(rows)<<20|uint64(keys)))
 	users := max(8, min(1000, 1_000_000/rows))
 	depth := map[string]int{"global": 0, "depth5": 5, "depth20": 20}[scope]
@@ -120,9 +127,17 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys int) *benchWorld {
 	}
 	source := &benchSource{rows: map[string]authz.SubjectAccess{}, ancestors: ancestors}
 	w := &benchWorld{}
+	number := map[string]uint16{}
+	for k := range keys {
+		w.keys = append(w.keys, fmt.Sprintf("docs.area%d.read_thing%d", k/10, k%10))
+		number[w.keys[k]] = uint16(k)
+	}
+	for _, target := range targets {
+		w.targets = append(w.targets, strings.Clone(target))
+	}
 	for u := range users {
 		id := fmt.Sprintf("user-%d", u)
-		w.users = append(w.users, id)
+		w.principals = append(w.principals, authz.UserPrincipal(strings.Clone(id)))
 		data := authz.SubjectAccess{UserID: &id, Active: true, Roles: roles,
 			Closure: []string{"user:" + id, "group:staff", "group:eng", authz.Everyone}}
 		for g := range rows {
@@ -154,41 +169,37 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys int) *benchWorld {
 	tb.Cleanup(c.Close)
 	w.client = c
 	ctx := context.Background()
-	for wanted, tries := [2]int{benchQuestions / 2, benchQuestions / 2}, 0; len(w.questions) < benchQuestions; tries++ {
-		who := (len(w.questions)*7 + tries) % users
-		q := question{who: who, principal: authz.UserPrincipal(strings.Clone(w.users[who])),
-			key: fmt.Sprintf("docs.area%d.read_thing%d", rng.IntN(areas), rng.IntN(10)), scope: strings.Clone(targets[rng.IntN(len(targets))])}
-		if tries%2 == 0 { // rows are thin: ask about what one of them names
-			g := source.rows[w.users[who]].Grants[rng.IntN(rows)]
-			if area, ok := strings.CutSuffix(g.Pattern, ".*"); ok {
-				q.key = fmt.Sprintf("%s.read_thing%d", area, rng.IntN(10))
-			} else if g.Pattern != "" {
-				q.key = strings.Clone(g.Pattern)
+	for n := range benchQuestions {
+		who, want := n/run%users, rng.IntN(2) == 0
+		grants := source.rows[w.principals[who].UserID].Grants
+		for tries := 0; ; tries++ {
+			q := question{who: uint16(who), key: uint16(rng.IntN(keys)), target: uint16(rng.IntN(len(targets)))}
+			if tries%2 == 0 { // rows are thin: ask about what one of them names
+				if g := grants[rng.IntN(rows)]; strings.HasSuffix(g.Pattern, ".*") {
+					q.key = number[strings.Replace(g.Pattern, "*", fmt.Sprint("read_thing", rng.IntN(10)), 1)]
+				} else if g.Pattern != "" {
+					q.key = number[g.Pattern]
+				}
+			}
+			allowed, err := c.Can(ctx, w.principals[who], w.keys[q.key], w.targets[q.target])
+			if err != nil {
+				tb.Fatal(err)
+			}
+			if allowed == want || tries == 500 { // some principal may hold nothing there
+				w.questions = append(w.questions, q)
+				break
 			}
 		}
-		allowed, err := c.Can(ctx, q.principal, q.key, q.scope)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		side := 0
-		if allowed {
-			side = 1
-		}
-		if wanted[side] > 0 || tries > 200*benchQuestions {
-			wanted[side]--
-			w.questions = append(w.questions, q)
-		}
 	}
-	rng.Shuffle(len(w.questions), func(i, j int) { w.questions[i], w.questions[j] = w.questions[j], w.questions[i] })
 	return w
 }
 
-func benchWorlds(b *testing.B, run func(*testing.B, *benchWorld)) {
+func benchWorlds(b *testing.B, run int, measure func(*testing.B, *benchWorld)) {
 	for _, scope := range []string{"global", "depth5", "depth20"} {
 		for _, rows := range []int{10, 100, 1000, 100_000} {
 			for _, keys := range []int{300, 10_000} {
 				b.Run(fmt.Sprintf("scope=%s/rows=%d/keys=%d", scope, rows, keys), func(b *testing.B) {
-					run(b, newBenchWorld(b, scope, rows, keys))
+					measure(b, newBenchWorld(b, scope, rows, keys, run))
 				})
 			}
 		}
@@ -196,14 +207,14 @@ func benchWorlds(b *testing.B, run func(*testing.B, *benchWorld)) {
 }
 
 func BenchmarkClientCan(b *testing.B) {
-	benchWorlds(b, func(b *testing.B, w *benchWorld) {
+	benchWorlds(b, 1, func(b *testing.B, w *benchWorld) {
 		ctx := context.Background()
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			q := &w.questions[i&(benchQuestions-1)]
+			p, key, scope := w.at(i)
 			i++
-			if _, err := w.client.Can(ctx, q.principal, q.key, q.scope); err != nil {
+			if _, err := w.client.Can(ctx, p, key, scope); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -211,13 +222,13 @@ func BenchmarkClientCan(b *testing.B) {
 }
 
 func BenchmarkClientCanParallel(b *testing.B) {
-	benchWorlds(b, func(b *testing.B, w *benchWorld) {
+	benchWorlds(b, 1, func(b *testing.B, w *benchWorld) {
 		ctx := context.Background()
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for i := rand.IntN(benchQuestions); pb.Next(); i++ {
-				q := &w.questions[i&(benchQuestions-1)]
-				if _, err := w.client.Can(ctx, q.principal, q.key, q.scope); err != nil {
+				p, key, scope := w.at(i)
+				if _, err := w.client.Can(ctx, p, key, scope); err != nil {
 					b.Error(err)
 					return
 				}
@@ -226,28 +237,40 @@ func BenchmarkClientCanParallel(b *testing.B) {
 	})
 }
 
+// questionsASnapshot is how many questions a snapshot answers before the next
+// principal's has its turn, as one that serves a request does.
+const questionsASnapshot = 32
+
 func BenchmarkSnapshotCan(b *testing.B) {
-	benchWorlds(b, func(b *testing.B, w *benchWorld) {
+	benchWorlds(b, questionsASnapshot, func(b *testing.B, w *benchWorld) {
 		ctx := context.Background()
-		snapshots := make([]*client.Snapshot, len(w.users))
-		for _, q := range w.questions {
+		snapshots := make([]*client.Snapshot, len(w.principals))
+		for i, q := range w.questions {
+			p, _, scope := w.at(i)
 			if snapshots[q.who] == nil {
-				s, err := w.client.Snapshot(ctx, q.principal, client.SnapshotOptions{})
+				s, err := w.client.Snapshot(ctx, p, client.SnapshotOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				snapshots[q.who] = s
 			}
-			if err := snapshots[q.who].Resolve(ctx, q.scope); err != nil {
+			if err := snapshots[q.who].Resolve(ctx, scope); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for i, q := range w.questions { // what a snapshot makes at first use
+			_, key, scope := w.at(i)
+			if _, err := snapshots[q.who].Can(key, scope); err != nil {
 				b.Fatal(err)
 			}
 		}
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			q := &w.questions[i&(benchQuestions-1)]
+			who := w.questions[i&(benchQuestions-1)].who
+			_, key, scope := w.at(i)
 			i++
-			if _, err := snapshots[q.who].Can(q.key, q.scope); err != nil {
+			if _, err := snapshots[who].Can(key, scope); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // the index never drifts from the table.
 type cache[V any] struct {
 	table table[V]
-	tick  atomic.Int64 // source of recency stamps
+	tick  atomic.Int64 // source of recency stamps, in a small cache
 
 	bound    int
 	ttl      int64
@@ -44,6 +44,7 @@ func newCache[V any](bound int, ttl, renewFor int64, members func(V) []string) *
 	c := &cache[V]{bound: bound, ttl: ttl, renewFor: renewFor, members: members,
 		index: map[string]map[cacheKey]struct{}{}, flights: map[cacheKey]*flight[V]{}, running: map[*flight[V]]struct{}{}}
 	c.table.reset()
+	c.tick.Store(1) // no entry is born with the stamp of a hit
 	return c
 }
 
@@ -53,10 +54,24 @@ func (c *cache[V]) hit(hash uint64, key cacheKey, now int64) (value V, ok bool) 
 	if e == nil || !e.live(now) {
 		return value, false
 	}
-	if tick := c.tick.Load(); e.stamp.Load() != tick {
-		e.stamp.Store(c.tick.Add(1))
-	}
+	c.touch(e, now)
 	return e.value, true
+}
+
+// touch makes an entry the most recently used: exactly so in a cache whose
+// victims are found exactly, else to the millisecond, which spares the hits a
+// counter that all of them share.
+func (c *cache[V]) touch(e *entry[V], now int64) {
+	stamp := now
+	if c.bound <= exactUpTo {
+		if stamp = c.tick.Load(); e.stamp.Load() == stamp {
+			return
+		}
+		stamp = c.tick.Add(1)
+	}
+	if e.stamp.Load() != stamp {
+		e.stamp.Store(stamp)
+	}
 }
 
 // fetch asks for the value, or waits for the fetch of another caller. A fresh
@@ -140,7 +155,7 @@ func (c *cache[V]) store(f *flight[V]) {
 	}
 	e := &entry[V]{key: f.key, hash: hash, value: f.value, fetchedAt: f.at, gen: f.gen, started: f.started}
 	e.expiresAt.Store(f.at + c.ttl)
-	e.stamp.Store(c.tick.Add(1))
+	c.touch(e, f.at)
 	if c.renewFor > 0 {
 		e.lastUntil = f.at + c.renewFor
 	}

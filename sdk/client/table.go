@@ -123,8 +123,9 @@ func (t *table[V]) each(visit func(*entry[V])) {
 	}
 }
 
-// exactUpTo is up to how many entries the least recently used one is found
-// exactly; in a larger table it is the oldest among that many buckets.
+// exactUpTo is up to how many entries a cache may hold for the least recently used
+// one to be found exactly; in a larger table it is the oldest among that many
+// buckets.
 const exactUpTo = 1024
 
 // oldest finds the entry to evict.
