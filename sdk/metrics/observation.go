@@ -101,8 +101,9 @@ func (o *CheckObservation) Attribute(grants []authz.Grant) {
 	}
 }
 
-// weight is how many checks the observation stands for.
-func (o *CheckObservation) weight() float64 {
+// Weight is how many checks the observation stands for, 1/SampleRate; 1 when the
+// rate is not one.
+func (o *CheckObservation) Weight() float64 {
 	if o.SampleRate > 0 && o.SampleRate < 1 {
 		return 1 / o.SampleRate
 	}

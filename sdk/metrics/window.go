@@ -50,7 +50,7 @@ func newWindow(start int64) *window {
 // add counts one observation. A counter that a cap refuses does not keep the
 // others from counting.
 func (w *window) add(o *CheckObservation, c caps) {
-	weight := o.weight()
+	weight := o.Weight()
 	w.check(o, weight, c.checks)
 	p := authz.Principal{UserID: BoundID(o.Principal.UserID), ServiceID: BoundID(o.Principal.ServiceID)}
 	w.principal(p, c.principals)
