@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -28,7 +29,10 @@ func (s *benchSource) ResolveAncestors(_ context.Context, scope string) ([]strin
 }
 
 func (s *benchSource) OnInvalidate(func(authz.Event)) func() { return func() {} }
-func (s *benchSource) Epoch() provider.Epoch                 { return nil }
+func (s *benchSource) ListRoles(context.Context, provider.Paging) iter.Seq2[authz.Role, error] {
+	return func(func(authz.Role, error) bool) {}
+}
+func (s *benchSource) Epoch() provider.Epoch { return nil }
 
 // question is one check, of strings in the world's pools.
 type question struct{ who, key, target uint16 }

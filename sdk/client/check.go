@@ -111,14 +111,23 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 
 // gate is decide for any-of lists and conditions.
 func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape string) (allowed, active bool, err error) {
-	fresh := g.Fresh || c.strict
-	keys, declared, err := c.verifyGate(g, shape, "")
+	v, err := c.verifyGate(g, shape, "")
 	if err != nil {
 		return false, false, err
 	}
 	if err := p.Validate(); err != nil {
 		return false, false, err
 	}
+	allowed, active, err = c.rows(ctx, p, g, v)
+	if err == nil && allowed && g.Condition != nil {
+		allowed, err = conditioned(ctx, g)
+	}
+	return allowed, active, err
+}
+
+// rows judges a verified gate on the rows alone.
+func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified) (allowed, active bool, err error) {
+	fresh := g.Fresh || c.strict
 	now, err := c.begin(ctx, fresh)
 	if err != nil {
 		return false, false, err
@@ -134,34 +143,36 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 	if err != nil {
 		return false, true, err
 	}
-	allowed, err = anyOf(keys, func(i int, k access.Key) (bool, bool) {
-		if !declared[i] {
+	allowed, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
+		if !v.declared[i] {
 			return access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now), true
 		}
 		return a.Decide(k, chain)
 	}, func(k access.Key) (bool, error) { return c.implied(ctx, a, k, chain, fresh, now) })
-	if err == nil && allowed && g.Condition != nil {
-		allowed, err = conditioned(ctx, g)
-	}
 	return allowed, true, err
+}
+
+// verified are the keys of a gate as the catalog knows them.
+type verified struct {
+	keys     []access.Key
+	declared []bool
 }
 
 // verifyGate looks up every key, and that those which require a condition have
 // one.
-func (c *Client) verifyGate(g Gate, shape, surface string) (keys []access.Key, declared []bool, err error) {
-	keys = make([]access.Key, len(g.Keys))
-	declared = make([]bool, len(g.Keys))
+func (c *Client) verifyGate(g Gate, shape, surface string) (v verified, err error) {
+	v = verified{make([]access.Key, len(g.Keys)), make([]bool, len(g.Keys))}
 	for i, name := range g.Keys {
-		if keys[i], declared[i], err = c.verify(name, shape); err != nil {
-			return nil, nil, err
+		if v.keys[i], v.declared[i], err = c.verify(name, shape); err != nil {
+			return v, err
 		}
 	}
-	for i, k := range keys {
+	for i, k := range v.keys {
 		if k.RequiresCondition() && g.Condition == nil {
-			return nil, nil, &authz.MissingConditionError{Permission: g.Keys[i], Shape: surface + shape}
+			return v, &authz.MissingConditionError{Permission: g.Keys[i], Shape: surface + shape}
 		}
 	}
-	return keys, declared, nil
+	return v, nil
 }
 
 // anyOf allows by the first key that its rows allow, else by the first that is

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -13,6 +15,9 @@ import (
 type Source interface {
 	provider.Supply
 	provider.Invalidation
+
+	// ListRoles lists roles by id; sessions that preview a role read it.
+	ListRoles(ctx context.Context, p provider.Paging) iter.Seq2[authz.Role, error]
 }
 
 // Options configures a client. Provider and Catalog are required; a nil member

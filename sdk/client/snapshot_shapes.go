@@ -21,24 +21,32 @@ func (s *Snapshot) RequireGate(g Gate) error {
 }
 
 func (s *Snapshot) gate(g Gate, shape string) (bool, error) {
-	keys, declared, err := s.client.verifyGate(g, shape, onSnapshot)
-	if err != nil || !s.access.Active() {
+	v, err := s.client.verifyGate(g, shape, onSnapshot)
+	if err != nil {
 		return false, err
+	}
+	allowed, err := s.rows(g, v)
+	if err != nil || !allowed || g.Condition == nil {
+		return allowed, err
+	}
+	return conditioned(context.Background(), g)
+}
+
+// rows judges a verified gate on the rows alone.
+func (s *Snapshot) rows(g Gate, v verified) (bool, error) {
+	if !s.access.Active() {
+		return false, nil
 	}
 	r, err := s.resolved(g.Scope)
 	if err != nil {
 		return false, err
 	}
-	allowed, err := anyOf(keys, func(i int, k access.Key) (bool, bool) {
-		if !declared[i] {
+	return anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
+		if !v.declared[i] {
 			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], r.chain, s.at), true
 		}
 		return s.access.DecideView(k, r.view)
 	}, func(k access.Key) (bool, error) { return s.access.Implied(k, r.chain, s.chainOf) })
-	if err != nil || !allowed || g.Condition == nil {
-		return allowed, err
-	}
-	return conditioned(context.Background(), g)
 }
 
 // CanAny is the client's CanAny on the snapshot.

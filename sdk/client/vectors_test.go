@@ -334,6 +334,12 @@ func principal(t *testing.T, subject string) authz.Principal {
 // a memory store that holds its rows.
 func attach(t *testing.T, w vectors.World, external client.ExternalPolicy, report func(client.ExternalPermission)) *client.Client {
 	t.Helper()
+	_, c := attachApplication(t, w, external, report)
+	return c
+}
+
+func attachApplication(t *testing.T, w vectors.World, external client.ExternalPolicy, report func(client.ExternalPermission)) (*application.Application, *client.Client) {
+	t.Helper()
 	ctx := context.Background()
 	clock := func() int64 { return w.Now }
 	in, err := catalog.ParseJSON(w.Catalog)
@@ -364,7 +370,7 @@ func attach(t *testing.T, w vectors.World, external client.ExternalPolicy, repor
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c
+	return app, c
 }
 
 func TestExplanationsReadLikeAnAnswer(t *testing.T) {

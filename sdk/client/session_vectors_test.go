@@ -1,0 +1,201 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/google/go-cmp/cmp"
+)
+
+// sessionCase is one line of session.jsonl.
+type sessionCase struct {
+	vectors.World
+	Kind     string                `json:"kind"`
+	External client.ExternalPolicy `json:"externalPermissions"`
+	Sessions []sessionRun          `json:"sessions"`
+	Cases    []struct {
+		Raw   string         `json:"raw"`
+		State *client.ViewAs `json:"state"`
+	} `json:"cases"`
+}
+
+type sessionRun struct {
+	Op            string         `json:"op"`
+	Actor         string         `json:"actor"`
+	ViewAs        *client.ViewAs `json:"viewAs"`
+	SubjectUserID string         `json:"subjectUserId"`
+	Want          json.RawMessage
+	Err           *sessionError `json:"err"`
+	Steps         []sessionStep `json:"steps"`
+}
+
+type sessionStep struct {
+	Op            string          `json:"op"`
+	Key           keys            `json:"key"`
+	Pattern       string          `json:"pattern"`
+	Scope         string          `json:"scope"`
+	Scopes        []string        `json:"scopes"`
+	Condition     *bool           `json:"condition"`
+	RoleID        string          `json:"id"`
+	Patterns      []string        `json:"patterns"`
+	At            int64           `json:"at"`
+	SubjectUserID string          `json:"subjectUserId"`
+	Checks        []sessionStep   `json:"checks"`
+	Want          json.RawMessage `json:"want"`
+	Err           *sessionError   `json:"err"`
+}
+
+type sessionError struct {
+	Name       string             `json:"name"`
+	Reason     authz.DenialReason `json:"reason"`
+	Permission keys               `json:"permission"`
+	Scope      string             `json:"scope"`
+	Principal  string             `json:"principal"`
+}
+
+func TestVectorsSession(t *testing.T) {
+	vectors.Replay(t, "session.jsonl", nil, func(t *testing.T, c sessionCase) {
+		switch c.Kind {
+		case "parse", "serialize":
+			for _, s := range c.Cases {
+				if c.Kind == "parse" {
+					if diff := cmp.Diff(s.State, client.ParseViewAs(s.Raw)); diff != "" {
+						t.Errorf("%q (-want +got)\n%s", s.Raw, diff)
+					}
+				} else if got := s.State.String(); got != s.Raw {
+					t.Errorf("%+v is %q, want %q", s.State, got, s.Raw)
+				}
+			}
+		case "world":
+			app, cl := attachApplication(t, c.World, c.External, nil)
+			for i, run := range c.Sessions {
+				replaySession(t, 1000*i, app, cl, run)
+			}
+		}
+	})
+}
+
+// roleUpdater is what a session case writes.
+type roleUpdater interface {
+	UpdateRole(ctx context.Context, id string, in provider.RoleUpdate, prov authz.Provenance) (authz.Role, error)
+}
+
+func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run sessionRun) {
+	ctx := context.Background()
+	if run.Op == "assertCanViewAs" {
+		judgeSession(t, n, sessionStep{Op: run.Op, Want: run.Want, Err: run.Err}, true, c.AssertCanViewAs(ctx, run.Actor))
+		return
+	}
+	s, err := c.Session(ctx, run.Actor, run.ViewAs)
+	if run.Err != nil || err != nil {
+		judgeSession(t, n, sessionStep{Op: run.Op, Err: run.Err}, nil, err)
+		return
+	}
+	if s.SubjectUserID() != run.SubjectUserID {
+		t.Errorf("session %d: subject %s, want %s", n, s.SubjectUserID(), run.SubjectUserID)
+	}
+	for i, step := range run.Steps {
+		at := n + i
+		gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(accessQuery{Condition: step.Condition})}
+		switch step.Op {
+		case "can":
+			got, err := s.Check(ctx, gate)
+			judgeSession(t, at, step, got, err)
+			gate.Fresh = true
+			got, err = s.Check(ctx, gate)
+			judgeSession(t, at, step, got, err)
+		case "require":
+			err := s.RequireGate(ctx, gate)
+			judgeSession(t, at, step, true, err)
+		case "canAny":
+			got, err := s.CanAny(ctx, step.Pattern)
+			judgeSession(t, at, step, got, err)
+		case "requireAny":
+			err := s.RequireAny(ctx, step.Pattern)
+			judgeSession(t, at, step, true, err)
+		case "updateRole":
+			if _, err := app.UpdateRole(ctx, step.RoleID, provider.RoleUpdate{Patterns: &step.Patterns}, authz.Provenance{Kind: authz.ProvenanceSystem}); err != nil {
+				t.Fatalf("step %d: %v", at, err)
+			}
+		case "snapshot":
+			snapshot, err := s.Snapshot(ctx, client.SnapshotOptions{Scopes: step.Scopes})
+			if step.Err != nil || err != nil {
+				judgeSession(t, at, step, nil, err)
+				continue
+			}
+			if snapshot.At() != step.At || snapshot.SubjectUserID() != step.SubjectUserID {
+				t.Errorf("step %d: snapshot at %d of %s", at, snapshot.At(), snapshot.SubjectUserID())
+			}
+			for j, check := range step.Checks {
+				replaySessionCheck(t, 100*at+j, snapshot, check)
+			}
+		default:
+			t.Errorf("step %d: unknown operation %s", at, step.Op)
+		}
+	}
+}
+
+func replaySessionCheck(t *testing.T, n int, s *client.SessionSnapshot, step sessionStep) {
+	gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(accessQuery{Condition: step.Condition})}
+	switch step.Op {
+	case "can":
+		got, err := s.Check(gate)
+		judgeSession(t, n, step, got, err)
+	case "require":
+		judgeSession(t, n, step, true, s.RequireGate(gate))
+	case "canAny":
+		got, err := s.CanAny(step.Pattern)
+		judgeSession(t, n, step, got, err)
+	case "requireAny":
+		judgeSession(t, n, step, true, s.RequireAny(step.Pattern))
+	case "holds":
+		got, err := s.Holds(step.Key.list[0])
+		judgeSession(t, n, step, got, err)
+	case "heldKeys":
+		judgeSession(t, n, step, s.HeldKeys(), nil)
+	case "resolve":
+		if err := s.Resolve(context.Background(), step.Scopes...); err != nil {
+			t.Errorf("step %d resolve: %v", n, err)
+		}
+	default:
+		t.Errorf("step %d: unknown operation %s", n, step.Op)
+	}
+}
+
+func judgeSession(t *testing.T, n int, step sessionStep, got any, err error) {
+	t.Helper()
+	if step.Err == nil {
+		if err != nil {
+			t.Errorf("step %d %s %v%s: %v", n, step.Op, step.Key.list, step.Pattern, err)
+			return
+		}
+		text, _ := json.Marshal(got)
+		if len(step.Want) > 0 && !jsonEqual(text, step.Want) {
+			t.Errorf("step %d %s %v%s at %q: %s, want %s", n, step.Op, step.Key.list, step.Pattern, step.Scope, text, step.Want)
+		}
+		return
+	}
+	var typed authz.Error
+	if !errors.As(err, &typed) || typed.ErrorName() != step.Err.Name {
+		t.Errorf("step %d %s %v%s: error %v, want a %s", n, step.Op, step.Key.list, step.Pattern, err, step.Err.Name)
+		return
+	}
+	if e, ok := typed.(*authz.AccessDeniedError); ok {
+		if e.Reason != step.Err.Reason || !slices.Equal(e.Permissions, step.Err.Permission.list) || e.Scope != step.Err.Scope ||
+			e.Principal.Subject() != step.Err.Principal {
+			t.Errorf("step %d %s: %+v, want %+v", n, step.Op, e, step.Err)
+		}
+	}
+}
+
+func jsonEqual(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && cmp.Equal(x, y)
+}
