@@ -61,8 +61,8 @@ func newCheck() *cobra.Command {
 		Short: "Ask a running host one question",
 		Long: `Ask a running host whether the user or service may use the permission KEY at SCOPE.
 Without SCOPE it is the global question, which only global grants answer.`,
-		Example: `  authz check --user u_0017 docs.files.read_file docs.doc:42
-  authz check --service importer docs.files.create_file --exit-code && run-the-import
+		Example: `  authz check --user u_17 docs.files.update_file docs.doc:d_1
+  authz check --service svc_importer docs.files.create_file docs.folder:f_1 --exit-code && run-the-import
   authz check --url https://authz.example/apps/docs --token-file token --user u_1 docs.files.read_file`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -128,7 +128,7 @@ func newExplain() *cobra.Command {
 		Short: "Show which rows decide a question",
 		Long: `Show the working of a check: the answer, the grants and revokes that decided it, and the
 chain of scopes that was used. It is served by the administration socket only.`,
-		Example: `  authz explain --user u_0017 docs.files.read_file docs.doc:42`,
+		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1`,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := q.principal()

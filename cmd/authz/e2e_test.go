@@ -408,6 +408,7 @@ func TestCommandsTeach(t *testing.T) {
 		{[]string{"check", "--user", "u"}, "arg"},
 		{[]string{"check", "--user", "u", "--url", "http://127.0.0.1:1", "docs.files.read"}, "--token-file"},
 		{[]string{"frobnicate"}, "frobnicate"},
+		{[]string{"quickstart"}, "--config"},
 		{[]string{"plugin", "list", "--output", "xml"}, "xml"},
 	} {
 		_, errs, code := s.run(c.args...)

@@ -84,15 +84,15 @@ explains every answer. The host keeps its rows in a storage driver that runs as 
 process of its own.
 
 Try it:
-  authz quickstart                                start a host with a sample in it
-  authz check --user u_0017 docs.files.read_file '*'  ask it one question
-  authz explain --user u_0017 docs.files.read_file '*'
+  authz quickstart     start a host with a sample in it, then in another terminal:
+  authz check --user u_17 docs.files.update_file docs.doc:d_1
+  authz explain --user u_17 docs.files.update_file docs.doc:d_1
 
 Commands that talk to a host use the local administration socket of a host on this
 machine when they find one, else --url and --token-file.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
-3 a plugin could not be started.`,
+3 a plugin could not be started, 4 the answer is no (check --exit-code).`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

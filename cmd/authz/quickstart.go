@@ -82,6 +82,9 @@ func (q *quickstart) run(ctx context.Context) error {
 	if q.answers(ctx, running) {
 		return q.join(ctx, running)
 	}
+	if !exists(q.path) {
+		return usageError{fmt.Errorf("there is no %s here: run authz quickstart in a clone of the repository, or name its configuration with --config", q.path)}
+	}
 	if q.reset {
 		if err := q.confirmReset(); err != nil {
 			return err
