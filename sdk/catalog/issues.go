@@ -69,7 +69,7 @@ type fault struct {
 	problem string
 }
 
-func (f fault) String() string { return f.field + " " + f.problem }
+func (f fault) String() string { return authz.Echo(f.field) + " " + f.problem }
 
 // issues collects what is wrong, each finding once.
 type issues struct {

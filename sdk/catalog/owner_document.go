@@ -109,8 +109,8 @@ func (r *documentReader) member(name string) *node {
 	return &node{}
 }
 
-// items are the elements of an array member; what is no array is reported by
-// arrays.
+// items are the elements of an array member; everythingElse reports what is no
+// array.
 func (r *documentReader) items(name string) []*node { return r.member(name).items }
 
 // add reports under the document's namespace, addAt under what is at fault.
@@ -201,7 +201,9 @@ func (r *documentReader) everythingElse() {
 	}
 	r.readNamespaces()
 	r.readScopeTypes()
-	r.readLeaves()
+	if !r.readLeaves() {
+		return
+	}
 	r.readGroups()
 	r.readRest()
 }

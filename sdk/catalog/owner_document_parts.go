@@ -51,7 +51,8 @@ func (r *documentReader) readScopeTypes() {
 	}
 }
 
-func (r *documentReader) readLeaves() {
+// readLeaves reports false when it gave up on a document that is too large.
+func (r *documentReader) readLeaves() bool {
 	types := map[string]bool{}
 	for _, t := range r.doc.rest.ScopeTypes {
 		types[t.Type] = true
@@ -81,7 +82,7 @@ func (r *documentReader) readLeaves() {
 			folders[path] = true
 			if len(folders) > maxGroups {
 				r.add(CodeBadDocument, "its keys lie in more than "+strconv.Itoa(maxGroups)+" groups")
-				return
+				return false
 			}
 		}
 	}
@@ -93,6 +94,7 @@ func (r *documentReader) readLeaves() {
 	for path := range folders {
 		r.groups[path] = true
 	}
+	return true
 }
 
 // checkOrigin lets a document hold owned entries only.

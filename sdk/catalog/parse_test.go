@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,6 +195,7 @@ func TestLoadReadsByExtension(t *testing.T) {
 func FuzzParseJSON(f *testing.F) {
 	f.Add([]byte(sampleJSON))
 	f.Add([]byte(`{"namespaces":["a"],"permissions":{"kind":"block","path":"a","leaves":{"a.b":{"scopes":["a.t"]}}},"scopeTypes":{"a.t":{"parent":"a.u"},"a.u":{"parent":"a.t"}}}`))
+	f.Add([]byte(`{"namespaces":["a"],"permissions":{},"groups":{"meet.rooms":{"label":"x"}},"imports":{"meet":{"strict":true,"permissions":{"meet.rooms.*":true,"meet.go":{"kind":"read"}}},"call":{"document":` + strings.ReplaceAll(meetDocument, "\n", "") + `,"permissions":{"call.*":true}}},"constraints":{"sod":[{"id":"c","sets":[["meet.go"],["call.x.*"]]}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) { exercise(t, catalog.ParseJSON, b) })
 }
 
@@ -205,7 +207,7 @@ func FuzzParseYAML(f *testing.F) {
 
 // exercise reads and builds hostile text. Whatever is wrong with it must come
 // out as one of the two error classes; what builds must publish a document that
-// may be published.
+// may be published and is the same catalog again.
 func exercise(t *testing.T, parse func([]byte) (catalog.Input, error), b []byte) {
 	in, err := parse(b)
 	if err != nil {
@@ -230,7 +232,17 @@ func exercise(t *testing.T, parse func([]byte) (catalog.Input, error), b []byte)
 	if _, err := catalog.CheckDocument(published); err != nil {
 		t.Fatalf("a built catalog may not be published: %v", err)
 	}
+	catalog.Lint(c)
+	tree := c.Tree()
+	for _, n := range everyNode(tree.Nodes) {
+		tree.Toggle([]string{"*", n.Pattern()}, n)
+	}
 	for _, key := range c.Keys() {
 		c.UnknownPermission(key+"x", authz.ExpectedPattern)
+	}
+	if !slices.ContainsFunc(slices.Concat(c.GroupPaths(), c.Keys()), func(name string) bool { return len(name) > 1000 }) {
+		if diff := cmp.Diff(string(published), document(t, rebuilt(t, c))); diff != "" {
+			t.Fatalf("what it publishes is another catalog\n%s", diff)
+		}
 	}
 }
