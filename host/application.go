@@ -46,7 +46,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
 		PersistEvents:    cfg.Events.Persist,
 		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
-		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), Logger: log,
+		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)}, Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, a.store.Close())

@@ -3,13 +3,16 @@ package api
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -32,6 +35,17 @@ type LocalApplication interface {
 	// ValidateGrantableAt says why a pattern cannot be granted at a scope; nil
 	// when it can. The arguments are well-formed.
 	ValidateGrantableAt(pattern, scope string) *authz.Issue
+
+	Reviewer
+}
+
+// Reviewer is what an application tells its auditors. Nil userIDs ask about every
+// user whom it knows.
+type Reviewer interface {
+	ListSodViolations(ctx context.Context, userIDs *[]string) iter.Seq2[access.Violations, error]
+	ExportEntitlements(ctx context.Context, userIDs *[]string) iter.Seq2[access.UserEntitlements, error]
+	ListWildcardDrift(ctx context.Context, sinceVersion int64) (access.DriftReport, error)
+	ListCatalogVersions(ctx context.Context) iter.Seq2[catalog.Publication, error]
 }
 
 // HostApplication is the name under which the socket serves the host itself.

@@ -25,6 +25,11 @@ func localEntries() []entry {
 			read: notifyScopeMoved},
 		{Operation: provider.Operation{Op: "validateGrantableAt", Kind: provider.Read, Required: []string{"pattern", "scope"}},
 			read: validateGrantableAt},
+		{Operation: provider.Operation{Op: "listSodViolations", Kind: provider.Read}, read: listSodViolations},
+		{Operation: provider.Operation{Op: "exportEntitlements", Kind: provider.Read}, read: exportEntitlements},
+		{Operation: provider.Operation{Op: "listWildcardDrift", Kind: provider.Read, Required: []string{"sinceVersion"}},
+			read: listWildcardDrift},
+		{Operation: provider.Operation{Op: "listCatalogVersions", Kind: provider.Read}, read: listCatalogVersions},
 	}
 }
 

@@ -76,11 +76,22 @@ type socket struct {
 
 func newSocket(t *testing.T) *socket {
 	t.Helper()
-	w := newWorld(t, worldOptions{})
+	return newSocketOf(t, worldOptions{}, nil)
+}
+
+// newSocketOf serves what decorate makes of the application; nil leaves it.
+func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.LocalApplication) *socket {
+	t.Helper()
+	w := newWorld(t, o)
 	s := &socket{world: w, host: &hostControl{}}
 	h, err := api.NewLocalHandler(api.LocalOptions{Host: s.host, ImportBodyLimit: 5000, BodyLimit: 2000,
 		Applications: func(name string) (api.LocalApplication, bool) {
-			return localApp{w.app, w.client}, name == "docs" || name == "my docs"
+			app := localApp{w.app, w.client}
+			known := name == "docs" || name == "my docs"
+			if decorate != nil {
+				return decorate(app), known
+			}
+			return app, known
 		}})
 	if err != nil {
 		t.Fatal(err)

@@ -25,38 +25,53 @@ const streamBuffer = 32 << 10
 func listing[T any](field string, limit int, open func(context.Context) rowsOf[T], key func(T) any) action {
 	return func(context.Context) (any, error) {
 		return rowStream(func(ctx context.Context, to io.Writer) error {
-			w := bufio.NewWriterSize(to, streamBuffer)
-			row := newRowEncoder(w)
-			n, more := 0, false
-			var last T
-			w.WriteString(`{"` + field + `":[`)
-			for item, err := range open(ctx) {
-				if err != nil {
-					return err
-				}
-				if more = limit > 0 && n == limit; more {
-					break
-				}
-				if n > 0 {
-					w.WriteByte(',')
-				}
-				if err := row.write(item); err != nil {
-					return err
-				}
-				last = item
-				n++
-			}
-			w.WriteByte(']')
-			if more {
-				w.WriteString(`,"next":`)
-				if err := row.write(key(last)); err != nil {
-					return err
-				}
-			}
-			w.WriteByte('}')
-			return w.Flush()
+			return writeList(to, nil, field, limit, open(ctx), key)
 		}), nil
 	}
+}
+
+// writeList writes the members of head, a JSON object or nil, then rows under
+// field.
+func writeList[T any](to io.Writer, head any, field string, limit int, rows rowsOf[T], key func(T) any) error {
+	w := bufio.NewWriterSize(to, streamBuffer)
+	w.WriteByte('{')
+	if head != nil {
+		members, err := marshal(head)
+		if err != nil {
+			return err
+		}
+		w.Write(members[1 : len(members)-1])
+		w.WriteByte(',')
+	}
+	w.WriteString(`"` + field + `":[`)
+	row := newRowEncoder(w)
+	n, more := 0, false
+	var last T
+	for item, err := range rows {
+		if err != nil {
+			return err
+		}
+		if more = limit > 0 && n == limit; more {
+			break
+		}
+		if n > 0 {
+			w.WriteByte(',')
+		}
+		if err := row.write(item); err != nil {
+			return err
+		}
+		last = item
+		n++
+	}
+	w.WriteByte(']')
+	if more {
+		w.WriteString(`,"next":`)
+		if err := row.write(key(last)); err != nil {
+			return err
+		}
+	}
+	w.WriteByte('}')
+	return w.Flush()
 }
 
 // rowEncoder writes values without the newline and the HTML escaping of

@@ -45,6 +45,7 @@ func TestEveryProblemIsNamedByPathAndLine(t *testing.T) {
 		{"a key in the wrong section", app("    secret: env:X"), nil,
 			[]string{"line 6: applications.acme.secret: unknown key; did you mean applications.acme.provider.secret?"}},
 		{"a key like no other has no suggestion", "frobnicate: 1", nil, []string{"line 1: frobnicate: unknown key"}},
+		{"separation of duties is off or reject", app("    sod: {enforce: warn}"), nil, []string{`line 6: applications.acme.sod.enforce: must be one of off, reject, not "warn"`}},
 		{"keys of features that do not exist yet are unknown", app("    audit: {hash_chain: true}\nservice: {public_url: x}\ntrusted_proxies: []"), nil,
 			[]string{"line 6: applications.acme.audit: unknown key", "line 7: service: unknown key", "line 8: trusted_proxies: unknown key"}},
 		{"an unknown variable is an unknown key", "", []string{"AUTHZ_LISEN=x", "AUTHZ_LOG__LEVLE=x", "AUTHZ_A____B=x"},

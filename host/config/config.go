@@ -71,6 +71,7 @@ type Application struct {
 	Ancestry           Ancestry `koanf:"ancestry"`
 	Events             Events   `koanf:"events"`
 	GroupTopologyTTLMs int64    `koanf:"group_topology_ttl_ms"` // 0 or less: no cache
+	SoD                SoD      `koanf:"sod"`
 	OrgRoot            bool     `koanf:"org_root"`
 	Default            bool     `koanf:"default"`
 	Client             Client   `koanf:"client"`
@@ -112,6 +113,11 @@ type Events struct {
 type Retention struct {
 	MaxAgeMs int64 `koanf:"max_age_ms"`
 	MaxRows  int64 `koanf:"max_rows"`
+}
+
+// SoD is what becomes of the catalog's separation of duties.
+type SoD struct {
+	Enforce string `koanf:"enforce"` // off, reject
 }
 
 // Client is the checking client that the host runs for an application.

@@ -84,6 +84,7 @@ func Keys() []Key {
 		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
 		{Path: app + "events.retention.max_rows", Type: TypeInteger, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
 		{Path: app + "group_topology_ttl_ms", Type: TypeInteger, Min: -tenYears, Max: tenYears, Default: "30000", Meaning: "How long the map of group parents is kept, milliseconds; 0 or less: not at all."},
+		{Path: app + "sod.enforce", Type: TypeChoice, Values: []string{"off", "reject"}, Default: "off", Meaning: "What becomes of a grant to a user that newly breaks a constraint of the catalog's `constraints.sod`: with `reject` it is refused, with `off` the report finds it."},
 		{Path: app + "org_root", Type: TypeBoolean, Default: "true", Meaning: "Whether the application owns its organization's data: only the first value, stored at the first start."},
 		{Path: app + "default", Type: TypeBoolean, Default: "false", Meaning: "Serve this application at `/v1` too. One application at most; an only application is it anyway."},
 		{Path: app + "client.subject_cache_ttl_ms", Type: TypeInteger, Max: tenYears, Default: "30000", Meaning: "Lifetime of a cached principal, milliseconds; 0 caches none."},

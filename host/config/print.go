@@ -45,7 +45,7 @@ func (a Application) tree() map[string]any {
 		"catalog":  a.Catalog,
 		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition},
 		"provider": provider, "ancestry": map[string]any{"kind": a.Ancestry.Kind}, "events": events,
-		"group_topology_ttl_ms": a.GroupTopologyTTLMs, "org_root": a.OrgRoot, "default": a.Default,
+		"group_topology_ttl_ms": a.GroupTopologyTTLMs, "sod": map[string]any{"enforce": a.SoD.Enforce}, "org_root": a.OrgRoot, "default": a.Default,
 		"client": map[string]any{
 			"subject_cache_ttl_ms": a.Client.SubjectCacheTTLMs, "object_cache_ttl_ms": a.Client.ObjectCacheTTLMs,
 			"max_subject_cache_entries": a.Client.MaxSubjectCacheEntries, "max_object_cache_entries": a.Client.MaxObjectCacheEntries,
