@@ -163,9 +163,9 @@ func TestADocumentIsCompletedFromItsLeaves(t *testing.T) {
 }
 
 func TestOwnersDocumentsGiveAManifestItsCopy(t *testing.T) {
-	const doc = `{"formatVersion":1,"namespace":"docs","namespaces":["docs"]}`
+	const doc = `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"scopeTypes":[{"type":"docs.f"}]}`
 	imports := `{"formatVersion":1,"namespace":"docs","imports":[{"namespace":"meet","from":"here","enumerated":true,
-	 "entries":[{"pattern":"meet.*","scopes":["docs.f"]},{"pattern":"meet.rooms.*","scopes":[],"requiresCondition":true}],"keys":["meet.rooms.read","meet.host","meet.gone"]}]}`
+	 "entries":[{"pattern":"meet.*","scopes":["docs.unheard","docs.f"]},{"pattern":"meet.rooms.*","scopes":[],"requiresCondition":true}],"keys":["meet.rooms.read","meet.host","meet.gone"]}]}`
 	c, err := catalog.FromDocument(json.RawMessage(doc), catalog.DocumentOptions{
 		Imports: json.RawMessage(imports), Documents: map[string]json.RawMessage{"meet": json.RawMessage(meetDocument)}})
 	if err != nil {
@@ -182,6 +182,9 @@ func TestOwnersDocumentsGiveAManifestItsCopy(t *testing.T) {
 		if diff := cmp.Diff(&w, got); diff != "" || !ok {
 			t.Errorf("%s: %s", key, diff)
 		}
+	}
+	if !strings.Contains(manifest(t, c), `"scopes":["docs.unheard","docs.f"]`) {
+		t.Errorf("the entry is written otherwise than it was: %s", manifest(t, c))
 	}
 	if len(c.Keys()) != 3 || c.IsKnownPattern("meet.rooms.delete") || !c.IsKnownPattern("meet.rooms.*") {
 		t.Errorf("a document brought keys into being: %q", c.Keys())
