@@ -65,8 +65,8 @@ func reviewing[Record any](ctx context.Context, a *Application, op string, userI
 	})
 }
 
-// reviewed yields the ids given, or the default candidates: of them only those
-// that grants name are kept at a time, since grants do not come in their order.
+// reviewed yields the ids given, or the default candidates. Of these only the ids
+// that grants name are held in memory: grants do not come in the order of users.
 func (a *Application) reviewed(ctx context.Context, given *[]string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if given != nil {
