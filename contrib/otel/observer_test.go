@@ -50,7 +50,7 @@ func collect(t *testing.T, o authzotel.Options, stream ...metrics.CheckObservati
 			for _, point := range sum.DataPoints {
 				attributes := []string{}
 				for _, kv := range point.Attributes.ToSlice() {
-					attributes = append(attributes, fmt.Sprintf("%s=%s:%s", kv.Key, strings.ToLower(kv.Value.Type().String()), kv.Value.Emit()))
+					attributes = append(attributes, fmt.Sprintf("%s=%s:%s", kv.Key, strings.ToLower(kv.Value.Type().String()), kv.Value.String()))
 				}
 				lines = append(lines, fmt.Sprintf("%s{%s} %g", m.Name, strings.Join(attributes, " "), point.Value))
 			}

@@ -56,11 +56,11 @@ func NewAggregator(o AggregatorOptions) (*Aggregator, error) {
 }
 
 func newAggregator(o AggregatorOptions, closed func(Batch)) (*Aggregator, error) {
-	window, err := windowOf(o.Window)
+	length, err := windowOf(o.Window)
 	if err != nil {
 		return nil, err
 	}
-	a := &Aggregator{instanceID: o.InstanceID, length: window.Milliseconds(), clock: o.Clock, closed: closed, flush: o.Flush,
+	a := &Aggregator{instanceID: o.InstanceID, length: length.Milliseconds(), clock: o.Clock, closed: closed, flush: o.Flush,
 		errors: &errorHook{onError: o.OnError, timeout: observerTimeout}}
 	if a.instanceID == "" {
 		a.instanceID = "default"

@@ -106,11 +106,12 @@ func TestABatchThatLacksSomethingIsRefused(t *testing.T) {
 	}
 }
 
-func TestABatchWithANumberThatIsNotFiniteIsRefused(t *testing.T) {
+func TestABatchWithANumberThatIsNotFiniteOrOfAnotherFormIsRefused(t *testing.T) {
 	for _, text := range []string{
 		strings.Replace(wireBatch, `"estimated":12`, `"estimated":1e999`, 1),
 		strings.Replace(wireBatch, `"dropped":0`, `"dropped":1e400`, 1),
 		strings.Replace(wireBatch, `"dropped":0`, `"dropped":"7"`, 1),
+		strings.Replace(wireBatch, `"revokes":[]`, `"revokes":[null]`, 1),
 		`[]`, `null`, `"x"`,
 	} {
 		var b metrics.Batch
@@ -122,8 +123,8 @@ func TestABatchWithANumberThatIsNotFiniteIsRefused(t *testing.T) {
 
 func TestAttributionNamesEachRoleOnce(t *testing.T) {
 	var o metrics.CheckObservation
-	o.Attribute([]authz.Grant{{ID: "g1", RoleID: "b"}, {ID: "g2", Pattern: "a.*"}, {ID: "g3", RoleID: "a"}, {ID: "g4", RoleID: "b"}})
-	want := metrics.CheckObservation{MatchedGrantIDs: []string{"g1", "g2", "g3", "g4"}, RoleIDs: []string{"b", "a"}}
+	o.Attribute([]authz.Grant{{ID: "g1", RoleID: "b"}, {ID: "g2", Pattern: "a.*"}, {ID: "g3", RoleID: "a"}, {ID: "g4", RoleID: "b"}, {ID: "g5", RoleID: "c", Pattern: "a.b"}})
+	want := metrics.CheckObservation{MatchedGrantIDs: []string{"g1", "g2", "g3", "g4", "g5"}, RoleIDs: []string{"b", "a"}}
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

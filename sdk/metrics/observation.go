@@ -89,13 +89,15 @@ type CheckObservation struct {
 	SampleRate float64 // the rate that kept it, in (0, 1]
 }
 
-// Attribute sets the matched grants and their distinct roles, in row order.
+// Attribute sets the matched grants and their distinct roles, in row order. A
+// stored row with both a role and a pattern confers its pattern: no use of the
+// role.
 func (o *CheckObservation) Attribute(grants []authz.Grant) {
 	o.MatchedGrantIDs = make([]string, len(grants))
 	o.RoleIDs = nil
 	for i := range grants {
 		o.MatchedGrantIDs[i] = grants[i].ID
-		if role := grants[i].RoleID; role != "" && !slices.Contains(o.RoleIDs, role) {
+		if role := grants[i].RoleID; role != "" && grants[i].Pattern == "" && !slices.Contains(o.RoleIDs, role) {
 			o.RoleIDs = append(o.RoleIDs, role)
 		}
 	}
