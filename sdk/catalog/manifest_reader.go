@@ -80,11 +80,11 @@ func (r *manifestReader) readImport(ns string, n *node) *imported {
 		return nil
 	}
 	im := newImported(ns, "")
-	path := pathImports + "." + ns
+	path := pathImports + "." + authz.Echo(ns)
 	var owner *ownerDocument
 	if raw, ok := r.documents[ns]; ok {
 		var found []authz.Issue
-		if owner, found = attachedDocument(ns, raw, "documents."+ns); owner == nil {
+		if owner, found = attachedDocument(ns, raw, "documents."+authz.Echo(ns)); owner == nil {
 			for _, issue := range found {
 				r.issues.keep(issue)
 			}
@@ -153,21 +153,25 @@ func (r *manifestReader) readEntry(im *imported, path string, n *node) {
 		r.issues.add(CodeDuplicateKey, path+"."+authz.Echo(pattern), "duplicate permission key")
 		return
 	}
-	if f := entryFault(im.namespace, pattern); f != nil {
+	f := entryFault(im.namespace, pattern)
+	if len(pattern) > maxPublishedKey {
+		f = &importFault{CodeImportPattern, keyTooLong}
+	}
+	if f != nil {
 		f.report(&r.issues, path, pattern)
 		return
 	}
 	e := &importEntry{Permission: Permission{Key: pattern}}
-	f := fields{}
-	for m := range f.members(n, "") {
+	read := fields{}
+	for m := range read.members(n, "") {
 		switch m.name {
 		case "scopes":
-			e.scopes = f.texts(m.name, m.value)
+			e.scopes = read.texts(m.name, m.value)
 		case "requiresCondition":
-			e.RequiresCondition = f.flag(m.name, m.value)
+			e.RequiresCondition = read.flag(m.name, m.value)
 		}
 	}
-	for _, fault := range f.faults {
+	for _, fault := range read.faults {
 		r.issues.add(CodeBadField, path+"."+authz.Echo(pattern), fault.String())
 	}
 	e.scopes = distinct(e.scopes)
