@@ -27,16 +27,11 @@ type Chains func(scope string) (*Chain, error)
 func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now int64, chains Chains) (Explanation, error) {
 	w := newWalk(v, data, key, now)
 	e := Explanation{
-		MatchedGrants:  []authz.Grant{},
+		MatchedGrants:  w.onChain(c),
 		MatchedRevokes: w.revokes(c),
 		ObjectClosure:  c.Scopes(),
 		Active:         data.Active,
 		ImpliedBy:      []authz.Grant{},
-	}
-	for i := range data.Grants {
-		if g := &data.Grants[i]; w.live(g) && c.Contains(g.Scope) {
-			e.MatchedGrants = append(e.MatchedGrants, *g)
-		}
 	}
 	if !data.Active || len(e.MatchedRevokes) > 0 {
 		return e, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -20,8 +21,9 @@ type Client struct {
 
 	subjects *cache[*subject]
 	chains   *cache[*access.Chain]
-	epoch    epochState
-	external externalNames
+	epoch    *epochState
+	external *externalNames
+	recorder *metrics.Recorder // nil observes nothing
 
 	unsubscribe func()
 }
@@ -38,7 +40,13 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{settings: s, source: o.Provider, vocabulary: access.NewVocabulary(o.Catalog), clock: o.Clock}
+	c := &Client{settings: s, source: o.Provider, vocabulary: access.NewVocabulary(o.Catalog), clock: o.Clock,
+		epoch: new(epochState), external: new(externalNames)}
+	if o.Metrics != nil {
+		if c.recorder, err = metrics.NewRecorder(*o.Metrics); err != nil {
+			return nil, err
+		}
+	}
 	if c.clock == nil {
 		c.clock = newWallClock().now
 	}
@@ -67,6 +75,14 @@ func (c *Client) begin(ctx context.Context, fresh bool) (now int64, err error) {
 		return now, nil
 	}
 	return now, c.validate(ctx, now)
+}
+
+// Unobserved is the same client, caches and all, whose checks are not observed.
+// Closing it closes the client.
+func (c *Client) Unobserved() *Client {
+	silent := *c
+	silent.recorder = nil
+	return &silent
 }
 
 // roleMember indexes entries by the roles their rows name; no subject looks like

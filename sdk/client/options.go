@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -52,6 +53,9 @@ type Options struct {
 	// OnExternal hears of each such name once under ExternalWarn. Nil ignores
 	// them.
 	OnExternal func(ExternalPermission)
+
+	// Metrics has checks observed; nil observes nothing and costs nothing.
+	Metrics *metrics.RecorderOptions
 
 	// Clock answers epoch milliseconds; nil is the wall clock.
 	Clock func() int64

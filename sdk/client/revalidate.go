@@ -51,7 +51,7 @@ func (e *epochState) due(now int64) bool {
 // look joins the look under way, or starts one; unless forced, only when it is
 // still due.
 func (c *Client) look(ctx context.Context, now int64, force bool) error {
-	e := &c.epoch
+	e := c.epoch
 	e.mu.Lock()
 	running := e.running
 	if running == nil && !force && !e.due(now) {
@@ -84,7 +84,7 @@ func (c *Client) look(ctx context.Context, now int64, force bool) error {
 // replay brings the caches up to the head of the log and answers how long that
 // vouches for them.
 func (c *Client) replay(ctx context.Context, now int64) (window int64) {
-	e := &c.epoch
+	e := c.epoch
 	epoch := c.source.Epoch()
 	head, err := epoch.Head(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 // drain replays the log up to the head that was read; false when a missing
 // number stopped it.
 func (c *Client) drain(ctx context.Context, epoch provider.Epoch, head int64) (done bool, err error) {
-	e := &c.epoch
+	e := c.epoch
 	cursor := e.known.Load()
 	for cursor < head {
 		page, err := epoch.Since(ctx, cursor, provider.MaxEventLimit)
@@ -157,7 +157,7 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, head int64) (d
 // hole handles a replay that a missing number stopped: nothing is renewed, and
 // one that outlives the subject TTL counts as a gap.
 func (c *Client) hole(now, head int64) (window int64) {
-	e := &c.epoch
+	e := c.epoch
 	if !e.hole {
 		e.hole, e.holeAt = true, now
 	}
@@ -183,7 +183,7 @@ const awaitRetry = 20 * time.Millisecond
 // the provider's log, refreshing when behind. When the context ends first it is
 // an *authz.UnavailableError. Without a log it is refused as unsupported.
 func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
-	e := &c.epoch
+	e := c.epoch
 	if !c.revalidate {
 		return authz.Rejected(authz.CodeUnsupported, "waiting for an event needs a provider whose events are persisted")
 	}
