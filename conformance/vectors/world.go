@@ -29,15 +29,6 @@ type WorldUser struct {
 	ManagerUserID string   `json:"managerUserId"`
 }
 
-// UsesImports reports whether the catalog imports anything.
-func (w World) UsesImports() bool {
-	var c struct {
-		Imports map[string]json.RawMessage `json:"imports"`
-	}
-	_ = json.Unmarshal(w.Catalog, &c) // building the catalog reports what is wrong with it
-	return len(c.Imports) > 0
-}
-
 // Commit writes the rows straight into storage, past all validation.
 func (w World) Commit() storage.Commit {
 	c := storage.Commit{ID: "world", At: w.Now}

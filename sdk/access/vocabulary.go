@@ -67,7 +67,10 @@ func NewVocabulary(c *catalog.Catalog) *Vocabulary {
 		leaf, _ := c.Leaf(name)
 		k := Key{index: uint32(i)}
 		for _, t := range leaf.Scopes {
-			n := v.types[t]
+			n, declared := v.types[t]
+			if !declared {
+				continue // grantable nowhere: a grant there confers nothing
+			}
 			setBit(v.grantable[n], k.index)
 			if n < maskedTypes {
 				k.types |= 1 << n

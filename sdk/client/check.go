@@ -5,6 +5,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 )
 
 // Gate is a check in its general form.
@@ -37,7 +38,7 @@ func (c *Client) Fresh(ctx context.Context, p authz.Principal, key, scope string
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (c *Client) Require(ctx context.Context, p authz.Principal, key, scope string) error {
-	allowed, active, err := c.decide(ctx, p, key, scope, c.strict, "require")
+	allowed, active, err := c.decide(ctx, p, key, scope, c.strict, metrics.ShapeRequire)
 	if err != nil || allowed {
 		return err
 	}
@@ -46,13 +47,13 @@ func (c *Client) Require(ctx context.Context, p authz.Principal, key, scope stri
 
 // Check asks a Gate.
 func (c *Client) Check(ctx context.Context, p authz.Principal, g Gate) (bool, error) {
-	allowed, _, err := c.gate(ctx, p, g, "can")
+	allowed, _, err := c.gate(ctx, p, g, metrics.ShapeCan)
 	return allowed, err
 }
 
 // RequireGate is Check whose denial is an *authz.AccessDeniedError.
 func (c *Client) RequireGate(ctx context.Context, p authz.Principal, g Gate) error {
-	allowed, active, err := c.gate(ctx, p, g, "require")
+	allowed, active, err := c.gate(ctx, p, g, metrics.ShapeRequire)
 	if err != nil || allowed {
 		return err
 	}
@@ -68,22 +69,23 @@ func denied(p authz.Principal, keys []string, anyOf bool, scope string, active b
 }
 
 func (c *Client) can(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
-	allowed, _, err := c.decide(ctx, p, key, scope, fresh, "can")
+	allowed, _, err := c.decide(ctx, p, key, scope, fresh, metrics.ShapeCan)
 	return allowed, err
 }
 
 // decide is the path of one unconditional key: no allocation when warm.
-func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope string, fresh bool, shape string) (allowed, active bool, err error) {
-	k, declared, err := c.verify(key, shape)
+func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope string, fresh bool, shape metrics.Shape) (allowed, active bool, err error) {
+	k, declared, err := c.verify(key, string(shape))
 	if err != nil {
 		return false, false, err
 	}
 	if k.RequiresCondition() {
-		return false, false, &authz.MissingConditionError{Permission: key, Shape: shape}
+		return false, false, &authz.MissingConditionError{Permission: key, Shape: string(shape)}
 	}
 	if err := p.Validate(); err != nil {
 		return false, false, err
 	}
+	rate := c.recorder.DrawGate()
 	now, err := c.begin(ctx, fresh)
 	if err != nil {
 		return false, false, err
@@ -93,24 +95,31 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 		return false, false, err
 	}
 	chain, err := c.chain(ctx, scope, fresh, now)
-	if !a.Active() {
-		return false, false, nil // also when the chain could not be resolved
-	}
-	if err != nil {
+	switch {
+	case !a.Active(): // denied also when the chain could not be resolved
+	case err != nil:
 		return false, true, err
+	case !declared:
+		active, allowed = true, access.DecideUndeclared(c.vocabulary, a.Rows(), key, chain, now)
+	default:
+		var revoked bool
+		active = true
+		allowed, revoked = a.Decide(k, chain)
+		if !allowed && !revoked && k.ImpliedOnAncestors() {
+			if allowed, err = c.implied(ctx, a, k, chain, fresh, now); err != nil {
+				return false, true, err
+			}
+		}
 	}
-	if !declared {
-		return access.DecideUndeclared(c.vocabulary, a.Rows(), key, chain, now), true, nil
+	if rate != 0 {
+		c.observeGate(answered{rate: rate, shape: shape, principal: p, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed,
+			fresh: fresh, at: now, access: a, chain: chain, chains: c.chainsAtHand(now)})
 	}
-	allowed, revoked := a.Decide(k, chain)
-	if !allowed && !revoked && k.ImpliedOnAncestors() {
-		allowed, err = c.implied(ctx, a, k, chain, fresh, now)
-	}
-	return allowed, true, err
+	return allowed, active, nil
 }
 
 // gate is decide for any-of lists and conditions.
-func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape string) (allowed, active bool, err error) {
+func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape metrics.Shape) (allowed, active bool, err error) {
 	v, err := c.verifyGate(g, shape, "")
 	if err != nil {
 		return false, false, err
@@ -118,38 +127,49 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape stri
 	if err := p.Validate(); err != nil {
 		return false, false, err
 	}
-	allowed, active, err = c.rows(ctx, p, g, v)
-	if err == nil && allowed && g.Condition != nil {
-		allowed, err = conditioned(ctx, g)
+	rate := c.recorder.DrawGate()
+	r, err := c.rows(ctx, p, g, v)
+	if err != nil {
+		return false, false, err
 	}
-	return allowed, active, err
+	if allowed = r.rows; allowed && g.Condition != nil {
+		if allowed, err = conditioned(ctx, g); err != nil {
+			return false, r.access.Active(), err
+		}
+	}
+	if rate != 0 {
+		r.rate, r.shape, r.allowed = rate, shape, allowed
+		c.observeGate(r)
+	}
+	return allowed, r.access.Active(), nil
 }
 
 // rows judges a verified gate on the rows alone.
-func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified) (allowed, active bool, err error) {
+func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified) (r answered, err error) {
 	fresh := g.Fresh || c.strict
 	now, err := c.begin(ctx, fresh)
 	if err != nil {
-		return false, false, err
+		return r, err
 	}
 	a, now, err := c.access(ctx, p, fresh, now)
 	if err != nil {
-		return false, false, err
+		return r, err
 	}
 	chain, err := c.chain(ctx, g.Scope, fresh, now)
+	r = answered{principal: p, keys: g.Keys, scope: g.Scope, fresh: fresh, at: now, access: a, chain: chain, chains: c.chainsAtHand(now)}
 	if !a.Active() {
-		return false, false, nil // also when the chain could not be resolved
+		return r, nil // denied also when the chain could not be resolved
 	}
 	if err != nil {
-		return false, true, err
+		return r, err
 	}
-	allowed, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
+	r.rows, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
 		if !v.declared[i] {
 			return access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now), true
 		}
 		return a.Decide(k, chain)
 	}, func(k access.Key) (bool, error) { return c.implied(ctx, a, k, chain, fresh, now) })
-	return allowed, true, err
+	return r, err
 }
 
 // verified are the keys of a gate as the catalog knows them.
@@ -160,16 +180,16 @@ type verified struct {
 
 // verifyGate looks up every key, and that those which require a condition have
 // one.
-func (c *Client) verifyGate(g Gate, shape, surface string) (v verified, err error) {
+func (c *Client) verifyGate(g Gate, shape metrics.Shape, surface string) (v verified, err error) {
 	v = verified{make([]access.Key, len(g.Keys)), make([]bool, len(g.Keys))}
 	for i, name := range g.Keys {
-		if v.keys[i], v.declared[i], err = c.verify(name, shape); err != nil {
+		if v.keys[i], v.declared[i], err = c.verify(name, string(shape)); err != nil {
 			return v, err
 		}
 	}
 	for i, k := range v.keys {
 		if k.RequiresCondition() && g.Condition == nil {
-			return v, &authz.MissingConditionError{Permission: g.Keys[i], Shape: surface + shape}
+			return v, &authz.MissingConditionError{Permission: g.Keys[i], Shape: surface + string(shape)}
 		}
 	}
 	return v, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -53,16 +54,18 @@ func (s *Session) SubjectUserID() string {
 
 // Can is the client's Can for the session.
 func (s *Session) Can(ctx context.Context, key, scope string) (bool, error) {
-	return s.gate(ctx, Gate{Keys: []string{key}, Scope: scope}, "can")
+	return s.gate(ctx, Gate{Keys: []string{key}, Scope: scope}, metrics.ShapeCan)
 }
 
 // Fresh is Can past the caches, on both identities.
 func (s *Session) Fresh(ctx context.Context, key, scope string) (bool, error) {
-	return s.gate(ctx, Gate{Keys: []string{key}, Scope: scope, Fresh: true}, "can")
+	return s.gate(ctx, Gate{Keys: []string{key}, Scope: scope, Fresh: true}, metrics.ShapeCan)
 }
 
 // Check asks a Gate. Its condition runs on the actor's side only.
-func (s *Session) Check(ctx context.Context, g Gate) (bool, error) { return s.gate(ctx, g, "can") }
+func (s *Session) Check(ctx context.Context, g Gate) (bool, error) {
+	return s.gate(ctx, g, metrics.ShapeCan)
+}
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (s *Session) Require(ctx context.Context, key, scope string) error {
@@ -71,28 +74,25 @@ func (s *Session) Require(ctx context.Context, key, scope string) error {
 
 // RequireGate is Check whose denial is an *authz.AccessDeniedError.
 func (s *Session) RequireGate(ctx context.Context, g Gate) error {
-	allowed, err := s.gate(ctx, g, "require")
+	allowed, err := s.gate(ctx, g, metrics.ShapeRequire)
 	if err != nil || allowed {
 		return err
 	}
 	return denied(s.actor, g.Keys, len(g.Keys) != 1, g.Scope, true)
 }
 
-func (s *Session) gate(ctx context.Context, g Gate, shape string) (bool, error) {
+func (s *Session) gate(ctx context.Context, g Gate, shape metrics.Shape) (bool, error) {
+	allowed, _, err := s.client.gate(ctx, s.actor, g, shape)
+	if err != nil || !allowed || s.viewAs == nil {
+		return allowed, err
+	}
 	v, err := s.client.verifyGate(g, shape, "")
 	if err != nil {
 		return false, err
 	}
-	allowed, _, err := s.client.rows(ctx, s.actor, g, v)
-	if err == nil && allowed && g.Condition != nil {
-		allowed, err = conditioned(ctx, g)
-	}
-	if err != nil || !allowed || s.viewAs == nil {
-		return allowed, err
-	}
 	if s.viewAs.Kind == ViewAsUser {
-		allowed, _, err = s.client.rows(ctx, authz.UserPrincipal(s.viewAs.UserID), g, v)
-		return allowed, err
+		r, err := s.client.rows(ctx, authz.UserPrincipal(s.viewAs.UserID), g, v)
+		return r.rows && err == nil, err
 	}
 	role, err := s.client.previewRole(ctx, s.viewAs.RoleID)
 	return err == nil && role.rows(g, v), err
@@ -100,25 +100,25 @@ func (s *Session) gate(ctx context.Context, g Gate, shape string) (bool, error) 
 
 // CanAny is the client's CanAny for the session.
 func (s *Session) CanAny(ctx context.Context, pattern string) (bool, error) {
-	return s.canAny(ctx, pattern, "canAny")
+	return s.canAny(ctx, pattern, metrics.ShapeCanAny)
 }
 
 // RequireAny is CanAny whose denial is an *authz.AccessDeniedError.
 func (s *Session) RequireAny(ctx context.Context, pattern string) error {
-	visible, err := s.canAny(ctx, pattern, "requireAny")
+	visible, err := s.canAny(ctx, pattern, metrics.ShapeRequireAny)
 	if err != nil || visible {
 		return err
 	}
 	return denied(s.actor, []string{pattern}, false, "", true)
 }
 
-func (s *Session) canAny(ctx context.Context, pattern, shape string) (bool, error) {
+func (s *Session) canAny(ctx context.Context, pattern string, shape metrics.Shape) (bool, error) {
 	visible, err := s.client.canAny(ctx, s.actor, pattern, shape)
 	if err != nil || !visible || s.viewAs == nil {
 		return visible, err
 	}
 	if s.viewAs.Kind == ViewAsUser {
-		return s.client.canAny(ctx, authz.UserPrincipal(s.viewAs.UserID), pattern, shape)
+		return s.client.Unobserved().canAny(ctx, authz.UserPrincipal(s.viewAs.UserID), pattern, shape)
 	}
 	role, err := s.client.previewRole(ctx, s.viewAs.RoleID)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 )
 
 // SessionSnapshot answers for a session at one instant without I/O: one snapshot
@@ -30,7 +31,7 @@ func (s *Session) Snapshot(ctx context.Context, o SnapshotOptions) (*SessionSnap
 		return out.orNil(err)
 	}
 	if s.viewAs.Kind == ViewAsUser {
-		out.user, err = s.client.Snapshot(ctx, authz.UserPrincipal(s.viewAs.UserID), o)
+		out.user, err = s.client.Unobserved().Snapshot(ctx, authz.UserPrincipal(s.viewAs.UserID), o)
 	} else {
 		out.role, err = s.client.previewRole(ctx, s.viewAs.RoleID)
 	}
@@ -63,11 +64,11 @@ func (s *SessionSnapshot) Resolve(ctx context.Context, scopes ...string) error {
 
 // Can is the session's Can on the snapshot.
 func (s *SessionSnapshot) Can(key, scope string) (bool, error) {
-	return s.gate(Gate{Keys: []string{key}, Scope: scope}, "can")
+	return s.gate(Gate{Keys: []string{key}, Scope: scope}, metrics.ShapeCan)
 }
 
 // Check asks a Gate; see Snapshot.Check. Its condition runs on the actor's side.
-func (s *SessionSnapshot) Check(g Gate) (bool, error) { return s.gate(g, "can") }
+func (s *SessionSnapshot) Check(g Gate) (bool, error) { return s.gate(g, metrics.ShapeCan) }
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (s *SessionSnapshot) Require(key, scope string) error {
@@ -76,46 +77,44 @@ func (s *SessionSnapshot) Require(key, scope string) error {
 
 // RequireGate is Check whose denial is an *authz.AccessDeniedError.
 func (s *SessionSnapshot) RequireGate(g Gate) error {
-	allowed, err := s.gate(g, "require")
+	allowed, err := s.gate(g, metrics.ShapeRequire)
 	if err != nil || allowed {
 		return err
 	}
 	return denied(s.session.actor, g.Keys, len(g.Keys) != 1, g.Scope, true)
 }
 
-func (s *SessionSnapshot) gate(g Gate, shape string) (bool, error) {
+func (s *SessionSnapshot) gate(g Gate, shape metrics.Shape) (bool, error) {
+	allowed, err := s.actor.gate(g, shape)
+	if err != nil || !allowed || s.user == nil && s.role == nil {
+		return allowed, err
+	}
 	v, err := s.session.client.verifyGate(g, shape, onSnapshot)
 	if err != nil {
 		return false, err
 	}
-	allowed, err := s.actor.rows(g, v)
-	if err == nil && allowed && g.Condition != nil {
-		allowed, err = conditioned(context.Background(), g)
-	}
-	switch {
-	case err != nil || !allowed:
-		return false, err
-	case s.user != nil:
-		return s.user.rows(g, v)
-	case s.role != nil:
+	if s.role != nil {
 		return s.role.rows(g, v), nil
 	}
-	return true, nil
+	r, err := s.user.rows(g, v)
+	return r.rows && err == nil, err
 }
 
 // CanAny is the session's CanAny on the snapshot.
-func (s *SessionSnapshot) CanAny(pattern string) (bool, error) { return s.canAny(pattern, "canAny") }
+func (s *SessionSnapshot) CanAny(pattern string) (bool, error) {
+	return s.canAny(pattern, metrics.ShapeCanAny)
+}
 
 // RequireAny is CanAny whose denial is an *authz.AccessDeniedError.
 func (s *SessionSnapshot) RequireAny(pattern string) error {
-	visible, err := s.canAny(pattern, "requireAny")
+	visible, err := s.canAny(pattern, metrics.ShapeRequireAny)
 	if err != nil || visible {
 		return err
 	}
 	return denied(s.session.actor, []string{pattern}, false, "", true)
 }
 
-func (s *SessionSnapshot) canAny(pattern, shape string) (bool, error) {
+func (s *SessionSnapshot) canAny(pattern string, shape metrics.Shape) (bool, error) {
 	visible, err := s.actor.canAny(pattern, shape)
 	switch {
 	case err != nil || !visible:
@@ -131,7 +130,7 @@ func (s *SessionSnapshot) canAny(pattern, shape string) (bool, error) {
 // Holds asks whether both identities hold the key at some scope. It is never a
 // gate.
 func (s *SessionSnapshot) Holds(key string) (bool, error) {
-	k, declared, err := s.session.client.verify(key, "holds")
+	k, declared, err := s.session.client.verify(key, string(metrics.ShapeHolds))
 	if err != nil {
 		return false, err
 	}

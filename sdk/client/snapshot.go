@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 )
 
 // SnapshotOptions says what a snapshot holds.
@@ -116,6 +117,17 @@ func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
 	return failure
 }
 
+// Unobserved is the same snapshot, whose checks are not observed.
+func (s *Snapshot) Unobserved() *Snapshot {
+	if s.client.recorder == nil {
+		return s
+	}
+	silent := &Snapshot{client: s.client.Unobserved(), principal: s.principal, access: s.access, at: s.at, fresh: s.fresh,
+		global: resolved{access.GlobalChain, s.access.View(access.GlobalChain)}}
+	silent.chains.Store(s.chains.Load())
+	return silent
+}
+
 // Principal is whom the snapshot is about.
 func (s *Snapshot) Principal() authz.Principal { return s.principal }
 
@@ -142,39 +154,48 @@ func (s *Snapshot) ResolvedScopes() []string {
 // Can is the client's Can on the snapshot. A scope whose chain is neither known
 // nor follows from the catalog is an *authz.UnresolvedScopeError.
 func (s *Snapshot) Can(key, scope string) (bool, error) {
-	return s.decide(key, scope, "can")
+	return s.decide(key, scope, metrics.ShapeCan)
 }
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (s *Snapshot) Require(key, scope string) error {
-	allowed, err := s.decide(key, scope, "require")
+	allowed, err := s.decide(key, scope, metrics.ShapeRequire)
 	if err != nil || allowed {
 		return err
 	}
 	return denied(s.principal, []string{key}, false, scope, s.Active())
 }
 
-func (s *Snapshot) decide(key, scope, shape string) (bool, error) {
-	k, declared, err := s.client.verify(key, shape)
+func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool, err error) {
+	c := s.client
+	k, declared, err := c.verify(key, string(shape))
 	if err != nil {
 		return false, err
 	}
 	if k.RequiresCondition() {
-		return false, &authz.MissingConditionError{Permission: key, Shape: onSnapshot + shape}
+		return false, &authz.MissingConditionError{Permission: key, Shape: onSnapshot + string(shape)}
 	}
-	if !s.access.Active() {
-		return false, nil
+	rate := c.recorder.DrawGate()
+	var chain *access.Chain
+	if s.access.Active() {
+		r, err := s.resolved(scope)
+		if err != nil {
+			return false, err
+		}
+		if chain = r.chain; declared {
+			var revoked bool
+			if allowed, revoked = s.access.DecideView(k, r.view); !allowed && !revoked && k.ImpliedOnAncestors() {
+				if allowed, err = s.access.Implied(k, chain, s.chainOf); err != nil {
+					return false, err
+				}
+			}
+		} else {
+			allowed = access.DecideUndeclared(c.vocabulary, s.access.Rows(), key, chain, s.at)
+		}
 	}
-	r, err := s.resolved(scope)
-	if err != nil {
-		return false, err
-	}
-	if !declared {
-		return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), key, r.chain, s.at), nil
-	}
-	allowed, revoked := s.access.DecideView(k, r.view)
-	if !allowed && !revoked && k.ImpliedOnAncestors() {
-		return s.access.Implied(k, r.chain, s.chainOf)
+	if rate != 0 {
+		c.observeGate(answered{rate: rate, shape: shape, principal: s.principal, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed,
+			snapshot: true, at: s.at, access: s.access, chain: chain, chains: s.chainOf})
 	}
 	return allowed, nil
 }

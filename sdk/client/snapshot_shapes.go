@@ -5,85 +5,123 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/metrics"
 )
 
 // Check asks a Gate; Gate.Fresh does not matter, a fresh snapshot is taken fresh.
 // The condition must answer at once and gets a context without a deadline.
-func (s *Snapshot) Check(g Gate) (bool, error) { return s.gate(g, "can") }
+func (s *Snapshot) Check(g Gate) (bool, error) { return s.gate(g, metrics.ShapeCan) }
 
 // RequireGate is Check whose denial is an *authz.AccessDeniedError.
 func (s *Snapshot) RequireGate(g Gate) error {
-	allowed, err := s.gate(g, "require")
+	allowed, err := s.gate(g, metrics.ShapeRequire)
 	if err != nil || allowed {
 		return err
 	}
 	return denied(s.principal, g.Keys, len(g.Keys) != 1, g.Scope, s.Active())
 }
 
-func (s *Snapshot) gate(g Gate, shape string) (bool, error) {
+func (s *Snapshot) gate(g Gate, shape metrics.Shape) (bool, error) {
 	v, err := s.client.verifyGate(g, shape, onSnapshot)
 	if err != nil {
 		return false, err
 	}
-	allowed, err := s.rows(g, v)
-	if err != nil || !allowed || g.Condition == nil {
-		return allowed, err
-	}
-	return conditioned(context.Background(), g)
-}
-
-// rows judges a verified gate on the rows alone.
-func (s *Snapshot) rows(g Gate, v verified) (bool, error) {
-	if !s.access.Active() {
-		return false, nil
-	}
-	r, err := s.resolved(g.Scope)
+	rate := s.client.recorder.DrawGate()
+	r, err := s.rows(g, v)
 	if err != nil {
 		return false, err
 	}
-	return anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
-		if !v.declared[i] {
-			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], r.chain, s.at), true
+	allowed := r.rows
+	if allowed && g.Condition != nil {
+		if allowed, err = conditioned(context.Background(), g); err != nil {
+			return false, err
 		}
-		return s.access.DecideView(k, r.view)
-	}, func(k access.Key) (bool, error) { return s.access.Implied(k, r.chain, s.chainOf) })
+	}
+	if rate != 0 {
+		r.rate, r.shape, r.allowed = rate, shape, allowed
+		s.client.observeGate(r)
+	}
+	return allowed, nil
+}
+
+// rows judges a verified gate on the rows alone.
+func (s *Snapshot) rows(g Gate, v verified) (r answered, err error) {
+	r = answered{principal: s.principal, keys: g.Keys, scope: g.Scope, snapshot: true, at: s.at, access: s.access, chains: s.chainOf}
+	if !s.access.Active() {
+		return r, nil
+	}
+	at, err := s.resolved(g.Scope)
+	if err != nil {
+		return r, err
+	}
+	r.chain = at.chain
+	r.rows, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
+		if !v.declared[i] {
+			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], at.chain, s.at), true
+		}
+		return s.access.DecideView(k, at.view)
+	}, func(k access.Key) (bool, error) { return s.access.Implied(k, at.chain, s.chainOf) })
+	return r, err
 }
 
 // CanAny is the client's CanAny on the snapshot.
-func (s *Snapshot) CanAny(pattern string) (bool, error) { return s.canAny(pattern, "canAny") }
+func (s *Snapshot) CanAny(pattern string) (bool, error) {
+	return s.canAny(pattern, metrics.ShapeCanAny)
+}
 
 // RequireAny is CanAny whose denial is an *authz.AccessDeniedError.
 func (s *Snapshot) RequireAny(pattern string) error {
-	visible, err := s.canAny(pattern, "requireAny")
+	visible, err := s.canAny(pattern, metrics.ShapeRequireAny)
 	if err != nil || visible {
 		return err
 	}
 	return denied(s.principal, []string{pattern}, false, "", s.Active())
 }
 
-func (s *Snapshot) canAny(pattern, shape string) (bool, error) {
-	if err := s.client.verifyPattern(pattern, shape); err != nil {
+func (s *Snapshot) canAny(pattern string, shape metrics.Shape) (bool, error) {
+	if err := s.client.verifyPattern(pattern, string(shape)); err != nil {
 		return false, err
 	}
-	return s.access.Visible(pattern, s.at, s.chainOf)
+	rate := s.client.recorder.DrawVisibility()
+	visible, err := s.access.Visible(pattern, s.at, s.chainOf)
+	if err != nil {
+		return false, err
+	}
+	if rate != 0 {
+		s.client.observeVisible(rate, shape, s.principal, pattern, visible, true, s.at)
+	}
+	return visible, nil
 }
 
 // Holds is the client's Holds on the snapshot.
 func (s *Snapshot) Holds(key string) (bool, error) {
-	k, declared, err := s.client.verify(key, "holds")
+	k, declared, err := s.client.verify(key, string(metrics.ShapeHolds))
 	if err != nil {
 		return false, err
 	}
-	if !declared {
-		return access.HoldsUndeclared(s.client.vocabulary, s.access.Rows(), key, s.at), nil
+	rate := s.client.recorder.DrawVisibility()
+	var held bool
+	if declared {
+		held = s.access.HeldAnywhere(k)
+	} else {
+		held = access.HoldsUndeclared(s.client.vocabulary, s.access.Rows(), key, s.at)
 	}
-	return s.access.HeldAnywhere(k), nil
+	if rate != 0 {
+		s.client.observeHolds(rate, s.principal, key, held, true, s.access.Rows(), s.at)
+	}
+	return held, nil
 }
 
-// HeldKeys is the client's HeldKeys on the snapshot, computed once. The list is
-// the caller's own.
+// HeldKeys is the client's HeldKeys on the snapshot, computed, and observed, once.
+// The list is the caller's own.
 func (s *Snapshot) HeldKeys() []string {
-	s.held.once.Do(func() { s.held.keys = s.access.HeldKeys() })
+	s.held.once.Do(func() {
+		rate := s.client.recorder.DrawVisibility()
+		s.held.keys = s.access.HeldKeys()
+		if rate != 0 {
+			s.client.observeVisible(rate, metrics.ShapeHeldKeys, s.principal, "", len(s.held.keys) > 0, true, s.at)
+		}
+	})
 	return slices.Clone(s.held.keys)
 }
 

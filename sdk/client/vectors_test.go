@@ -340,6 +340,11 @@ func attach(t *testing.T, w vectors.World, external client.ExternalPolicy, repor
 
 func attachApplication(t *testing.T, w vectors.World, external client.ExternalPolicy, report func(client.ExternalPermission)) (*application.Application, *client.Client) {
 	t.Helper()
+	return attachWith(t, w, func(o *client.Options) { o.External, o.OnExternal = external, report })
+}
+
+func attachWith(t *testing.T, w vectors.World, change func(*client.Options)) (*application.Application, *client.Client) {
+	t.Helper()
 	ctx := context.Background()
 	clock := func() int64 { return w.Now }
 	in, err := catalog.ParseJSON(w.Catalog)
@@ -365,7 +370,9 @@ func attachApplication(t *testing.T, w vectors.World, external client.ExternalPo
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { app.Close() })
-	c, err := client.New(client.Options{Provider: app, Catalog: cat, Clock: clock, External: external, OnExternal: report})
+	options := client.Options{Provider: app, Catalog: cat, Clock: clock}
+	change(&options)
+	c, err := client.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

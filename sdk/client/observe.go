@@ -1,0 +1,107 @@
+package client
+
+import (
+	"errors"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
+)
+
+// answered is a gate that has its answer, for the observation of it.
+type answered struct {
+	rate      float64 // the draw's; 0 is not observed
+	shape     metrics.Shape
+	principal authz.Principal
+	keys      []string
+	scope     string
+	allowed   bool // the answer
+	rows      bool // what the rows said, before any condition
+	fresh     bool
+	snapshot  bool
+	at        int64
+
+	access *access.Access
+	chain  *access.Chain
+	chains access.Chains
+}
+
+// observeGate builds and delivers the observation of a kept gate. Attribution
+// walks the rows and asks for no chain that is not at hand: an observation never
+// makes a check wait for I/O. What it cannot attribute stays empty.
+func (c *Client) observeGate(g answered) {
+	o := c.observation(g.rate, g.shape, g.principal, g.at)
+	o.Decision = metrics.Decided(g.allowed)
+	o.AnyOf = len(g.keys) > 1
+	o.ScopeType, o.Scope = c.recorder.ScopeOf(g.scope)
+	o.Fresh, o.Snapshot = g.fresh, g.snapshot
+	if len(g.keys) > 0 {
+		o.Permission = g.keys[0]
+	}
+	if g.access.Active() {
+		if at, err := access.Attribute(c.vocabulary, g.access.Rows(), g.keys, g.chain, g.at, g.chains); err == nil {
+			g.attribute(o, at)
+		}
+	}
+	o.ExternalPermission = o.Permission != "" && !c.vocabulary.Catalog().HasKey(o.Permission)
+	c.recorder.Deliver(*o)
+}
+
+func (g answered) attribute(o *metrics.CheckObservation, at access.Attribution) {
+	if g.rows && at.Key >= 0 {
+		o.Permission, o.Implied = g.keys[at.Key], at.Implied
+		o.Attribute(at.Grants)
+		if g.allowed {
+			o.SoleMatchGrantID = at.Sole
+		}
+		return
+	}
+	for _, r := range at.Revokes {
+		o.MatchedRevokeIDs = append(o.MatchedRevokeIDs, r.ID)
+	}
+}
+
+func (c *Client) observation(rate float64, shape metrics.Shape, p authz.Principal, at int64) *metrics.CheckObservation {
+	return &metrics.CheckObservation{At: at, Shape: shape, Principal: p, ScopeType: metrics.GlobalScopeType, SampleRate: rate}
+}
+
+// observeVisible delivers the observation of a kept visibility shape; name is the
+// pattern or key, "" for heldKeys.
+func (c *Client) observeVisible(rate float64, shape metrics.Shape, p authz.Principal, name string, allowed, snapshot bool, at int64) {
+	o := c.observation(rate, shape, p, at)
+	o.Permission, o.Decision, o.Snapshot = name, metrics.Decided(allowed), snapshot
+	o.Fresh = c.strict && !snapshot
+	if name != "" {
+		o.ExternalPermission = !c.vocabulary.Catalog().IsKnownPattern(name)
+	}
+	c.recorder.Deliver(*o)
+}
+
+// observeHolds is observeVisible with the rows that confer the key.
+func (c *Client) observeHolds(rate float64, p authz.Principal, key string, held, snapshot bool, rows *authz.SubjectAccess, at int64) {
+	o := c.observation(rate, metrics.ShapeHolds, p, at)
+	o.Permission, o.Decision, o.Snapshot = key, metrics.Decided(held), snapshot
+	o.Fresh = c.strict && !snapshot
+	o.ExternalPermission = !c.vocabulary.Catalog().HasKey(key)
+	if held {
+		conferring := access.Conferring(c.vocabulary, rows, key, at)
+		o.Attribute(conferring)
+		if len(conferring) == 1 {
+			o.SoleMatchGrantID = conferring[0].ID
+		}
+	}
+	c.recorder.Deliver(*o)
+}
+
+var errNotAtHand = errors.New("the chain is not cached")
+
+// chainsAtHand answers chains from memory only.
+func (c *Client) chainsAtHand(now int64) access.Chains {
+	return func(scope string) (*access.Chain, error) {
+		key := cacheKey{id: scope}
+		if chain, ok := c.chains.hit(key.hash(), key, now); ok {
+			return chain, nil
+		}
+		return nil, errNotAtHand
+	}
+}

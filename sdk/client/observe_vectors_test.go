@@ -1,0 +1,130 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/metrics"
+)
+
+// observationCase is a line of metrics.jsonl about the client; the other kinds
+// are replayed by sdk/metrics.
+type observationCase struct {
+	vectors.World
+	Kind    string `json:"kind"`
+	Metrics struct {
+		SampleRate     any `json:"sampleRate"`
+		ScopeInstances any `json:"scopeInstances"`
+	} `json:"metrics"`
+	Draws []float64 `json:"randomDraws"`
+	Steps []struct {
+		Op           string            `json:"op"`
+		Principal    authz.Principal   `json:"principal"`
+		Key          keys              `json:"key"`
+		Pattern      string            `json:"pattern"`
+		Scope        string            `json:"scope"`
+		Observe      *bool             `json:"observe"`
+		Draws        int               `json:"draws"`
+		Observations []json.RawMessage `json:"observations"`
+	} `json:"steps"`
+}
+
+func TestVectorsObservations(t *testing.T) {
+	covers := func(c observationCase) bool { return c.Kind == "observations" }
+	vectors.Replay(t, "metrics.jsonl", covers, func(t *testing.T, c observationCase) {
+		var seen []metrics.CheckObservation
+		draws := 0
+		options := metrics.RecorderOptions{
+			Observers: []metrics.Observer{metrics.ObserverFunc(func(o metrics.CheckObservation) error { seen = append(seen, o); return nil })},
+			Random:    func() float64 { draws++; return c.Draws[draws-1] },
+		}
+		switch rate := c.Metrics.SampleRate.(type) {
+		case float64:
+			options.GateRate = &rate
+		case map[string]any:
+			if gate, ok := rate["gate"].(float64); ok {
+				options.GateRate = &gate
+			}
+			if visibility, ok := rate["visibility"].(float64); ok {
+				options.VisibilityRate = &visibility
+			}
+		}
+		switch instances := c.Metrics.ScopeInstances.(type) {
+		case string:
+			if instances == "instance" {
+				options.ScopeInstances = []string{metrics.EveryScopeType}
+			}
+		case []any:
+			for _, scopeType := range instances {
+				options.ScopeInstances = append(options.ScopeInstances, scopeType.(string))
+			}
+		}
+		_, cl := attachWith(t, c.World, func(o *client.Options) { o.Metrics = &options })
+		for i, s := range c.Steps {
+			seen, draws = nil, 0
+			asked := cl
+			if s.Observe != nil && !*s.Observe {
+				asked = cl.Unobserved()
+			}
+			observedCheck(t, asked, s.Op, s.Principal, s.Key.list, s.Pattern, s.Scope)
+			c.Draws = c.Draws[draws:]
+			if draws != s.Draws || len(seen) != len(s.Observations) {
+				t.Fatalf("step %d %s: %d draws, %d observations, want %d and %d", i, s.Op, draws, len(seen), s.Draws, len(s.Observations))
+			}
+			for n, want := range s.Observations {
+				slices.Sort(seen[n].MatchedGrantIDs)
+				slices.Sort(seen[n].MatchedRevokeIDs)
+				slices.Sort(seen[n].RoleIDs)
+				got, err := json.Marshal(seen[n])
+				if err != nil || !jsonEqual(got, want) {
+					t.Errorf("step %d %s: %v\n got %s\nwant %s", i, s.Op, err, got, want)
+				}
+			}
+		}
+	})
+}
+
+// observedCheck runs a check for its observation; answers are compared elsewhere.
+func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal, keys []string, pattern, scope string) {
+	ctx := context.Background()
+	snapshot := func() *client.Snapshot {
+		s, err := c.Snapshot(ctx, p, client.SnapshotOptions{Scopes: []string{scope}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	switch op {
+	case "can":
+		_, _ = c.Check(ctx, p, client.Gate{Keys: keys, Scope: scope})
+	case "canFresh":
+		_, _ = c.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: true})
+	case "require":
+		_ = c.RequireGate(ctx, p, client.Gate{Keys: keys, Scope: scope})
+	case "canAny":
+		_, _ = c.CanAny(ctx, p, pattern)
+	case "requireAny":
+		_ = c.RequireAny(ctx, p, pattern)
+	case "holds":
+		_, _ = c.Holds(ctx, p, keys[0])
+	case "heldKeys":
+		_, _ = c.HeldKeys(ctx, p)
+	case "explain":
+		_, _ = c.Explain(ctx, p, keys[0], scope)
+	case "grantedScopes":
+		_, _ = c.GrantedScopes(ctx, p, keys[0])
+	case "snapshotCan":
+		_, _ = snapshot().Check(client.Gate{Keys: keys, Scope: scope})
+	case "snapshotCanAny":
+		_, _ = snapshot().CanAny(pattern)
+	case "snapshotHolds":
+		_, _ = snapshot().Holds(keys[0])
+	default:
+		t.Fatalf("unknown operation %s", op)
+	}
+}
