@@ -10,8 +10,10 @@ import (
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // sessionCase is one line of session.jsonl.
@@ -50,6 +52,40 @@ type sessionStep struct {
 	Checks        []sessionStep   `json:"checks"`
 	Want          json.RawMessage `json:"want"`
 	Err           *sessionError   `json:"err"`
+	Observed      []observed      `json:"observed"`
+}
+
+// observed is an observation as the file gives it: of the actor alone.
+type observed struct {
+	Principal  string           `json:"principal"`
+	Decision   metrics.Decision `json:"decision"`
+	Permission *string          `json:"permission"`
+}
+
+// observations collects what an observer is told.
+type observations []observed
+
+func (o *observations) Observe(c metrics.CheckObservation) error {
+	seen := observed{Principal: c.Principal.Subject(), Decision: c.Decision}
+	if c.Permission != "" {
+		seen.Permission = &c.Permission
+	}
+	*o = append(*o, seen)
+	return nil
+}
+
+// compare takes what was seen since the last time. The decision of a visibility
+// shape is left to its answer: the recorded implementation lets a bare "*" grant
+// reach into open regions, which access.md §9 decides against (pse0026).
+func (o *observations) compare(t *testing.T, n int, step sessionStep) {
+	t.Helper()
+	sameDecision := cmp.FilterPath(func(p cmp.Path) bool {
+		return (step.Op == "canAny" || step.Op == "requireAny") && p.Last().String() == ".Decision"
+	}, cmp.Ignore())
+	if diff := cmp.Diff(step.Observed, []observed(*o), cmpopts.EquateEmpty(), sameDecision); diff != "" {
+		t.Errorf("step %d %s: observed (-want +got)\n%s", n, step.Op, diff)
+	}
+	*o = nil
 }
 
 type sessionError struct {
@@ -74,9 +110,13 @@ func TestVectorsSession(t *testing.T) {
 				}
 			}
 		case "world":
-			app, cl := attachApplication(t, c.World, c.External, nil)
+			var seen observations
+			app, cl := attachWith(t, c.World, func(o *client.Options) {
+				o.External = c.External
+				o.Metrics = &metrics.RecorderOptions{Observers: []metrics.Observer{&seen}}
+			})
 			for i, run := range c.Sessions {
-				replaySession(t, 1000*i, app, cl, run)
+				replaySession(t, 1000*i, app, cl, run, &seen)
 			}
 		}
 	})
@@ -87,7 +127,7 @@ type roleUpdater interface {
 	UpdateRole(ctx context.Context, id string, in provider.RoleUpdate, prov authz.Provenance) (authz.Role, error)
 }
 
-func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run sessionRun) {
+func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run sessionRun, seen *observations) {
 	ctx := context.Background()
 	if run.Op == "assertCanViewAs" {
 		judgeSession(t, n, sessionStep{Op: run.Op, Want: run.Want, Err: run.Err}, true, c.AssertCanViewAs(ctx, run.Actor))
@@ -101,6 +141,7 @@ func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run s
 	if s.SubjectUserID() != run.SubjectUserID {
 		t.Errorf("session %d: subject %s, want %s", n, s.SubjectUserID(), run.SubjectUserID)
 	}
+	*seen = nil // the view-as gate's own
 	for i, step := range run.Steps {
 		at := n + i
 		gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(accessQuery{Condition: step.Condition})}
@@ -108,18 +149,21 @@ func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run s
 		case "can":
 			got, err := s.Check(ctx, gate)
 			judgeSession(t, at, step, got, err)
+			seen.compare(t, at, step)
 			gate.Fresh = true
 			got, err = s.Check(ctx, gate)
 			judgeSession(t, at, step, got, err)
+			seen.compare(t, at, step)
 		case "require":
-			err := s.RequireGate(ctx, gate)
-			judgeSession(t, at, step, true, err)
+			judgeSession(t, at, step, true, s.RequireGate(ctx, gate))
+			seen.compare(t, at, step)
 		case "canAny":
 			got, err := s.CanAny(ctx, step.Pattern)
 			judgeSession(t, at, step, got, err)
+			seen.compare(t, at, step)
 		case "requireAny":
-			err := s.RequireAny(ctx, step.Pattern)
-			judgeSession(t, at, step, true, err)
+			judgeSession(t, at, step, true, s.RequireAny(ctx, step.Pattern))
+			seen.compare(t, at, step)
 		case "updateRole":
 			if _, err := app.UpdateRole(ctx, step.RoleID, provider.RoleUpdate{Patterns: &step.Patterns}, authz.Provenance{Kind: authz.ProvenanceSystem}); err != nil {
 				t.Fatalf("step %d: %v", at, err)
@@ -135,6 +179,7 @@ func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run s
 			}
 			for j, check := range step.Checks {
 				replaySessionCheck(t, 100*at+j, snapshot, check)
+				seen.compare(t, 100*at+j, check)
 			}
 		default:
 			t.Errorf("step %d: unknown operation %s", at, step.Op)
