@@ -98,7 +98,10 @@ type Application struct {
 	background sync.WaitGroup
 }
 
-var _ provider.Provider = (*Application)(nil)
+var (
+	_ provider.Provider = (*Application)(nil)
+	_ provider.Located  = (*Application)(nil)
+)
 
 // New opens an application over o.Store. It refuses with CodeValidation what is
 // malformed and with CodeUnsupported what the driver lacks; an outage is an

@@ -21,6 +21,12 @@ func (a *Application) Epoch() provider.Epoch {
 	return epoch{a}
 }
 
+// Location is the store of the application.
+func (a *Application) Location() provider.Location {
+	info := a.store.Info()
+	return provider.Location{Partition: info.Partition, Incarnation: info.Incarnation}
+}
+
 func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
 	seq, err := e.app.store.HeadSeq(ctx)
 	if err != nil {

@@ -17,6 +17,8 @@ type cache[V any] struct {
 	ttl      int64
 	renewFor int64 // longest life of an entry, renewals included; 0 is unbounded
 	members  func(V) []string
+	epoch    *epochState
+	shared   *sharedSide[V] // nil shares nothing
 
 	mu      sync.Mutex
 	index   map[string]map[cacheKey]struct{} // member → entries that hold it
@@ -29,9 +31,11 @@ type cache[V any] struct {
 type flight[V any] struct {
 	key       cacheKey
 	started   uint64
-	gen       uint64
+	fresh     bool
+	gen       uint64 // by which the value is renewed
 	at        int64
-	cancelled bool // guarded by cache.mu: answer the waiters, store nothing
+	until     int64 // of an entry of the shared tier, 0 of what was fetched
+	cancelled bool  // guarded by cache.mu: answer the waiters, store nothing
 
 	waiters int // guarded by cache.mu
 	cancel  context.CancelFunc
@@ -40,8 +44,8 @@ type flight[V any] struct {
 	err     error
 }
 
-func newCache[V any](bound int, ttl, renewFor int64, members func(V) []string) *cache[V] {
-	c := &cache[V]{bound: bound, ttl: ttl, renewFor: renewFor, members: members,
+func newCache[V any](epoch *epochState, bound int, ttl, renewFor int64, members func(V) []string) *cache[V] {
+	c := &cache[V]{epoch: epoch, bound: bound, ttl: ttl, renewFor: renewFor, members: members,
 		index: map[string]map[cacheKey]struct{}{}, flights: map[cacheKey]*flight[V]{}, running: map[*flight[V]]struct{}{}}
 	c.table.reset()
 	c.tick.Store(1) // no entry is born with the stamp of a hit
@@ -77,7 +81,7 @@ func (c *cache[V]) touch(e *entry[V], now int64) {
 // fetch asks for the value, or waits for the fetch of another caller. A fresh
 // one neither joins nor is joined. The fetch outlives a caller that gives up, and
 // ends when all of them have.
-func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int64, gen uint64, ask func(context.Context) (V, error)) (V, error) {
+func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int64, ask func(context.Context) (V, error)) (V, error) {
 	c.mu.Lock()
 	if value, ok := c.hit(key.hash(), key, now); ok && !fresh {
 		c.mu.Unlock()
@@ -86,7 +90,7 @@ func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int6
 	f := c.flights[key]
 	if f == nil || fresh {
 		c.started++
-		f = &flight[V]{key: key, started: c.started, gen: gen, at: now, done: make(chan struct{})}
+		f = &flight[V]{key: key, started: c.started, fresh: fresh, at: now, done: make(chan struct{})}
 		var fetchCtx context.Context
 		fetchCtx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		c.running[f] = struct{}{}
@@ -125,17 +129,40 @@ func (c *cache[V]) detach(f *flight[V]) {
 	}
 }
 
+// run brings the value, from the shared tier when that may serve it. A bust
+// meanwhile does not change the answer of those who wait, and nothing is kept.
 func (c *cache[V]) run(ctx context.Context, f *flight[V], ask func(context.Context) (V, error)) {
-	f.value, f.err = ask(ctx)
+	var from *position
+	if !c.fromShared(ctx, f) {
+		if from = c.epoch.pos.Load(); from != nil {
+			f.gen = from.gen
+		}
+		f.value, f.err = ask(ctx)
+	}
 	f.cancel()
 	c.mu.Lock()
 	delete(c.running, f)
 	c.detach(f)
-	if f.err == nil && !f.cancelled {
+	kept := f.err == nil && !f.cancelled
+	if kept {
 		c.store(f)
 	}
 	c.mu.Unlock()
+	if kept && c.shared != nil && f.until == 0 {
+		c.shared.write(f.key, f.value, f.at, from)
+	}
 	close(f.done)
+}
+
+func (c *cache[V]) fromShared(ctx context.Context, f *flight[V]) bool {
+	if c.shared == nil || f.fresh {
+		return false
+	}
+	hit, ok := c.shared.read(ctx, f.key)
+	if ok {
+		f.value, f.until, f.gen = hit.value, hit.until, hit.gen
+	}
+	return ok
 }
 
 // store keeps what a fetch brought, unless one that began later was faster.
@@ -154,10 +181,15 @@ func (c *cache[V]) store(f *flight[V]) {
 		c.drop(c.table.oldest().key)
 	}
 	e := &entry[V]{key: f.key, hash: hash, value: f.value, fetchedAt: f.at, gen: f.gen, started: f.started}
-	e.expiresAt.Store(f.at + c.ttl)
+	expiresAt, fetchedAt := f.at+c.ttl, f.at
+	if f.until > 0 { // passing through the shared tier lengthens no life
+		expiresAt = min(expiresAt, f.until)
+		fetchedAt = min(fetchedAt, f.until-c.ttl)
+	}
+	e.expiresAt.Store(expiresAt)
 	c.touch(e, f.at)
 	if c.renewFor > 0 {
-		e.lastUntil = f.at + c.renewFor
+		e.lastUntil = fetchedAt + c.renewFor
 	}
 	c.table.put(e)
 	for _, m := range c.members(f.value) {

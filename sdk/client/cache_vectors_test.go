@@ -60,6 +60,7 @@ type cacheStep struct {
 	Checks        []cacheStep     `json:"checks"`
 	Expect        json.RawMessage `json:"expect"`
 	Calls         *cacheCalls     `json:"calls"`
+	L2            *cacheTraffic   `json:"l2"`
 }
 
 // cacheCalls counts calls of a provider.
@@ -126,20 +127,13 @@ type cacheBench struct {
 	store         storage.Store
 	local, remote *application.Application
 	source        *counted
+	shared        *mapStore
 	clients       map[string]*client.Client
 	document      json.RawMessage
 }
 
 func TestVectorsCache(t *testing.T) {
-	covers := func(c cacheCase) bool {
-		for _, o := range c.Clients {
-			if o.CacheStore {
-				return false
-			}
-		}
-		return true
-	}
-	vectors.Replay(t, "cache.jsonl", covers, func(t *testing.T, c cacheCase) {
+	vectors.Replay(t, "cache.jsonl", nil, func(t *testing.T, c cacheCase) {
 		b := newCacheBench(t, c)
 		for i, s := range c.Steps {
 			b.step(t, i, s)
@@ -149,7 +143,7 @@ func TestVectorsCache(t *testing.T) {
 
 func newCacheBench(t *testing.T, c cacheCase) *cacheBench {
 	ctx := context.Background()
-	b := &cacheBench{parents: maps.Clone(c.ScopeParents), clients: map[string]*client.Client{}}
+	b := &cacheBench{parents: maps.Clone(c.ScopeParents), clients: map[string]*client.Client{}, shared: newMapStore()}
 	b.now.Store(c.Start)
 	in, err := catalog.ParseJSON(c.Catalog)
 	if err != nil {
@@ -182,6 +176,9 @@ func newCacheBench(t *testing.T, c cacheCase) *cacheBench {
 	for name, o := range c.Clients {
 		options := client.Options{Provider: b.source, Catalog: cat, Clock: b.now.Load, Strict: o.Strict,
 			MaxSubjectCacheEntries: o.MaxSubjectCacheEntries, MaxObjectCacheEntries: o.MaxObjectCacheEntries}
+		if o.CacheStore {
+			options.CacheStore = b.shared
+		}
 		if o.SubjectCacheTTLMs != nil {
 			options.SubjectCacheTTL = millis(*o.SubjectCacheTTLMs)
 		}
@@ -231,6 +228,8 @@ func (b *cacheBench) step(t *testing.T, n int, s cacheStep) {
 		b.source.epochFail.Store(s.Value)
 	case "subjectFail":
 		b.source.subjectFail.Store(s.Value)
+	case "l2Fail":
+		b.shared.fail.Store(s.Value)
 	case "prune":
 		if _, err := b.store.PruneEvents(context.Background(), storage.PruneEvents{KeepRows: &s.KeepRows}); err != nil {
 			t.Fatalf("step %d: %v", n, err)
@@ -265,6 +264,12 @@ func (b *cacheBench) compareCalls(t *testing.T, n int, s cacheStep) {
 	if got := b.source.take(); s.Calls != nil {
 		if diff := cmp.Diff(*s.Calls, got); diff != "" {
 			t.Errorf("step %d: provider calls (-want +got)\n%s", n, diff)
+		}
+	}
+	if s.L2 != nil {
+		b.shared.await(s.L2.Sets)
+		if diff := cmp.Diff(*s.L2, b.shared.take()); diff != "" {
+			t.Errorf("step %d: traffic of the shared store (-want +got)\n%s", n, diff)
 		}
 	}
 }

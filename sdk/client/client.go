@@ -23,6 +23,7 @@ type Client struct {
 	chains   *cache[*access.Chain]
 	epoch    *epochState
 	external *externalNames
+	tier     *sharedTier       // nil shares nothing
 	recorder *metrics.Recorder // nil observes nothing
 
 	unsubscribe func()
@@ -41,7 +42,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{settings: s, source: o.Provider, vocabulary: access.NewVocabulary(o.Catalog), clock: o.Clock,
-		epoch: new(epochState), external: new(externalNames)}
+		epoch: newEpochState(), external: new(externalNames)}
 	if o.Metrics != nil {
 		if c.recorder, err = metrics.NewRecorder(*o.Metrics); err != nil {
 			return nil, err
@@ -50,9 +51,16 @@ func New(o Options) (*Client, error) {
 	if c.clock == nil {
 		c.clock = newWallClock().now
 	}
-	c.subjects = newCache(s.maxSubjects, s.subjectTTL, 0, subjectMembers)
-	c.chains = newCache(s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*access.Chain).Scopes)
-	c.unsubscribe = o.Provider.OnInvalidate(c.invalidate)
+	c.subjects = newCache(c.epoch, s.maxSubjects, s.subjectTTL, 0, subjectMembers)
+	c.chains = newCache(c.epoch, s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*access.Chain).Scopes)
+	if c.tier = newSharedTier(s.shared, o.Provider, c.epoch); c.tier != nil {
+		c.subjects.shared = &sharedSide[*subject]{c.tier, subjectPayload, s.subjectTTL, s.revalidate, c.clock}
+		c.chains.shared = &sharedSide[*access.Chain]{c.tier, chainPayload, s.objectTTL, s.revalidate, c.clock}
+	}
+	c.unsubscribe = o.Provider.OnInvalidate(func(e authz.Event) {
+		c.epoch.hear(c.clock())
+		c.invalidate(e)
+	})
 	return c, nil
 }
 
@@ -130,7 +138,7 @@ func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now 
 			return c.compiled(s, now), now, nil
 		}
 	}
-	s, err := c.subjects.fetch(ctx, key, fresh, now, c.epoch.gen.Load(), func(ctx context.Context) (*subject, error) {
+	s, err := c.subjects.fetch(ctx, key, fresh, now, func(ctx context.Context) (*subject, error) {
 		rows, err := c.source.GetSubjectAccess(ctx, p)
 		if err != nil {
 			return nil, err
@@ -180,7 +188,7 @@ func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64)
 			return chain, nil
 		}
 	}
-	return c.chains.fetch(ctx, key, fresh, now, c.epoch.gen.Load(), func(ctx context.Context) (*access.Chain, error) {
+	return c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) {
 		ancestors, err := c.source.ResolveAncestors(ctx, scope)
 		if err != nil {
 			return nil, err

@@ -42,6 +42,28 @@ type Options struct {
 	// turns it off: entries then live for their TTL.
 	RevalidateAfter *time.Duration
 
+	// CacheStore is a cache that several processes share; nil shares nothing. A
+	// source whose event log is composite (provider.Location) is never shared.
+	CacheStore CacheStore
+
+	// CacheKeyPrefix begins the keys in CacheStore, before the incarnation of
+	// the event log. "" names the catalog's namespaces and the partition; set
+	// it where deployments with one catalog use one store.
+	CacheKeyPrefix string
+
+	// CacheStoreTTL is how long CacheStore keeps an entry. Zero means 10 min
+	// with revalidation, else the larger of the two TTLs.
+	CacheStoreTTL time.Duration
+
+	// CacheStoreTimeout bounds one read of CacheStore; a slower one is a miss.
+	// Zero means 250 ms.
+	CacheStoreTimeout time.Duration
+
+	// OnCacheStoreError hears of what went wrong with CacheStore, always a
+	// *CacheStoreError; no check ever fails of it. It is called concurrently
+	// and must not block. Nil ignores them.
+	OnCacheStoreError func(error)
+
 	// Strict makes every check behave as Fresh. It is meant as an incident
 	// switch.
 	Strict bool
@@ -84,6 +106,7 @@ type settings struct {
 	maxSubjects, maxObjects int
 	revalidateAfter         int64
 	revalidate, strict      bool
+	shared                  sharedSettings
 	external                ExternalPolicy
 	onExternal              func(ExternalPermission)
 }
@@ -129,5 +152,9 @@ func (o Options) settings() (settings, error) {
 	default:
 		return s, fmt.Errorf("client: Options.External must be error, warn or allow: %q", s.external)
 	}
+	if err != nil {
+		return s, err
+	}
+	s.shared, err = o.sharedSettings(&s)
 	return s, err
 }

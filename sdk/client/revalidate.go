@@ -10,23 +10,75 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// epochState is what the client knows of the provider's event log. gen is read
-// by fetches; looked and attempted by every check; the rest belongs to the one
+// position is what the client has accounted for: the newest sequence of a log,
+// and how often that has moved. Entries fetched at an older gen are not renewed.
+type position struct {
+	seq int64
+	log string // the log's incarnation
+	gen uint64
+}
+
+// epochState is what the client knows of the provider's event log. looked and
+// attempted are read by every check, pos by fetches; the rest belongs to the one
 // validation under way.
 type epochState struct {
 	attempted atomic.Bool
 	looked    atomic.Int64 // instant of the last look, also of a failed one
 	window    atomic.Int64 // how long that look vouches
-	gen       atomic.Uint64
 
 	mu      sync.Mutex
 	running chan struct{} // closed when the validation under way ends
 
-	known  atomic.Int64 // newest sequence accounted for
-	pinned atomic.Bool  // known holds a sequence
-	log    string       // the log's incarnation
-	hole   bool         // a missing number stopped the last replay
-	holeAt int64        // since when
+	pos    atomic.Pointer[position] // nil before the first contact
+	hole   bool                     // a missing number stopped the last replay
+	holeAt int64                    // since when
+
+	// shared is the position that entries of the shared tier must be of. It is
+	// nil, and the tier is not read, from a live event or the failure of a look
+	// until the next look: this process may know of writes that pos does not
+	// account for.
+	shared  atomic.Pointer[position]
+	heardMu sync.Mutex
+	heard   uint64       // live events; guarded, as writing shared is, by heardMu
+	heardAt atomic.Int64 // instant of the last one
+}
+
+func newEpochState() *epochState {
+	e := new(epochState)
+	e.heardAt.Store(-1 << 62)
+	return e
+}
+
+// hear notes a live event.
+func (e *epochState) hear(now int64) {
+	e.heardMu.Lock()
+	defer e.heardMu.Unlock()
+	e.heard++
+	e.heardAt.Store(now)
+	e.shared.Store(nil)
+}
+
+func (e *epochState) heardSoFar() uint64 {
+	e.heardMu.Lock()
+	defer e.heardMu.Unlock()
+	return e.heard
+}
+
+// cool keeps the shared tier from being read.
+func (e *epochState) cool() {
+	e.heardMu.Lock()
+	defer e.heardMu.Unlock()
+	e.shared.Store(nil)
+}
+
+// vouch opens the shared tier at a position, unless an event was heard since:
+// the head may have been read before it.
+func (e *epochState) vouch(heard uint64, p *position) {
+	e.heardMu.Lock()
+	defer e.heardMu.Unlock()
+	if e.heard == heard {
+		e.shared.Store(p)
+	}
 }
 
 // holeRetry is how soon a replay that met a hole is tried again.
@@ -85,90 +137,99 @@ func (c *Client) look(ctx context.Context, now int64, force bool) error {
 // vouches for them.
 func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 	e := c.epoch
+	heard := e.heardSoFar()
 	epoch := c.source.Epoch()
 	head, err := epoch.Head(ctx)
 	if err != nil {
+		e.cool()
 		return c.revalidateAfter
 	}
-	sameLog := head.Log == "" || head.Log == e.log
+	next, window := e.pos.Load(), c.revalidateAfter
 	switch {
-	case !e.pinned.Load():
+	case next == nil:
+		next = &position{seq: head.Seq, log: head.Log}
 		// No sequence vouches for what was cached before the first contact.
 		if !c.subjects.idle() || !c.chains.idle() {
-			e.gen.Add(1)
+			next.gen++
 		}
-		e.known.Store(head.Seq)
-		e.pinned.Store(true)
-	case head.Seq < e.known.Load() || !sameLog:
+	case head.Seq < next.seq || head.Log != "" && head.Log != next.log:
+		e.cool()
 		c.bustAll()
-		e.known.Store(head.Seq)
-		e.gen.Add(1)
-	case head.Seq > e.known.Load():
-		if done, err := c.drain(ctx, epoch, head.Seq); err != nil {
+		next = next.moved(head)
+	case head.Seq > next.seq:
+		e.cool() // what the events bust must not come back from the shared tier
+		drained, done, err := c.drain(ctx, epoch, next, head)
+		if err != nil {
 			return c.revalidateAfter
-		} else if !done {
-			return c.hole(now, head.Seq)
+		}
+		if next = drained; !done {
+			if window, done = c.hole(now); done {
+				c.bustAll()
+				next = next.moved(head)
+			}
+			e.pos.Store(next)
+			e.vouch(heard, next)
+			return window
 		}
 	}
 	e.hole = false
-	if head.Log != "" {
-		e.log = head.Log
-	}
-	gen := e.gen.Load()
-	c.subjects.renew(gen, now)
-	c.chains.renew(gen, now)
-	return c.revalidateAfter
+	e.pos.Store(next)
+	c.subjects.renew(next.gen, now)
+	c.chains.renew(next.gen, now)
+	e.vouch(heard, next)
+	return window
 }
 
-// drain replays the log up to the head that was read; false when a missing
+// moved is the position at another head. A head without a log leaves it as it
+// was.
+func (p *position) moved(head provider.EpochHead) *position {
+	next := &position{seq: head.Seq, log: head.Log, gen: p.gen + 1}
+	if next.log == "" {
+		next.log = p.log
+	}
+	return next
+}
+
+// drain replays the log up to the head that was read; not done when a missing
 // number stopped it.
-func (c *Client) drain(ctx context.Context, epoch provider.Epoch, head int64) (done bool, err error) {
-	e := c.epoch
-	cursor := e.known.Load()
-	for cursor < head {
+func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position, head provider.EpochHead) (reached *position, done bool, err error) {
+	cursor := from.seq
+	for cursor < head.Seq {
 		page, err := epoch.Since(ctx, cursor, provider.MaxEventLimit)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		if page.Gap {
-			h, err := epoch.Head(ctx)
+			head, err = epoch.Head(ctx)
 			if err != nil {
-				return false, err
+				return nil, false, err
 			}
 			c.bustAll()
-			cursor = h.Seq
-			break
+			return from.moved(head), true, nil
 		}
 		for _, event := range page.Events {
 			c.invalidate(event)
 		}
 		if len(page.Events) == 0 || page.UpTo <= cursor {
-			e.known.Store(cursor)
-			e.gen.Add(1)
-			return false, nil
+			return from.moved(provider.EpochHead{Seq: cursor, Log: head.Log}), false, nil
 		}
 		cursor = page.UpTo
 	}
-	e.known.Store(cursor)
-	e.gen.Add(1)
-	return true, nil
+	return from.moved(provider.EpochHead{Seq: cursor, Log: head.Log}), true, nil
 }
 
 // hole handles a replay that a missing number stopped: nothing is renewed, and
 // one that outlives the subject TTL counts as a gap.
-func (c *Client) hole(now, head int64) (window int64) {
+func (c *Client) hole(now int64) (window int64, outlived bool) {
 	e := c.epoch
 	if !e.hole {
 		e.hole, e.holeAt = true, now
 	}
 	if now-e.holeAt >= c.subjectTTL {
-		c.bustAll()
-		e.known.Store(head)
 		e.hole = false
-		e.gen.Add(1)
-		return c.revalidateAfter
+		return c.revalidateAfter, true
 	}
-	return min(holeRetry, c.revalidateAfter)
+	return min(holeRetry, c.revalidateAfter), false
 }
 
 func (c *Client) bustAll() {
@@ -188,14 +249,15 @@ func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
 		return authz.Rejected(authz.CodeUnsupported, "waiting for an event needs a provider whose events are persisted")
 	}
 	for {
-		if e.pinned.Load() && e.known.Load() >= seq {
+		p := e.pos.Load()
+		if p != nil && p.seq >= seq {
 			return nil
 		}
-		first := !e.pinned.Load()
-		if err := c.look(ctx, c.clock(), true); err == nil && first && e.pinned.Load() {
+		first := p == nil
+		if err := c.look(ctx, c.clock(), true); err == nil && first && e.pos.Load() != nil {
 			c.bustAll() // what was cached before the first contact may be older
 		}
-		if e.pinned.Load() && e.known.Load() >= seq {
+		if p := e.pos.Load(); p != nil && p.seq >= seq {
 			return nil
 		}
 		select {
