@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -37,11 +39,9 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	plugin.OnRestart(func() {
-		if err := a.store.Reopen(context.Background()); err != nil {
-			log.Warn("the store could not be reopened yet", "error", err)
-		}
-	})
+	// Not in the supervisor's own time: were this process to die before the store
+	// is open, nobody else would start the next one.
+	plugin.OnRestart(func() { go a.reopen(log) })
 	a.Application, err = application.New(ctx, application.Options{
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
 		PersistEvents:    cfg.Events.Persist,
@@ -68,6 +68,18 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	}
 	h.warnOfOtherCatalog(ctx, name, a)
 	return a, nil
+}
+
+// reopenPatience bounds how long a restart is followed. The store itself goes on
+// trying until it is closed.
+const reopenPatience = 10 * time.Second
+
+func (a *Application) reopen(log hclog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), reopenPatience)
+	defer cancel()
+	if err := a.store.Reopen(ctx); err != nil {
+		log.Warn("the store could not be reopened yet", "error", err)
+	}
 }
 
 func ancestry(cfg config.Ancestry, s *store.Store) application.Ancestry {

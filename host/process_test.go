@@ -4,8 +4,15 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/sdk/provider"
@@ -27,6 +34,52 @@ func kill(t *testing.T, pid int) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// executioner is a log that kills the first plugin that is said to have been
+// restarted, while the line is being written: before anybody uses the process.
+type executioner struct {
+	logs
+	once sync.Once
+	pid  int
+}
+
+var restartedLine = regexp.MustCompile(`plugin restarted:.* pid=(\d+)`)
+
+func (e *executioner) Write(b []byte) (int, error) {
+	if m := restartedLine.FindSubmatch(b); m != nil {
+		e.once.Do(func() {
+			e.pid, _ = strconv.Atoi(string(m[1]))
+			_ = syscall.Kill(e.pid, syscall.SIGKILL)
+			for alive(e.pid) { // until its supervisor has waited for it
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	return e.logs.Write(b)
+}
+
+func TestAPluginThatDiesAgainBeforeItsStoresAreOpenIsStartedAgain(t *testing.T) {
+	log := &executioner{}
+	h, err := host.Open(t.Context(), configure(t, ""), host.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: log})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeHost(t, h) })
+	var list struct {
+		Plugins []struct{ PID, Restarts int }
+	}
+	plugins := func() {
+		if err := localCaller(h).Call(t.Context(), "_host/plugins", nil, &list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plugins()
+	kill(t, list.Plugins[0].PID)
+	eventually(t, "a third process serves", func() bool {
+		plugins()
+		return list.Plugins[0].Restarts == 2 && strings.Contains(log.String(), "STORAGE LOST")
+	})
 }
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
