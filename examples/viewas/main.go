@@ -21,7 +21,7 @@ import (
 )
 
 var permissions = catalog.MustDefine(catalog.Input{
-	Namespaces: []string{"mail"},
+	Namespaces:  []string{"mail"},
 	Permissions: []catalog.PermissionSet{catalog.Leaves(catalog.Key("mail.inbox.read"), catalog.Key("mail.inbox.send"))},
 })
 
