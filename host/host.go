@@ -152,6 +152,9 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 	changes := h.config.Load().Diff(next)
 	current := *h.config.Load()
 	current.Log.Level = next.Log.Level
+	if (current.TLS.Cert == "") == (next.TLS.Cert == "") {
+		current.TLS.Cert, current.TLS.Key, current.TLS.ClientCA = next.TLS.Cert, next.TLS.Key, next.TLS.ClientCA
+	}
 	applications := make(map[string]config.Application, len(current.Applications))
 	for name, a := range current.Applications {
 		if n, ok := next.Applications[name]; ok {

@@ -36,9 +36,12 @@ func (l *listener) stop(ctx context.Context) error {
 
 // listen opens the listeners; only when all of them are there does any serve.
 func (h *Host) listen(cfg *config.Config) error {
-	var tls *api.TLSFiles
+	var tls func() api.TLSFiles
 	if cfg.TLS.Cert != "" {
-		tls = &api.TLSFiles{Cert: cfg.TLS.Cert, Key: cfg.TLS.Key, ClientCA: cfg.TLS.ClientCA}
+		tls = func() api.TLSFiles {
+			t := h.config.Load().TLS
+			return api.TLSFiles{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA}
+		}
 	}
 	public, err := h.publicHandler(cfg)
 	if err != nil {

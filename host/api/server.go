@@ -27,8 +27,9 @@ type ServerOptions struct {
 	// Handler is served. Required.
 	Handler http.Handler
 
-	// TLS is nil for plain HTTP.
-	TLS *TLSFiles
+	// TLS names the files to serve with, and is asked again for every look at
+	// them; nil is plain HTTP.
+	TLS func() TLSFiles
 
 	// Logger takes connection errors; nil drops them.
 	Logger hclog.Logger
@@ -55,7 +56,7 @@ func NewServer(o ServerOptions) (*http.Server, error) {
 		DisableGeneralOptionsHandler: true,
 	}
 	if o.TLS != nil {
-		reloader, err := newTLSReloader(*o.TLS, log)
+		reloader, err := newTLSReloader(o.TLS, log)
 		if err != nil {
 			return nil, err
 		}

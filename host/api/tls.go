@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// TLSFiles names the PEM files of a TLS listener. They are read again when they
-// change; connections that stand are not touched.
+// TLSFiles names the PEM files of a TLS listener. They are read again when they,
+// or their names, change; connections that stand are not touched.
 type TLSFiles struct {
 	Cert string
 	Key  string
@@ -60,7 +60,7 @@ const reloadInterval = time.Second
 
 // tlsReloader serves handshakes with what the files last held that was usable.
 type tlsReloader struct {
-	files TLSFiles
+	files func() TLSFiles
 	log   hclog.Logger
 	now   func() time.Time
 
@@ -70,13 +70,14 @@ type tlsReloader struct {
 	looked  time.Time
 }
 
-func newTLSReloader(files TLSFiles, log hclog.Logger) (*tlsReloader, error) {
+func newTLSReloader(files func() TLSFiles, log hclog.Logger) (*tlsReloader, error) {
 	r := &tlsReloader{files: files, log: log, now: time.Now}
-	seen, err := stat(files.paths())
+	named := files()
+	seen, err := stat(named.paths())
 	if err != nil {
 		return nil, err
 	}
-	if r.current, err = files.load(); err != nil {
+	if r.current, err = named.load(); err != nil {
 		return nil, err
 	}
 	r.seen, r.looked = seen, r.now()
@@ -105,7 +106,8 @@ func (r *tlsReloader) refresh() *tls.Config {
 		return r.current
 	}
 	r.looked = now
-	seen, err := stat(r.files.paths())
+	files := r.files()
+	seen, err := stat(files.paths())
 	if err != nil {
 		if r.seen != nil {
 			r.log.Error("tls files cannot be read; the certificate in use is kept", "error", err)
@@ -117,12 +119,12 @@ func (r *tlsReloader) refresh() *tls.Config {
 		return r.current
 	}
 	r.seen = seen
-	loaded, err := r.files.load()
+	loaded, err := files.load()
 	if err != nil {
 		r.log.Error("the new tls files are not usable; the certificate in use is kept", "error", err)
 		return r.current
 	}
-	r.log.Info("tls certificate reloaded", "cert", r.files.Cert)
+	r.log.Info("tls certificate reloaded", "cert", files.Cert)
 	r.current = loaded
 	return r.current
 }

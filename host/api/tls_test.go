@@ -81,7 +81,7 @@ func listenTLS(t *testing.T, id identity, clientCA []byte) *tlsListener {
 		l.files.ClientCA = filepath.Join(dir, "ca")
 		writeFile(t, l.files.ClientCA, clientCA)
 	}
-	reloader, err := newTLSReloader(l.files, hclog.NewNullLogger())
+	reloader, err := newTLSReloader(func() TLSFiles { return l.files }, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestAServerWithUnusableTLSFilesIsNotBuilt(t *testing.T) {
 	files := TLSFiles{Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), ClientCA: filepath.Join(dir, "ca")}
 	writeFile(t, files.Cert, id.cert)
 	build := func(files TLSFiles) error {
-		_, err := NewServer(ServerOptions{Handler: http.NotFoundHandler(), TLS: &files})
+		_, err := NewServer(ServerOptions{Handler: http.NotFoundHandler(), TLS: func() TLSFiles { return files }})
 		return err
 	}
 	if build(files) == nil {

@@ -1,0 +1,76 @@
+package host_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// certificate writes a self-signed certificate and its key.
+func certificate(t *testing.T, dir, name string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, name+".cert"), filepath.Join(dir, name+".key")
+	write(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: public})))
+	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	return cert, key
+}
+
+func TestReloadTakesOverOtherTLSFiles(t *testing.T) {
+	cfg := configure(t, "")
+	dir := filepath.Dir(cfg.RunDir)
+	cfg.TLS.Cert, cfg.TLS.Key = certificate(t, dir, "first")
+	h, _ := open(t, cfg)
+	// get tells whose certificate was presented, and that the request was served.
+	get := func() (name string, err error) {
+		trust := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		answer, err := (&http.Client{Transport: trust}).Get("https://" + h.Address() + "/healthz")
+		if err != nil {
+			return "", err
+		}
+		return answer.TLS.PeerCertificates[0].DNSNames[0], answer.Body.Close()
+	}
+	if name, err := get(); err != nil || name != "first" {
+		t.Fatalf("presented %q, %v", name, err)
+	}
+
+	next := *cfg
+	next.TLS.Cert, next.TLS.Key = certificate(t, dir, "second")
+	if restart := h.Reload(&next); len(restart) > 0 {
+		t.Errorf("needs a restart: %v", restart)
+	}
+	eventually(t, "the other certificate is presented", func() bool {
+		name, err := get()
+		return err == nil && name == "second"
+	})
+
+	next.TLS.ClientCA = next.TLS.Cert
+	if restart := h.Reload(&next); len(restart) > 0 {
+		t.Errorf("needs a restart: %v", restart)
+	}
+	eventually(t, "a client without a certificate is refused", func() bool {
+		_, err := get()
+		return err != nil
+	})
+}
