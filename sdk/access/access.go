@@ -28,22 +28,50 @@ type Access struct {
 	slotBits uint8
 }
 
-// slot holds what stands at one scope: up to four narrow intervals in line,
-// revokes first, or the two sets' places in the arena, grants first.
+// slot holds what stands at one scope: up to three narrow intervals in line,
+// revokes first, or the place of its two sets in the arena, revokes right behind
+// grants: where they begin, and their lengths.
 type slot struct {
-	scope           string
-	words           [inlined]uint32
-	scopeType       int32
-	grants, revokes uint8 // intervals in line
-	apart           bool  // words are two sets
+	scope string
+	words [inlined]uint32
+	shape uint32 // scope type plus one, then apart, counts of grants and revokes in line
 }
 
 // inlined is how many intervals a slot holds itself, of key numbers below
 // narrowKeys: two 16-bit ends in a word.
 const (
-	inlined    = 4
+	inlined    = 3
 	narrowKeys = 1 << 16
 )
+
+// The bits of slot.shape.
+const (
+	countBits = 2
+	countMask = 1<<countBits - 1
+	apartBit  = 1 << (2 * countBits)
+	typeShift = 2*countBits + 1
+)
+
+func (s *slot) setType(scopeType int32) { s.shape |= uint32(scopeType+1) << typeShift }
+
+func (s *slot) scopeType() int32 { return int32(s.shape>>typeShift) - 1 }
+
+func (s *slot) setCounts(grants, revokes int) {
+	s.shape |= uint32(grants)<<countBits | uint32(revokes)
+}
+
+func (s *slot) setApart(grants, revokes set) {
+	s.shape |= apartBit
+	s.words = [inlined]uint32{grants.offset, grants.length, revokes.length}
+}
+
+func (s *slot) apart() bool { return s.shape&apartBit != 0 }
+
+// inline returns the intervals in line.
+func (s *slot) inline() (grants, revokes []uint32) {
+	g, r := s.shape>>countBits&countMask, s.shape&countMask
+	return s.words[r : r+g], s.words[:r]
+}
 
 // set is a set of key numbers in the arena: length intervals in ascending
 // order, or a bitset over all keys when length is bitsetForm.
@@ -92,7 +120,7 @@ func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
 			if a.revokesAt(s, k.index) && s.scope == c.scopes[i] {
 				return false, true
 			}
-			if !allowed && a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType) {
+			if !allowed && a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType()) {
 				allowed = s.scope == c.scopes[i]
 			}
 		}
@@ -106,7 +134,7 @@ func (a *Access) GrantedAt(k Key) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range a.slots {
 			s := &a.slots[i]
-			if a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType) && !yield(s.scope) {
+			if a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType()) && !yield(s.scope) {
 				return
 			}
 		}
@@ -126,17 +154,28 @@ func (a *Access) Scopes() iter.Seq[string] {
 }
 
 func (a *Access) grantsAt(s *slot, k uint32) bool {
-	if s.apart {
+	if s.apart() {
 		return a.has(set{s.words[0], s.words[1]}, k)
 	}
-	return narrow(s.words[s.revokes:s.revokes+s.grants], k)
+	grants, _ := s.inline()
+	return narrow(grants, k)
 }
 
 func (a *Access) revokesAt(s *slot, k uint32) bool {
-	if s.apart {
-		return a.has(set{s.words[2], s.words[3]}, k)
+	if s.apart() {
+		return a.has(a.revokesApart(s), k)
 	}
-	return narrow(s.words[:s.revokes], k)
+	_, revokes := s.inline()
+	return narrow(revokes, k)
+}
+
+// revokesApart finds the revokes of a slot behind its grants.
+func (a *Access) revokesApart(s *slot) set {
+	grants := s.words[1]
+	if grants == bitsetForm {
+		grants = uint32(a.vocabulary.words)
+	}
+	return set{s.words[0] + grants, s.words[2]}
 }
 
 func narrow(spans []uint32, k uint32) bool {
@@ -185,24 +224,26 @@ const (
 	filterPerSlot = 8 // bits
 )
 
-// index builds filter and table; the table is at most half full.
-func (a *Access) index() {
-	if len(a.slots) == 0 {
+// prepareIndex sizes filter and table for that many slots; the table is at most
+// half full.
+func (a *Access) prepareIndex(slots int) {
+	if slots == 0 {
 		return
 	}
-	a.slotBits = uint8(bits.Len(uint(len(a.slots))))
-	a.table = make([]uint32, 1<<bits.Len(uint(2*len(a.slots)-1)))
-	a.filter = make([]uint64, 1<<bits.Len(uint((filterPerSlot*len(a.slots)-1)/64)))
-	mask, filterMask := uint64(len(a.table)-1), uint64(len(a.filter)-1)
-	for n := range a.slots {
-		h := hashScope(a.slots[n].scope)
-		a.filter[h>>filterShift&filterMask] |= 1 << (h >> filterBit & 63)
-		i := h & mask
-		for a.table[i] != 0 {
-			i = (i + 1) & mask
-		}
-		a.table[i] = a.tag(h) + uint32(n+1)
+	a.slotBits = uint8(bits.Len(uint(slots)))
+	a.table = make([]uint32, 1<<bits.Len(uint(2*slots-1)))
+	a.filter = make([]uint64, 1<<bits.Len(uint((filterPerSlot*slots-1)/64)))
+}
+
+// enter indexes the last slot by the hash of its scope.
+func (a *Access) enter(h uint64) {
+	a.filter[h>>filterShift&uint64(len(a.filter)-1)] |= 1 << (h >> filterBit & 63)
+	mask := uint64(len(a.table) - 1)
+	at := h & mask
+	for a.table[at] != 0 {
+		at = (at + 1) & mask
 	}
+	a.table[at] = a.tag(h) + uint32(len(a.slots))
 }
 
 // tag is the upper bits of the hash, above the bits of a slot's number.

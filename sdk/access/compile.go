@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -29,11 +28,11 @@ func Compile(v *Vocabulary, data *authz.SubjectAccess, now int64) *Access {
 
 var compilers = sync.Pool{New: func() any { return new(compiler) }}
 
-// globalSlot is the number of the slot that the global scope has of its own.
+// globalSlot is the number that the global scope has while compiling.
 const globalSlot = 0
 
-// entry is one interval granted or revoked at one slot; cell is twice the slot's
-// number, plus one for revokes.
+// entry is one interval granted or revoked at one scope; cell is twice the
+// scope's number, plus one for revokes.
 type entry struct {
 	cell uint32
 	span span
@@ -46,15 +45,15 @@ type compiler struct {
 	from       int64
 	until      int64
 
-	scopes  []string
-	types   []int32
-	slots   map[string]uint32
+	scopes scopeNumbers
+	types  []int32
+
 	entries []entry
-	sorted  []entry
-	counts  []uint32
+	spans   []uint64 // those of the entries, by cell, packed to sort as numbers
+	counts  []uint32 // cell n holds spans[counts[n]:counts[n+1]]
 
 	members   map[string]bool
-	roles     map[string]roleSpans
+	roles     map[string]role
 	roleArena []span
 
 	lastScope   string
@@ -63,41 +62,43 @@ type compiler struct {
 	lastMember  bool
 }
 
+// role is a role of the rows: its patterns, and once a grant names it where
+// their intervals stand in the arena.
+type role struct {
+	patterns []string
+	from, to int
+	expanded bool
+}
+
+// maxKeptScratch keeps one huge principal from pinning its scratch for ever.
+const maxKeptScratch = 1 << 14
+
 func (c *compiler) reset(v *Vocabulary, data *authz.SubjectAccess) {
+	if c.members == nil || cap(c.entries) > 8*maxKeptScratch || cap(c.types) > maxKeptScratch {
+		*c = compiler{members: map[string]bool{}, roles: map[string]role{}}
+	}
 	c.vocabulary, c.data = v, data
 	c.from, c.until = math.MinInt64, math.MaxInt64
-	c.scopes = append(c.scopes[:0], authz.Global)
+	c.scopes.reset()
 	c.types = append(c.types[:0], noType)
 	c.entries, c.roleArena = c.entries[:0], c.roleArena[:0]
-	if c.slots == nil || len(c.slots) > maxKeptScratch {
-		c.slots, c.members, c.roles = map[string]uint32{}, map[string]bool{}, map[string]roleSpans{}
-		c.entries, c.sorted, c.counts, c.roleArena = nil, nil, nil, nil
-	}
-	clear(c.slots)
-	clear(c.members)
-	clear(c.roles)
-	c.slots[authz.Global] = globalSlot
 	c.lastScope, c.lastSlot = authz.Global, globalSlot
-	c.lastSubject, c.lastMember = "", false
 	for _, s := range data.Closure {
 		c.members[s] = true
 	}
 	for i := range data.Roles {
-		from := len(c.roleArena)
-		for _, p := range data.Roles[i].Patterns {
-			if s, ok := v.spans[p]; ok && !s.empty() {
-				c.roleArena = append(c.roleArena, s)
-			}
-		}
-		c.roles[data.Roles[i].ID] = roleSpans{from, len(c.roleArena)}
+		c.roles[data.Roles[i].ID] = role{patterns: data.Roles[i].Patterns}
 	}
 }
 
-// roleSpans is where the intervals of a role's patterns stand in the arena.
-type roleSpans struct{ from, to int }
-
-// maxKeptScratch keeps one huge principal from pinning its scratch for ever.
-const maxKeptScratch = 1 << 14
+// release lets go of everything that belongs to the rows.
+func (c *compiler) release() {
+	c.vocabulary, c.data = nil, nil
+	c.scopes.release()
+	clear(c.members)
+	clear(c.roles)
+	c.lastScope, c.lastSubject, c.lastMember = "", "", false
+}
 
 func (c *compiler) grant(g *authz.Grant, now int64) {
 	if g.Subject != c.lastSubject {
@@ -117,20 +118,35 @@ func (c *compiler) grant(g *authz.Grant, now int64) {
 		c.until = min(c.until, at)
 	}
 	slot, ok := c.slot(g.Scope)
-	if !ok {
-		return
-	}
-	if slot != globalSlot && c.types[slot] == noType {
+	if !ok || slot != globalSlot && c.types[slot] == noType {
 		return
 	}
 	if g.Pattern != "" {
 		c.add(2*slot, g.Pattern)
 		return
 	}
-	role := c.roles[g.RoleID]
-	for _, s := range c.roleArena[role.from:role.to] {
+	for _, s := range c.roleSpans(g.RoleID) {
 		c.entries = append(c.entries, entry{2 * slot, s})
 	}
+}
+
+// roleSpans expands a role when it is first named.
+func (c *compiler) roleSpans(id string) []span {
+	r, known := c.roles[id]
+	if !known {
+		return nil
+	}
+	if !r.expanded {
+		r.from, r.expanded = len(c.roleArena), true
+		for _, p := range r.patterns {
+			if s, ok := c.vocabulary.spans[p]; ok && !s.empty() {
+				c.roleArena = append(c.roleArena, s)
+			}
+		}
+		r.to = len(c.roleArena)
+		c.roles[id] = r
+	}
+	return c.roleArena[r.from:r.to]
 }
 
 func (c *compiler) revoke(r *authz.Revoke) {
@@ -157,11 +173,8 @@ func (c *compiler) slot(scope string) (uint32, bool) {
 	if scope == "" {
 		return 0, false
 	}
-	slot, ok := c.slots[scope]
-	if !ok {
-		slot = uint32(len(c.scopes))
-		c.slots[scope] = slot
-		c.scopes = append(c.scopes, scope)
+	slot, fresh := c.scopes.number(scope)
+	if fresh {
 		c.types = append(c.types, c.vocabulary.scopeType(scope))
 	}
 	c.lastScope, c.lastSlot = scope, slot
@@ -172,53 +185,49 @@ func (c *compiler) finish() *Access {
 	c.sort()
 	a := &Access{vocabulary: c.vocabulary, data: c.data, from: c.from, until: c.until, active: c.data.Active}
 
-	// Slots that ended up without any interval are left out.
+	// Scopes that ended up without any interval are left out.
 	used := 0
-	for slot := 1; slot < len(c.scopes); slot++ {
-		if c.counts[2*slot] != c.counts[2*slot+2] {
+	for n := 1; n < len(c.types); n++ {
+		if c.counts[2*n] != c.counts[2*n+2] {
 			used++
 		}
 	}
-	a.slots = make([]slot, used)
+	a.slots = make([]slot, 0, used)
 	arena := make([]uint64, 0, c.arenaSize())
 	a.global.grants, arena = c.set(0, arena)
 	a.global.revokes, arena = c.set(1, arena)
-	next := 0
-	for n := 1; n < len(c.scopes); n++ {
+	a.prepareIndex(used)
+	for n := 1; n < len(c.types); n++ {
 		if c.counts[2*n] == c.counts[2*n+2] {
 			continue
 		}
-		s := &a.slots[next]
-		next++
-		s.scope, s.scopeType = c.scopes[n], c.types[n]
-		arena = c.fill(s, n, arena)
+		s := slot{scope: c.scopes.names[n]}
+		s.setType(c.types[n])
+		arena = c.fill(&s, n, arena)
+		a.slots = append(a.slots, s)
+		a.enter(c.scopes.hashes[n])
 	}
 	a.arena = arena
-	a.index()
-	c.vocabulary, c.data = nil, nil
-	clear(c.scopes)
-	clear(c.slots)
-	clear(c.members)
-	clear(c.roles)
-	c.lastScope, c.lastSubject = "", ""
+	c.release()
 	return a
 }
 
-// sort orders entries by cell (a counting sort), each cell by interval, and
-// merges what touches. Afterwards cell n holds sorted[counts[n]:counts[n+1]].
+// sort orders the intervals by cell (a counting sort), within a cell by their
+// beginning, and merges those that touch.
 func (c *compiler) sort() {
-	cells := 2 * len(c.scopes)
+	cells := 2 * len(c.types)
 	c.counts = slices.Grow(c.counts[:0], cells+2)[:cells+2]
 	clear(c.counts)
-	for _, e := range c.entries {
-		c.counts[e.cell+2]++
+	for i := range c.entries {
+		c.counts[c.entries[i].cell+2]++
 	}
 	for n := 2; n < len(c.counts); n++ {
 		c.counts[n] += c.counts[n-1]
 	}
-	c.sorted = slices.Grow(c.sorted[:0], len(c.entries))[:len(c.entries)]
-	for _, e := range c.entries {
-		c.sorted[c.counts[e.cell+1]] = e
+	c.spans = slices.Grow(c.spans[:0], len(c.entries))[:len(c.entries)]
+	for i := range c.entries {
+		e := &c.entries[i]
+		c.spans[c.counts[e.cell+1]] = uint64(e.span.lo)<<32 | uint64(e.span.hi)
 		c.counts[e.cell+1]++
 	}
 	kept := uint32(0)
@@ -230,26 +239,28 @@ func (c *compiler) sort() {
 	c.counts[cells] = kept
 }
 
-// merge writes the merged intervals of sorted[from:to] at position kept, which
-// is never after from, and returns the position behind them.
+// merge writes the merged intervals of spans[from:to] at position kept, which is
+// never after from, and returns the position behind them.
 func (c *compiler) merge(from, to, kept uint32) uint32 {
-	run := c.sorted[from:to]
+	run := c.spans[from:to]
 	if len(run) > 1 {
-		slices.SortFunc(run, func(a, b entry) int { return cmp.Compare(a.span.lo, b.span.lo) })
+		slices.Sort(run)
 	}
 	first := kept
-	for _, e := range run {
-		if kept > first && e.span.lo <= c.sorted[kept-1].span.hi {
-			c.sorted[kept-1].span.hi = max(c.sorted[kept-1].span.hi, e.span.hi)
+	for _, s := range run {
+		if kept > first && uint32(s>>32) <= uint32(c.spans[kept-1]) {
+			if uint32(s) > uint32(c.spans[kept-1]) {
+				c.spans[kept-1] = c.spans[kept-1]>>32<<32 | uint64(uint32(s))
+			}
 			continue
 		}
-		c.sorted[kept] = e
+		c.spans[kept] = s
 		kept++
 	}
 	return kept
 }
 
-func (c *compiler) spansOf(cell int) []entry { return c.sorted[c.counts[cell]:c.counts[cell+1]] }
+func (c *compiler) spansOf(cell int) []uint64 { return c.spans[c.counts[cell]:c.counts[cell+1]] }
 
 // asBitset decides the form of a set: a bitset where it takes at most twice the
 // room of the intervals and those are too many to scan.
@@ -269,22 +280,22 @@ func (c *compiler) fill(s *slot, n int, arena []uint64) []uint64 {
 		var g, r set
 		g, arena = c.set(2*n, arena)
 		r, arena = c.set(2*n+1, arena)
-		s.apart, s.words = true, [inlined]uint32{g.offset, g.length, r.offset, r.length}
+		s.setApart(g, r)
 		return arena
 	}
-	s.grants, s.revokes = uint8(len(grants)), uint8(len(revokes))
-	for i, e := range revokes {
-		s.words[i] = e.span.lo<<16 | e.span.hi
+	s.setCounts(len(grants), len(revokes))
+	for i, p := range revokes {
+		s.words[i] = uint32(p>>32)<<16 | uint32(p)
 	}
-	for i, e := range grants {
-		s.words[len(revokes)+i] = e.span.lo<<16 | e.span.hi
+	for i, p := range grants {
+		s.words[len(revokes)+i] = uint32(p>>32)<<16 | uint32(p)
 	}
 	return arena
 }
 
 func (c *compiler) arenaSize() int {
 	size := 0
-	for cell := range 2 * len(c.scopes) {
+	for cell := range 2 * len(c.types) {
 		if cell >= 2 && c.fits(cell/2) {
 			continue
 		}
@@ -301,18 +312,12 @@ func (c *compiler) set(cell int, arena []uint64) (set, []uint64) {
 	spans := c.spansOf(cell)
 	s := set{offset: uint32(len(arena)), length: uint32(len(spans))}
 	if !c.asBitset(len(spans)) {
-		for _, e := range spans {
-			arena = append(arena, uint64(e.span.lo)<<32|uint64(e.span.hi))
-		}
-		return s, arena
+		return s, append(arena, spans...)
 	}
 	s.length = bitsetForm
 	arena = arena[:len(arena)+c.vocabulary.words]
-	bits := arena[s.offset:]
-	for _, e := range spans {
-		for i := e.span.lo; i < e.span.hi; i++ {
-			setBit(bits, i)
-		}
+	for _, p := range spans {
+		joinSpan(arena[s.offset:], int(p>>32), int(uint32(p)), nil)
 	}
 	return s, arena
 }

@@ -32,13 +32,11 @@ func (a *Access) HeldKeys() []string {
 	}
 	scratch := make([]uint64, 2*a.vocabulary.words)
 	set, gone := scratch[:a.vocabulary.words], scratch[a.vocabulary.words:]
-	a.join(set, a.global.grants, nil)
+	a.joinSet(set, a.global.grants, nil)
 	for i := range a.slots {
-		if s := &a.slots[i]; s.scopeType != noType {
-			a.joinGrants(set, s)
-		}
+		a.joinGrants(set, &a.slots[i])
 	}
-	a.join(gone, a.global.revokes, nil)
+	a.joinSet(gone, a.global.revokes, nil)
 	subtract(set, gone)
 	count := 0
 	for _, word := range set {
@@ -83,7 +81,7 @@ func (a *Access) GrantedScopes(k Key) GrantedScopes {
 	}
 	for i := range a.slots {
 		s := &a.slots[i]
-		if a.vocabulary.applies(k, s.scopeType) && a.grantsAt(s, k.index) {
+		if a.vocabulary.applies(k, s.scopeType()) && a.grantsAt(s, k.index) {
 			g.Granted = append(g.Granted, s.scope)
 		}
 		if a.revokesAt(s, k.index) {
@@ -118,17 +116,14 @@ func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
 		setBit(filter, i)
 	}
 	set, gone := make([]uint64, len(filter)), make([]uint64, len(filter))
-	a.join(set, a.global.grants, filter)
-	a.join(gone, a.global.revokes, nil)
+	a.joinSet(set, a.global.grants, filter)
+	a.joinSet(gone, a.global.revokes, nil)
 	subtract(set, gone)
 	if anyBit(set) {
 		return true, nil
 	}
 	for i := range a.slots {
 		s := &a.slots[i]
-		if s.scopeType == noType {
-			continue
-		}
 		clear(set)
 		a.joinGrants(set, s)
 		for w := range set {
@@ -142,7 +137,7 @@ func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
 			return false, err
 		}
 		clear(gone)
-		a.join(gone, a.global.revokes, nil)
+		a.joinSet(gone, a.global.revokes, nil)
 		for n, h := range chain.hashes {
 			if on := a.find(h, chain.scopes[n]); on != nil {
 				a.joinRevokes(gone, on)

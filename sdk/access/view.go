@@ -7,15 +7,12 @@ import (
 
 // View is a chain reduced to the scopes at which one principal has rows: deciding
 // on it costs nothing for the depth of the chain, nor, in a catalog of up to
-// effectiveKeys keys, for the rows on it.
+// effectiveKeys keys, for the rows on it. Its zero value is filled by Reduce.
 type View struct {
-	slots []*slot
-
-	// sets holds bitsets of the keys allowed, then of those revoked, once joined;
-	// nil in a larger catalog.
-	sets   []uint64
-	joined atomic.Bool
+	slots  []*slot
+	joined atomic.Bool // sets is there
 	once   sync.Once
+	sets   []uint64 // bitsets of the keys allowed, then of those revoked
 }
 
 // effectiveKeys bounds the catalogs for which a view keeps bitsets.
@@ -24,24 +21,33 @@ const effectiveKeys = 1024
 // View reduces a chain.
 func (a *Access) View(c *Chain) *View {
 	v := &View{}
+	a.Reduce(v, c)
+	return v
+}
+
+// Reduce fills a view that was not used yet.
+func (a *Access) Reduce(v *View, c *Chain) {
+	if len(a.table) == 0 {
+		return
+	}
+	filterMask := uint64(len(a.filter) - 1)
 	for i, h := range c.hashes {
+		if a.filter[h>>filterShift&filterMask]>>(h>>filterBit&63)&1 == 0 {
+			continue
+		}
 		if s := a.find(h, c.scopes[i]); s != nil {
 			v.slots = append(v.slots, s)
 		}
 	}
-	if a.vocabulary.words <= effectiveKeys/64 {
-		v.sets = make([]uint64, 2*a.vocabulary.words)
-	}
-	return v
 }
 
 // DecideView is Decide on a reduced chain.
 func (a *Access) DecideView(k Key, v *View) (allowed, revoked bool) {
-	if v.sets == nil {
-		return a.walkView(k, v)
-	}
 	if !v.joined.Load() {
-		v.once.Do(func() { a.effective(v) })
+		if a.vocabulary.words > effectiveKeys/64 {
+			return a.walkView(k, v)
+		}
+		v.once.Do(func() { a.join(v) })
 	}
 	word, bit := int(k.index>>6), k.index&63
 	return v.sets[word]>>bit&1 != 0, v.sets[len(v.sets)/2+word]>>bit&1 != 0
@@ -56,56 +62,59 @@ func (a *Access) walkView(k Key, v *View) (allowed, revoked bool) {
 		if a.revokesAt(s, k.index) {
 			return false, true
 		}
-		if !allowed && a.vocabulary.applies(k, s.scopeType) {
+		if !allowed && a.vocabulary.applies(k, s.scopeType()) {
 			allowed = a.grantsAt(s, k.index)
 		}
 	}
 	return allowed, false
 }
 
-// effective joins what stands on the chain: granted and grantable somewhere, and
-// revoked nowhere.
-func (a *Access) effective(v *View) {
+// join makes the bitsets of a view: granted and grantable somewhere, and revoked
+// nowhere.
+func (a *Access) join(v *View) {
 	words := a.vocabulary.words
+	v.sets = make([]uint64, 2*words)
 	allowed, revoked := v.sets[:words], v.sets[words:]
-	a.join(allowed, a.global.grants, nil)
-	a.join(revoked, a.global.revokes, nil)
+	a.joinSet(allowed, a.global.grants, nil)
+	a.joinSet(revoked, a.global.revokes, nil)
 	for _, s := range v.slots {
-		if s.scopeType != noType {
-			a.joinGrants(allowed, s)
-		}
+		a.joinGrants(allowed, s)
 		a.joinRevokes(revoked, s)
 	}
-	for i := range allowed {
-		allowed[i] &^= revoked[i]
-	}
+	subtract(allowed, revoked)
 	v.joined.Store(true)
 }
 
-// joinGrants adds what is granted and grantable at a slot of a declared type.
+// joinGrants adds what is granted and grantable at a slot.
 func (a *Access) joinGrants(into []uint64, s *slot) {
-	filter := a.vocabulary.grantable[s.scopeType]
-	if s.apart {
-		a.join(into, set{s.words[0], s.words[1]}, filter)
+	scopeType := s.scopeType()
+	if scopeType == noType {
 		return
 	}
-	for _, p := range s.words[s.revokes : s.revokes+s.grants] {
+	filter := a.vocabulary.grantable[scopeType]
+	if s.apart() {
+		a.joinSet(into, set{s.words[0], s.words[1]}, filter)
+		return
+	}
+	grants, _ := s.inline()
+	for _, p := range grants {
 		joinSpan(into, int(p>>16), int(p&0xffff), filter)
 	}
 }
 
 func (a *Access) joinRevokes(into []uint64, s *slot) {
-	if s.apart {
-		a.join(into, set{s.words[2], s.words[3]}, nil)
+	if s.apart() {
+		a.joinSet(into, a.revokesApart(s), nil)
 		return
 	}
-	for _, p := range s.words[:s.revokes] {
+	_, revokes := s.inline()
+	for _, p := range revokes {
 		joinSpan(into, int(p>>16), int(p&0xffff), nil)
 	}
 }
 
-// join adds a set to a bitset; only keys of the filter, unless that is nil.
-func (a *Access) join(into []uint64, s set, filter []uint64) {
+// joinSet adds a set to a bitset; only keys of the filter, unless that is nil.
+func (a *Access) joinSet(into []uint64, s set, filter []uint64) {
 	if s.length != bitsetForm {
 		for _, p := range a.arena[s.offset : s.offset+s.length] {
 			joinSpan(into, int(p>>32), int(uint32(p)), filter)
