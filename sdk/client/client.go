@@ -69,9 +69,13 @@ func New(o Options) (*Client, error) {
 const chainLives = 10
 
 // Close detaches the client from the live stream and drops its caches. A closed
-// client still answers, on TTL and revalidation only. Closing twice is fine.
+// client still answers, on TTL and revalidation only, and no longer uses the
+// CacheStore. Closing twice is fine.
 func (c *Client) Close() {
 	c.unsubscribe()
+	if c.tier != nil {
+		c.tier.close()
+	}
 	c.invalidate(authz.Event{Type: authz.EventAll})
 }
 
