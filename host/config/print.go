@@ -145,12 +145,16 @@ type Changes struct {
 }
 
 // Diff compares c, which is running, with next; secrets by their values.
-// Switching TLS on or off needs a restart, other files do not.
+// Switching TLS on or off needs a restart, other files do not; so does the first
+// secret of an application, which had no provider API without one.
 func (c *Config) Diff(next *Config) Changes {
 	var out Changes
 	walk(schema(), nil, c.tree(), next.tree(), func(path []string, key *Key) {
 		reload := key != nil && key.Reload
 		if path[0] == "tls" && (c.TLS.Cert == "") != (next.TLS.Cert == "") {
+			reload = false
+		}
+		if path[0] == "applications" && len(path) == 4 && path[2] == "provider" && len(c.Applications[path[1]].Provider.Secrets) == 0 {
 			reload = false
 		}
 		if reload {

@@ -130,6 +130,19 @@ func TestWhatAReloadTakesOverIsToldFromWhatNeedsARestart(t *testing.T) {
 	}
 }
 
+func TestTheFirstSecretOfAnApplicationNeedsARestart(t *testing.T) {
+	served := strings.Replace(full, "    default: true\n", "", 1)
+	alone := strings.Replace(served, "    provider: {secrets: [env:ACME_SECRET, env:OLD]}\n", "", 1)
+	with, without := load(t, served, "OLD="+secret), load(t, alone)
+	key := []string{"applications.acme.provider.secrets"}
+	if d := cmp.Diff(config.Changes{Restart: key}, without.Diff(with)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(config.Changes{Reload: key}, with.Diff(without)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestValuesGivenInCodeAreKeptAndHidden(t *testing.T) {
 	s := config.NewSettings(map[string]any{"dsn": "hunter2", "n": 1})
 	if d := cmp.Diff(map[string]any{"dsn": "hunter2", "n": 1}, s.Reveal()); d != "" {
