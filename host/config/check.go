@@ -101,6 +101,9 @@ func (l *loader) checkApplications(c *Config) {
 				l.problem(at("default"), "only one application can be the default, and applications.%s is", def)
 			}
 			def = name
+			if section := join(at("provider")); len(app.Provider.Secrets) == 0 && !l.faulty(section) {
+				l.problem(at("default"), "needs a provider.secret: without one the provider API of the application is not served")
+			}
 		}
 		where := app.Storage
 		if where.Driver != "" && !l.named(where.Driver) {
@@ -121,6 +124,11 @@ func (l *loader) checkApplications(c *Config) {
 			taken[where] = name
 		}
 	}
+}
+
+// faulty reports that something is wrong in a section already.
+func (l *loader) faulty(section string) bool {
+	return slices.ContainsFunc(l.problems, func(p Problem) bool { return strings.HasPrefix(p.Path, section+".") })
 }
 
 // named reports that a plugin instance of that name is given, also one with

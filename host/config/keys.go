@@ -78,11 +78,11 @@ func Keys() []Key {
 		{Path: app + "storage.partition", Type: TypeText, Meaning: "Partition in that driver: 1 to 63 of `A-Z a-z 0-9 _ -`, not beginning with `__`. Left out: the driver's unpartitioned dataset. No two applications share driver and partition."},
 		{Path: app + "provider.secret", Type: TypeReference, Reload: true, Meaning: "Bearer secret of the application's provider API, at least 16 characters: short for a `secrets` of one. With neither nobody can authenticate over the network."},
 		{Path: app + "provider.secrets", Type: TypeReferences, Reload: true, Meaning: "Several: the first is current, the others are still accepted (rotation without downtime)."},
-		{Path: app + "provider.audit_opt_in", Type: TypeBoolean, Default: "false", Meaning: "Let holders of the secret read the audit log."},
+		{Path: app + "provider.audit_opt_in", Type: TypeBoolean, Default: "false", Meaning: "What `ping` tells about the audit log, for a federation to go by. It guards nothing: holders of the secret can read the log either way."},
 		{Path: app + "ancestry.kind", Type: TypeChoice, Values: []string{AncestryNone, AncestryStored}, Default: AncestryNone, Meaning: "Where the resource hierarchy comes from: `stored` keeps parent edges in the driver, written by `setScopeParents`; with `none` every resource stands alone."},
 		{Path: app + "events.persist", Type: TypeBoolean, Meaning: "Keep the event log. Default: on exactly when the driver can. `true` over a driver that cannot is refused."},
-		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
-		{Path: app + "events.retention.max_rows", Type: TypeInteger, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
+		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
+		{Path: app + "events.retention.max_rows", Type: TypeInteger, Min: 1, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
 		{Path: app + "group_topology_ttl_ms", Type: TypeInteger, Min: -tenYears, Max: tenYears, Default: "30000", Meaning: "How long the map of group parents is kept, milliseconds; 0 or less: not at all."},
 		{Path: app + "sod.enforce", Type: TypeChoice, Values: []string{"off", "reject"}, Default: "off", Meaning: "What becomes of a grant to a user that newly breaks a constraint of the catalog's `constraints.sod`: with `reject` it is refused, with `off` the report finds it."},
 		{Path: app + "org_root", Type: TypeBoolean, Default: "true", Meaning: "Whether the application owns its organization's data: only the first value, stored at the first start."},
@@ -126,6 +126,9 @@ func (k Key) typeText() string {
 		}
 		if k.Min == 0 {
 			return "integer, not negative"
+		}
+		if k.Min == 1 {
+			return "integer, positive"
 		}
 	}
 	return string(k.Type)
