@@ -3,6 +3,7 @@ package access
 import (
 	"iter"
 	"math/bits"
+	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -15,6 +16,9 @@ type Access struct {
 	from       int64 // valid for from <= now < until
 	until      int64
 	active     bool
+
+	scopesOnce sync.Once
+	rowScopes  []string // made at first use
 
 	global struct{ grants, revokes set }
 	slots  []slot
@@ -141,16 +145,29 @@ func (a *Access) GrantedAt(k Key) iter.Seq[string] {
 	}
 }
 
-// Scopes yields the scopes other than "*" that hold grants or revokes of
-// declared keys.
-func (a *Access) Scopes() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range a.slots {
-			if !yield(a.slots[i].scope) {
-				return
-			}
+// RowScopes lists the distinct scopes other than "*" of all rows, whether they
+// confer anything or not. Callers must not modify it.
+func (a *Access) RowScopes() []string {
+	a.scopesOnce.Do(func() { a.rowScopes = rowScopes(a.data) })
+	return a.rowScopes
+}
+
+func rowScopes(data *authz.SubjectAccess) []string {
+	seen := map[string]struct{}{authz.Global: {}}
+	var scopes []string
+	note := func(scope string) {
+		if _, ok := seen[scope]; !ok {
+			seen[scope] = struct{}{}
+			scopes = append(scopes, scope)
 		}
 	}
+	for i := range data.Grants {
+		note(data.Grants[i].Scope)
+	}
+	for i := range data.Revokes {
+		note(data.Revokes[i].Scope)
+	}
+	return scopes
 }
 
 func (a *Access) grantsAt(s *slot, k uint32) bool {

@@ -70,12 +70,9 @@ type role struct {
 	expanded bool
 }
 
-// maxKeptScratch keeps one huge principal from pinning its scratch for ever.
-const maxKeptScratch = 1 << 14
-
 func (c *compiler) reset(v *Vocabulary, data *authz.SubjectAccess) {
-	if c.members == nil || cap(c.entries) > 8*maxKeptScratch || cap(c.types) > maxKeptScratch {
-		*c = compiler{members: map[string]bool{}, roles: map[string]role{}}
+	if c.members == nil {
+		c.members, c.roles = map[string]bool{}, map[string]role{}
 	}
 	c.vocabulary, c.data = v, data
 	c.from, c.until = math.MinInt64, math.MaxInt64

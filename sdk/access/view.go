@@ -10,6 +10,7 @@ import (
 // effectiveKeys keys, for the rows on it. Its zero value is filled by Reduce.
 type View struct {
 	slots  []*slot
+	few    [4]*slot    // room for slots
 	joined atomic.Bool // sets is there
 	once   sync.Once
 	sets   []uint64 // bitsets of the keys allowed, then of those revoked
@@ -27,6 +28,7 @@ func (a *Access) View(c *Chain) *View {
 
 // Reduce fills a view that was not used yet.
 func (a *Access) Reduce(v *View, c *Chain) {
+	v.slots = v.few[:0]
 	if len(a.table) == 0 {
 		return
 	}

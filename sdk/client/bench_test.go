@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
@@ -43,6 +45,7 @@ const benchQuestions = 1 << 15
 // questions of which half are denied, at random, rotating over principals, keys
 // and targets.
 type benchWorld struct {
+	source    *benchSource
 	client    *client.Client
 	questions []question
 
@@ -130,7 +133,7 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld
 		roles = append(roles, role)
 	}
 	source := &benchSource{rows: map[string]authz.SubjectAccess{}, ancestors: ancestors}
-	w := &benchWorld{}
+	w := &benchWorld{source: source}
 	number := map[string]uint16{}
 	for k := range keys {
 		w.keys = append(w.keys, fmt.Sprintf("docs.area%d.read_thing%d", k/10, k%10))
@@ -164,6 +167,11 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld
 			data.Revokes = append(data.Revokes, authz.Revoke{ID: fmt.Sprintf("r%d", r), UserID: id,
 				Pattern: pattern(), Scope: scopes[rng.IntN(len(scopes))]})
 		}
+		named := map[string]bool{}
+		for _, g := range data.Grants {
+			named[g.RoleID] = true
+		}
+		data.Roles = slices.DeleteFunc(slices.Clone(data.Roles), func(r authz.Role) bool { return !named[r.ID] })
 		source.rows[id] = data
 	}
 	c, err := client.New(client.Options{Provider: source, Catalog: benchCatalog(tb, keys)})
@@ -279,4 +287,65 @@ func BenchmarkSnapshotCan(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkSnapshot takes a snapshot of a cached principal whose chains are known.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, rows := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("rows=%d/keys=300", rows), func(b *testing.B) {
+			w := newBenchWorld(b, "depth5", rows, 300, 1)
+			ctx := context.Background()
+			take := func(i int) {
+				p := w.principals[i%len(w.principals)]
+				if _, err := w.client.Snapshot(ctx, p, client.SnapshotOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for i := range w.principals {
+				take(i)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				take(i)
+			}
+		})
+	}
+}
+
+// BenchmarkHeldKeys computes the keys of a cached principal anew each time.
+func BenchmarkHeldKeys(b *testing.B) {
+	for _, rows := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("rows=%d/keys=300", rows), func(b *testing.B) {
+			w := newBenchWorld(b, "depth5", rows, 300, 1)
+			ctx := context.Background()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := w.client.HeldKeys(ctx, w.principals[i%len(w.principals)]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCompile compiles the rows of one principal; B/op is the compiled form,
+// since its scratch is pooled. The default rows lie at about 70 scopes in 100,
+// those of scopes=N at N.
+func BenchmarkCompile(b *testing.B) {
+	for _, c := range []struct{ rows, scopes int }{{10, 0}, {100, 0}, {100, 36}, {100, 100}, {1000, 0}, {100_000, 0}} {
+		b.Run(fmt.Sprintf("rows=%d/scopes=%d/keys=300", c.rows, c.scopes), func(b *testing.B) {
+			source, v := newBenchWorld(b, "depth5", c.rows, 300, 1).source, access.NewVocabulary(benchCatalog(b, 300))
+			data := source.rows["user-0"]
+			if c.scopes > 0 {
+				data.Grants = slices.Clone(data.Grants)
+				for i := range data.Grants {
+					data.Grants[i].Scope = fmt.Sprintf("docs.folder:n%d", i%c.scopes)
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				access.Compile(v, &data, 0)
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +47,13 @@ const onSnapshot = "snapshot "
 // resolved is a chain with its reduced form.
 type resolved struct {
 	chain *access.Chain
-	view  *access.View
+	view  access.View
+}
+
+// resolve fills r, which is zero.
+func (s *Snapshot) resolve(r *resolved, chain *access.Chain) {
+	r.chain = chain
+	s.access.Reduce(&r.view, chain)
 }
 
 // Snapshot fetches the principal's closure once, then the chains of the scopes
@@ -65,18 +72,10 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh,
-		global: resolved{access.GlobalChain, a.View(access.GlobalChain)}}
+	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh}
+	s.resolve(&s.global, access.GlobalChain)
 	s.chains.Store(&map[string]*resolved{})
-	scopes := slices.Clone(o.Scopes)
-	rows := a.Rows()
-	for i := range rows.Grants {
-		scopes = append(scopes, rows.Grants[i].Scope)
-	}
-	for i := range rows.Revokes {
-		scopes = append(scopes, rows.Revokes[i].Scope)
-	}
-	if err := s.Resolve(ctx, scopes...); err != nil {
+	if err := s.resolveAll(ctx, now, o.Scopes, a.RowScopes()); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -85,35 +84,41 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 // Resolve makes further scopes checkable. The principal's data and the instant
 // stay. After a failure the chains that did resolve are usable.
 func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now, err := s.client.begin(ctx, s.fresh)
 	if err != nil {
 		return err
 	}
+	return s.resolveAll(ctx, now, scopes)
+}
+
+func (s *Snapshot) resolveAll(ctx context.Context, now int64, lists ...[]string) (failure error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	known := *s.chains.Load()
-	added := map[string]*resolved{}
-	var failure error
-	for _, scope := range scopes {
-		if _, ok := known[scope]; ok || scope == "" || scope == authz.Global {
-			continue
-		}
-		if _, ok := added[scope]; ok {
-			continue
-		}
-		chain, err := s.client.chain(ctx, scope, s.fresh, now)
-		if err != nil {
-			failure = err
-			break
-		}
-		added[scope] = &resolved{chain, s.access.View(chain)}
+	count := 0
+	for _, scopes := range lists {
+		count += len(scopes)
 	}
-	if len(added) > 0 {
-		for scope, r := range known {
-			added[scope] = r
+	all := make(map[string]*resolved, len(known)+count)
+	maps.Copy(all, known)
+	room := make([]resolved, count)
+	for _, scopes := range lists {
+		for _, scope := range scopes {
+			if _, ok := all[scope]; ok || scope == "" || scope == authz.Global || failure != nil {
+				continue
+			}
+			chain, err := s.client.chain(ctx, scope, s.fresh, now)
+			if err != nil {
+				failure = err
+				continue
+			}
+			r := &room[0]
+			room = room[1:]
+			s.resolve(r, chain)
+			all[scope] = r
 		}
-		s.chains.Store(&added)
 	}
+	s.chains.Store(&all)
 	return failure
 }
 
@@ -122,8 +127,8 @@ func (s *Snapshot) Unobserved() *Snapshot {
 	if s.client.recorder == nil {
 		return s
 	}
-	silent := &Snapshot{client: s.client.Unobserved(), principal: s.principal, access: s.access, at: s.at, fresh: s.fresh,
-		global: resolved{access.GlobalChain, s.access.View(access.GlobalChain)}}
+	silent := &Snapshot{client: s.client.Unobserved(), principal: s.principal, access: s.access, at: s.at, fresh: s.fresh}
+	silent.resolve(&silent.global, access.GlobalChain)
 	silent.chains.Store(s.chains.Load())
 	return silent
 }
@@ -184,7 +189,7 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 		}
 		if chain = r.chain; declared {
 			var revoked bool
-			if allowed, revoked = s.access.DecideView(k, r.view); !allowed && !revoked && k.ImpliedOnAncestors() {
+			if allowed, revoked = s.access.DecideView(k, &r.view); !allowed && !revoked && k.ImpliedOnAncestors() {
 				if allowed, err = s.access.Implied(k, chain, s.chainOf); err != nil {
 					return false, err
 				}
@@ -223,7 +228,9 @@ func (s *Snapshot) resolved(scope string) (*resolved, error) {
 	if flat {
 		// An unresolved flat scope carries no row of the principal.
 		chain := access.NewChain(scope, nil)
-		return &resolved{chain, s.access.View(chain)}, nil
+		r := new(resolved)
+		s.resolve(r, chain)
+		return r, nil
 	}
 	return nil, &authz.UnresolvedScopeError{
 		Scope: scope, ScopeType: authz.ScopeType(scope), Declared: declared,

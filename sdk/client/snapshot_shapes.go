@@ -59,7 +59,7 @@ func (s *Snapshot) rows(g Gate, v verified) (r answered, err error) {
 		if !v.declared[i] {
 			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], at.chain, s.at), true
 		}
-		return s.access.DecideView(k, at.view)
+		return s.access.DecideView(k, &at.view)
 	}, func(k access.Key) (bool, error) { return s.access.Implied(k, at.chain, s.chainOf) })
 	return r, err
 }
