@@ -12,8 +12,25 @@ import (
 // versionSegment stands between the mount point and the operation.
 const versionSegment = "/v1/"
 
-// rawPath is the path as it was sent: nothing decoded, nothing cleaned.
-func rawPath(r *http.Request) string { return r.URL.EscapedPath() }
+// rawPath is the path as it was sent, without query and fragment: nothing
+// decoded, nothing cleaned. A URL does not keep it where it holds characters that
+// belong escaped: it gives those back with %2F turned into a slash.
+func rawPath(r *http.Request) string {
+	path := r.RequestURI
+	if path == "" { // a request that no server read
+		return r.URL.EscapedPath()
+	}
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	if scheme, rest, absolute := strings.Cut(path, "://"); absolute && !strings.Contains(scheme, "/") {
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			return rest[i:]
+		}
+		return "/"
+	}
+	return path
+}
 
 func badPath() error {
 	return &provider.APIError{Code: provider.UnknownOp, Message: "expected a path of the form {base}/v1/{op}"}

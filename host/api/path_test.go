@@ -1,8 +1,44 @@
 package api
 
 import (
+	"bufio"
+	"net/http"
+	"strings"
 	"testing"
 )
+
+func TestTheRawPathIsThePathAsItWasSent(t *testing.T) {
+	for target, want := range map[string]string{
+		"/v1/ping":                          "/v1/ping",
+		"/v1/%70ing":                        "/v1/%70ing",
+		`/v1/"%2Fv1%2Fping`:                 `/v1/"%2Fv1%2Fping`, // one operation of a strange name, not ping
+		"/v1/ping?x=/v1/check":              "/v1/ping",
+		"/v1/ping#/v1/check":                "/v1/ping",
+		"/v1/ping#a?b":                      "/v1/ping",
+		"/v1/../x//v1/ping":                 "/v1/../x//v1/ping",
+		"/v1/http://x/v1/ping":              "/v1/http://x/v1/ping",
+		"http://authz.example/v1/%2E?q":     "/v1/%2E",
+		`http://authz.example/v1/"%2Fv1%2F`: `/v1/"%2Fv1%2F`,
+		"http://authz.example":              "/",
+		"*":                                 "*",
+	} {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("POST " + target + " HTTP/1.1\r\nHost: h\r\n\r\n")))
+		if err != nil {
+			t.Errorf("%s: %v", target, err)
+			continue
+		}
+		if got := rawPath(r); got != want {
+			t.Errorf("%s: raw path %q, want %q", target, got, want)
+		}
+	}
+	client, err := http.NewRequest("POST", "http://h/v1/%70ing?x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rawPath(client); got != "/v1/%70ing" {
+		t.Errorf("of a request that no server read: %q", got)
+	}
+}
 
 func TestPathToOperation(t *testing.T) {
 	known := func(op string) bool { return operations()[op] != nil }
