@@ -42,9 +42,11 @@ func TestAnotherLifeIsLostUntilAccepted(t *testing.T) {
 			w.Errorf("writes go on: %q", got)
 		}
 
-		err := storage.RunExclusive(w.Context(), w.store, "scopes", func(ctx context.Context) error { return scopeParents(ctx, w.store) })
-		if err != nil {
-			w.Errorf("a write judges itself inside its section: %v", err)
+		for name, read := range map[string]func(context.Context, *store.Store) error{"scopes": scopeParents, "sod:u": readAccess} {
+			err := storage.RunExclusive(w.Context(), w.store, name, func(ctx context.Context) error { return read(ctx, w.store) })
+			if err != nil {
+				w.Errorf("a write judges itself inside its section %s: %v", name, err)
+			}
 		}
 
 		log := w.log.String()

@@ -89,21 +89,27 @@ func (s *Store) EventsSince(ctx context.Context, seq int64, limit int) (storage.
 	})
 }
 
-// GetScopeParents is unavailable while the store is lost, except inside an
-// exclusive section: there a write judges itself by it, and writes go on.
+// GetScopeParents is unavailable while the store is lost, except to a write that
+// judges itself by it.
 func (s *Store) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
-	get := func(ctx context.Context, st storage.Store) (map[string][]string, error) {
+	return decisive(ctx, s, func(ctx context.Context, st storage.Store) (map[string][]string, error) {
 		return st.GetScopeParents(ctx, scopes)
-	}
-	if len(storage.Held(ctx, s)) > 0 {
-		return read(ctx, s, get)
-	}
-	return closure(ctx, s, get)
+	})
 }
 
-// ReadAccess is unavailable while the store is lost.
+// ReadAccess is unavailable while the store is lost, except to a write that
+// judges itself by it.
 func (s *Store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
-	return closure(ctx, s, func(ctx context.Context, st storage.Store) (storage.Access, error) { return st.ReadAccess(ctx, q) })
+	return decisive(ctx, s, func(ctx context.Context, st storage.Store) (storage.Access, error) { return st.ReadAccess(ctx, q) })
+}
+
+// decisive is a closure read, or a plain one inside an exclusive section: only
+// writes run in sections, and writes go on so that a lost store can be filled.
+func decisive[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, error)) (T, error) {
+	if len(storage.Held(ctx, s)) > 0 {
+		return read(ctx, s, call)
+	}
+	return closure(ctx, s, call)
 }
 
 func (s *Store) GetCommit(ctx context.Context, id string) (storage.CommitResult, bool, error) {
