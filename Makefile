@@ -12,7 +12,10 @@ GOVULNCHECK_VERSION        := v1.1.4
 PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
-.PHONY: help build run test vectors bench lint proto tools clean
+# Modules of their own: what only their users need.
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing
+
+.PHONY: help build run test test-modules test-full vectors bench lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,7 +31,17 @@ run: build ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
 
 test: tools lint ## everything that must pass
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -timeout 15m ./...
+	@$(MAKE) --no-print-directory test-modules
 	@$(MAKE) --no-print-directory vectors
+
+test-modules: ## the modules below contrib/ and examples/ that stand alone
+	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
+	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) test -race -timeout 5m ./...); done
+
+test-full: test ## also fuzzing, properties at length, and the comparison's equal answers
+	scripts/fuzz 20s
+	$(GO) test -timeout 30m ./sdk/access ./sdk/authz ./sdk/catalog ./sdk/client ./plugins/... -rapid.checks=2000
+	cd bench && $(GO) test -timeout 30m ./...
 
 vectors: ## replay the golden vectors (AUTHZ_VECTORS=DIR replaces the folder)
 	@scripts/vectors
@@ -61,7 +74,7 @@ $(TOOLS)/protoc-gen-go-grpc: Makefile
 	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)
 
 tools: $(TOOLS)/staticcheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## install what the tests use beside Go
-	@command -v protoc >/dev/null || scripts/install-protoc
+	@command -v protoc >/dev/null || scripts/install-package protobuf-compiler "a test proves with it that the generated code is current"
 
 clean: ## remove what was built; the sample's data below .authz stays
 	rm -rf $(BIN)
