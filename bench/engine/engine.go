@@ -1,0 +1,39 @@
+// Package engine says what the comparison asks of an engine. It holds no engine
+// and knows none: each has a package of its own beside this one.
+package engine
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/bench/workload"
+)
+
+// Engine holds the rows of one world. It is safe for concurrent use.
+type Engine interface {
+	// Ask translates the users, keys and scopes of questions into the
+	// identifiers that a program using the engine would hold, and returns what
+	// asks them. Whatever else the engine wants built of those identifiers is
+	// built in each check and belongs to its cost.
+	Ask(ctx context.Context, questions []workload.Question) (Check, error)
+
+	// Close ends the engine's goroutines and drops its rows.
+	Close()
+}
+
+// Check answers the i-th of the questions asked.
+type Check func(i int) (bool, error)
+
+// Peer is one line of the comparison.
+type Peer struct {
+	Name   string // unique
+	Module string // the Go module that answers, for its version
+	Model  string // how the rows are held, in a line
+
+	// MaxTuples bounds the rows that are tried, zero for no bound; TooMany says
+	// why, in the table, where a world has more.
+	MaxTuples int
+	TooMany   string
+
+	// Load gives the engine all rows of a world, the way that it takes bulk data.
+	Load func(ctx context.Context, w *workload.World) (Engine, error)
+}
