@@ -465,6 +465,23 @@ func TestServeReloadsAppliesADirectoryAndStops(t *testing.T) {
 	}
 }
 
+func TestAStopDuringTheStartIsAStop(t *testing.T) {
+	s := newShell(t)
+	hangs := s.write("authz-plugin-hangs", "#!/bin/sh\n: > "+filepath.Join(s.dir, "started")+"\nexec sleep 60\n")
+	path := s.serveFile(func(text string) string {
+		return strings.Replace(text, "plugin: memory", "plugin: "+hangs+", env: {PATH: /bin:/usr/bin}", 1)
+	})
+	host := s.start("serve", "--config", path)
+	eventually(t, "its plugin is being started", func() bool { return exists(filepath.Join(s.dir, "started")) })
+	if err := host.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-host.done
+	if code := host.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d\n%s", code, host.errs.String())
+	}
+}
+
 func TestAHostThatIsKilledLeavesNoPlugin(t *testing.T) {
 	s := newShell(t)
 	path := s.serveFile(nil)

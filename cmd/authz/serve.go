@@ -120,8 +120,12 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 			}
 		}
 	}()
-	h, err := host.Open(ctx, cfg, host.Options{Version: version, Logger: log})
-	if err != nil {
+	h, err := openHost(ctx, cfg, host.Options{Version: version, Logger: log}, hurry)
+	switch {
+	case err != nil && ctx.Err() != nil && !errors.Is(err, errHurried):
+		log.Info("stopped before it was ready", "error", err)
+		return nil
+	case err != nil:
 		return err
 	}
 	work := make(chan error, 1)
@@ -145,6 +149,24 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 		err = nil // the work was cut short by the stop
 	}
 	return errors.Join(err, stopHost(h, cfg, hurry))
+}
+
+// openHost is host.Open that a second signal ends at once: what it had started is
+// otherwise taken down in order first.
+func openHost(ctx context.Context, cfg *config.Config, o host.Options, hurry <-chan struct{}) (*host.Host, error) {
+	var h *host.Host
+	opened := make(chan error, 1)
+	go func() {
+		var err error
+		h, err = host.Open(ctx, cfg, o)
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		return h, err
+	case <-hurry:
+		return nil, errHurried
+	}
 }
 
 func stopHost(h *host.Host, cfg *config.Config, hurry <-chan struct{}) error {
