@@ -84,6 +84,23 @@ func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run fun
 	}
 }
 
+// Cases decodes every line of the file, for tests that use the cases as worlds and
+// ask questions of their own.
+func Cases[Case any](t *testing.T, file string) []Case {
+	t.Helper()
+	lines, err := read(file)
+	if err != nil {
+		t.Fatalf("vectors: %v", err)
+	}
+	cases := make([]Case, len(lines))
+	for i, line := range lines {
+		if err := json.Unmarshal(line, &cases[i]); err != nil {
+			t.Fatalf("%s line %d: %v", file, i+1, err)
+		}
+	}
+	return cases
+}
+
 func read(file string) ([][]byte, error) {
 	var data []byte
 	var err error
