@@ -38,7 +38,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Println("try: curl -u ada: -X PUT http://127.0.0.1:8081/pages/home")
+	log.Println("try: curl -i -u ada: -X PUT http://127.0.0.1:8081/pages/home")
 	log.Fatal(http.ListenAndServe("127.0.0.1:8081", demo.SignIn(routes(app.Client()))))
 }
 
