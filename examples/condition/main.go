@@ -21,7 +21,7 @@ import (
 var permissions = catalog.MustDefine(catalog.Input{
 	Namespaces: []string{"money"},
 	ScopeTypes: []catalog.ScopeType{{Type: "money.team"}},
-	Permissions: []catalog.PermissionSet{catalog.Leaves(
+	Permissions: []catalog.PermissionSet{catalog.Leaves(catalog.Key("money.expenses.read"),
 		catalog.Permission{Key: "money.expenses.approve", Scopes: []string{"money.team"}, RequiresCondition: true},
 	)},
 })

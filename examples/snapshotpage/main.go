@@ -24,7 +24,7 @@ var permissions = catalog.MustDefine(catalog.Input{
 	ScopeTypes: []catalog.ScopeType{{Type: "shop.store"}, {Type: "shop.order", Parent: "shop.store"}},
 	Permissions: []catalog.PermissionSet{
 		catalog.Group("shop.orders", catalog.GroupInput{Label: "Orders", Scopes: []string{"shop.store", "shop.order"}},
-			catalog.Key("shop.orders.read"), catalog.Key("shop.orders.refund")),
+			catalog.Key("shop.orders.read"), catalog.Key("shop.orders.refund_order")),
 		catalog.Group("shop.reports", catalog.GroupInput{Label: "Reports", Scopes: []string{"shop.store"}},
 			catalog.Key("shop.reports.read"), catalog.Key("shop.reports.export")),
 	},
@@ -41,7 +41,7 @@ var rows = demo.Rows{
 var page = template.Must(template.New("orders").Parse(`<!doctype html><title>Orders</title>
 <nav><a href="/">Orders</a>{{if .May.CanAny "shop.reports.*"}} <a href="/reports">Reports</a>{{end}}</nav>
 <ul>{{range .Orders}}
-<li>{{.}}{{if $.May.Can "shop.orders.refund" .}} <button name="refund" value="{{.}}">Refund</button>{{end}}</li>{{end}}
+<li>{{.}}{{if $.May.Can "shop.orders.refund_order" .}} <button name="refund" value="{{.}}">Refund</button>{{end}}</li>{{end}}
 </ul>
 <script>const held = {{.May.HeldKeys}}</script>
 `))

@@ -19,7 +19,7 @@ func TestThePageShowsWhatTheVisitorMayDo(t *testing.T) {
 	}{
 		{"ada refunds in her own store, and has its reports in the menu", "ada",
 			[]string{`value="shop.order:17">Refund`, `href="/reports"`,
-				`const held = ["shop.orders.read","shop.orders.refund","shop.reports.export","shop.reports.read"]`},
+				`const held = ["shop.orders.read","shop.orders.refund_order","shop.reports.export","shop.reports.read"]`},
 			[]string{`value="shop.order:18">Refund`}},
 		{"bob reads orders and is shown no button", "bob",
 			[]string{"shop.order:17", "shop.order:18", `const held = ["shop.orders.read"]`},
@@ -44,7 +44,7 @@ func TestThePageShowsWhatTheVisitorMayDo(t *testing.T) {
 	}
 }
 
-var refundInRome = provider.GrantInput{Subject: "user:bob", Pattern: "shop.orders.refund", Scope: "shop.store:rome"}
+var refundInRome = provider.GrantInput{Subject: "user:bob", Pattern: "shop.orders.refund_order", Scope: "shop.store:rome"}
 
 func TestTheNextRequestSeesANewGrant(t *testing.T) {
 	app := demotest.Open(t, permissions, rows)
@@ -64,7 +64,7 @@ func TestAMistypedKeyInTheTemplateIsNoHalfPage(t *testing.T) {
 	site := demotest.Serve(t, orders(demotest.Open(t, permissions, rows).Client()))
 	good := page
 	t.Cleanup(func() { page = good })
-	page = template.Must(template.New("orders").Parse(`<h1>Orders</h1>{{if .May.Can "shop.orders.refnd" ""}}{{end}}`))
+	page = template.Must(template.New("orders").Parse(`<h1>Orders</h1>{{if .May.Can "shop.orders.refnd_order" ""}}{{end}}`))
 	status, body := site.As("ada").Do("GET", "/", nil)
 	if status != http.StatusInternalServerError || strings.Contains(body, "<h1>") {
 		t.Errorf("answered %d: %s", status, body)

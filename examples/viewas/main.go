@@ -22,7 +22,7 @@ import (
 
 var permissions = catalog.MustDefine(catalog.Input{
 	Namespaces:  []string{"mail"},
-	Permissions: []catalog.PermissionSet{catalog.Leaves(catalog.Key("mail.inbox.read"), catalog.Key("mail.inbox.send"))},
+	Permissions: []catalog.PermissionSet{catalog.Leaves(catalog.Key("mail.inbox.read"), catalog.Key("mail.inbox.send_mail"))},
 })
 
 var rows = demo.Rows{
@@ -63,7 +63,7 @@ func home(guard *client.Client) http.HandlerFunc {
 		session, err := guard.Session(r.Context(), demo.User(r).UserID, client.ParseViewAs(chosen)) // nil: no preview
 		may := false
 		if err == nil {
-			may, err = session.Can(r.Context(), "mail.inbox.send", "")
+			may, err = session.Can(r.Context(), "mail.inbox.send_mail", "")
 		}
 		var denied *authz.AccessDeniedError
 		switch {

@@ -83,7 +83,7 @@ func TestAPreviewEndsWithThePermission(t *testing.T) {
 
 func TestAPreviewNeverWidens(t *testing.T) {
 	app, site := open(t)
-	if _, err := app.CreateRevoke(t.Context(), provider.RevokeInput{UserID: "ada", Pattern: "mail.inbox.send"}, demo.Setup); err != nil {
+	if _, err := app.CreateRevoke(t.Context(), provider.RevokeInput{UserID: "ada", Pattern: "mail.inbox.send_mail"}, demo.Setup); err != nil {
 		t.Fatal(err)
 	}
 	ada := site.As("ada")

@@ -15,9 +15,13 @@ import (
 	"github.com/authzhost/authz/sdk/catalog"
 )
 
-// Open opens an application for the time of the test.
+// Open opens an application for the time of the test. What an example declares is
+// copied, so it must be free of lint.
 func Open(t testing.TB, c *catalog.Catalog, rows demo.Rows) *demo.App {
 	t.Helper()
+	for _, issue := range catalog.Lint(c) {
+		t.Errorf("lint: %s: %s", issue.Path, issue.Message)
+	}
 	app, err := demo.Open(t.Context(), c, rows)
 	if err != nil {
 		t.Fatal(err)
