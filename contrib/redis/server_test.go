@@ -5,7 +5,6 @@ import (
 	"net"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,7 +33,7 @@ func startServer(t *testing.T) (conn *goredis.Client, stop func()) {
 	}
 	server := exec.Command(binary, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--requirepass", password,
 		"--save", "", "--appendonly", "no", "--dir", t.TempDir(), "--daemonize", "no")
-	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	endWithTest(server)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
