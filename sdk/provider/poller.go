@@ -1,0 +1,163 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Ingesting is a provider that hands events of other processes to the listeners
+// of this one. They are not persisted again.
+type Ingesting interface {
+	Invalidation
+	IngestEvents([]authz.Event)
+}
+
+// PollerOptions configures a poller.
+type PollerOptions struct {
+	// Interval between two looks at the log; zero means 5 s.
+	Interval time.Duration
+
+	// OnError hears of every look that failed; the next one retries. Nil
+	// ignores them.
+	OnError func(error)
+}
+
+// Poller feeds the events of a log into a provider of this process. It moves
+// invalidation from the time of the check to the time of the poll; nothing
+// depends on it for correctness.
+type Poller struct {
+	source  Ingesting
+	epoch   Epoch
+	onError func(error)
+
+	ctx  context.Context
+	end  context.CancelFunc
+	done chan struct{}
+
+	// Of the polling goroutine.
+	pinned bool
+	cursor int64
+	log    string
+
+	mu sync.Mutex // held while events are handed over
+}
+
+// pollTimeout ends a look that never comes back, so that the next one is tried.
+const pollTimeout = 30 * time.Second
+
+// StartEventPoller polls the source's own log until Stop. The first look begins at
+// once and only takes the head as cursor: what was logged before is not
+// replayed. It refuses a source without a log with CodeUnsupported.
+func StartEventPoller(source Ingesting, o PollerOptions) (*Poller, error) {
+	if o.Interval < 0 {
+		return nil, authz.Validation("startEventPoller: the interval must not be negative: %v", o.Interval)
+	}
+	if o.Interval == 0 {
+		o.Interval = 5 * time.Second
+	}
+	epoch := source.Epoch()
+	if epoch == nil {
+		return nil, authz.Rejected(authz.CodeUnsupported, "startEventPoller requires event persistence (events.persist)")
+	}
+	p := &Poller{source: source, epoch: epoch, onError: o.OnError, done: make(chan struct{})}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	go p.run(o.Interval)
+	return p, nil
+}
+
+// Stop ends the poller; once it returns nothing more is ingested, also not what
+// a look under way is still reading. Stopping twice is fine. It must not be
+// called by a listener of the source, whose turn it would wait for.
+func (p *Poller) Stop() {
+	p.end()
+	p.mu.Lock() // an ingestion under way ends first
+	defer p.mu.Unlock()
+}
+
+// Done is closed when the poller's last look has ended.
+func (p *Poller) Done() <-chan struct{} { return p.done }
+
+func (p *Poller) run(interval time.Duration) {
+	defer close(p.done)
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	for {
+		if err := p.look(); err != nil && p.ctx.Err() == nil && p.onError != nil {
+			p.onError(err)
+		}
+		select {
+		case <-ticks.C:
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}
+
+// look drains the log. The cursor moves only past what was ingested.
+func (p *Poller) look() error {
+	ctx, cancel := context.WithTimeout(p.ctx, pollTimeout)
+	defer cancel()
+	head, err := p.epoch.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("poll the event log: %w", err)
+	}
+	switch {
+	case !p.pinned:
+		p.moveTo(head)
+		p.pinned = true
+		return nil
+	case head.Seq < p.cursor || head.Log != "" && head.Log != p.log:
+		return p.lost(head)
+	}
+	for {
+		page, err := p.epoch.Since(ctx, p.cursor, MaxEventLimit)
+		if err != nil {
+			return fmt.Errorf("poll the event log: %w", err)
+		}
+		if page.Gap {
+			if head, err = p.epoch.Head(ctx); err != nil {
+				return fmt.Errorf("poll the event log: %w", err)
+			}
+			return p.lost(head)
+		}
+		if len(page.Events) == 0 || page.UpTo <= p.cursor {
+			return nil
+		}
+		if !p.ingest(page.Events) {
+			return nil
+		}
+		p.cursor = page.UpTo
+	}
+}
+
+// lost handles events that cannot be had: everything is invalid, and the log
+// goes on from its head.
+func (p *Poller) lost(head EpochHead) error {
+	if p.ingest([]authz.Event{{Type: authz.EventAll}}) {
+		p.moveTo(head)
+	}
+	return nil
+}
+
+// moveTo goes on from a head; one without a log is of the log as it was.
+func (p *Poller) moveTo(head EpochHead) {
+	p.cursor = head.Seq
+	if head.Log != "" {
+		p.log = head.Log
+	}
+}
+
+// ingest hands events over unless the poller was stopped.
+func (p *Poller) ingest(events []authz.Event) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return false
+	}
+	p.source.IngestEvents(events)
+	return true
+}
