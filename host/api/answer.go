@@ -86,7 +86,10 @@ func (x *exchange) send(body []byte) {
 // fail writes the envelope of an error.
 func (x *exchange) fail(err error) {
 	x.logFailure(err)
-	if errors.Is(x.r.Context().Err(), context.Canceled) {
+	// A body that did not come in time cancels the context as well; that caller is
+	// still told.
+	var early *provider.APIError
+	if errors.Is(x.r.Context().Err(), context.Canceled) && !errors.As(err, &early) {
 		panic(http.ErrAbortHandler) // the caller has gone
 	}
 	wire, status := provider.ToWireError(err)

@@ -21,11 +21,15 @@ func badRequest() error {
 }
 
 // readBody reads at most limit bytes, whatever Content-Length promises. The time
-// for it is the server's ReadTimeout, which ends with the body: left standing, it
-// would cancel the context of an operation or stream that takes longer.
+// for it is the server's ReadTimeout, which ends with the whole body: left
+// standing, it would cancel the context of an operation or stream that takes
+// longer. It stands while part of the body is to come, for which net/http waits
+// after the answer.
 func (x *exchange) readBody(limit int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
-	_ = x.out.control.SetReadDeadline(time.Time{}) // without a connection there is nothing to clear
+	if err == nil {
+		_ = x.out.control.SetReadDeadline(time.Time{}) // without a connection there is nothing to clear
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

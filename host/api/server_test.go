@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
@@ -38,6 +40,33 @@ func TestTheHeaderBlockIsBounded(t *testing.T) {
 	}
 	if got := status(17 << 10); got != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("17 KiB of headers: %d", got)
+	}
+}
+
+func TestABodyThatStopsComingIsAnsweredAndItsConnectionClosed(t *testing.T) {
+	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serve(w, r, hclog.NewNullLogger(), func(x *exchange) (any, error) { return x.readMembers(DefaultBodyLimit) })
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.ReadTimeout = 200 * time.Millisecond
+	addr := serveHere(t, server)
+	for name, head := range map[string]string{"": "", "after it was asked for": "Expect: 100-continue\r\n"} {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprintf(conn, "POST /v1/ping HTTP/1.1\r\nHost: x\r\n%sContent-Length: 10\r\n\r\n{", head)
+		answer, err := io.ReadAll(conn)
+		if err != nil {
+			t.Errorf("%q: the connection is held: %v", name, err)
+		}
+		if !strings.Contains(string(answer), "HTTP/1.1 400 ") || !strings.Contains(string(answer), `"bad_request"`) {
+			t.Errorf("%q: answered %q", name, answer)
+		}
 	}
 }
 
