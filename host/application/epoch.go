@@ -27,12 +27,22 @@ func (a *Application) Location() provider.Location {
 	return provider.Location{Partition: info.Partition, Incarnation: info.Incarnation}
 }
 
+// Head answers a number and the log that it belongs to. Content that is replaced
+// while the number is read makes it the number of another log, by which a reader
+// would skip events of the new one.
 func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
-	seq, err := e.app.store.HeadSeq(ctx)
-	if err != nil {
-		return provider.EpochHead{}, e.app.readFailed("epoch.head", err)
+	const op = "epoch.head"
+	for range 2 {
+		log := e.app.store.Info().Incarnation
+		seq, err := e.app.store.HeadSeq(ctx)
+		if err != nil {
+			return provider.EpochHead{}, e.app.readFailed(op, err)
+		}
+		if e.app.store.Info().Incarnation == log {
+			return provider.EpochHead{Seq: seq, Log: log}, nil
+		}
 	}
-	return provider.EpochHead{Seq: seq, Log: e.app.store.Info().Incarnation}, nil
+	return provider.EpochHead{}, e.app.readFailed(op, storage.Unavailable("", nil, "the content was replaced while its head was read"))
 }
 
 func (e epoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {

@@ -1,6 +1,8 @@
 package application_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -55,6 +57,41 @@ func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
 	must(t, err)
 	if !gap.Gap {
 		t.Errorf("pruned: %+v", gap)
+	}
+}
+
+// replaced is a store whose content becomes another while its head is read.
+type replaced struct {
+	storage.Store
+	lives []string // the present one first
+}
+
+func (s *replaced) Info() storage.StoreInfo {
+	info := s.Store.Info()
+	info.Incarnation = s.lives[0]
+	return info
+}
+
+func (s *replaced) HeadSeq(context.Context) (int64, error) {
+	head := int64(100 * len(s.lives)) // of this life
+	if len(s.lives) > 1 {
+		s.lives = s.lives[1:]
+	}
+	return head, nil
+}
+
+func TestAHeadIsNeverGivenForTheNumberOfAnotherLog(t *testing.T) {
+	app := func(lives ...string) *application.Application {
+		return newApp(t, application.Options{Store: &replaced{openStore(t), lives}})
+	}
+	got, err := app("old", "new").Epoch().Head(t.Context())
+	must(t, err)
+	if diff := cmp.Diff(provider.EpochHead{Seq: 100, Log: "new"}, got); diff != "" {
+		t.Error(diff)
+	}
+	var outage *authz.UnavailableError
+	if got, err := app("a", "b", "c").Epoch().Head(t.Context()); !errors.As(err, &outage) {
+		t.Errorf("content that does not settle: %+v, %v", got, err)
 	}
 }
 
