@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +137,9 @@ func (l *localCaller) onlyApp(ctx context.Context, named string) (string, error)
 // remote speaks to the provider API.
 func (t *target) remote() (*provider.Caller, error) {
 	c := &provider.Caller{Base: t.url}
+	if err := checkURL(t.url); err != nil {
+		return nil, usageError{err}
+	}
 	if t.tokenFile == "" {
 		return nil, usageError{fmt.Errorf("--url needs --token-file, the file that holds the bearer token")}
 	}
@@ -146,4 +152,18 @@ func (t *target) remote() (*provider.Caller, error) {
 		c.Base = strings.TrimSuffix(t.url, "/") + "/apps/" + t.app
 	}
 	return c, nil
+}
+
+// checkURL refuses to send a bearer token where others could read it on its way.
+func checkURL(given string) error {
+	u, err := url.Parse(given)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("--url must be an absolute URL, such as http://127.0.0.1:8080 or https://authz.example/apps/docs")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("--url must hold no user, query or fragment; the token comes from --token-file")
+	case u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()):
+		return fmt.Errorf("--url %s would send the token unencrypted: use https for other machines", u)
+	}
+	return nil
 }
