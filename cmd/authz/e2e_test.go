@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,6 +163,10 @@ var readyAt = regexp.MustCompile(`(?s)authz is ready at (http://\S+).*\n(curl [^
 // loaded again, asked again, stopped.
 func TestQuickstart(t *testing.T) {
 	s := newShell(t)
+	// One port is asked for and no other is needed, such as the default ops_listen.
+	if taken, err := net.Listen("tcp", "127.0.0.1:9090"); err == nil {
+		t.Cleanup(func() { taken.Close() })
+	}
 	quickstart := []string{"quickstart", "--config", repository(t, "configs/quickstart.yaml"), "--listen", "127.0.0.1:0"}
 	host := s.start(quickstart...)
 	said := host.waitFor(t, readyAt)
