@@ -50,7 +50,7 @@ func Keys() []Key {
 	const most = authz.MaxInstant
 	return []Key{
 		{Path: "listen", Type: TypeAddress, Default: "127.0.0.1:8080", Meaning: "Address of the provider API and of `/healthz`, `/readyz`. An address that is not loopback needs `tls.cert`, or `tls.terminated_upstream`."},
-		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of metrics, the verbose readiness report and profiles. `\"\"` switches it off."},
+		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of the verbose readiness report and of profiles. `\"\"` switches it off."},
 		{Path: "run_dir", Type: TypePath, Meaning: "Directory of the host's own sockets, mode 0700. Default: `$XDG_RUNTIME_DIR/authz`, else `authz-<uid>` in the system's directory for temporary files."},
 		{Path: "socket", Type: TypePath, Meaning: "The local administration socket, mode 0600. Default: `authz.sock` in `run_dir`."},
 
