@@ -119,8 +119,9 @@ func (h *Host) Ready() bool {
 func (h *Host) Failures() <-chan error { return h.failures }
 
 // Close stops the host: not ready, a pause of drain_delay for load balancers,
-// no new connections, requests in flight end, caches and applications, stores,
-// plugins. The context bounds the whole; what is left when it ends is cut off.
+// no new connections, requests in flight end within shutdown_timeout, caches and
+// applications, stores, plugins. The context bounds the whole; what is left when
+// it ends is cut off.
 func (h *Host) Close(ctx context.Context) error {
 	h.close.Do(func() { h.closed = h.shutdown(ctx) })
 	return h.closed
@@ -134,8 +135,11 @@ func (h *Host) shutdown(ctx context.Context) error {
 		}
 	}
 	var errs []error
+	// Of their own: a caller who stalls must not use up the time of the plugins.
+	requests, cancel := context.WithTimeout(ctx, h.config.Load().ShutdownTimeout)
+	defer cancel()
 	for _, l := range slices.Backward(h.servers) {
-		errs = append(errs, l.stop(ctx))
+		errs = append(errs, l.stop(requests))
 	}
 	for _, name := range sorted(h.apps) {
 		errs = append(errs, h.apps[name].close())

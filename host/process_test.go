@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"regexp"
@@ -80,6 +82,33 @@ func TestAPluginThatDiesAgainBeforeItsStoresAreOpenIsStartedAgain(t *testing.T) 
 		plugins()
 		return list.Plugins[0].Restarts == 2 && strings.Contains(log.String(), "STORAGE LOST")
 	})
+}
+
+func TestACallerWhoStallsDoesNotCostThePluginItsStop(t *testing.T) {
+	cfg := configure(t, "")
+	cfg.ShutdownTimeout = 200 * time.Millisecond
+	log := &logs{}
+	h, err := host.Open(t.Context(), cfg, host.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: log})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", h.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/ping HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", testSecret)
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // its body is being waited for
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := h.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the request that was cut off is not told: %v", err)
+	}
+	if text := log.String(); !strings.Contains(text, "plugin process exited") || strings.Contains(text, "killed") {
+		t.Errorf("the plugin was not stopped in order:\n%s", text)
+	}
 }
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

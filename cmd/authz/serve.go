@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -169,8 +170,11 @@ func openHost(ctx context.Context, cfg *config.Config, o host.Options, hurry <-c
 	}
 }
 
+// pluginPatience is for stores and plugins, after the requests have ended.
+const pluginPatience = 10 * time.Second
+
 func stopHost(h *host.Host, cfg *config.Config, hurry <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(context.Background(), cfg.DrainDelay+cfg.ShutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.DrainDelay+cfg.ShutdownTimeout+pluginPatience)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- h.Close(ctx) }()
