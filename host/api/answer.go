@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -68,7 +66,7 @@ func (x *exchange) answer(result any) error {
 		}
 		return err
 	}
-	body, err := marshal(result)
+	body, err := authz.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
@@ -93,7 +91,7 @@ func (x *exchange) fail(err error) {
 		panic(http.ErrAbortHandler) // the caller has gone
 	}
 	wire, status := provider.ToWireError(err)
-	body, marshalErr := marshal(provider.Envelope{Error: wire})
+	body, marshalErr := authz.Marshal(provider.Envelope{Error: wire})
 	if marshalErr != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -149,15 +147,4 @@ func (c *connection) Write(b []byte) (int, error) {
 		c.w.WriteHeader(c.status)
 	}
 	return c.w.Write(b)
-}
-
-// marshal is json.Marshal without HTML escaping.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strconv"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // OpsOptions configures the operations listener.
@@ -42,7 +44,7 @@ func NewOpsHandler(o OpsOptions) (http.Handler, error) {
 			answerHealth(w, r, state.Ready)
 			return
 		}
-		body, err := marshal(state)
+		body, err := authz.Marshal(state)
 		if err != nil {
 			http.Error(w, "internal error", http.StatusInternalServerError)
 			return

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // rowsOf is a list as the application yields it.
@@ -36,7 +38,7 @@ func writeList[T any](to io.Writer, head any, field string, limit int, rows rows
 	w := bufio.NewWriterSize(to, streamBuffer)
 	w.WriteByte('{')
 	if head != nil {
-		members, err := marshal(head)
+		members, err := authz.Marshal(head)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ type Requestable struct {
 func (r Requestable) MarshalJSON() ([]byte, error) {
 	type plain Requestable
 	r.Stages = nonNil(r.Stages)
-	return marshal(plain(r))
+	return Marshal(plain(r))
 }
 
 // Prompt is a question that a requester answers. A prompt is required unless
@@ -104,5 +104,5 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	if r.Justification == nil {
 		r.Justification = map[string]string{}
 	}
-	return marshal(plain(r))
+	return Marshal(plain(r))
 }

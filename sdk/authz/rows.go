@@ -69,13 +69,13 @@ type wireUser struct {
 func (r Role) MarshalJSON() ([]byte, error) {
 	type plain Role
 	r.Patterns = nonNil(r.Patterns)
-	return marshal(plain(r))
+	return Marshal(plain(r))
 }
 
 func (g Group) MarshalJSON() ([]byte, error) {
 	type plain Group
 	g.Parents = nonNil(g.Parents)
-	return marshal(plain(g))
+	return Marshal(plain(g))
 }
 
 func (u User) MarshalJSON() ([]byte, error) {
@@ -83,7 +83,7 @@ func (u User) MarshalJSON() ([]byte, error) {
 	if u.ManagerUserID != "" {
 		w.ManagerUserID = &u.ManagerUserID
 	}
-	return marshal(w)
+	return Marshal(w)
 }
 
 func (u *User) UnmarshalJSON(b []byte) error {
@@ -120,7 +120,7 @@ func (a SubjectAccess) MarshalJSON() ([]byte, error) {
 	a.Roles = nonNil(a.Roles)
 	a.ManagerChain = nonNil(a.ManagerChain)
 	a.UnresolvedRoleIDs = nonNil(a.UnresolvedRoleIDs)
-	return marshal(plain(a))
+	return Marshal(plain(a))
 }
 
 func nonNil[T any](list []T) []T {

@@ -79,15 +79,16 @@ func escapeControls(s string) string {
 }
 
 func jsonString(s string) string {
-	b, err := marshal(s)
+	b, err := Marshal(s)
 	if err != nil {
 		return `""`
 	}
 	return string(b)
 }
 
-// marshal is json.Marshal without HTML escaping.
-func marshal(v any) ([]byte, error) {
+// Marshal is json.Marshal without HTML escaping: the form of everything on the
+// wire.
+func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -1,9 +1,6 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -54,18 +51,7 @@ func (c *Catalog) Document() ([]byte, error) {
 	if len(c.sod) > 0 {
 		d.Constraints = &wireConstraints{SoD: c.sod}
 	}
-	return encode(d)
-}
-
-// encode is json.Marshal without HTML escaping.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return authz.Marshal(d)
 }
 
 // MarshalJSON writes a depth, or "any".
@@ -73,7 +59,7 @@ func (c Conventions) MarshalJSON() ([]byte, error) {
 	if c.AnyDepth {
 		return []byte(`{"depth":"any"}`), nil
 	}
-	return encode(struct {
+	return authz.Marshal(struct {
 		Depth int64 `json:"depth"`
 	}{c.Depth})
 }
@@ -91,7 +77,7 @@ func (t ScopeType) MarshalJSON() ([]byte, error) {
 	if t.Parent != "" {
 		w.Parent = &t.Parent
 	}
-	return encode(w)
+	return authz.Marshal(w)
 }
 
 // MarshalJSON writes the declared form, stages under "policy".
@@ -112,7 +98,7 @@ func (r Requestable) MarshalJSON() ([]byte, error) {
 	for _, p := range r.Prompts {
 		w.Prompts = append(w.Prompts, wirePrompt(p))
 	}
-	return encode(w)
+	return authz.Marshal(w)
 }
 
 // wirePrompt keeps an empty list of options, which admits no answer, apart from

@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/authzhost/authz/sdk/authz"
+
 // wireManifest is the import manifest (catalog contract §7), members in its
 // order.
 type wireManifest struct {
@@ -45,5 +47,5 @@ func (c *Catalog) Manifest() ([]byte, error) {
 		}
 		m.Imports = append(m.Imports, w)
 	}
-	return encode(m)
+	return authz.Marshal(m)
 }

@@ -25,7 +25,6 @@ func (c *Catalog) near(value string, expected authz.Expected) []string {
 	length := utf8.RuneCountInString(value)
 	budget := min(maxBudget, max(2, length/4))
 	internal := authz.NamespaceOf(value) == authz.InternalNamespace
-	var text []rune
 	var kept, sameLeaf []candidate
 	consider := func(name string) bool {
 		if name == value || !internal && authz.NamespaceOf(name) == authz.InternalNamespace {
@@ -34,10 +33,7 @@ func (c *Catalog) near(value string, expected authz.Expected) []string {
 		if abs(len(name)-length) > budget {
 			return false
 		}
-		if text == nil {
-			text = []rune(value)
-		}
-		distance := editDistance(text, name, budget)
+		distance := authz.EditDistance(value, name, budget)
 		if distance > budget {
 			return false
 		}
@@ -82,38 +78,6 @@ func lastSegment(value string) string {
 		return ""
 	}
 	return "." + last
-}
-
-// editDistance is the Levenshtein distance of a value and a name of the catalog,
-// which is ASCII; past the limit any larger number. Only cells within the limit
-// of the diagonal are computed.
-func editDistance(value []rune, name string, limit int) int {
-	beyond := limit + 1
-	row := make([]int, len(name)+1)
-	for j := range row {
-		row[j] = min(j, beyond)
-	}
-	for i, r := range value {
-		from, to := max(1, i+1-limit), min(len(name), i+1+limit)
-		diagonal := row[from-1]
-		row[from-1] = beyond
-		if from == 1 {
-			row[0] = min(i+1, beyond)
-		}
-		best := row[from-1]
-		for j := from; j <= to; j++ {
-			cost := diagonal
-			if rune(name[j-1]) != r {
-				cost = 1 + min(diagonal, row[j-1], row[j])
-			}
-			diagonal, row[j] = row[j], min(cost, beyond)
-			best = min(best, row[j])
-		}
-		if best > limit {
-			return beyond
-		}
-	}
-	return row[len(name)]
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -114,7 +114,7 @@ func (n *node) appendRaw(b []byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	quoted, _ := encode(s) // a string always encodes
+	quoted, _ := authz.Marshal(s) // a string always encodes
 	return append(b, quoted...)
 }
 

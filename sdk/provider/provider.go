@@ -103,7 +103,7 @@ func (p EpochPage) MarshalJSON() ([]byte, error) {
 	if p.Events == nil {
 		p.Events = []authz.Event{}
 	}
-	return json.Marshal(struct {
+	return authz.Marshal(struct {
 		UpTo   int64         `json:"upTo"`
 		Events []authz.Event `json:"events"`
 	}{p.UpTo, p.Events})

@@ -135,7 +135,7 @@ type (
 )
 
 func detail(v any) json.RawMessage {
-	b, err := json.Marshal(v)
+	b, err := authz.Marshal(v)
 	if err != nil {
 		return nil
 	}
