@@ -42,7 +42,8 @@ func ParseViewAs(raw string) *ViewAs {
 	return nil
 }
 
-// String is "role:<roleId>" or "user:<userId>".
+// String is "role:<roleId>" or "user:<userId>". Ids may hold anything: escape it,
+// as url.QueryEscape does, before it goes into a cookie.
 func (v ViewAs) String() string {
 	if v.Kind == ViewAsRole {
 		return string(ViewAsRole) + ":" + v.RoleID
