@@ -22,6 +22,7 @@ import (
 // below it, and the client that checks in this process.
 type Application struct {
 	*application.Application
+	opened  atomic.Pointer[application.Application] // the same, for the store's own goroutines
 	client  *client.Client
 	store   *store.Store
 	secrets atomic.Pointer[[]string]
@@ -51,6 +52,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	if err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
+	a.opened.Store(a.Application)
 	a.client, err = client.New(client.Options{
 		Provider: a.Application, Catalog: vocabulary,
 		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),
@@ -113,10 +115,11 @@ func (h *Host) warnOfOtherCatalog(ctx context.Context, name string, a *Applicati
 	}
 }
 
-// forget empties the caches: the store's content is not what it was.
+// forget empties the caches: the store's content is not what it was. Before the
+// application is open there are none.
 func (a *Application) forget() {
-	if a.Application != nil {
-		a.IngestEvents([]authz.Event{{Type: authz.EventAll}})
+	if opened := a.opened.Load(); opened != nil {
+		opened.IngestEvents([]authz.Event{{Type: authz.EventAll}})
 	}
 }
 

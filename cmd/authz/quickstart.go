@@ -213,6 +213,9 @@ func (q *quickstart) confirmReset() error {
 	if !exists(q.dir) {
 		return nil
 	}
+	if !exists(filepath.Join(q.dir, sampleApp+".secret")) {
+		return usageError{fmt.Errorf("%s does not look like a quickstart's directory: nothing was deleted", q.dir)}
+	}
 	if !q.yes {
 		fmt.Fprintf(q.errs, "Delete %s and everything in it? [y/N] ", q.dir)
 		line, _ := bufio.NewReader(q.in).ReadString('\n') // no answer is a no

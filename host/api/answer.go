@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -23,7 +21,7 @@ const writeTimeout = 30 * time.Second
 type exchange struct {
 	w   http.ResponseWriter
 	r   *http.Request
-	log hclog.Logger
+	log *journal
 	op  string // for the log; "" until known
 	out connection
 }
@@ -31,7 +29,7 @@ type exchange struct {
 // serve answers with what handle returns. A panic is an internal error, logged;
 // the connection stays usable unless part of an answer was sent: then it is
 // broken, so that nobody takes the part for the whole.
-func serve(w http.ResponseWriter, r *http.Request, log hclog.Logger, handle func(x *exchange) (any, error)) {
+func serve(w http.ResponseWriter, r *http.Request, log *journal, handle func(x *exchange) (any, error)) {
 	x := &exchange{w: w, r: r, log: log}
 	x.out = connection{w: w, control: http.NewResponseController(w)}
 	defer func() {
@@ -116,7 +114,7 @@ func (x *exchange) logFailure(err error) {
 	var outage *authz.UnavailableError
 	switch wire, _ := provider.ToWireError(err); {
 	case errors.As(err, &outage):
-		x.log.Warn("unavailable", "op", x.op, "error", err, "cause", outage.Cause)
+		x.log.outage(x.op, "error", err, "cause", outage.Cause)
 	case wire.Name == internalName:
 		x.log.Error("operation failed", "op", x.op, "error", err, "cause", errors.Unwrap(err))
 	}

@@ -80,7 +80,7 @@ type localHandler struct {
 	importLimit  int64
 	entries      map[string]entry
 	hostEntries  map[string]entry
-	log          hclog.Logger
+	log          *journal
 }
 
 // NewLocalHandler serves POST /local/v1/{app}/{op} without authentication:
@@ -105,7 +105,7 @@ func NewLocalHandler(o LocalOptions) (http.Handler, error) {
 		importLimit:  orDefault(o.ImportBodyLimit, DefaultImportBodyLimit),
 		entries:      table,
 		hostEntries:  map[string]entry{},
-		log:          orSilent(o.Logger),
+		log:          newJournal(o.Logger),
 	}
 	for _, e := range hostEntries() {
 		h.hostEntries[e.Op] = e

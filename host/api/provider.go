@@ -43,7 +43,7 @@ type providerHandler struct {
 	secrets func() []string
 	limit   int64
 	entries map[string]entry
-	log     hclog.Logger
+	log     *journal
 }
 
 // NewProviderHandler serves the provider API: POST {base}/v1/{op} wherever it is
@@ -73,7 +73,7 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 		secrets: o.Secrets,
 		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
 		entries: table,
-		log:     orSilent(o.Logger),
+		log:     newJournal(o.Logger),
 	}, nil
 }
 

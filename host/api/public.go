@@ -31,7 +31,7 @@ type publicHandler struct {
 	providers map[string]http.Handler
 	fallback  http.Handler // of /v1/; nil when there is no default application
 	ready     func() bool
-	log       hclog.Logger
+	log       *journal
 }
 
 // NewPublicHandler routes the paths of host.md §2 by the raw path: nothing is
@@ -40,7 +40,7 @@ func NewPublicHandler(o PublicOptions) (http.Handler, error) {
 	if o.Ready == nil {
 		return nil, fmt.Errorf("the public handler needs to know when it is ready")
 	}
-	h := &publicHandler{providers: o.Providers, ready: o.Ready, log: orSilent(o.Logger)}
+	h := &publicHandler{providers: o.Providers, ready: o.Ready, log: newJournal(o.Logger)}
 	switch {
 	case o.Default != "":
 		if h.fallback = o.Providers[o.Default]; h.fallback == nil {

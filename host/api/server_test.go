@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 )
 
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
@@ -45,7 +43,7 @@ func TestTheHeaderBlockIsBounded(t *testing.T) {
 
 func TestABodyThatStopsComingIsAnsweredAndItsConnectionClosed(t *testing.T) {
 	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serve(w, r, hclog.NewNullLogger(), func(x *exchange) (any, error) { return x.readMembers(DefaultBodyLimit) })
+		serve(w, r, newJournal(nil), func(x *exchange) (any, error) { return x.readMembers(DefaultBodyLimit) })
 	})})
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (a *Application) failed(op string, outcome authz.Outcome, err error) error 
 	case code == storage.CodeStaleFence:
 		return fmt.Errorf("%w: %w", errStaleFence, err)
 	case code == storage.CodeUnavailable, code == "" && contextEnded(err):
-		a.log.Warn("storage is unavailable", "op", op, "error", err)
+		a.log.Debug("storage is unavailable", "op", op, "error", err)
 		return &authz.UnavailableError{Message: op + ": storage is unavailable", Outcome: outcome, Cause: err}
 	}
 	a.log.Error("storage failed an operation", "op", op, "error", err)
