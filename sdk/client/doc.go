@@ -3,7 +3,9 @@
 //
 // A Client holds what a provider supplied (never decisions), drops what an
 // invalidation event names, and compares itself with the provider's event log
-// once a window. Any failure to learn what it needs is an error, never an
-// answer. It touches nothing but its provider and its own memory; it never
+// once a window. A CacheStore lets processes share what they hold; what comes
+// from there is checked and is never older than what the client would hold
+// itself. Any failure to learn what it needs is an error, never an answer. It
+// touches nothing but its provider, its own memory and that store; it never
 // writes rows.
 package client
