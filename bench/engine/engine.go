@@ -29,11 +29,6 @@ type Peer struct {
 	Module string // the Go module that answers, for its version
 	Model  string // how the rows are held, in a line
 
-	// MaxTuples bounds the rows that are tried, zero for no bound; TooMany says
-	// why, in the table, where a world has more.
-	MaxTuples int
-	TooMany   string
-
 	// Load gives the engine all rows of a world, the way that it takes bulk data.
 	Load func(ctx context.Context, w *workload.World) (Engine, error)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/openfga/openfga/pkg/server"
 	"github.com/openfga/openfga/pkg/storage"
 	"github.com/openfga/openfga/pkg/storage/memory"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/authzhost/authz/bench/engine"
 	"github.com/authzhost/authz/bench/workload"
@@ -22,27 +23,52 @@ const (
 	module = "github.com/openfga/openfga"
 
 	// resolveNodes is above the default of 25, which refuses a tree 20 deep with
-	// nested groups.
+	// nested groups; modelBytes above the default of 256 KiB, which refuses 300
+	// permissions; batch above the default of 100, because each Write reads the
+	// whole model anew.
 	resolveNodes = 100
 	modelBytes   = 8 << 20
-	batch        = 100 // the most that one Write takes by default
+	batch        = 5000
 )
 
-// Memory asks a server over OpenFGA's in-memory datastore.
-func Memory() engine.Peer {
+// Relations asks by the model of relations, over OpenFGA's in-memory datastore.
+func Relations() engine.Peer {
 	return engine.Peer{Name: "openfga", Module: module,
-		Model: "relations for roles, areas and keys, folders inherit, revokes by `but not`; in-memory datastore",
+		Model: "relations for roles, areas and keys, folders inherit, revokes by `but not`; its in-memory datastore",
 		Load: func(ctx context.Context, w *workload.World) (engine.Engine, error) {
-			return load(ctx, w, memory.New())
+			return load(ctx, memory.New(memory.WithMaxTuplesPerWrite(batch)), relations(w), relationTuples(w), func(q workload.Question) request {
+				return request{user: "user:" + q.User, relation: "can_" + relation(q.Key), object: object(q.Scope)}
+			})
 		}}
 }
+
+// Conditions asks by the model of conditions, over OpenFGA's in-memory datastore.
+func Conditions() engine.Peer {
+	return engine.Peer{Name: "openfga conditions", Module: module,
+		Model: "the keys of a grant in a condition of its tuple, the key asked for in the check's context; its in-memory datastore",
+		Load: func(ctx context.Context, w *workload.World) (engine.Engine, error) {
+			tuples, err := conditionTuples(w)
+			if err != nil {
+				return nil, err
+			}
+			return load(ctx, memory.New(memory.WithMaxTuplesPerWrite(batch)), conditions, tuples, byCondition)
+		}}
+}
+
+func byCondition(q workload.Question) request {
+	return request{user: "user:" + q.User, relation: "can", object: object(q.Scope), key: q.Key}
+}
+
+// request holds the strings of a check; key goes into its context unless empty.
+type request struct{ user, relation, object, key string }
 
 type held struct {
 	server         *server.Server
 	store, modelID string
+	translate      func(workload.Question) request
 }
 
-func load(ctx context.Context, w *workload.World, datastore storage.OpenFGADatastore) (*held, error) {
+func load(ctx context.Context, datastore storage.OpenFGADatastore, model string, tuples []*openfgav1.TupleKey, translate func(workload.Question) request) (*held, error) {
 	s, err := server.NewServerWithOpts(
 		server.WithDatastore(datastore),
 		server.WithResolveNodeLimit(resolveNodes),
@@ -52,31 +78,31 @@ func load(ctx context.Context, w *workload.World, datastore storage.OpenFGADatas
 	if err != nil {
 		return nil, fmt.Errorf("openfga: %w", err)
 	}
-	h := &held{server: s}
-	if err := h.write(ctx, w); err != nil {
+	h := &held{server: s, translate: translate}
+	if err := h.write(ctx, model, tuples); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("openfga: %w", err)
 	}
 	return h, nil
 }
 
-func (h *held) write(ctx context.Context, w *workload.World) error {
+func (h *held) write(ctx context.Context, model string, tuples []*openfgav1.TupleKey) error {
 	created, err := h.server.CreateStore(ctx, &openfgav1.CreateStoreRequest{Name: "bench"})
 	if err != nil {
 		return err
 	}
 	h.store = created.GetId()
-	m, err := transformer.TransformDSLToProto(model(w))
+	m, err := transformer.TransformDSLToProto(model)
 	if err != nil {
 		return err
 	}
 	written, err := h.server.WriteAuthorizationModel(ctx, &openfgav1.WriteAuthorizationModelRequest{
-		StoreId: h.store, SchemaVersion: m.GetSchemaVersion(), TypeDefinitions: m.GetTypeDefinitions()})
+		StoreId: h.store, SchemaVersion: m.GetSchemaVersion(), TypeDefinitions: m.GetTypeDefinitions(), Conditions: m.GetConditions()})
 	if err != nil {
 		return err
 	}
 	h.modelID = written.GetAuthorizationModelId()
-	for some := range slices.Chunk(tuples(w), batch) {
+	for some := range slices.Chunk(tuples, batch) {
 		_, err := h.server.Write(ctx, &openfgav1.WriteRequest{StoreId: h.store, AuthorizationModelId: h.modelID,
 			Writes: &openfgav1.WriteRequestWrites{TupleKeys: some}})
 		if err != nil {
@@ -88,15 +114,18 @@ func (h *held) write(ctx context.Context, w *workload.World) error {
 
 // Ask readies the strings of the requests.
 func (h *held) Ask(ctx context.Context, questions []workload.Question) (engine.Check, error) {
-	type request struct{ user, relation, object string }
 	asked := make([]request, len(questions))
 	for i, q := range questions {
-		asked[i] = request{"user:" + q.User, "can_" + relation(q.Key), object(q.Scope)}
+		asked[i] = h.translate(q)
 	}
 	return func(i int) (bool, error) {
 		q := &asked[i]
-		answer, err := h.server.Check(ctx, &openfgav1.CheckRequest{StoreId: h.store, AuthorizationModelId: h.modelID,
-			TupleKey: &openfgav1.CheckRequestTupleKey{User: q.user, Relation: q.relation, Object: q.object}})
+		check := &openfgav1.CheckRequest{StoreId: h.store, AuthorizationModelId: h.modelID,
+			TupleKey: &openfgav1.CheckRequestTupleKey{User: q.user, Relation: q.relation, Object: q.object}}
+		if q.key != "" {
+			check.Context = &structpb.Struct{Fields: map[string]*structpb.Value{"key": structpb.NewStringValue(q.key)}}
+		}
+		answer, err := h.server.Check(ctx, check)
 		if err != nil {
 			return false, err
 		}
