@@ -15,7 +15,7 @@ PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 # Modules of their own: what only their users need.
 MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing
 
-.PHONY: help build run test test-modules test-full vectors bench lint proto tools clean
+.PHONY: help build run test test-modules redis test-full vectors bench lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,9 @@ test: tools lint ## everything that must pass
 test-modules: ## the modules below contrib/ and examples/ that stand alone
 	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
 	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) test -race -timeout 5m ./...); done
+
+redis: ## the Redis adapter alone, against a real server
+	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
 
 test-full: test ## also fuzzing, properties at length, and the comparison's equal answers
 	scripts/fuzz 20s

@@ -124,20 +124,23 @@ func (t *table[V]) each(visit func(*entry[V])) {
 }
 
 // exactUpTo is up to how many entries a cache may hold for the least recently used
-// one to be found exactly; in a larger table it is the oldest among that many
-// buckets.
-const exactUpTo = 1024
+// one to be found exactly; in a larger table it is the oldest of a shard, one
+// after the other in turn.
+const (
+	exactUpTo    = 1024
+	shardBuckets = 128
+)
 
 // oldest finds the entry to evict.
 func (t *table[V]) oldest() *entry[V] {
 	buckets := *t.buckets.Load()
 	var victim *entry[V]
-	for n := 0; n < len(buckets) && (n < exactUpTo || victim == nil); n++ {
-		if len(buckets) > exactUpTo {
-			t.cursor = (t.cursor + 1) & (len(buckets) - 1)
-		} else {
-			t.cursor = n
-		}
+	shard := len(buckets)
+	if shard > exactUpTo {
+		shard = shardBuckets
+	}
+	for n := 0; n < len(buckets) && (n < shard || victim == nil); n++ {
+		t.cursor = (t.cursor + 1) & (len(buckets) - 1)
 		for e := buckets[t.cursor].Load(); e != nil; e = e.next.Load() {
 			if victim == nil || e.stamp.Load() < victim.stamp.Load() {
 				victim = e
