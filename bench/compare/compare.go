@@ -46,25 +46,26 @@ type Report struct {
 }
 
 // Run compares. In each world every engine answers every question before the first
-// one is timed; a wrong answer ends the comparison with a DisagreementError.
+// one is timed; a wrong answer ends the comparison with a DisagreementError. With
+// an error the report holds the worlds that were done before it.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	say := o.Progress
 	if say == nil {
 		say = func(string) {}
 	}
-	if len(o.Peers) == 0 || len(o.Users) == 0 || len(o.Depths) == 0 || o.Each <= 0 {
-		return nil, fmt.Errorf("compare: engines, users, depths and a positive time are required")
-	}
 	report := &Report{Machine: thisMachine()}
+	if len(o.Peers) == 0 || len(o.Users) == 0 || len(o.Depths) == 0 || o.Each <= 0 {
+		return report, fmt.Errorf("compare: engines, users, depths and a positive time are required")
+	}
 	for _, users := range o.Users {
 		for _, depth := range o.Depths {
 			w, err := workload.Generate(workload.Params{Users: users, Depth: depth, Questions: o.Questions})
 			if err != nil {
-				return nil, err
+				return report, err
 			}
 			world, err := compareIn(ctx, o, w, say)
 			if err != nil {
-				return nil, err
+				return report, err
 			}
 			report.Worlds = append(report.Worlds, *world)
 		}

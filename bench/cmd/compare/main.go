@@ -1,6 +1,6 @@
 // Command compare measures authz beside other engines on one equal workload. It
 // verifies first: in each world every engine answers every question as the rows
-// have it, or nothing is timed and the command fails.
+// have it, or nothing is timed and the command fails; worlds done before are reported.
 package main
 
 import (
@@ -60,8 +60,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 2
 	}
 	report, err := compare.Run(ctx, o)
-	if err == nil {
-		err = write(report, out)
+	if len(report.Worlds) > 0 {
+		err = errors.Join(err, write(report, out))
 	}
 	if err != nil {
 		fmt.Fprintln(errs, err)

@@ -56,6 +56,15 @@ func TestTheCommandVerifiesThenTimesAndReportsAsAsked(t *testing.T) {
 	}
 }
 
+func TestWhatWasDoneBeforeAFailureIsReported(t *testing.T) {
+	var out, errs bytes.Buffer
+	// No world is 101 deep.
+	code := run(context.Background(), []string{"--users", "30", "--depth", "3,101", "--seconds", "0.01", "--questions", "50", "--engines", "opa"}, &out, &errs)
+	if code != 1 || !strings.Contains(out.String(), "30 users in") || !strings.Contains(errs.String(), "depth of 2 to 100") {
+		t.Errorf("exit %d: %s\n%s", code, errs.String(), out.String())
+	}
+}
+
 func TestAnInterruptEndsTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
