@@ -96,42 +96,6 @@ func (a *Access) Active() bool { return a.active }
 // Rows returns what was compiled. Callers must not modify it.
 func (a *Access) Rows() *authz.SubjectAccess { return a.data }
 
-// Decide judges a declared key on a chain. Every revoke is consulted before any
-// allow. The principal's activity is the caller's to judge.
-func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
-	if a.has(a.global.revokes, k.index) {
-		return false, true
-	}
-	allowed = a.has(a.global.grants, k.index)
-	if len(a.table) == 0 {
-		return allowed, false
-	}
-	filter, table := a.filter, a.table
-	filterMask, mask := uint64(len(filter)-1), uint64(len(table)-1)
-	for i, h := range c.hashes {
-		if filter[h>>filterShift&filterMask]>>(h>>filterBit&63)&1 == 0 {
-			continue
-		}
-		tag := a.tag(h)
-		for at := h & mask; table[at] != 0; at = (at + 1) & mask {
-			number := table[at] - tag - 1 // out of range unless the tag is this one
-			if number >= uint32(len(a.slots)) {
-				continue
-			}
-			// The scope is compared only where the key is found: the tag of
-			// another scope may be the same, seldom.
-			s := &a.slots[number]
-			if a.revokesAt(s, k.index) && s.scope == c.scopes[i] {
-				return false, true
-			}
-			if !allowed && a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType()) {
-				allowed = s.scope == c.scopes[i]
-			}
-		}
-	}
-	return allowed, false
-}
-
 // GrantedAt yields the scopes other than "*" at which the key is granted and
 // grantable; the scopes that imply it at their ancestors.
 func (a *Access) GrantedAt(k Key) iter.Seq[string] {
@@ -270,14 +234,11 @@ func (a *Access) find(h uint64, scope string) *slot {
 	if len(a.table) == 0 {
 		return nil
 	}
-	mask := uint64(len(a.table) - 1)
-	tag := a.tag(h)
-	for at := h & mask; a.table[at] != 0; at = (at + 1) & mask {
-		if number := a.table[at] - tag - 1; number < uint32(len(a.slots)) && a.slots[number].scope == scope {
-			return &a.slots[number]
-		}
+	var found [batch]candidate
+	if a.exact(h, scope, &found) == 0 {
+		return nil
 	}
-	return nil
+	return &a.slots[found[0].slot]
 }
 
 // Implied reports whether the key, granted below, is implied at the chain's own

@@ -1,0 +1,139 @@
+package access_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+)
+
+func scaleCatalog(t *testing.T, keys int) *access.Vocabulary {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"namespaces":["app"],"includeAuthzInternal":false,"scopeTypes":{"app.folder":{"parent":"app.folder"}},
+		"groups":{"app":{"scopes":["app.folder"]}},"permissions":{`)
+	for k := range keys {
+		if k > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"app.a%d.read_%d":true`, k/10, k%10)
+	}
+	b.WriteString("}}")
+	in, err := catalog.ParseJSON([]byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return access.NewVocabulary(c)
+}
+
+// agree holds the compiled forms to the walk over the rows.
+func agree(t *testing.T, v *access.Vocabulary, data *authz.SubjectAccess, keys []string, c *access.Chain) (allowed int) {
+	t.Helper()
+	a := access.Compile(v, data, 0)
+	view := a.View(c)
+	for _, key := range keys {
+		k, ok := v.Lookup(key)
+		if !ok {
+			t.Fatalf("%s is not declared", key)
+		}
+		e, err := access.Explain(v, data, key, c, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := a.Decide(k, c)
+		seen, _ := a.DecideView(k, view)
+		if got != e.Allowed || seen != e.Allowed {
+			t.Fatalf("%s: Decide %v, DecideView %v, Explain %v", key, got, seen, e.Allowed)
+		}
+		if got {
+			allowed++
+		}
+	}
+	return allowed
+}
+
+func TestChainsFarLongerThanABatchAreJudgedWhole(t *testing.T) {
+	v := scaleCatalog(t, 300)
+	user := "u"
+	var ancestors []string
+	for n := range 200 {
+		ancestors = append(ancestors, fmt.Sprintf("app.folder:%d", n))
+	}
+	chain := access.NewChain("app.folder:target", ancestors)
+	for _, revokedAt := range []int{-1, 0, 11, 12, 13, 100, 199} {
+		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"}}
+		var keys []string
+		for n := range 200 {
+			key := fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
+			keys = append(keys, key)
+			data.Grants = append(data.Grants, authz.Grant{ID: key, Subject: "user:u", Pattern: key, Scope: ancestors[n]})
+			for extra := range n % 5 { // more intervals than a slot holds itself
+				data.Grants = append(data.Grants, authz.Grant{ID: fmt.Sprint(n, extra), Subject: "user:u",
+					Pattern: fmt.Sprintf("app.a%d.read_%d", 20+extra, extra), Scope: ancestors[n]})
+			}
+		}
+		want := 200
+		if revokedAt >= 0 {
+			data.Revokes = append(data.Revokes, authz.Revoke{ID: "r", UserID: user, Pattern: "app.a3.*", Scope: ancestors[revokedAt]})
+			want = 190
+		}
+		if got := agree(t, v, data, keys, chain); got != want {
+			t.Errorf("revoked at %d: %d keys allowed, want %d", revokedAt, got, want)
+		}
+	}
+}
+
+func TestCatalogsTooWideForNarrowIntervalsAndBitsetsAreExact(t *testing.T) {
+	v := scaleCatalog(t, 70_000)
+	user := "u"
+	data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"}}
+	var keys []string
+	for n := 0; n < 70_000; n += 997 {
+		key := fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
+		keys = append(keys, key)
+		if n%2 == 0 {
+			data.Grants = append(data.Grants, authz.Grant{ID: key, Subject: "user:u", Pattern: fmt.Sprintf("app.a%d.*", n/10), Scope: fmt.Sprintf("app.folder:%d", n%3)})
+		}
+	}
+	data.Revokes = []authz.Revoke{{ID: "r", UserID: user, Pattern: keys[len(keys)-1], Scope: "app.folder:1"}, {ID: "r2", UserID: user, Pattern: keys[0], Scope: "app.folder:2"}}
+	allowed := agree(t, v, data, keys, access.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2"}))
+	if allowed == 0 || allowed == len(keys) {
+		t.Errorf("%d of %d allowed: they show little", allowed, len(keys))
+	}
+}
+
+func TestScopeTypesBeyondTheMaskAreExact(t *testing.T) {
+	var types []string
+	for n := range 150 {
+		types = append(types, fmt.Sprintf(`"app.type%d":{}`, n))
+	}
+	in, err := catalog.ParseJSON([]byte(`{"namespaces":["app"],"includeAuthzInternal":false,"scopeTypes":{` + strings.Join(types, ",") + `},
+		"permissions":{"app.a.read":{"scopes":["app.type3","app.type140"]},"app.b.read":{"scopes":["app.type64"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, user := access.NewVocabulary(c), "u"
+	for n := range 150 {
+		scope := fmt.Sprintf("app.type%d:1", n)
+		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"},
+			Grants: []authz.Grant{{ID: "g", Subject: "user:u", Pattern: "app.*", Scope: scope}}}
+		want := 0
+		if n == 3 || n == 140 || n == 64 {
+			want = 1
+		}
+		if got := agree(t, v, data, []string{"app.a.read", "app.b.read"}, access.NewChain(scope, nil)); got != want {
+			t.Errorf("type %d: %d keys allowed, want %d", n, got, want)
+		}
+	}
+}
