@@ -19,7 +19,7 @@ func (answering) Close() {}
 
 func sleeper(context.Context, *workload.World) (engine.Engine, error) {
 	return answering(func(q workload.Question) bool {
-		time.Sleep(time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 		return q.Allowed
 	}), nil
 }
