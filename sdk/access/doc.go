@@ -1,9 +1,10 @@
 // Package access is the algebra: scope chains, access compiled from the rows of
-// one principal, the decision, and its explanation.
+// one principal, the decision and its explanation; the scopes of a listing and
+// their SQL; separation of duties, entitlements and wildcard drift.
 //
 // It is pure. It does no I/O, has no clock (instants come in as values) and logs
 // nothing. A Vocabulary is made once for a catalog; Compile turns the rows that a
 // provider supplied into Access, which is immutable and shared by goroutines, and
 // answers in time that depends on the depth of the chain at most, without
-// allocating. Explain walks the rows instead and says which of them decided.
+// allocating. Explain, attribution and the reports walk the rows instead.
 package access

@@ -5,7 +5,8 @@
 // invalidation event names, and compares itself with the provider's event log
 // once a window. A CacheStore lets processes share what they hold; what comes
 // from there is checked and is never older than what the client would hold
-// itself. Any failure to learn what it needs is an error, never an answer. It
+// itself. A Session asks for an administrator who looks through another's eyes, and
+// only ever narrows. ServiceKeys verifies machine callers. Any failure to learn what it needs is an error, never an answer. It
 // touches nothing but its provider, its own memory and that store; it never
 // writes rows.
 package client
