@@ -230,17 +230,6 @@ func (a *Access) enter(h uint64) {
 // tag is the upper bits of the hash, above the bits of a slot's number.
 func (a *Access) tag(h uint64) uint32 { return uint32(h>>32) >> a.slotBits << a.slotBits }
 
-func (a *Access) find(h uint64, scope string) *slot {
-	if len(a.table) == 0 {
-		return nil
-	}
-	var found [batch]candidate
-	if a.exact(h, scope, &found) == 0 {
-		return nil
-	}
-	return &a.slots[found[0].slot]
-}
-
 // Implied reports whether the key, granted below, is implied at the chain's own
 // scope: some scope at which it is granted has that scope on its own chain, and
 // no revoke there. The global scope is never implied. The caller has found no

@@ -24,7 +24,10 @@ func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
 		n, passed := a.candidates(rest, &found)
 		if passed == 0 {
 			// More slots share this scope's tag than a batch can hold.
-			n, passed = a.exact(rest[0], c.scopes[from], &found), 1
+			n, passed = 0, 1
+			if number, ok := a.lookup(rest[0], c.scopes[from]); ok {
+				found[0], n = candidate{slot: number}, 1
+			}
 		}
 		rest = rest[passed:]
 		var touched uint32
@@ -86,14 +89,16 @@ func (a *Access) candidates(hashes []uint64, found *[batch]candidate) (n, passed
 	return n, passed
 }
 
-// exact finds the one slot of a scope.
-func (a *Access) exact(h uint64, scope string, found *[batch]candidate) (n int) {
+// lookup finds the one slot of a scope.
+func (a *Access) lookup(h uint64, scope string) (number uint32, ok bool) {
+	if len(a.table) == 0 {
+		return 0, false
+	}
 	mask, tag := uint64(len(a.table)-1), a.tag(h)
 	for at := h & mask; a.table[at] != 0; at = (at + 1) & mask {
 		if number := a.table[at] - tag - 1; number < uint32(len(a.slots)) && a.slots[number].scope == scope {
-			found[0] = candidate{slot: number}
-			return 1
+			return number, true
 		}
 	}
-	return 0
+	return 0, false
 }

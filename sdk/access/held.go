@@ -139,8 +139,8 @@ func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
 		clear(gone)
 		a.joinSet(gone, a.global.revokes, nil)
 		for n, h := range chain.hashes {
-			if on := a.find(h, chain.scopes[n]); on != nil {
-				a.joinRevokes(gone, on)
+			if number, ok := a.lookup(h, chain.scopes[n]); ok {
+				a.joinRevokes(gone, &a.slots[number])
 			}
 		}
 		subtract(set, gone)

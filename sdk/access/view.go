@@ -37,8 +37,8 @@ func (a *Access) Reduce(v *View, c *Chain) {
 		if a.filter[h>>filterShift&filterMask]>>(h>>filterBit&63)&1 == 0 {
 			continue
 		}
-		if s := a.find(h, c.scopes[i]); s != nil {
-			v.slots = append(v.slots, s)
+		if number, ok := a.lookup(h, c.scopes[i]); ok {
+			v.slots = append(v.slots, &a.slots[number])
 		}
 	}
 }
