@@ -344,6 +344,35 @@ func TestAStopDuringTheStartIsAStop(t *testing.T) {
 	}
 }
 
+func TestOnlyASecondStopSignalHurriesAStop(t *testing.T) {
+	for _, test := range []struct {
+		drain, says string
+		second      os.Signal
+		code        int
+	}{
+		{"1s", "stopping", syscall.SIGHUP, 0},
+		{"5m", errHurried.Error(), syscall.SIGTERM, exitFailure},
+	} {
+		s := newShell(t)
+		path := s.serveFile(func(text string) string {
+			return strings.Replace(text, "listen: 127.0.0.1:0", "drain_delay: "+test.drain+"\nlisten: 127.0.0.1:0", 1)
+		})
+		host := s.start("serve", "--config", path)
+		eventually(t, "the host is ready", func() bool { return strings.Contains(host.errs.String(), "listen=") })
+		if err := host.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the stop begins", func() bool { return strings.Contains(host.errs.String(), "stopping") })
+		if err := host.Process.Signal(test.second); err != nil {
+			t.Fatal(err)
+		}
+		<-host.done
+		if code := host.ProcessState.ExitCode(); code != test.code || !strings.Contains(host.errs.String(), test.says) {
+			t.Errorf("%v after a stop signal: exit %d\n%s", test.second, code, host.errs.String())
+		}
+	}
+}
+
 func TestAHostThatIsKilledLeavesNoPlugin(t *testing.T) {
 	s := newShell(t)
 	path := s.serveFile(nil)

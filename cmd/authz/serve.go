@@ -88,36 +88,29 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 	defer cancel()
 	hurry := make(chan struct{})
 	reload := make(chan struct{}, 1)
+	ended := make(chan struct{})
+	defer close(ended)
 	go func() {
 		for stopping := false; ; {
+			var s os.Signal
 			select {
-			case <-ctx.Done():
-				if !stopping {
-					return
+			case <-ended:
+				return
+			case s = <-signals:
+			}
+			switch {
+			case s == syscall.SIGHUP:
+				select {
+				case reload <- struct{}{}:
+				default: // one is due already
 				}
-			case s := <-signals:
-				switch {
-				case s == syscall.SIGHUP:
-					select {
-					case reload <- struct{}{}:
-					default:
-					}
-					continue
-				case stopping:
-					close(hurry)
-					return
-				}
+			case stopping:
+				close(hurry)
+				return
+			default:
 				stopping = true
 				log.Info("stopping", "signal", s.String())
 				cancel()
-			}
-			if stopping {
-				select {
-				case <-signals:
-					close(hurry)
-				case <-hurry:
-				}
-				return
 			}
 		}
 	}()
