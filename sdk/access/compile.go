@@ -51,6 +51,8 @@ type compiler struct {
 	entries []entry
 	spans   []uint64 // those of the entries, by cell, packed to sort as numbers
 	counts  []uint32 // cell n holds spans[counts[n]:counts[n+1]]
+	marked  []bool   // by cell: it holds a bitset
+	bitset  []uint64 // of the cell at hand
 
 	members   map[string]bool
 	roles     map[string]role
@@ -227,13 +229,31 @@ func (c *compiler) sort() {
 		c.spans[c.counts[e.cell+1]] = uint64(e.span.lo)<<32 | uint64(e.span.hi)
 		c.counts[e.cell+1]++
 	}
+	c.marked = slices.Grow(c.marked[:0], cells)[:cells]
 	kept := uint32(0)
 	for cell := range cells {
 		from, to := c.counts[cell], c.counts[cell+1]
 		c.counts[cell] = kept
-		kept = c.merge(from, to, kept)
+		c.marked[cell] = int(to-from) >= max(c.vocabulary.words, inlined+1)
+		if c.marked[cell] {
+			kept = c.mark(from, to, kept)
+		} else {
+			kept = c.merge(from, to, kept)
+		}
 	}
 	c.counts[cells] = kept
+}
+
+// mark is merge for a cell of as many intervals as a bitset has words: what it
+// writes is that bitset.
+func (c *compiler) mark(from, to, kept uint32) uint32 {
+	words := c.vocabulary.words
+	c.bitset = slices.Grow(c.bitset[:0], words)[:words]
+	clear(c.bitset)
+	for _, s := range c.spans[from:to] {
+		joinSpan(c.bitset, int(s>>32), int(uint32(s)), nil)
+	}
+	return kept + uint32(copy(c.spans[kept:], c.bitset))
 }
 
 // merge writes the merged intervals of spans[from:to] at position kept, which is
@@ -257,22 +277,27 @@ func (c *compiler) merge(from, to, kept uint32) uint32 {
 	return kept
 }
 
-func (c *compiler) spansOf(cell int) []uint64 { return c.spans[c.counts[cell]:c.counts[cell+1]] }
+// elements are the intervals of a cell, or the words of its bitset if it is
+// marked.
+func (c *compiler) elements(cell int) []uint64 { return c.spans[c.counts[cell]:c.counts[cell+1]] }
 
 // asBitset decides the form of a set: a bitset where it takes at most twice the
 // room of the intervals and those are too many to scan.
-func (c *compiler) asBitset(spans int) bool {
+func (c *compiler) asBitset(cell int) bool {
+	if c.marked[cell] {
+		return true
+	}
+	spans := len(c.elements(cell))
 	return spans > 2 && c.vocabulary.words <= 2*spans
 }
 
 // fits reports whether a slot can hold its intervals itself.
 func (c *compiler) fits(n int) bool {
-	return c.counts[2*n+2]-c.counts[2*n] <= inlined && len(c.vocabulary.keys) < narrowKeys
+	return c.counts[2*n+2]-c.counts[2*n] <= inlined && !c.marked[2*n] && !c.marked[2*n+1] && len(c.vocabulary.keys) < narrowKeys
 }
 
 // fill puts the intervals of a scope into its slot or into the arena.
 func (c *compiler) fill(s *slot, n int, arena []uint64) []uint64 {
-	grants, revokes := c.spansOf(2*n), c.spansOf(2*n+1)
 	if !c.fits(n) {
 		var g, r set
 		g, arena = c.set(2*n, arena)
@@ -280,6 +305,7 @@ func (c *compiler) fill(s *slot, n int, arena []uint64) []uint64 {
 		s.setApart(g, r)
 		return arena
 	}
+	grants, revokes := c.elements(2*n), c.elements(2*n+1)
 	s.setCounts(len(grants), len(revokes))
 	for i, p := range revokes {
 		s.words[i] = uint32(p>>32)<<16 | uint32(p)
@@ -296,24 +322,27 @@ func (c *compiler) arenaSize() int {
 		if cell >= 2 && c.fits(cell/2) {
 			continue
 		}
-		n := len(c.spansOf(cell))
-		if c.asBitset(n) {
-			n = c.vocabulary.words
+		if c.asBitset(cell) {
+			size += c.vocabulary.words
+		} else {
+			size += len(c.elements(cell))
 		}
-		size += n
 	}
 	return size
 }
 
 func (c *compiler) set(cell int, arena []uint64) (set, []uint64) {
-	spans := c.spansOf(cell)
-	s := set{offset: uint32(len(arena)), length: uint32(len(spans))}
-	if !c.asBitset(len(spans)) {
-		return s, append(arena, spans...)
+	elements := c.elements(cell)
+	s := set{offset: uint32(len(arena)), length: uint32(len(elements))}
+	if !c.asBitset(cell) {
+		return s, append(arena, elements...)
 	}
 	s.length = bitsetForm
+	if c.marked[cell] {
+		return s, append(arena, elements...)
+	}
 	arena = arena[:len(arena)+c.vocabulary.words]
-	for _, p := range spans {
+	for _, p := range elements {
 		joinSpan(arena[s.offset:], int(p>>32), int(uint32(p)), nil)
 	}
 	return s, arena

@@ -6,18 +6,24 @@ import (
 )
 
 // View is a chain reduced to the scopes at which one principal has rows: deciding
-// on it costs nothing for the depth of the chain, nor, in a catalog of up to
-// effectiveKeys keys, for the rows on it. Its zero value is filled by Reduce.
+// on it costs nothing for the depth of the chain, nor, once its bitsets are made,
+// for the rows on it. Its zero value is filled by Reduce.
 type View struct {
 	slots  []*slot
-	few    [4]*slot    // room for slots
-	joined atomic.Bool // sets is there
+	few    [4]*slot      // room for slots
+	joined atomic.Bool   // sets is there
+	walks  atomic.Uint32 // decisions made without it
 	once   sync.Once
 	sets   []uint64 // bitsets of the keys allowed, then of those revoked
 }
 
-// effectiveKeys bounds the catalogs for which a view keeps bitsets.
-const effectiveKeys = 1024
+// A view has bitsets from its first decision on in a catalog of up to
+// effectiveKeys keys. In one of up to narrowKeys they take kilobytes, and pay
+// after more than patience decisions; in a larger one never.
+const (
+	effectiveKeys = 1024
+	patience      = 8
+)
 
 // View reduces a chain.
 func (a *Access) View(c *Chain) *View {
@@ -46,7 +52,7 @@ func (a *Access) Reduce(v *View, c *Chain) {
 // DecideView is Decide on a reduced chain.
 func (a *Access) DecideView(k Key, v *View) (allowed, revoked bool) {
 	if !v.joined.Load() {
-		if a.vocabulary.words > effectiveKeys/64 {
+		if words := a.vocabulary.words; words > effectiveKeys/64 && (words > narrowKeys/64 || v.walks.Add(1) <= patience) {
 			return a.walkView(k, v)
 		}
 		v.once.Do(func() { a.join(v) })

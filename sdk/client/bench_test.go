@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -40,7 +41,11 @@ func (s *benchSource) Epoch() provider.Epoch { return nil }
 // question is one check, of strings in the world's pools.
 type question struct{ who, key, target uint16 }
 
+// benchQuestions is how many there are at least: a power of two.
 const benchQuestions = 1 << 15
+
+// page is how many targets a principal is asked about in one turn of many questions.
+const page = 32
 
 // benchWorld holds principals with rows of roles and wildcards mixed, and
 // questions of which half are denied, at random, rotating over principals, keys
@@ -57,7 +62,7 @@ type benchWorld struct {
 }
 
 func (w *benchWorld) at(i int) (p authz.Principal, key, scope string) {
-	q := w.questions[i&(benchQuestions-1)]
+	q := w.questions[i&(len(w.questions)-1)]
 	return w.principals[q.who], w.keys[q.key], w.targets[q.target]
 }
 
@@ -100,8 +105,9 @@ func benchTargets(depth int) (targets []string, ancestors map[string][]string) {
 	return targets, ancestors
 }
 
-// newBenchWorld asks each principal run questions before the next has its turn.
-func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld {
+// newBenchWorld asks each principal turn questions before the next has its turn; when
+// they are many, about the targets of a page of its own.
+func newBenchWorld(tb testing.TB, scope string, rows, keys, turn int) *benchWorld {
 	rng := rand.New(rand.NewPCG(1, uint64(rows)<<20|uint64(keys)))
 	users := max(8, min(1000, 1_000_000/rows))
 	depth := map[string]int{"global": 0, "depth5": 5, "depth20": 20}[scope]
@@ -181,12 +187,18 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld
 	}
 	tb.Cleanup(c.Close)
 	w.client = c
-	ctx := context.Background()
-	for n := range benchQuestions {
-		who, want := n/run%users, rng.IntN(2) == 0
+	ctx, tired := context.Background(), 500
+	if turn > page {
+		tired = 50
+	}
+	for n := range max(benchQuestions, turn<<bits.Len(uint(users-1))) {
+		who, want := n/turn%users, rng.IntN(2) == 0
 		grants := source.rows[w.principals[who].UserID].Grants
 		for tries := 0; ; tries++ {
 			q := question{who: uint16(who), key: uint16(rng.IntN(keys)), target: uint16(rng.IntN(len(targets)))}
+			if turn > page {
+				q.target = uint16((n/turn*page + rng.IntN(page)) % len(targets))
+			}
 			if tries%2 == 0 { // rows are thin: ask about what one of them names
 				if g := grants[rng.IntN(rows)]; strings.HasSuffix(g.Pattern, ".*") {
 					q.key = number[strings.Replace(g.Pattern, "*", fmt.Sprint("read_thing", rng.IntN(10)), 1)]
@@ -198,7 +210,7 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld
 			if err != nil {
 				tb.Fatal(err)
 			}
-			if allowed == want || tries == 500 { // some principal may hold nothing there
+			if allowed == want || tries == tired { // some principal may hold nothing there
 				w.questions = append(w.questions, q)
 				break
 			}
@@ -207,12 +219,12 @@ func newBenchWorld(tb testing.TB, scope string, rows, keys, run int) *benchWorld
 	return w
 }
 
-func benchWorlds(b *testing.B, run int, measure func(*testing.B, *benchWorld)) {
+func benchWorlds(b *testing.B, turn int, measure func(*testing.B, *benchWorld)) {
 	for _, scope := range []string{"global", "depth5", "depth20"} {
 		for _, rows := range []int{10, 100, 1000, 100_000} {
 			for _, keys := range []int{300, 10_000} {
 				b.Run(fmt.Sprintf("scope=%s/rows=%d/keys=%d", scope, rows, keys), func(b *testing.B) {
-					w := newBenchWorld(b, scope, rows, keys, run)
+					w := newBenchWorld(b, scope, rows, keys, turn)
 					runtime.GC() // what made the world is not measured
 					measure(b, w)
 				})
@@ -242,7 +254,7 @@ func BenchmarkClientCanParallel(b *testing.B) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		b.RunParallel(func(pb *testing.PB) {
-			for i := rand.IntN(benchQuestions); pb.Next(); i++ {
+			for i := rand.IntN(len(w.questions)); pb.Next(); i++ {
 				p, key, scope := w.at(i)
 				if _, err := w.client.Can(ctx, p, key, scope); err != nil {
 					b.Error(err)
@@ -253,44 +265,48 @@ func BenchmarkClientCanParallel(b *testing.B) {
 	})
 }
 
-// questionsASnapshot is how many questions a snapshot answers before the next
-// principal's has its turn, as one that serves a request does.
-const questionsASnapshot = 32
+// BenchmarkSnapshotCan asks each snapshot what a page wants to know: 1,024 questions
+// about 32 targets; then the next principal's has its turn.
+func BenchmarkSnapshotCan(b *testing.B) { benchWorlds(b, 1024, benchSnapshotCan) }
 
-func BenchmarkSnapshotCan(b *testing.B) {
-	benchWorlds(b, questionsASnapshot, func(b *testing.B, w *benchWorld) {
-		ctx := context.Background()
-		snapshots := make([]*client.Snapshot, len(w.principals))
-		for i, q := range w.questions {
-			p, _, scope := w.at(i)
-			if snapshots[q.who] == nil {
-				s, err := w.client.Snapshot(ctx, p, client.SnapshotOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				snapshots[q.who] = s
-			}
-			if err := snapshots[q.who].Resolve(ctx, scope); err != nil {
+// BenchmarkSnapshotCanScattered asks each snapshot 32 questions about as many
+// targets, so that nearly every one meets a scope which its snapshot was not asked
+// about since all others had their turn: memory that no cache holds.
+func BenchmarkSnapshotCanScattered(b *testing.B) { benchWorlds(b, 32, benchSnapshotCan) }
+
+func benchSnapshotCan(b *testing.B, w *benchWorld) {
+	ctx := context.Background()
+	snapshots := make([]*client.Snapshot, len(w.principals))
+	for i, q := range w.questions {
+		p, key, scope := w.at(i)
+		if snapshots[q.who] == nil {
+			s, err := w.client.Snapshot(ctx, p, client.SnapshotOptions{})
+			if err != nil {
 				b.Fatal(err)
 			}
+			snapshots[q.who] = s
 		}
-		for i, q := range w.questions { // what a snapshot makes at first use
-			_, key, scope := w.at(i)
-			if _, err := snapshots[q.who].Can(key, scope); err != nil {
-				b.Fatal(err)
-			}
+		if _, err := snapshots[q.who].Can(key, scope); err == nil { // makes what it makes at first use
+			continue
 		}
-		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
-			who := w.questions[i&(benchQuestions-1)].who
-			_, key, scope := w.at(i)
-			i++
-			if _, err := snapshots[who].Can(key, scope); err != nil {
-				b.Fatal(err)
-			}
+		if err := snapshots[q.who].Resolve(ctx, scope); err != nil {
+			b.Fatal(err)
 		}
-	})
+		if _, err := snapshots[q.who].Can(key, scope); err != nil {
+			b.Fatal(err)
+		}
+	}
+	runtime.GC()
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		who := w.questions[i&(len(w.questions)-1)].who
+		_, key, scope := w.at(i)
+		i++
+		if _, err := snapshots[who].Can(key, scope); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkSnapshot takes a snapshot of a cached principal whose chains are known.
