@@ -115,61 +115,27 @@ func (a *Application) closure(ctx context.Context, userID string, base storage.A
 	if base.User != nil {
 		user = *base.User
 	}
-	closure = []string{authz.SubjectOf(authz.SubjectUser, userID)}
+	if chain, err = a.managerChain(ctx, user); err != nil {
+		return nil, nil, err
+	}
+	var parents map[string][]string
 	if len(user.GroupIDs) > 0 {
 		head := base.Head
 		if !a.persist {
 			head = 0 // nothing moves it, whatever the driver counts
 		}
-		parents, err := a.topology.at(ctx, head)
-		if err != nil {
+		if parents, err = a.topology.at(ctx, head); err != nil {
 			return nil, nil, err
 		}
-		queue := distinct(user.GroupIDs)
-		seen := make(map[string]bool, len(queue))
-		for _, g := range queue {
-			seen[g] = true
-		}
-		for i := 0; i < len(queue); i++ {
-			closure = append(closure, authz.SubjectOf(authz.SubjectGroup, queue[i]))
-			for _, parent := range parents[queue[i]] {
-				if !seen[parent] {
-					seen[parent] = true
-					queue = append(queue, parent)
-				}
-			}
-		}
 	}
-	if chain, err = a.managerChain(ctx, user); err != nil {
-		return nil, nil, err
-	}
-	if len(chain) > 0 {
-		closure = append(closure, authz.SubjectOf(authz.SubjectDirects, chain[0]))
-	}
-	for _, m := range chain {
-		closure = append(closure, authz.SubjectOf(authz.SubjectOrgOf, m))
-	}
-	for _, org := range distinct(user.OrgIDs) {
-		closure = append(closure, authz.SubjectOf(authz.SubjectOrg, org))
-	}
-	return append(closure, authz.Everyone), chain, nil
+	return storage.Closure(userID, base.User, chain, func(group string) []string { return parents[group] }), chain, nil
 }
 
-// managerChain walks up from the user, nearest first, to the top or to the first
-// id seen before; the user counts as seen.
 func (a *Application) managerChain(ctx context.Context, user authz.User) ([]string, error) {
-	var chain []string
-	seen := map[string]bool{user.UserID: true}
-	for next := user.ManagerUserID; next != "" && !seen[next]; {
-		seen[next] = true
-		chain = append(chain, next)
-		manager, _, err := a.store.GetUser(ctx, next)
-		if err != nil {
-			return nil, err
-		}
-		next = manager.ManagerUserID
-	}
-	return chain, nil
+	return storage.ManagerChain(user.UserID, user.ManagerUserID, func(id string) (string, error) {
+		above, _, err := a.store.GetUser(ctx, id)
+		return above.ManagerUserID, err
+	})
 }
 
 func sameUser(a, b *authz.User) bool {

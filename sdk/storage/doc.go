@@ -10,5 +10,8 @@
 // within ±(2^53−1). An absent row is reported by found == false, never as an
 // error or an empty record; an absent optional member comes back absent.
 //
+// What every driver must judge alike is here to be called: CheckCommit,
+// CheckValue, CheckPartition, Closure.
+//
 // The package imports only sdk/authz and does no I/O.
 package storage

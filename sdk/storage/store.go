@@ -250,9 +250,12 @@ type MetricFilter struct {
 	Until     *int64
 }
 
+// MaxScopes bounds one question for scope parents; more is CodeTooLarge.
+const MaxScopes = 1000
+
 // Ancestry (CapAncestry) keeps recorded parent edges of scopes.
 type Ancestry interface {
-	// GetScopeParents answers for at most 1,000 scopes. A scope never recorded
+	// GetScopeParents answers for at most MaxScopes scopes. A scope never recorded
 	// is missing from the result; a recorded root maps to an empty list.
 	GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error)
 }

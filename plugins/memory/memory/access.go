@@ -17,11 +17,6 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	}
 	st := s.now()
 	access := storage.Access{Head: st.log.head()}
-	if q.Expand {
-		access.ManagerChain = st.managerChain(q.UserID)
-		access.Closure = st.closure(q.UserID, access.ManagerChain)
-		q.Subjects = access.Closure
-	}
 	if q.UserID != "" {
 		if row, found := st.users.byID.get(&authz.User{UserID: q.UserID}); found {
 			user := copyUser(row)
@@ -30,6 +25,12 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 		for row := range st.revokes.candidates(storage.RevokeFilter{UserID: &q.UserID}, "") {
 			access.Revokes = append(access.Revokes, copyRevoke(row))
 		}
+	}
+	if q.Expand {
+		manager, _ := st.managerOf(q.UserID)
+		access.ManagerChain, _ = storage.ManagerChain(q.UserID, manager, st.managerOf) // it never fails
+		access.Closure = storage.Closure(q.UserID, access.User, access.ManagerChain, st.parentsOf)
+		q.Subjects = access.Closure
 	}
 	if len(q.Subjects) > 0 {
 		var roles []string
@@ -44,61 +45,17 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	return access, nil
 }
 
-// managerChain follows manager edges from the user, nearest first, and stops at
-// the first id already seen.
-func (st *state) managerChain(userID string) (chain []string) {
-	seen := map[string]bool{userID: true}
-	for id := userID; ; {
-		row, found := st.users.byID.get(&authz.User{UserID: id})
-		if !found || row.ManagerUserID == "" || seen[row.ManagerUserID] {
-			return chain
-		}
-		id = row.ManagerUserID
-		seen[id] = true
-		chain = append(chain, id)
+// managerOf is "" for an unknown user.
+func (st *state) managerOf(userID string) (string, error) {
+	if row, found := st.users.byID.get(&authz.User{UserID: userID}); found {
+		return row.ManagerUserID, nil
 	}
+	return "", nil
 }
 
-// closure lists the user's subjects: the user, groups breadth-first from the
-// stored memberships, reporting lines, orgs, everyone.
-func (st *state) closure(userID string, managerChain []string) []string {
-	user := authz.User{UserID: userID}
-	if row, found := st.users.byID.get(&user); found {
-		user = *row
+func (st *state) parentsOf(group string) []string {
+	if row, found := st.groups.get(&authz.Group{ID: group}); found {
+		return row.Parents
 	}
-	var closure []string
-	seen := map[string]bool{}
-	add := func(kind authz.SubjectKind, id string) bool {
-		subject := authz.SubjectOf(kind, id)
-		if seen[subject] {
-			return false
-		}
-		seen[subject] = true
-		closure = append(closure, subject)
-		return true
-	}
-	add(authz.SubjectUser, userID)
-	for level := user.GroupIDs; len(level) > 0; {
-		var parents []string
-		for _, id := range level {
-			if !add(authz.SubjectGroup, id) {
-				continue
-			}
-			if group, found := st.groups.get(&authz.Group{ID: id}); found {
-				parents = append(parents, group.Parents...)
-			}
-		}
-		level = parents
-	}
-	if len(managerChain) > 0 {
-		add(authz.SubjectDirects, managerChain[0])
-	}
-	for _, id := range managerChain {
-		add(authz.SubjectOrgOf, id)
-	}
-	for _, id := range user.OrgIDs {
-		add(authz.SubjectOrg, id)
-	}
-	add(authz.SubjectEveryone, "")
-	return closure
+	return nil
 }

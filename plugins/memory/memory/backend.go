@@ -14,9 +14,6 @@ import (
 // schemaVersion is the relational one: the memory driver keeps the same entities.
 const schemaVersion = 2
 
-// maxPartitionName bounds the name of a partition.
-const maxPartitionName = 63
-
 // Options configures a Backend. The zero value is ready to use.
 type Options struct {
 	// Clock gives epoch milliseconds: where fences start, and how long commit
@@ -127,9 +124,8 @@ func (d *driver) Info() storage.DriverInfo {
 }
 
 func (d *driver) Open(ctx context.Context, partition string) (storage.Store, error) {
-	if !validPartition(partition) {
-		return nil, storage.Errorf(storage.CodeValidation, "%s is no partition name: 1 to %d of A-Z, a-z, 0-9, _ and -",
-			authz.Quote(partition), maxPartitionName)
+	if err := storage.CheckPartition(partition); err != nil {
+		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, interrupted(ctx)
@@ -161,18 +157,4 @@ func (d *driver) Close() error {
 		_ = s.Close() // never fails
 	}
 	return nil
-}
-
-func validPartition(name string) bool {
-	if len(name) > maxPartitionName {
-		return false
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }

@@ -19,7 +19,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	if err := s.usable(ctx); err != nil {
 		return storage.CommitResult{}, err
 	}
-	digest, err := judgeShape(c)
+	digest, err := storage.CheckCommit(c)
 	if err != nil {
 		return storage.CommitResult{}, err
 	}

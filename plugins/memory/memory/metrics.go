@@ -17,7 +17,7 @@ func (s *store) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket
 	if len(deltas) > storage.MaxCommitChanges {
 		return storage.Errorf(storage.CodeTooLarge, "%d counters in one batch, at most %d", len(deltas), storage.MaxCommitChanges)
 	}
-	if err := checkValue(deltas); err != nil {
+	if err := storage.CheckValue(deltas); err != nil {
 		return err
 	}
 	for _, delta := range deltas {

@@ -132,8 +132,8 @@ func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 	if err := s.usable(ctx, scopes); err != nil {
 		return nil, err
 	}
-	if len(scopes) > maxScopes {
-		return nil, storage.Errorf(storage.CodeTooLarge, "parents of %d scopes asked for, at most %d", len(scopes), maxScopes)
+	if len(scopes) > storage.MaxScopes {
+		return nil, storage.Errorf(storage.CodeTooLarge, "parents of %d scopes asked for, at most %d", len(scopes), storage.MaxScopes)
 	}
 	st, parents := s.now(), make(map[string][]string, len(scopes))
 	for _, scope := range scopes {
@@ -143,9 +143,6 @@ func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 	}
 	return parents, nil
 }
-
-// maxScopes bounds one question for scope parents.
-const maxScopes = 1000
 
 func (s *store) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
 	return get(ctx, s, func(st *state) *tree[*storage.Record] { return &st.records.byID },

@@ -226,7 +226,7 @@ func (r *recordRows) remove(e *edit, row *storage.Record) {
 // appliedCommit is what recognition needs of a commit, and its result.
 type appliedCommit struct {
 	id         string
-	digest     digest
+	digest     storage.Digest
 	result     storage.CommitResult
 	recordedAt int64 // by the driver's clock, whatever instant the commit names
 }

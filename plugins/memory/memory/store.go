@@ -60,7 +60,7 @@ func (s *store) usable(ctx context.Context, arguments ...any) error {
 		return interrupted(ctx)
 	}
 	for _, a := range arguments {
-		if err := checkValue(a); err != nil {
+		if err := storage.CheckValue(a); err != nil {
 			return err
 		}
 	}

@@ -1,17 +1,19 @@
-package memory
+package storage
 
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
-
-	"github.com/authzhost/authz/sdk/storage"
 )
 
-// digest identifies the content of a commit.
-type digest [sha256.Size]byte
+// Digest identifies the content of a commit: what a driver keeps to tell a resend
+// from another commit under the same id.
+type Digest [sha256.Size]byte
+
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // Limits of a record, in bytes.
 const (
@@ -21,36 +23,37 @@ const (
 	maxRecord     = 1 << 20
 )
 
-// judgeShape refuses a commit that is malformed or too large whatever the
+// CheckCommit refuses a commit that is malformed or too large whatever the
 // partition holds, and returns the digest of its canonical text. Lists that are
-// nil and lists that are empty have the same text.
-func judgeShape(c storage.Commit) (digest, error) {
-	if len(c.Changes) > storage.MaxCommitChanges {
-		return digest{}, storage.Errorf(storage.CodeTooLarge, "%d changes in one commit, at most %d", len(c.Changes), storage.MaxCommitChanges)
+// nil and lists that are empty have the same text. It is the first thing that a
+// driver does with a commit.
+func CheckCommit(c Commit) (Digest, error) {
+	if len(c.Changes) > MaxCommitChanges {
+		return Digest{}, Errorf(CodeTooLarge, "%d changes in one commit, at most %d", len(c.Changes), MaxCommitChanges)
 	}
 	if c.ID == "" {
-		return digest{}, storage.Errorf(storage.CodeValidation, "a commit needs an id")
+		return Digest{}, Errorf(CodeValidation, "a commit needs an id")
 	}
-	if err := checkValue(c); err != nil {
-		return digest{}, err
+	if err := CheckValue(c); err != nil {
+		return Digest{}, err
 	}
 	text := newCanonical()
 	text.add(struct {
 		At     int64
-		Fences []storage.Fence
-	}{c.At, append([]storage.Fence{}, c.Fences...)})
+		Fences []Fence
+	}{c.At, append([]Fence{}, c.Fences...)})
 	for _, r := range c.Requires {
 		text.add(r)
 	}
 	for _, change := range c.Changes {
 		if err := checkChange(change); err != nil {
-			return digest{}, err
+			return Digest{}, err
 		}
 		text.add(plain(change))
 	}
 	for _, entry := range c.Audit {
 		if entry.ID == "" {
-			return digest{}, errNoKey("an audit entry")
+			return Digest{}, errNoKey("an audit entry")
 		}
 		text.add(entry)
 	}
@@ -82,32 +85,32 @@ func (t *canonical) add(v any) {
 	}
 	t.text.Reset()
 	if err := t.json.Encode(v); err != nil {
-		t.err = storage.Errorf(storage.CodeValidation, "%T cannot be written as JSON", v)
+		t.err = Errorf(CodeValidation, "%T cannot be written as JSON", v)
 		return
 	}
-	if t.size += t.text.Len(); t.size > storage.MaxCommitBytes {
-		t.err = storage.Errorf(storage.CodeTooLarge, "the commit is larger than %d bytes", storage.MaxCommitBytes)
+	if t.size += t.text.Len(); t.size > MaxCommitBytes {
+		t.err = Errorf(CodeTooLarge, "the commit is larger than %d bytes", MaxCommitBytes)
 		return
 	}
 	fmt.Fprintf(t.hash, "%T ", v)
 	t.hash.Write(t.text.Bytes())
 }
 
-func (t *canonical) sum() (d digest, err error) {
+func (t *canonical) sum() (d Digest, err error) {
 	t.hash.Sum(d[:0])
 	return d, t.err
 }
 
 // plain removes from a change what is not part of its content.
-func plain(change storage.Change) storage.Change {
+func plain(change Change) Change {
 	switch ch := change.(type) {
-	case storage.PatchUser:
+	case PatchUser:
 		ch.GroupIDs, ch.OrgIDs = emptyList(ch.GroupIDs), emptyList(ch.OrgIDs)
 		return ch
-	case storage.PutScopeParents:
+	case PutScopeParents:
 		ch.Parents = *emptyList(&ch.Parents)
 		return ch
-	case storage.PutRecord:
+	case PutRecord:
 		ch.Record.Version = 0
 		return ch
 	}
@@ -123,41 +126,41 @@ func emptyList(list *[]string) *[]string {
 
 // checkChange refuses empty keys, which no list could be resumed after, payloads
 // that are missing, and records past their limits.
-func checkChange(change storage.Change) error {
+func checkChange(change Change) error {
 	switch ch := change.(type) {
-	case storage.InsertGrant:
+	case InsertGrant:
 		return needKey("a grant", ch.Grant.ID)
-	case storage.InsertRevoke:
+	case InsertRevoke:
 		return needKey("a revoke", ch.Revoke.ID)
-	case storage.InsertRequest:
+	case InsertRequest:
 		return needKey("a request", ch.Request.ID)
-	case storage.UpdateRequest:
+	case UpdateRequest:
 		return needKey("a request", ch.Request.ID)
-	case storage.UpsertRole:
+	case UpsertRole:
 		return needKey("a role", ch.Role.ID)
-	case storage.UpsertGroup:
+	case UpsertGroup:
 		return needKey("a group", ch.Group.ID)
-	case storage.UpsertUser:
+	case UpsertUser:
 		return needKey("a user", ch.User.UserID)
-	case storage.PatchUser:
+	case PatchUser:
 		return needKey("a user", ch.UserID)
-	case storage.PutScopeParents:
+	case PutScopeParents:
 		return needKey("a scope", ch.Scope)
-	case storage.PutCatalog:
+	case PutCatalog:
 		return needPayload("a catalog", ch.Document)
-	case storage.PutImports:
+	case PutImports:
 		return needPayload("an import manifest", ch.Manifest)
-	case storage.PutRecord:
+	case PutRecord:
 		return checkRecord(ch.Record)
-	case storage.DeleteGrant, storage.DeleteRevoke, storage.DeleteRequest,
-		storage.DeleteRole, storage.DeleteGroup, storage.DeleteUser,
-		storage.DeleteScopeParents, storage.DeleteRecord:
+	case DeleteGrant, DeleteRevoke, DeleteRequest,
+		DeleteRole, DeleteGroup, DeleteUser,
+		DeleteScopeParents, DeleteRecord:
 		return nil
 	}
-	return storage.Errorf(storage.CodeValidation, "%T is no change", change)
+	return Errorf(CodeValidation, "%T is no change", change)
 }
 
-func checkRecord(r storage.Record) error {
+func checkRecord(r Record) error {
 	for _, part := range []struct {
 		name       string
 		size, most int
@@ -171,7 +174,7 @@ func checkRecord(r storage.Record) error {
 		{"fourth index string", len(r.Keys[3]), maxRecordKey},
 	} {
 		if part.size > part.most {
-			return storage.Errorf(storage.CodeTooLarge, "the %s of a record has %d bytes, at most %d", part.name, part.size, part.most)
+			return Errorf(CodeTooLarge, "the %s of a record has %d bytes, at most %d", part.name, part.size, part.most)
 		}
 	}
 	if err := needKey("a collection", r.Collection); err != nil {
@@ -191,12 +194,12 @@ func needKey(what, key string) error {
 }
 
 func errNoKey(what string) error {
-	return storage.Errorf(storage.CodeValidation, "%s needs an id that is not empty", what)
+	return Errorf(CodeValidation, "%s needs an id that is not empty", what)
 }
 
 func needPayload(what string, raw json.RawMessage) error {
 	if len(raw) == 0 {
-		return storage.Errorf(storage.CodeValidation, "%s needs a document", what)
+		return Errorf(CodeValidation, "%s needs a document", what)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package memory
+package storage
 
 import (
 	"bytes"
@@ -10,16 +10,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
-// checkValue refuses what no driver keeps, wherever it stands in v: strings that
+// CheckValue refuses what no driver keeps, wherever it stands in v: strings that
 // are not UTF-8 or hold U+0000, integers beyond ±authz.MaxInstant, and payloads
 // that are not JSON. It walks types by reflection so that a member added to a
 // row can never be forgotten.
-func checkValue(v any) error {
+func CheckValue(v any) error {
 	if where, what := walk(reflect.ValueOf(v)); what != "" {
-		return storage.Errorf(storage.CodeValidation, "%s %s", strings.TrimPrefix(where+":", "."), what)
+		return Errorf(CodeValidation, "%s %s", strings.TrimPrefix(where+":", "."), what)
 	}
 	return nil
 }
@@ -127,4 +126,24 @@ func escapedUnit(b []byte) (unit rune, ok bool) {
 	}
 	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
 	return rune(n), err == nil
+}
+
+// maxPartitionName bounds the name of a partition.
+const maxPartitionName = 63
+
+// CheckPartition refuses what is no name of a partition; "" is the unpartitioned
+// dataset.
+func CheckPartition(name string) error {
+	bad := len(name) > maxPartitionName
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			bad = true
+		}
+	}
+	if bad {
+		return Errorf(CodeValidation, "%s is no partition name: 1 to %d of A-Z, a-z, 0-9, _ and -", authz.Quote(name), maxPartitionName)
+	}
+	return nil
 }
