@@ -1,0 +1,122 @@
+package relational
+
+import "github.com/authzhost/authz/sdk/storage"
+
+// SchemaVersion is the version of Tables.
+const SchemaVersion = 2
+
+// Type is the type of a column.
+type Type int
+
+// The types of columns. JSON is the native type where there is one, else text.
+const (
+	Text Type = iota
+	Big       // 64-bit integer
+	Int       // 32-bit integer
+	JSON
+	Bool
+)
+
+// Column is one column of a table. Default is SQL, "" for none.
+type Column struct {
+	Name    string
+	Type    Type
+	Null    bool
+	Default string
+}
+
+// Table is one table. Every table begins with the column app, the partition,
+// which Columns leaves out; so do Key and each of Indexes, which lead with it.
+type Table struct {
+	Name    string
+	Columns []Column
+	Key     []string
+	Indexes [][]string
+
+	// Capability goes with an optional table; "" is required of every database.
+	Capability storage.Capability
+}
+
+// Names of the tables.
+const (
+	GrantTable          = "AuthzGrant"
+	RevokeTable         = "AuthzRevoke"
+	RoleTable           = "AuthzRole"
+	GroupTable          = "AuthzGroup"
+	GroupParentTable    = "AuthzGroupParent"
+	UserTable           = "AuthzUser"
+	MembershipTable     = "AuthzMembership"
+	RequestTable        = "AuthzRequest"
+	CatalogTable        = "AuthzCatalog"
+	AuditTable          = "AuthzAudit"
+	CatalogVersionTable = "AuthzCatalogVersion"
+	ImportsTable        = "AuthzImports"
+	EpochTable          = "AuthzEpoch"
+	EventTable          = "AuthzEvent"
+	MetricTable         = "AuthzMetric"
+	ScopeParentTable    = "AuthzScopeParent"
+	RecordTable         = "AuthzRecord"
+	LockTable           = "AuthzLock"
+	CommitTable         = "AuthzCommit"
+	SchemaTable         = "AuthzSchema"
+)
+
+// Tables are those of SchemaVersion, in the order of the contract.
+var Tables = []Table{
+	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}},
+		Columns: columns(text("id"), text("subject"), null(text("roleId")), null(text("pattern")), text("scope"),
+			null(big("expiresAt")), json("provenance"), big("createdAt"))},
+	{Name: RevokeTable, Key: key("id"), Indexes: [][]string{{"userId"}, {"scope"}},
+		Columns: columns(text("id"), text("userId"), text("pattern"), text("scope"), json("provenance"), big("createdAt"))},
+	{Name: RoleTable, Key: key("id"),
+		Columns: columns(text("id"), text("name"), null(text("description")), json("patterns"), null(json("requestable")))},
+	{Name: GroupTable, Key: key("id"),
+		Columns: columns(text("id"), text("name"), null(text("description")), Column{Name: "virtual", Type: Bool, Default: "false"})},
+	{Name: GroupParentTable, Key: key("childId", "parentId"), Indexes: [][]string{{"parentId"}},
+		Columns: columns(text("childId"), text("parentId"), zero("ordinal"))},
+	{Name: UserTable, Key: key("userId"), Indexes: [][]string{{"managerUserId"}},
+		Columns: columns(text("userId"), Column{Name: "active", Type: Bool}, json("orgIds"), null(text("managerUserId")))},
+	{Name: MembershipTable, Key: key("userId", "groupId"), Indexes: [][]string{{"groupId"}},
+		Columns: columns(text("userId"), text("groupId"), zero("ordinal"))},
+	{Name: RequestTable, Key: key("id"), Indexes: [][]string{{"state"}, {"requesterUserId"}, {"createdAt", "id"}},
+		Columns: columns(text("id"), text("requesterUserId"), null(text("roleId")), null(text("pattern")), text("scope"),
+			null(big("proposedExpiresAt")), json("justification"), text("state"), number("stageIndex"), json("stages"),
+			json("decisions"), big("createdAt"), null(big("decidedAt")))},
+	{Name: CatalogTable, Key: key("id"), Columns: columns(one("id"), number("version"), json("document"))},
+	{Name: AuditTable, Key: key("id"), Indexes: [][]string{{"target"}, {"at", "id"}, {"actor"}},
+		Columns: columns(text("id"), big("at"), text("actor"), text("action"), text("target"), null(json("detail")),
+			null(text("prevHash")), null(text("hash")))},
+	{Name: CatalogVersionTable, Key: key("version"), Capability: storage.CapHistory,
+		Columns: columns(number("version"), json("document"), big("publishedAt"))},
+	{Name: ImportsTable, Key: key("id"), Capability: storage.CapImports,
+		Columns: columns(one("id"), number("version"), json("manifest"))},
+	{Name: EpochTable, Key: key("id"), Capability: storage.CapEvents,
+		Columns: columns(one("id"), big("seq"), Column{Name: "prunedThrough", Type: Big, Default: "0"})},
+	{Name: EventTable, Key: key("seq"), Indexes: [][]string{{"at"}}, Capability: storage.CapEvents,
+		Columns: columns(big("seq"), text("type"), json("payload"), big("at"))},
+	{Name: MetricTable, Key: key("bucket", "dimension", "subject", "metric"),
+		Indexes: [][]string{{"dimension", "subject"}, {"bucket"}}, Capability: storage.CapMetrics,
+		Columns: columns(big("bucket"), text("dimension"), text("subject"), text("metric"), big("count"))},
+	{Name: ScopeParentTable, Key: key("scope"), Capability: storage.CapAncestry,
+		Columns: columns(text("scope"), json("parents"))},
+	{Name: RecordTable, Key: key("collection", "id"), Capability: storage.CapRecords,
+		Indexes: [][]string{{"collection", "key1", "id"}, {"collection", "key2", "id"}, {"collection", "key3", "id"}, {"collection", "key4", "id"}},
+		Columns: columns(text("collection"), text("id"), big("version"), json("data"), null(text("key1")), null(text("key2")),
+			null(text("key3")), null(text("key4")), big("updatedAt"))},
+	{Name: LockTable, Key: key("key"),
+		Columns: columns(text("key"), null(text("holder")), big("fence"), big("expiresAt"))},
+	{Name: CommitTable, Key: key("id"), Indexes: [][]string{{"at"}},
+		Columns: columns(text("id"), text("digest"), json("result"), big("at"))},
+	{Name: SchemaTable, Key: key("id"),
+		Columns: columns(one("id"), number("version"), text("incarnation"), big("migratedAt"))},
+}
+
+func key(names ...string) []string    { return names }
+func columns(list ...Column) []Column { return list }
+func text(name string) Column         { return Column{Name: name, Type: Text} }
+func big(name string) Column          { return Column{Name: name, Type: Big} }
+func number(name string) Column       { return Column{Name: name, Type: Int} }
+func json(name string) Column         { return Column{Name: name, Type: JSON} }
+func one(name string) Column          { return Column{Name: name, Type: Int, Default: "1"} }
+func zero(name string) Column         { return Column{Name: name, Type: Int, Default: "0"} }
+func null(c Column) Column            { c.Null = true; return c }
