@@ -16,6 +16,8 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // Application is one application of the host: the local provider, the store
@@ -25,6 +27,7 @@ type Application struct {
 	opened  atomic.Pointer[application.Application] // the same, for the store's own goroutines
 	client  *client.Client
 	store   *store.Store
+	poller  *provider.Poller // nil without a log of events
 	secrets atomic.Pointer[[]string]
 }
 
@@ -68,8 +71,25 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	if err != nil {
 		return nil, errors.Join(err, a.Application.Close(), a.store.Close())
 	}
+	if err := a.follow(log); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	h.warnOfOtherCatalog(ctx, name, a)
 	return a, nil
+}
+
+// follow keeps up with what other hosts write to the same log: as soon as the
+// driver's watch tells, else at the poller's interval.
+func (a *Application) follow(log hclog.Logger) (err error) {
+	if a.Epoch() == nil {
+		return nil
+	}
+	o := provider.PollerOptions{OnError: func(err error) { log.Debug("the event log could not be read", "error", err) }}
+	if a.store.Info().Capabilities.Has(storage.CapWatch) {
+		o.Hints = a.store.Watch
+	}
+	a.poller, err = provider.StartEventPoller(a.Application, o)
+	return err
 }
 
 // reopenPatience bounds how long a restart is followed. The store itself goes on
@@ -155,6 +175,9 @@ func (a *Application) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 }
 
 func (a *Application) close() error {
+	if a.poller != nil {
+		a.poller.Stop()
+	}
 	a.client.Close()
 	return errors.Join(a.Application.Close(), a.store.Close())
 }

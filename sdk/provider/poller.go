@@ -3,6 +3,8 @@ package provider
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -20,6 +22,11 @@ type Ingesting interface {
 type PollerOptions struct {
 	// Interval between two looks at the log; zero means 5 s.
 	Interval time.Duration
+
+	// Hints yields a head whenever the log may have moved, and the poller looks at
+	// once; a storage driver's watch is one. Nothing depends on it: while a stream
+	// that ended or failed is not back there is the interval. Nil has none.
+	Hints func(context.Context) iter.Seq2[int64, error]
 
 	// OnError hears of every look that failed; the next one retries. Nil
 	// ignores them.
@@ -65,7 +72,11 @@ func StartEventPoller(source Ingesting, o PollerOptions) (*Poller, error) {
 	}
 	p := &Poller{source: source, epoch: epoch, onError: o.OnError, done: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(context.Background())
-	go p.run(o.Interval)
+	hints := make(chan struct{}, 1)
+	if o.Hints != nil {
+		go p.listen(o.Hints, hints)
+	}
+	go p.run(o.Interval, hints)
 	return p, nil
 }
 
@@ -81,7 +92,32 @@ func (p *Poller) Stop() {
 // Done is closed when the poller's last look has ended.
 func (p *Poller) Done() <-chan struct{} { return p.done }
 
-func (p *Poller) run(interval time.Duration) {
+// hintPause is how long the poller waits before it asks again for hints that
+// ended: at least, and up to twice.
+const hintPause = time.Second
+
+// listen passes hints on: between two looks one is as good as many.
+func (p *Poller) listen(hints func(context.Context) iter.Seq2[int64, error], hint chan<- struct{}) {
+	for p.ctx.Err() == nil {
+		for _, err := range hints(p.ctx) {
+			if err != nil {
+				break
+			}
+			select {
+			case hint <- struct{}{}:
+			default:
+			}
+		}
+		pause := time.NewTimer(hintPause + rand.N(hintPause))
+		select {
+		case <-pause.C:
+		case <-p.ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	defer close(p.done)
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
@@ -91,6 +127,7 @@ func (p *Poller) run(interval time.Duration) {
 		}
 		select {
 		case <-ticks.C:
+		case <-hints:
 		case <-p.ctx.Done():
 			return
 		}

@@ -3,6 +3,7 @@ package provider_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -203,6 +204,46 @@ func TestAPollerIngestsWhatComesAfterItsFirstLookInOrder(t *testing.T) {
 	want := w.write(t, "a", "b", "c", "d", "e")
 	w.expect(t, want)
 	w.expect(t, append(want, w.write(t, "f")...))
+}
+
+func TestAHintIsFollowedAtOnceAlsoOfAStreamThatBroke(t *testing.T) {
+	w := newPolled(t, true)
+	streams := 0
+	hints := func(ctx context.Context) iter.Seq2[int64, error] {
+		streams++
+		if streams == 1 {
+			return func(yield func(int64, error) bool) { yield(0, errors.New("broken")) }
+		}
+		return w.store.Watch(ctx)
+	}
+	var err error
+	w.poller, err = provider.StartEventPoller(w, provider.PollerOptions{Interval: time.Hour, Hints: hints})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.poller.Stop()
+		<-w.poller.Done()
+	})
+	wait := func(what string, holds func() bool) {
+		for range 10_000 {
+			if holds() {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Fatal(what)
+	}
+	wait("the hint was not followed", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.heads >= 2 // the first look pins the cursor
+	})
+	want := w.write(t, "a", "b")
+	wait("the events were not ingested", func() bool { return len(w.heard()) >= len(want) })
+	if diff := cmp.Diff(want, w.heard()); diff != "" {
+		t.Errorf("ingested (-want +got)\n%s", diff)
+	}
 }
 
 func TestAGapIsEverythingAndPollingGoesOnFromTheHead(t *testing.T) {
