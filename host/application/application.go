@@ -41,6 +41,9 @@ type Options struct {
 	PersistEvents  *bool
 	EventRetention EventRetention
 
+	// HashChain links every new audit entry to the one before it.
+	HashChain bool
+
 	// GroupTopologyTTL bounds how long the map of group parents is kept, default
 	// 30 s; a negative one keeps nothing.
 	GroupTopologyTTL time.Duration
@@ -81,6 +84,7 @@ type Application struct {
 	vocabulary *access.Vocabulary
 	duties     *access.SoD
 	enforce    bool
+	chained    bool
 	clock      func() int64
 	ids        func() string
 	log        hclog.Logger
@@ -115,7 +119,7 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	a := &Application{
 		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
 		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
-		vocabulary: vocabulary, duties: access.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject,
+		vocabulary: vocabulary, duties: access.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain,
 		clock: o.Clock, ids: o.IDs, log: o.Logger,
 	}
 	if a.clock == nil {

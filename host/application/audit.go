@@ -27,3 +27,22 @@ func (a *Application) ListAuditEvents(ctx context.Context, q provider.AuditQuery
 		return a.store.ListAudit(ctx, storage.AuditFilter(q))
 	})
 }
+
+// newestAudit is the last entry in log order, nil in an empty log. It is read for
+// every append and never remembered: other hosts append too.
+func (a *Application) newestAudit(ctx context.Context) (*authz.AuditEntry, error) {
+	one := int64(1)
+	for entry, err := range a.store.ListAudit(ctx, storage.AuditFilter{Limit: &one}) {
+		if err != nil {
+			return nil, err
+		}
+		return &entry, nil
+	}
+	return nil, nil
+}
+
+// VerifyAuditChain checks the whole log, or with a priorHash what follows the
+// entry of that hash in a log that begins there.
+func (a *Application) VerifyAuditChain(ctx context.Context, priorHash string) (authz.ChainReport, error) {
+	return authz.VerifyChain(a.ListAuditEvents(ctx, provider.AuditQuery{}), priorHash)
+}

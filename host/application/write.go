@@ -21,6 +21,7 @@ const (
 	sectionRoles     = "roles"
 	sectionReporting = "reporting"
 	sectionScopes    = "scopes"
+	sectionAudit     = "audit" // innermost, with a hash chain
 )
 
 const (
@@ -151,17 +152,10 @@ func (a *Application) attempt(ctx context.Context, w write, applied *int) error 
 	err := a.exclusively(ctx, w.sections, func(section context.Context) error {
 		d.now = a.clock()
 		if err := w.plan(section, d); err != nil {
-			// A section that was lost ends its context; the reads under it fail
-			// for that reason and no other.
-			if cause := context.Cause(section); storage.CodeOf(cause) == storage.CodeStaleFence {
-				return fmt.Errorf("%w: %w", errStaleFence, cause)
-			}
-			return err
+			return orLost(section, err)
 		}
 		for _, p := range d.pages {
-			// Sent under the caller's own context: when the section is lost, the
-			// fence refuses the commit and nothing needs to be broken off.
-			if err := a.commit(ctx, w.op, storage.Held(section, a.store), d, p); err != nil {
+			if err := a.land(ctx, section, w.op, d, p); err != nil {
 				return err
 			}
 			*applied++
@@ -169,6 +163,35 @@ func (a *Application) attempt(ctx context.Context, w write, applied *int) error 
 		return nil
 	})
 	return a.writeFailed(w.op, err)
+}
+
+// orLost is the error of a read under a section. One that was lost ends its
+// context, and the reads under it fail for that reason and no other.
+func orLost(section context.Context, err error) error {
+	if cause := context.Cause(section); storage.CodeOf(cause) == storage.CodeStaleFence {
+		return fmt.Errorf("%w: %w", errStaleFence, cause)
+	}
+	return err
+}
+
+// land commits one page, its entries linked to the audit chain if there is one.
+// It is sent under the caller's own context: when a section is lost, the fence
+// refuses the commit and nothing needs to be broken off.
+func (a *Application) land(ctx, section context.Context, op string, d *draft, p *page) error {
+	if !a.chained || len(p.audit) == 0 {
+		return a.commit(ctx, op, storage.Held(section, a.store), d, p)
+	}
+	return storage.RunExclusive(section, a.store, sectionAudit, func(section context.Context) error {
+		newest, err := a.newestAudit(section)
+		if err != nil {
+			return orLost(section, err)
+		}
+		linked := *p
+		if linked.audit, err = authz.Chain(newest, p.audit); err != nil {
+			return err
+		}
+		return a.commit(ctx, op, storage.Held(section, a.store), d, &linked)
+	})
 }
 
 func (a *Application) exclusively(ctx context.Context, keys []string, fn func(context.Context) error) error {
