@@ -350,16 +350,20 @@ func BenchmarkHeldKeys(b *testing.B) {
 
 // BenchmarkCompile compiles the rows of one principal; B/op is the compiled form,
 // since its scratch is pooled. The default rows lie at about 70 scopes in 100,
-// those of scopes=N at N.
+// those of scopes=N at N, revokes counted among the rows.
 func BenchmarkCompile(b *testing.B) {
 	for _, c := range []struct{ rows, scopes int }{{10, 0}, {100, 0}, {100, 36}, {100, 100}, {1000, 0}, {100_000, 0}} {
 		b.Run(fmt.Sprintf("rows=%d/scopes=%d/keys=300", c.rows, c.scopes), func(b *testing.B) {
 			source, v := newBenchWorld(b, "depth5", c.rows, 300, 1).source, access.NewVocabulary(benchCatalog(b, 300))
 			data := source.rows["user-0"]
 			if c.scopes > 0 {
-				data.Grants = slices.Clone(data.Grants)
+				data.Revokes = slices.Clone(data.Revokes)
+				data.Grants = slices.Clone(data.Grants[:c.rows-len(data.Revokes)])
 				for i := range data.Grants {
 					data.Grants[i].Scope = fmt.Sprintf("docs.folder:n%d", i%c.scopes)
+				}
+				for i := range data.Revokes {
+					data.Revokes[i].Scope = fmt.Sprintf("docs.folder:n%d", (len(data.Grants)+i)%c.scopes)
 				}
 			}
 			b.ReportAllocs()
