@@ -13,6 +13,7 @@ import (
 	"github.com/openfga/openfga/pkg/server"
 	"github.com/openfga/openfga/pkg/storage"
 	"github.com/openfga/openfga/pkg/storage/memory"
+	"github.com/spf13/viper"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/authzhost/authz/bench/engine"
@@ -29,6 +30,10 @@ const (
 	resolveNodes = 100
 	modelBytes   = 8 << 20
 	batch        = 5000
+
+	// conditionCost is above the default of 100, at which a condition over more than
+	// a hundred keys is not evaluated and its tuple passed over.
+	conditionCost = 1000
 )
 
 // Relations asks by the model of relations, over OpenFGA's in-memory datastore.
@@ -69,6 +74,7 @@ type held struct {
 }
 
 func load(ctx context.Context, datastore storage.OpenFGADatastore, model string, tuples []*openfgav1.TupleKey, translate func(workload.Question) request) (*held, error) {
+	viper.Set("maxConditionEvaluationCost", conditionCost) // it has no option of its own
 	s, err := server.NewServerWithOpts(
 		server.WithDatastore(datastore),
 		server.WithResolveNodeLimit(resolveNodes),
