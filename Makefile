@@ -27,7 +27,7 @@ build: ## build the host and the plugins into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
 
 run: build ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
-	@exec $(BIN)/authz quickstart --config configs/quickstart.yaml --listen 127.0.0.1:$(PORT)
+	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
 
 test: tools lint ## everything that must pass
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -timeout 15m ./...

@@ -48,7 +48,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	plugin.OnRestart(func() { go a.reopen(log) })
 	a.Application, err = application.New(ctx, application.Options{
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
-		PersistEvents:    cfg.Events.Persist,
+		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain,
 		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
 		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)}, Logger: log,
 	})

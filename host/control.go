@@ -52,7 +52,7 @@ func (c control) Plugins(context.Context) ([]api.PluginStatus, error) {
 	list := []api.PluginStatus{}
 	for _, p := range c.host.plugins.Plugins() {
 		s := p.Status()
-		list = append(list, api.PluginStatus{Name: s.Name, Plugin: s.Plugin, Version: s.Version, Kinds: s.Kinds, Path: s.Path,
+		list = append(list, api.PluginStatus{Name: s.Name, Plugin: s.Plugin, Version: s.Version, Kinds: s.Kinds, Path: s.Path, Embedded: s.Embedded,
 			State: string(s.State), PID: s.PID, Restarts: s.Restarts, Error: s.LastError})
 	}
 	return list, nil
@@ -72,7 +72,7 @@ func (c control) StorageStatus(context.Context) ([]api.StorageStatus, error) {
 	for _, name := range sorted(c.host.apps) {
 		s := c.host.apps[name].store.Status()
 		list = append(list, api.StorageStatus{Application: name, Driver: s.DriverName, Partition: s.Partition, Incarnation: s.Incarnation,
-			Durable: s.Durable, Capabilities: names(s.Capabilities), Lost: s.State == store.StateLost, Error: s.Reason})
+			Durable: s.Durable, CrossProcess: s.CrossProcess, SchemaVersion: s.SchemaVersion, Capabilities: names(s.Capabilities), Lost: s.State == store.StateLost, Error: s.Reason})
 	}
 	return list, nil
 }
@@ -84,6 +84,21 @@ func (c control) AcceptStorage(_ context.Context, app string) error {
 	}
 	a.store.Accept()
 	return nil
+}
+
+func (c control) RenewStorage(ctx context.Context, app string) (string, error) {
+	a, ok := c.host.apps[app]
+	if !ok {
+		return "", authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(app))
+	}
+	incarnation, err := a.store.Renew(ctx)
+	switch storage.CodeOf(err) {
+	case storage.CodeUnsupported:
+		return "", authz.Rejected(authz.CodeUnsupported, "the storage driver of %s cannot give its content a new incarnation", authz.Quote(app))
+	case storage.CodeUnavailable:
+		return "", &authz.UnavailableError{Message: "the storage of " + app + " did not answer", Cause: err}
+	}
+	return incarnation, err
 }
 
 func (c control) Config(context.Context) (map[string]any, error) {

@@ -20,6 +20,9 @@ type Options struct {
 	// Version is what status reports.
 	Version string
 
+	// Embedded are the plugins that the program's own binary carries, by name.
+	Embedded map[string]pluginhost.Command
+
 	// Logger takes everything; nil is silent.
 	Logger hclog.Logger
 }
@@ -67,7 +70,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	plugins, err := pluginhost.New(pluginhost.Options{
-		Dirs: cfg.PluginDirs, RunDir: cfg.RunDir, RequireChecksum: cfg.Plugins.RequireChecksum, Logger: h.log,
+		Dirs: cfg.PluginDirs, Embedded: h.options.Embedded, RunDir: cfg.RunDir, RequireChecksum: cfg.Plugins.RequireChecksum, Logger: h.log,
 	})
 	if err != nil {
 		return err
@@ -75,14 +78,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	h.plugins = plugins
 	drivers := map[string]*pluginhost.Plugin{}
 	for _, name := range sorted(cfg.Plugins.Instances) {
-		spec := cfg.Plugins.Instances[name]
-		env := make(map[string]string, len(spec.Env))
-		for variable, value := range spec.Env {
-			env[variable] = value.Reveal()
-		}
-		drivers[name], err = plugins.Start(ctx, pluginhost.Spec{
-			Name: name, Plugin: spec.Plugin, SHA256: spec.SHA256, Env: env, Config: spec.Config.Reveal(),
-		})
+		drivers[name], err = plugins.Start(ctx, PluginSpec(cfg, name))
 		if err != nil {
 			return err
 		}
@@ -96,6 +92,23 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 		h.apps[name] = app
 	}
 	return h.listen(cfg)
+}
+
+// PluginSpec is a configured plugin instance as the plugin host starts it.
+func PluginSpec(cfg *config.Config, name string) pluginhost.Spec {
+	p := cfg.Plugins.Instances[name]
+	env := make(map[string]string, len(p.Env))
+	for variable, value := range p.Env {
+		env[variable] = value.Reveal()
+	}
+	hang := p.HangTimeout
+	if hang == 0 {
+		hang = -1 // off here, the default there
+	}
+	return pluginhost.Spec{
+		Name: name, Plugin: p.Plugin, SHA256: p.SHA256, Env: env, Dir: cfg.Dir, Config: p.Config.Reveal(),
+		StartTimeout: p.StartTimeout, HangTimeout: hang,
+	}
 }
 
 // Application finds an application by its name.

@@ -229,6 +229,41 @@ func TestAStoreThatVanishedIsNotTakenForAnEmptyOne(t *testing.T) {
 	}
 }
 
+func TestARestoredContentIsRenewedAndServesOnlyOnceItIsAccepted(t *testing.T) {
+	h, _ := open(t, configure(t, ""))
+	c, local := caller(h), localCaller(h)
+	call(t, c, "createGrant", object{"input": object{"subject": "everyone", "pattern": "docs.files.read", "provenance": root}})
+	ask := object{"principal": object{"userId": "u"}, "key": "docs.files.read"}
+	var renewed struct{ Incarnation string }
+	if err := local.Call(t.Context(), "_host/storage.renew", object{"app": "docs"}, &renewed); err != nil {
+		t.Fatal(err)
+	}
+	var status struct {
+		Stores []struct {
+			Incarnation string
+			Lost        bool
+		}
+	}
+	eventually(t, "the store is open under its new incarnation", func() bool {
+		err := local.Call(t.Context(), "_host/storage.status", nil, &status)
+		return err == nil && status.Stores[0].Incarnation == renewed.Incarnation && status.Stores[0].Lost
+	})
+	var outage *authz.UnavailableError
+	if err := c.Call(t.Context(), "check", ask, nil); !errors.As(err, &outage) {
+		t.Fatalf("a check on content that nobody accepted: %v, want unavailable", err)
+	}
+	if err := local.Call(t.Context(), "_host/storage.accept", object{"app": "docs"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if call(t, c, "check", ask)["allowed"] != true {
+		t.Error("a renewal must not touch the rows")
+	}
+	err := local.Call(t.Context(), "_host/storage.renew", object{"app": "other"}, nil)
+	if authz.CodeOf(err) != authz.CodeNotFound {
+		t.Errorf("an unknown application: %v", err)
+	}
+}
+
 func TestARestartedPluginThatOnlyCrashesLeavesReadinessFalse(t *testing.T) {
 	cfg := configure(t, "")
 	broken := filepath.Join(t.TempDir(), "authz-plugin-memory")

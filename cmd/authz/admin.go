@@ -31,9 +31,13 @@ func newPlugin() *cobra.Command {
 				return err
 			}
 			return o.print(c.OutOrStdout(), result, func(w io.Writer) {
-				rows := [][]string{{"NAME", "PLUGIN", "VERSION", "KINDS", "STATE", "PID", "RESTARTS", "ERROR"}}
+				rows := [][]string{{"NAME", "PLUGIN", "FROM", "VERSION", "KINDS", "STATE", "PID", "RESTARTS", "ERROR"}}
 				for _, p := range result.Plugins {
-					rows = append(rows, []string{p.Name, p.Plugin, p.Version, strings.Join(p.Kinds, ","), p.State,
+					from := p.Path
+					if p.Embedded {
+						from = "embedded in " + p.Path
+					}
+					rows = append(rows, []string{p.Name, p.Plugin, from, p.Version, strings.Join(p.Kinds, ","), p.State,
 						fmt.Sprint(p.PID), fmt.Sprint(p.Restarts), p.Error})
 				}
 				table(w, rows)
@@ -44,74 +48,6 @@ func newPlugin() *cobra.Command {
 	o.add(list)
 	c.AddCommand(list)
 	return c
-}
-
-func newStorage() *cobra.Command {
-	c := &cobra.Command{Use: "storage", Short: "Look at the stores of a running host", Args: cobra.NoArgs, RunE: showHelp}
-	t, o := &target{}, &outputFlag{}
-	status := &cobra.Command{
-		Use:   "status",
-		Short: "Show the store of each application",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var result struct {
-				Stores []api.StorageStatus `json:"stores"`
-			}
-			if err := askHost(c.Context(), t, o, "storage.status", nil, &result); err != nil {
-				return err
-			}
-			return o.print(c.OutOrStdout(), result, func(w io.Writer) {
-				rows := [][]string{{"APPLICATION", "DRIVER", "PARTITION", "DURABLE", "INCARNATION", "STATE"}}
-				for _, s := range result.Stores {
-					rows = append(rows, []string{s.Application, s.Driver, s.Partition, durable(s.Durable), s.Incarnation, storeState(s)})
-				}
-				table(w, rows)
-			})
-		},
-	}
-	t.addSocket(status)
-	o.add(status)
-
-	accepting := &target{}
-	accept := &cobra.Command{
-		Use:   "accept APPLICATION",
-		Short: "Take a store whose content was replaced for the application's own",
-		Long: `A host that finds another content in a store than the one it had open answers no check
-from it: revokes and deactivations may have vanished with the old content. When you have
-filled or restored the store, accept ends that state.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			local, err := accepting.local()
-			if err != nil {
-				return err
-			}
-			if err := local.host(c.Context(), "storage.accept", map[string]string{"app": args[0]}, nil); err != nil {
-				return err
-			}
-			fmt.Fprintf(c.OutOrStdout(), "the store of %s is accepted as it is now\n", args[0])
-			return nil
-		},
-	}
-	accepting.addSocket(accept)
-	c.AddCommand(status, accept)
-	return c
-}
-
-func durable(d *bool) string {
-	if d == nil {
-		return "not declared"
-	}
-	return fmt.Sprint(*d)
-}
-
-func storeState(s api.StorageStatus) string {
-	switch {
-	case s.Lost:
-		return "LOST: " + s.Error + " (fill it again, then: authz storage accept " + s.Application + ")"
-	case s.Error != "":
-		return "unavailable: " + s.Error
-	}
-	return "ready"
 }
 
 func askHost(ctx context.Context, t *target, o *outputFlag, op string, params, result any) error {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/authzhost/authz/configs"
 	"github.com/authzhost/authz/examples/acme"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -45,21 +46,23 @@ func TestMain(m *testing.M) {
 
 var readyAt = regexp.MustCompile(`(?s)authz is ready at (http://\S+).*\n(curl [^\n]*)\n([^\n]*)\n.*Serving`)
 
-// TestQuickstart is the life of the sample: loaded, asked, its plugin killed,
-// loaded again, asked again, stopped.
+// TestQuickstart is the life of the sample on an empty machine: nothing but the
+// program in an empty directory, loaded, asked, everything killed, asked again.
 func TestQuickstart(t *testing.T) {
-	s := newShell(t)
+	s := newEmptyMachine(t)
 	// One port is asked for and no other is needed, such as the default ops_listen.
 	if taken, err := net.Listen("tcp", "127.0.0.1:9090"); err == nil {
 		t.Cleanup(func() { taken.Close() })
 	}
-	quickstart := []string{"quickstart", "--config", repository(t, "configs/quickstart.yaml"), "--listen", "127.0.0.1:0"}
+	quickstart := []string{"quickstart", "--listen", "127.0.0.1:0"}
 	host := s.start(quickstart...)
 	said := host.waitFor(t, readyAt)
 	base, curl, answer := said[1], said[2], said[3]
 	secret := filepath.Join(s.dir, ".authz", "acme.secret")
-	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the secret's file: %v, %v", info, err)
+	for _, name := range []string{"acme.secret", "authz.yaml", "authz.db", "acme.catalog.yaml"} {
+		if info, err := os.Stat(filepath.Join(s.dir, ".authz", name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
 	}
 	if !strings.Contains(curl, "$(cat ") || answer != `{"allowed":true}` {
 		t.Errorf("printed\n%s\n%s", curl, answer)
@@ -75,8 +78,7 @@ func TestQuickstart(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &provider.Caller{Base: base, Secret: strings.TrimSpace(string(token))}
-	world := acme.Generate()
-	questions := acme.Questions(world)
+	questions := acme.Questions(acme.Generate())
 
 	askAll(t, c, questions)
 	explained(t, s, questions[0])
@@ -94,6 +96,91 @@ func TestQuickstart(t *testing.T) {
 	if _, errs, code := s.run("check", "--user", "u", "docs.files.updat_file"); code != exitFailure || !strings.Contains(errs, "docs.files.update_file") {
 		t.Errorf("an unknown key: exit %d, %s", code, errs)
 	}
+	if out := s.ok("plugin", "list"); !strings.Contains(out, "embedded in "+s.binary) {
+		t.Errorf("plugin list printed\n%s", out)
+	}
+	configuration := filepath.Join(".authz", "authz.yaml")
+	running := storeOf(t, s.ok("storage", "status", "--config", configuration, "-o", "json"), false)
+
+	// Its driver dies and comes back with everything.
+	syscall.Kill(pluginPID(t, s), syscall.SIGKILL)
+	eventually(t, "the store is open again", func() bool { return strings.Contains(host.errs.String(), "storage reopened") })
+	askAll(t, c, questions)
+
+	// Host and driver are killed. A report needs no host, and a second start
+	// continues with what is there.
+	pid := pluginPID(t, s)
+	host.Process.Kill()
+	syscall.Kill(pid, syscall.SIGKILL)
+	<-host.done
+	if offline := storeOf(t, s.ok("storage", "status", "--config", configuration, "-o", "json"), true); offline != running {
+		t.Errorf("offline the store is %+v, it was %+v", offline, running)
+	}
+	host = s.start(quickstart...)
+	c.Base = host.waitFor(t, readyAt)[1]
+	if errs := host.errs.String(); !strings.Contains(errs, "there already") || strings.Contains(errs, "loaded") || strings.Contains(errs, "LOST") {
+		t.Errorf("the second start said\n%s", errs)
+	}
+	if again, err := os.ReadFile(secret); err != nil || string(again) != string(token) {
+		t.Errorf("the secret changed: %v", err)
+	}
+	askAll(t, c, questions)
+
+	pid = pluginPID(t, s)
+	if err := host.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-host.done
+	if code := host.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the host stopped with %d\n%s", code, host.errs.String())
+	}
+	if syscall.Kill(pid, 0) == nil {
+		t.Errorf("the plugin process %d lives on", pid)
+	}
+	if strings.Contains(host.errs.String()+host.out.String(), strings.TrimSpace(string(token))) {
+		t.Error("the secret was printed")
+	}
+}
+
+// storeOf reads the one store of a report.
+func storeOf(t *testing.T, report string, offline bool) storeFacts {
+	t.Helper()
+	var r struct {
+		Offline bool
+		Stores  []storeFacts
+	}
+	if err := json.Unmarshal([]byte(report), &r); err != nil || len(r.Stores) != 1 || r.Offline != offline {
+		t.Fatalf("%v in\n%s", err, report)
+	}
+	return r.Stores[0]
+}
+
+type storeFacts struct {
+	Application, Driver, Partition, Incarnation string
+	Durable, CrossProcess                       bool
+	SchemaVersion                               int
+	Error                                       string
+}
+
+// TestAQuickstartOfRowsInMemoryIsFilledAgain: a driver that keeps nothing takes
+// the rows along when it dies, which must not pass for an empty store.
+func TestAQuickstartOfRowsInMemoryIsFilledAgain(t *testing.T) {
+	s := newShell(t)
+	s.write("acme.catalog.yaml", string(acme.Catalog()))
+	s.write("acme.secret", "a-secret-of-the-test")
+	path := s.write("memory.yaml", strings.Replace(configs.Quickstart, "plugin: sqlite\n    config: { path: authz.db } #", "plugin: memory #", 1))
+	quickstart := []string{"quickstart", "--config", path, "--listen", "127.0.0.1:0"}
+	host := s.start(quickstart...)
+	base := host.waitFor(t, readyAt)[1]
+	token, err := os.ReadFile(filepath.Join(s.dir, ".authz", "acme.secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &provider.Caller{Base: base, Secret: strings.TrimSpace(string(token))}
+	questions := acme.Questions(acme.Generate())
+	askAll(t, c, questions)
+	question := questions[0]
+	ask := []string{"check", "--user", question.Principal.UserID, question.Key, question.Scope}
 
 	syscall.Kill(pluginPID(t, s), syscall.SIGKILL)
 	eventually(t, "the host says that its store is lost", func() bool { return strings.Contains(host.errs.String(), "STORAGE LOST") })
@@ -110,21 +197,6 @@ func TestQuickstart(t *testing.T) {
 		t.Errorf("storage status printed\n%s", out)
 	}
 	askAll(t, c, questions)
-
-	pid := pluginPID(t, s)
-	if err := host.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-host.done
-	if code := host.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the host stopped with %d\n%s", code, host.errs.String())
-	}
-	if syscall.Kill(pid, 0) == nil {
-		t.Errorf("the plugin process %d lives on", pid)
-	}
-	if strings.Contains(host.errs.String()+host.out.String(), strings.TrimSpace(string(token))) {
-		t.Error("the secret was printed")
-	}
 }
 
 func askAll(t *testing.T, c *provider.Caller, questions []acme.Question) {
@@ -163,15 +235,6 @@ func pluginPID(t *testing.T, s *shell) int {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	return list.Plugins[0].PID
-}
-
-func repository(t *testing.T, path string) string {
-	t.Helper()
-	abs, err := filepath.Abs(filepath.Join("..", "..", path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return abs
 }
 
 func TestServeSaysWhatIsWrongAndExitsByIt(t *testing.T) {
@@ -244,15 +307,18 @@ func TestCommandsTeach(t *testing.T) {
 	if out := s.ok("config", "print", "--config", path); !strings.Contains(out, "file:") || strings.Contains(out, "a-secret-of-the-test") {
 		t.Errorf("config print printed\n%s", out)
 	}
-	if out := s.ok("version", "-o", "json"); !json.Valid([]byte(out)) {
+	if out := s.ok("version", "-o", "json"); !json.Valid([]byte(out)) || !strings.Contains(out, `"sqlite"`) {
 		t.Errorf("version printed %q", out)
+	}
+	if out := s.ok("--help"); strings.Contains(out, serveCommand) {
+		t.Error("the command that only hosts use is shown")
 	}
 	if out := s.ok("completion", "bash"); !strings.Contains(out, "authz") {
 		t.Error("there is no shell completion")
 	}
 	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"quickstart", "--help"}, {"check", "--help"}, {"explain", "--help"},
 		{"config", "check", "--help"}, {"config", "print", "--help"}, {"plugin", "list", "--help"}, {"storage", "status", "--help"},
-		{"storage", "accept", "--help"}, {"directory", "apply", "--help"}, {"version", "--help"}} {
+		{"storage", "accept", "--help"}, {"storage", "migrate", "--help"}, {"storage", "renew", "--help"}, {"directory", "apply", "--help"}, {"version", "--help"}} {
 		if out := s.ok(args...); !strings.Contains(out, "Usage:") {
 			t.Errorf("authz %v printed\n%s", args, out)
 		}
@@ -270,7 +336,12 @@ func TestCommandsTeach(t *testing.T) {
 		{[]string{"check", "--user", "u", "--url", "http://localhost@authz.example", "--token-file", path, "docs.files.read"}, "no user"},
 		{[]string{"check", "--user", "u", "--url", "authz.example", "--token-file", path, "docs.files.read"}, "absolute URL"},
 		{[]string{"frobnicate"}, "frobnicate"},
-		{[]string{"quickstart"}, "--config"},
+		{[]string{"quickstart", "--config", filepath.Join(s.dir, "none.yaml")}, "none.yaml"},
+		{[]string{"storage", "migrate"}, "--config"},
+		{[]string{"storage", "migrate", "--config", path, "--plugin", "other"}, "main"},
+		{[]string{"storage", "status", "--config", path, "--output", "xml"}, "xml"},
+		{[]string{"storage", "renew", "other", "--config", path}, "other"},
+		{[]string{serveCommand, "oracle"}, "memory"},
 		{[]string{"plugin", "list", "--output", "xml"}, "xml"},
 	} {
 		_, errs, code := s.run(c.args...)
@@ -374,20 +445,27 @@ func TestOnlyASecondStopSignalHurriesAStop(t *testing.T) {
 }
 
 func TestAHostThatIsKilledLeavesNoPlugin(t *testing.T) {
-	s := newShell(t)
-	path := s.serveFile(nil)
-	host := s.start("serve", "--config", path)
-	eventually(t, "the host is ready", func() bool { return strings.Contains(host.errs.String(), "ready") })
-	var list struct{ Plugins []struct{ PID int } }
-	out := s.ok("plugin", "list", "--socket", filepath.Join(s.dir, "run", "authz.sock"), "-o", "json")
-	if err := json.Unmarshal([]byte(out), &list); err != nil {
-		t.Fatal(err)
+	for name, change := range map[string]func(string) string{"a binary of its own": nil, "embedded": overSQLite} {
+		t.Run(name, func(t *testing.T) {
+			s := newShell(t)
+			path := s.serveFile(change)
+			host := s.start("serve", "--config", path)
+			eventually(t, "the host is ready", func() bool { return strings.Contains(host.errs.String(), "ready") })
+			var list struct{ Plugins []struct{ PID int } }
+			out := s.ok("plugin", "list", "--socket", filepath.Join(s.dir, "run", "authz.sock"), "-o", "json")
+			if err := json.Unmarshal([]byte(out), &list); err != nil {
+				t.Fatal(err)
+			}
+			if err := host.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-host.done
+			eventually(t, "the plugin has ended", func() bool { return syscall.Kill(list.Plugins[0].PID, 0) != nil })
+			again := s.start("serve", "--config", path) // what the dead host left does not stand in the way
+			eventually(t, "a new host is ready", func() bool { return strings.Contains(again.errs.String(), "ready") })
+			if sockets, _ := filepath.Glob(filepath.Join(s.dir, "run", "plugins", "*")); len(sockets) != 1 {
+				t.Errorf("sockets of dead hosts are left: %v", sockets)
+			}
+		})
 	}
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-host.done
-	eventually(t, "the plugin has ended", func() bool { return syscall.Kill(list.Plugins[0].PID, 0) != nil })
-	again := s.start("serve", "--config", path) // what the dead host left does not stand in the way
-	eventually(t, "a new host is ready", func() bool { return strings.Contains(again.errs.String(), "ready") })
 }

@@ -103,7 +103,7 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
 	})
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newDirectory(),
-		newCheck(), newExplain(), newVersion())
+		newCheck(), newExplain(), newVersion(), newPluginServe())
 	asUsage(root)
 	return root
 }

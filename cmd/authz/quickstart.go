@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/configs"
 	"github.com/authzhost/authz/examples/acme"
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
@@ -26,10 +27,13 @@ import (
 )
 
 const (
-	// dataDir is where a quickstart keeps what it generates.
+	// dataDir is where a quickstart keeps everything that it makes.
 	dataDir    = ".authz"
 	sampleApp  = "acme"
 	socketName = "authz.sock"
+	ownConfig  = "authz.yaml"
+	ownCatalog = sampleApp + ".catalog.yaml" // as configs.Quickstart names it
+	ownSecret  = sampleApp + ".secret"       // likewise
 )
 
 // quickstart is one run of the command.
@@ -48,13 +52,13 @@ func newQuickstart() *cobra.Command {
 		Use:   "quickstart",
 		Short: "Start a host with a sample in it and ask it a question",
 		Long: `Start a host with the sample "acme": 1,200 people in 60 groups, 30 roles, 8,000 grants and
-a tree of 5,000 folders and documents. It makes a secret below ./` + dataDir + `, starts the host and its
-storage driver, publishes the sample's catalog, loads the sample, prints a question to paste
-and its answer, and serves until you stop it.
+a tree of 5,000 folders and documents. It needs no other file than this program: below ./` + dataDir + ` it
+makes a configuration, a secret and a SQLite database, starts the host and its storage driver,
+publishes the sample's catalog, loads the sample, prints a question to paste and its answer,
+and serves until you stop it.
 
-Run again, it continues with what is there. While a quickstart of this directory is running,
-a second one loads into it what is missing; that is what to do when its storage plugin died
-and took its rows along.`,
+Run again, it continues with what is there, however the last run ended. While a quickstart of
+this directory is running, a second one loads into it what is missing.`,
 		Example: `  authz quickstart
   authz quickstart --empty --listen 127.0.0.1:9000`,
 		Args: cobra.NoArgs,
@@ -63,8 +67,9 @@ and took its rows along.`,
 			return q.run(c.Context())
 		},
 	}
-	q.add(c, filepath.Join("configs", "quickstart.yaml"))
-	c.Flags().StringVar(&q.dir, "data-dir", dataDir, "where to keep what is generated")
+	q.add(c, "")
+	c.Flags().Lookup("config").Usage = "another configuration than " + filepath.Join(dataDir, ownConfig) + "; it needs an application " + sampleApp
+	c.Flags().StringVar(&q.dir, "data-dir", dataDir, "where to keep what is made")
 	c.Flags().BoolVar(&q.empty, "empty", false, "start without the sample's people and rows")
 	c.Flags().BoolVar(&q.reset, "reset", false, "delete the data directory first; asks")
 	c.Flags().BoolVarP(&q.yes, "yes", "y", false, "answer yes to what --reset asks")
@@ -79,11 +84,8 @@ func (q *quickstart) run(ctx context.Context) error {
 	}
 	q.dir = dir
 	running := newLocalCaller(filepath.Join(runDirFor(dir), socketName))
-	if q.answers(ctx, running) {
+	if running.answers(ctx) {
 		return q.join(ctx, running)
-	}
-	if !exists(q.path) {
-		return usageError{fmt.Errorf("there is no %s here: run authz quickstart in a clone of the repository, or name its configuration with --config", q.path)}
 	}
 	if q.reset {
 		if err := q.confirmReset(); err != nil {
@@ -93,6 +95,11 @@ func (q *quickstart) run(ctx context.Context) error {
 	secret, err := ensureSecret(dir)
 	if err != nil {
 		return err
+	}
+	if q.path == "" {
+		if q.path, err = ensureConfig(dir); err != nil {
+			return err
+		}
 	}
 	load := func() (*config.Config, error) {
 		return q.load(map[string]any{
@@ -111,11 +118,6 @@ func (q *quickstart) run(ctx context.Context) error {
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")
 		return nil
 	})
-}
-
-// answers reports whether a quickstart of this directory is running.
-func (q *quickstart) answers(ctx context.Context, running *localCaller) bool {
-	return exists(running.path) && running.host(ctx, "status", nil, nil) == nil
 }
 
 // join loads into the host that is running what is missing there.
@@ -213,7 +215,7 @@ func (q *quickstart) confirmReset() error {
 	if !exists(q.dir) {
 		return nil
 	}
-	if !exists(filepath.Join(q.dir, sampleApp+".secret")) {
+	if !exists(filepath.Join(q.dir, ownSecret)) {
 		return usageError{fmt.Errorf("%s does not look like a quickstart's directory: nothing was deleted", q.dir)}
 	}
 	if !q.yes {
@@ -231,20 +233,53 @@ func ensureSecret(dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	path = filepath.Join(dir, sampleApp+".secret")
 	random := make([]byte, 32)
 	if _, err := rand.Read(random); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return path, nil
-	}
-	if err != nil {
+	path = filepath.Join(dir, ownSecret)
+	return path, ensureFile(path, []byte(hex.EncodeToString(random)+"\n"))
+}
+
+// ensureConfig makes the configuration and the catalog that it names unless they
+// are there: they are the operator's from then on.
+func ensureConfig(dir string) (path string, err error) {
+	if err := ensureFile(filepath.Join(dir, ownCatalog), acme.Catalog()); err != nil {
 		return "", err
 	}
-	_, err = io.WriteString(f, hex.EncodeToString(random)+"\n")
-	return path, errors.Join(err, f.Close())
+	text := configs.Quickstart
+	if run := runDirFor(dir); run != filepath.Join(dir, "run") {
+		quoted, err := json.Marshal(run) // which is YAML too
+		if err != nil {
+			return "", err
+		}
+		text = strings.Replace(text, "\nrun_dir: run\n", "\nrun_dir: "+string(quoted)+"\n", 1)
+	}
+	path = filepath.Join(dir, ownConfig)
+	return path, ensureFile(path, []byte(text))
+}
+
+// ensureFile makes a file unless it is there. It appears whole or not at all,
+// and of two that make it at once one wins.
+func ensureFile(path string, content []byte) error {
+	if exists(path) {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	err = os.Link(f.Name(), path)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return os.Rename(f.Name(), path) // a file system without links
 }
 
 // maxRunDir leaves room for the names of sockets below it: the system allows

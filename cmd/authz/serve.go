@@ -24,11 +24,15 @@ type configFlags struct {
 	logLevel string
 }
 
-func (f *configFlags) add(c *cobra.Command, path string) {
+func (f *configFlags) addConfig(c *cobra.Command, path string) {
 	c.Flags().StringVarP(&f.path, "config", "c", path, "the configuration file (YAML)")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+}
+
+func (f *configFlags) add(c *cobra.Command, path string) {
+	f.addConfig(c, path)
 	c.Flags().StringVar(&f.listen, "listen", "", "override listen, such as 127.0.0.1:8080")
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "override log.level: trace, debug, info, warn or error")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(
 		[]string{"trace", "debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -114,7 +118,11 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 			}
 		}
 	}()
-	h, err := openHost(ctx, cfg, host.Options{Version: version, Logger: log}, hurry)
+	plugins, err := embedded()
+	if err != nil {
+		return err
+	}
+	h, err := openHost(ctx, cfg, host.Options{Version: version, Embedded: plugins, Logger: log}, hurry)
 	switch {
 	case err != nil && ctx.Err() != nil && !errors.Is(err, errHurried):
 		log.Info("stopped before it was ready", "error", err)

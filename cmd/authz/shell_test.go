@@ -16,8 +16,10 @@ import (
 
 // shell runs commands in one directory.
 type shell struct {
-	t   *testing.T
-	dir string
+	t      *testing.T
+	dir    string
+	binary string
+	env    []string
 }
 
 func newShell(t *testing.T) *shell {
@@ -27,13 +29,27 @@ func newShell(t *testing.T) *shell {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &shell{t, dir}
+	return &shell{t, dir, filepath.Join(bin, "authz"), append(os.Environ(), "AUTHZ_PLUGIN_DIRS="+bin)}
+}
+
+// newEmptyMachine is a shell whose directory holds the program and nothing else,
+// and whose environment says nothing.
+func newEmptyMachine(t *testing.T) *shell {
+	t.Helper()
+	s := newShell(t)
+	program, err := os.ReadFile(s.binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.binary = s.write("authz", string(program))
+	s.env = []string{"PATH=/usr/bin:/bin"}
+	return s
 }
 
 func (s *shell) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(context.Background(), filepath.Join(bin, "authz"), args...)
+	cmd := exec.CommandContext(context.Background(), s.binary, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "AUTHZ_PLUGIN_DIRS="+bin)
+	cmd.Env = s.env
 	return cmd
 }
 

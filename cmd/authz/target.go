@@ -118,6 +118,11 @@ func (l *localCaller) host(ctx context.Context, op string, params, result any) e
 	return l.call(ctx, api.HostApplication, op, params, result)
 }
 
+// answers reports whether a host serves the socket.
+func (l *localCaller) answers(ctx context.Context) bool {
+	return exists(l.path) && l.host(ctx, "status", nil, nil) == nil
+}
+
 // onlyApp is the application to talk to when none was named.
 func (l *localCaller) onlyApp(ctx context.Context, named string) (string, error) {
 	if named != "" {

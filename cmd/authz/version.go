@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,21 +16,23 @@ func newVersion() *cobra.Command {
 	o := &outputFlag{}
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and which wires it speaks",
+		Short: "Print the version, the wires it speaks and the plugins it carries",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
 			}
 			v := struct {
-				Version        string `json:"version"`
-				ProviderAPI    int    `json:"providerApi"`
-				PluginProtocol []int  `json:"pluginProtocol"`
-				Go             string `json:"go"`
-				Platform       string `json:"platform"`
-			}{version, provider.APIVersion, []int{plugin.ProtocolVersion}, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+				Version        string   `json:"version"`
+				ProviderAPI    int      `json:"providerApi"`
+				PluginProtocol []int    `json:"pluginProtocol"`
+				Plugins        []string `json:"plugins"`
+				Go             string   `json:"go"`
+				Platform       string   `json:"platform"`
+			}{version, provider.APIVersion, plugin.SpokenVersions(), carriedNames(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 			return o.print(c.OutOrStdout(), v, func(w io.Writer) {
-				fmt.Fprintf(w, "authz %s\nprovider API %d, plugin protocol %v\n%s %s\n", v.Version, v.ProviderAPI, v.PluginProtocol, v.Go, v.Platform)
+				fmt.Fprintf(w, "authz %s\nprovider API %d, plugin protocol %v\ncarries the plugins %s\n%s %s\n", v.Version, v.ProviderAPI, v.PluginProtocol,
+					strings.Join(v.Plugins, ", "), v.Go, v.Platform)
 			})
 		},
 	}

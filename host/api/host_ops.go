@@ -16,6 +16,10 @@ type HostControl interface {
 	RestartPlugin(ctx context.Context, name string) error
 	StorageStatus(ctx context.Context) ([]StorageStatus, error)
 
+	// RenewStorage gives the content of an application's store a new incarnation,
+	// after a restore from a backup. The application is lost until it is accepted.
+	RenewStorage(ctx context.Context, app string) (incarnation string, err error)
+
 	// AcceptStorage takes the content of an application's store as it is now for
 	// the application's own, after it was found to be another than before; an
 	// unknown application is a refusal with CodeNotFound.
@@ -48,7 +52,8 @@ type PluginStatus struct {
 	Version  string   `json:"version,omitempty"`
 	Kinds    []string `json:"kinds"`
 	Path     string   `json:"path,omitempty"`
-	State    string   `json:"state"` // such as "running" or "restarting"
+	Embedded bool     `json:"embedded,omitempty"` // the host's own binary carries it
+	State    string   `json:"state"`              // such as "running" or "restarting"
 	PID      int      `json:"pid,omitempty"`
 	Restarts int      `json:"restarts"`
 	Error    string   `json:"error,omitempty"` // of the last start or run that failed
@@ -57,14 +62,16 @@ type PluginStatus struct {
 // StorageStatus is the store of one application. Lost says that its content was
 // found to be another than the one that had been open.
 type StorageStatus struct {
-	Application  string   `json:"application"`
-	Driver       string   `json:"driver"`
-	Partition    string   `json:"partition"`
-	Incarnation  string   `json:"incarnation"`
-	Durable      *bool    `json:"durable,omitempty"`
-	Capabilities []string `json:"capabilities"`
-	Lost         bool     `json:"lost"`
-	Error        string   `json:"error,omitempty"`
+	Application   string   `json:"application"`
+	Driver        string   `json:"driver"`
+	Partition     string   `json:"partition"`
+	Incarnation   string   `json:"incarnation"`
+	Durable       *bool    `json:"durable,omitempty"`
+	CrossProcess  bool     `json:"crossProcess"`
+	SchemaVersion int      `json:"schemaVersion"`
+	Capabilities  []string `json:"capabilities"`
+	Lost          bool     `json:"lost"`
+	Error         string   `json:"error,omitempty"`
 }
 
 // hostEntries are the operations on the host itself.
@@ -75,6 +82,7 @@ func hostEntries() []entry {
 		{Operation: provider.Operation{Op: "plugin.restart", Kind: provider.Write, Required: []string{"name"}}, read: restartPlugin},
 		{Operation: provider.Operation{Op: "storage.status", Kind: provider.Read}, read: storageStatus},
 		{Operation: provider.Operation{Op: "storage.accept", Kind: provider.Write, Required: []string{"app"}}, read: acceptStorage},
+		{Operation: provider.Operation{Op: "storage.renew", Kind: provider.Write, Required: []string{"app"}}, read: renewStorage},
 		{Operation: provider.Operation{Op: "config", Kind: provider.Read}, read: hostConfig},
 	}
 }
@@ -112,6 +120,14 @@ func acceptStorage(c *call) action {
 	return func(ctx context.Context) (any, error) { return void{}, c.host.AcceptStorage(ctx, app) }
 }
 
+func renewStorage(c *call) action {
+	app := c.nonEmpty("app")
+	return func(ctx context.Context) (any, error) {
+		incarnation, err := c.host.RenewStorage(ctx, app)
+		return renewResult{incarnation}, err
+	}
+}
+
 func hostConfig(c *call) action {
 	return func(ctx context.Context) (any, error) {
 		config, err := c.host.Config(ctx)
@@ -125,6 +141,9 @@ type (
 	}
 	storesResult struct {
 		Stores []StorageStatus `json:"stores"`
+	}
+	renewResult struct {
+		Incarnation string `json:"incarnation"`
 	}
 	configResult struct {
 		Config map[string]any `json:"config"`

@@ -46,6 +46,9 @@ type Reviewer interface {
 	ExportEntitlements(ctx context.Context, userIDs *[]string) iter.Seq2[access.UserEntitlements, error]
 	ListWildcardDrift(ctx context.Context, sinceVersion int64) (access.DriftReport, error)
 	ListCatalogVersions(ctx context.Context) iter.Seq2[catalog.Publication, error]
+
+	// VerifyAuditChain reads the whole log; priorHash "" begins at its beginning.
+	VerifyAuditChain(ctx context.Context, priorHash string) (authz.ChainReport, error)
 }
 
 // HostApplication is the name under which the socket serves the host itself.

@@ -10,7 +10,8 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// importTimeout is for directories that take many commits.
+// importTimeout is for directories that take many commits, and for logs that are
+// read from end to end.
 const importTimeout = 10 * time.Minute
 
 // localEntries are the operations on an application that do not cross the
@@ -30,6 +31,7 @@ func localEntries() []entry {
 		{Operation: provider.Operation{Op: "listWildcardDrift", Kind: provider.Read, Required: []string{"sinceVersion"}},
 			read: listWildcardDrift},
 		{Operation: provider.Operation{Op: "listCatalogVersions", Kind: provider.Read}, read: listCatalogVersions},
+		{Operation: provider.Operation{Op: "verifyAuditChain", Kind: provider.Read}, read: verifyAuditChain, within: importTimeout},
 	}
 }
 

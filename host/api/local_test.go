@@ -58,6 +58,13 @@ func (h *hostControl) RestartPlugin(_ context.Context, name string) error {
 
 func (*hostControl) StorageStatus(context.Context) ([]api.StorageStatus, error) { return nil, nil }
 
+func (h *hostControl) RenewStorage(_ context.Context, app string) (string, error) {
+	if app != "docs" {
+		return "", authz.Rejected(authz.CodeNotFound, "no application %s", app)
+	}
+	return "another-life", nil
+}
+
 func (h *hostControl) AcceptStorage(_ context.Context, app string) error {
 	h.told = append(h.told, "accept "+app)
 	return nil
@@ -305,6 +312,10 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	s.mustOK("/local/v1/_host/storage.accept", `{"app":"docs"}`)
 	s.ask("/local/v1/_host/plugin.restart", `{"name":"other"}`).expectError(t, 404, refusedName, "not_found", `no plugin "other"`)
 	s.ask("/local/v1/_host/plugin.restart", `{}`).expectValidation(t, `plugin.restart requires the "name" field`)
+	if got := s.mustOK("/local/v1/_host/storage.renew", `{"app":"docs"}`); got["incarnation"] != "another-life" {
+		t.Errorf("renewed to %v", got)
+	}
+	s.ask("/local/v1/_host/storage.renew", `{"app":"other"}`).expectError(t, 404, refusedName, "not_found", "no application")
 	s.ask("/local/v1/_host/storage.accept", `{"app":5}`).expectValidation(t, `storage.accept: "app" must be a string`)
 	s.ask("/local/v1/_host/storage.accept", `{"app":""}`).expectValidation(t, `storage.accept: "app" must be a non-empty string`)
 	if diff := cmp.Diff([]string{"restart main", "accept docs", "restart other"}, s.host.told); diff != "" {

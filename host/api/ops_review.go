@@ -44,6 +44,11 @@ func listCatalogVersions(c *call) action {
 	}, nil)
 }
 
+func verifyAuditChain(c *call) action {
+	prior := c.text("priorHash")
+	return func(ctx context.Context) (any, error) { return c.local.VerifyAuditChain(ctx, prior) }
+}
+
 // reviewed reads the users that a report is about; nil when absent. Null is
 // refused: it must never widen the report from somebody to everybody.
 func (c *call) reviewed() *[]string {

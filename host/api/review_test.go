@@ -55,6 +55,8 @@ func TestTheSocketAnswersAuditors(t *testing.T) {
 			{"via":{"kind":"role","role":{"id":"r","name":"R","patterns":["*"]},"grantIds":[…]},"pattern":"*","gainedKeys":["docs.pay.approve"]}]}`},
 		{"listWildcardDrift", `{"sinceVersion":2}`, `{"fromVersion":2,"toVersion":2,"gainedKeys":[],"removedKeys":[],"findings":[]}`},
 		{"listCatalogVersions", ``, `{"versions":[{"version":1,"publishedAt":1700000000000},{"version":2,"publishedAt":1700000000000}]}`},
+		{"verifyAuditChain", ``, `{"ok":true,"hashed":0}`}, // not turned on here
+		{"verifyAuditChain", `{"priorHash":"00"}`, `{"ok":false,"index":0,"reason":"unhashed_after_chain_start"}`},
 	} {
 		got := s.mustOK("/local/v1/docs/"+c.op, c.body)
 		var want map[string]any
@@ -89,7 +91,7 @@ func TestReportsForAuditorsRefuseWhatTheyCannotRead(t *testing.T) {
 
 func TestReportsForAuditorsDoNotCrossTheNetwork(t *testing.T) {
 	w := newWorld(t, worldOptions{})
-	for _, op := range []string{"listSodViolations", "exportEntitlements", "listWildcardDrift", "listCatalogVersions"} {
+	for _, op := range []string{"listSodViolations", "exportEntitlements", "listWildcardDrift", "listCatalogVersions", "verifyAuditChain"} {
 		w.post(op, "{}").expectError(t, 404, apiName, "unknown_op", "")
 	}
 }

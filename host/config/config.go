@@ -17,6 +17,11 @@ type Config struct {
 	PluginDirs      []string      `koanf:"plugin_dirs"`
 	Plugins         Plugins       `koanf:"plugins"`
 
+	// Dir is where relative paths of the file start: its directory, or the
+	// working directory when there is none. Plugins run there, so that relative
+	// paths among their settings start there too.
+	Dir string `koanf:"-"`
+
 	// Applications by name.
 	Applications map[string]Application `koanf:"applications"`
 }
@@ -54,13 +59,17 @@ type Plugins struct {
 
 // Plugin is one plugin instance: one process.
 type Plugin struct {
-	// Plugin is a name to be found as authz-plugin-<name> in PluginDirs, or,
-	// when it holds a path separator, an absolute path.
+	// Plugin is a name to be found as authz-plugin-<name> in PluginDirs, else
+	// among the plugins that the host's binary carries, or, when it holds a path
+	// separator, an absolute path.
 	Plugin string `koanf:"plugin"`
 
 	SHA256 string            `koanf:"sha256"` // 64 lower-case hex digits; "" is not pinned
 	Env    map[string]Secret `koanf:"env"`    // the whole environment of the process
 	Config Settings          `koanf:"config"`
+
+	StartTimeout time.Duration `koanf:"start_timeout"` // 0 is the plugin host's default
+	HangTimeout  time.Duration `koanf:"hang_timeout"`  // 0 never asks whether the process is alive
 }
 
 // Application is one application served by the host.
@@ -70,6 +79,7 @@ type Application struct {
 	Provider           Provider `koanf:"provider"`
 	Ancestry           Ancestry `koanf:"ancestry"`
 	Events             Events   `koanf:"events"`
+	Audit              Audit    `koanf:"audit"`
 	GroupTopologyTTLMs int64    `koanf:"group_topology_ttl_ms"` // 0 or less: no cache
 	SoD                SoD      `koanf:"sod"`
 	OrgRoot            bool     `koanf:"org_root"`
@@ -107,6 +117,11 @@ type Ancestry struct {
 type Events struct {
 	Persist   *bool     `koanf:"persist"`
 	Retention Retention `koanf:"retention"`
+}
+
+// Audit is the audit log of an application.
+type Audit struct {
+	HashChain bool `koanf:"hash_chain"`
 }
 
 // Retention bounds the event log.

@@ -78,7 +78,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	top := &config.Config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:9090", RunDir: "/run/user/7/authz", Socket: "/run/user/7/authz/authz.sock",
 		Log: config.Log{Level: "info", Format: "text"}, ShutdownTimeout: 20 * time.Second,
-		Limits: config.Limits{Body: 10 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")},
+		Limits: config.Limits{Body: 10 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {
 		t.Error(d)
@@ -99,6 +99,9 @@ func TestWithoutAnythingThereAreOnlyDefaults(t *testing.T) {
 	wd, _ := os.Getwd()
 	if d := cmp.Diff([]string{filepath.Join(wd, "bin")}, cfg.PluginDirs); d != "" {
 		t.Error("without a file, paths are relative to the working directory: ", d)
+	}
+	if cfg.Dir != wd {
+		t.Errorf("without a file, plugins run in %s", cfg.Dir)
 	}
 	if want := filepath.Join(os.TempDir(), fmt.Sprintf("authz-%d", os.Getuid())); cfg.RunDir != want {
 		t.Errorf("run_dir without XDG_RUNTIME_DIR: %s, want %s", cfg.RunDir, want)
@@ -167,11 +170,15 @@ func TestPluginInstances(t *testing.T) {
   main:
     plugin: ./drivers/mine
     sha256: "`+sum+`"
+    hang_timeout: 0s
     env: {PGPASSWORD: "env:ACME_SECRET", TZ: UTC}
     config: {dsn: "env:ACME_SECRET", pool: {size: 4, warm: true, hosts: [a, "env:ACME_SECRET", 1.5, null]}}
   other: {plugin: sqlite, sha256: "`+sum+`"}
 `)
 	main := cfg.Plugins.Instances["main"]
+	if main.StartTimeout != 15*time.Second || main.HangTimeout != 0 {
+		t.Errorf("timeouts %s and %s", main.StartTimeout, main.HangTimeout)
+	}
 	if !cfg.Plugins.RequireChecksum || main.SHA256 != strings.ToLower(sum) || !filepath.IsAbs(main.Plugin) || cfg.Plugins.Instances["other"].Plugin != "sqlite" {
 		t.Errorf("%+v", cfg.Plugins)
 	}
@@ -209,21 +216,20 @@ func TestQuickstartLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	for name, content := range map[string]string{"configs/quickstart.yaml": string(text), ".authz/acme.secret": secret + "\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	for name, content := range map[string]string{"authz.yaml": string(text), "acme.secret": secret + "\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "configs/quickstart.yaml")})
+	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	acme := cfg.Applications["acme"]
-	got := []any{cfg.Listen, cfg.PluginDirs, cfg.Plugins.Instances["main"].Plugin, acme.Catalog, acme.Storage, acme.Ancestry.Kind, acme.Default, len(acme.Provider.Secrets)}
-	want := []any{"127.0.0.1:8080", []string{filepath.Join(root, "bin")}, "memory", filepath.Join(root, "examples/acme/catalog.yaml"),
+	main := cfg.Plugins.Instances["main"]
+	got := []any{cfg.Listen, cfg.PluginDirs, main.Plugin, main.Config.Reveal()["path"], cfg.Dir, cfg.Socket,
+		acme.Catalog, acme.Storage, acme.Ancestry.Kind, acme.Default, len(acme.Provider.Secrets)}
+	want := []any{"127.0.0.1:8080", []string{}, "sqlite", "authz.db", root, filepath.Join(root, "run/authz.sock"), filepath.Join(root, "acme.catalog.yaml"),
 		config.Storage{Driver: "main", Partition: "acme"}, "stored", true, 1}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

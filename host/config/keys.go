@@ -68,10 +68,12 @@ func Keys() []Key {
 
 		{Path: "plugin_dirs", Type: TypePaths, Default: "./bin", Meaning: "Directories in which `authz-plugin-<name>` is looked for, in this order."},
 		{Path: "plugins.require_checksum", Type: TypeBoolean, Default: "false", Meaning: "Refuse every plugin without `sha256`. The name `require_checksum` is therefore no plugin instance's."},
-		{Path: plugin + "plugin", Type: TypeProgram, Required: true, Meaning: "Which plugin the instance runs: a name to find in `plugin_dirs`, or a path (it then holds a `/`)."},
-		{Path: plugin + "sha256", Type: TypeText, Meaning: "SHA-256 of the plugin's binary, hexadecimal: any other binary is refused. `\"\"` pins nothing."},
+		{Path: plugin + "plugin", Type: TypeProgram, Required: true, Meaning: "Which plugin the instance runs: a name to find in `plugin_dirs` and then among the plugins that the host's binary carries, or a path (it then holds a `/`)."},
+		{Path: plugin + "sha256", Type: TypeText, Meaning: "SHA-256 of the plugin's binary, hexadecimal: any other binary is refused. Of a plugin that the host's binary carries it is the host's own. `\"\"` pins nothing."},
 		{Path: plugin + "env", Type: TypeTextMap, Meaning: "Environment variables of the plugin's process; it gets no others. Values may be `env:` and `file:` references."},
 		{Path: plugin + "config", Type: TypeSettings, Meaning: "Settings passed to the plugin, which checks them itself. Strings that begin with `env:` or `file:` are references."},
+		{Path: plugin + "start_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long each step of the plugin's start may take: its handshake, its description, its configuration. `0s` is the default."},
+		{Path: plugin + "hang_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long the plugin's process may leave the host's question whether it is alive unanswered before it is killed and started again; `0s` never asks."},
 
 		{Path: app + "catalog", Type: TypePath, Required: true, Meaning: "The permission catalog, YAML or JSON."},
 		{Path: app + "storage.driver", Type: TypeText, Required: true, Meaning: "Name of the plugin instance that keeps the rows."},
@@ -83,6 +85,7 @@ func Keys() []Key {
 		{Path: app + "events.persist", Type: TypeBoolean, Meaning: "Keep the event log. Default: on exactly when the driver can. `true` over a driver that cannot is refused."},
 		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
 		{Path: app + "events.retention.max_rows", Type: TypeInteger, Min: 1, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
+		{Path: app + "audit.hash_chain", Type: TypeBoolean, Default: "false", Meaning: "Link every new audit entry to the one before it by a hash, so that a change to the log shows (`verifyAuditChain`). Writes then queue for one another."},
 		{Path: app + "group_topology_ttl_ms", Type: TypeInteger, Min: -tenYears, Max: tenYears, Default: "30000", Meaning: "How long the map of group parents is kept, milliseconds; 0 or less: not at all."},
 		{Path: app + "sod.enforce", Type: TypeChoice, Values: []string{"off", "reject"}, Default: "off", Meaning: "What becomes of a grant to a user that newly breaks a constraint of the catalog's `constraints.sod`: with `reject` it is refused, with `off` the report finds it."},
 		{Path: app + "org_root", Type: TypeBoolean, Default: "true", Meaning: "Whether the application owns its organization's data: only the first value, stored at the first start."},

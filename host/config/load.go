@@ -86,6 +86,7 @@ func (l *loader) load() *Config {
 		l.problem(nil, "cannot be taken over: %v", err)
 		return nil
 	}
+	cfg.Dir = file.base
 	l.derive(cfg)
 	l.check(cfg)
 	return cfg

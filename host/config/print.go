@@ -12,7 +12,8 @@ import (
 func (c *Config) tree() map[string]any {
 	instances := map[string]any{"require_checksum": c.Plugins.RequireChecksum}
 	for name, p := range c.Plugins.Instances {
-		instances[name] = map[string]any{"plugin": p.Plugin, "sha256": p.SHA256, "env": p.Env, "config": p.Config}
+		instances[name] = map[string]any{"plugin": p.Plugin, "sha256": p.SHA256, "env": p.Env, "config": p.Config,
+			"start_timeout": p.StartTimeout, "hang_timeout": p.HangTimeout}
 	}
 	apps := map[string]any{}
 	for name, a := range c.Applications {
@@ -45,6 +46,7 @@ func (a Application) tree() map[string]any {
 		"catalog":  a.Catalog,
 		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition},
 		"provider": provider, "ancestry": map[string]any{"kind": a.Ancestry.Kind}, "events": events,
+		"audit":                 map[string]any{"hash_chain": a.Audit.HashChain},
 		"group_topology_ttl_ms": a.GroupTopologyTTLMs, "sod": map[string]any{"enforce": a.SoD.Enforce}, "org_root": a.OrgRoot, "default": a.Default,
 		"client": map[string]any{
 			"subject_cache_ttl_ms": a.Client.SubjectCacheTTLMs, "object_cache_ttl_ms": a.Client.ObjectCacheTTLMs,

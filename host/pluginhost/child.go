@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -18,7 +19,8 @@ import (
 // a process group, so that its children go with it, and has none of the host's
 // standard input.
 type child struct {
-	path   string
+	prog   program
+	dir    string
 	cmd    *exec.Cmd
 	stdout *tap
 	stderr io.ReadCloser
@@ -31,16 +33,18 @@ type child struct {
 
 var _ runner.Runner = (*child)(nil)
 
-func newChild(path string) *child {
-	return &child{path: path, stdout: &tap{}, exited: make(chan struct{})}
+func newChild(prog program, dir string) *child {
+	return &child{prog: prog, dir: dir, stdout: &tap{}, exited: make(chan struct{})}
 }
 
 // prepare gives the process its environment; go-plugin knows its part of that
 // only when it asks for the runner.
 func (c *child) prepare(env []string) (err error) {
-	c.cmd = exec.Command(c.path)
+	c.cmd = exec.Command(c.prog.file, c.prog.args...)
+	c.cmd.Args[0] = c.prog.path
+	c.cmd.Dir = c.dir
 	c.cmd.Env = env
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.SysProcAttr = attributes()
 	if c.stdout.ReadCloser, err = c.cmd.StdoutPipe(); err != nil {
 		return err
 	}
@@ -56,7 +60,19 @@ func (c *child) Start(context.Context) error {
 	if c.killed {
 		return errKilledEarly
 	}
-	if err := c.cmd.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		// The process dies with the thread that started it (attributes), which
+		// must therefore live as long.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err == nil {
+			<-c.exited
+		}
+	}()
+	if err := <-started; err != nil {
 		return err
 	}
 	c.started = true
@@ -127,7 +143,7 @@ func (c *child) endedItself() bool {
 
 func (c *child) Stdout() io.ReadCloser { return c.stdout }
 func (c *child) Stderr() io.ReadCloser { return c.stderr }
-func (c *child) Name() string          { return c.path }
+func (c *child) Name() string          { return c.prog.path }
 func (c *child) ID() string            { return strconv.Itoa(c.pid()) }
 
 func (c *child) Diagnose(context.Context) string { return "" }

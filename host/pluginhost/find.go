@@ -7,45 +7,65 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
-// find returns the absolute path of a plugin's binary, given by path or by name.
-func find(plug string, dirs []string) (string, error) {
+// program is what runs a plugin.
+type program struct {
+	path     string   // shown to people
+	file     string   // hashed and executed; path unless it is embedded
+	args     []string // after the program's own name
+	name     string   // what the plugin must call itself, "" when nothing says
+	embedded bool
+}
+
+// find looks for a plugin's program. A path is taken as it is; a name is looked
+// for in the directories, in order, and then among the embedded ones. A file in
+// a directory that cannot be run is an error, not a reason to look further.
+func find(plug string, dirs []string, embedded map[string]Command) (program, error) {
 	if strings.ContainsRune(plug, filepath.Separator) {
 		path, err := filepath.Abs(plug)
 		if err != nil {
-			return "", err
+			return program{}, err
 		}
 		if err := executable(path); err != nil {
-			return "", fmt.Errorf("%s %w", path, err)
+			return program{}, fmt.Errorf("%s %w", path, err)
 		}
-		return path, nil
+		return program{path: path, file: path, name: expectedName(path)}, nil
 	}
 	if plug == "" {
-		return "", errors.New("no plugin is named: set `plugin` to the <name> of authz-plugin-<name>, or to a path")
+		return program{}, errors.New("no plugin is named: set `plugin` to the <name> of authz-plugin-<name>, or to a path")
 	}
 	file := plugin.BinaryPrefix + plug
 	for _, dir := range dirs {
 		path := filepath.Join(dir, file)
 		err := executable(path)
 		if err == nil {
-			return path, nil
+			return program{path: path, file: path, name: plug}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%s %w", path, err)
+			return program{}, fmt.Errorf("%s %w", path, err)
 		}
 	}
-	if len(dirs) == 0 {
-		return "", fmt.Errorf("%s was looked for nowhere: set `plugin_dirs`, or give the plugin's path", file)
+	if c, ok := embedded[plug]; ok {
+		return program{path: c.Path, file: c.file(), args: c.Args, name: plug, embedded: true}, nil
 	}
-	return "", fmt.Errorf("%s is in none of the directories searched (%s): build or install it there, add its directory to `plugin_dirs`, or give its path",
-		file, strings.Join(dirs, ", "))
+	carried := ""
+	if len(embedded) > 0 {
+		carried = "; this host's own binary carries " + strings.Join(slices.Sorted(maps.Keys(embedded)), ", ")
+	}
+	if len(dirs) == 0 {
+		return program{}, fmt.Errorf("%s was looked for nowhere: set `plugin_dirs`, or give the plugin's path%s", file, carried)
+	}
+	return program{}, fmt.Errorf("%s is in none of the directories searched (%s): build or install it there, add its directory to `plugin_dirs`, or give its path%s",
+		file, strings.Join(dirs, ", "), carried)
 }
 
 func executable(path string) error {
@@ -73,7 +93,8 @@ func expectedName(path string) string {
 	return name
 }
 
-// verify compares a binary with its pin.
+// verify compares a binary with its pin. Of an embedded plugin that is the
+// host's own binary.
 func verify(path, pin string, required bool) error {
 	if pin == "" {
 		if required {
@@ -105,6 +126,17 @@ func checkEnv(env map[string]string) error {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			return fmt.Errorf("%s is no name of an environment variable with a usable value", authz.Quote(name))
 		}
+	}
+	return nil
+}
+
+// checkDir finds what the system would blame on the binary.
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("its working directory %s is no directory that can be entered", dir)
 	}
 	return nil
 }

@@ -12,13 +12,22 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// DefaultStartTimeout is how long each step of a plugin's start may take.
-const DefaultStartTimeout = 15 * time.Second
+const (
+	// DefaultStartTimeout is how long each step of a plugin's start may take.
+	DefaultStartTimeout = 15 * time.Second
+
+	// DefaultHangTimeout is how long a plugin may give no sign of life.
+	DefaultHangTimeout = 15 * time.Second
+)
 
 // Options configures a Host.
 type Options struct {
 	// Dirs are searched, in order, for plugins given by name.
 	Dirs []string
+
+	// Embedded are the plugins that the host's own binary carries, by name. One
+	// of them runs when no directory has a plugin of its name.
+	Embedded map[string]Command
 
 	// RunDir is where the host keeps its sockets, in a directory of their own
 	// that no other host may share. It must be short: a socket's address holds
@@ -32,9 +41,27 @@ type Options struct {
 	// discards it all.
 	Logger hclog.Logger
 
-	// StartTimeout bounds each of handshake, Describe and Configure. Zero is
-	// DefaultStartTimeout.
+	// StartTimeout bounds each of handshake, Describe and Configure, unless the
+	// Spec says otherwise. Zero is DefaultStartTimeout.
 	StartTimeout time.Duration
+}
+
+// Command starts a plugin that a binary carries beside other things.
+type Command struct {
+	Path string // of the binary, shown to people and executed
+
+	// File is what is hashed and executed in Path's place when an upgrade may
+	// have put another binary there, such as /proc/self/exe. "" is Path.
+	File string
+
+	Args []string // that make it the plugin
+}
+
+func (c Command) file() string {
+	if c.File != "" {
+		return c.File
+	}
+	return c.Path
 }
 
 // Spec is one plugin of a configuration.
@@ -43,7 +70,19 @@ type Spec struct {
 	Plugin string            // the <name> of authz-plugin-<name>, or a path (with a slash)
 	SHA256 string            // hexadecimal digest that pins the binary, "" for none
 	Env    map[string]string // all that the process sees beside the handshake
+	Dir    string            // its working directory, "" is the host's
 	Config map[string]any    // its settings, as from JSON
+
+	// Switches are set over Config, each only where the plugin declares a
+	// boolean setting of that name.
+	Switches map[string]bool
+
+	StartTimeout time.Duration // zero is the Options'
+
+	// HangTimeout is how long the process may leave the host's question whether
+	// it is alive unanswered before it is killed and started again. Zero is
+	// DefaultHangTimeout, negative never asks.
+	HangTimeout time.Duration
 }
 
 // Host owns plugin processes. Methods may be called concurrently.
@@ -93,6 +132,12 @@ var errClosed = errors.New("the host is stopping")
 // Start finds, verifies, launches, describes and configures a plugin, and then
 // keeps it running until Close. Its failures are *StartError.
 func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
+	if spec.StartTimeout <= 0 {
+		spec.StartTimeout = h.opts.StartTimeout
+	}
+	if spec.HangTimeout == 0 {
+		spec.HangTimeout = DefaultHangTimeout
+	}
 	p := newPlugin(h, spec)
 	if err := h.reserve(spec.Name); err != nil {
 		return nil, p.startError(err.Error(), nil, err)

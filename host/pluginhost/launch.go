@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -32,18 +34,19 @@ type process struct {
 	output      *tail
 	release     context.CancelFunc // of the lifeline
 	gone        chan struct{}      // closed when the process is reaped
+	hung        atomic.Bool        // it was killed because it did not answer
 }
 
 // launch runs the whole start of one process. A failure leaves no process.
 func (p *Plugin) launch(ctx context.Context) (*process, error) {
-	if err := verify(p.path, p.spec.SHA256, p.host.opts.RequireChecksum); err != nil {
+	if err := verify(p.prog.file, p.spec.SHA256, p.host.opts.RequireChecksum); err != nil {
 		return nil, p.startError(err.Error(), nil, nil)
 	}
-	proc := &process{child: newChild(p.path), output: &tail{}, gone: make(chan struct{})}
+	proc := &process{child: newChild(p.prog, p.spec.Dir), output: &tail{}, gone: make(chan struct{})}
 	proc.client = p.newClient(proc)
 	// go-plugin takes no context and holds its lock while it connects, so that
 	// patience is enforced from outside: on the process itself.
-	handshake, done := context.WithTimeout(ctx, p.host.opts.StartTimeout)
+	handshake, done := context.WithTimeout(ctx, p.spec.StartTimeout)
 	defer done()
 	arrived := context.AfterFunc(handshake, proc.child.kill)
 	protocol, err := proc.client.Client()
@@ -82,7 +85,7 @@ func (p *Plugin) newClient(proc *process) *goplugin.Client {
 		},
 		SkipHostEnv:      true,
 		AutoMTLS:         true,
-		StartTimeout:     2 * p.host.opts.StartTimeout, // launch is stricter
+		StartTimeout:     2 * p.spec.StartTimeout, // launch is stricter
 		Logger:           log,
 		Stderr:           proc.output,
 		SyncStdout:       out,
@@ -95,7 +98,7 @@ func (p *Plugin) newClient(proc *process) *goplugin.Client {
 // setUp takes a started process through lifeline, Describe and Configure, each
 // within the start timeout, and says which of them failed.
 func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Context) (step string, err error) {
-	limit := p.host.opts.StartTimeout
+	limit := p.spec.StartTimeout
 	bounded := func(step string, call func(context.Context) error) (string, error) {
 		ctx, done := context.WithTimeout(ctx, limit)
 		defer done()
@@ -125,13 +128,27 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 		return "", err
 	}
 	return bounded("Configure", func(ctx context.Context) (err error) {
-		proc.driver, err = proc.rpc.Configure(ctx, p.spec.Config)
+		proc.driver, err = proc.rpc.Configure(ctx, p.spec.settings(proc.description))
 		return err
 	})
 }
 
+// settings are the configured ones under the switches that the plugin declares.
+func (s Spec) settings(d plugin.Description) map[string]any {
+	config := maps.Clone(s.Config)
+	for name, value := range s.Switches {
+		if d.Declares(name, plugin.TypeBoolean) {
+			if config == nil {
+				config = map[string]any{}
+			}
+			config[name] = value
+		}
+	}
+	return config
+}
+
 func (p *Plugin) checkDescription(d plugin.Description) error {
-	if want := expectedName(p.path); want != "" && d.Name != want {
+	if want := p.prog.name; want != "" && d.Name != want {
 		return fmt.Errorf("it calls itself %s, its file %s%s", authz.Quote(d.Name), plugin.BinaryPrefix, want)
 	}
 	if !slices.ContainsFunc(d.Kinds, func(k plugin.Kind) bool { return k.Name == plugin.KindStorage }) {
@@ -178,7 +195,7 @@ func (proc *process) stop(ctx context.Context) {
 }
 
 func (p *Plugin) startError(reason string, output []string, cause error) *StartError {
-	return &StartError{Plugin: p.spec.Name, Path: p.path, Reason: reason, LastOutput: output, Cause: cause}
+	return &StartError{Plugin: p.spec.Name, Path: p.prog.path, Reason: reason, LastOutput: output, Cause: cause}
 }
 
 // handshakeError says why no connection came about: from what the process did,
@@ -200,7 +217,7 @@ func (p *Plugin) handshakeError(ctx, handshake context.Context, proc *process, e
 	case proc.child.endedItself():
 		return p.startError("it ended before it was ready ("+proc.child.state().String()+")", output, nil)
 	case handshake.Err() != nil:
-		return p.startError(fmt.Sprintf("it was not ready within %s", p.host.opts.StartTimeout), output, nil)
+		return p.startError(fmt.Sprintf("it was not ready within %s", p.spec.StartTimeout), output, nil)
 	}
 	return p.startError(err.Error(), output, err)
 }
@@ -213,7 +230,7 @@ func (p *Plugin) setUpError(ctx context.Context, proc *process, step string, err
 	case ctx.Err() != nil:
 		return p.startError("the start was cancelled", output, ctx.Err())
 	case errors.Is(err, context.DeadlineExceeded):
-		return p.startError(fmt.Sprintf("it did not answer %s within %s", step, p.host.opts.StartTimeout), output, err)
+		return p.startError(fmt.Sprintf("it did not answer %s within %s", step, p.spec.StartTimeout), output, err)
 	case errors.As(err, &config), errors.As(err, &typed):
 		return p.startError(err.Error(), nil, err)
 	case proc.child.endedItself():

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -30,7 +31,16 @@ const asParent = "AUTHZ_PLUGINHOST_TEST_AS_PARENT"
 
 var binaries string
 
+// asEmbedded is the first argument that makes the test binary a plugin, as a
+// host's own binary is one.
+const asEmbedded = "serve-embedded"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asEmbedded {
+		p := memory.Plugin("embedded")
+		p.Name = os.Args[2]
+		plugin.Serve(p)
+	}
 	if dirs := os.Getenv(asHost); dirs != "" {
 		beHost(dirs)
 	}
@@ -58,6 +68,9 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// hostHangTimeout is that of the host which the test binary becomes.
+const hostHangTimeout = 1500 * time.Millisecond
+
 func beHost(config string) {
 	dir, runDir, _ := strings.Cut(config, string(filepath.ListSeparator))
 	h, err := pluginhost.New(pluginhost.Options{Dirs: []string{dir}, RunDir: runDir})
@@ -65,7 +78,7 @@ func beHost(config string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	p, err := h.Start(context.Background(), pluginhost.Spec{Name: "main", Plugin: "memory"})
+	p, err := h.Start(context.Background(), pluginhost.Spec{Name: "main", Plugin: "memory", HangTimeout: hostHangTimeout})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -14,17 +15,20 @@ type State string
 
 // The states of a plugin.
 const (
-	StateRunning    State = "running"
-	StateRestarting State = "restarting"
-	StateStopped    State = "stopped"
+	StateRunning      State = "running"
+	StateUnresponsive State = "unresponsive" // its process is there and does not answer
+	StateRestarting   State = "restarting"
+	StateStopped      State = "stopped"
 )
 
-// Status is what operators are shown of a plugin. PID is 0 unless it runs; Since
-// is when the state began, in epoch milliseconds.
+// Status is what operators are shown of a plugin. Path is the binary's, of an
+// embedded plugin the host's own; PID is 0 unless a process is there; Since is
+// when the state began, in epoch milliseconds.
 type Status struct {
 	Name      string   `json:"name"`
 	Plugin    string   `json:"plugin"`
 	Path      string   `json:"path"`
+	Embedded  bool     `json:"embedded,omitempty"`
 	Version   string   `json:"version"`
 	Kinds     []string `json:"kinds"`
 	PID       int      `json:"pid,omitempty"`
@@ -39,7 +43,7 @@ type Status struct {
 type Plugin struct {
 	host *Host
 	spec Spec
-	path string
+	prog program
 
 	requests chan restartRequest
 	ctx      context.Context // ends when the plugin is to stop
@@ -70,12 +74,12 @@ func newPlugin(h *Host, spec Spec) *Plugin {
 
 // start runs the first process; its failure is final.
 func (p *Plugin) start(ctx context.Context) error {
-	path, err := find(p.spec.Plugin, p.host.opts.Dirs)
+	prog, err := find(p.spec.Plugin, p.host.opts.Dirs, p.host.opts.Embedded)
 	if err != nil {
 		return p.startError(err.Error(), nil, err)
 	}
-	p.path = path
-	if err := checkEnv(p.spec.Env); err != nil {
+	p.prog = prog
+	if err := errors.Join(checkEnv(p.spec.Env), checkDir(p.spec.Dir)); err != nil {
 		return p.startError(err.Error(), nil, err)
 	}
 	proc, err := p.launch(ctx)
@@ -102,7 +106,7 @@ func (p *Plugin) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Status{
-		Name: p.spec.Name, Plugin: p.description.Name, Path: p.path, Version: p.description.Version, Kinds: []string{},
+		Name: p.spec.Name, Plugin: p.description.Name, Path: p.prog.path, Embedded: p.prog.embedded, Version: p.description.Version, Kinds: []string{},
 		State: p.state, Restarts: p.restarts, Since: p.since.UnixMilli(), LastError: p.lastError,
 	}
 	for _, k := range p.description.Kinds {
@@ -147,6 +151,19 @@ func (p *Plugin) running(proc *process) {
 	defer p.mu.Unlock()
 	p.current, p.description = proc, proc.description
 	p.state, p.since = StateRunning, time.Now()
+}
+
+// answering notes whether the current process answers.
+func (p *Plugin) answering(proc *process, answers bool) {
+	state := StateUnresponsive
+	if answers {
+		state = StateRunning
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == proc && p.state != state {
+		p.state, p.since = state, time.Now()
+	}
 }
 
 func (p *Plugin) notRunning(state State, reason string) {

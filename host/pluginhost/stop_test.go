@@ -172,6 +172,34 @@ func TestAKilledHostTakesItsPluginsAlong(t *testing.T) {
 	startMemory(t, h)
 }
 
+// TestAKilledHostTakesAStoppedPluginAlong: a stopped process notices nothing, so
+// that the system must end it.
+func TestAKilledHostTakesAStoppedPluginAlong(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: only Linux ends a process with its parent")
+	}
+	dir := runDir(t)
+	host := exec.Command(os.Args[0])
+	host.Env = append(os.Environ(), asHost+"="+binaries+string(filepath.ListSeparator)+dir)
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := readPID(t, bufio.NewReader(out))
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it should be gone
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait() // it was killed
+	eventually(t, 2*time.Second, "the stopped plugin has ended", func() bool { return !alive(pid) })
+}
+
 func TestAHostKilledBeforeItHoldsTheLifelineLeavesNoOrphan(t *testing.T) {
 	pid := killedParent(t, asParent+"="+filepath.Join(binaries, "authz-plugin-memory"), 300*time.Millisecond)
 	eventually(t, 4*time.Second, "the plugin has noticed that its parent is gone", func() bool { return !alive(pid) })

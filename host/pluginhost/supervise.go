@@ -39,6 +39,7 @@ func (p *Plugin) run(proc *process) {
 	attempt := 0
 	for {
 		began := time.Now()
+		go p.ask(proc)
 		var asked *restartRequest
 		select {
 		case <-p.ctx.Done():
@@ -62,9 +63,12 @@ func (p *Plugin) run(proc *process) {
 // crashed reports the end of a process that nobody asked to end.
 func (p *Plugin) crashed(proc *process) {
 	reason := fmt.Sprintf("the process ended (%s)", proc.child.state())
+	if proc.hung.Load() {
+		reason = fmt.Sprintf("the process gave no sign of life for %s and was killed", p.spec.HangTimeout)
+	}
 	p.notRunning(StateRestarting, reason)
 	proc.destroy()
-	p.host.log.Error("plugin crashed", "plugin", p.spec.Name, "path", p.path, "state", proc.child.state().String(),
+	p.host.log.Error("plugin crashed", "plugin", p.spec.Name, "path", p.prog.path, "reason", reason,
 		"last_output", proc.output.last())
 }
 

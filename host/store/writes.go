@@ -15,6 +15,31 @@ const (
 	resendMost  = time.Second
 )
 
+// Renew gives the content a new incarnation and opens it anew: it is then another
+// one than before, and stays lost until it is accepted.
+func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
+	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
+	defer cancel()
+	h, err := s.use(ctx, s.opts.ReopenWait)
+	if err != nil {
+		return "", typed(ctx, err, authz.OutcomeNotApplied)
+	}
+	defer s.done(h)
+	renewer, ok := h.store.(storage.Renewer)
+	if !ok {
+		return "", storage.Errorf(storage.CodeUnsupported, "the storage driver cannot give its content a new incarnation")
+	}
+	if incarnation, err = renewer.Renew(ctx); err != nil {
+		return "", typed(ctx, err, authz.OutcomeUnknown)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == h && !s.closed {
+		s.drop(h, storage.Unavailable(authz.OutcomeNotApplied, nil, "the content was given a new incarnation"))
+	}
+	return incarnation, nil
+}
+
 // Commit sends a commit until its fate is known or its time is over; only in the
 // second case is the outcome unknown. It is sent to the life of the content that
 // it was judged against and to no other.

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"slices"
 
 	goplugin "github.com/hashicorp/go-plugin"
 
@@ -52,6 +53,11 @@ type Description struct {
 	Version  string
 	Kinds    []Kind
 	Settings []Setting
+}
+
+// Declares reports whether the plugin has a setting of that name and type.
+func (d Description) Declares(name string, t SettingType) bool {
+	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == name && s.Type == t })
 }
 
 // Kind is one role of a plugin.

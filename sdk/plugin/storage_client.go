@@ -209,6 +209,12 @@ func (s *storeClient) GetCommit(ctx context.Context, id string) (storage.CommitR
 	return one(a.GetRows(), err, decodeResult)
 }
 
+func (s *storeClient) Renew(ctx context.Context) (string, error) {
+	var a pluginv1.Key
+	err := s.write(ctx, s.rpc.Renew, &pluginv1.Empty{}, &a)
+	return a.GetKey(), err
+}
+
 func (s *storeClient) Info() storage.StoreInfo {
 	info := s.info
 	info.Capabilities = slices.Clone(info.Capabilities)

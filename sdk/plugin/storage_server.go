@@ -289,6 +289,21 @@ func (s *storageServer) Commit(st frames) error {
 	})
 }
 
+func (s *storageServer) Renew(st frames) error {
+	return answer(s, st, true, func(ctx context.Context, store storage.Store, _ *pluginv1.Empty) (*pluginv1.Key, error) {
+		renewer, ok := store.(storage.Renewer)
+		if !ok {
+			return nil, errNoRenewal()
+		}
+		incarnation, err := renewer.Renew(ctx)
+		return &pluginv1.Key{Key: incarnation}, err
+	})
+}
+
+func errNoRenewal() error {
+	return storage.Errorf(storage.CodeUnsupported, "this storage driver cannot give its content a new incarnation")
+}
+
 func (s *storageServer) GetCommit(st frames) error {
 	return answer(s, st, false, func(ctx context.Context, store storage.Store, q *pluginv1.Key) (*pluginv1.CommitRows, error) {
 		row, found, err := store.GetCommit(ctx, q.GetKey())

@@ -41,6 +41,14 @@ type StoreInfo struct {
 	Capabilities  Capabilities
 }
 
+// Renewer is a Store whose content can be given a new incarnation: what belongs to
+// every restore from a backup, so that no host takes what came back for what it had
+// open. Handles that are open keep the incarnation that they found; whoever opens
+// the partition afterwards finds the new one.
+type Renewer interface {
+	Renew(ctx context.Context) (incarnation string, err error)
+}
+
 // Capability names a group of optional operations. A group is present as a whole
 // or not at all; the operations of an absent group answer CodeUnsupported.
 type Capability string

@@ -218,15 +218,6 @@ type eventPayload struct {
 	Scope   string `json:"scope,omitempty"`
 }
 
-// EncodeResult is the result column of a commit.
-func EncodeResult(r storage.CommitResult) (string, error) {
-	r.Replayed = false
-	return encode(r)
-}
-
-// DecodeResult reads a result column.
-func DecodeResult(column []byte) (r storage.CommitResult, err error) { return r, decode(column, &r) }
-
 // EncodeStrings is a column that holds a list of strings.
 func EncodeStrings(list []string) (string, error) { return encodeList(list) }
 

@@ -61,12 +61,12 @@ func (b *Backend) partition(name string) *partition {
 	p, found := b.partitions[name]
 	if !found {
 		p = &partition{
-			name:        name,
-			incarnation: rand.Text(),
-			clock:       b.clock,
-			writer:      make(chan struct{}, 1),
-			sections:    newSections(b.clock, b.lease),
+			name:     name,
+			clock:    b.clock,
+			writer:   make(chan struct{}, 1),
+			sections: newSections(b.clock, b.lease),
 		}
+		p.renew()
 		p.current.Store(newState())
 		b.partitions[name] = p
 	}
@@ -76,13 +76,19 @@ func (b *Backend) partition(name string) *partition {
 // partition owns one slice of the backend.
 type partition struct {
 	name        string
-	incarnation string
+	incarnation atomic.Pointer[string]
 	clock       func() int64
 
 	// writer is held by whoever builds the next state.
 	writer   chan struct{}
 	current  atomic.Pointer[state]
 	sections *sections
+}
+
+func (p *partition) renew() string {
+	incarnation := rand.Text()
+	p.incarnation.Store(&incarnation)
+	return incarnation
 }
 
 // write gives build a draft of the current state and publishes it when build
@@ -135,7 +141,8 @@ func (d *driver) Open(ctx context.Context, partition string) (storage.Store, err
 	if d.closed {
 		return nil, storage.Unavailable(authz.OutcomeNotApplied, nil, "the driver is closed")
 	}
-	s := &store{partition: d.backend.partition(partition), closed: make(chan struct{})}
+	p := d.backend.partition(partition)
+	s := &store{partition: p, incarnation: *p.incarnation.Load(), closed: make(chan struct{})}
 	s.forget = func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -2,12 +2,14 @@ package memory_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -94,44 +96,90 @@ func TestAWaiterThatGivesUpAsItIsServedKeepsNothing(t *testing.T) {
 	})
 }
 
+// open returns a store of a backend of its own, at the clock's time.
+func open(t *testing.T, clock func() int64) storage.Store {
+	t.Helper()
+	s, err := memory.New(memory.Options{Clock: clock}).Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
 func TestFencesOutliveTheSweepOfIdleSections(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)
-	w := newWorld(t, func(*testing.T, time.Duration) func() storage.Driver {
-		return memory.NewBackend(memory.Options{Clock: now.Load}).Driver
-	}, 0)
-	take := func(key string) int64 {
-		section := w.acquire(key)
-		w.release(section)
-		return section.Fence().Fence
+	s := open(t, now.Load)
+	acquire := func(key string) storage.Section {
+		section, err := s.Acquire(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return section
 	}
-	w.same(int64(1_000_000), take("request:1"))
-	old := fenced(w.acquire("held"), storage.UpsertRole{Role: fullRole("r")})
-	old.Fences[0] = storage.Fence{Key: "request:1", Fence: 1_000_000}
+	take := func(key string, want int64) {
+		section := acquire(key)
+		if got := section.Fence().Fence; got != want {
+			t.Fatalf("fence %d, want %d", got, want)
+		}
+		_ = section.Release(t.Context())
+	}
+	take("request:1", 1_000_000)
+	held := acquire("held")
 	day := (24 * time.Hour).Milliseconds()
 	now.Add(day + 1)
-	w.same(int64(1_000_000+day+1), take("request:2"))
-	w.refuse(storage.CodeStaleFence, old) // its row was forgotten
-	now.Store(5)                          // a clock set back must not repeat a fence
-	w.same(int64(1_000_001), take("request:1"))
-	w.busy("held")
+	take("request:2", 1_000_000+day+1)
+	_, err := s.Commit(t.Context(), storage.Commit{ID: "c", Fences: []storage.Fence{{Key: "request:1", Fence: 1_000_000}}})
+	if storage.CodeOf(err) != storage.CodeStaleFence { // its row was forgotten
+		t.Fatalf("got %v", err)
+	}
+	now.Store(5) // a clock set back must not repeat a fence
+	take("request:1", 1_000_001)
+	if err := held.Renew(t.Context()); err != nil {
+		t.Fatalf("a held section was swept: %v", err)
+	}
 }
 
 func TestCommitIDsAreKeptForADay(t *testing.T) {
 	var now atomic.Int64
-	w := newWorld(t, func(*testing.T, time.Duration) func() storage.Driver {
-		return memory.NewBackend(memory.Options{Clock: now.Load}).Driver
-	}, 0)
+	s := open(t, now.Load)
+	commit := func(c storage.Commit) storage.CommitResult {
+		result, err := s.Commit(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	found := func() bool {
+		_, found, err := s.GetCommit(t.Context(), "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
 	day := (24 * time.Hour).Milliseconds()
-	first := storage.Commit{ID: "first", At: -5, Changes: []storage.Change{storage.UpsertRole{Role: fullRole("r")}}}
-	w.do(first)
+	first := storage.Commit{ID: "first", At: -5, Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "r"}}}}
+	commit(first)
 	now.Store(day)
-	w.write()
-	one[storage.CommitResult](w)(w.GetCommit(w.ctx, "first"))
-	if !w.do(first).Replayed {
+	commit(storage.Commit{ID: "second"})
+	if !found() || !commit(first).Replayed {
 		t.Fatal("forgotten within the day")
 	}
 	now.Store(day + 1)
-	w.write()
-	none[storage.CommitResult](w)(w.GetCommit(w.ctx, "first"))
+	commit(storage.Commit{ID: "third"})
+	if found() {
+		t.Fatal("kept for longer than a day")
+	}
+}
+
+func TestDeclarations(t *testing.T) {
+	d := memory.New(memory.Options{})
+	if info := d.Info(); info.Name != "memory" || info.Durable == nil || *info.Durable || !info.CrossProcess {
+		t.Fatalf("driver %+v", info)
+	}
+	s := open(t, nil)
+	if info := s.Info(); info.SchemaVersion != 2 || !slices.Equal(info.Capabilities, storage.AllCapabilities) {
+		t.Fatalf("store %+v", info)
+	}
 }

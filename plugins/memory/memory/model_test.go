@@ -3,11 +3,14 @@ package memory_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
@@ -184,23 +187,24 @@ var (
 	anyScope = rapid.SampledFrom([]string{"*", "docs.doc:1", "docs.doc:10"})
 	optional = func(t *rapid.T, g *rapid.Generator[string], label string) *string {
 		if rapid.Bool().Draw(t, label+"?") {
-			return ptr(g.Draw(t, label))
+			s := g.Draw(t, label)
+			return &s
 		}
 		return nil
 	}
 )
 
 func drawGrant(t *rapid.T) authz.Grant {
-	g := grant(name("g").Draw(t, "id"), anySubject.Draw(t, "subject"), at(anyScope.Draw(t, "scope")))
+	g := authz.Grant{ID: name("g").Draw(t, "id"), Subject: anySubject.Draw(t, "subject"), Pattern: "docs.read", Scope: anyScope.Draw(t, "scope"),
+		Provenance: authz.AdminProvenance("root"), CreatedAt: 1}
 	if role := optional(t, name("r"), "role"); role != nil {
-		ofRole(*role)(&g)
+		g.RoleID, g.Pattern = *role, ""
 	}
 	return g
 }
 
 func drawUser(t *rapid.T) authz.User {
-	u := user(name("u").Draw(t, "user"), in(rapid.SliceOfN(name("g"), 0, 3).Draw(t, "groups")...))
-	u.Active = rapid.Bool().Draw(t, "active")
+	u := authz.User{UserID: name("u").Draw(t, "user"), GroupIDs: rapid.SliceOfN(name("g"), 0, 3).Draw(t, "groups"), Active: rapid.Bool().Draw(t, "active")}
 	if manager := optional(t, name("u"), "manager"); manager != nil {
 		u.ManagerUserID = *manager
 	}
@@ -208,7 +212,8 @@ func drawUser(t *rapid.T) authz.User {
 }
 
 func drawRequest(t *rapid.T) authz.Request {
-	q := request(name("q").Draw(t, "request"), rapid.Int64Range(-2, 2).Draw(t, "createdAt"))
+	q := authz.Request{ID: name("q").Draw(t, "request"), RequesterUserID: "u1", RoleID: "r1", Scope: "*", Justification: map[string]string{},
+		CreatedAt: rapid.Int64Range(-2, 2).Draw(t, "createdAt")}
 	q.State = rapid.SampledFrom([]authz.RequestState{authz.RequestPending, authz.RequestDenied}).Draw(t, "state")
 	return q
 }
@@ -222,7 +227,7 @@ var anyChange = rapid.Custom(func(t *rapid.T) storage.Change {
 	case 3:
 		return storage.DeleteGrant{ID: id("g"), MustExist: mustExist}
 	case 4:
-		return storage.InsertRevoke{Revoke: revoke(id("v"), id("u"), anyScope.Draw(t, "scope"))}
+		return storage.InsertRevoke{Revoke: authz.Revoke{ID: id("v"), UserID: id("u"), Pattern: "docs.read", Scope: anyScope.Draw(t, "scope")}}
 	case 5:
 		return storage.DeleteRevoke{ID: id("v"), MustExist: mustExist}
 	case 6:
@@ -258,7 +263,7 @@ var anyChange = rapid.Custom(func(t *rapid.T) storage.Change {
 })
 
 func drawCommit(t *rapid.T) storage.Commit {
-	c := storage.Commit{ID: commitID(), At: 1, Changes: rapid.SliceOfN(anyChange, 0, 6).Draw(t, "changes")}
+	c := storage.Commit{ID: fmt.Sprintf("commit-%d", commitNumber.Add(1)), At: 1, Changes: rapid.SliceOfN(anyChange, 0, 6).Draw(t, "changes")}
 	switch rapid.IntRange(0, 9).Draw(t, "requires") {
 	case 0:
 		c.Requires = []storage.Requirement{storage.RequireRole{ID: name("r").Draw(t, "required")}}
@@ -268,7 +273,7 @@ func drawCommit(t *rapid.T) storage.Commit {
 		c.Requires = []storage.Requirement{storage.RequireRecord{Collection: "c", ID: name("i").Draw(t, "record"), Version: rapid.Int64Range(1, 2).Draw(t, "version")}}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "audit") {
-		c.Audit = append(c.Audit, entry(fmt.Sprintf("a%d", rapid.IntRange(0, 200).Draw(t, "entry")), rapid.Int64Range(0, 3).Draw(t, "at")))
+		c.Audit = append(c.Audit, authz.AuditEntry{ID: fmt.Sprintf("a%d", rapid.IntRange(0, 200).Draw(t, "entry")), At: rapid.Int64Range(0, 3).Draw(t, "at")})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "events") {
 		c.Events = append(c.Events, authz.UserEvent(name("u").Draw(t, "event")))
@@ -299,8 +304,23 @@ func TestRandomCommitsEqualAPlainModel(t *testing.T) {
 	})
 }
 
+var commitNumber atomic.Int64
+
+var sameOptions = cmp.Options{cmpopts.EquateEmpty(), cmp.AllowUnexported(authz.Expiry{})}
+
+func rows[T any](t *rapid.T, list iter.Seq2[T, error]) []T {
+	var out []T
+	for row, err := range list {
+		if err != nil {
+			t.Fatalf("list: %v", err)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
 func compare(rt *rapid.T, t *testing.T, store storage.Store, m model) {
-	w := &world{T: t, ctx: t.Context()}
+	ctx := t.Context()
 	check := func(what string, want, got any) {
 		if diff := cmp.Diff(want, got, sameOptions); diff != "" {
 			rt.Fatalf("%s differ (-model +store):\n%s", what, diff)
@@ -315,40 +335,44 @@ func compare(rt *rapid.T, t *testing.T, store storage.Store, m model) {
 			return (f.Subject == nil || g.Subject == *f.Subject) && (f.Subjects == nil || slices.Contains(f.Subjects, g.Subject)) &&
 				(f.Scope == nil || g.Scope == *f.Scope) && (f.RoleID == nil || g.RoleID == *f.RoleID)
 		})
-		check("grants", want, rows(w, store.ListGrants(w.ctx, f, storage.Page{})))
-		n, err := store.CountGrants(w.ctx, f)
+		check("grants", want, rows(rt, store.ListGrants(ctx, f, storage.Page{})))
+		n, err := store.CountGrants(ctx, f)
 		check("count", fmt.Sprint(len(want), nil), fmt.Sprint(n, err))
 		after := name("g").Draw(rt, "after")
 		tail := slices.DeleteFunc(slices.Clone(want), func(g authz.Grant) bool { return g.ID <= after })
-		check("page", tail[:min(2, len(tail))], rows(w, store.ListGrants(w.ctx, f, storage.Page{After: after, Limit: 2})))
+		check("page", tail[:min(2, len(tail))], rows(rt, store.ListGrants(ctx, f, storage.Page{After: after, Limit: 2})))
 	}
 	userID := name("u").Draw(rt, "asked")
 	check("revokes", where(m.revokes, func(r authz.Revoke) bool { return r.UserID == userID }),
-		rows(w, store.ListRevokes(w.ctx, storage.RevokeFilter{UserID: &userID}, storage.Page{})))
-	check("roles", where(m.roles, every), rows(w, store.ListRoles(w.ctx, storage.Page{})))
-	check("groups", where(m.groups, every), rows(w, store.ListGroups(w.ctx, storage.Page{})))
-	check("users", where(m.users, every), rows(w, store.ListUsers(w.ctx, storage.UserFilter{}, storage.Page{})))
+		rows(rt, store.ListRevokes(ctx, storage.RevokeFilter{UserID: &userID}, storage.Page{})))
+	check("roles", where(m.roles, every), rows(rt, store.ListRoles(ctx, storage.Page{})))
+	check("groups", where(m.groups, every), rows(rt, store.ListGroups(ctx, storage.Page{})))
+	check("users", where(m.users, every), rows(rt, store.ListUsers(ctx, storage.UserFilter{}, storage.Page{})))
 	for _, group := range []string{"g0", "g1"} {
-		members := where(m.users, func(u authz.User) bool { return slices.Contains(u.GroupIDs, group) })
-		check("members", ids(members, func(u authz.User) string { return u.UserID }), rows(w, store.ListUsersInGroup(w.ctx, group, storage.Page{})))
+		var names []string
+		for _, u := range where(m.users, func(u authz.User) bool { return slices.Contains(u.GroupIDs, group) }) {
+			names = append(names, u.UserID)
+		}
+		check("members", names, rows(rt, store.ListUsersInGroup(ctx, group, storage.Page{})))
 	}
 	requests := where(m.requests, every)
 	slices.SortStableFunc(requests, func(a, b authz.Request) int { return int(a.CreatedAt - b.CreatedAt) })
-	check("requests", requests, rows(w, store.ListRequests(w.ctx, storage.RequestFilter{}, storage.RequestPage{})))
+	check("requests", requests, rows(rt, store.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{})))
 	key := name("k").Draw(rt, "key")
 	for index := range 4 {
 		check("records", where(m.records, func(r storage.Record) bool { return r.Keys[index] == key }),
-			rows(w, store.ListRecords(w.ctx, "c", storage.RecordFilter{Index: index + 1, Value: key}, storage.Page{})))
+			rows(rt, store.ListRecords(ctx, "c", storage.RecordFilter{Index: index + 1, Value: key}, storage.Page{})))
 	}
-	scopes, err := store.GetScopeParents(w.ctx, slices.Collect(maps.Keys(m.scopes)))
+	scopes, err := store.GetScopeParents(ctx, slices.Collect(maps.Keys(m.scopes)))
 	check("scope parents", m.scopes, scopes)
 	audit := where(m.audit, every)
 	slices.SortStableFunc(audit, func(a, b authz.AuditEntry) int { return int(a.At - b.At) })
-	check("audit", audit, rows(w, store.ListAudit(w.ctx, storage.AuditFilter{})))
-	check("newest", audit[max(0, len(audit)-2):], rows(w, store.ListAudit(w.ctx, storage.AuditFilter{Limit: ptr(int64(2))})))
-	page, pageErr := store.EventsSince(w.ctx, 0, 1000)
+	check("audit", audit, rows(rt, store.ListAudit(ctx, storage.AuditFilter{})))
+	last := int64(2)
+	check("newest", audit[max(0, len(audit)-2):], rows(rt, store.ListAudit(ctx, storage.AuditFilter{Limit: &last})))
+	page, pageErr := store.EventsSince(ctx, 0, 1000)
 	check("events", m.events, page.Events)
-	expanded, accessErr := store.ReadAccess(w.ctx, storage.AccessQuery{UserID: userID, Expand: true})
+	expanded, accessErr := store.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Expand: true})
 	if err != nil || pageErr != nil || accessErr != nil {
 		rt.Fatal(err, pageErr, accessErr)
 	}

@@ -15,21 +15,32 @@ const chunkRows = 1000
 
 // store is one handle on a partition. It satisfies storage.Store.
 type store struct {
-	partition *partition
-	closed    chan struct{}
-	once      sync.Once
-	forget    func()
+	partition   *partition
+	incarnation string // as it was at opening
+	closed      chan struct{}
+	once        sync.Once
+	forget      func()
 }
 
-var _ storage.Store = (*store)(nil)
+var (
+	_ storage.Store   = (*store)(nil)
+	_ storage.Renewer = (*store)(nil)
+)
 
 func (s *store) Info() storage.StoreInfo {
 	return storage.StoreInfo{
 		Partition:     s.partition.name,
-		Incarnation:   s.partition.incarnation,
+		Incarnation:   s.incarnation,
 		SchemaVersion: schemaVersion,
 		Capabilities:  slices.Clone(storage.AllCapabilities),
 	}
+}
+
+func (s *store) Renew(ctx context.Context) (string, error) {
+	if err := s.usable(ctx); err != nil {
+		return "", err
+	}
+	return s.partition.renew(), nil
 }
 
 func (s *store) Close() error {

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -60,6 +62,10 @@ func main() {
 		if _, err := os.Stat(os.Getenv("FLAG")); err == nil {
 			os.Exit(9)
 		}
+	case "slow": // not ready for long when something stands at FLAG
+		if _, err := os.Stat(os.Getenv("FLAG")); err == nil {
+			time.Sleep(time.Hour)
+		}
 	case "grandchild": // leaves a process behind that holds its standard error
 		sleep := exec.Command("/bin/sleep", "600")
 		sleep.Stderr = os.Stderr
@@ -68,6 +74,39 @@ func main() {
 		}
 		if err := os.WriteFile(os.Getenv("FLAG"), fmt.Append(nil, sleep.Process.Pid), 0o600); err != nil {
 			os.Exit(1)
+		}
+	case "dies": // soon after it was ready
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			time.AfterFunc(50*time.Millisecond, func() { os.Exit(3) })
+			return memory.New(memory.Options{}), nil
+		}
+	case "stuck": // answers for itself and not for its database
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			return stuck{memory.New(memory.Options{})}, nil
+		}
+	case "flood": // noise without an end or a line
+		noise := bytes.Repeat([]byte("x"), 64<<10)
+		for {
+			if _, err := os.Stdout.Write(noise); err != nil {
+				os.Exit(1)
+			}
+		}
+	case "chatter":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			fmt.Println("printed by a library")
+			return memory.New(memory.Options{}), nil
+		}
+	case "oversized":
+		serve(1, &boasts{})
+	case "switch":
+		p.ConfigSchema = []plugin.Setting{{Name: "migrate", Type: plugin.TypeBoolean}, {Name: "loud", Type: plugin.TypeString}}
+		p.Storage.Configure = func(_ context.Context, config map[string]any) (storage.Driver, error) {
+			return nil, fmt.Errorf("migrate is %v, loud is %v", config["migrate"], config["loud"])
+		}
+	case "directory":
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			dir, err := os.Getwd()
+			return nil, fmt.Errorf("working directory %s, %v", dir, err)
 		}
 	case "environment":
 		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
@@ -99,6 +138,21 @@ func (b *bare) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 
 func (*bare) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, nil
+}
+
+// stuck waits for a database that never answers.
+type stuck struct{ storage.Driver }
+
+func (stuck) Open(ctx context.Context, _ string) (storage.Store, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// boasts describes itself at a length that no message may have.
+type boasts struct{ hangs }
+
+func (*boasts) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeReply, error) {
+	return &pluginv1.DescribeReply{Name: "faulty", Version: strings.Repeat("9", 5<<20)}, nil
 }
 
 // hangs answers the lifeline and nothing else.

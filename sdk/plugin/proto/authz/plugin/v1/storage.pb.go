@@ -2696,7 +2696,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\blease_ms\x18\x02 \x01(\x03R\aleaseMs\"K\n" +
 	"\aRenewed\x12\x12\n" +
 	"\x04beat\x18\x01 \x01(\x03R\x04beat\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\x83\x13\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xc0\x13\n" +
 	"\aStorage\x12@\n" +
 	"\x04Open\x12\x1c.authz.plugin.v1.OpenRequest\x1a\x1a.authz.plugin.v1.OpenReply\x12R\n" +
 	"\n" +
@@ -2738,7 +2738,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\n" +
 	"ReadAccess\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12<\n" +
 	"\x06Commit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tGetCommit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12D\n" +
+	"\tGetCommit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12;\n" +
+	"\x05Renew\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12D\n" +
 	"\x05Watch\x12\x1d.authz.plugin.v1.WatchRequest\x1a\x1a.authz.plugin.v1.WatchHead0\x01\x12M\n" +
 	"\aAcquire\x12\x1f.authz.plugin.v1.SectionRequest\x1a\x1d.authz.plugin.v1.SectionReply(\x010\x01BFZDgithub.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1;pluginv1b\x06proto3"
 
@@ -2885,46 +2886,48 @@ var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	0,  // 63: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.Frame
 	0,  // 64: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Frame
 	0,  // 65: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Frame
-	38, // 66: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	40, // 67: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,  // 68: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,  // 69: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	0,  // 70: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.Frame
-	0,  // 71: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.Frame
-	0,  // 72: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Frame
-	0,  // 73: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.Frame
-	0,  // 74: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.Frame
-	0,  // 75: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.Frame
-	0,  // 76: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.Frame
-	0,  // 77: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.Frame
-	0,  // 78: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.Frame
-	0,  // 79: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.Frame
-	0,  // 80: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.Frame
-	0,  // 81: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.Frame
-	0,  // 82: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.Frame
-	0,  // 83: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.Frame
-	0,  // 84: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.Frame
-	0,  // 85: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.Frame
-	0,  // 86: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.Frame
-	0,  // 87: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.Frame
-	0,  // 88: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.Frame
-	0,  // 89: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.Frame
-	0,  // 90: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Frame
-	0,  // 91: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.Frame
-	0,  // 92: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Frame
-	0,  // 93: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 94: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 95: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 96: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.Frame
-	0,  // 97: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.Frame
-	0,  // 98: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.Frame
-	0,  // 99: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Frame
-	0,  // 100: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.Frame
-	0,  // 101: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.Frame
-	39, // 102: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	42, // 103: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	68, // [68:104] is the sub-list for method output_type
-	32, // [32:68] is the sub-list for method input_type
+	0,  // 66: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Frame
+	38, // 67: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	40, // 68: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,  // 69: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,  // 70: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	0,  // 71: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.Frame
+	0,  // 72: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.Frame
+	0,  // 73: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Frame
+	0,  // 74: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.Frame
+	0,  // 75: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.Frame
+	0,  // 76: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.Frame
+	0,  // 77: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.Frame
+	0,  // 78: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.Frame
+	0,  // 79: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.Frame
+	0,  // 80: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.Frame
+	0,  // 81: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.Frame
+	0,  // 82: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.Frame
+	0,  // 83: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.Frame
+	0,  // 84: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.Frame
+	0,  // 85: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.Frame
+	0,  // 86: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.Frame
+	0,  // 87: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.Frame
+	0,  // 88: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.Frame
+	0,  // 89: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.Frame
+	0,  // 90: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.Frame
+	0,  // 91: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Frame
+	0,  // 92: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.Frame
+	0,  // 93: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Frame
+	0,  // 94: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Frame
+	0,  // 95: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.Frame
+	0,  // 96: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Frame
+	0,  // 97: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.Frame
+	0,  // 98: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.Frame
+	0,  // 99: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.Frame
+	0,  // 100: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Frame
+	0,  // 101: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.Frame
+	0,  // 102: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.Frame
+	0,  // 103: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Frame
+	39, // 104: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	42, // 105: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	69, // [69:106] is the sub-list for method output_type
+	32, // [32:69] is the sub-list for method input_type
 	32, // [32:32] is the sub-list for extension type_name
 	32, // [32:32] is the sub-list for extension extendee
 	0,  // [0:32] is the sub-list for field type_name

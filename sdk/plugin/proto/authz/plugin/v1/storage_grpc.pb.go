@@ -53,6 +53,7 @@ const (
 	Storage_ReadAccess_FullMethodName          = "/authz.plugin.v1.Storage/ReadAccess"
 	Storage_Commit_FullMethodName              = "/authz.plugin.v1.Storage/Commit"
 	Storage_GetCommit_FullMethodName           = "/authz.plugin.v1.Storage/GetCommit"
+	Storage_Renew_FullMethodName               = "/authz.plugin.v1.Storage/Renew"
 	Storage_Watch_FullMethodName               = "/authz.plugin.v1.Storage/Watch"
 	Storage_Acquire_FullMethodName             = "/authz.plugin.v1.Storage/Acquire"
 )
@@ -105,6 +106,7 @@ type StorageClient interface {
 	ReadAccess(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	Commit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	GetCommit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
+	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	// Watch sends the log head at once and after movements, coalesced.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error)
 	// Acquire holds an exclusive section for as long as the stream lives. The
@@ -558,9 +560,22 @@ func (c *storageClient) GetCommit(ctx context.Context, opts ...grpc.CallOption) 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Storage_GetCommitClient = grpc.BidiStreamingClient[Frame, Frame]
 
+func (c *storageClient) Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[32], Storage_Renew_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_RenewClient = grpc.BidiStreamingClient[Frame, Frame]
+
 func (c *storageClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[32], Storage_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[33], Storage_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -579,7 +594,7 @@ type Storage_WatchClient = grpc.ServerStreamingClient[WatchHead]
 
 func (c *storageClient) Acquire(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SectionRequest, SectionReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[33], Storage_Acquire_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[34], Storage_Acquire_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -638,6 +653,7 @@ type StorageServer interface {
 	ReadAccess(grpc.BidiStreamingServer[Frame, Frame]) error
 	Commit(grpc.BidiStreamingServer[Frame, Frame]) error
 	GetCommit(grpc.BidiStreamingServer[Frame, Frame]) error
+	Renew(grpc.BidiStreamingServer[Frame, Frame]) error
 	// Watch sends the log head at once and after movements, coalesced.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error
 	// Acquire holds an exclusive section for as long as the stream lives. The
@@ -756,6 +772,9 @@ func (UnimplementedStorageServer) Commit(grpc.BidiStreamingServer[Frame, Frame])
 }
 func (UnimplementedStorageServer) GetCommit(grpc.BidiStreamingServer[Frame, Frame]) error {
 	return status.Error(codes.Unimplemented, "method GetCommit not implemented")
+}
+func (UnimplementedStorageServer) Renew(grpc.BidiStreamingServer[Frame, Frame]) error {
+	return status.Error(codes.Unimplemented, "method Renew not implemented")
 }
 func (UnimplementedStorageServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -1044,6 +1063,13 @@ func _Storage_GetCommit_Handler(srv interface{}, stream grpc.ServerStream) error
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Storage_GetCommitServer = grpc.BidiStreamingServer[Frame, Frame]
 
+func _Storage_Renew_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(StorageServer).Renew(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_RenewServer = grpc.BidiStreamingServer[Frame, Frame]
+
 func _Storage_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -1268,6 +1294,12 @@ var Storage_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetCommit",
 			Handler:       _Storage_GetCommit_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "Renew",
+			Handler:       _Storage_Renew_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

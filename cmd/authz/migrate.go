@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/plugin"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// migrateSetting is the boolean setting by which a driver is allowed to migrate
+// a database that an earlier version left.
+const migrateSetting = "migrate"
+
+// migrationTimeout bounds a driver that migrates while it is being configured.
+const migrationTimeout = 24 * time.Hour
+
+// The results of migrating one driver.
+const (
+	resultNothing  = "nothing to migrate" // the driver knows no migration
+	resultUpToDate = "up to date"
+	resultMigrated = "migrated"
+	resultFailed   = "failed"
+)
+
+// migration is what became of one driver's database.
+type migration struct {
+	Plugin     string               `json:"plugin"`
+	Driver     string               `json:"driver"`
+	Result     string               `json:"result"`
+	Partitions []migrationPartition `json:"partitions"`
+}
+
+// migrationPartition: a version is absent when the store could not be opened,
+// and Before then says why not.
+type migrationPartition struct {
+	Partition     string `json:"partition"`
+	BeforeVersion *int   `json:"beforeVersion,omitempty"`
+	Before        string `json:"before,omitempty"`
+	AfterVersion  *int   `json:"afterVersion,omitempty"`
+	Error         string `json:"error,omitempty"`
+}
+
+type migrateCommand struct {
+	configFlags
+	outputFlag
+	plugin string
+	yes    bool
+	in     io.Reader
+	errs   io.Writer
+}
+
+func newStorageMigrate() *cobra.Command {
+	m := &migrateCommand{}
+	c := &cobra.Command{
+		Use:   "migrate --config FILE",
+		Short: "Bring databases of an earlier version up to the drivers' own",
+		Long: `Start each configured storage plugin, see whether its stores can be opened, and where a
+driver refuses a database of another version, start it once more allowed to migrate (with
+its setting "migrate") and open every configured store. Stop the hosts of that database and
+have a backup first. A migration that was cut short is completed by running it again.`,
+		Example: `  authz storage migrate --config host.yaml
+  authz storage migrate --config host.yaml --plugin main --yes`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m.in, m.errs = c.InOrStdin(), c.ErrOrStderr()
+			return m.run(c.Context(), c.OutOrStdout())
+		},
+	}
+	m.addConfig(c, "")
+	m.outputFlag.add(c)
+	c.Flags().StringVar(&m.plugin, "plugin", "", "only this plugin instance of the configuration")
+	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask before a database is changed")
+	needs(c, "config")
+	return c
+}
+
+func (m *migrateCommand) run(ctx context.Context, out io.Writer) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	cfg, err := m.load(nil)
+	if err != nil {
+		return err
+	}
+	instances := storageInstances(cfg)
+	if m.plugin != "" {
+		if !slices.Contains(instances, m.plugin) {
+			return usageError{fmt.Errorf("no application keeps its rows in a plugin instance %q, only in %s", m.plugin, strings.Join(instances, ", "))}
+		}
+		instances = []string{m.plugin}
+	}
+	report := struct {
+		Plugins []migration `json:"plugins"`
+	}{[]migration{}}
+	err = offline(ctx, func(ctx context.Context) error {
+		for _, instance := range instances {
+			one, err := m.migrate(ctx, cfg, instance)
+			if err != nil {
+				return err
+			}
+			report.Plugins = append(report.Plugins, one)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.print(out, report, func(w io.Writer) { printMigrations(w, report.Plugins) }); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(report.Plugins, func(one migration) bool { return one.Result == resultFailed }) {
+		return fmt.Errorf("not every store could be opened at its driver's version")
+	}
+	return nil
+}
+
+// migrate looks first with the permission withheld, also from a driver that the
+// configuration gives it to, so that it can tell what it changes.
+func (m *migrateCommand) migrate(ctx context.Context, cfg *config.Config, instance string) (migration, error) {
+	before := visit(ctx, cfg, instance, visitOptions{switches: map[string]bool{migrateSetting: false}, logs: m.errs, openTimeout: callTimeout})
+	result := migration{Plugin: instance, Driver: before.name(cfg), Partitions: []migrationPartition{}}
+	refusals, other := 0, 0
+	for _, s := range before.stores {
+		p := migrationPartition{Partition: s.partition}
+		if s.err == nil {
+			p.BeforeVersion = &s.info.SchemaVersion
+			p.AfterVersion = p.BeforeVersion
+		} else if p.Before = reasonFor(s.err); storage.CodeOf(s.err) == storage.CodeUnsupported {
+			refusals++
+		} else {
+			other++
+			p.Error = p.Before
+		}
+		result.Partitions = append(result.Partitions, p)
+	}
+	knows := before.description.Declares(migrateSetting, plugin.TypeBoolean)
+	switch {
+	case other > 0:
+		result.Result = resultFailed
+		return result, nil
+	case refusals == 0 && !knows:
+		result.Result = resultNothing
+		return result, nil
+	case refusals == 0:
+		result.Result = resultUpToDate
+		return result, nil
+	case before.refused == nil && !knows:
+		result.fail(before)
+		return result, nil
+	}
+	if err := m.confirm(instance, result); err != nil {
+		return result, err
+	}
+	after := visit(ctx, cfg, instance, visitOptions{switches: map[string]bool{migrateSetting: true}, logs: m.errs, startTimeout: migrationTimeout})
+	result.Driver, result.Result = after.name(cfg), resultMigrated
+	for i, s := range after.stores {
+		if s.err == nil {
+			result.Partitions[i].AfterVersion = &s.info.SchemaVersion
+		}
+	}
+	result.fail(after)
+	return result, nil
+}
+
+// fail takes over the reasons of stores that did not open.
+func (r *migration) fail(v visited) {
+	for i, s := range v.stores {
+		if s.err != nil {
+			r.Result, r.Partitions[i].Error = resultFailed, reasonFor(s.err)
+		}
+	}
+}
+
+func (v visited) name(cfg *config.Config) string {
+	if v.driver.Name != "" {
+		return v.driver.Name
+	}
+	return cfg.Plugins.Instances[v.instance].Plugin
+}
+
+func (m *migrateCommand) confirm(instance string, r migration) error {
+	if m.yes {
+		return nil
+	}
+	for _, p := range r.Partitions {
+		if p.Before != "" {
+			fmt.Fprintf(m.errs, "partition %s: %s\n", partitionText(p.Partition), p.Before)
+		}
+	}
+	fmt.Fprintf(m.errs, "Migrate the database of the plugin %s? Stop its hosts and have a backup first. [y/N] ", instance)
+	line, _ := bufio.NewReader(m.in).ReadString('\n') // no answer is a no
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return usageError{errDeclined}
+	}
+	return nil
+}
+
+func printMigrations(w io.Writer, list []migration) {
+	rows := [][]string{{"PLUGIN", "DRIVER", "PARTITION", "BEFORE", "AFTER", "RESULT"}}
+	version := func(v *int) string {
+		if v == nil {
+			return "-"
+		}
+		return strconv.Itoa(*v)
+	}
+	for _, one := range list {
+		for _, p := range one.Partitions {
+			result := one.Result
+			if p.Error != "" {
+				result = resultFailed + ": " + p.Error
+			}
+			rows = append(rows, []string{one.Plugin, one.Driver, partitionText(p.Partition), version(p.BeforeVersion), version(p.AfterVersion), result})
+		}
+	}
+	table(w, rows)
+}

@@ -1,0 +1,76 @@
+package conformance
+
+import (
+	"encoding/json"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// The operations of a capability that is absent answer unsupported, and a commit
+// that holds one is refused whole.
+var absenceCases = []Case{
+	{ID: "B47", Rule: "without history the operations answer unsupported and the head still works", Without: storage.CapHistory, run: func(w *world) {
+		w.write(putCatalog(1, 1, `{"v":1}`, nil))
+		w.write(putCatalog(2, 2, `{"v":2}`, ptr(int64(1))))
+		w.same(int64(2), w.catalog().Version)
+		_, _, err := w.GetCatalogVersion(w.ctx, 1)
+		w.code(storage.CodeUnsupported, err)
+		w.code(storage.CodeUnsupported, listError(w.ListCatalogVersions(w.ctx)))
+	}},
+	{ID: "M09", Rule: "without metrics the operations answer unsupported", Without: storage.CapMetrics, run: func(w *world) {
+		w.code(storage.CodeUnsupported, w.RecordMetrics(w.ctx, []storage.MetricBucket{bucket(0, "grant", "g", "matched", 1)}))
+		w.code(storage.CodeUnsupported, listError(w.ReadMetrics(w.ctx, storage.MetricFilter{Dimension: "grant"})))
+		_, err := w.PruneMetrics(w.ctx, 1)
+		w.code(storage.CodeUnsupported, err)
+	}},
+	{ID: "S14", Rule: "without events the operations, and a commit with events, answer unsupported", Without: storage.CapEvents, run: func(w *world) {
+		_, err := w.HeadSeq(w.ctx)
+		w.code(storage.CodeUnsupported, err)
+		_, err = w.EventsSince(w.ctx, 0, 1)
+		w.code(storage.CodeUnsupported, err)
+		_, err = w.PruneEvents(w.ctx, storage.PruneEvents{})
+		w.code(storage.CodeUnsupported, err)
+		c := changes(storage.UpsertRole{Role: fullRole("r")})
+		c.Events = []authz.Event{{Type: authz.EventAll}}
+		w.refuse(storage.CodeUnsupported, c)
+		none[authz.Role](w)(w.GetRole(w.ctx, "r"))
+	}},
+	{ID: "S15", Rule: "without imports the operations answer unsupported", Without: storage.CapImports, run: func(w *world) {
+		_, _, err := w.GetImports(w.ctx)
+		w.code(storage.CodeUnsupported, err)
+		w.refuse(storage.CodeUnsupported, changes(storage.UpsertRole{Role: fullRole("r")}, storage.PutImports{Version: 1, Manifest: json.RawMessage(`{}`)}))
+		none[authz.Role](w)(w.GetRole(w.ctx, "r"))
+	}},
+	{ID: "S16", Rule: "without batchRoles getRoles answers unsupported", Without: storage.CapBatchRoles, run: func(w *world) {
+		_, err := w.GetRoles(w.ctx, []string{"r"})
+		w.code(storage.CodeUnsupported, err)
+	}},
+	{ID: "S17", Rule: "without expand readAccess with it answers unsupported", Without: storage.CapExpand, run: func(w *world) {
+		_, err := w.ReadAccess(w.ctx, storage.AccessQuery{UserID: "u", Expand: true})
+		w.code(storage.CodeUnsupported, err)
+	}},
+	{ID: "S18", Rule: "without ancestry the operations answer unsupported", Without: storage.CapAncestry, run: func(w *world) {
+		_, err := w.GetScopeParents(w.ctx, []string{"docs.doc:1"})
+		w.code(storage.CodeUnsupported, err)
+		for _, c := range []storage.Change{storage.PutScopeParents{Scope: "docs.doc:1"}, storage.DeleteScopeParents{Scope: "docs.doc:1"}} {
+			w.refuse(storage.CodeUnsupported, changes(storage.UpsertRole{Role: fullRole("r")}, c))
+		}
+		none[authz.Role](w)(w.GetRole(w.ctx, "r"))
+	}},
+	{ID: "S19", Rule: "without records the operations and requirements answer unsupported", Without: storage.CapRecords, run: func(w *world) {
+		_, _, err := w.GetRecord(w.ctx, "c", "i")
+		w.code(storage.CodeUnsupported, err)
+		w.code(storage.CodeUnsupported, listError(w.ListRecords(w.ctx, "c", storage.RecordFilter{}, storage.Page{})))
+		for _, c := range []storage.Change{putRecord("i", `1`, 0), storage.DeleteRecord{Collection: "c", ID: "i"}} {
+			w.refuse(storage.CodeUnsupported, changes(storage.UpsertRole{Role: fullRole("r")}, c))
+		}
+		c := changes(storage.UpsertRole{Role: fullRole("r")})
+		c.Requires = []storage.Requirement{storage.RequireRecord{Collection: "c", ID: "i", Version: 1}}
+		w.refuse(storage.CodeUnsupported, c)
+		none[authz.Role](w)(w.GetRole(w.ctx, "r"))
+	}},
+	{ID: "S20", Rule: "without watch it answers unsupported", Without: storage.CapWatch, run: func(w *world) {
+		w.code(storage.CodeUnsupported, listError(w.Watch(w.ctx)))
+	}},
+}

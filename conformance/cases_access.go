@@ -1,0 +1,193 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+var accessCases = []Case{
+	{ID: "B17", Rule: "readAccess answers the record, exactly those grants and revokes, and existing roles only", run: func(w *world) {
+		u := user("u", in("a", "b"), under("m"))
+		head := int64(len(w.events(authz.Event{Type: authz.EventAll})))
+		w.do(storage.Commit{ID: "c", Events: w.events(authz.Event{Type: authz.EventAll}), Changes: append(insertGrants(
+			grant("4", "user:u", ofRole("r")), grant("2", "group:a", ofRole("dangling")), grant("3", "everyone"), grant("1", "group:other")),
+			storage.UpsertUser{User: u}, storage.UpsertUser{User: user("u2")}, storage.UpsertRole{Role: fullRole("r")}, storage.UpsertRole{Role: fullRole("unused")},
+			storage.InsertRevoke{Revoke: revoke("v1", "u", "*")}, storage.InsertRevoke{Revoke: revoke("v2", "u2", "*")})})
+		got := w.access(storage.AccessQuery{UserID: "u", Subjects: []string{"user:u", "group:b", "group:a", "everyone", "user:u"}})
+		w.same(storage.Access{User: &u, Head: head, Grants: []authz.Grant{grant("2", "group:a", ofRole("dangling")), grant("3", "everyone"), grant("4", "user:u", ofRole("r"))},
+			Revokes: []authz.Revoke{revoke("v1", "u", "*")}, Roles: []authz.Role{fullRole("r")}}, got)
+		w.same(storage.Access{Head: head, Grants: []authz.Grant{grant("3", "everyone")}}, w.access(storage.AccessQuery{Subjects: []string{"everyone"}}))
+		if unknown := w.access(storage.AccessQuery{UserID: "nobody"}); unknown.User != nil {
+			w.Fatalf("a record of nobody: %+v", unknown.User)
+		}
+	}},
+	{ID: "B18", Rule: "readAccess with 5000 subjects is exact, with none has no grants", run: func(w *world) {
+		var list []authz.Grant
+		var subjects []string
+		for i := range 5000 {
+			list = append(list, grant(fmt.Sprintf("%04d", i), fmt.Sprintf("group:%d", i)))
+			subjects = append(subjects, fmt.Sprintf("group:%d", i))
+		}
+		w.write(insertGrants(append(list, grant("x", "group:5000"))...)...)
+		w.same(list, w.access(storage.AccessQuery{Subjects: subjects}).Grants)
+		w.same([]authz.Grant{}, w.access(storage.AccessQuery{}).Grants)
+		w.same([]authz.Grant{}, w.access(storage.AccessQuery{Subjects: []string{}}).Grants)
+	}},
+	{ID: "B19", Rule: "readAccess racing a move from a grant to a revoke sees the state before or after", run: func(w *world) {
+		w.write(storage.InsertGrant{Grant: grant("g", "user:u")})
+		reader := w.another("")
+		w.against(func() bool {
+			a, err := reader.ReadAccess(w.ctx, storage.AccessQuery{UserID: "u", Subjects: []string{"user:u"}})
+			if err != nil || len(a.Grants)+len(a.Revokes) != 1 {
+				w.Errorf("%d grants and %d revokes, %v", len(a.Grants), len(a.Revokes), err)
+				return false
+			}
+			return true
+		}, 200, func(int) {
+			w.write(storage.DeleteGrant{ID: "g"}, storage.InsertRevoke{Revoke: revoke("v", "u", "*")})
+			w.write(storage.DeleteRevoke{ID: "v"}, storage.InsertGrant{Grant: grant("g", "user:u")})
+		})
+	}},
+	{ID: "B20", Rule: "readAccess with expand answers the closure of a diamond, of cycles, of a manager loop", Needs: storage.Capabilities{storage.CapExpand}, run: func(w *world) {
+		for id, parents := range map[string][]string{"a": {"c", "top"}, "b": {"c"}, "c": {"top", "a"}, "top": {"ghost", "top"}} {
+			w.write(storage.UpsertGroup{Group: authz.Group{ID: id, Parents: parents}})
+		}
+		u := user("u", in("b", "a"), under("m1"))
+		u.OrgIDs = []string{"o2", "o1", "o2"}
+		m3 := authz.User{UserID: "m3", ManagerUserID: "m1"}
+		w.write(storage.UpsertUser{User: u}, storage.UpsertUser{User: user("m1", under("m2"))}, storage.UpsertUser{User: authz.User{UserID: "m2", ManagerUserID: "m3"}},
+			storage.UpsertUser{User: m3})
+		w.write(insertGrants(grant("1", "orgof:m3"), grant("2", "group:ghost"), grant("3", "directs:m2"), grant("4", "org:o1", ofRole("r")), grant("5", "user:other"))...)
+		w.write(storage.InsertRevoke{Revoke: revoke("v", "u", "*")}, storage.UpsertRole{Role: fullRole("r")})
+		got := w.access(storage.AccessQuery{UserID: "u", Subjects: []string{"user:other"}, Expand: true})
+		w.same("user:u group:b group:a group:c group:top group:ghost directs:m1 orgof:m1 orgof:m2 orgof:m3 org:o2 org:o1 everyone", strings.Join(got.Closure, " "))
+		w.same("m1 m2 m3", strings.Join(got.ManagerChain, " "))
+		w.same([]string{"1", "2", "4"}, ids(got.Grants, grantID))
+		w.same([]authz.Revoke{revoke("v", "u", "*")}, got.Revokes)
+		w.same([]authz.Role{fullRole("r")}, got.Roles)
+		w.same(&u, got.User)
+		w.write(storage.UpsertUser{User: user("self", under("self"))}, storage.UpsertUser{User: user("loop", under("back"))}, storage.UpsertUser{User: user("back", under("loop"))})
+		w.same([]string{"user:self", "everyone"}, w.access(storage.AccessQuery{UserID: "self", Expand: true}).Closure)
+		w.same([]string{"user:loop", "directs:back", "orgof:back", "everyone"}, w.access(storage.AccessQuery{UserID: "loop", Expand: true}).Closure)
+		w.same([]string{"user:new", "everyone"}, w.access(storage.AccessQuery{UserID: "new", Expand: true}).Closure)
+		_, err := w.ReadAccess(w.ctx, storage.AccessQuery{Expand: true})
+		w.code(storage.CodeValidation, err)
+	}},
+	{ID: "B85", Rule: "the head of readAccess equals the newest number seen in the rows, and is never older than them", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
+		write := func(n int64) storage.Commit {
+			c := changes(storage.UpsertUser{User: user("u", in(fmt.Sprint(n)))})
+			c.Requires, c.Events = []storage.Requirement{storage.RequireHead{Seq: n - 1}}, []authz.Event{authz.UserEvent("u")}
+			return c
+		}
+		w.do(write(1))
+		reader := w.another("")
+		w.against(func() bool {
+			a, err := reader.ReadAccess(w.ctx, storage.AccessQuery{UserID: "u"})
+			if err != nil || fmt.Sprint(a.Head) != a.User.GroupIDs[0] {
+				w.Errorf("head %d, row %v, %v", a.Head, a.User, err)
+				return false
+			}
+			return true
+		}, 300, func(i int) {
+			w.do(write(int64(i + 2)))
+		})
+	}},
+	{ID: "B88", Rule: "a list whose consumer pauses keeps no writer waiting, goes on and ends correctly", run: func(w *world) {
+		const pause = 2 * time.Second
+		want := manyGrants(w, 2500)
+		var got []string
+		for g, err := range w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{}) {
+			if err != nil {
+				w.Fatalf("%v", err)
+			}
+			if len(got)%1250 == 0 {
+				time.Sleep(pause / 2)
+				start := time.Now()
+				w.write(storage.InsertGrant{Grant: grant(fmt.Sprintf("a%d", len(got)), "user:new")}, storage.UpsertRole{Role: fullRole("r")})
+				if took := time.Since(start); took > atOnce {
+					w.want("a write beside a paused list at once", "after %v", took)
+				}
+			}
+			got = append(got, g.ID)
+		}
+		w.same(want, got)
+	}},
+	{ID: "S01", Rule: "what a caller holds is never what the store holds", run: func(w *world) {
+		role, q, rec := fullRole("r"), fullRequest("q"), storage.Record{Collection: "c", ID: "i", Data: json.RawMessage(`{"a":1}`)}
+		u, g, e := user("u", in("g")), authz.Group{ID: "g", Parents: []string{"p"}}, entry("a", 1)
+		e.Detail = json.RawMessage(`[1]`)
+		parents, patch, document := []string{"p"}, []string{"g"}, json.RawMessage(`{"v":1}`)
+		c := changes(storage.UpsertRole{Role: role}, storage.InsertRequest{Request: q}, storage.UpsertUser{User: u}, storage.UpsertGroup{Group: g},
+			storage.PatchUser{UserID: "w", GroupIDs: &patch}, storage.PutCatalog{Version: 1, Document: document})
+		c.Changes = append(c.Changes, w.ifHas(storage.CapRecords, storage.PutRecord{Record: rec})...)
+		c.Changes = append(c.Changes, w.ifHas(storage.CapAncestry, storage.PutScopeParents{Scope: "s", Parents: parents})...)
+		c.Changes = append(c.Changes, w.ifHas(storage.CapImports, storage.PutImports{Version: 1, Manifest: document})...)
+		c.Audit = []authz.AuditEntry{e}
+		w.do(c)
+		read := func() []any { return readBack(w) }
+		text := func() string { // text shares nothing
+			b, err := json.MarshalIndent(read(), "", " ")
+			if err != nil {
+				w.Fatalf("%v", err)
+			}
+			return string(b)
+		}
+		want := text()
+		for _, written := range []any{&role, &q, &rec, &u, &g, &e, &parents, &patch, &document} {
+			overwrite(written)
+		}
+		if diff := cmp.Diff(want, text()); diff != "" {
+			w.Fatalf("what was written moved with its writer:\n%s", diff)
+		}
+		for _, got := range read() {
+			overwrite(got)
+		}
+		if diff := cmp.Diff(want, text()); diff != "" {
+			w.Fatalf("what was read moved with its reader:\n%s", diff)
+		}
+	}},
+	{ID: "S02", Rule: "the rows of a result are the caller's own, in every replay", run: func(w *world) {
+		w.write(storage.InsertRequest{Request: fullRequest("q")})
+		c := changes(storage.DeleteRequest{ID: "q"})
+		first := w.do(c)
+		overwrite(first.Results[0].Request)
+		again := w.do(c)
+		w.same(fullRequest("q"), *again.Results[0].Request)
+		again.Results[0].Request.Justification["why"] = "scribbled"
+		w.same(fullRequest("q"), *w.do(c).Results[0].Request)
+	}},
+}
+
+// readBack reads the rows of S01 in every way.
+func readBack(w *world) []any {
+	all := []any{w.role("r"), one[authz.Request](w)(w.GetRequest(w.ctx, "q")), w.user("u"), w.user("w"), w.group("g"), w.catalog(),
+		rows(w, w.ListAudit(w.ctx, storage.AuditFilter{})), rows(w, w.ListAudit(w.ctx, storage.AuditFilter{Limit: ptr(int64(1))})),
+		rows(w, w.ListRoles(w.ctx, storage.Page{})), rows(w, w.ListUsers(w.ctx, storage.UserFilter{}, storage.Page{}))}
+	if w.has(storage.CapRecords) {
+		all = append(all, one[storage.Record](w)(w.GetRecord(w.ctx, "c", "i")))
+	}
+	if w.has(storage.CapAncestry) {
+		parents, err := w.GetScopeParents(w.ctx, []string{"s"})
+		w.code("", err)
+		all = append(all, parents)
+	}
+	if w.has(storage.CapBatchRoles) {
+		many, err := w.GetRoles(w.ctx, []string{"r"})
+		w.code("", err)
+		all = append(all, many)
+	}
+	if w.has(storage.CapHistory) {
+		all = append(all, one[storage.CatalogVersion](w)(w.GetCatalogVersion(w.ctx, 1)))
+	}
+	if w.has(storage.CapImports) {
+		all = append(all, one[storage.ImportsHead](w)(w.GetImports(w.ctx)))
+	}
+	return all
+}

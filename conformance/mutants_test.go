@@ -1,0 +1,419 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// mutant is the memory driver with one defect. Each of the cases named must
+// catch it.
+type mutant struct {
+	name  string
+	kind  string // what sort of defect it is
+	cases string // separated by blanks
+
+	store     func(*store)                                // breaks every store
+	driver    func(storage.Driver) storage.Driver         // breaks the driver
+	backend   func(*memory.Backend) func() storage.Driver // breaks the backend; its result connects
+	processes bool                                        // over connections that can be killed and stopped
+	target    func(*conformance.Target)                   // breaks more
+}
+
+// plainRun is how many mutants, evenly chosen, `go test` tries without
+// AUTHZ_FULL=1.
+const plainRun = 8
+
+func TestMutantsAreCaught(t *testing.T) {
+	all := slices.Concat(readMutants, writeMutants, logMutants, sectionMutants, partitionMutants, crashMutants)
+	kinds := map[string]bool{}
+	names := map[string]bool{}
+	for _, m := range all {
+		kinds[m.kind] = true
+		if names[m.name] {
+			t.Errorf("two mutants are called %q", m.name)
+		}
+		names[m.name] = true
+	}
+	for _, kind := range []string{"torn commit", "reused fence", "lost event", "wrong order", "applied twice", "foreign partition"} {
+		if !kinds[kind] {
+			t.Errorf("no mutant is a %s", kind)
+		}
+	}
+	full := os.Getenv("AUTHZ_FULL") == "1"
+	var left []string
+	for i, m := range all {
+		if !full && i%(len(all)/plainRun) != 0 {
+			left = append(left, m.name)
+			continue
+		}
+		t.Run(m.kind+"/"+m.name, func(t *testing.T) {
+			t.Parallel()
+			m.caught(t)
+		})
+	}
+	if len(left) > 0 {
+		t.Logf("%d of %d mutants tried; AUTHZ_FULL=1 also tries: %s", len(all)-len(left), len(all), strings.Join(left, "; "))
+	}
+}
+
+// caught runs the mutant's cases, each of which must fail with its own rule, and
+// the same cases over the driver as it is, which must pass.
+func (m mutant) caught(t *testing.T) {
+	selected := conformance.Selection{IDs: strings.Fields(m.cases), Parallel: 2}
+	named := func(r conformance.Result) bool { return slices.Contains(selected.IDs, r.Case.ID) }
+	for _, r := range conformance.Check(t.Context(), m.over(), selected, nil).Results {
+		switch {
+		case !named(r): // a variant of a case named
+		case r.Outcome != conformance.Failed:
+			t.Errorf("%s did not catch it: %s %s", r.Case.ID, r.Outcome, r.Reason)
+		case r.Failure.Rule == "" || r.Failure.Rule != r.Case.Rule || r.Failure.Expected == "" || r.Failure.Got == "" || len(r.Failure.Steps) == 0:
+			t.Errorf("%s says too little: %+v", r.Case.ID, r.Failure)
+		case r.Failure.Expected == "no panic":
+			t.Errorf("%s did not judge: %s", r.Case.ID, r.Failure.Got)
+		case testing.Verbose():
+			t.Logf("%s caught it at %s: expected %.100q, got %.100q", r.Case.ID, r.Failure.Where, r.Failure.Expected, r.Failure.Got)
+		}
+	}
+	whole := mutant{processes: m.processes}
+	for _, r := range conformance.Check(t.Context(), whole.over(), selected, nil).Results {
+		if named(r) && r.Outcome != conformance.Passed {
+			t.Errorf("the driver as it is: %s %s %s\n%v", r.Case.ID, r.Outcome, r.Reason, r.Failure)
+		}
+	}
+}
+
+// over is a target with the mutant's defect.
+func (m mutant) over() conformance.Target {
+	broken := func(d storage.Driver) storage.Driver {
+		if m.store != nil {
+			d = &driver{Driver: d, broken: m.store}
+		}
+		if m.driver != nil {
+			d = m.driver(d)
+		}
+		return d
+	}
+	target := processTarget(broken)
+	if !m.processes {
+		target = conformance.Target{Name: "mutant", Unpartitioned: true, SeparateProcesses: true,
+			New: func(_ context.Context, o conformance.Options) (conformance.Backend, error) {
+				b := memory.NewBackend(memory.Options{Lease: o.Lease})
+				connect := b.Driver
+				if m.backend != nil {
+					connect = m.backend(b)
+				}
+				return connects(func() storage.Driver { return broken(connect()) }), nil
+			}}
+	}
+	if m.target != nil {
+		m.target(&target)
+	}
+	return target
+}
+
+type connects func() storage.Driver
+
+func (c connects) Connect(context.Context) (storage.Driver, error) { return c(), nil }
+func (connects) Close() error                                      { return nil }
+
+// driver opens broken stores.
+type driver struct {
+	storage.Driver
+	broken func(*store)
+}
+
+func (d *driver) Open(ctx context.Context, partition string) (storage.Store, error) {
+	s, err := d.Driver.Open(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	b := &store{Store: s}
+	d.broken(b)
+	return b, nil
+}
+
+// store is a store some of whose operations are replaced; the embedded one is
+// the sound store.
+type store struct {
+	storage.Store
+	commit       func(context.Context, storage.Commit) (storage.CommitResult, error)
+	acquire      func(context.Context, string) (storage.Section, error)
+	readAccess   func(context.Context, storage.AccessQuery) (storage.Access, error)
+	getGrant     func(context.Context, string) (authz.Grant, bool, error)
+	getRole      func(context.Context, string) (authz.Role, bool, error)
+	getRoles     func(context.Context, []string) ([]authz.Role, error)
+	getUser      func(context.Context, string) (authz.User, bool, error)
+	listGrants   func(context.Context, storage.GrantFilter, storage.Page) iter.Seq2[authz.Grant, error]
+	countGrants  func(context.Context, storage.GrantFilter) (int64, error)
+	listRevokes  func(context.Context, storage.RevokeFilter, storage.Page) iter.Seq2[authz.Revoke, error]
+	listUsers    func(context.Context, storage.UserFilter, storage.Page) iter.Seq2[authz.User, error]
+	members      func(context.Context, string, storage.Page) iter.Seq2[string, error]
+	listRequests func(context.Context, storage.RequestFilter, storage.RequestPage) iter.Seq2[authz.Request, error]
+	listAudit    func(context.Context, storage.AuditFilter) iter.Seq2[authz.AuditEntry, error]
+	headSeq      func(context.Context) (int64, error)
+	eventsSince  func(context.Context, int64, int) (storage.EventPage, error)
+	pruneEvents  func(context.Context, storage.PruneEvents) (int64, error)
+	watch        func(context.Context) iter.Seq2[int64, error]
+	scopeParents func(context.Context, []string) (map[string][]string, error)
+	record       func(context.Context, []storage.MetricBucket) error
+	pruneMetrics func(context.Context, int64) (int64, error)
+	getVersion   func(context.Context, int64) (storage.CatalogVersion, bool, error)
+	getRecord    func(context.Context, string, string) (storage.Record, bool, error)
+	close        func() error
+	info         func() storage.StoreInfo
+}
+
+func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+	if s.commit != nil {
+		return s.commit(ctx, c)
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error) {
+	if s.acquire != nil {
+		return s.acquire(ctx, key)
+	}
+	return s.Store.Acquire(ctx, key)
+}
+
+func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	if s.readAccess != nil {
+		return s.readAccess(ctx, q)
+	}
+	return s.Store.ReadAccess(ctx, q)
+}
+
+func (s *store) GetGrant(ctx context.Context, id string) (authz.Grant, bool, error) {
+	if s.getGrant != nil {
+		return s.getGrant(ctx, id)
+	}
+	return s.Store.GetGrant(ctx, id)
+}
+
+func (s *store) GetRole(ctx context.Context, id string) (authz.Role, bool, error) {
+	if s.getRole != nil {
+		return s.getRole(ctx, id)
+	}
+	return s.Store.GetRole(ctx, id)
+}
+
+func (s *store) GetRoles(ctx context.Context, ids []string) ([]authz.Role, error) {
+	if s.getRoles != nil {
+		return s.getRoles(ctx, ids)
+	}
+	return s.Store.GetRoles(ctx, ids)
+}
+
+func (s *store) GetUser(ctx context.Context, id string) (authz.User, bool, error) {
+	if s.getUser != nil {
+		return s.getUser(ctx, id)
+	}
+	return s.Store.GetUser(ctx, id)
+}
+
+func (s *store) ListGrants(ctx context.Context, f storage.GrantFilter, p storage.Page) iter.Seq2[authz.Grant, error] {
+	if s.listGrants != nil {
+		return s.listGrants(ctx, f, p)
+	}
+	return s.Store.ListGrants(ctx, f, p)
+}
+
+func (s *store) CountGrants(ctx context.Context, f storage.GrantFilter) (int64, error) {
+	if s.countGrants != nil {
+		return s.countGrants(ctx, f)
+	}
+	return s.Store.CountGrants(ctx, f)
+}
+
+func (s *store) ListRevokes(ctx context.Context, f storage.RevokeFilter, p storage.Page) iter.Seq2[authz.Revoke, error] {
+	if s.listRevokes != nil {
+		return s.listRevokes(ctx, f, p)
+	}
+	return s.Store.ListRevokes(ctx, f, p)
+}
+
+func (s *store) ListUsers(ctx context.Context, f storage.UserFilter, p storage.Page) iter.Seq2[authz.User, error] {
+	if s.listUsers != nil {
+		return s.listUsers(ctx, f, p)
+	}
+	return s.Store.ListUsers(ctx, f, p)
+}
+
+func (s *store) ListUsersInGroup(ctx context.Context, group string, p storage.Page) iter.Seq2[string, error] {
+	if s.members != nil {
+		return s.members(ctx, group, p)
+	}
+	return s.Store.ListUsersInGroup(ctx, group, p)
+}
+
+func (s *store) ListRequests(ctx context.Context, f storage.RequestFilter, p storage.RequestPage) iter.Seq2[authz.Request, error] {
+	if s.listRequests != nil {
+		return s.listRequests(ctx, f, p)
+	}
+	return s.Store.ListRequests(ctx, f, p)
+}
+
+func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+	if s.listAudit != nil {
+		return s.listAudit(ctx, f)
+	}
+	return s.Store.ListAudit(ctx, f)
+}
+
+func (s *store) HeadSeq(ctx context.Context) (int64, error) {
+	if s.headSeq != nil {
+		return s.headSeq(ctx)
+	}
+	return s.Store.HeadSeq(ctx)
+}
+
+func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+	if s.eventsSince != nil {
+		return s.eventsSince(ctx, seq, limit)
+	}
+	return s.Store.EventsSince(ctx, seq, limit)
+}
+
+func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {
+	if s.pruneEvents != nil {
+		return s.pruneEvents(ctx, p)
+	}
+	return s.Store.PruneEvents(ctx, p)
+}
+
+func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
+	if s.watch != nil {
+		return s.watch(ctx)
+	}
+	return s.Store.Watch(ctx)
+}
+
+func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
+	if s.scopeParents != nil {
+		return s.scopeParents(ctx, scopes)
+	}
+	return s.Store.GetScopeParents(ctx, scopes)
+}
+
+func (s *store) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {
+	if s.record != nil {
+		return s.record(ctx, deltas)
+	}
+	return s.Store.RecordMetrics(ctx, deltas)
+}
+
+func (s *store) PruneMetrics(ctx context.Context, before int64) (int64, error) {
+	if s.pruneMetrics != nil {
+		return s.pruneMetrics(ctx, before)
+	}
+	return s.Store.PruneMetrics(ctx, before)
+}
+
+func (s *store) GetCatalogVersion(ctx context.Context, version int64) (storage.CatalogVersion, bool, error) {
+	if s.getVersion != nil {
+		return s.getVersion(ctx, version)
+	}
+	return s.Store.GetCatalogVersion(ctx, version)
+}
+
+func (s *store) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	if s.getRecord != nil {
+		return s.getRecord(ctx, collection, id)
+	}
+	return s.Store.GetRecord(ctx, collection, id)
+}
+
+func (s *store) Close() error {
+	if s.close != nil {
+		return s.close()
+	}
+	return s.Store.Close()
+}
+
+func (s *store) Info() storage.StoreInfo {
+	if s.info != nil {
+		return s.info()
+	}
+	return s.Store.Info()
+}
+
+// only keeps the rows of a list that keep says, and alters them by it.
+func only[T any](list iter.Seq2[T, error], keep func(i int, row *T) bool) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		i := 0
+		for row, err := range list {
+			if err == nil {
+				if i++; !keep(i-1, &row) {
+					continue
+				}
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// collected is a list's rows.
+func collected[T any](list iter.Seq2[T, error]) (rows []T, err error) {
+	for row, err := range list {
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// listOf is a list of rows.
+func listOf[T any](rows []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// altering replaces changes of commits; nil drops one.
+func altering(alter func(s *store, c storage.Change) storage.Change) func(*store) {
+	return func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			changes := make([]storage.Change, len(c.Changes))
+			for i, change := range c.Changes {
+				changes[i] = alter(s, change)
+			}
+			c.Changes = changes
+			return s.Store.Commit(ctx, c)
+		}
+	}
+}
+
+// committing alters whole commits before they are judged.
+func committing(alter func(c *storage.Commit)) func(*store) {
+	return func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			c.Changes = slices.Clone(c.Changes)
+			alter(&c)
+			return s.Store.Commit(ctx, c)
+		}
+	}
+}
+
+var _ = fmt.Sprint

@@ -1,0 +1,113 @@
+package conformance
+
+import (
+	"context"
+	"time"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Target is what is proved.
+type Target struct {
+	Name string
+
+	// New makes the backend of one case. Cases run at the same time.
+	New func(ctx context.Context, o Options) (Backend, error)
+
+	// Unpartitioned says that the partition "" can be opened, beside others. A
+	// backend is then a database that nothing else uses, and cases name their
+	// partitions as they like. Otherwise every case uses names of its own, so
+	// that all backends may be one database server.
+	Unpartitioned bool
+
+	// SeparateProcesses says that the connections of a backend are separate
+	// processes, or behave as if they were: they see the same rows, and fences and
+	// sections hold between them. Otherwise a case that needs two processes takes
+	// two stores of one connection.
+	SeparateProcesses bool
+
+	// Prefix begins the partition names of a target that is not Unpartitioned.
+	Prefix string
+
+	// Timeout is how long a case may take. Zero is DefaultTimeout.
+	Timeout time.Duration
+}
+
+// DefaultTimeout is how long a case may take.
+const DefaultTimeout = 2 * time.Minute
+
+// Backend is the fresh, empty database of one case. It may also be a Crasher and
+// a Freezer.
+type Backend interface {
+	// Connect opens a driver of its own on the backend, as another process
+	// would. Drivers of one backend see the same rows.
+	Connect(ctx context.Context) (storage.Driver, error)
+
+	// Close ends the drivers that are still open and removes what the backend
+	// left behind.
+	Close() error
+}
+
+// Options is what a case asks of its backend.
+type Options struct {
+	// Lease is how long a section is held without a renewal. Zero is the driver's
+	// default. A target that cannot set it ignores it: cases take the lease from
+	// the sections, and last longer with a long one.
+	Lease time.Duration
+}
+
+// Crasher is a Backend whose drivers live in processes that can be killed.
+type Crasher interface {
+	// Kill ends the process behind the driver at once, as SIGKILL does, and
+	// returns when it is gone. The driver and its stores are then useless;
+	// another Connect starts another process.
+	Kill(d storage.Driver) error
+}
+
+// Freezer is a Backend whose drivers live in processes that can be stopped.
+type Freezer interface {
+	// Stop halts the process behind the driver as SIGSTOP does, Continue lets it
+	// run on.
+	Stop(d storage.Driver) error
+	Continue(d storage.Driver) error
+}
+
+// Ability is what a case needs beyond the seam.
+type Ability string
+
+// The abilities of a target.
+const (
+	Kill       Ability = "kill"      // the backend is a Crasher
+	Freeze     Ability = "freeze"    // the backend is a Freezer
+	Processes  Ability = "processes" // Target.SeparateProcesses
+	CrossLocks Ability = "cross"     // the driver declares that sections hold across processes
+	Durable    Ability = "durable"   // the driver declares that rows survive the process
+	Volatile   Ability = "volatile"  // the driver declares that they do not
+	Unnamed    Ability = "unnamed"   // Target.Unpartitioned
+)
+
+// missing says why an ability is not there.
+func (a Ability) missing() string {
+	switch a {
+	case Kill:
+		return "the target's processes cannot be killed"
+	case Freeze:
+		return "the target's processes cannot be stopped"
+	case Processes:
+		return "the target's connections are no separate processes on the same rows"
+	case CrossLocks:
+		return "the driver does not declare that sections hold across processes"
+	case Durable:
+		return "the driver does not declare that rows survive its process"
+	case Volatile:
+		return "the driver does not declare that rows end with its process"
+	case Unnamed:
+		return "the target's database has no unpartitioned rows beside partitions"
+	}
+	return "the target lacks the ability " + string(a)
+}
+
+func declares(d storage.Driver, durable bool) bool {
+	declared := d.Info().Durable
+	return declared != nil && *declared == durable
+}

@@ -1,0 +1,17 @@
+package pluginhost
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Renew passes on what the embedded interface does not name: every plugin's
+// store can be asked, and one that cannot says so.
+func (s *store) Renew(ctx context.Context) (string, error) {
+	renewer, ok := s.Store.(storage.Renewer)
+	if !ok {
+		return "", storage.Errorf(storage.CodeUnsupported, "plugin %q cannot give its content a new incarnation", s.driver.plugin.spec.Name)
+	}
+	return renewer.Renew(ctx)
+}

@@ -1,0 +1,308 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// The kinds of row that a read of a principal's access returns.
+const (
+	accessUser = iota
+	accessMembership
+	accessGrant
+	accessRevoke
+	accessRole
+	accessHead
+	accessParent
+	accessManager
+)
+
+// accessRow is one row of the statement: every kind of row in columns that are
+// wide enough for all of them.
+type accessRow struct {
+	kind          int32
+	a, b, c, d, e *string
+	j, k          []byte
+	m, n          *int64
+}
+
+func (r *accessRow) scan(scan relational.Scan) error {
+	return scan(&r.kind, &r.a, &r.b, &r.c, &r.d, &r.e, &r.j, &r.k, &r.m, &r.n)
+}
+
+// The parts of the statement. $1 is the partition, $2 the user, $3 the subjects.
+const (
+	// What the closure is made of. An edge is followed once whatever its direction
+	// comes back to. The inner limits keep each step a look into an index.
+	accessWalk = `with recursive
+		person as materialized (
+			select "userId", "active", "orgIds", "managerUserId" from "AuthzUser" where "app" = $1 and "userId" = $2),
+		member as materialized (
+			select "groupId", "ordinal" from "AuthzMembership" where "app" = $1 and "userId" = $2),
+		walked(id) as (
+			select "groupId" from member
+			union
+			select p."parentId" from walked w cross join lateral (
+				select "parentId" from "AuthzGroupParent" where "app" = $1 and "childId" = w.id offset 0) p),
+		chain(id, manager) as (
+			select "userId", "managerUserId" from person where "managerUserId" is not null
+			union
+			select u."userId", u."managerUserId" from chain c cross join lateral (
+				select "userId", "managerUserId" from "AuthzUser" where "app" = $1 and "userId" = c.manager and "managerUserId" is not null offset 0) u),
+		held as materialized (
+			select ` + accessGrantColumns + ` from "AuthzGrant" where "app" = $1 and "subject" = any(array(
+				select 'user:' || $2::text
+				union all select 'everyone'
+				union all select 'group:' || id from walked
+				union all select 'directs:' || manager from chain where id = $2
+				union all select 'orgof:' || manager from chain
+				union all select 'org:' || o from person, json_array_elements_text("orgIds") o)))`
+
+	accessGiven = `with
+		person as materialized (
+			select "userId", "active", "orgIds", "managerUserId" from "AuthzUser" where "app" = $1 and "userId" = $2),
+		member as materialized (
+			select "groupId", "ordinal" from "AuthzMembership" where "app" = $1 and "userId" = $2),
+		held as materialized (
+			select ` + accessGrantColumns + ` from "AuthzGrant" where "app" = $1 and "subject" = any($3::text[]))`
+
+	accessGrantColumns = `"id", "subject", "roleId", "pattern", "scope", "expiresAt", "provenance", "createdAt"`
+
+	accessRows = `
+		select %d::integer, "id", "subject", "roleId", "pattern", "scope", "provenance", null::json, "expiresAt", "createdAt" from held
+		union all
+		select %d, "userId", "managerUserId", null, null, null, "orgIds", null, "active"::integer::bigint, null from person
+		union all
+		select %d, "groupId", null, null, null, null, null, null, null, "ordinal" from member
+		union all
+		select %d, "id", "userId", null, "pattern", "scope", "provenance", null, null, "createdAt" from "AuthzRevoke" where "app" = $1 and "userId" = $2
+		union all
+		select %d, "id", "name", "description", null, null, "patterns", "requestable", null, null from "AuthzRole"
+			where "app" = $1 and "id" = any(array(select distinct "roleId" from held where "roleId" is not null))`
+
+	accessHeadRow = `
+		union all
+		select %d, null, null, null, null, null, null, null, null, "seq" from "AuthzEpoch" where "app" = $1`
+
+	accessEdges = `
+		union all
+		select %d, p."childId", p."parentId", null, null, null, null, null, null, p."ordinal" from walked w cross join lateral (
+			select "childId", "parentId", "ordinal" from "AuthzGroupParent" where "app" = $1 and "childId" = w.id offset 0) p
+		union all
+		select %d, id, manager, null, null, null, null, null, null, null from chain`
+)
+
+// accessText is the statement of one kind of question.
+func accessText(expand, head bool) string {
+	text := accessGiven
+	if expand {
+		text = accessWalk
+	}
+	text += fmt.Sprintf(accessRows, accessGrant, accessUser, accessMembership, accessRevoke, accessRole)
+	if head {
+		text += fmt.Sprintf(accessHeadRow, accessHead)
+	}
+	if expand {
+		text += fmt.Sprintf(accessEdges, accessParent, accessManager)
+	}
+	return text
+}
+
+var accessTexts = map[[2]bool]string{
+	{false, false}: accessText(false, false), {false, true}: accessText(false, true),
+	{true, false}: accessText(true, false), {true, true}: accessText(true, true),
+}
+
+// ReadAccess is one statement, so that everything in its answer is of one instant
+// whatever the isolation.
+func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	if err := s.usable(ctx, q); err != nil {
+		return storage.Access{}, err
+	}
+	if q.Expand && q.UserID == "" {
+		return storage.Access{}, storage.Errorf(storage.CodeValidation, "only a user's access can be expanded")
+	}
+	var user *string
+	if q.UserID != "" {
+		user = &q.UserID
+	}
+	args := []any{s.partition, user}
+	if !q.Expand {
+		args = append(args, nonNil(q.Subjects))
+	}
+	text := s.driver.sql(accessTexts[[2]bool{q.Expand, s.driver.has(storage.CapEvents)}])
+	var found accessFound
+	err := s.driver.read(ctx, func(c *pgxpool.Conn) error {
+		found = accessFound{}
+		rows, err := c.Query(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := found.add(rows.Scan); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return storage.Access{}, readError(err)
+	}
+	return found.access(q)
+}
+
+// edge is an edge in the order that its owner lists it.
+type edge struct {
+	to      string
+	ordinal int64
+}
+
+func sorted(edges []edge) []string {
+	slices.SortFunc(edges, func(a, b edge) int {
+		if a.ordinal != b.ordinal {
+			return int(a.ordinal - b.ordinal)
+		}
+		return strings.Compare(a.to, b.to)
+	})
+	ids := make([]string, len(edges))
+	for i, e := range edges {
+		ids[i] = e.to
+	}
+	return ids
+}
+
+type accessFound struct {
+	out      storage.Access
+	groups   []edge
+	parents  map[string][]edge
+	managers map[string]string
+}
+
+func (f *accessFound) add(scan relational.Scan) error {
+	var r accessRow
+	if err := r.scan(scan); err != nil {
+		return err
+	}
+	switch r.kind {
+	case accessUser:
+		active := r.m != nil && *r.m != 0
+		user, err := relational.Users.Scan(placed(r.a, &active, r.j, r.b))
+		f.out.User = &user
+		return err
+	case accessMembership:
+		f.groups = append(f.groups, edge{*r.a, *r.n})
+	case accessGrant:
+		g, err := relational.Grants.Scan(placed(r.a, r.b, r.c, r.d, r.e, r.m, r.j, r.n))
+		f.out.Grants = append(f.out.Grants, g)
+		return err
+	case accessRevoke:
+		v, err := relational.Revokes.Scan(placed(r.a, r.b, r.d, r.e, r.j, r.n))
+		f.out.Revokes = append(f.out.Revokes, v)
+		return err
+	case accessRole:
+		role, err := relational.Roles.Scan(placed(r.a, r.b, r.c, r.j, r.k))
+		f.out.Roles = append(f.out.Roles, role)
+		return err
+	case accessHead:
+		f.out.Head = *r.n
+	case accessParent:
+		if f.parents == nil {
+			f.parents = map[string][]edge{}
+		}
+		f.parents[*r.a] = append(f.parents[*r.a], edge{*r.b, *r.n})
+	case accessManager:
+		if f.managers == nil {
+			f.managers = map[string]string{}
+		}
+		f.managers[*r.a] = *r.b
+	}
+	return nil
+}
+
+// placed scans values that were read already, in the order of an entity's columns.
+func placed(values ...any) relational.Scan {
+	return func(dest ...any) error {
+		if len(dest) != len(values) {
+			return fmt.Errorf("%d columns for %d", len(values), len(dest))
+		}
+		for i, value := range values {
+			if !place(dest[i], value) {
+				return fmt.Errorf("column %d: a %T for a %T", i, value, dest[i])
+			}
+		}
+		return nil
+	}
+}
+
+func place(dest, value any) bool {
+	switch d := dest.(type) {
+	case *string:
+		v, _ := value.(*string)
+		if v == nil {
+			return false
+		}
+		*d = *v
+	case **string:
+		*d, _ = value.(*string)
+	case *int64:
+		v, _ := value.(*int64)
+		if v == nil {
+			return false
+		}
+		*d = *v
+	case **int64:
+		*d, _ = value.(*int64)
+	case *bool:
+		v, _ := value.(*bool)
+		if v == nil {
+			return false
+		}
+		*d = *v
+	case *[]byte:
+		*d, _ = value.([]byte)
+	default:
+		return false
+	}
+	return true
+}
+
+// access puts what was found in its order. The database follows edges that lead
+// back to the user too; the closure decides which rows belong.
+func (f *accessFound) access(q storage.AccessQuery) (storage.Access, error) {
+	out := f.out
+	if out.User != nil {
+		out.User.GroupIDs = sorted(f.groups)
+	}
+	slices.SortFunc(out.Grants, func(a, b authz.Grant) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out.Revokes, func(a, b authz.Revoke) int { return strings.Compare(a.ID, b.ID) })
+	if !q.Expand {
+		return out, nil
+	}
+	managerOf := func(id string) (string, error) { return f.managers[id], nil }
+	out.ManagerChain, _ = storage.ManagerChain(q.UserID, f.managers[q.UserID], managerOf) // it never fails
+	parents := make(map[string][]string, len(f.parents))
+	for group, edges := range f.parents {
+		parents[group] = sorted(edges)
+	}
+	out.Closure = storage.Closure(q.UserID, out.User, out.ManagerChain, func(group string) []string { return parents[group] })
+	subjects := make(map[string]bool, len(out.Closure))
+	for _, subject := range out.Closure {
+		subjects[subject] = true
+	}
+	out.Grants = slices.DeleteFunc(out.Grants, func(g authz.Grant) bool { return !subjects[g.Subject] })
+	roles := map[string]bool{}
+	for _, g := range out.Grants {
+		roles[g.RoleID] = true
+	}
+	out.Roles = slices.DeleteFunc(out.Roles, func(r authz.Role) bool { return !roles[r.ID] })
+	return out, nil
+}

@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// ListAudit walks the log in its order. The last entries that match are found by
+// the position they begin at, then read forwards like any others.
+func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+	if err := storage.CheckValue(f); err != nil {
+		return refused[authz.AuditEntry](err)
+	}
+	limit := 0
+	if f.Limit != nil {
+		if limit = int(min(*f.Limit, math.MaxInt32)); limit <= 0 {
+			return nothing[authz.AuditEntry](ctx, s)
+		}
+	}
+	if limit == 0 || f.Cursor != nil {
+		after := authz.AuditCursor{At: math.MinInt64}
+		if f.Cursor != nil {
+			after = *f.Cursor
+		}
+		return s.auditAfter(ctx, f, after, limit, ">")
+	}
+	return func(yield func(authz.AuditEntry, error) bool) {
+		if err := s.usable(ctx); err != nil {
+			yield(authz.AuditEntry{}, err)
+			return
+		}
+		w := auditConditions(f)
+		w.then(`order by "at" desc, "id" desc limit ?`, limit)
+		positions := `select p."at", p."id" from (select "at", "id" from "AuthzAudit"` + w.String() + `) p order by p."at", p."id" limit 1`
+		first, err := several(ctx, s, false, func(scan relational.Scan) (c authz.AuditCursor, err error) {
+			return c, scan(&c.At, &c.ID)
+		}, positions, w.args...)
+		if err != nil {
+			yield(authz.AuditEntry{}, err)
+			return
+		}
+		if len(first.rows) == 0 {
+			return
+		}
+		for entry, err := range s.auditAfter(ctx, f, first.rows[0], limit, ">=") {
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// auditAfter lists forwards from a position; from says whether it is included in
+// the first chunk.
+func (s *store) auditAfter(ctx context.Context, f storage.AuditFilter, after authz.AuditCursor, limit int, from string) iter.Seq2[authz.AuditEntry, error] {
+	comparison := from
+	return stream(ctx, s, nil, listing[authz.AuditEntry, authz.AuditCursor]{limit: limit, after: after, first: firstChunk,
+		key: func(e authz.AuditEntry) authz.AuditCursor {
+			comparison = ">"
+			return e.Cursor()
+		},
+		fetch: func(ctx context.Context, after authz.AuditCursor, n int) (chunk[authz.AuditEntry], error) {
+			w := auditConditions(f)
+			w.and(`("at", "id") `+comparison+` (?, ?)`, after.At, after.ID)
+			w.then(`order by "at", "id" limit ?`, n)
+			return several(ctx, s, true, relational.Audit.Scan, selectAudit+w.String(), w.args...)
+		}})
+}
+
+func auditConditions(f storage.AuditFilter) *where {
+	w := inPartition()
+	equals(w, "target", f.Target)
+	equals(w, "actor", f.Actor)
+	equals(w, "action", f.Action)
+	if f.From != nil {
+		w.and(`"at" >= ?`, *f.From)
+	}
+	if f.To != nil {
+		w.and(`"at" < ?`, *f.To)
+	}
+	return w
+}
+
+// nothing is an empty list.
+func nothing[T any](ctx context.Context, s *store) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := s.usable(ctx); err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/authzhost/authz/sdk/plugin"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Plugin is what the binary of this driver serves.
+func Plugin(version string) plugin.Plugin {
+	return plugin.Plugin{
+		Name:    "postgres",
+		Version: version,
+		Storage: plugin.StorageKind{Capabilities: storage.AllCapabilities, Configure: configure},
+		ConfigSchema: []plugin.Setting{
+			{Name: "dsn", Type: plugin.TypeString, Required: true, Secret: true,
+				Description: `connection string: "postgres://user:password@host:5432/database?sslmode=verify-full", or its keyword form`},
+			{Name: "schema", Type: plugin.TypeString, Default: defaultSchema,
+				Description: "schema of the database that holds the tables; made when missing"},
+			{Name: "lock", Type: plugin.TypeString, Default: string(LockTable),
+				Description: `"table": exclusive sections hold across all hosts on the database; "none": within this process only, for one host alone`},
+			{Name: "lease", Type: plugin.TypeDuration, Default: storage.DefaultLease,
+				Description: "how long an exclusive section is held without a sign of life from its holder"},
+			{Name: "max_connections", Type: plugin.TypeInteger, Default: int64(defaultConnections),
+				Description: "most connections to the server at once, one for notifications not counted"},
+			{Name: "migrate", Type: plugin.TypeBoolean, Default: false,
+				Description: "move a database of schema version 1 to version 2 when it is opened"},
+			{Name: "statement_cache", Type: plugin.TypeBoolean, Default: true,
+				Description: "prepared statements and session settings; false behind a pooler that shares connections between transactions, such as PgBouncer"},
+		},
+	}
+}
+
+func configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
+	var o Options
+	o.DSN, _ = config["dsn"].(string)
+	o.Schema, _ = config["schema"].(string)
+	lock, _ := config["lock"].(string)
+	o.Lock = Lock(lock)
+	o.Lease, _ = config["lease"].(time.Duration)
+	if connections, ok := config["max_connections"].(int64); ok {
+		if connections < minConnections || connections > maxConnections {
+			return nil, refuse("max_connections", "must be between %d and %d", minConnections, maxConnections)
+		}
+		o.MaxConnections = int(connections)
+	}
+	if o.Lease <= 0 {
+		return nil, refuse("lease", "must be longer than zero")
+	}
+	o.Migrate, _ = config["migrate"].(bool)
+	cached, given := config["statement_cache"].(bool)
+	o.NoStatementCache = given && !cached
+	return New(ctx, o)
+}

@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// migrateCommand is what moves a database of version 1 to the present one.
+const migrateCommand = "authz storage migrate"
+
+// schemaKey is the lock under which the tables are made and changed.
+const schemaKey = "schema"
+
+// prepare brings the database to a state that stores can be opened on, or says
+// why it may not, and learns which optional tables are there.
+func (d *driver) prepare(ctx context.Context) error {
+	return d.withConn(ctx, func(pooled *pgxpool.Conn) error {
+		conn := pooled.Conn()
+		found, err := d.inspect(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if !found.complete() {
+			if found.old() && !d.options.Migrate {
+				return storage.Errorf(storage.CodeUnsupported,
+					"the database has schema version 1; `%s` (setting \"migrate\") moves it to version %d", migrateCommand, relational.SchemaVersion)
+			}
+			if err := d.build(ctx, conn); err != nil {
+				return err
+			}
+			if found, err = d.inspect(ctx, conn); err != nil {
+				return err
+			}
+		}
+		if found.version > relational.SchemaVersion {
+			return errVersionAbove(found.version)
+		}
+		for _, t := range relational.Tables {
+			if t.Capability == "" && !found.has(t.Name) {
+				return storage.Errorf(storage.CodeUnsupported, "the database lacks the table %s", t.Name)
+			}
+		}
+		d.capabilities = found.capabilities(d.options)
+		return nil
+	})
+}
+
+// content is what a schema holds: the columns of each table of ours, and the
+// newest version that a partition was written by.
+type content struct {
+	columns map[string][]string
+	version int64
+}
+
+func (c content) has(table string) bool { return c.columns[table] != nil }
+
+// old reports a database of version 1: it has rows but knows no partitions.
+func (c content) old() bool {
+	return c.has(relational.GrantTable) && !slices.Contains(c.columns[relational.GrantTable], "app")
+}
+
+// complete reports a database that nothing need be made in: one whose optional
+// tables were left out keeps lacking them.
+func (c content) complete() bool {
+	return c.has(relational.SchemaTable) && c.has(relational.GrantTable) && !c.old()
+}
+
+// capabilities are those whose tables are all there.
+func (c content) capabilities(o Options) storage.Capabilities {
+	var have storage.Capabilities
+	for _, capability := range storage.AllCapabilities {
+		missing := slices.ContainsFunc(relational.Tables, func(t relational.Table) bool {
+			needed := t.Capability == capability || capability == storage.CapWatch && t.Capability == storage.CapEvents
+			return needed && !c.has(t.Name)
+		})
+		if !missing {
+			have = append(have, capability)
+		}
+	}
+	return have
+}
+
+func (d *driver) inspect(ctx context.Context, conn *pgx.Conn) (content, error) {
+	found := content{columns: map[string][]string{}}
+	names := make([]string, len(relational.Tables))
+	for i, t := range relational.Tables {
+		names[i] = t.Name
+	}
+	rows, err := conn.Query(ctx, `select c.relname::text, a.attname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+		where n.nspname = $1 and c.relkind in ('r', 'p') and c.relname = any($2::text[])`, d.options.Schema, names)
+	if err != nil {
+		return found, err
+	}
+	var table, column string
+	if _, err := pgx.ForEachRow(rows, []any{&table, &column}, func() error {
+		found.columns[table] = append(found.columns[table], column)
+		return nil
+	}); err != nil {
+		return found, err
+	}
+	if found.has(relational.SchemaTable) {
+		err = conn.QueryRow(ctx, d.sql(`select coalesce(max("version"), 0) from "AuthzSchema"`)).Scan(&found.version)
+	}
+	return found, err
+}
+
+// build makes the missing tables and migrates old ones, in one transaction under
+// the schema lock. Whoever comes second waits, and finds everything done.
+func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
+	if err := d.makeLockTable(ctx, conn); err != nil {
+		return err
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) // no-op after the commit
+	if !d.options.NoStatementCache {
+		if _, err := tx.Exec(ctx, "set local idle_in_transaction_session_timeout = 0"); err != nil {
+			return err
+		}
+	}
+	if err := d.holdSchema(ctx, tx); err != nil {
+		return err
+	}
+	found, err := d.inspect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if found.complete() {
+		return nil
+	}
+	var script strings.Builder
+	wasOld := found.old()
+	for _, t := range relational.Tables {
+		if !found.has(t.Name) {
+			script.WriteString(createTable(t))
+			script.WriteString(createKeys(t))
+		}
+	}
+	if wasOld {
+		if err := d.migrate(ctx, tx, found); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, d.sql(script.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	if wasOld {
+		_, err := tx.Exec(ctx, d.sql(`insert into "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt")
+			values ('', 1, $1, $2, `+clock+`)`), relational.SchemaVersion, rand.Text())
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Commit(ctx)
+}
+
+// makeLockTable comes before everything else and commits, so that the lock in it
+// is seen by others. Two at once: one of them fails, and finds it made.
+func (d *driver) makeLockTable(ctx context.Context, conn *pgx.Conn) error {
+	i := slices.IndexFunc(relational.Tables, func(t relational.Table) bool { return t.Name == relational.LockTable })
+	lock := relational.Tables[i]
+	for attempt := 0; ; attempt++ {
+		var schema, table bool
+		err := conn.QueryRow(ctx, `select exists (select 1 from pg_namespace where nspname = $1),
+			exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = $2)`,
+			d.options.Schema, lock.Name).Scan(&schema, &table)
+		switch {
+		case err != nil:
+			return err
+		case table:
+			return nil
+		}
+		script := createTable(lock) + createKeys(lock)
+		if !schema {
+			script = "create schema " + pgx.Identifier{d.options.Schema}.Sanitize() + ";\n" + script
+		}
+		_, err = conn.Exec(ctx, d.sql(script), pgx.QueryExecModeSimpleProtocol)
+		switch stateOf(err) {
+		case stateTaken, stateDuplicate, stateSchemaExists:
+			if attempt < 10 {
+				continue
+			}
+		}
+		return err
+	}
+}
+
+// holdSchema takes the lock's row for as long as the transaction lives.
+func (d *driver) holdSchema(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, d.sql(`insert into "AuthzLock" as t ("app", "key", "holder", "fence", "expiresAt") values ('', $1, null, `+clock+`, `+clock+`)
+		on conflict ("app", "key") do update set "fence" = t."fence" + 1, "expiresAt" = excluded."expiresAt"`), schemaKey)
+	return err
+}
+
+func createTable(t relational.Table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "create table %q (\"app\" text collate \"C\" not null default ''", t.Name)
+	for _, c := range t.Columns {
+		fmt.Fprintf(&b, ", %q %s", c.Name, columnType(c))
+		if !c.Null {
+			b.WriteString(" not null")
+		}
+		if c.Default != "" {
+			b.WriteString(" default " + c.Default)
+		}
+	}
+	fmt.Fprintf(&b, ");\n")
+	return b.String()
+}
+
+// createKeys makes the primary key and the indexes, each led by the partition.
+func createKeys(t relational.Table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "alter table %q add constraint %q primary key (%s);\n", t.Name, keyName(t.Name), led(t.Key))
+	for _, index := range t.Indexes {
+		fmt.Fprintf(&b, "create index %q on %q (%s);\n", indexName(t.Name, index), t.Name, led(index))
+	}
+	return b.String()
+}
+
+// keyName is unqualified wherever it stands, and so has no quote before Authz.
+func keyName(table string) string { return "pkey_" + table }
+
+func indexName(table string, columns []string) string {
+	return "idx_" + table + "_app_" + strings.Join(columns, "_")
+}
+
+func led(columns []string) string { return quoted(append([]string{"app"}, columns...), "") }
+
+// columnType gives versions and stages, which the seam lets go up to 2^53−1, the
+// room for it.
+func columnType(c relational.Column) string {
+	switch {
+	case c.Type == relational.Big, c.Name == "version", c.Name == "stageIndex":
+		return "bigint"
+	case c.Type == relational.Int:
+		return "integer"
+	case c.Type == relational.JSON:
+		return "json"
+	case c.Type == relational.Bool:
+		return "boolean"
+	}
+	return `text collate "C"`
+}
+
+// quoted lists columns, each behind a prefix such as "t.".
+func quoted(columns []string, prefix string) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = prefix + `"` + c + `"`
+	}
+	return strings.Join(list, ", ")
+}

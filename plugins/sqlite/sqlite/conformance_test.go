@@ -1,0 +1,67 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/plugins/sqlite/sqlite"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// backend is a file of its own. Every connection is a driver with sessions, write
+// lock and sections of its own, as another process has them.
+type backend struct {
+	options sqlite.Options
+
+	mu      sync.Mutex
+	drivers []storage.Driver
+}
+
+// factory makes backends of the options given, each with a file of its own.
+func factory(o sqlite.Options) func(context.Context, conformance.Options) (conformance.Backend, error) {
+	return func(_ context.Context, asked conformance.Options) (conformance.Backend, error) {
+		dir, err := os.MkdirTemp("", "authz-sqlite-")
+		if err != nil {
+			return nil, err
+		}
+		o.Path, o.Lease = filepath.Join(dir, "authz.db"), asked.Lease
+		return &backend{options: o}, nil
+	}
+}
+
+func (b *backend) Connect(ctx context.Context) (storage.Driver, error) {
+	d, err := sqlite.Open(ctx, b.options)
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.drivers = append(b.drivers, d)
+	}
+	return d, err
+}
+
+func (b *backend) Close() error {
+	var failed []error
+	for _, d := range b.drivers {
+		failed = append(failed, d.Close())
+	}
+	return errors.Join(append(failed, os.RemoveAll(filepath.Dir(b.options.Path)))...)
+}
+
+func TestConformance(t *testing.T) {
+	var statements sqlite.Statements
+	conformance.Run(t, conformance.Target{Name: "sqlite", New: factory(statements.Observe(sqlite.Options{})), Unpartitioned: true, SeparateProcesses: true})
+	if all := flag.Lookup("test.run").Value.String(); !strings.Contains(all, "/") { // the whole suites ran
+		statements.CarryThePartition(t)
+	}
+}
+
+func TestConformanceWithinOneProcess(t *testing.T) {
+	conformance.Run(t, conformance.Target{Name: "sqlite, lock none", New: factory(sqlite.Options{Lock: sqlite.LockNone}), Unpartitioned: true})
+}

@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/plugin"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// checkFile is how often a writer makes sure that the file is still the one that
+// was opened.
+const checkFile = time.Second
+
+// file is the database's place in the file system.
+type file struct {
+	path  string // absolute
+	found os.FileInfo
+	gone  *atomic.Bool
+	next  *atomic.Int64 // of check, in nanoseconds
+}
+
+// prepareFile finds the file or makes an empty one, which is an empty database.
+// Only its owner can read what is made.
+//
+// The file is never opened here once it exists: the process would lose SQLite's
+// locks on it when that descriptor is closed.
+func prepareFile(path string) (file, error) {
+	refuse := func(message string) (file, error) {
+		return file{}, &plugin.ConfigError{Field: settingPath, Message: message}
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return refuse("is no path")
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return refuse("the directory cannot be created: " + reason(err))
+	}
+	if onNetwork(dir) {
+		return refuse("the directory is on a network file system, whose locks do not hold")
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := createFile(path); err != nil {
+			return refuse("the file cannot be created: " + reason(err))
+		}
+		info, err = os.Stat(path)
+	}
+	switch {
+	case err != nil:
+		return refuse("the file cannot be read: " + reason(err))
+	case !info.Mode().IsRegular():
+		return refuse("is no regular file")
+	}
+	return file{path: path, found: info, gone: new(atomic.Bool), next: new(atomic.Int64)}, nil
+}
+
+// createFile puts an empty file in place, unless another process was faster.
+func createFile(path string) error {
+	blank, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(blank.Name())
+	if err := blank.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(blank.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	// A file system without links.
+	made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}
+
+// source names the file to SQLite, with what holds for every connection: a commit
+// is synced whatever the library's defaults are, and waiting is the caller's. The
+// file is never created there: one that vanished must not come back empty.
+func (f file) source() string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(f.path)}
+	return u.String() + "?mode=rw&_dqs=0&_defensive=1&_error_rc=1&_txlock=immediate" +
+		"&_pragma=synchronous(FULL)&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)" +
+		"&_pragma=busy_timeout(0)&_pragma=cache_size(-8192)&_pragma=trusted_schema(0)&_pragma=journal_size_limit(67108864)"
+}
+
+// check refuses to go on with a file that was removed or replaced: what is written
+// to it would be lost, and what takes its place knows nothing of it.
+func (f file) check() error {
+	now := time.Now().UnixNano()
+	if due := f.next.Load(); now >= due && f.next.CompareAndSwap(due, now+int64(checkFile)) {
+		info, err := os.Stat(f.path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.found) {
+			f.gone.Store(true)
+		}
+	}
+	if f.gone.Load() {
+		return storage.Unavailable(authz.OutcomeNotApplied, nil, "the database file was removed or replaced while it was open")
+	}
+	return nil
+}
+
+// reason is what the operating system says, without the path.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err.Error()
+	}
+	return "the operating system refused"
+}

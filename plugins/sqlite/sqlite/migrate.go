@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// migrate brings tables of version 1 into the present layout: their rows land in
+// the partition "". SQLite cannot change a primary key, so each table is written
+// anew. All of it happens in the caller's transaction: a second migration waits for
+// the first and finds nothing to do, and one that is killed leaves version 1.
+func migrate(w *work, found layout, now int64) error {
+	for _, t := range relational.Tables {
+		old, there := found.tables[t.Name]
+		switch {
+		case !there: // create makes it
+		case slices.Contains(old, "app"):
+			return storage.Errorf(storage.CodeUnsupported, "table %s has the column \"app\" already and others have not: the database cannot be migrated", t.Name)
+		default:
+			if err := rebuild(w, t, old); err != nil {
+				return err
+			}
+		}
+	}
+	left, err := layoutOf(w)
+	if err != nil {
+		return err
+	}
+	if err := create(w, left); err != nil {
+		return err
+	}
+	_, err = w.exec(`INSERT INTO "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt") VALUES ('', 1, ?, ?, ?)
+		ON CONFLICT ("app", "id") DO UPDATE SET "version" = excluded."version", "migratedAt" = excluded."migratedAt"`,
+		relational.SchemaVersion, rand.Text(), now)
+	return err
+}
+
+// rebuild copies the rows of a table into one of the present layout and puts that
+// in its place. Columns that version 1 lacked are NULL or have their default.
+func rebuild(w *work, t relational.Table, old []string) error {
+	var columns []string
+	for _, c := range t.Columns {
+		switch {
+		case slices.Contains(old, c.Name):
+			columns = append(columns, c.Name)
+		case !c.Null && c.Default == "":
+			return storage.Errorf(storage.CodeUnsupported, "table %s lacks the column %s: the database cannot be migrated", t.Name, authz.Quote(c.Name))
+		}
+	}
+	next := t.Name + "_next"
+	for _, statement := range []string{
+		createTable(t, next),
+		fmt.Sprintf(`INSERT INTO %s ("app", %s) SELECT '', %s FROM %s`, quote(next), quoted(columns), quoted(columns), quote(t.Name)),
+		"DROP TABLE " + quote(t.Name), // and its indexes
+		fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quote(next), quote(t.Name)),
+	} {
+		if _, err := w.exec(statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/authzhost/authz/plugins/internal/relational"
+)
+
+// Statements gathers what drivers issue.
+type Statements struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// Observe makes a driver tell its statements.
+func (s *Statements) Observe(o Options) Options {
+	o.observe = func(statement string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.seen == nil {
+			s.seen = map[string]bool{}
+		}
+		s.seen[statement] = true
+	}
+	return o
+}
+
+// CarryThePartition is I28 over the statements seen: each names the partition once
+// for every table that it touches, and reads by a key or an index that the
+// partition leads.
+func (s *Statements) CarryThePartition(t *testing.T) {
+	t.Helper()
+	if len(s.seen) < 100 {
+		t.Errorf("only %d statements were seen", len(s.seen))
+	}
+	d, _ := open(t, Options{Path: tempFile(t)})
+	for _, text := range slices.Sorted(maps.Keys(s.seen)) {
+		if bare(text) {
+			continue
+		}
+		tables, apps := len(touched.FindAllString(text, -1)), len(partitioned.FindAllString(text, -1))
+		if tables == 0 || apps < tables {
+			t.Errorf("%d tables and %d partitions in: %s", tables, apps, text)
+		}
+		if plan := planOf(t, d.db, text); strings.Contains(plan, "SCAN Authz") {
+			t.Errorf("reads beyond the partition: %s\n%s", text, plan)
+		}
+	}
+}
+
+var (
+	touched     = regexp.MustCompile(`(FROM|JOIN|INTO|UPDATE) "Authz`)
+	partitioned = regexp.MustCompile(`"app" = (\?|"Authz)|INTO "Authz[A-Za-z]*" \("app"`)
+)
+
+// bare statements touch no row of an application: transactions, and what a driver
+// asks and makes when it opens the file.
+func bare(s string) bool {
+	for _, prefix := range []string{"BEGIN", "COMMIT", "ROLLBACK", "PRAGMA ", "CREATE ", `SELECT "name" FROM pragma_table_info`, `SELECT "name" FROM sqlite_schema`,
+		`SELECT coalesce(max("version"), 0) FROM "AuthzSchema"`} {
+		if strings.HasPrefix(s, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func planOf(t *testing.T, db *database, s string) string {
+	t.Helper()
+	parameters := strings.Count(s, "?")
+	for n, numbered := range []string{"?1", "?2", "?3", "?4", "?5", "?6"} {
+		if strings.Contains(s, numbered) {
+			parameters = n + 1
+		}
+	}
+	args := make([]any, parameters)
+	for i := range args {
+		args[i] = "1"
+	}
+	var plan strings.Builder
+	err := db.read(t.Context(), func(w *work) error {
+		return w.each("EXPLAIN QUERY PLAN "+s, args, func(scan relational.Scan) (bool, error) {
+			var id, parent, unused int
+			var detail string
+			err := scan(&id, &parent, &unused, &detail)
+			plan.WriteString("  " + detail + "\n")
+			return false, err
+		})
+	})
+	if err != nil {
+		t.Errorf("no plan for %s: %v", s, err)
+	}
+	return plan.String()
+}
