@@ -1,0 +1,9 @@
+// Command storage measures a host over a storage driver, and beside it the database
+// asked directly for the same rows in the same run: cold checks, writes, long lists,
+// and how soon another host's write is seen.
+//
+// Everything runs as in production: plugins are processes of their own, databases
+// are real. It builds the host and the plugins of this tree, starts a PostgreSQL of
+// its own unless --dsn names one, and leaves nothing behind. What it prints goes into
+// docs/performance.md with the machine beside it.
+package main

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// lists reads every grant from a host process of its own, whole and in pages, and
+// watches how much memory host and plugin take for it.
+func lists(ctx context.Context, o Options, add func(string, string, ...any)) (err error) {
+	if _, err := configure(o, "lists"); err != nil {
+		return err
+	}
+	dir := filepath.Join(o.Dir, "lists")
+	cmd := exec.CommandContext(ctx, filepath.Join(o.Bin, "authz"), "serve", "--config", filepath.Join(dir, "host.yaml"))
+	cmd.Env = append(os.Environ(), "SECRET="+secret)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		err = errors.Join(err, cmd.Wait())
+	}()
+	base, err := ready(log)
+	if err != nil {
+		return err
+	}
+	pids := append(children(cmd.Process.Pid), cmd.Process.Pid)
+	// Once, so that what is loaded at first use is not taken for the list's.
+	if _, _, err := page(ctx, base, "", 1000); err != nil {
+		return err
+	}
+	idle := resident(pids)
+	watch := func(what string, f func() (int, error)) error {
+		done, peak := make(chan struct{}), make(chan [2]int64)
+		go func() { peak <- watchMemory(pids, done) }()
+		start := time.Now()
+		rows, err := f()
+		close(done)
+		most := <-peak
+		if err == nil {
+			add(what, "%d rows, %.0f rows/s; above idle: plugin %d MiB, host %d MiB", rows, float64(rows)/time.Since(start).Seconds(),
+				(most[0]-idle[0])>>20, (most[1]-idle[1])>>20)
+		}
+		return err
+	}
+	err = watch("list of all grants, whole", func() (int, error) { return whole(ctx, base) })
+	if err != nil {
+		return err
+	}
+	return watch("list of all grants, in pages of 10,000", func() (int, error) {
+		rows, after := 0, ""
+		for {
+			n, next, err := page(ctx, base, after, 10_000)
+			if rows += n; err != nil || next == "" {
+				return rows, err
+			}
+			after = next
+		}
+	})
+}
+
+// ready finds the address in the host's log, and goes on reading it.
+func ready(log io.Reader) (base string, err error) {
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if _, address, ok := strings.Cut(lines.Text(), "listen="); ok && strings.Contains(lines.Text(), "ready") {
+			go func() { _, _ = io.Copy(io.Discard, log) }()
+			return "http://" + strings.Fields(address)[0], nil
+		}
+	}
+	return "", errors.Join(errors.New("the host did not become ready"), lines.Err())
+}
+
+func post(ctx context.Context, base string, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/listGrants", strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	res, err := http.DefaultClient.Do(req)
+	if err == nil && res.StatusCode != http.StatusOK {
+		answer, _ := io.ReadAll(res.Body)
+		return nil, fmt.Errorf("listGrants: %s %s", res.Status, answer)
+	}
+	return res, err
+}
+
+// whole counts rows by their ids without keeping them.
+func whole(ctx context.Context, base string) (rows int, err error) {
+	res, err := post(ctx, base, `{}`)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	const marker = `"createdAt":`
+	buffer, rest := make([]byte, 64<<10), []byte(nil)
+	for {
+		n, err := res.Body.Read(buffer)
+		chunk := append(rest, buffer[:n]...)
+		rows += bytes.Count(chunk, []byte(marker))
+		rest = append([]byte(nil), chunk[max(0, len(chunk)-len(marker)+1):]...)
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return rows, err
+		}
+	}
+}
+
+func page(ctx context.Context, base, after string, limit int) (rows int, next string, err error) {
+	ask := map[string]any{"limit": limit}
+	if after != "" {
+		ask["after"] = after
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return 0, "", err
+	}
+	res, err := post(ctx, base, string(body))
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Grants []struct{} `json:"grants"`
+		Next   string     `json:"next"`
+	}
+	err = json.NewDecoder(res.Body).Decode(&answer)
+	return len(answer.Grants), answer.Next, err
+}
+
+func children(pid int) (pids []int) {
+	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, field := range strings.Fields(string(list)) {
+		if n, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+// resident is the memory of the plugin and of the host, bytes.
+func resident(pids []int) (sizes [2]int64) {
+	for i, pid := range pids[max(0, len(pids)-2):] {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+		if fields := strings.Fields(string(status)); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(fields[1], 10, 64)
+			sizes[i] = pages * int64(os.Getpagesize())
+		}
+	}
+	return sizes
+}
+
+func watchMemory(pids []int, done <-chan struct{}) (most [2]int64) {
+	var stop atomic.Bool
+	go func() { <-done; stop.Store(true) }()
+	for {
+		now := resident(pids)
+		most = [2]int64{max(most[0], now[0]), max(most[1], now[1])}
+		if stop.Load() {
+			return most
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

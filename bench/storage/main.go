@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "storage:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	driver := flag.String("driver", "postgres", "postgres or sqlite")
+	dsn := flag.String("dsn", "", "a PostgreSQL database to use, else one is started")
+	grants := flag.Int("grants", 1_000_000, "rows to ask over")
+	rounds := flag.Int("rounds", 2000, "measurements of each thing")
+	output := flag.String("output", "text", "text, json or markdown")
+	flag.Parse()
+
+	dir, err := os.MkdirTemp("", "authz-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o := Options{Driver: *driver, Bin: filepath.Join(dir, "bin"), Dir: dir, Grants: *grants, Rounds: *rounds,
+		Progress: func(line string) { fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), line) }}
+	if err := build(ctx, o.Bin, *driver); err != nil {
+		return err
+	}
+	switch *driver {
+	case "sqlite":
+		o.Database = filepath.Join(dir, "bench.db")
+		o.Config = map[string]any{"path": o.Database}
+	case "postgres":
+		if o.Database = *dsn; o.Database == "" {
+			cluster, err := postgrestest.Start(ctx, postgrestest.Options{Fsync: true})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, cluster.Close()) }()
+			o.Database = cluster.DSN("postgres")
+		}
+		o.Config = map[string]any{"dsn": o.Database}
+	default:
+		return fmt.Errorf("--driver must be postgres or sqlite, not %q", *driver)
+	}
+	lines, err := Run(ctx, o)
+	return errors.Join(err, write(*output, lines))
+}
+
+func build(ctx context.Context, bin, driver string) error {
+	tree, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/authzhost/authz").Output()
+	if err != nil {
+		return fmt.Errorf("run this in bench/storage: %w", err)
+	}
+	for name, pkg := range map[string]string{"authz": "cmd/authz", "authz-plugin-" + driver: "plugins/" + driver} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(bin, name), "./"+pkg)
+		cmd.Dir = strings.TrimSpace(string(tree))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return nil
+}
+
+func write(output string, lines []Line) error {
+	switch output {
+	case "json":
+		return json.NewEncoder(os.Stdout).Encode(lines)
+	case "markdown":
+		fmt.Print("| | |\n| --- | --- |\n")
+		for _, l := range lines {
+			fmt.Printf("| %s | %s |\n", l.What, l.Figure)
+		}
+	default:
+		for _, l := range lines {
+			fmt.Printf("%-45s %s\n", l.What, l.Figure)
+		}
+	}
+	return nil
+}
