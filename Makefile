@@ -13,9 +13,9 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver
 
-.PHONY: help build run test test-modules redis test-full vectors bench lint proto tools clean
+.PHONY: help build run test test-modules redis test-full vectors conformance faults bench bench-storage lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -23,7 +23,10 @@ help: ## show this list
 build: ## build the host and the plugins into bin/
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-memory ./plugins/memory
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
+	@for name in memory sqlite postgres mongo; do \
+	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
+	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
 
 run: build ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
@@ -33,6 +36,8 @@ test: tools lint ## everything that must pass
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -timeout 15m ./...
 	@$(MAKE) --no-print-directory test-modules
 	@$(MAKE) --no-print-directory vectors
+	@$(MAKE) --no-print-directory conformance
+	@$(MAKE) --no-print-directory faults KILLS=12
 
 test-modules: ## the modules below contrib/ and examples/ that stand alone
 	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
@@ -41,13 +46,25 @@ test-modules: ## the modules below contrib/ and examples/ that stand alone
 redis: ## the Redis adapter alone, against a real server
 	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
 
-test-full: test ## also fuzzing, properties at length, and the comparison's equal answers
+test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
+	AUTHZ_FULL=1 $(GO) test -timeout 30m ./conformance/...
+	@$(MAKE) --no-print-directory faults
 	scripts/fuzz 20s
 	$(GO) test -timeout 30m ./sdk/access ./sdk/authz ./sdk/catalog ./sdk/client ./plugins/... -rapid.checks=2000
 	cd bench && $(GO) test -timeout 30m ./...
 
 vectors: ## replay the golden vectors (AUTHZ_VECTORS=DIR replaces the folder)
 	@scripts/vectors
+
+conformance: ## every storage plugin's binary against every case of the storage contract
+	@scripts/conformance
+
+KILLS ?= 200
+faults: ## kill hosts, plugins and the database under random writers (KILLS=200 SEED= DRIVER=postgres)
+	$(GO) run ./cmd/authz-faults --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(DRIVER),--driver $(DRIVER))
+
+bench-storage: ## hosts over PostgreSQL and SQLite beside the database asked directly
+	cd bench/storage && $(GO) run . --driver postgres --output markdown && $(GO) run . --driver sqlite --output markdown
 
 bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client
@@ -78,6 +95,7 @@ $(TOOLS)/protoc-gen-go-grpc: Makefile
 
 tools: $(TOOLS)/staticcheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## install what the tests use beside Go
 	@command -v protoc >/dev/null || scripts/install-package protobuf-compiler "a test proves with it that the generated code is current"
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || scripts/install-package postgresql "the PostgreSQL driver is tested against it"
 
 clean: ## remove what was built; the sample's data below .authz stays
 	rm -rf $(BIN)

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/conformance"
+)
+
+func newList() *cobra.Command {
+	var (
+		selected selection
+		output   string
+	)
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the cases: suite, id, what each needs, and the rule that it proves",
+		Example: `  authz-conformance list
+  authz-conformance list --suite isolation
+  authz-conformance list --case B79 --output json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			chosen, err := selected.of()
+			if err != nil {
+				return err
+			}
+			cases, err := chosen.Cases()
+			if err != nil {
+				return usageError{err}
+			}
+			switch output {
+			case "text":
+				return listText(c.OutOrStdout(), cases)
+			case "json":
+				return listJSON(c.OutOrStdout(), cases)
+			}
+			return usageError{fmt.Errorf("--output is text or json, not %q", output)}
+		},
+	}
+	selected.flags(c)
+	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	complete(c, "output", "text", "json")
+	return c
+}
+
+func listText(w io.Writer, cases []conformance.Case) error {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "SUITE\tCASE\tNEEDS\tRULE")
+	for _, c := range cases {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Suite, c.ID, strings.Join(needs(c), " "), c.Rule)
+	}
+	return table.Flush()
+}
+
+// needs lists what a case needs: capabilities, abilities, and "no x" for one
+// that is about the absence of a capability.
+func needs(c conformance.Case) []string {
+	all := []string{}
+	for _, capability := range c.Needs {
+		all = append(all, string(capability))
+	}
+	for _, ability := range c.Abilities {
+		all = append(all, string(ability))
+	}
+	if c.Without != "" {
+		all = append(all, "no:"+string(c.Without))
+	}
+	return all
+}
+
+type listedCase struct {
+	Suite string   `json:"suite"`
+	ID    string   `json:"id"`
+	Needs []string `json:"needs"`
+	Rule  string   `json:"rule"`
+}
+
+func listJSON(w io.Writer, cases []conformance.Case) error {
+	all := make([]listedCase, len(cases))
+	for i, c := range cases {
+		all[i] = listedCase{c.Suite, c.ID, needs(c), c.Rule}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(map[string]any{"cases": all})
+}
+
+// selection is the flags that choose cases.
+type selection struct {
+	suites, cases []string
+}
+
+func (s *selection) flags(c *cobra.Command) {
+	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(conformance.Suites(), ", "))
+	c.Flags().StringSliceVar(&s.cases, "case", nil, "only these cases, e.g. B61,I05; an id also selects its variants")
+	complete(c, "suite", conformance.Suites()...)
+	var known []string
+	for _, one := range conformance.Cases() {
+		known = append(known, one.ID+"\t"+one.Rule)
+	}
+	complete(c, "case", known...)
+}
+
+func (s *selection) of() (conformance.Selection, error) {
+	chosen := conformance.Selection{Suites: s.suites, IDs: s.cases}
+	if _, err := chosen.Cases(); err != nil {
+		return chosen, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
+	}
+	return chosen, nil
+}
+
+// complete gives the shell the values of a flag.
+func complete(c *cobra.Command, flag string, values ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails on an unknown flag only
+}

@@ -1,0 +1,111 @@
+// Command authz-conformance proves that a storage plugin keeps the storage
+// contract: it starts the plugin's binary the way a host does, runs the cases of
+// the conformance package over it, kills and stops its processes where a case
+// says so, and reports. It knows no driver and decides nothing itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/sdk/plugin"
+)
+
+// version is set by the build.
+var version = "dev"
+
+// The exit codes of the command.
+const (
+	exitFailed = 1 // a case failed, or the run was ended before all had run
+	exitUsage  = 2 // the command line or the plugin's configuration is wrong
+	exitPlugin = 3 // the plugin could not be started
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errFailed) {
+		fmt.Fprintln(errs, "authz-conformance: "+err.Error())
+	}
+	return exitCode(err)
+}
+
+// errFailed is a run that was reported and in which not every case passed.
+var errFailed = errors.New("not every case passed")
+
+// usageError is a command line that cannot be carried out as it stands.
+type usageError struct{ error }
+
+func exitCode(err error) int {
+	var (
+		usage   usageError
+		setting *plugin.ConfigError
+		start   *pluginhost.StartError
+	)
+	switch {
+	case errors.As(err, &usage), errors.As(err, &setting):
+		return exitUsage
+	case errors.As(err, &start):
+		return exitPlugin
+	}
+	return exitFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "authz-conformance",
+		Short: "Prove that a storage plugin keeps the storage contract",
+		Long: `authz-conformance starts the binary of a storage plugin as a host would, runs the
+cases of the storage contract over it and says of each failure which rule was
+broken, what was done, what was expected and what came.
+
+Try it:
+  authz-conformance list
+  authz-conformance run ./bin/authz-plugin-memory
+  authz-conformance run ./bin/authz-plugin-sqlite --config '{path: "{dir}/authz.db"}'
+  authz-conformance run ./bin/authz-plugin-memory --case B61
+
+Exit codes: 0 all cases passed, or were skipped with a reason; 1 a case failed;
+2 wrong usage or configuration; 3 the plugin could not be started.`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
+	})
+	root.AddCommand(newRun(), newList(), newTable())
+	for _, c := range append(root.Commands(), root) {
+		args := c.Args
+		c.Args = func(c *cobra.Command, given []string) error {
+			if err := args(c, given); err != nil {
+				return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
+			}
+			return nil
+		}
+	}
+	return root
+}

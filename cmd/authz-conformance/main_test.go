@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/authzhost/authz/conformance"
+)
+
+// built is a plugin's binary, made once.
+func built(t *testing.T, name, from string) string {
+	t.Helper()
+	builds.Lock()
+	defer builds.Unlock()
+	path := filepath.Join(buildDir, "authz-plugin-"+name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if out, err := exec.Command("go", "build", "-o", path, from).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", from, err, out)
+	}
+	return path
+}
+
+var (
+	builds   sync.Mutex
+	buildDir string
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "authzc-test")
+	if err != nil {
+		panic(err)
+	}
+	buildDir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func command(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", what, part, text)
+		}
+	}
+}
+
+func TestTheMemoryPluginPassesEverySuite(t *testing.T) {
+	args := []string{"run", built(t, "memory", "../../plugins/memory"), "--output", "json", "--parallel", "4"}
+	if testing.Short() {
+		args = append(args, "--suite", "isolation")
+	}
+	code, out, errs := command(t, args...)
+	var report document
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, errs)
+	}
+	for _, c := range report.Cases {
+		if c.Outcome == conformance.Failed {
+			t.Errorf("%s: %+v", c.ID, c.Failure)
+		}
+		if c.Outcome == conformance.Skipped && c.Reason == "" {
+			t.Errorf("%s is skipped without a reason", c.ID)
+		}
+	}
+	if code != 0 || !report.Passed || report.Plugin.Name != "memory" || report.Driver.Durable == nil || *report.Driver.Durable {
+		t.Fatalf("code %d, report %+v", code, report.Plugin)
+	}
+	if s := report.Summary["isolation"]; s.Passed < 25 || s.Failed > 0 {
+		t.Errorf("isolation: %+v", s)
+	}
+	contains(t, "stderr", errs, "plugin memory", "does not see the rows of the first", "isolation: ")
+}
+
+func TestABrokenPluginIsToldWhatItBroke(t *testing.T) {
+	path := built(t, "broken", "./testdata/broken")
+	code, out, _ := command(t, "run", path, "--config", `{path: "{dir}/it's"}`, "--case", "E02,E16")
+	if code != exitFailed {
+		t.Fatalf("code %d\n%s", code, out)
+	}
+	contains(t, "the report", out, "FAILED driver/E02", "rule:      commits with one, then two events are numbered 1, 2, 3", "done:", "expected:  1", "got:       0",
+		"run again: authz-conformance run "+path+` --config '{path: "{dir}/it'\''s"}' --case E02`, "SUITE", "driver  0")
+	code, out, _ = command(t, "run", path, "--case", "E02", "--output", "junit")
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(out), &suites); err != nil {
+		t.Fatal(err)
+	}
+	if code != exitFailed || suites.Tests != 1 || suites.Failures != 1 || suites.Suites[0].Cases[0].Failure.Message == "" {
+		t.Fatalf("code %d, %+v", code, suites)
+	}
+	code, out, _ = command(t, "run", path, "--case", "E02", "--output", "json", "--config", `{password: hunter2}`)
+	var report document
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	f := report.Cases[0].Failure
+	if code != exitFailed || report.Passed || f == nil || f.Expected == "" || f.Got == "" || len(f.Done) == 0 || f.Again == "" {
+		t.Fatalf("code %d, %+v", code, report)
+	}
+	if strings.Contains(out, "hunter2") {
+		t.Errorf("the report repeats a secret:\n%s", out)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	memory := built(t, "memory", "../../plugins/memory")
+	broken := filepath.Join(t.TempDir(), "authz-plugin-none")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, "accepts 1 arg(s)", []string{"run"}},
+		{exitUsage, "there is no plugin", []string{"run", "./nowhere"}},
+		{exitUsage, "unknown flag", []string{"run", memory, "--nope"}},
+		{exitUsage, "unknown command", []string{"walk"}},
+		{exitUsage, `there is no case "B999"`, []string{"run", memory, "--case", "B999"}},
+		{exitUsage, `there is no suite "mesh"`, []string{"run", memory, "--suite", "mesh"}},
+		{exitUsage, "--output is", []string{"run", memory, "--output", "xml"}},
+		{exitUsage, "--parallel", []string{"run", memory, "--parallel", "0"}},
+		{exitUsage, "--partition", []string{"run", memory, "--partition", "a b"}},
+		{exitUsage, "there is no file", []string{"run", memory, "--config", "missing.yaml"}},
+		{exitUsage, "--config", []string{"run", memory, "--config", "{a: ["}},
+		{exitUsage, "--env NOT_SET_HERE", []string{"run", memory, "--env", "NOT_SET_HERE"}},
+		{exitUsage, `setting "pth"`, []string{"run", memory, "--config", "{pth: x}"}},
+		{exitPlugin, "could not be started", []string{"run", broken}},
+		{0, "Exit codes", []string{"--help"}},
+		{0, "{case}", []string{"run", "--help"}},
+		{0, "B79f", []string{"list"}},
+	} {
+		code, out, errs := command(t, c.args...)
+		if code != c.code {
+			t.Errorf("%v: code %d, want %d\n%s", c.args, code, c.code, errs)
+		}
+		contains(t, strings.Join(c.args, " "), out+errs, c.says)
+	}
+}
+
+func TestListAndCompletion(t *testing.T) {
+	_, out, _ := command(t, "list", "--suite", "isolation", "--output", "json")
+	var listed struct{ Cases []listedCase }
+	if err := json.Unmarshal([]byte(out), &listed); err != nil || len(listed.Cases) < 25 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range listed.Cases {
+		if c.Suite != "isolation" || c.ID == "" || c.Rule == "" || c.Needs == nil {
+			t.Errorf("%+v", c)
+		}
+	}
+	_, out, _ = command(t, "__complete", "run", "x", "--suite", "")
+	contains(t, "completion", out, "driver", "isolation")
+}
+
+func TestARunThatIsEndedLeavesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := run(ctx, []string{"run", built(t, "memory", "../../plugins/memory")}, &out, &errs); code == 0 {
+		t.Fatalf("a run that never ran passed:\n%s", out.String())
+	}
+}

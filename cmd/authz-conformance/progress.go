@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/authzhost/authz/conformance"
+)
+
+// progress tells how far a run is: on a terminal in one line that changes,
+// elsewhere in a line for each suite.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	left     map[string]int // cases of each suite
+	total    int
+	done     int
+	counts   map[string]map[conformance.Outcome]int
+}
+
+func newProgress(w io.Writer, cases []conformance.Case) *progress {
+	p := &progress{w: w, left: map[string]int{}, total: len(cases), counts: map[string]map[conformance.Outcome]int{}}
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil {
+			p.terminal = info.Mode()&os.ModeCharDevice != 0
+		}
+	}
+	for _, c := range cases {
+		p.left[c.Suite]++
+		if p.counts[c.Suite] == nil {
+			p.counts[c.Suite] = map[conformance.Outcome]int{}
+		}
+	}
+	return p
+}
+
+func (p *progress) begin(d described) {
+	fmt.Fprintf(p.w, "plugin %s %s, driver %s, %d cases\n", d.plugin.Name, d.plugin.Version, d.driver.Name, p.total)
+	for _, note := range d.notes {
+		fmt.Fprintln(p.w, "note: "+note)
+	}
+}
+
+// tell is called for one result at a time.
+func (p *progress) tell(r conformance.Result) {
+	suite := r.Case.Suite
+	p.done++
+	p.left[suite]--
+	p.counts[suite][r.Outcome]++
+	if p.terminal {
+		if r.Outcome == conformance.Failed {
+			fmt.Fprintf(p.w, "\r\x1b[Kfailed: %s %s\n", r.Case.ID, r.Case.Rule)
+		}
+		fmt.Fprintf(p.w, "\r\x1b[K%d of %d, %d failed: %s %s", p.done, p.total, p.failed(), r.Case.ID, clip(r.Case.Rule, 50))
+		return
+	}
+	if p.left[suite] == 0 {
+		c := p.counts[suite]
+		fmt.Fprintf(p.w, "%s: %d passed, %d failed, %d skipped\n", suite, c[conformance.Passed], c[conformance.Failed], c[conformance.Skipped])
+	}
+}
+
+func (p *progress) failed() int {
+	n := 0
+	for _, c := range p.counts {
+		n += c[conformance.Failed]
+	}
+	return n
+}
+
+func (p *progress) end() {
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+func clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return strings.TrimSpace(string(r[:most])) + "…"
+	}
+	return s
+}

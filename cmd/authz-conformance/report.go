@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/authzhost/authz/conformance"
+)
+
+// document is a report as programs read it.
+type document struct {
+	Plugin  documentPlugin           `json:"plugin"`
+	Driver  documentDriver           `json:"driver"`
+	Notes   []string                 `json:"notes"`
+	Started time.Time                `json:"started"`
+	TookMs  int64                    `json:"tookMs"`
+	Passed  bool                     `json:"passed"` // no case failed
+	Summary map[string]documentSuite `json:"summary"`
+	Cases   []documentCase           `json:"cases"`
+}
+
+type documentPlugin struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+}
+
+type documentDriver struct {
+	Name         string `json:"name"`
+	Durable      *bool  `json:"durable"` // null: not declared
+	CrossProcess bool   `json:"crossProcess"`
+}
+
+type documentSuite struct {
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
+}
+
+type documentCase struct {
+	Suite   string              `json:"suite"`
+	ID      string              `json:"id"`
+	Rule    string              `json:"rule"`
+	Needs   []string            `json:"needs"`
+	Outcome conformance.Outcome `json:"outcome"`
+	Reason  string              `json:"reason,omitempty"` // of a skip
+	TookMs  int64               `json:"tookMs"`
+	Failure *documentFailure    `json:"failure,omitempty"`
+}
+
+type documentFailure struct {
+	Done     []string `json:"done"`
+	Expected string   `json:"expected"`
+	Got      string   `json:"got"`
+	Where    string   `json:"where,omitempty"`
+	Again    string   `json:"again"` // the command line that runs this case alone
+}
+
+func (f *runFlags) report(d described, r conformance.Report) document {
+	doc := document{
+		Plugin: documentPlugin{d.plugin.Name, d.plugin.Version, d.path},
+		Driver: documentDriver{d.driver.Name, d.driver.Durable, d.driver.CrossProcess},
+		Notes:  append([]string{}, d.notes...), Started: r.Started.UTC(), TookMs: r.Took.Milliseconds(),
+		Passed: r.Count("", conformance.Failed) == 0, Summary: map[string]documentSuite{}, Cases: []documentCase{},
+	}
+	for _, result := range r.Results {
+		c := documentCase{Suite: result.Case.Suite, ID: result.Case.ID, Rule: result.Case.Rule, Needs: needs(result.Case),
+			Outcome: result.Outcome, Reason: result.Reason, TookMs: result.Duration.Milliseconds()}
+		if x := result.Failure; x != nil {
+			c.Failure = &documentFailure{Done: append([]string{}, x.Steps...), Expected: x.Expected, Got: x.Got, Where: x.Where, Again: f.again(d, c.ID)}
+		}
+		doc.Cases = append(doc.Cases, c)
+		doc.Summary[c.Suite] = documentSuite{Passed: r.Count(c.Suite, conformance.Passed),
+			Failed: r.Count(c.Suite, conformance.Failed), Skipped: r.Count(c.Suite, conformance.Skipped)}
+	}
+	return doc
+}
+
+// again is the command line that runs one case alone. A configuration given as
+// text that holds a secret is not repeated.
+func (f *runFlags) again(d described, id string) string {
+	args := []string{"authz-conformance", "run", f.plugin}
+	if f.config != "" {
+		config := f.config
+		if s, err := parseSettings(config); err == nil && s.inline {
+			for _, setting := range d.plugin.Settings {
+				if _, given := s.values[setting.Name]; given && setting.Secret {
+					config = "(the configuration, which holds a secret)"
+				}
+			}
+		}
+		args = append(args, "--config", config)
+	}
+	for _, e := range f.env {
+		name, _, _ := strings.Cut(e, "=")
+		args = append(args, "--env", name)
+	}
+	if f.partition != "" {
+		args = append(args, "--partition", f.partition)
+	}
+	if f.timeout != conformance.DefaultTimeout {
+		args = append(args, "--timeout", f.timeout.String())
+	}
+	for i, arg := range args {
+		args[i] = quoted(arg)
+	}
+	return strings.Join(append(args, "--case", id), " ")
+}
+
+// quoted is a word of a shell's command line.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func (d document) writeJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+func (d document) writeText(w io.Writer) error {
+	for _, c := range d.Cases {
+		if c.Failure == nil {
+			continue
+		}
+		fmt.Fprintf(w, "FAILED %s/%s\n", c.Suite, c.ID)
+		fmt.Fprintf(w, "  rule:      %s\n  done:\n", c.Rule)
+		for _, step := range c.Failure.Done {
+			fmt.Fprintf(w, "    %s\n", indented(step, "      "))
+		}
+		fmt.Fprintf(w, "  expected:  %s\n", indented(c.Failure.Expected, "             "))
+		fmt.Fprintf(w, "  got:       %s\n", indented(c.Failure.Got, "             "))
+		if c.Failure.Where != "" {
+			fmt.Fprintf(w, "  where:     %s\n", c.Failure.Where)
+		}
+		fmt.Fprintf(w, "  run again: %s\n\n", c.Failure.Again)
+	}
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "SUITE\tPASSED\tFAILED\tSKIPPED")
+	for _, suite := range conformance.Suites() {
+		if s, ran := d.Summary[suite]; ran {
+			fmt.Fprintf(table, "%s\t%d\t%d\t%d\n", suite, s.Passed, s.Failed, s.Skipped)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return d.writeSkips(w)
+}
+
+// writeSkips tells each reason with the cases that it kept from running.
+func (d document) writeSkips(w io.Writer) error {
+	ids := map[string][]string{}
+	var reasons []string
+	for _, c := range d.Cases {
+		if c.Outcome == conformance.Skipped {
+			if len(ids[c.Reason]) == 0 {
+				reasons = append(reasons, c.Reason)
+			}
+			ids[c.Reason] = append(ids[c.Reason], c.ID)
+		}
+	}
+	slices.Sort(reasons)
+	for i, reason := range reasons {
+		if i == 0 {
+			fmt.Fprintln(w, "\nSkipped:")
+		}
+		if _, err := fmt.Fprintf(w, "  %s: %s\n", reason, strings.Join(ids[reason], " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func indented(s, by string) string {
+	return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
+}

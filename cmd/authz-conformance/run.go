@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/host/pluginhost"
+)
+
+// runFlags is the command line of a run.
+type runFlags struct {
+	plugin    string
+	config    string
+	env       []string
+	partition string
+	selection selection
+	output    string
+	parallel  int
+	timeout   time.Duration
+	verbose   bool
+}
+
+func newRun() *cobra.Command {
+	f := &runFlags{}
+	c := &cobra.Command{
+		Use:   "run PLUGIN",
+		Short: "Run the cases over a plugin's binary",
+		Long: `run starts the binary of a storage plugin the way a host does and runs the cases of
+the storage contract over it. Where a case needs two processes it starts two with
+the same configuration; where a case says so it kills or stops them.
+
+--config is a file of YAML or JSON, or the text itself: the plugin's settings. In
+its values {dir} stands for a fresh temporary directory of the case and {case} for a
+short unique name of lowercase letters and digits. With either, each case has a
+fresh database. Without, all cases share the one configured and use partitions of
+unique names, which they leave behind.
+
+A plugin that has a setting "lease" (a duration) is given a short one by the cases
+about leases; with another plugin these cases take as long as its own lease makes
+them.
+
+The plugin sees nothing of this command's environment but what --env names.`,
+		Example: `  authz-conformance run ./bin/authz-plugin-memory
+  authz-conformance run ./authz-plugin-sqlite --config '{path: "{dir}/authz.db"}'
+  authz-conformance run ./authz-plugin-acme --config acme.yaml --partition ci --suite isolation
+  authz-conformance run ./authz-plugin-acme --config acme.yaml --env ACME_PASSWORD --case B61,B79
+  authz-conformance run ./authz-plugin-acme --config acme.yaml --output junit > conformance.xml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.plugin = args[0]
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().StringVarP(&f.config, "config", "c", "", "the plugin's settings: a file of YAML or JSON, or the text itself")
+	c.Flags().StringArrayVar(&f.env, "env", nil, "NAME or NAME=VALUE that the plugin sees in its environment; repeatable")
+	c.Flags().StringVar(&f.partition, "partition", "", "begin the names of all partitions with this, and leave \"\" alone")
+	f.selection.flags(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or junit")
+	c.Flags().IntVar(&f.parallel, "parallel", min(4, runtime.NumCPU()), "how many cases run at once")
+	c.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "how long a case may take")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show what the plugin logs")
+	complete(c, "output", "text", "json", "junit")
+	return c
+}
+
+func (f *runFlags) run(ctx context.Context, out, errs io.Writer) error {
+	selected, err := f.selection.of()
+	if err != nil {
+		return err
+	}
+	selected.Parallel = f.parallel
+	switch {
+	case f.output != "text" && f.output != "json" && f.output != "junit":
+		return usageError{fmt.Errorf("--output is text, json or junit, not %q", f.output)}
+	case f.parallel < 1:
+		return usageError{errors.New("--parallel is at least 1")}
+	case f.timeout <= 0:
+		return usageError{errors.New("--timeout must be more than nothing")}
+	case len(f.partition) > 20 || strings.Trim(f.partition, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "":
+		return usageError{errors.New("--partition is at most 20 of A-Z, a-z, 0-9, - and _")}
+	}
+	l, err := f.launcher(errs)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(l.root)
+	found, err := l.probe(ctx, f.partition)
+	if err != nil {
+		return notStarted(err)
+	}
+	found.target.Timeout = f.timeout
+	cases, err := selected.Cases()
+	if err != nil {
+		return usageError{err}
+	}
+	shown := newProgress(errs, cases)
+	shown.begin(found)
+	report := conformance.Check(ctx, found.target, selected, shown.tell)
+	shown.end()
+	document := f.report(found, report)
+	switch f.output {
+	case "json":
+		err = document.writeJSON(out)
+	case "junit":
+		err = document.writeJUnit(out)
+	default:
+		err = document.writeText(out)
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil || report.Count("", conformance.Failed) > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// notStarted makes every failure of the probe one that says what could not be
+// done: the plugin did not get as far as a first row.
+func notStarted(err error) error {
+	var start *pluginhost.StartError
+	if errors.As(err, &start) {
+		return err
+	}
+	return &pluginhost.StartError{Plugin: "plugin", Reason: err.Error(), Cause: err}
+}
+
+func (f *runFlags) launcher(errs io.Writer) (*launcher, error) {
+	path := f.plugin
+	if !strings.ContainsRune(path, filepath.Separator) {
+		path = "." + string(filepath.Separator) + path
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, usageError{fmt.Errorf("there is no plugin %s: give the path of its binary", f.plugin)}
+	}
+	s, err := parseSettings(f.config)
+	if err != nil {
+		return nil, err
+	}
+	env := map[string]string{}
+	for _, one := range f.env {
+		name, value, given := strings.Cut(one, "=")
+		if !given {
+			if value, given = os.LookupEnv(name); !given {
+				return nil, usageError{fmt.Errorf("--env %s: it is not set here", name)}
+			}
+		}
+		env[name] = value
+	}
+	root, err := newRootDir()
+	if err != nil {
+		return nil, err
+	}
+	log := hclog.NewNullLogger()
+	if f.verbose {
+		log = hclog.New(&hclog.LoggerOptions{Name: "log", Output: errs, Level: hclog.Debug})
+	}
+	return &launcher{path: path, settings: s, env: env, log: log, root: root, run: runName()}, nil
+}
+
+// runName is short, lowercase, and other than that of any run close by.
+func runName() string {
+	return strings.ToLower(fmt.Sprintf("%x", uint32(time.Now().UnixMilli())^uint32(os.Getpid())<<20))
+}

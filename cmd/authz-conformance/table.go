@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/conformance"
+)
+
+func newTable() *cobra.Command {
+	return &cobra.Command{
+		Use:   "table REPORT.json...",
+		Short: "Lay the reports of several plugins side by side",
+		Long: `Lay reports of 'run --output json' side by side: a line a case, a column a report, named as
+its file. Below it says why cases were skipped. It fails when a case failed in a report.`,
+		Example: `  authz-conformance run ./authz-plugin-acmedb --config acme.yaml --output json >acmedb.json
+  authz-conformance table acmedb.json sqlite.json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			var columns []column
+			for _, file := range files {
+				b, err := os.ReadFile(file)
+				if err != nil {
+					return usageError{err}
+				}
+				col := column{name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
+				if err := json.Unmarshal(b, &col.report); err != nil || len(col.report.Cases) == 0 {
+					return usageError{errors.Join(fmt.Errorf("%s is no report of 'run --output json'", file), err)}
+				}
+				columns = append(columns, col)
+			}
+			return writeTable(c.OutOrStdout(), columns)
+		},
+	}
+}
+
+// column is the report of one plugin.
+type column struct {
+	name   string
+	report document
+}
+
+func (c column) result(suite, id string) (documentCase, bool) {
+	for _, r := range c.report.Cases {
+		if r.Suite == suite && r.ID == id {
+			return r, true
+		}
+	}
+	return documentCase{}, false
+}
+
+func writeTable(out io.Writer, columns []column) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "CASE")
+	for _, col := range columns {
+		fmt.Fprintf(w, "\t%s", col.name)
+	}
+	fmt.Fprintln(w)
+	failed := false
+	for _, c := range conformance.Cases() {
+		fmt.Fprintf(w, "%s/%s", c.Suite, c.ID)
+		for _, col := range columns {
+			r, ran := col.result(c.Suite, c.ID)
+			cell := "not run"
+			if ran {
+				cell = string(r.Outcome)
+			}
+			if failed = failed || r.Outcome == conformance.Failed; r.Outcome == conformance.Failed {
+				cell = "FAILED"
+			}
+			fmt.Fprintf(w, "\t%s", cell)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprint(w, "passed")
+	for _, col := range columns {
+		passed, all := 0, 0
+		for _, s := range col.report.Summary {
+			passed += s.Passed
+			all += s.Passed + s.Failed + s.Skipped
+		}
+		fmt.Fprintf(w, "\t%d of %d", passed, all)
+	}
+	fmt.Fprintln(w)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, col := range columns {
+		skips := col.skips()
+		for _, reason := range slices.Sorted(maps.Keys(skips)) {
+			fmt.Fprintf(out, "%s skipped %s: %s\n", col.name, strings.Join(skips[reason], ", "), reason)
+		}
+	}
+	if failed {
+		return errFailed
+	}
+	return nil
+}
+
+// skips gathers the cases that were skipped, by their reasons.
+func (c column) skips() map[string][]string {
+	reasons := map[string][]string{}
+	for _, r := range c.report.Cases {
+		if r.Outcome == conformance.Skipped {
+			reasons[r.Reason] = append(reasons[r.Reason], r.ID)
+		}
+	}
+	return reasons
+}
