@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/conformance"
-	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -227,5 +226,3 @@ var partitionMutants = []mutant{
 		}
 	}},
 }
-
-var _ = memory.Options{}

@@ -147,8 +147,6 @@ func (w *world) another(logical string) *named {
 	return w.openOver(w.connect(), logical)
 }
 
-var storeNumber atomic.Int64
-
 func (w *world) openOver(d storage.Driver, logical string) *named {
 	s, err := d.Open(w.ctx, w.partition(logical))
 	if err != nil {

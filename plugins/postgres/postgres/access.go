@@ -2,10 +2,15 @@ package postgres
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
@@ -34,8 +39,51 @@ type accessRow struct {
 	m, n          *int64
 }
 
-func (r *accessRow) scan(scan relational.Scan) error {
-	return scan(&r.kind, &r.a, &r.b, &r.c, &r.d, &r.e, &r.j, &r.k, &r.m, &r.n)
+// read takes the row from the wire: half of the cells are empty, and there are
+// many of them. The payloads are good until the next row.
+func (r *accessRow) read(fields []pgconn.FieldDescription, raw [][]byte) error {
+	kind, err := number(fields[0], raw[0])
+	if err != nil {
+		return err
+	}
+	if kind == nil {
+		return errors.New("a row of no kind")
+	}
+	r.kind = int32(*kind)
+	r.a, r.b, r.c, r.d, r.e = text(raw[1]), text(raw[2]), text(raw[3]), text(raw[4]), text(raw[5])
+	r.j, r.k = raw[6], raw[7]
+	if r.m, err = number(fields[8], raw[8]); err == nil {
+		r.n, err = number(fields[9], raw[9])
+	}
+	return err
+}
+
+func text(raw []byte) *string {
+	if raw == nil {
+		return nil
+	}
+	s := string(raw)
+	return &s
+}
+
+func number(field pgconn.FieldDescription, raw []byte) (*int64, error) {
+	var n int64
+	switch {
+	case raw == nil:
+		return nil, nil
+	case field.Format == pgx.BinaryFormatCode && len(raw) == 4:
+		n = int64(int32(binary.BigEndian.Uint32(raw)))
+	case field.Format == pgx.BinaryFormatCode && len(raw) == 8:
+		n = int64(binary.BigEndian.Uint64(raw))
+	case field.Format == pgx.TextFormatCode:
+		var err error
+		if n, err = strconv.ParseInt(string(raw), 10, 64); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("%d bytes are no integer", len(raw))
+	}
+	return &n, nil
 }
 
 // The parts of the statement. $1 is the partition, $2 the user, $3 the subjects.
@@ -45,13 +93,11 @@ const (
 	accessWalk = `with recursive
 		person as materialized (
 			select "userId", "active", "orgIds", "managerUserId" from "AuthzUser" where "app" = $1 and "userId" = $2),
-		member as materialized (
-			select "groupId", "ordinal" from "AuthzMembership" where "app" = $1 and "userId" = $2),
-		walked(id) as (
-			select "groupId" from member
+		walked(child, id, ordinal) as (
+			select null::text collate "C", "groupId", "ordinal" from "AuthzMembership" where "app" = $1 and "userId" = $2
 			union
-			select p."parentId" from walked w cross join lateral (
-				select "parentId" from "AuthzGroupParent" where "app" = $1 and "childId" = w.id offset 0) p),
+			select p."childId", p."parentId", p."ordinal" from walked w cross join lateral (
+				select "childId", "parentId", "ordinal" from "AuthzGroupParent" where "app" = $1 and "childId" = w.id offset 0) p),
 		chain(id, manager) as (
 			select "userId", "managerUserId" from person where "managerUserId" is not null
 			union
@@ -69,8 +115,6 @@ const (
 	accessGiven = `with
 		person as materialized (
 			select "userId", "active", "orgIds", "managerUserId" from "AuthzUser" where "app" = $1 and "userId" = $2),
-		member as materialized (
-			select "groupId", "ordinal" from "AuthzMembership" where "app" = $1 and "userId" = $2),
 		held as materialized (
 			select ` + accessGrantColumns + ` from "AuthzGrant" where "app" = $1 and "subject" = any($3::text[]))`
 
@@ -81,8 +125,6 @@ const (
 		union all
 		select %d, "userId", "managerUserId", null, null, null, "orgIds", null, "active"::integer::bigint, null from person
 		union all
-		select %d, "groupId", null, null, null, null, null, null, null, "ordinal" from member
-		union all
 		select %d, "id", "userId", null, "pattern", "scope", "provenance", null, null, "createdAt" from "AuthzRevoke" where "app" = $1 and "userId" = $2
 		union all
 		select %d, "id", "name", "description", null, null, "patterns", "requestable", null, null from "AuthzRole"
@@ -92,10 +134,13 @@ const (
 		union all
 		select %d, null, null, null, null, null, null, null, null, "seq" from "AuthzEpoch" where "app" = $1`
 
+	accessMemberships = `
+		union all
+		select %d, "groupId", null, null, null, null, null, null, null, "ordinal" from "AuthzMembership" where "app" = $1 and "userId" = $2`
+
 	accessEdges = `
 		union all
-		select %d, p."childId", p."parentId", null, null, null, null, null, null, p."ordinal" from walked w cross join lateral (
-			select "childId", "parentId", "ordinal" from "AuthzGroupParent" where "app" = $1 and "childId" = w.id offset 0) p
+		select case when child is null then %d else %d end, id, child, null, null, null, null, null, null, ordinal from walked
 		union all
 		select %d, id, manager, null, null, null, null, null, null, null from chain`
 )
@@ -106,14 +151,14 @@ func accessText(expand, head bool) string {
 	if expand {
 		text = accessWalk
 	}
-	text += fmt.Sprintf(accessRows, accessGrant, accessUser, accessMembership, accessRevoke, accessRole)
+	text += fmt.Sprintf(accessRows, accessGrant, accessUser, accessRevoke, accessRole)
 	if head {
 		text += fmt.Sprintf(accessHeadRow, accessHead)
 	}
 	if expand {
-		text += fmt.Sprintf(accessEdges, accessParent, accessManager)
+		return text + fmt.Sprintf(accessEdges, accessMembership, accessParent, accessManager)
 	}
-	return text
+	return text + fmt.Sprintf(accessMemberships, accessMembership)
 }
 
 var accessTexts = map[[2]bool]string{
@@ -148,7 +193,11 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 		}
 		defer rows.Close()
 		for rows.Next() {
-			if err := found.add(rows.Scan); err != nil {
+			var r accessRow
+			if err := r.read(rows.FieldDescriptions(), rows.RawValues()); err != nil {
+				return err
+			}
+			if err := found.add(&r); err != nil {
 				return err
 			}
 		}
@@ -187,11 +236,7 @@ type accessFound struct {
 	managers map[string]string
 }
 
-func (f *accessFound) add(scan relational.Scan) error {
-	var r accessRow
-	if err := r.scan(scan); err != nil {
-		return err
-	}
+func (f *accessFound) add(r *accessRow) error {
 	switch r.kind {
 	case accessUser:
 		active := r.m != nil && *r.m != 0
@@ -218,7 +263,7 @@ func (f *accessFound) add(scan relational.Scan) error {
 		if f.parents == nil {
 			f.parents = map[string][]edge{}
 		}
-		f.parents[*r.a] = append(f.parents[*r.a], edge{*r.b, *r.n})
+		f.parents[*r.b] = append(f.parents[*r.b], edge{*r.a, *r.n})
 	case accessManager:
 		if f.managers == nil {
 			f.managers = map[string]string{}

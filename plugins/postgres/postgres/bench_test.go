@@ -127,8 +127,8 @@ func benchWorld(b *testing.B) (dsn string, s storage.Store, subjects []string) {
 		c := storage.Commit{ID: fmt.Sprint("world", from), At: 1}
 		for i := from; i < from+batch; i++ {
 			g := grant(fmt.Sprintf("g%07d", i), fmt.Sprintf("user:u%d", i%200_000))
-			if i%50 == 0 {
-				g.Subject, g.Pattern, g.RoleID = fmt.Sprintf("group:g%d", i/50%2000), "", fmt.Sprint("r", i%30)
+			if i%500 == 0 {
+				g.Subject, g.Pattern, g.RoleID = fmt.Sprintf("group:g%d", i/500%2000), "", fmt.Sprint("r", i/500%30)
 			}
 			c.Changes = append(c.Changes, storage.InsertGrant{Grant: g})
 		}

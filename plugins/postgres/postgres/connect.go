@@ -86,6 +86,9 @@ func startError(err error, c *pgx.ConnConfig) error {
 	case errors.As(err, &ours) && ours.Code != storage.CodeUnavailable:
 		return ours
 	}
+	if refused != nil {
+		return storage.Unavailable(authz.OutcomeNotApplied, err, "PostgreSQL at %s refused a statement (SQLSTATE %s)", address(c), refused.Code)
+	}
 	return storage.Unavailable(authz.OutcomeNotApplied, err, "PostgreSQL at %s does not answer", address(c))
 }
 

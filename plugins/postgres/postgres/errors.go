@@ -28,6 +28,7 @@ const (
 	stateNoTable      = "42P01"
 	stateDuplicate    = "42P07"
 	stateSchemaExists = "42P06"
+	stateObjectExists = "42710"
 )
 
 func stateOf(err error) string {

@@ -140,7 +140,7 @@ func TestHostsThatStartAtOnceMakeOrMigrateTheTablesOnce(t *testing.T) { // R05
 				all.Go(func() {
 					d, err := postgres.New(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
 					if err != nil {
-						t.Error(err)
+						t.Error(err, errors.Unwrap(err))
 						return
 					}
 					defer d.Close()

@@ -188,7 +188,7 @@ func (d *driver) makeLockTable(ctx context.Context, conn *pgx.Conn) error {
 		}
 		_, err = conn.Exec(ctx, d.sql(script), pgx.QueryExecModeSimpleProtocol)
 		switch stateOf(err) {
-		case stateTaken, stateDuplicate, stateSchemaExists:
+		case stateTaken, stateDuplicate, stateSchemaExists, stateObjectExists:
 			if attempt < 10 {
 				continue
 			}
