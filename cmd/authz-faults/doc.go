@@ -1,0 +1,14 @@
+// Command authz-faults kills and stops hosts, plugins and the database at random
+// while random writers write through two hosts, and then proves from outside that
+// nothing was lost, doubled or left behind.
+//
+// Everything is real: `authz serve`, plugin binaries, a PostgreSQL cluster or an
+// SQLite file, the provider API over HTTP. Writers (writers.go) keep a ledger of
+// what they asked and what they were answered; chaos.go inflicts a plan that
+// the seed decides; verify.go replays the audit log over a model (model.go) and
+// compares it with the ledger, the rows and the event log; questions.go asks the
+// hosts that lived through it what a fresh evaluation of the rows answers.
+//
+// The command reads and writes only through the public interfaces. It signals
+// only processes that it started or whose parent it started, by their ids.
+package main

@@ -1,0 +1,181 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/catalog"
+)
+
+const (
+	// lease is short, so that a stopped holder is robbed within the run.
+	lease = time.Second
+
+	// recovery is how long hosts may take to be ready after the last fault.
+	recovery = 60 * time.Second
+
+	application = "lab"
+)
+
+// catalogText is the vocabulary of the run.
+const catalogText = `namespaces: [lab]
+conventions: {depth: 3}
+scopeTypes:
+  lab.doc: {description: "A document"}
+groups:
+  lab: {label: "Lab", description: "The laboratory"}
+permissions:
+  - kind: block
+    path: lab.files
+    group: {label: "Files", description: "Documents", scopes: [lab.doc]}
+    leaves:
+      lab.files.read: {description: "Read"}
+      lab.files.update: {description: "Update"}
+      lab.files.share: {description: "Share"}
+  - kind: block
+    path: lab.notes
+    group: {label: "Notes", description: "Notes on documents", scopes: [lab.doc]}
+    leaves:
+      lab.notes.read: {description: "Read"}
+      lab.notes.create: {description: "Create"}
+      lab.notes.delete: {description: "Delete"}
+`
+
+// stage is everything that runs: two hosts and one database.
+type stage struct {
+	options options
+	dir     string
+	secret  string
+	hosts   []*host
+	cluster *postgrestest.Cluster // nil over SQLite
+	ledger  *ledger
+
+	vocabulary *access.Vocabulary
+	base       position // of the logs before the first write
+
+	faults  faults
+	stopped sync.WaitGroup // processes that are stopped and will go on
+}
+
+func newStage(ctx context.Context, o options) (s *stage, err error) {
+	s = &stage{options: o, dir: o.dir, secret: rand.Text(), ledger: newLedger()}
+	if s.dir == "" {
+		// Short: unix sockets have room for 107 bytes.
+		if s.dir, err = os.MkdirTemp("", "faults"); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(false))
+		}
+	}()
+	for name, path := range map[string]string{"authz": "./cmd/authz", "authz-plugin-" + o.driver: "./plugins/" + o.driver} {
+		if err := build(ctx, filepath.Join(s.dir, name), path); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	for i := range 2 {
+		h, err := s.newHost(string(rune('A' + i)))
+		if err != nil {
+			return nil, err
+		}
+		s.hosts = append(s.hosts, h)
+		// One after the other: the first publishes the catalog.
+		if err := h.serve(); err != nil {
+			return nil, err
+		}
+		if err := h.ready(ctx, recovery); err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, h.lastLines())
+		}
+	}
+	s.base, err = s.hosts[0].position(ctx)
+	return s, err
+}
+
+func build(ctx context.Context, binary, path string) error {
+	command := exec.CommandContext(ctx, "go", "build", "-o", binary, path)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s (run this in the repository): %w\n%s", path, err, out)
+	}
+	return nil
+}
+
+// prepare starts the database and writes the catalog.
+func (s *stage) prepare(ctx context.Context) error {
+	path := filepath.Join(s.dir, "catalog.yaml")
+	if err := os.WriteFile(path, []byte(catalogText), 0o600); err != nil {
+		return err
+	}
+	input, err := catalog.Load(path)
+	if err != nil {
+		return err
+	}
+	built, err := catalog.Build(input)
+	if err != nil {
+		return err
+	}
+	s.vocabulary = access.NewVocabulary(built)
+	if s.options.driver == "postgres" {
+		if s.cluster, err = postgrestest.Start(ctx, postgrestest.Options{}); err != nil {
+			return fmt.Errorf("a PostgreSQL of our own: %w", err)
+		}
+	}
+	return nil
+}
+
+// configuration is the file of one host.
+func (s *stage) configuration(h *host) string {
+	settings := fmt.Sprintf("{path: %q, lease: %s}", filepath.Join(s.dir, "authz.db"), lease)
+	if s.cluster != nil {
+		settings = fmt.Sprintf("{dsn: %q, lease: %s}", s.cluster.DSN("postgres"), lease)
+	}
+	return strings.NewReplacer("$LISTEN", h.listen, "$RUN", h.dir, "$DIR", s.dir, "$DRIVER", s.options.driver,
+		"$SETTINGS", settings, "$APP", application).Replace(`listen: $LISTEN
+ops_listen: ""
+run_dir: $RUN
+plugin_dirs: [$DIR]
+shutdown_timeout: 10s
+plugins:
+  main: {plugin: $DRIVER, config: $SETTINGS}
+applications:
+  $APP:
+    catalog: $DIR/catalog.yaml
+    storage: {driver: main, partition: $APP}
+    provider: {secret: "env:FAULTS_SECRET"}
+    audit: {hash_chain: true}
+    events: {persist: true, retention: {max_rows: 100000000}}
+`)
+}
+
+// close ends every process. remove also deletes what they wrote.
+func (s *stage) close(remove bool) (err error) {
+	s.stopped.Wait()
+	for _, h := range s.hosts {
+		err = errors.Join(err, h.close())
+	}
+	if s.cluster != nil {
+		err = errors.Join(err, s.cluster.Close())
+	}
+	if remove && s.options.dir == "" {
+		err = errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package boltstore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+func (s *store) HeadSeq(ctx context.Context) (seq int64, err error) {
+	err = s.view(ctx, func(p *partition) { seq = version(p, "log") })
+	return seq, err
+}
+
+// EventsSince reads mark and page at one instant: a prune shows as a gap, never
+// as a hole.
+func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (page storage.EventPage, err error) {
+	err = s.view(ctx, func(p *partition) {
+		if seq < 0 {
+			p.refuse(storage.CodeValidation, "a sequence number must not be negative")
+		}
+		if page.Gap = seq < version(p, "pruned"); page.Gap {
+			return
+		}
+		page.UpTo = seq
+		for e := range events.all(p, events.keys(p, ordered(seq))) {
+			if len(page.Events) >= limit {
+				return
+			}
+			page.UpTo, page.Events = e.Seq, append(page.Events, e.Event)
+		}
+	}, seq)
+	return page, err
+}
+
+// PruneEvents raises the mark and deletes what lies up to it. Instants may be out
+// of order in the log: the newest event before the instant decides.
+func (s *store) PruneEvents(ctx context.Context, f storage.PruneEvents) (deleted int64, err error) {
+	err = s.update(ctx, func(p *partition) {
+		var mark int64
+		if f.KeepRows != nil {
+			mark = version(p, "log") - *f.KeepRows
+			if *f.KeepRows < 0 {
+				p.refuse(storage.CodeValidation, "the number of events to keep must not be negative")
+			}
+		}
+		var kept []int64
+		for e := range events.all(p, events.keys(p, "")) {
+			if kept = append(kept, e.Seq); f.Before != nil && e.At < *f.Before {
+				mark = max(mark, e.Seq)
+			}
+		}
+		for ; int(deleted) < len(kept) && kept[deleted] <= mark; deleted++ {
+			events.remove(p, ordered(kept[deleted]))
+		}
+		if deleted > 0 {
+			heads.put(p, head{Name: "pruned", Version: mark})
+		}
+	}, f)
+	return deleted, err
+}
+
+// What the driver does not declare it refuses; the host does without.
+
+func (s *store) GetCatalogVersion(context.Context, int64) (storage.CatalogVersion, bool, error) {
+	return storage.CatalogVersion{}, false, storage.Unsupported(storage.CapHistory)
+}
+
+func (s *store) ListCatalogVersions(context.Context) iter.Seq2[storage.CatalogVersion, error] {
+	return failing[storage.CatalogVersion](storage.Unsupported(storage.CapHistory))
+}
+
+func (s *store) RecordMetrics(context.Context, []storage.MetricBucket) error {
+	return storage.Unsupported(storage.CapMetrics)
+}
+
+func (s *store) ReadMetrics(context.Context, storage.MetricFilter) iter.Seq2[storage.MetricBucket, error] {
+	return failing[storage.MetricBucket](storage.Unsupported(storage.CapMetrics))
+}
+
+func (s *store) PruneMetrics(context.Context, int64) (int64, error) {
+	return 0, storage.Unsupported(storage.CapMetrics)
+}
+
+func (s *store) Watch(context.Context) iter.Seq2[int64, error] {
+	return failing[int64](storage.Unsupported(storage.CapWatch))
+}
+
+func failing[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) { yield(*new(T), err) }
+}
