@@ -32,6 +32,8 @@ type mutant struct {
 // AUTHZ_FULL=1.
 const plainRun = 8
 
+var full = os.Getenv("AUTHZ_FULL") == "1"
+
 func TestMutantsAreCaught(t *testing.T) {
 	all := slices.Concat(readMutants, writeMutants, logMutants, sectionMutants, partitionMutants, crashMutants)
 	kinds := map[string]bool{}
@@ -48,7 +50,6 @@ func TestMutantsAreCaught(t *testing.T) {
 			t.Errorf("no mutant is a %s", kind)
 		}
 	}
-	full := os.Getenv("AUTHZ_FULL") == "1"
 	var left []string
 	var tried []mutant
 	for i, m := range all {

@@ -26,12 +26,14 @@ func piecemeal(s *store) {
 			return r, err
 		}
 		var all storage.CommitResult
-		for i, change := range c.Changes {
+		for i := range c.Changes {
 			r, err := s.Store.Commit(ctx, storage.Commit{ID: fmt.Sprintf("piece-%d", nextID.Add(1)), At: c.At, Fences: c.Fences, Changes: c.Changes[i : i+1]})
 			if err != nil {
 				return r, err
 			}
-			_ = change
+			if i%40 == 0 {
+				time.Sleep(moment)
+			}
 			all.Results = append(all.Results, r.Results...)
 		}
 		c.Changes = nil

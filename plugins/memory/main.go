@@ -1,5 +1,5 @@
-// Command authz-plugin-memory serves the in-memory storage driver. It has no
-// settings, and its rows end with the process.
+// Command authz-plugin-memory serves the in-memory storage driver, whose rows end
+// with the process.
 package main
 
 import (

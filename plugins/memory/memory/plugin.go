@@ -2,22 +2,30 @@ package memory
 
 import (
 	"context"
+	"time"
 
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// Plugin serves the driver. It has no settings, and its rows end with the
-// process.
+// Plugin serves the driver; its rows end with the process.
 func Plugin(version string) plugin.Plugin {
 	return plugin.Plugin{
 		Name:    "memory",
 		Version: version,
 		Storage: plugin.StorageKind{
 			Capabilities: storage.AllCapabilities,
-			Configure: func(context.Context, map[string]any) (storage.Driver, error) {
-				return New(Options{}), nil
+			Configure: func(_ context.Context, config map[string]any) (storage.Driver, error) {
+				lease, _ := config["lease"].(time.Duration)
+				if lease <= 0 {
+					return nil, &plugin.ConfigError{Field: "lease", Message: "must be longer than zero"}
+				}
+				return New(Options{Lease: lease}), nil
 			},
+		},
+		ConfigSchema: []plugin.Setting{
+			{Name: "lease", Type: plugin.TypeDuration, Default: storage.DefaultLease,
+				Description: "How long a section outlives a holder that no longer renews it."},
 		},
 	}
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/conformance"
+)
+
+// reportFile writes the report of a run in which every case passed but those named.
+func reportFile(t *testing.T, name string, others map[string]conformance.Outcome) string {
+	t.Helper()
+	var doc document
+	for _, c := range conformance.Cases() {
+		outcome := conformance.Passed
+		if o, ok := others[c.ID]; ok {
+			outcome = o
+		}
+		doc.Cases = append(doc.Cases, documentCase{Suite: c.Suite, ID: c.ID, Outcome: outcome, Reason: "of " + string(outcome)})
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name+".json")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestReportsAreLaidSideBySide(t *testing.T) {
+	good := reportFile(t, "good", map[string]conformance.Outcome{"M09": conformance.Skipped})
+	bad := reportFile(t, "bad", map[string]conformance.Outcome{"B61": conformance.Failed})
+	for _, c := range []struct {
+		files []string
+		code  int
+		want  []string
+	}{
+		{[]string{good}, 0, []string{"driver/B61", "good skipped M09: of skipped"}},
+		{[]string{good, bad}, exitFailed, []string{"good", "bad", "FAILED"}},
+		{[]string{filepath.Join(t.TempDir(), "missing.json")}, exitUsage, nil},
+		{[]string{"table_test.go"}, exitUsage, nil},
+		{nil, exitUsage, nil},
+	} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), append([]string{"table"}, c.files...), &out, &errs); code != c.code {
+			t.Errorf("table %v: exit %d, want %d\n%s%s", c.files, code, c.code, &out, &errs)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("table %v: no %q in\n%s", c.files, want, &out)
+			}
+		}
+	}
+}
