@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -92,24 +92,23 @@ func openSQLite(ctx context.Context, path string) (direct, error) {
 func (d *directSQLite) close() { _ = d.db.Close() }
 
 func (d *directSQLite) read(ctx context.Context, userID string, subjects []string) error {
-	list, err := json.Marshal(subjects)
-	if err != nil {
-		return err
+	marks, list := strings.Repeat(", ?", len(subjects))[2:], []any{partition}
+	for _, subject := range subjects {
+		list = append(list, subject)
 	}
+	byUser := []any{partition, userID}
 	for _, q := range []struct {
 		text string
-		arg  any
+		args []any
 	}{
-		{`select active, "orgIds", "managerUserId" from "AuthzUser" where app = ? and "userId" = ?`, userID},
-		{`select "groupId" from "AuthzMembership" where app = ? and "userId" = ? order by ordinal`, userID},
-		{`select g.id, g.subject, g."roleId", g.pattern, g.scope, g."expiresAt", g.provenance, g."createdAt" from json_each(?2) s
-			cross join "AuthzGrant" g on g.app = ?1 and g.subject = s.value`, string(list)},
-		{`select id, "userId", pattern, scope, provenance, "createdAt" from "AuthzRevoke" where app = ? and "userId" = ?`, userID},
-		{`select id, name, description, patterns, requestable from "AuthzRole" where app = ?1 and id in (select g."roleId" from json_each(?2) s
-			cross join "AuthzGrant" g on g.app = ?1 and g.subject = s.value)`, string(list)},
-		{`select seq from "AuthzEpoch" where app = ? and seq > ?`, -1},
+		{`select active, "orgIds", "managerUserId" from "AuthzUser" where app = ? and "userId" = ?`, byUser},
+		{`select "groupId" from "AuthzMembership" where app = ? and "userId" = ? order by ordinal`, byUser},
+		{`select id, subject, "roleId", pattern, scope, "expiresAt", provenance, "createdAt" from "AuthzGrant" where app = ? and subject in (` + marks + `)`, list},
+		{`select id, "userId", pattern, scope, provenance, "createdAt" from "AuthzRevoke" where app = ? and "userId" = ?`, byUser},
+		{`select id, name, description, patterns, requestable from "AuthzRole" where app = ?1 and id in (select "roleId" from "AuthzGrant" where app = ?1 and subject in (` + marks + `))`, list},
+		{`select seq from "AuthzEpoch" where app = ?`, list[:1]},
 	} {
-		rows, err := d.db.QueryContext(ctx, q.text, partition, q.arg)
+		rows, err := d.db.QueryContext(ctx, q.text, q.args...)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,31 +33,40 @@ const (
 // accessRow is one row of the statement: every kind of row in columns that are
 // wide enough for all of them.
 type accessRow struct {
-	kind          int32
-	a, b, c, d, e *string
-	j, k          []byte
-	m, n          *int64
+	kind                int64
+	a, b, c, d, e, j, k []byte // nil is NULL; good until the next row
+	m, n                cell
+}
+
+// cell is a number, or NULL.
+type cell struct {
+	n   int64
+	set bool
+}
+
+func (c cell) pointer() *int64 {
+	if !c.set {
+		return nil
+	}
+	return &c.n
 }
 
 // read takes the row from the wire: half of the cells are empty, and there are
-// many of them. The payloads are good until the next row.
+// many of them.
 func (r *accessRow) read(fields []pgconn.FieldDescription, raw [][]byte) error {
-	kind, err := number(fields[0], raw[0])
-	if err != nil {
-		return err
+	r.a, r.b, r.c, r.d, r.e, r.j, r.k = raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7]
+	var numbers [3]cell
+	for i, column := range []int{0, 8, 9} {
+		var err error
+		if numbers[i], err = number(fields[column].Format, raw[column]); err != nil {
+			return err
+		}
 	}
-	if kind == nil {
-		return errors.New("a row of no kind")
-	}
-	r.kind = int32(*kind)
-	r.a, r.b, r.c, r.d, r.e = text(raw[1]), text(raw[2]), text(raw[3]), text(raw[4]), text(raw[5])
-	r.j, r.k = raw[6], raw[7]
-	if r.m, err = number(fields[8], raw[8]); err == nil {
-		r.n, err = number(fields[9], raw[9])
-	}
-	return err
+	r.kind, r.m, r.n = numbers[0].n, numbers[1], numbers[2]
+	return nil
 }
 
+// text is a text cell for a scan.
 func text(raw []byte) *string {
 	if raw == nil {
 		return nil
@@ -66,24 +75,19 @@ func text(raw []byte) *string {
 	return &s
 }
 
-func number(field pgconn.FieldDescription, raw []byte) (*int64, error) {
-	var n int64
+func number(format int16, raw []byte) (cell, error) {
 	switch {
 	case raw == nil:
-		return nil, nil
-	case field.Format == pgx.BinaryFormatCode && len(raw) == 4:
-		n = int64(int32(binary.BigEndian.Uint32(raw)))
-	case field.Format == pgx.BinaryFormatCode && len(raw) == 8:
-		n = int64(binary.BigEndian.Uint64(raw))
-	case field.Format == pgx.TextFormatCode:
-		var err error
-		if n, err = strconv.ParseInt(string(raw), 10, 64); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, fmt.Errorf("%d bytes are no integer", len(raw))
+		return cell{}, nil
+	case format == pgx.BinaryFormatCode && len(raw) == 4:
+		return cell{int64(int32(binary.BigEndian.Uint32(raw))), true}, nil
+	case format == pgx.BinaryFormatCode && len(raw) == 8:
+		return cell{int64(binary.BigEndian.Uint64(raw)), true}, nil
+	case format == pgx.TextFormatCode:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		return cell{n, true}, err
 	}
-	return &n, nil
+	return cell{}, fmt.Errorf("%d bytes are no integer", len(raw))
 }
 
 // The parts of the statement. $1 is the partition, $2 the user, $3 the subjects.
@@ -184,16 +188,16 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 		args = append(args, nonNil(q.Subjects))
 	}
 	text := s.driver.sql(accessTexts[[2]bool{q.Expand, s.driver.has(storage.CapEvents)}])
-	var found accessFound
+	found := newAccessFound()
 	err := s.driver.read(ctx, func(c *pgxpool.Conn) error {
-		found = accessFound{}
+		found = newAccessFound()
 		rows, err := c.Query(ctx, text, args...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
+		var r accessRow
 		for rows.Next() {
-			var r accessRow
 			if err := r.read(rows.FieldDescriptions(), rows.RawValues()); err != nil {
 				return err
 			}
@@ -234,42 +238,59 @@ type accessFound struct {
 	groups   []edge
 	parents  map[string][]edge
 	managers map[string]string
+
+	// provenances are those decoded so far: many grants have the same one.
+	provenances map[string]authz.Provenance
+}
+
+func newAccessFound() accessFound {
+	return accessFound{parents: map[string][]edge{}, managers: map[string]string{}, provenances: map[string]authz.Provenance{}}
 }
 
 func (f *accessFound) add(r *accessRow) error {
 	switch r.kind {
 	case accessUser:
-		active := r.m != nil && *r.m != 0
-		user, err := relational.Users.Scan(placed(r.a, &active, r.j, r.b))
+		active := r.m.n != 0
+		user, err := relational.Users.Scan(placed(text(r.a), &active, r.j, text(r.b)))
 		f.out.User = &user
 		return err
 	case accessMembership:
-		f.groups = append(f.groups, edge{*r.a, *r.n})
+		f.groups = append(f.groups, edge{string(r.a), r.n.n})
 	case accessGrant:
-		g, err := relational.Grants.Scan(placed(r.a, r.b, r.c, r.d, r.e, r.m, r.j, r.n))
-		f.out.Grants = append(f.out.Grants, g)
-		return err
+		return f.addGrant(r)
 	case accessRevoke:
-		v, err := relational.Revokes.Scan(placed(r.a, r.b, r.d, r.e, r.j, r.n))
+		v, err := relational.Revokes.Scan(placed(text(r.a), text(r.b), text(r.d), text(r.e), r.j, r.n.pointer()))
 		f.out.Revokes = append(f.out.Revokes, v)
 		return err
 	case accessRole:
-		role, err := relational.Roles.Scan(placed(r.a, r.b, r.c, r.j, r.k))
+		role, err := relational.Roles.Scan(placed(text(r.a), text(r.b), text(r.c), r.j, r.k))
 		f.out.Roles = append(f.out.Roles, role)
 		return err
 	case accessHead:
-		f.out.Head = *r.n
+		f.out.Head = r.n.n
 	case accessParent:
-		if f.parents == nil {
-			f.parents = map[string][]edge{}
-		}
-		f.parents[*r.b] = append(f.parents[*r.b], edge{*r.a, *r.n})
+		f.parents[string(r.b)] = append(f.parents[string(r.b)], edge{string(r.a), r.n.n})
 	case accessManager:
-		if f.managers == nil {
-			f.managers = map[string]string{}
-		}
-		f.managers[*r.a] = *r.b
+		f.managers[string(r.a)] = string(r.b)
 	}
+	return nil
+}
+
+// addGrant does by hand what the shared codec does: grants are most of an answer.
+func (f *accessFound) addGrant(r *accessRow) error {
+	provenance, known := f.provenances[string(r.j)]
+	if !known {
+		if err := json.Unmarshal(r.j, &provenance); err != nil {
+			return err
+		}
+		f.provenances[string(r.j)] = provenance
+	}
+	g := authz.Grant{ID: string(r.a), Subject: string(r.b), RoleID: string(r.c), Pattern: string(r.d), Scope: string(r.e),
+		Provenance: provenance, CreatedAt: r.n.n}
+	if r.m.set {
+		g.ExpiresAt = authz.ExpiresAt(r.m.n)
+	}
+	f.out.Grants = append(f.out.Grants, g)
 	return nil
 }
 

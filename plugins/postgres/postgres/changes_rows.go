@@ -255,20 +255,20 @@ func (p *plan) putHead(table, column, what string, version int64, document strin
 		p.expectVersion(*expect, what+" is at version %d, not %d", `select "version" from "`+table+`" where "app" = $1 for update`)
 	}
 	write := step{
-		sql:  `insert into "` + table + `" ("app", "id", "version", "` + column + `") values ($1, 1, $2, $3)`,
+		sql: `insert into "` + table + `" as t ("app", "id", "version", "` + column + `") values ($1, 1, $2, $3)
+			on conflict ("app", "id") do update set "version" = excluded."version", "` + column + `" = excluded."` + column + `"`,
 		args: []any{app, version, document},
 	}
 	if expect != nil && *expect == 0 {
 		// Two that both saw no row: the second meets the row of the first here.
-		write.taken = func(ctx context.Context) error {
+		write.sql = `with written as (` + write.sql + ` where t."version" = 0 returning 1) select 1 / count(*) from written`
+		write.refused = func(ctx context.Context) error {
 			current, _, err := one(ctx, p.store, `select "version" from "`+table+`" where "app" = $1`, scanNumber)
 			if err != nil {
 				return withOutcome(err, authz.OutcomeNotApplied)
 			}
 			return errAt(current, what+" is at version %d, not %d", current, 0)
 		}
-	} else {
-		write.sql += ` on conflict ("app", "id") do update set "version" = excluded."version", "` + column + `" = excluded."` + column + `"`
 	}
 	p.steps = append(p.steps, write)
 	return nil

@@ -100,12 +100,18 @@ func address(c *pgx.ConnConfig) string {
 }
 
 // read runs f, which changes nothing, on a connection, and once more on a new one
-// when the server was restarted meanwhile.
+// when that one turns out to be dead: the server may have been restarted since.
 func (d *driver) read(ctx context.Context, f func(*pgxpool.Conn) error) error {
-	err := d.withConn(ctx, f)
-	if err != nil && ctx.Err() == nil && connectionLost(err) {
+	dead := false
+	attempt := func(c *pgxpool.Conn) error {
+		err := f(c)
+		dead = err != nil && c.Conn().IsClosed()
+		return err
+	}
+	err := d.withConn(ctx, attempt)
+	if dead && ctx.Err() == nil {
 		d.pool.Reset()
-		err = d.withConn(ctx, f)
+		err = d.withConn(ctx, attempt)
 	}
 	return err
 }

@@ -144,7 +144,9 @@ func (d *driver) Close() error {
 	for _, s := range open {
 		_ = s.Close() // never fails
 	}
-	d.end()
+	d.mu.Lock()
+	d.end() // nothing is done aside from here on
+	d.mu.Unlock()
 	d.listener.close()
 	d.notifier.close()
 	d.cleaning.Wait()
@@ -162,7 +164,7 @@ func (d *driver) forget(s *store) {
 func (d *driver) aside(f func(context.Context)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed && d.life.Err() != nil {
+	if d.life.Err() != nil {
 		return
 	}
 	d.cleaning.Go(func() {

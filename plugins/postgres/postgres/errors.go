@@ -22,10 +22,7 @@ const (
 	stateUnknown      = "40003"
 	stateLimit        = "54000" // such as an index entry that does not fit a page
 	stateNumber       = "22003"
-	stateShutdown     = "57P01"
-	stateCrash        = "57P02"
 	stateStarting     = "57P03"
-	stateNoTable      = "42P01"
 	stateDuplicate    = "42P07"
 	stateSchemaExists = "42P06"
 	stateObjectExists = "42710"

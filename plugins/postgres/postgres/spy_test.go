@@ -22,6 +22,13 @@ func (s *settingSpy) saw(text string) bool {
 	return slices.Contains(s.texts, text)
 }
 
+// session is what synchronous_commit the sessions were started with.
+func (s *settingSpy) session() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.setting
+}
+
 func (*settingSpy) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return ctx
 }

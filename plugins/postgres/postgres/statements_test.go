@@ -11,12 +11,12 @@ import (
 
 	"github.com/authzhost/authz/conformance"
 	"github.com/authzhost/authz/plugins/postgres/postgres"
-	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
 // statements keeps every statement about our tables whose first argument is not
-// one of the partitions that are open.
+// one of the partitions that were opened, or that names a table without its
+// partition.
 type statements struct {
 	mu         sync.Mutex
 	partitions map[string]bool
@@ -24,11 +24,15 @@ type statements struct {
 	bad        []string
 }
 
+func newStatements() *statements {
+	return &statements{partitions: map[string]bool{}, seen: map[string]bool{}}
+}
+
 func (s *statements) note(sql string, args []any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !strings.Contains(sql, `"Authz`) || strings.Contains(sql, `coalesce(max("version"), 0)`) {
-		return // tables are made and looked at before a partition is open
+		return // the version of the tables is looked at before a partition is open
 	}
 	if len(args) > 0 {
 		if _, mode := args[0].(pgx.QueryExecMode); mode {
@@ -36,11 +40,36 @@ func (s *statements) note(sql string, args []any) {
 		}
 	}
 	s.seen[sql] = true
-	partition, _ := append(slices.Clone(args), nil)[0].(string)
+	partition, ok := append(slices.Clone(args), nil)[0].(string)
 	tables, apps := strings.Count(sql, `."Authz`), strings.Count(sql, `"app"`)
-	if !s.partitions[partition] || !strings.Contains(sql, "$1") || apps < tables {
+	if !ok || !s.partitions[partition] || !strings.Contains(sql, "$1") || apps < tables {
 		s.bad = append(s.bad, sql)
 	}
+}
+
+// check proves that every statement carried its partition, and that statements
+// were seen at all.
+func (s *statements) check(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, bad := range slices.Compact(slices.Sorted(slices.Values(s.bad))) {
+		t.Errorf("a statement without the partition:\n%s", bad)
+	}
+	if len(s.partitions) > 100 && len(s.seen) < 100 {
+		t.Errorf("only %d statements were seen", len(s.seen))
+	}
+	t.Logf("%d statements seen in %d partitions", len(s.seen), len(s.partitions))
+}
+
+// watched is a target whose statements are looked at.
+func (s *statements) watched(target conformance.Target) conformance.Target {
+	plain := target.New
+	target.New = func(ctx context.Context, o conformance.Options) (conformance.Backend, error) {
+		b, err := plain(ctx, o)
+		return watchedBackend{b.(*backend), s}, err
+	}
+	return target
 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
@@ -50,23 +79,24 @@ func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.Tra
 
 func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func (*statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+	for _, q := range d.Batch.QueuedQueries {
+		s.note(q.SQL, q.Arguments)
+	}
 	return ctx
 }
 
-func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatchQueryData) {
-	s.note(d.SQL, d.Args)
-}
+func (*statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 func (*statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// watched tells the statements which partitions are opened.
-type watched struct {
+// watchedDriver tells the statements which partitions are opened.
+type watchedDriver struct {
 	storage.Driver
 	s *statements
 }
 
-func (w watched) Open(ctx context.Context, partition string) (storage.Store, error) {
+func (w watchedDriver) Open(ctx context.Context, partition string) (storage.Store, error) {
 	w.s.mu.Lock()
 	w.s.partitions[partition] = true
 	w.s.mu.Unlock()
@@ -83,31 +113,5 @@ func (b watchedBackend) Connect(ctx context.Context) (storage.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return watched{d, b.s}, nil
-}
-
-func TestEveryStatementCarriesThePartition(t *testing.T) { // I28
-	dsn := postgrestest.Database(t)
-	connect(t, postgres.Options{DSN: dsn}) // makes the tables
-	s := &statements{partitions: map[string]bool{}, seen: map[string]bool{}}
-	selected := conformance.Selection{Suites: []string{"driver"}, Parallel: 4}
-	if testing.Short() {
-		selected.IDs = []string{"B01", "B17", "B20", "B34", "B59", "E20", "M01"}
-	}
-	report := conformance.Check(t.Context(), conformance.Target{
-		Name: "postgres", SeparateProcesses: true, Prefix: "i28",
-		New: func(_ context.Context, c conformance.Options) (conformance.Backend, error) {
-			return watchedBackend{&backend{options: postgres.Options{DSN: dsn, Lease: c.Lease}, shared: true}, s}, nil
-		},
-	}, selected, nil)
-	if report.Count("", conformance.Passed) < len(selected.IDs)-1 {
-		t.Errorf("only %d cases passed", report.Count("", conformance.Passed))
-	}
-	for _, bad := range slices.Compact(slices.Sorted(slices.Values(s.bad))) {
-		t.Errorf("a statement without the partition:\n%s", bad)
-	}
-	if n := len(s.seen); n < 20 {
-		t.Errorf("only %d statements were seen", n)
-	}
-	t.Logf("%d statements seen in %d cases", len(s.seen), report.Count("", conformance.Passed))
+	return watchedDriver{d, b.s}, nil
 }

@@ -1,0 +1,60 @@
+package mongo
+
+import (
+	"context"
+	"iter"
+
+	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+func (p *partition) readHead(ctx context.Context, in layout.Name) (h head, found bool, err error) {
+	c := p.in(in)
+	row, found, err := c.One(ctx, c.Key(headKey))
+	if err != nil || !found {
+		return h, false, err
+	}
+	h, err = headOf(in, row)
+	return h, err == nil, err
+}
+
+func (s *store) readHead(ctx context.Context, in layout.Name) (h head, found bool, err error) {
+	if err := s.usable(ctx); err != nil {
+		return h, false, err
+	}
+	err = s.read(ctx, func(ctx context.Context) (err error) {
+		h, found, err = s.partition.readHead(ctx, in)
+		return err
+	})
+	return h, found && err == nil, err
+}
+
+func (s *store) GetCatalog(ctx context.Context) (storage.CatalogHead, bool, error) {
+	h, found, err := s.readHead(ctx, layout.Catalog)
+	return storage.CatalogHead{Version: h.Version, Document: document(h.Text)}, found, err
+}
+
+func (s *store) GetImports(ctx context.Context) (storage.ImportsHead, bool, error) {
+	h, found, err := s.readHead(ctx, layout.Imports)
+	return storage.ImportsHead{Version: h.Version, Manifest: document(h.Text)}, found, err
+}
+
+func (s *store) GetCatalogVersion(context.Context, int64) (storage.CatalogVersion, bool, error) {
+	return storage.CatalogVersion{}, false, storage.Unsupported(storage.CapHistory)
+}
+
+func (s *store) ListCatalogVersions(context.Context) iter.Seq2[storage.CatalogVersion, error] {
+	return refused[storage.CatalogVersion](storage.Unsupported(storage.CapHistory))
+}
+
+func (s *store) RecordMetrics(context.Context, []storage.MetricBucket) error {
+	return storage.Unsupported(storage.CapMetrics)
+}
+
+func (s *store) ReadMetrics(context.Context, storage.MetricFilter) iter.Seq2[storage.MetricBucket, error] {
+	return refused[storage.MetricBucket](storage.Unsupported(storage.CapMetrics))
+}
+
+func (s *store) PruneMetrics(context.Context, int64) (int64, error) {
+	return 0, storage.Unsupported(storage.CapMetrics)
+}

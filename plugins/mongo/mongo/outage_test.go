@@ -1,0 +1,117 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// cutter breaks a connection at the nth message that a client sends: before the
+// server has it, or after, so that the answer is lost.
+type cutter struct {
+	left  atomic.Int64 // messages until the cut; below zero: none
+	after bool
+}
+
+func (c *cutter) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &cutConn{Conn: conn, cutter: c}, nil
+}
+
+type cutConn struct {
+	net.Conn
+	cutter *cutter
+	cut    atomic.Bool
+}
+
+func (c *cutConn) Write(b []byte) (int, error) {
+	if c.cutter.left.Add(-1) != 0 {
+		return c.Conn.Write(b)
+	}
+	if !c.cutter.after {
+		_ = c.Conn.Close()
+		return 0, net.ErrClosed
+	}
+	c.cut.Store(true)
+	return c.Conn.Write(b)
+}
+
+func (c *cutConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.cut.Load() {
+		_ = c.Conn.Close()
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+func TestACutConnectionAnywhereIsSettledBySendingAgain(t *testing.T) {
+	eachLayout(t, func(t *testing.T, d *database) {
+		for _, after := range []bool{false, true} {
+			for n := int64(1); n <= 24; n++ {
+				fresh := freshDatabase(d.layout)
+				defer fresh.Close()
+				cut := &cutter{after: after}
+				fresh.adjust = func(o *options.ClientOptions) { o.SetDialer(cut) }
+				s := fresh.openAs(t, func(d *driver) { d.turnLease = shortTurn })
+				mustCommit(t, s, base())
+				cut.left.Store(n)
+				ctx, done := context.WithTimeout(t.Context(), 20*time.Second)
+				first, err := s.Commit(ctx, sample("c"))
+				cut.left.Store(-1)
+				var failure *storage.Error
+				if err != nil && (!errors.As(err, &failure) || failure.Code != storage.CodeUnavailable || failure.Outcome != authz.OutcomeNotApplied) {
+					t.Fatalf("cut %d after=%v: %v: a decision that the driver can look up is no unknown", n, after, err)
+				}
+				if err == nil && first.Replayed {
+					t.Fatalf("cut %d after=%v: the first attempt passes for a second", n, after)
+				}
+				again, err := s.Commit(ctx, sample("c"))
+				if err != nil {
+					t.Fatalf("cut %d after=%v, sent again: %v", n, after, err)
+				}
+				if failure == nil && !again.Replayed || failure != nil && again.Replayed || again.UpTo != 3 {
+					t.Fatalf("cut %d after=%v: first %v, then %+v", n, after, failure, again)
+				}
+				if got := extent(t, s); got != "all" {
+					t.Fatalf("cut %d after=%v: %s", n, after, got)
+				}
+				done()
+			}
+		}
+	})
+}
+
+func TestADatabaseThatIsNotThereIsUnavailable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	d, err := New(Options{URI: fmt.Sprintf("mongodb://user:s3cret@%s/", address), Database: "d", Layout: layout.Rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ctx, done := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer done()
+	_, err = d.Open(ctx, "app")
+	var failure *storage.Error
+	if !errors.As(err, &failure) || failure.Code != storage.CodeUnavailable || failure.Outcome != authz.OutcomeNotApplied {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,147 @@
+package mongo
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/plugins/mongo/mongotest"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// server is the one server of this test process; missing says why there is none.
+var (
+	server  *mongotest.Server
+	missing error
+)
+
+func TestMain(m *testing.M) {
+	server, missing = mongotest.Start()
+	if missing != nil {
+		fmt.Fprintln(os.Stderr, "SKIPPED: nothing of the mongo driver is tested:", missing)
+	}
+	// Cases mostly wait: for leases, and for each other's turns.
+	if flag.Parse(); !given("test.parallel") {
+		_ = flag.Set("test.parallel", "6")
+	}
+	if !given("rapid.checks") {
+		_ = flag.Set("rapid.checks", "40")
+	}
+	skipSlow()
+	code := m.Run()
+	if server != nil {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(code)
+}
+
+func given(name string) (found bool) {
+	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+func needServer(t *testing.T) {
+	t.Helper()
+	if missing != nil {
+		t.Skip(missing)
+	}
+}
+
+// database is one that a single test uses. Its drivers behave as processes do.
+type database struct {
+	name   string
+	layout layout.Kind
+	lease  time.Duration
+	adjust func(*options.ClientOptions)
+	tune   func(*driver)
+}
+
+func freshDatabase(kind layout.Kind) *database {
+	return &database{name: mongotest.Database(), layout: kind}
+}
+
+func (d *database) Connect(context.Context) (storage.Driver, error) {
+	made, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+func (d *database) connect() (*driver, error) {
+	made, err := newDriver(Options{URI: server.URI, Database: d.name, Layout: d.layout, Lease: d.lease}, d.adjust)
+	if err == nil && d.tune != nil {
+		d.tune(made)
+	}
+	return made, err
+}
+
+func (d *database) Close() error {
+	return d.raw(func(ctx context.Context, db *mongodriver.Database) error { return db.Drop(ctx) })
+}
+
+// raw is the database without the driver.
+func (d *database) raw(use func(context.Context, *mongodriver.Database) error) error {
+	ctx, done := context.WithTimeout(context.Background(), time.Minute)
+	defer done()
+	client, err := mongodriver.Connect(options.Client().ApplyURI(server.URI))
+	if err != nil {
+		return err
+	}
+	defer client.Disconnect(ctx)
+	return use(ctx, client.Database(d.name))
+}
+
+// slow are cases of thousands of rows. FerretDB finds what it cannot look up by
+// scanning, and compares a list of keys with every document.
+var slow = map[layout.Kind][]string{
+	layout.Collections: {"B14", "B62", "B79"},
+	layout.Rows:        {"B14", "B14b", "B15", "B18", "B62", "B63", "B79", "B83", "E20"},
+}
+
+// full runs every case whatever it costs.
+const full = "AUTHZ_FULL"
+
+// skipSlow says loudly what a run does not prove.
+func skipSlow() {
+	if given("test.skip") || os.Getenv(full) == "1" || server == nil || server.Real {
+		return
+	}
+	var patterns []string
+	for kind, ids := range slow {
+		patterns = append(patterns, fmt.Sprintf("^TestConformance$/^%s$/^driver$/^(%s)$", kind, strings.Join(ids, "|")))
+		fmt.Fprintf(os.Stderr, "SKIPPED: layout %s: cases left for %s=1 or a server named by %s: %s\n", kind, full, mongotest.URIVariable, strings.Join(ids, ", "))
+	}
+	_ = flag.Set("test.skip", strings.Join(patterns, "|"))
+}
+
+func TestConformance(t *testing.T) {
+	needServer(t)
+	for _, kind := range layouts {
+		t.Run(string(kind), func(t *testing.T) {
+			conformance.Run(t, conformance.Target{
+				Name:              "mongo " + string(kind),
+				Unpartitioned:     kind == layout.Collections,
+				Timeout:           5 * time.Minute,
+				SeparateProcesses: true, // drivers share nothing but the database
+				New: func(_ context.Context, o conformance.Options) (conformance.Backend, error) {
+					d := freshDatabase(kind)
+					d.lease = o.Lease
+					return d, nil
+				},
+			})
+		})
+	}
+}
