@@ -103,9 +103,9 @@ func (d *directSQLite) read(ctx context.Context, userID string, subjects []strin
 	}{
 		{`select active, "orgIds", "managerUserId" from "AuthzUser" where app = ? and "userId" = ?`, byUser},
 		{`select "groupId" from "AuthzMembership" where app = ? and "userId" = ? order by ordinal`, byUser},
-		{`select id, subject, "roleId", pattern, scope, "expiresAt", provenance, "createdAt" from "AuthzGrant" where app = ? and subject in (` + marks + `)`, list},
+		{`select id, subject, "roleId", pattern, scope, "expiresAt", provenance, "createdAt" from "AuthzGrant" indexed by "AuthzGrant_subject" where app = ? and subject in (` + marks + `)`, list},
 		{`select id, "userId", pattern, scope, provenance, "createdAt" from "AuthzRevoke" where app = ? and "userId" = ?`, byUser},
-		{`select id, name, description, patterns, requestable from "AuthzRole" where app = ?1 and id in (select "roleId" from "AuthzGrant" where app = ?1 and subject in (` + marks + `))`, list},
+		{`select id, name, description, patterns, requestable from "AuthzRole" where app = ?1 and id in (select "roleId" from "AuthzGrant" indexed by "AuthzGrant_subject" where app = ?1 and subject in (` + marks + `))`, list},
 		{`select seq from "AuthzEpoch" where app = ?`, list[:1]},
 	} {
 		rows, err := d.db.QueryContext(ctx, q.text, q.args...)

@@ -1,11 +1,10 @@
-package boltstore
+package kv
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -29,7 +28,9 @@ var (
 	requests = table[authz.Request]{"request", func(r *authz.Request) string { return r.ID },
 		func(r *authz.Request) []string { return []string{"at/" + ordered(r.CreatedAt)} }}
 	audit = table[authz.AuditEntry]{"audit", func(e *authz.AuditEntry) string { return e.ID },
-		func(e *authz.AuditEntry) []string { return []string{"at/" + ordered(e.At)} }}
+		func(e *authz.AuditEntry) []string {
+			return []string{"at/" + ordered(e.At), "back/" + backwards(place(e.At, e.ID))}
+		}}
 	commits = table[applied]{"commit", func(c *applied) string { return c.ID },
 		func(c *applied) []string { return []string{"at/" + ordered(c.At)} }}
 	events  = table[event]{"event", func(e *event) string { return ordered(e.Seq) }, nil}
@@ -73,108 +74,10 @@ type (
 	}
 )
 
-// table keeps rows as JSON under entity/key, and for each value that a row is
-// found by an empty entry entity.index/value NUL key. No text holds a NUL, so that
-// the entries of a value stand together, in the order of the keys.
-type table[R any] struct {
-	entity string
-	key    func(*R) string
-	found  func(*R) []string
-}
-
-// get returns nil for an absent row.
-func (t table[R]) get(p *partition, key string) (row *R) {
-	if raw := p.get(t.entity + "/" + key); raw != nil && p.err == nil {
-		row = new(R)
-		p.fail(json.Unmarshal(raw, row))
-	}
-	return row
-}
-
-// put writes a row over whatever stands under its key.
-func (t table[R]) put(p *partition, row R) {
-	t.remove(p, t.key(&row))
-	raw, err := authz.Marshal(row)
-	if p.fail(err); p.err == nil {
-		p.writes[t.entity+"/"+t.key(&row)] = raw
-		for _, entry := range t.entries(&row) {
-			p.writes[entry] = []byte{}
-		}
-	}
-}
-
-// remove returns the row that it removed, or nil.
-func (t table[R]) remove(p *partition, key string) *R {
-	row := t.get(p, key)
-	if row != nil && p.err == nil {
-		p.writes[t.entity+"/"+key] = nil
-		for _, entry := range t.entries(row) {
-			p.writes[entry] = nil
-		}
-	}
-	return row
-}
-
-func (t table[R]) entries(row *R) (entries []string) {
-	if t.found != nil {
-		for _, value := range t.found(row) {
-			entries = append(entries, t.entity+"."+value+"\x00"+t.key(row))
-		}
-	}
-	return entries
-}
-
-// keys yields the keys above after of all rows.
-func (t table[R]) keys(p *partition, after string) iter.Seq[string] {
-	return p.following(t.entity+"/", after)
-}
-
-// with yields the keys above after of the rows found by a value ("index/value").
-func (t table[R]) with(p *partition, value, after string) iter.Seq[string] {
-	return p.following(t.entity+"."+value+"\x00", after)
-}
-
-// inTime yields the keys of rows by instant, above and below a place.
-func (t table[R]) inTime(p *partition, after, before string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for place := range p.following(t.entity+".at/", after) {
-			if place >= before || !yield(place[len(ordered(0))+1:]) {
-				return
-			}
-		}
-	}
-}
-
-// following yields what follows a prefix in the keys that have it, above after.
-func (p *partition) following(prefix, after string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		p.flush()
-		c := p.bucket.Cursor()
-		for k, _ := c.Seek([]byte(prefix + after)); bytes.HasPrefix(k, []byte(prefix)); k, _ = c.Next() {
-			if rest := string(k[len(prefix):]); rest != after && !yield(rest) {
-				return
-			}
-		}
-	}
-}
-
-// all yields the rows that stand under the keys.
-func (t table[R]) all(p *partition, keys iter.Seq[string]) iter.Seq[*R] {
-	return func(yield func(*R) bool) {
-		for key := range keys {
-			row := t.get(p, key)
-			if p.fail(p.ctx.Err()); p.err != nil || row != nil && !yield(row) {
-				return
-			}
-		}
-	}
-}
-
 // end is above every place in time.
 const end = "\xff"
 
-// ordered spells an integer so that bytes compare as integers do; place is where a
-// row stands in time.
+// ordered spells an integer so that bytes compare as integers do.
 func ordered(n int64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(n)^1<<63))
 }
@@ -190,4 +93,22 @@ func recordValue(collection string, index int, key string) string {
 	return "key" + strconv.Itoa(index) + "/" + recordKey(collection, key)
 }
 
+// place is where a row stands in time.
 func place(at int64, id string) string { return ordered(at) + "\x00" + id }
+
+// backwards spells a place so that later ones come first, with a mark of the end
+// that no id holds: of two ids that begin alike the longer one is the later.
+func backwards(place string) string {
+	spelled := []byte(place + "\x00")
+	for i := range spelled {
+		spelled[i] ^= 0xff
+	}
+	return string(spelled)
+}
+
+// forwards is the place that an entry begins with backwards.
+func forwards(entry string) string {
+	id := len(place(0, ""))
+	end := id + strings.IndexByte(entry[id:], 0xff)
+	return backwards(entry[:end])[:end]
+}

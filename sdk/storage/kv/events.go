@@ -1,15 +1,14 @@
-package boltstore
+package kv
 
 import (
 	"context"
-	"iter"
 
 	"github.com/authzhost/authz/sdk/storage"
 )
 
 func (s *store) HeadSeq(ctx context.Context) (seq int64, err error) {
 	err = s.view(ctx, func(p *partition) { seq = version(p, "log") })
-	return seq, err
+	return seq, err // version is 0 after an error
 }
 
 // EventsSince reads mark and page at one instant: a prune shows as a gap, never
@@ -30,7 +29,10 @@ func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (page sto
 			page.UpTo, page.Events = e.Seq, append(page.Events, e.Event)
 		}
 	}, seq)
-	return page, err
+	if err != nil {
+		return storage.EventPage{}, err
+	}
+	return page, nil
 }
 
 // PruneEvents raises the mark and deletes what lies up to it. Instants may be out
@@ -57,35 +59,8 @@ func (s *store) PruneEvents(ctx context.Context, f storage.PruneEvents) (deleted
 			heads.put(p, head{Name: "pruned", Version: mark})
 		}
 	}, f)
-	return deleted, err
-}
-
-// What the driver does not declare it refuses; the host does without.
-
-func (s *store) GetCatalogVersion(context.Context, int64) (storage.CatalogVersion, bool, error) {
-	return storage.CatalogVersion{}, false, storage.Unsupported(storage.CapHistory)
-}
-
-func (s *store) ListCatalogVersions(context.Context) iter.Seq2[storage.CatalogVersion, error] {
-	return failing[storage.CatalogVersion](storage.Unsupported(storage.CapHistory))
-}
-
-func (s *store) RecordMetrics(context.Context, []storage.MetricBucket) error {
-	return storage.Unsupported(storage.CapMetrics)
-}
-
-func (s *store) ReadMetrics(context.Context, storage.MetricFilter) iter.Seq2[storage.MetricBucket, error] {
-	return failing[storage.MetricBucket](storage.Unsupported(storage.CapMetrics))
-}
-
-func (s *store) PruneMetrics(context.Context, int64) (int64, error) {
-	return 0, storage.Unsupported(storage.CapMetrics)
-}
-
-func (s *store) Watch(context.Context) iter.Seq2[int64, error] {
-	return failing[int64](storage.Unsupported(storage.CapWatch))
-}
-
-func failing[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) { yield(*new(T), err) }
+	if err != nil {
+		return 0, err
+	}
+	return deleted, nil
 }

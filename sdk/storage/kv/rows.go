@@ -1,87 +1,13 @@
-package boltstore
+package kv
 
 import (
-	"bytes"
 	"context"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
-
-// chunk is how many rows a list reads in one transaction.
-const chunk = 1000
-
-// keysOf are the keys of rows that a list may hold, above a place.
-type keysOf func(p *partition, after string) iter.Seq[string]
-
-func one[R any](ctx context.Context, s *store, t table[R], key string) (row R, found bool, err error) {
-	err = s.view(ctx, func(p *partition) {
-		if stored := t.get(p, key); stored != nil {
-			row, found = *stored, p.err == nil
-		}
-	}, key)
-	return row, found, err
-}
-
-// list yields the rows that match, each chunk from a transaction of its own. place
-// is where a row stands; args are what the caller sent.
-func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match func(*R) bool, place func(*R) string,
-	after string, limit int, args ...any) iter.Seq2[R, error] {
-	return func(yield func(R, error) bool) {
-		at := after
-		for left, n := limit, chunk; n == chunk; left -= n {
-			if n = chunk; limit != 0 {
-				n = min(n, left)
-			}
-			var rows []*R
-			err := s.view(ctx, func(p *partition) {
-				if limit < 0 {
-					p.refuse(storage.CodeValidation, "a page's limit must not be negative")
-				}
-				for row := range t.all(p, keys(p, at)) {
-					if match(row) {
-						rows = append(rows, row)
-					}
-					if len(rows) == n {
-						return
-					}
-				}
-			}, args...)
-			if err != nil {
-				yield(*new(R), err)
-				return
-			}
-			for _, row := range rows {
-				if err := s.usable(ctx); err != nil {
-					yield(*new(R), err)
-					return
-				}
-				if !yield(*row, nil) {
-					return
-				}
-				at = place(row)
-			}
-			n = len(rows)
-		}
-	}
-}
-
-// byKey lists rows by key: all, or those found by a value.
-func byKey[R any](ctx context.Context, s *store, t table[R], value string, match func(*R) bool, pg storage.Page) iter.Seq2[R, error] {
-	keys := keysOf(t.keys)
-	if value != "" {
-		keys = func(p *partition, after string) iter.Seq[string] { return t.with(p, value, after) }
-	}
-	return list(ctx, s, t, keys, match, t.key, pg.After, pg.Limit, value, pg)
-}
-
-func every[R any](*R) bool { return true }
-
-// is applies one member of a filter; nil selects everything.
-func is[T comparable](member *T, value T) bool { return member == nil || *member == value }
 
 func (s *store) GetGrant(ctx context.Context, id string) (authz.Grant, bool, error) {
 	return one(ctx, s, grants, id)
@@ -104,7 +30,10 @@ func (s *store) GetRequest(ctx context.Context, id string) (authz.Request, bool,
 
 func (s *store) GetRoles(ctx context.Context, ids []string) (found []authz.Role, err error) {
 	err = s.view(ctx, func(p *partition) { found = rolesOf(p, ids) }, ids)
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // rolesOf returns the roles that exist, each once.
@@ -130,7 +59,10 @@ func (s *store) CountGrants(ctx context.Context, f storage.GrantFilter) (n int64
 			}
 		}
 	}, f)
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // grantKeys finds a filter's grants through one index; grantMatch tests the rest.
@@ -205,54 +137,6 @@ func (s *store) ListRequests(ctx context.Context, f storage.RequestFilter, pg st
 	}, func(r *authz.Request) string { return place(r.CreatedAt, r.ID) }, after, pg.Limit, f, pg)
 }
 
-// ListAudit reads forward from a place: the cursor's, or without one that from
-// which Limit entries match.
-func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
-	match := func(e *authz.AuditEntry) bool {
-		return is(f.Target, e.Target) && is(f.Actor, e.Actor) && is(f.Action, e.Action)
-	}
-	first, before, limit := "", end, 0
-	if f.From != nil {
-		first = ordered(*f.From)
-	}
-	if f.To != nil {
-		before = ordered(*f.To)
-	}
-	if f.Cursor != nil {
-		first = max(first, place(f.Cursor.At, f.Cursor.ID))
-	}
-	if f.Limit != nil {
-		if limit = int(min(*f.Limit, math.MaxInt32)); limit <= 0 {
-			first, limit = end, 0
-		}
-	}
-	keys := func(p *partition, after string) iter.Seq[string] {
-		if f.Cursor == nil && limit > 0 && after == first {
-			after = beforeLast(p, limit, first, before, match)
-		}
-		return audit.inTime(p, after, before)
-	}
-	return list(ctx, s, audit, keys, match, func(e *authz.AuditEntry) string { return place(e.At, e.ID) }, first, limit, f)
-}
-
-// beforeLast walks backwards to the place above which n entries match.
-func beforeLast(p *partition, n int, after, before string, match func(*authz.AuditEntry) bool) string {
-	c, prefix := p.bucket.Cursor(), audit.entity+".at/"
-	c.Seek([]byte(prefix + before))
-	for k, _ := c.Prev(); bytes.HasPrefix(k, []byte(prefix)); k, _ = c.Prev() {
-		place := string(k[len(prefix):])
-		if n == 0 || place <= after {
-			return max(place, after)
-		}
-		for entry := range audit.all(p, slices.Values([]string{place[len(ordered(0))+1:]})) {
-			if match(entry) {
-				n--
-			}
-		}
-	}
-	return after
-}
-
 func (s *store) GetCatalog(ctx context.Context) (storage.CatalogHead, bool, error) {
 	row, found, err := one(ctx, s, heads, "catalog")
 	return storage.CatalogHead{Version: row.Version, Document: row.Document}, found, err
@@ -278,7 +162,10 @@ func (s *store) GetScopeParents(ctx context.Context, ids []string) (map[string][
 			parents[row.Scope] = append([]string{}, row.Parents...)
 		}
 	}, ids)
-	return parents, err
+	if err != nil {
+		return nil, err
+	}
+	return parents, nil
 }
 
 func (s *store) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
@@ -293,42 +180,4 @@ func (s *store) ListRecords(ctx context.Context, collection string, f storage.Re
 		return records.with(p, recordValue(collection, f.Index, f.Value), after)
 	}
 	return list(ctx, s, records, keys, every, records.key, recordKey(collection, pg.After), pg.Limit, collection, f, pg)
-}
-
-// ReadAccess reads everything in one transaction.
-func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (a storage.Access, err error) {
-	err = s.view(ctx, func(p *partition) {
-		if q.UserID != "" {
-			a.User = users.get(p, q.UserID)
-			for revoke := range revokes.all(p, revokes.with(p, "user/"+q.UserID, "")) {
-				a.Revokes = append(a.Revokes, *revoke)
-			}
-		} else if q.Expand {
-			p.refuse(storage.CodeValidation, "only a user's access can be expanded")
-		}
-		if q.Expand {
-			managerOf := func(id string) (string, error) {
-				if user := users.get(p, id); user != nil {
-					return user.ManagerUserID, p.err
-				}
-				return "", p.err
-			}
-			manager, _ := managerOf(q.UserID) // p keeps the error
-			a.ManagerChain, _ = storage.ManagerChain(q.UserID, manager, managerOf)
-			a.Closure = storage.Closure(q.UserID, a.User, a.ManagerChain, func(id string) []string {
-				if group := groups.get(p, id); group != nil {
-					return group.Parents
-				}
-				return nil
-			})
-			q.Subjects = a.Closure
-		}
-		var named []string
-		all := storage.GrantFilter{Subjects: append([]string{}, q.Subjects...)}
-		for grant := range grants.all(p, grantKeys(all)(p, "")) {
-			a.Grants, named = append(a.Grants, *grant), append(named, grant.RoleID)
-		}
-		a.Roles, a.Head = rolesOf(p, named), version(p, "log")
-	}, q)
-	return a, err
 }

@@ -1,0 +1,97 @@
+package kv
+
+import (
+	"context"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// A commit's id is recognised for keepCommits; each commit forgets some that are
+// older.
+const (
+	keepCommits  = 24 * time.Hour
+	sweepCommits = 16
+)
+
+// Commit is one transaction: what refuses, leaves nothing behind.
+func (s *store) Commit(ctx context.Context, c storage.Commit) (result storage.CommitResult, err error) {
+	digest, err := storage.CheckCommit(c)
+	if err != nil {
+		return result, err
+	}
+	err = s.update(ctx, func(p *partition) {
+		if first := commits.get(p, c.ID); first != nil {
+			if first.Digest != digest.String() {
+				p.refuse(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(c.ID))
+			}
+			result, result.Replayed = first.Result, true
+			return
+		}
+		result = apply(p, c)
+		now := time.Now()
+		var old []string
+		for id := range commits.inTime(p, "", ordered(now.Add(-keepCommits).UnixMilli())) {
+			if old = append(old, id); len(old) == sweepCommits {
+				break
+			}
+		}
+		for _, id := range old {
+			commits.remove(p, id)
+		}
+		commits.put(p, applied{c.ID, digest.String(), now.UnixMilli(), result})
+	})
+	if err != nil {
+		return storage.CommitResult{}, err
+	}
+	return result, nil
+}
+
+// apply judges and writes in the order that every driver keeps: fences,
+// requirements, changes, audit, the required head, events.
+func apply(p *partition, c storage.Commit) (result storage.CommitResult) {
+	for _, want := range c.Fences {
+		if have := fences.get(p, want.Key); have == nil || have.Fence != want.Fence {
+			p.refuse(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(want.Key), want.Fence)
+		}
+	}
+	seq := version(p, "log")
+	required := seq
+	for _, r := range c.Requires {
+		switch r := r.(type) {
+		case storage.RequireRole:
+			if roles.get(p, r.ID) == nil {
+				p.refuse(storage.CodeNotFound, "role %s does not exist", authz.Quote(r.ID))
+			}
+		case storage.RequireHead:
+			required = r.Seq
+		case storage.RequireRecord:
+			if atRecord(p, r.Collection, r.ID, r.Version); r.Version == 0 {
+				p.refuse(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
+			}
+		default:
+			p.refuse(storage.CodeValidation, "%T is no requirement", r)
+		}
+	}
+	result.Results = make([]storage.ChangeResult, len(c.Changes))
+	for i, change := range c.Changes {
+		if p.fail(p.ctx.Err()); p.err != nil {
+			return result
+		}
+		result.Results[i] = applyChange(p, change)
+	}
+	for _, entry := range c.Audit {
+		insert(p, audit, entry)
+	}
+	if required != seq {
+		p.refuse(storage.CodeConflict, "the log head is %d, not %d", seq, required)
+	}
+	for _, e := range c.Events {
+		seq++
+		events.put(p, event{seq, c.At, e})
+		result.UpTo = seq
+	}
+	heads.put(p, head{Name: "log", Version: seq})
+	return result
+}
