@@ -66,6 +66,7 @@ func Cases() []Case {
 type Selection struct {
 	Suites []string // nil: all
 	IDs    []string // nil: all; B79 also selects its variants, such as B79f
+	Skip   []string // ids that are left out, their variants too
 
 	// Parallel is how many cases run at once. Zero is one.
 	Parallel int
@@ -79,14 +80,14 @@ func (s Selection) Cases() ([]Case, error) {
 		}
 	}
 	all := Cases()
-	for _, id := range s.IDs {
+	for _, id := range slices.Concat(s.IDs, s.Skip) {
 		if !slices.ContainsFunc(all, func(c Case) bool { return c.matches(id) }) {
 			return nil, fmt.Errorf("there is no case %q", id)
 		}
 	}
 	return slices.DeleteFunc(all, func(c Case) bool {
 		return len(s.Suites) > 0 && !slices.Contains(s.Suites, c.Suite) ||
-			len(s.IDs) > 0 && !slices.ContainsFunc(s.IDs, c.matches)
+			len(s.IDs) > 0 && !slices.ContainsFunc(s.IDs, c.matches) || slices.ContainsFunc(s.Skip, c.matches)
 	}), nil
 }
 

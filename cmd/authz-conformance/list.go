@@ -92,22 +92,24 @@ func listJSON(w io.Writer, cases []conformance.Case) error {
 
 // selection is the flags that choose cases.
 type selection struct {
-	suites, cases []string
+	suites, cases, skip []string
 }
 
 func (s *selection) flags(c *cobra.Command) {
 	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(conformance.Suites(), ", "))
 	c.Flags().StringSliceVar(&s.cases, "case", nil, "only these cases, e.g. B61,I05; an id also selects its variants")
+	c.Flags().StringSliceVar(&s.skip, "skip", nil, "leave out these cases: a run that proves less")
 	complete(c, "suite", conformance.Suites()...)
 	var known []string
 	for _, one := range conformance.Cases() {
 		known = append(known, one.ID+"\t"+one.Rule)
 	}
 	complete(c, "case", known...)
+	complete(c, "skip", known...)
 }
 
 func (s *selection) of() (conformance.Selection, error) {
-	chosen := conformance.Selection{Suites: s.suites, IDs: s.cases}
+	chosen := conformance.Selection{Suites: s.suites, IDs: s.cases, Skip: s.skip}
 	if _, err := chosen.Cases(); err != nil {
 		return chosen, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
 	}

@@ -58,7 +58,9 @@ func role(id string) storage.Commit {
 
 func outcome(err error) authz.Outcome {
 	var e *storage.Error
-	errors.As(err, &e)
+	if !errors.As(err, &e) {
+		return ""
+	}
 	return e.Outcome
 }
 

@@ -31,8 +31,9 @@ func factory(o sqlite.Options) func(context.Context, conformance.Options) (confo
 		if err != nil {
 			return nil, err
 		}
-		o.Path, o.Lease = filepath.Join(dir, "authz.db"), asked.Lease
-		return &backend{options: o}, nil
+		own := o // cases run at the same time
+		own.Path, own.Lease = filepath.Join(dir, "authz.db"), asked.Lease
+		return &backend{options: own}, nil
 	}
 }
 
