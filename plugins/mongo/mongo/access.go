@@ -57,12 +57,9 @@ func (p *partition) readAccess(ctx context.Context, q storage.AccessQuery) (a st
 			}
 		}
 		if q.Expand {
-			if a.ManagerChain, a.Closure, err = p.closure(at, q.UserID, a.User); err != nil {
-				return err
-			}
-			return nil
+			a.ManagerChain, a.Closure, err = p.closure(at, q.UserID, a.User)
 		}
-		return nil
+		return err
 	})
 	if !q.Expand { // subjects are known: no need to wait for the user
 		g.Go(func() (err error) {

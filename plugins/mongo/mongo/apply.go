@@ -62,10 +62,13 @@ func (p *partition) write(ctx context.Context, ops []op, number, at int64) error
 	if c == nil {
 		return fmt.Errorf("the journal names a collection %q", ops[0].In)
 	}
+	if ops[0].Kind == opGone {
+		return c.UpdateAll(ctx, layout.Keys(c, keysOf(ops), older(number)), stone(ops[0].In, number, at))
+	}
 	if ops[0].Kind == opNew {
 		docs := make([]layout.Doc, len(ops))
 		for i, o := range ops {
-			doc, err := o.document(number, at)
+			doc, err := o.document(number)
 			if err != nil {
 				return err
 			}
@@ -83,12 +86,11 @@ func (p *partition) write(ctx context.Context, ops []op, number, at int64) error
 	}
 	all := make([]layout.Replacement, len(ops))
 	for i, o := range ops {
-		doc, err := o.document(number, at)
+		doc, err := o.document(number)
 		if err != nil {
 			return err
 		}
-		// A stone that is missing was swept: there is nothing to bring back.
-		all[i] = layout.Replacement{Where: c.Key(o.Key, older(number)), Doc: doc, Create: o.Kind != opGone}
+		all[i] = layout.Replacement{Where: c.Key(o.Key, older(number)), Doc: doc, Create: true}
 	}
 	return c.Replace(ctx, all...)
 }
@@ -99,10 +101,7 @@ func older(number int64) bson.E {
 }
 
 // document is what the op puts under its key.
-func (o op) document(number, at int64) (layout.Doc, error) {
-	if o.Kind == opGone {
-		return layout.Doc{Key: o.Key, Members: bson.D{{Key: "t", Value: number}, {Key: "gone", Value: true}, {Key: "at", Value: at}}}, nil
-	}
+func (o op) document(number int64) (layout.Doc, error) {
 	elements, err := o.Doc.Elements()
 	if err != nil {
 		return layout.Doc{}, err
@@ -112,6 +111,26 @@ func (o op) document(number, at int64) (layout.Doc, error) {
 		members = append(members, bson.E{Key: e.Key(), Value: e.Value()})
 	}
 	return layout.Doc{Key: o.Key, Members: append(members, bson.E{Key: "t", Value: number})}, nil
+}
+
+// stone makes stones of the documents selected: it is one statement for many. Keys
+// that no document has were swept, and nothing is brought back.
+func stone(in layout.Name, number, at int64) bson.D {
+	var empty bson.D
+	for _, member := range memberNames[in] {
+		empty = append(empty, eq(member, ""))
+	}
+	return bson.D{
+		{Key: "$set", Value: bson.D{{Key: "t", Value: number}, {Key: "gone", Value: true}, {Key: "at", Value: at}}},
+		{Key: "$unset", Value: empty}}
+}
+
+func keysOf(ops []op) []any {
+	keys := make([]any, len(ops))
+	for i, o := range ops {
+		keys[i] = o.Key
+	}
+	return keys
 }
 
 // raiseHead moves the log's head up, never down.

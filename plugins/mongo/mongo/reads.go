@@ -19,8 +19,7 @@ func (s *store) GetGrant(ctx context.Context, id string) (authz.Grant, bool, err
 // inList is how many values one $in holds at most.
 const inList = 10_000
 
-// grantMembers is the filter, nothing when it selects no row. Subjects are left to
-// the caller when there are more than one query may name.
+// grantMembers is the filter; nothing says that it selects no row.
 func grantMembers(f storage.GrantFilter) (members []bson.E, nothing bool) {
 	if f.Subject != nil {
 		if f.Subjects != nil && !slices.Contains(f.Subjects, *f.Subject) {

@@ -22,6 +22,19 @@ type entity[V any] struct {
 	from func(layout.Row) (V, error)
 }
 
+// memberNames are what a stone no longer has.
+var memberNames = map[layout.Name][]string{
+	layout.Grants:  {"subject", "roleId", "pattern", "scope", "expiresAt", "provenance", "createdAt"},
+	layout.Revokes: {"userId", "pattern", "scope", "provenance", "createdAt"},
+	layout.Roles:   {"name", "description", "patterns", "requestable"},
+	layout.Groups:  {"name", "description", "virtual", "parents"},
+	layout.Users:   {"active", "groupIds", "orgIds", "managerUserId"},
+	layout.Requests: {"requesterUserId", "roleId", "pattern", "scope", "proposedExpiresAt", "justification", "state", "stageIndex", "stages",
+		"decisions", "createdAt", "decidedAt"},
+	layout.Scopes:  {"parents"},
+	layout.Records: {"collection", "id", "version", "data", "key1", "key2", "key3", "key4", "updatedAt"},
+}
+
 var grants = entity[authz.Grant]{
 	in: layout.Grants, what: "grant",
 	key: func(g authz.Grant) string { return g.ID },

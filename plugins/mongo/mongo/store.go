@@ -187,8 +187,7 @@ type query[K, V any] struct {
 	key   func(V) K
 }
 
-// stream lists rows above a key. arguments are what the caller sent; refusal is
-// what else is wrong with them.
+// stream lists rows above a key. arguments are what the caller sent.
 func stream[K, V any](ctx context.Context, s *store, arguments []any, start K, limit int, q query[K, V]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var none V

@@ -187,6 +187,15 @@ func (c *Collection) Raise(ctx context.Context, key any, members bson.D, change,
 	return err
 }
 
+// UpdateAll changes members of every selected document.
+func (c *Collection) UpdateAll(ctx context.Context, f Filter, change bson.D) error {
+	if err := c.own(f); err != nil {
+		return err
+	}
+	_, err := c.c.UpdateMany(ctx, f.members, change)
+	return err
+}
+
 // Take changes the selected document and returns it as it was before.
 func (c *Collection) Take(ctx context.Context, f Filter, change bson.D) (before Row, found bool, err error) {
 	if err := c.own(f); err != nil {

@@ -1,0 +1,22 @@
+package mongo
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+var _ storage.Renewer = (*store)(nil)
+
+// Renew changes what the partition's marker names its content by.
+func (s *store) Renew(ctx context.Context) (string, error) {
+	if err := s.usable(ctx); err != nil {
+		return "", err
+	}
+	incarnation := rand.Text()
+	if err := s.partition.tables.Renew(ctx, incarnation); err != nil {
+		return "", failed(err)
+	}
+	return incarnation, nil
+}
