@@ -106,7 +106,7 @@ func (d *database) raw(use func(context.Context, *mongodriver.Database) error) e
 
 // slow are cases of thousands of rows: FerretDB finds what it cannot look up by
 // scanning, and compares a list of keys with every document.
-var slow = []string{"B14", "B79", "B83", "E20"}
+var slow = []string{"B14", "B62", "B79", "B83", "E20"}
 
 // full runs every case whatever it costs.
 const full = "AUTHZ_FULL"
