@@ -73,8 +73,12 @@ func toStatus(err error, write bool, log hclog.Logger) error {
 	if err == nil {
 		return nil
 	}
-	detail := encodeError(storageError(err, write, log))
-	s, withErr := status.New(grpcCode(storage.Code(detail.GetCode())), detail.GetMessage()).WithDetails(detail)
+	e := storageError(err, write, log)
+	detail, code := encodeError(e), grpcCode(e.Code)
+	if e.Code == storage.CodeUnavailable && errors.Is(e.Cause, context.DeadlineExceeded) {
+		code = codes.DeadlineExceeded // tells the caller which reason ended the call
+	}
+	s, withErr := status.New(code, detail.GetMessage()).WithDetails(detail)
 	if withErr != nil {
 		return status.Error(codes.Internal, "the error could not be encoded")
 	}
@@ -105,6 +109,15 @@ func gone(err error) bool {
 	return len(s.Details()) == 0 && (s.Code() == codes.Unavailable || s.Code() == codes.Canceled)
 }
 
+// ended is the caller's own reason why the call ended, if it has one. The plugin
+// may see the deadline first: it got what was left of it, not its time.
+func ended(ctx context.Context, code codes.Code) error {
+	if _, limited := ctx.Deadline(); limited && ctx.Err() == nil && code == codes.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
 // fromWire turns what a call returned into the seam's error. lost is the outcome
 // to report when no answer arrived: "" for reads.
 func fromWire(ctx context.Context, err error, lost authz.Outcome) error {
@@ -120,7 +133,7 @@ func fromWire(ctx context.Context, err error, lost authz.Outcome) error {
 		if detail, ok := d.(*pluginv1.Error); ok {
 			e := decodeError(detail)
 			if e.Code == storage.CodeUnavailable {
-				e.Cause = ctx.Err() // a caller that gave up sees its own reason
+				e.Cause = ended(ctx, s.Code())
 			}
 			return e
 		}

@@ -174,6 +174,25 @@ func TestDeadlinesAndCancellationReachTheDriver(t *testing.T) {
 	}
 }
 
+func TestADeadlineThatThePluginSawFirstIsTheCallersOwn(t *testing.T) {
+	for _, ended := range []error{
+		context.DeadlineExceeded,
+		storage.Unavailable("", context.DeadlineExceeded, "the database gave no answer in time"),
+	} {
+		s := faulty(t, func(context.Context) error { return ended })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, _, err := s.GetGrant(ctx, "g")
+		if e := asStorage(t, err); e.Code != storage.CodeUnavailable || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a deadline: %v", err)
+		}
+		_, _, err = s.GetGrant(context.Background(), "g")
+		if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Cause != nil {
+			t.Errorf("without one: %v, cause %v", err, e.Cause)
+		}
+	}
+}
+
 func TestACallWhoseContextHasEndedSendsNothing(t *testing.T) {
 	s := faulty(t, func(context.Context) error { return errors.New("reached") })
 	ctx, cancel := context.WithCancel(t.Context())
