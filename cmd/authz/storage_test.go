@@ -45,9 +45,6 @@ func TestARenewedStoreIsAnother(t *testing.T) {
 	path := s.serveFile(overSQLite)
 	before := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), true)
 	out, errs, code := s.run("storage", "renew", "docs", "--config", path, "-o", "json")
-	if code != 0 && strings.Contains(errs, "cannot give its content a new incarnation") {
-		t.Skip("SKIPPED: the SQLite driver cannot renew yet")
-	}
 	var renewed renewal
 	if err := json.Unmarshal([]byte(out), &renewed); err != nil || code != 0 || !renewed.Offline {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, out, errs)

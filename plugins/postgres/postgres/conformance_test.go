@@ -17,7 +17,7 @@ import (
 )
 
 // fullVariable, when set, has every case run under every option.
-const fullVariable = "AUTHZ_TEST_FULL"
+const fullVariable = "AUTHZ_FULL"
 
 var schemas atomic.Int64
 
