@@ -21,6 +21,10 @@ type direct interface {
 	// write is one durable transaction of a grant, an audit entry and an event.
 	write(ctx context.Context, n int) error
 
+	// settle does what the database's own maintenance would soon have done after
+	// so many new rows.
+	settle(ctx context.Context) error
+
 	close()
 }
 
@@ -34,6 +38,11 @@ type directPostgres struct{ pool *pgxpool.Pool }
 func openPostgres(ctx context.Context, dsn string) (direct, error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	return &directPostgres{pool}, err
+}
+
+func (d *directPostgres) settle(ctx context.Context) error {
+	_, err := d.pool.Exec(ctx, "vacuum analyze")
+	return err
 }
 
 func (d *directPostgres) close() { d.pool.Close() }
@@ -87,6 +96,11 @@ func openSQLite(ctx context.Context, path string) (direct, error) {
 		err = db.PingContext(ctx)
 	}
 	return &directSQLite{db}, err
+}
+
+func (d *directSQLite) settle(ctx context.Context) error {
+	_, err := d.db.ExecContext(ctx, "pragma wal_checkpoint(truncate)")
+	return err
 }
 
 func (d *directSQLite) close() { _ = d.db.Close() }

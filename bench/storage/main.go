@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 	"time"
@@ -31,6 +32,8 @@ func run(ctx context.Context) (err error) {
 	dsn := flag.String("dsn", "", "a PostgreSQL database to use, else one is started")
 	grants := flag.Int("grants", 1_000_000, "rows to ask over")
 	rounds := flag.Int("rounds", 2000, "measurements of each thing")
+	part := flag.String("part", "", "checks, writes, visibility or lists alone")
+	profile := flag.String("cpuprofile", "", "write a profile of the host, which is this process, to a file")
 	output := flag.String("output", "text", "text, json or markdown")
 	flag.Parse()
 
@@ -39,7 +42,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	o := Options{Driver: *driver, Bin: filepath.Join(dir, "bin"), Dir: dir, Grants: *grants, Rounds: *rounds,
+	o := Options{Driver: *driver, Bin: filepath.Join(dir, "bin"), Dir: dir, Grants: *grants, Rounds: *rounds, Part: *part,
 		Progress: func(line string) { fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), line) }}
 	if err := build(ctx, o.Bin, *driver); err != nil {
 		return err
@@ -60,6 +63,17 @@ func run(ctx context.Context) (err error) {
 		o.Config = map[string]any{"dsn": o.Database}
 	default:
 		return fmt.Errorf("--driver must be postgres or sqlite, not %q", *driver)
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	lines, err := Run(ctx, o)
 	return errors.Join(err, write(*output, lines))
