@@ -120,34 +120,3 @@ func decodeScopeParents(p *pluginv1.ScopeParents) map[string][]string {
 	}
 	return out
 }
-
-func encodeAccess(a storage.Access) (*pluginv1.Access, error) {
-	roles, err := tryRows(a.Roles, encodeRole)
-	if err != nil {
-		return nil, err
-	}
-	out := &pluginv1.Access{
-		Grants: mapRows(a.Grants, encodeGrant), Revokes: mapRows(a.Revokes, encodeRevoke), Roles: roles,
-		Head: a.Head, Closure: a.Closure, ManagerChain: a.ManagerChain,
-	}
-	if a.User != nil {
-		out.User = encodeUser(*a.User)
-	}
-	return out, nil
-}
-
-func decodeAccess(a *pluginv1.Access) (storage.Access, error) {
-	roles, err := tryRows(a.GetRoles(), decodeRole)
-	if err != nil {
-		return storage.Access{}, err
-	}
-	out := storage.Access{
-		Grants: mapRows(a.GetGrants(), decodeGrant), Revokes: mapRows(a.GetRevokes(), decodeRevoke), Roles: roles,
-		Head: a.GetHead(), Closure: a.GetClosure(), ManagerChain: a.GetManagerChain(),
-	}
-	if a.GetUser() != nil {
-		user := decodeUser(a.GetUser())
-		out.User = &user
-	}
-	return out, nil
-}

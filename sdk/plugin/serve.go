@@ -18,6 +18,16 @@ import (
 	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
 )
 
+const (
+	// gcPercent lets the heap grow before it is collected: a plugin keeps little
+	// and makes much, so that the default would collect every few calls.
+	gcPercent = 400
+
+	// streamWorkers keep the stacks that calls have grown. More calls than these
+	// get a goroutine of their own.
+	streamWorkers = 8
+)
+
 // Serve runs the plugin until its host is gone; it is all that a plugin's main
 // does and it does not return before that. The standard logger of log/slog
 // writes to the host's log meanwhile. Nothing may be printed on standard output.
@@ -31,6 +41,9 @@ func Serve(p Plugin) {
 			p.Version = info.Main.Version
 		}
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	log := hclog.New(&hclog.LoggerOptions{Name: p.Name, Output: os.Stderr, JSONFormat: true, Level: hclog.Debug})
 	slog.SetDefault(slog.New(hostLog(os.Stderr)))
 	l := newLife(func(reason string) {
@@ -43,7 +56,7 @@ func Serve(p Plugin) {
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{ProtocolVersion: set},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, serverSizes()...)...)
+			return grpc.NewServer(append(opts, append(serverSizes(), grpc.NumStreamWorkers(streamWorkers))...)...)
 		},
 		Logger: log,
 	})

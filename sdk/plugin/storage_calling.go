@@ -99,27 +99,35 @@ func (s *storeClient) write(ctx context.Context, op operation, ask, answer proto
 	return fromWire(ctx, err, lost)
 }
 
-// call sends one message and receives one. sent reports that the plugin may have
-// the whole request.
 func (s *storeClient) call(ctx context.Context, op operation, ask, answer proto.Message) (sent bool, err error) {
+	sent, b, err := s.exchange(ctx, op, ask)
+	if err != nil {
+		return sent, err
+	}
+	return true, proto.Unmarshal(b, answer)
+}
+
+// exchange sends one message and receives one. sent reports that the plugin may
+// have the whole request.
+func (s *storeClient) exchange(ctx context.Context, op operation, ask proto.Message) (sent bool, answer []byte, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	st, sent, err := s.start(ctx, op, ask)
 	if err != nil {
-		return sent, err
+		return sent, nil, err
 	}
-	_, b, err := receiveFrames(st.Recv, maxAnswer)
+	_, answer, err = receiveFrames(st.Recv, maxAnswer)
 	if err != nil {
-		return true, unreadableOversize(err)
+		return true, nil, unreadableOversize(err)
 	}
 	// The status stands in the trailer; reading to it also frees the stream.
 	if _, err := st.Recv(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("more than one answer")
 		}
-		return true, err
+		return true, nil, err
 	}
-	return true, proto.Unmarshal(b, answer)
+	return true, answer, nil
 }
 
 func (s *storeClient) start(ctx context.Context, op operation, ask proto.Message) (

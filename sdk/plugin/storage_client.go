@@ -178,12 +178,12 @@ func (s *storeClient) ListRecords(ctx context.Context, collection string, f stor
 }
 
 func (s *storeClient) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
-	var a pluginv1.Access
 	ask := &pluginv1.AccessQuery{UserId: q.UserID, Subjects: q.Subjects, Expand: q.Expand}
-	if err := s.read(ctx, s.rpc.ReadAccess, ask, &a); err != nil {
-		return storage.Access{}, err
+	_, answer, err := s.exchange(ctx, s.rpc.ReadAccess, ask)
+	if err != nil {
+		return storage.Access{}, fromWire(ctx, err, "")
 	}
-	access, err := decodeAccess(&a)
+	access, err := decodeAccess(answer)
 	return access, unreadable(err, "")
 }
 

@@ -260,15 +260,10 @@ func (s *storageServer) ListRecords(st frames) error {
 }
 
 func (s *storageServer) ReadAccess(st frames) error {
-	return answer(s, st, false, func(ctx context.Context, store storage.Store, q *pluginv1.AccessQuery) (*pluginv1.Access, error) {
-		access, err := store.ReadAccess(ctx, storage.AccessQuery{
+	return answerEncoded(s, st, false, func(ctx context.Context, store storage.Store, q *pluginv1.AccessQuery) (storage.Access, error) {
+		return store.ReadAccess(ctx, storage.AccessQuery{
 			UserID: q.GetUserId(), Subjects: q.GetSubjects(), Expand: q.GetExpand()})
-		if err != nil {
-			return nil, err
-		}
-		out, err := encodeAccess(access)
-		return out, returned(err)
-	})
+	}, encodeAccess)
 }
 
 func (s *storageServer) Commit(st frames) error {

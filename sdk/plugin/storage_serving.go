@@ -146,7 +146,11 @@ func returned(err error) error {
 }
 
 func send(st frames, m proto.Message) error {
-	b, err := marshal(m, maxAnswer)
+	return sendEncoded(st, m, func(m proto.Message) ([]byte, error) { return marshal(m, maxAnswer) })
+}
+
+func sendEncoded[A any](st frames, answer A, encode func(A) ([]byte, error)) error {
+	b, err := encode(answer)
 	if err != nil {
 		return returned(err)
 	}
@@ -158,13 +162,19 @@ func send(st frames, m proto.Message) error {
 func answer[Q any, PQ message[Q], A proto.Message](
 	s *storageServer, st frames, write bool, op func(context.Context, storage.Store, PQ) (A, error),
 ) error {
+	return answerEncoded(s, st, write, op, func(a A) ([]byte, error) { return marshal(a, maxAnswer) })
+}
+
+func answerEncoded[Q any, PQ message[Q], A any](
+	s *storageServer, st frames, write bool, op func(context.Context, storage.Store, PQ) (A, error), encode func(A) ([]byte, error),
+) error {
 	store, q, err := receive[Q, PQ](s, st)
 	if err != nil {
 		return toStatus(err, false, s.log)
 	}
 	a, err := op(st.Context(), store, q)
 	if err == nil {
-		if err = send(st, a); err != nil && write {
+		if err = sendEncoded(st, a, encode); err != nil && write {
 			err = unanswered(err)
 		}
 	}
