@@ -84,7 +84,7 @@ func TestTheCallerTellsTransportFromRefusal(t *testing.T) {
 		{"not JSON", 502, "<html>", "answered 502 with a non-JSON body", nil},
 		{"an API error", 401, `{"error":{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}}`, "was rejected by the API: unauthorized", nil},
 		{"no envelope", 500, `{"oops":1}`, "answered 500", nil},
-		{"no object", 200, `[1]`, "answered 200 with [1], not the JSON object", nil},
+		{"no object", 200, `[1]`, "answered 200 with an array, not the JSON object", nil},
 		{"a redirect", 307, ``, "redirects are not followed", nil},
 		{"an unusable member", 200, `{"version":"one"}`, "without a usable result", nil},
 		{"an envelope inside a 200", 200, `{"error":{"name":"ProviderWriteRejectedError","code":"conflict","message":"m"}}`, "", authz.Rejected(authz.CodeConflict, "m")},

@@ -1,0 +1,184 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// maxPage is the largest page that a list is asked for.
+const maxPage = 10_000
+
+// listed yields a list row by row as it arrives; nothing of it is kept. Each use
+// of the sequence is a call of its own.
+func listed[T any](ctx context.Context, h *Hosted, op, name string, p params) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		err := h.stream(ctx, op, name, p, func(d *json.Decoder) error {
+			var row T
+			if err := d.Decode(&row); err != nil {
+				return err
+			}
+			if !yield(row, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// paged is listed with paging: what one call does not give is asked for with the
+// key of the last row.
+func paged[T any](ctx context.Context, h *Hosted, op, name string, p params, page Paging, key func(T) string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		left := page.Limit
+		for {
+			asked := 0
+			if page.After != "" {
+				p["after"] = page.After
+			}
+			if left > 0 {
+				asked = min(left, maxPage)
+				p["limit"] = asked
+			}
+			got := 0
+			for row, err := range listed[T](ctx, h, op, name, p) {
+				if !yield(row, err) || err != nil {
+					return
+				}
+				page.After = key(row)
+				got++
+			}
+			if left -= got; asked == 0 || got < asked || left <= 0 {
+				return
+			}
+		}
+	}
+}
+
+// stream reads the answer of op member by member and hands the rows of the list
+// to row one by one.
+func (h *Hosted) stream(ctx context.Context, op, name string, p params, row func(*json.Decoder) error) error {
+	if err := sendable(p); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	a, err := h.caller.ask(ctx, op, p)
+	if err != nil {
+		return err
+	}
+	defer a.body.Close()
+	if a.status < 200 || a.status > 299 {
+		_, err := a.object()
+		return err
+	}
+	body := &bounded{r: a.body, left: maxAnswer}
+	d := json.NewDecoder(body)
+	err = readMembers(d, a, name, row)
+	switch {
+	case err == nil:
+		if _, err := d.Token(); err != io.EOF {
+			return a.notJSON()
+		}
+		return nil
+	case body.failed != nil:
+		return failed(a.endpoint, body.failed)
+	case isSyntax(err):
+		return a.notJSON()
+	}
+	return err
+}
+
+func readMembers(d *json.Decoder, a *answer, name string, row func(*json.Decoder) error) error {
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		if err == nil {
+			err = a.broken(fmt.Sprintf("answered %d with another thing than the JSON object the contract requires", a.status), nil)
+		}
+		return err
+	}
+	seen := false
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case name:
+			if open, err := d.Token(); err != nil || open != json.Delim('[') {
+				if err == nil {
+					err = a.unusable(name)
+				}
+				return err
+			}
+			for d.More() {
+				if err := row(d); err != nil {
+					return rowError(a, name, err)
+				}
+			}
+			if _, err := d.Token(); err != nil {
+				return err
+			}
+			seen = true
+		case "error":
+			var w WireError
+			if err := d.Decode(&w); err != nil {
+				return err
+			}
+			if w.Name != "" {
+				return a.raised(&w)
+			}
+		default:
+			var skipped json.RawMessage
+			if err := d.Decode(&skipped); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if !seen {
+		return a.unusable(name)
+	}
+	return nil
+}
+
+// rowError tells a row of the wrong shape from JSON that is broken.
+func rowError(a *answer, name string, err error) error {
+	if errors.Is(err, errStopped) || isSyntax(err) {
+		return err
+	}
+	return a.unusable(name)
+}
+
+func isSyntax(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// bounded reads at most left bytes and keeps what went wrong with the transport.
+type bounded struct {
+	r      io.Reader
+	left   int64
+	failed error
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.failed = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+		return 0, b.failed
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	if err != nil && err != io.EOF {
+		b.failed = err
+	}
+	return n, err
+}

@@ -1,0 +1,104 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// What evaluation needs of a provider, and what the provider says of itself.
+
+// Ping is what the far side says of itself.
+type Ping struct {
+	API         int    `json:"api"`
+	Application string `json:"application"`
+	OrgRoot     bool   `json:"orgRoot"`
+	HasEpoch    bool   `json:"hasEpoch"`
+	AuditOptIn  bool   `json:"auditOptIn"`
+}
+
+// Ping asks the far side which application it serves.
+func (h *Hosted) Ping(ctx context.Context) (p Ping, err error) {
+	return whole[Ping](ctx, h, "ping", nil)
+}
+
+func (h *Hosted) Capabilities(ctx context.Context) (Capabilities, error) {
+	return whole[Capabilities](ctx, h, "capabilities", nil)
+}
+
+// whole is an operation whose answer is the object itself.
+func whole[T any](ctx context.Context, h *Hosted, op string, p params) (v T, err error) {
+	if err := sendable(p); err != nil {
+		return v, err
+	}
+	return v, h.Call(ctx, op, p, &v)
+}
+
+func (h *Hosted) GetSubjectAccess(ctx context.Context, p authz.Principal) (access authz.SubjectAccess, err error) {
+	if err := p.Validate(); err != nil {
+		return access, err
+	}
+	m, err := h.members(ctx, "getSubjectAccess", params{"principal": p})
+	if err != nil {
+		return access, err
+	}
+	// A member that is missing must not read as nothing held, or as active.
+	for _, name := range []string{"closure", "grants", "revokes", "roles", "managerChain", "unresolvedRoleIds", "active"} {
+		if raw, ok := m.fields[name]; !ok || isNull(raw) {
+			return access, m.unusable(name)
+		}
+	}
+	if _, ok := m.fields["userId"]; !ok {
+		return access, m.unusable("userId")
+	}
+	for name, into := range map[string]any{"userId": &access.UserID, "closure": &access.Closure, "grants": &access.Grants,
+		"revokes": &access.Revokes, "roles": &access.Roles, "managerChain": &access.ManagerChain,
+		"unresolvedRoleIds": &access.UnresolvedRoleIDs, "active": &access.Active} {
+		if json.Unmarshal(m.fields[name], into) != nil {
+			return authz.SubjectAccess{}, m.unusable(name)
+		}
+	}
+	return access, nil
+}
+
+func (h *Hosted) ResolveAncestors(ctx context.Context, scope string) ([]string, error) {
+	return field[[]string](ctx, h, "resolveAncestors", params{"scope": scope}, "ancestors")
+}
+
+// Epoch reads the event log of the far side.
+func (h *Hosted) Epoch() Epoch { return hostedEpoch{h} }
+
+type hostedEpoch struct{ h *Hosted }
+
+func (e hostedEpoch) Head(ctx context.Context) (head EpochHead, err error) {
+	m, err := e.h.members(ctx, "epoch.head", nil)
+	if err != nil {
+		return head, err
+	}
+	if head.Seq, err = member[int64](m, "seq"); err != nil {
+		return head, err
+	}
+	if _, ok := m.fields["log"]; ok {
+		head.Log, err = member[string](m, "log")
+	}
+	return head, err
+}
+
+func (e hostedEpoch) Since(ctx context.Context, seq int64, limit int) (page EpochPage, err error) {
+	p := params{"seq": seq}
+	if limit > 0 {
+		p["limit"] = limit
+	}
+	m, err := e.h.members(ctx, "epoch.since", p)
+	if err != nil {
+		return page, err
+	}
+	if raw, ok := m.fields["gap"]; ok && string(raw) == "true" {
+		return EpochPage{Gap: true}, nil
+	}
+	if page.UpTo, err = member[int64](m, "upTo"); err == nil {
+		page.Events, err = member[[]authz.Event](m, "events")
+	}
+	return page, err
+}
