@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,23 @@ func TestProcessesThatAreKilledAndStopped(t *testing.T) {
 		return false
 	})
 }
+
+// A backend that cannot be cleaned up leaves processes or rows behind.
+func TestABackendThatDoesNotCloseFailsItsCase(t *testing.T) {
+	target := conformance.Target{Name: "leaking", Unpartitioned: true,
+		New: func(context.Context, conformance.Options) (conformance.Backend, error) {
+			return leaking{memory.NewBackend(memory.Options{}).Driver}, nil
+		}}
+	for _, r := range conformance.Check(t.Context(), target, conformance.Selection{IDs: []string{"B01"}}, nil).Results {
+		if r.Outcome != conformance.Failed || !strings.Contains(r.Failure.Got, "it leaks") {
+			t.Errorf("%s %s\n%v", r.Case.ID, r.Outcome, r.Failure)
+		}
+	}
+}
+
+type leaking struct{ connects }
+
+func (leaking) Close() error { return errors.New("it leaks") }
 
 // A database that cases share gives each of them partitions of its own.
 func TestSharedBackend(t *testing.T) {
