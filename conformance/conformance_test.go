@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/authzhost/authz/conformance"
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // all runs the cases that keep says and expects that none fails or is skipped.
@@ -56,6 +59,46 @@ func TestABackendThatDoesNotCloseFailsItsCase(t *testing.T) {
 type leaking struct{ connects }
 
 func (leaking) Close() error { return errors.New("it leaks") }
+
+// A database that lets nobody read while a process is stopped shows nothing.
+func TestNoAnswerIsNoPass(t *testing.T) {
+	var stopped atomic.Bool
+	target := processTarget(func(d storage.Driver) storage.Driver {
+		return &driver{d, func(s *store) {
+			s.getRole = func(ctx context.Context, id string) (authz.Role, bool, error) {
+				if stopped.Load() {
+					return authz.Role{}, false, storage.Unavailable("", nil, "locked")
+				}
+				return s.Store.GetRole(ctx, id)
+			}
+		}}
+	})
+	made := target.New
+	target.New = func(ctx context.Context, o conformance.Options) (conformance.Backend, error) {
+		b, err := made(ctx, o)
+		return locking{b.(processes), &stopped}, err
+	}
+	for _, r := range conformance.Check(t.Context(), target, conformance.Selection{IDs: []string{"B25f"}}, nil).Results {
+		if r.Outcome != conformance.Skipped {
+			t.Errorf("%s %s\n%v", r.Case.ID, r.Outcome, r.Failure)
+		}
+	}
+}
+
+type locking struct {
+	processes
+	stopped *atomic.Bool
+}
+
+func (l locking) Stop(d storage.Driver) error {
+	l.stopped.Store(true)
+	return l.processes.Stop(d)
+}
+
+func (l locking) Continue(d storage.Driver) error {
+	l.stopped.Store(false)
+	return l.processes.Continue(d)
+}
 
 // A database that cases share gives each of them partitions of its own.
 func TestSharedBackend(t *testing.T) {
