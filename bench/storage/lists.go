@@ -64,6 +64,9 @@ func lists(ctx context.Context, o Options, add func(string, string, ...any)) (er
 		rows, err := f()
 		close(done)
 		most := <-peak
+		if err == nil && rows < o.Grants {
+			err = fmt.Errorf("%s: cut after %d of %d rows", what, rows, o.Grants)
+		}
 		if err == nil {
 			add(what, "%d rows, %.0f rows/s; above idle: plugin %d MiB, host %d MiB", rows, float64(rows)/time.Since(start).Seconds(),
 				(most[0]-idle[0])>>20, (most[1]-idle[1])>>20)
@@ -112,7 +115,8 @@ func post(ctx context.Context, base string, body string) (*http.Response, error)
 	return res, err
 }
 
-// whole counts rows by their ids without keeping them.
+// whole counts rows without keeping them, by a member that every row has once: no
+// text of the world's rows contains it.
 func whole(ctx context.Context, base string) (rows int, err error) {
 	res, err := post(ctx, base, `{}`)
 	if err != nil {
