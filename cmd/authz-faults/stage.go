@@ -113,6 +113,8 @@ func newStage(ctx context.Context, o options) (_ *stage, err error) {
 
 func build(ctx context.Context, binary, path string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-o", binary, path)
+	// A go that is killed leaves its scratch folder behind: it goes with the binaries'.
+	command.Env = append(os.Environ(), "GOTMPDIR="+filepath.Dir(binary))
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s (run this in the repository): %w\n%s", path, err, out)
 	}
