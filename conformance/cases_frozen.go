@@ -45,23 +45,28 @@ var frozenCases = []Case{
 		start := time.Now()
 		w.write(storage.UpsertRole{Role: role})
 		length := time.Since(start)
-		s := w.victim("")
+		s, answers := w.victim(""), 0
 		w.rounds(12, func(int) {
 			answered := w.interrupt(&length, func() { s.write(storage.UpsertRole{Role: role}) }, func() { w.stop(s) })
 			w.whileStopped(s, func() {
 				for range 10 {
-					w.ask(func(ctx context.Context) error {
+					if w.ask(func(ctx context.Context) error {
 						_, found, err := w.GetRole(ctx, "r")
 						if err == nil && !found {
 							w.want("the role", "none")
 						}
 						return err
-					})
+					}) {
+						answers++
+					}
 				}
 			})
 			answered()
 		})
 		w.same(role, w.role("r"))
+		if answers == 0 {
+			w.Skip("no read was answered while a process was stopped")
+		}
 	}},
 	{ID: "B74f", Rule: "a section whose holder's process is stopped for longer than the lease is stolen, and its commit is refused when it goes on", Abilities: []Ability{Freeze, Processes, CrossLocks}, run: func(w *world) {
 		w = w.fresh(Options{Lease: shortLease})

@@ -2,11 +2,16 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/authzhost/authz/conformance"
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // all runs the cases that keep says and expects that none fails or is skipped.
@@ -36,6 +41,63 @@ func TestProcessesThatAreKilledAndStopped(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// A backend that cannot be cleaned up leaves processes or rows behind.
+func TestABackendThatDoesNotCloseFailsItsCase(t *testing.T) {
+	target := conformance.Target{Name: "leaking", Unpartitioned: true,
+		New: func(context.Context, conformance.Options) (conformance.Backend, error) {
+			return leaking{memory.NewBackend(memory.Options{}).Driver}, nil
+		}}
+	for _, r := range conformance.Check(t.Context(), target, conformance.Selection{IDs: []string{"B01"}}, nil).Results {
+		if r.Outcome != conformance.Failed || !strings.Contains(r.Failure.Got, "it leaks") {
+			t.Errorf("%s %s\n%v", r.Case.ID, r.Outcome, r.Failure)
+		}
+	}
+}
+
+type leaking struct{ connects }
+
+func (leaking) Close() error { return errors.New("it leaks") }
+
+// A database that lets nobody read while a process is stopped shows nothing.
+func TestNoAnswerIsNoPass(t *testing.T) {
+	var stopped atomic.Bool
+	target := processTarget(func(d storage.Driver) storage.Driver {
+		return &driver{d, func(s *store) {
+			s.getRole = func(ctx context.Context, id string) (authz.Role, bool, error) {
+				if stopped.Load() {
+					return authz.Role{}, false, storage.Unavailable("", nil, "locked")
+				}
+				return s.Store.GetRole(ctx, id)
+			}
+		}}
+	})
+	made := target.New
+	target.New = func(ctx context.Context, o conformance.Options) (conformance.Backend, error) {
+		b, err := made(ctx, o)
+		return locking{b.(processes), &stopped}, err
+	}
+	for _, r := range conformance.Check(t.Context(), target, conformance.Selection{IDs: []string{"B25f"}}, nil).Results {
+		if r.Outcome != conformance.Skipped {
+			t.Errorf("%s %s\n%v", r.Case.ID, r.Outcome, r.Failure)
+		}
+	}
+}
+
+type locking struct {
+	processes
+	stopped *atomic.Bool
+}
+
+func (l locking) Stop(d storage.Driver) error {
+	l.stopped.Store(true)
+	return l.processes.Stop(d)
+}
+
+func (l locking) Continue(d storage.Driver) error {
+	l.stopped.Store(false)
+	return l.processes.Continue(d)
 }
 
 // A database that cases share gives each of them partitions of its own.

@@ -63,6 +63,7 @@ type Report struct {
 	Target  string
 	Started time.Time
 	Took    time.Duration
+	Ended   bool     // before all had run: it proves nothing of the rest
 	Results []Result // in the order of Cases
 }
 
@@ -137,7 +138,7 @@ func Check(ctx context.Context, target Target, selected Selection, progress func
 	}
 	close(next)
 	running.Wait()
-	report.Took = time.Since(report.Started)
+	report.Took, report.Ended = time.Since(report.Started), ctx.Err() != nil
 	return report
 }
 

@@ -53,7 +53,7 @@ func newWorld(ctx context.Context, r *record, o Options) *world {
 	w.backend = b
 	w.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			w.trace.add("the backend did not close: %v", err)
+			w.fail("the backend closed, with nothing left behind", err.Error())
 		}
 	})
 	w.driver = w.connect()

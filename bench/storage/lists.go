@@ -44,7 +44,14 @@ func lists(ctx context.Context, o Options, add func(string, string, ...any)) (er
 	if err != nil {
 		return err
 	}
-	pids := append(children(cmd.Process.Pid), cmd.Process.Pid)
+	plugins, err := children(cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	if len(plugins) != 1 {
+		return fmt.Errorf("the host has %d child processes, not the plugin alone", len(plugins))
+	}
+	pids := [2]int{plugins[0], cmd.Process.Pid}
 	// Once, so that what is loaded at first use is not taken for the list's.
 	if _, _, err := page(ctx, base, "", 1000); err != nil {
 		return err
@@ -57,6 +64,9 @@ func lists(ctx context.Context, o Options, add func(string, string, ...any)) (er
 		rows, err := f()
 		close(done)
 		most := <-peak
+		if err == nil && rows < o.Grants {
+			err = fmt.Errorf("%s: cut after %d of %d rows", what, rows, o.Grants)
+		}
 		if err == nil {
 			add(what, "%d rows, %.0f rows/s; above idle: plugin %d MiB, host %d MiB", rows, float64(rows)/time.Since(start).Seconds(),
 				(most[0]-idle[0])>>20, (most[1]-idle[1])>>20)
@@ -105,7 +115,8 @@ func post(ctx context.Context, base string, body string) (*http.Response, error)
 	return res, err
 }
 
-// whole counts rows by their ids without keeping them.
+// whole counts rows without keeping them, by a member that every row has once: no
+// text of the world's rows contains it.
 func whole(ctx context.Context, base string) (rows int, err error) {
 	res, err := post(ctx, base, `{}`)
 	if err != nil {
@@ -150,19 +161,32 @@ func page(ctx context.Context, base, after string, limit int) (rows int, next st
 	return len(answer.Grants), answer.Next, err
 }
 
-func children(pid int) (pids []int) {
-	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, field := range strings.Fields(string(list)) {
-		if n, err := strconv.Atoi(field); err == nil {
+// children are those of every thread: the kernel lists a process with the thread that
+// started it.
+func children(pid int) (pids []int, err error) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range lists {
+		list, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(list)) {
+			n, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
 			pids = append(pids, n)
 		}
 	}
-	return pids
+	return pids, nil
 }
 
 // resident is the memory of the plugin and of the host, bytes.
-func resident(pids []int) (sizes [2]int64) {
-	for i, pid := range pids[max(0, len(pids)-2):] {
+func resident(pids [2]int) (sizes [2]int64) {
+	for i, pid := range pids {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 		if fields := strings.Fields(string(status)); len(fields) > 1 {
 			pages, _ := strconv.ParseInt(fields[1], 10, 64)
@@ -172,7 +196,7 @@ func resident(pids []int) (sizes [2]int64) {
 	return sizes
 }
 
-func watchMemory(pids []int, done <-chan struct{}) (most [2]int64) {
+func watchMemory(pids [2]int, done <-chan struct{}) (most [2]int64) {
 	var stop atomic.Bool
 	go func() { <-done; stop.Store(true) }()
 	for {

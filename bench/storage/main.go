@@ -29,13 +29,16 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	driver := flag.String("driver", "postgres", "postgres or sqlite")
-	dsn := flag.String("dsn", "", "a PostgreSQL database to use, else one is started")
+	dsn := flag.String("dsn", "", "a PostgreSQL database to use, which keeps the rows; else one is started")
 	grants := flag.Int("grants", 1_000_000, "rows to ask over")
 	rounds := flag.Int("rounds", 2000, "measurements of each thing")
 	part := flag.String("part", "", "checks, writes, visibility or lists alone")
 	profile := flag.String("cpuprofile", "", "write a profile of the host, which is this process, to a file")
 	output := flag.String("output", "text", "text, json or markdown")
 	flag.Parse()
+	if *rounds < 1 {
+		return errors.New("--rounds must be at least 1")
+	}
 
 	dir, err := os.MkdirTemp("", "authz-bench")
 	if err != nil {

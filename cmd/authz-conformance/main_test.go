@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/conformance"
 )
@@ -172,10 +175,37 @@ func TestListAndCompletion(t *testing.T) {
 }
 
 func TestARunThatIsEndedLeavesNothing(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var out, errs bytes.Buffer
-	if code := run(ctx, []string{"run", built(t, "memory", "../../plugins/memory")}, &out, &errs); code == 0 {
-		t.Fatalf("a run that never ran passed:\n%s", out.String())
+	path := built(t, "memory", "../../plugins/memory")
+	dir, err := os.MkdirTemp("", "c") // short: the address of a socket holds about 100 bytes
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer os.RemoveAll(dir)
+	t.Setenv("TMPDIR", dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begun := sync.OnceFunc(func() { time.AfterFunc(200*time.Millisecond, cancel) }) // amid the cases
+	var out bytes.Buffer
+	code := run(ctx, []string{"run", path, "--output", "json"}, &out, writes(begun))
+	var report document
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if code != exitFailed || report.Passed || !report.Ended {
+		t.Errorf("exit %d, passed %v, ended %v", code, report.Passed, report.Ended)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
+		t.Errorf("a process is left: %d, %v", pid, err)
+	}
+}
+
+// writes is told of each write.
+type writes func()
+
+func (f writes) Write(b []byte) (int, error) {
+	f()
+	return len(b), nil
 }

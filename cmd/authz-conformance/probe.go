@@ -30,16 +30,19 @@ func (l *launcher) probe(ctx context.Context, prefix string) (described, error) 
 		d.notes = append(d.notes, "the plugin has no setting \"lease\": cases about leases wait for its own")
 	}
 	partition := fmt.Sprintf("%sprobe%s", prefix, l.run)
-	shared, why, err := sharesRows(ctx, b, first, partition)
+	second, why, err := meet(ctx, b, first, partition)
 	if err != nil {
 		return d, err
 	}
-	if !shared {
-		l.inProcess = true
+	l.inProcess = second != sharing
+	if second == sharing && !d.driver.CrossProcess {
+		why = "the driver does not declare that sections hold across processes"
+	}
+	if why != "" {
 		d.notes = append(d.notes, why+": cases that need two processes take two stores of one")
 	}
-	d.target = conformance.Target{Name: d.plugin.Name, New: l.backend, SeparateProcesses: shared, Prefix: prefix}
-	fresh := l.settings.fresh() || !shared
+	d.target = conformance.Target{Name: d.plugin.Name, New: l.backend, SeparateProcesses: second == sharing && d.driver.CrossProcess, Prefix: prefix}
+	fresh := l.settings.fresh() || second == apart
 	if fresh && prefix == "" {
 		s, err := first.Open(ctx, "")
 		if err == nil {
@@ -55,32 +58,41 @@ func (l *launcher) probe(ctx context.Context, prefix string) (described, error) 
 	return d, nil
 }
 
-// sharesRows starts a second process with the same configuration and looks for a
-// row of the first one there.
-func sharesRows(ctx context.Context, b conformance.Backend, first storage.Driver, partition string) (shared bool, why string, err error) {
+// neighbour is what a second process with the same configuration is to the first.
+type neighbour int
+
+const (
+	absent  neighbour = iota // it cannot be had: of the rows that says nothing
+	apart                    // it does not see the rows of the first: they live in the process
+	sharing                  // it sees them
+)
+
+// meet starts a second process with the same configuration and looks for a row of
+// the first one there. why says what keeps the two from sharing.
+func meet(ctx context.Context, b conformance.Backend, first storage.Driver, partition string) (second neighbour, why string, err error) {
 	s, err := first.Open(ctx, partition)
 	if err != nil {
-		return false, "", fmt.Errorf("partition %q cannot be opened: %w", partition, err)
+		return absent, "", fmt.Errorf("partition %q cannot be opened: %w", partition, err)
 	}
 	defer s.Close()
 	row := storage.Commit{ID: "probe", Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "probe", Name: "probe"}}}}
 	if _, err := s.Commit(ctx, row); err != nil {
-		return false, "", fmt.Errorf("the first commit failed: %w", err)
+		return absent, "", fmt.Errorf("the first commit failed: %w", err)
 	}
-	second, err := b.Connect(ctx)
+	process, err := b.Connect(ctx)
 	if err != nil {
-		return false, "a second process with the same configuration does not start (" + err.Error() + ")", nil
+		return absent, "a second process with the same configuration does not start (" + err.Error() + ")", nil
 	}
-	defer second.Close()
-	other, err := second.Open(ctx, partition)
+	defer process.Close()
+	other, err := process.Open(ctx, partition)
 	if err != nil {
-		return false, "a second process with the same configuration does not open the same partition (" + err.Error() + ")", nil
+		return absent, "a second process with the same configuration does not open the same partition (" + err.Error() + ")", nil
 	}
 	defer other.Close()
 	if _, found, err := other.GetRole(ctx, "probe"); err != nil {
-		return false, "", err
+		return absent, "", err
 	} else if !found {
-		return false, "a second process with the same configuration does not see the rows of the first", nil
+		return apart, "a second process with the same configuration does not see the rows of the first", nil
 	}
-	return true, "", nil
+	return sharing, "", nil
 }

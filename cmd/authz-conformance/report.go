@@ -19,7 +19,8 @@ type document struct {
 	Notes   []string                 `json:"notes"`
 	Started time.Time                `json:"started"`
 	TookMs  int64                    `json:"tookMs"`
-	Passed  bool                     `json:"passed"` // no case failed
+	Passed  bool                     `json:"passed"` // all cases were come to, and none failed
+	Ended   bool                     `json:"ended"`  // before all had run
 	Summary map[string]documentSuite `json:"summary"`
 	Cases   []documentCase           `json:"cases"`
 }
@@ -66,7 +67,7 @@ func (f *runFlags) report(d described, r conformance.Report) document {
 		Plugin: documentPlugin{d.plugin.Name, d.plugin.Version, d.path},
 		Driver: documentDriver{d.driver.Name, d.driver.Durable, d.driver.CrossProcess},
 		Notes:  append([]string{}, d.notes...), Started: r.Started.UTC(), TookMs: r.Took.Milliseconds(),
-		Passed: r.Count("", conformance.Failed) == 0, Summary: map[string]documentSuite{}, Cases: []documentCase{},
+		Passed: !r.Ended && r.Count("", conformance.Failed) == 0, Ended: r.Ended, Summary: map[string]documentSuite{}, Cases: []documentCase{},
 	}
 	for _, result := range r.Results {
 		c := documentCase{Suite: result.Case.Suite, ID: result.Case.ID, Rule: result.Case.Rule, Needs: needs(result.Case),
@@ -153,6 +154,9 @@ func (d document) writeText(w io.Writer) error {
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if d.Ended {
+		fmt.Fprintln(w, "\nThe run was ended before all cases had run.")
 	}
 	return d.writeSkips(w)
 }

@@ -120,7 +120,7 @@ func (f *runFlags) run(ctx context.Context, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil || report.Count("", conformance.Failed) > 0 {
+	if !document.Passed {
 		return errFailed
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 
 // settings is a plugin's configuration with its placeholders.
 type settings struct {
-	given  string // as on the command line
 	inline bool
 	values map[string]any
 }
@@ -25,7 +24,7 @@ const (
 // parseSettings reads a file of YAML or JSON, or the text itself when it is not
 // the name of a file.
 func parseSettings(given string) (settings, error) {
-	s := settings{given: given, values: map[string]any{}}
+	s := settings{values: map[string]any{}}
 	if strings.TrimSpace(given) == "" {
 		return s, nil
 	}

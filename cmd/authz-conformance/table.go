@@ -22,7 +22,8 @@ func newTable() *cobra.Command {
 		Use:   "table REPORT.json...",
 		Short: "Lay the reports of several plugins side by side",
 		Long: `Lay reports of 'run --output json' side by side: a line a case, a column a report, named as
-its file. Below it says why cases were skipped. It fails when a case failed in a report.`,
+its file. Below it says why cases were skipped. It fails when a report did not pass: a case failed in
+it, known here or not, or its run was ended.`,
 		Example: `  authz-conformance run ./authz-plugin-acmedb --config acme.yaml --output json >acmedb.json
   authz-conformance table acmedb.json sqlite.json`,
 		Args: cobra.MinimumNArgs(1),
@@ -66,7 +67,6 @@ func writeTable(out io.Writer, columns []column) error {
 		fmt.Fprintf(w, "\t%s", col.name)
 	}
 	fmt.Fprintln(w)
-	failed := false
 	for _, c := range conformance.Cases() {
 		fmt.Fprintf(w, "%s/%s", c.Suite, c.ID)
 		for _, col := range columns {
@@ -75,7 +75,7 @@ func writeTable(out io.Writer, columns []column) error {
 			if ran {
 				cell = string(r.Outcome)
 			}
-			if failed = failed || r.Outcome == conformance.Failed; r.Outcome == conformance.Failed {
+			if r.Outcome == conformance.Failed {
 				cell = "FAILED"
 			}
 			fmt.Fprintf(w, "\t%s", cell)
@@ -95,7 +95,12 @@ func writeTable(out io.Writer, columns []column) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	failed := false
 	for _, col := range columns {
+		if !col.report.Passed {
+			failed = true
+			fmt.Fprintf(out, "%s did not pass: %s\n", col.name, strings.Join(col.failures(), ", "))
+		}
 		skips := col.skips()
 		for _, reason := range slices.Sorted(maps.Keys(skips)) {
 			fmt.Fprintf(out, "%s skipped %s: %s\n", col.name, strings.Join(skips[reason], ", "), reason)
@@ -105,6 +110,20 @@ func writeTable(out io.Writer, columns []column) error {
 		return errFailed
 	}
 	return nil
+}
+
+// failures are the failed cases, those included that this version does not know, and
+// that the run was ended.
+func (c column) failures() (all []string) {
+	for _, r := range c.report.Cases {
+		if r.Outcome == conformance.Failed {
+			all = append(all, r.ID)
+		}
+	}
+	if c.report.Ended {
+		all = append(all, "the run was ended before all cases had run")
+	}
+	return all
 }
 
 // skips gathers the cases that were skipped, by their reasons.

@@ -14,14 +14,20 @@ import (
 // reportFile writes the report of a run in which every case passed but those named.
 func reportFile(t *testing.T, name string, others map[string]conformance.Outcome) string {
 	t.Helper()
-	var doc document
+	doc := document{Passed: true}
 	for _, c := range conformance.Cases() {
 		outcome := conformance.Passed
 		if o, ok := others[c.ID]; ok {
 			outcome = o
+			doc.Passed = doc.Passed && o != conformance.Failed
 		}
 		doc.Cases = append(doc.Cases, documentCase{Suite: c.Suite, ID: c.ID, Outcome: outcome, Reason: "of " + string(outcome)})
 	}
+	return writeReport(t, name, doc)
+}
+
+func writeReport(t *testing.T, name string, doc document) string {
+	t.Helper()
 	b, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +42,8 @@ func reportFile(t *testing.T, name string, others map[string]conformance.Outcome
 func TestReportsAreLaidSideBySide(t *testing.T) {
 	good := reportFile(t, "good", map[string]conformance.Outcome{"M09": conformance.Skipped})
 	bad := reportFile(t, "bad", map[string]conformance.Outcome{"B61": conformance.Failed})
+	newer := writeReport(t, "newer", document{Cases: []documentCase{{Suite: "driver", ID: "B999", Outcome: conformance.Failed}}})
+	ended := writeReport(t, "ended", document{Ended: true, Cases: []documentCase{{Suite: "driver", ID: "B61", Outcome: conformance.Passed}}})
 	for _, c := range []struct {
 		files []string
 		code  int
@@ -43,6 +51,8 @@ func TestReportsAreLaidSideBySide(t *testing.T) {
 	}{
 		{[]string{good}, 0, []string{"driver/B61", "good skipped M09: of skipped"}},
 		{[]string{good, bad}, exitFailed, []string{"good", "bad", "FAILED"}},
+		{[]string{good, newer}, exitFailed, []string{"newer did not pass: B999"}},
+		{[]string{good, ended}, exitFailed, []string{"ended did not pass: the run was ended"}},
 		{[]string{filepath.Join(t.TempDir(), "missing.json")}, exitUsage, nil},
 		{[]string{"table_test.go"}, exitUsage, nil},
 		{nil, exitUsage, nil},

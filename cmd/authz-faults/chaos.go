@@ -86,20 +86,26 @@ func (s *stage) inflict(ctx context.Context, plan []fault, mean time.Duration) e
 		case <-ctx.Done():
 			return fmt.Errorf("ended after %d of %d faults: %w", i, len(plan), context.Cause(ctx))
 		}
-		kind, err := s.inflictOne(ctx, f)
+		kind, hit, err := s.inflictOne(ctx, f)
+		if !hit && err == nil {
+			f.kind = killHost
+			kind, hit, err = s.inflictOne(ctx, f)
+		}
 		if err != nil {
 			return fmt.Errorf("fault %d (%s): %w", i+1, f.kind, err)
 		}
-		s.faults.count(kind)
+		if hit {
+			s.faults.count(kind)
+		}
 	}
 	s.stopped.Wait()
 	return nil
 }
 
-// inflictOne returns what was done. A host without a plugin process is killed, or
-// stopped, in its place; a kill also ends the growing pauses between two starts of
-// a plugin.
-func (s *stage) inflictOne(ctx context.Context, f fault) (faultKind, error) {
+// inflictOne returns what was done, and whether a process was there to do it to. A
+// host without a plugin process is killed, or stopped, in its place; a kill also
+// ends the growing pauses between two starts of a plugin.
+func (s *stage) inflictOne(ctx context.Context, f fault) (kind faultKind, hit bool, err error) {
 	h := s.hosts[f.host]
 	var plugin process
 	if f.kind == killPlugin || f.kind == stopPlugin {
@@ -110,40 +116,42 @@ func (s *stage) inflictOne(ctx context.Context, f fault) (faultKind, error) {
 	}
 	switch f.kind {
 	case killHost:
-		return f.kind, h.kill(f.down)
+		hit, err = h.kill(f.down)
 	case killPlugin:
-		return f.kind, gone(syscall.Kill(plugin.pid, syscall.SIGKILL))
+		hit, err = reached(syscall.Kill(plugin.pid, syscall.SIGKILL))
 	case stopPlugin:
-		s.pause(f.down, plugin)
+		hit = s.pause(f.down, plugin)
 	case stopHost:
-		if err := h.signal(syscall.SIGSTOP); err != nil {
-			return f.kind, gone(err)
+		if hit, err = reached(h.signal(syscall.SIGSTOP)); hit {
+			s.stopped.Go(func() {
+				time.Sleep(f.down)
+				_ = h.signal(syscall.SIGCONT)
+			})
 		}
-		s.stopped.Go(func() {
-			time.Sleep(f.down)
-			_ = h.signal(syscall.SIGCONT)
-		})
 	case killDatabase:
-		if err := s.cluster.Kill(); err != nil {
-			return f.kind, err
+		hit = s.cluster.Pid() != 0
+		if err = s.cluster.Kill(); err == nil {
+			time.Sleep(f.down)
+			err = s.cluster.Start(ctx)
 		}
-		time.Sleep(f.down)
-		return f.kind, s.cluster.Start(ctx)
 	case killBackend:
-		if backends := s.backends(); len(backends) > 0 {
-			return f.kind, gone(syscall.Kill(backends[int(f.pause*1000)%len(backends)].pid, syscall.SIGKILL))
+		if _, backends := s.database(); len(backends) > 0 {
+			hit, err = reached(syscall.Kill(backends[int(f.pause*1000)%len(backends)].pid, syscall.SIGKILL))
 		}
 	case stopDatabase:
-		server, _ := processOf(s.cluster.Pid())
-		s.pause(f.down, append(s.backends(), server)...)
+		server, backends := s.database()
+		hit = s.pause(f.down, append(backends, server...)...)
 	}
-	return f.kind, nil
+	return f.kind, hit, err
 }
 
-// pause stops processes and lets them go on later.
-func (s *stage) pause(down time.Duration, processes ...process) {
+// pause stops processes, lets them go on later, and returns whether one was there.
+func (s *stage) pause(down time.Duration, processes ...process) (hit bool) {
 	for _, p := range processes {
-		_ = syscall.Kill(p.pid, syscall.SIGSTOP)
+		hit = syscall.Kill(p.pid, syscall.SIGSTOP) == nil || hit
+	}
+	if !hit {
+		return false
 	}
 	s.stopped.Go(func() {
 		time.Sleep(down)
@@ -153,6 +161,7 @@ func (s *stage) pause(down time.Duration, processes ...process) {
 			}
 		}
 	})
+	return true
 }
 
 // process is a process as the kernel tells it. An id is given away again; with
@@ -179,27 +188,45 @@ func processOf(pid int) (p process, found bool) {
 // plugin is the plugin's process of a host, if it has one now.
 func (s *stage) plugin(ctx context.Context, h *host) (process, bool) {
 	p, found := processOf(h.pluginPID(ctx))
-	command, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "cmdline"))
-	return p, found && err == nil && strings.HasPrefix(string(command), filepath.Join(s.dir, "authz-plugin-"))
+	return p, found && strings.HasPrefix(p.command(), filepath.Join(s.dir, "authz-plugin-"))
 }
 
-// backends are the children of the database server.
-func (s *stage) backends() (children []process) {
+// command is the command line, "" of a process that has ended.
+func (p process) command() string {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "cmdline"))
+	return string(text)
+}
+
+// database is the server, if it runs, and those of its children that may be killed:
+// it recovers from the death of any but of the startup process, with which it ends
+// for good. A child that has not yet named itself may be that one.
+func (s *stage) database() (server, backends []process) {
+	p, found := processOf(s.cluster.Pid())
+	if !found {
+		return nil, nil
+	}
+	server = []process{p}
 	entries, _ := os.ReadDir("/proc")
-	server := s.cluster.Pid()
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if p, found := processOf(pid); err == nil && found && p.parent == server {
-			children = append(children, p)
+		if err != nil {
+			continue
+		}
+		p, found := processOf(pid)
+		if !found || p.parent != server[0].pid {
+			continue
+		}
+		if name, named := strings.CutPrefix(p.command(), "postgres: "); named && !strings.HasPrefix(name, "startup") {
+			backends = append(backends, p)
 		}
 	}
-	return children
+	return server, backends
 }
 
-// gone takes it for done that a process had ended before.
-func gone(err error) error {
-	if errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrProcessDone) {
-		return nil
+// reached takes it for a miss, and no error, that a process had ended before.
+func reached(signal error) (hit bool, err error) {
+	if errors.Is(signal, syscall.ESRCH) || errors.Is(signal, os.ErrProcessDone) {
+		return false, nil
 	}
-	return err
+	return signal == nil, signal
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -94,14 +93,15 @@ func (h *host) signal(s syscall.Signal) error {
 	return h.process.Process.Signal(s)
 }
 
-// kill ends the present life and begins the next one after a while.
-func (h *host) kill(down time.Duration) error {
-	if err := h.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
+// kill ends the present life, if it has not ended by itself, and begins the next one
+// after a while.
+func (h *host) kill(down time.Duration) (hit bool, err error) {
+	if hit, err = reached(h.signal(syscall.SIGKILL)); err != nil {
+		return hit, err
 	}
 	<-h.ended
 	time.Sleep(down)
-	return h.serve()
+	return hit, h.serve()
 }
 
 // pluginPID asks the host for the process of its plugin, 0 when there is none or

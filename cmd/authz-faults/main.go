@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -60,7 +61,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.Uint64Var(&o.seed, "seed", o.seed, "decides the plan and what is written; printed at the start")
 	f.IntVar(&o.writers, "writers", 4, "writers for each host")
 	f.DurationVar(&o.within, "within", 10*time.Minute, "bounds the whole run; faults that find no time in it are a failure")
-	f.StringVar(&o.dir, "dir", "", "folder for binaries, logs and data (default a temporary one)")
+	f.StringVar(&o.dir, "dir", "", "empty folder for binaries, logs and data (default a temporary one)")
 	f.BoolVar(&o.keep, "keep", false, "keep the folder also when every invariant held")
 	f.Usage = func() {
 		fmt.Fprint(out, usage)
@@ -76,8 +77,29 @@ func parse(args []string, out io.Writer) (options, error) {
 		return o, fmt.Errorf("--driver is postgres or sqlite, not %q", o.driver)
 	case o.kills < 0 || o.writers < 1 || o.within < 2*time.Minute:
 		return o, errors.New("--kills must not be negative, --writers at least 1, --within at least 2m")
+	case o.dir != "":
+		err := o.own()
+		return o, err
 	}
 	return o, nil
+}
+
+// own makes the folder's path absolute, for hosts and builds have folders of their
+// own, and refuses one that holds anything: hosts would go on in an earlier run's rows.
+func (o *options) own() (err error) {
+	if o.dir, err = filepath.Abs(o.dir); err != nil {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	entries, err := os.ReadDir(o.dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("--dir: %w", err)
+	case len(entries) > 0:
+		return fmt.Errorf("--dir %s is not empty: name a new folder", o.dir)
+	}
+	return nil
 }
 
 // run is the whole of it: set up, fault, verify, report.

@@ -69,8 +69,9 @@ type stage struct {
 	stopped sync.WaitGroup // processes that are stopped and will go on
 }
 
-func newStage(ctx context.Context, o options) (s *stage, err error) {
-	s = &stage{options: o, dir: o.dir, secret: rand.Text(), ledger: newLedger()}
+// newStage starts everything. Nothing of a failed start is left.
+func newStage(ctx context.Context, o options) (_ *stage, err error) {
+	s := &stage{options: o, dir: o.dir, secret: rand.Text(), ledger: newLedger()}
 	if s.dir == "" {
 		// Short: unix sockets have room for 107 bytes.
 		if s.dir, err = os.MkdirTemp("", "faults"); err != nil {
@@ -81,7 +82,7 @@ func newStage(ctx context.Context, o options) (s *stage, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close(false))
+			err = errors.Join(err, s.close(!o.keep))
 		}
 	}()
 	for name, path := range map[string]string{"authz": "./cmd/authz", "authz-plugin-" + o.driver: "./plugins/" + o.driver} {
@@ -112,6 +113,8 @@ func newStage(ctx context.Context, o options) (s *stage, err error) {
 
 func build(ctx context.Context, binary, path string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-o", binary, path)
+	// A go that is killed leaves its scratch folder behind: it goes with the binaries'.
+	command.Env = append(os.Environ(), "GOTMPDIR="+filepath.Dir(binary))
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s (run this in the repository): %w\n%s", path, err, out)
 	}

@@ -191,7 +191,7 @@ func (c *Cluster) Stop() error { return c.signal(immediateShutdown) }
 // Kill ends the server as the kernel does when memory runs out.
 func (c *Cluster) Kill() error {
 	c.mu.Lock()
-	c.killed = c.server != nil
+	c.killed = c.killed || c.server != nil
 	c.mu.Unlock()
 	return c.signal(os.Kill)
 }
@@ -236,14 +236,20 @@ func (c *Cluster) Socket() string {
 	return filepath.Join(c.folder, ".s.PGSQL."+strconv.Itoa(c.Port))
 }
 
-// Pid is the process id of the server, 0 when it is stopped.
+// Pid is the process id of the server, 0 when it is stopped or has ended by itself:
+// the kernel may have given its id away.
 func (c *Cluster) Pid() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server == nil {
 		return 0
 	}
-	return c.server.Process.Pid
+	select {
+	case <-c.ended:
+		return 0
+	default:
+		return c.server.Process.Pid
+	}
 }
 
 func (c *Cluster) data() string { return filepath.Join(c.folder, "data") }

@@ -1,8 +1,10 @@
 package postgrestest_test
 
 import (
+	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,4 +42,23 @@ func TestAClusterKeepsItsRowsWhenItIsKilledAndStartedAgain(t *testing.T) {
 		t.Fatalf("over the loopback port: %v", err)
 	}
 	_ = conn.Close(t.Context())
+}
+
+func TestAServerThatEndedByItselfHasNoProcess(t *testing.T) {
+	cluster := postgrestest.SharedCluster(t)
+	server, err := os.FindProcess(cluster.Pid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); cluster.Pid() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it still has one")
+		}
+	}
+	if err := errors.Join(cluster.Kill(), cluster.Start(t.Context())); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,0 +1,61 @@
+//go:build linux
+
+package main
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+)
+
+// A fault that finds nothing must say so, and reach nothing else: the process id 0 is
+// this process's own group, the parent 0 that of the machine's first process.
+func TestAFaultWithoutADatabaseMisses(t *testing.T) {
+	postgrestest.Require(t)
+	cluster, err := postgrestest.Start(t.Context(), postgrestest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	s := &stage{cluster: cluster, hosts: []*host{{}}}
+	if server, backends := s.database(); len(server) != 1 || len(backends) == 0 {
+		t.Fatalf("a server that runs: %v, %v", server, backends)
+	}
+	if err := cluster.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if server, backends := s.database(); len(server)+len(backends) > 0 {
+		t.Fatalf("a server that was killed: %v, %v", server, backends)
+	}
+	for _, kind := range []faultKind{killBackend, stopDatabase, killDatabase} {
+		if _, hit, err := s.inflictOne(t.Context(), fault{kind: kind}); hit || err != nil {
+			t.Errorf("%s: hit %v, %v", kind, hit, err)
+		}
+	}
+	if cluster.Pid() == 0 {
+		t.Error("the database was not started again")
+	}
+}
+
+func TestAMissFallsBackToAKill(t *testing.T) {
+	living := exec.Command("sleep", "60")
+	if err := living.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h := &host{process: living, ended: make(chan struct{}), closing: true}
+	go func() {
+		_ = living.Wait()
+		close(h.ended)
+	}()
+	s := &stage{cluster: &postgrestest.Cluster{}, hosts: []*host{h}}
+	for range 2 { // the second finds no host either
+		if err := s.inflict(t.Context(), []fault{{kind: killBackend}}, time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, kills := s.faults.done.Load(), s.faults.kinds[0].Load(); done != 1 || kills != 1 {
+		t.Errorf("%d faults, %d hosts killed", done, kills)
+	}
+}
