@@ -210,7 +210,9 @@ func newStorageRenew() *cobra.Command {
 		Short: "Give a restored store a new incarnation",
 		Long: `Give the content of an application's store a new incarnation. It belongs to every restore
 from a backup: hosts that still know the content from before the restore then notice that
-it is another one, empty their caches and answer no check from it until you accept it.
+it is another one, empty their caches and answer no check from it until you accept it on
+each. The host that is asked notices at once; others look every 5 s, and until then go on
+answering checks and writing. Where that is too late, stop them first.
 
 It asks the host that is running; with --config and no host running, it starts the
 application's storage plugin for it.`,
