@@ -80,10 +80,11 @@ func hostOf(ctx context.Context, t *target, f *configFlags) (host *localCaller, 
 	if socket == "" {
 		socket = cfg.Socket
 	}
-	if host = newLocalCaller(socket); host.answers(ctx) {
-		return host, cfg, nil
+	host = newLocalCaller(socket)
+	if found, err := host.answers(ctx); err != nil || !found {
+		return nil, cfg, err
 	}
-	return nil, cfg, nil
+	return host, cfg, nil
 }
 
 func storageStatus(ctx context.Context, t *target, o *outputFlag, f *configFlags, logs io.Writer) (storesReport, error) {
