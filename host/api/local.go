@@ -134,7 +134,7 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		x.op = op
+		x.app, x.op = app, op
 		c := newCall(op, members, target{applicationID: app})
 		if app == HostApplication {
 			return h.runHost(r.Context(), op, c)
