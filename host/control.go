@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -96,7 +97,9 @@ func (c control) RenewStorage(ctx context.Context, app string) (string, error) {
 	case storage.CodeUnsupported:
 		return "", authz.Rejected(authz.CodeUnsupported, "the storage driver of %s cannot give its content a new incarnation", authz.Quote(app))
 	case storage.CodeUnavailable:
-		return "", &authz.UnavailableError{Message: "the storage of " + app + " did not answer", Cause: err}
+		var e *storage.Error
+		errors.As(err, &e)
+		return "", &authz.UnavailableError{Message: "the storage of " + app + " did not answer", Outcome: e.Outcome, Cause: err}
 	}
 	return incarnation, err
 }

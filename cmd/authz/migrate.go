@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,6 +30,7 @@ const (
 	resultNothing  = "nothing to migrate" // the driver knows no migration
 	resultUpToDate = "up to date"
 	resultMigrated = "migrated"
+	resultDeclined = "declined"
 	resultFailed   = "failed"
 )
 
@@ -55,7 +57,7 @@ type migrateCommand struct {
 	outputFlag
 	plugin string
 	yes    bool
-	in     io.Reader
+	in     *bufio.Reader // one for all questions: it reads ahead
 	errs   io.Writer
 }
 
@@ -72,7 +74,7 @@ have a backup first. A migration that was cut short is completed by running it a
   authz storage migrate --config host.yaml --plugin main --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			m.in, m.errs = c.InOrStdin(), c.ErrOrStderr()
+			m.in, m.errs = bufio.NewReader(c.InOrStdin()), c.ErrOrStderr()
 			return m.run(c.Context(), c.OutOrStdout())
 		},
 	}
@@ -105,17 +107,16 @@ func (m *migrateCommand) run(ctx context.Context, out io.Writer) error {
 	err = offline(ctx, func(ctx context.Context) error {
 		for _, instance := range instances {
 			one, err := m.migrate(ctx, cfg, instance)
+			report.Plugins = append(report.Plugins, one)
 			if err != nil {
 				return err
 			}
-			report.Plugins = append(report.Plugins, one)
 		}
 		return ctx.Err()
 	})
-	if err != nil {
-		return err
-	}
-	if err := m.print(out, report, func(w io.Writer) { printMigrations(w, report.Plugins) }); err != nil {
+	// What was done is told also when the rest was not.
+	printed := m.print(out, report, func(w io.Writer) { printMigrations(w, report.Plugins) })
+	if err := errors.Join(err, printed); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(report.Plugins, func(one migration) bool { return one.Result == resultFailed }) {
@@ -158,7 +159,8 @@ func (m *migrateCommand) migrate(ctx context.Context, cfg *config.Config, instan
 		result.fail(before)
 		return result, nil
 	}
-	if err := m.confirm(instance, result); err != nil {
+	if err := m.confirm(ctx, instance, result); err != nil {
+		result.Result = resultDeclined
 		return result, err
 	}
 	after := visit(ctx, cfg, instance, visitOptions{switches: map[string]bool{migrateSetting: true}, logs: m.errs, startTimeout: migrationTimeout})
@@ -188,7 +190,7 @@ func (v visited) name(cfg *config.Config) string {
 	return cfg.Plugins.Instances[v.instance].Plugin
 }
 
-func (m *migrateCommand) confirm(instance string, r migration) error {
+func (m *migrateCommand) confirm(ctx context.Context, instance string, r migration) error {
 	if m.yes {
 		return nil
 	}
@@ -198,11 +200,20 @@ func (m *migrateCommand) confirm(instance string, r migration) error {
 		}
 	}
 	fmt.Fprintf(m.errs, "Migrate the database of the plugin %s? Stop its hosts and have a backup first. [y/N] ", instance)
-	line, _ := bufio.NewReader(m.in).ReadString('\n') // no answer is a no
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return usageError{errDeclined}
+	given := make(chan string, 1)
+	go func() { // a read cannot be interrupted; one that was left ends with the process
+		line, _ := m.in.ReadString('\n') // no answer is a no
+		given <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case answer := <-given:
+		if answer == "y" || answer == "yes" {
+			return nil
+		}
+	case <-ctx.Done():
+		fmt.Fprintln(m.errs)
 	}
-	return nil
+	return usageError{fmt.Errorf("%w in the database of the plugin %s", errDeclined, instance)}
 }
 
 func printMigrations(w io.Writer, list []migration) {

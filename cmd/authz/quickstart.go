@@ -84,7 +84,10 @@ func (q *quickstart) run(ctx context.Context) error {
 	}
 	q.dir = dir
 	running := newLocalCaller(filepath.Join(runDirFor(dir), socketName))
-	if running.answers(ctx) {
+	switch found, err := running.answers(ctx); {
+	case err != nil:
+		return err
+	case found:
 		return q.join(ctx, running)
 	}
 	if q.reset {

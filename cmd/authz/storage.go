@@ -80,10 +80,11 @@ func hostOf(ctx context.Context, t *target, f *configFlags) (host *localCaller, 
 	if socket == "" {
 		socket = cfg.Socket
 	}
-	if host = newLocalCaller(socket); host.answers(ctx) {
-		return host, cfg, nil
+	host = newLocalCaller(socket)
+	if found, err := host.answers(ctx); err != nil || !found {
+		return nil, cfg, err
 	}
-	return nil, cfg, nil
+	return host, cfg, nil
 }
 
 func storageStatus(ctx context.Context, t *target, o *outputFlag, f *configFlags, logs io.Writer) (storesReport, error) {
@@ -210,7 +211,9 @@ func newStorageRenew() *cobra.Command {
 		Short: "Give a restored store a new incarnation",
 		Long: `Give the content of an application's store a new incarnation. It belongs to every restore
 from a backup: hosts that still know the content from before the restore then notice that
-it is another one, empty their caches and answer no check from it until you accept it.
+it is another one, empty their caches and answer no check from it until you accept it on
+each. The host that is asked notices at once; others look every 5 s, and until then go on
+answering checks and writing. Where that is too late, stop them first.
 
 It asks the host that is running; with --config and no host running, it starts the
 application's storage plugin for it.`,

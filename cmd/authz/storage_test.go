@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -79,6 +85,58 @@ func TestARunningHostNoticesThatItsStoreWasRenewed(t *testing.T) {
 	}
 }
 
+// A second process renews the content of the same file; nothing tells the host.
+func TestARunningHostNoticesThatSomebodyElseRenewedItsStore(t *testing.T) {
+	s := newShell(t)
+	path := s.serveFile(overSQLite)
+	host := s.start("serve", "--config", path)
+	eventually(t, "the host is ready", func() bool { return strings.Contains(host.errs.String(), "listen=") })
+	out := s.ok("storage", "renew", "docs", "--config", path, "--socket", filepath.Join(s.dir, "nobody.sock"), "-o", "json")
+	var renewed renewal
+	if err := json.Unmarshal([]byte(out), &renewed); err != nil || !renewed.Offline {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	eventually(t, "the store is lost", func() bool { return strings.Contains(s.ok("storage", "status", "--config", path), "LOST") })
+	if now := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), false); now.Incarnation != renewed.Incarnation {
+		t.Errorf("the host has %s open, not %s", now.Incarnation, renewed.Incarnation)
+	}
+}
+
+func TestOnlyAbsenceOrRefusalMeansThatNoHostIsRunning(t *testing.T) {
+	dir := t.TempDir()
+	listen := func(name string, serve http.HandlerFunc) string {
+		listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener.SetUnlinkOnClose(false)
+		if serve == nil {
+			_ = listener.Close() // its file stays, as that of a killed host does
+		} else {
+			go func() { _ = http.Serve(listener, serve) }()
+			t.Cleanup(func() { _ = listener.Close() })
+		}
+		return listener.Addr().String()
+	}
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, body) }
+	}
+	for name, c := range map[string]struct {
+		socket       string
+		found, fails bool
+	}{
+		"absent":         {filepath.Join(dir, "absent"), false, false},
+		"left behind":    {listen("stale", nil), false, false},
+		"a host":         {listen("host", answer(http.StatusOK, "{}")), true, false},
+		"a host in need": {listen("need", answer(http.StatusServiceUnavailable, "busy")), false, true},
+	} {
+		found, err := newLocalCaller(c.socket).answers(t.Context())
+		if found != c.found || (err != nil) != c.fails {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+	}
+}
+
 // version1 makes a database of the first schema version: no column app anywhere.
 func version1(t *testing.T, path string) {
 	t.Helper()
@@ -137,6 +195,77 @@ func TestADatabaseOfVersion1IsMigratedWhenItIsAllowed(t *testing.T) {
 	eventually(t, "the host is ready", func() bool { return strings.Contains(host.errs.String(), "listen=") })
 	if out := s.ok("check", "--socket", filepath.Join(s.dir, "run", "authz.sock"), "--user", "u_1", "docs.files.read"); out != "ALLOWED\n" {
 		t.Errorf("the row of version 1 says %q", out)
+	}
+}
+
+// twoOfVersion1 is a configuration over two databases to migrate.
+func (s *shell) twoOfVersion1() (path string) {
+	s.t.Helper()
+	version1(s.t, filepath.Join(s.dir, "docs.db"))
+	version1(s.t, filepath.Join(s.dir, "more.db"))
+	return s.serveFile(func(text string) string {
+		text = overSQLite(strings.ReplaceAll(text, "partition: docs", `partition: ""`))
+		text = strings.Replace(text, "applications:", "  more: {plugin: sqlite, config: {path: more.db}}\napplications:", 1)
+		return text + `
+  more:
+    catalog: docs.yaml
+    storage: {driver: more, partition: ""}
+    provider: {secret: "file:secret"}
+`
+	})
+}
+
+func TestEachMigrationIsAskedForAndToldOf(t *testing.T) {
+	s := newShell(t)
+	path := s.twoOfVersion1()
+	results := func(input string) (list []string, errs string, code int) {
+		t.Helper()
+		var out, errors bytes.Buffer
+		cmd := s.command("storage", "migrate", "--config", path, "-o", "json")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errors
+		_ = cmd.Run() // the exit code is looked at
+		var report struct{ Plugins []migration }
+		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Fatalf("%v\n%s%s", err, out.String(), errors.String())
+		}
+		for _, p := range report.Plugins {
+			list = append(list, p.Plugin+" "+p.Result)
+		}
+		return list, errors.String(), cmd.ProcessState.ExitCode()
+	}
+	list, errs, code := results("y\nn\n")
+	if want := []string{"main " + resultMigrated, "more " + resultDeclined}; code != exitUsage || !slices.Equal(list, want) || !strings.Contains(errs, "nothing was changed in the database of the plugin more") {
+		t.Errorf("exit %d, %v\n%s", code, list, errs)
+	}
+	s = newShell(t)
+	path = s.twoOfVersion1()
+	if list, errs, code = results("y\nyes\n"); code != 0 || !slices.Equal(list, []string{"main " + resultMigrated, "more " + resultMigrated}) {
+		t.Errorf("exit %d, %v\n%s", code, list, errs)
+	}
+}
+
+func TestAnInterruptEndsTheQuestion(t *testing.T) {
+	s := newShell(t)
+	input, answer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	defer answer.Close() // never given
+	r := &running{Cmd: s.command("storage", "migrate", "--config", s.twoOfVersion1())}
+	r.Stdin, r.Stdout, r.Stderr = input, &r.out, &r.errs
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it asks", func() bool { return strings.Contains(r.errs.String(), "[y/N]") })
+	if err := r.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(20*time.Second, func() { _ = r.Process.Kill() })
+	_ = r.Wait() // the exit code is looked at
+	late.Stop()
+	if code := r.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(r.errs.String(), errDeclined.Error()) {
+		t.Errorf("exit %d\n%s", code, r.errs.String())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,9 +120,17 @@ func (l *localCaller) host(ctx context.Context, op string, params, result any) e
 	return l.call(ctx, api.HostApplication, op, params, result)
 }
 
-// answers reports whether a host serves the socket.
-func (l *localCaller) answers(ctx context.Context) bool {
-	return exists(l.path) && l.host(ctx, "status", nil, nil) == nil
+// answers reports whether a host serves the socket. An error is neither: whoever
+// is refused by a host, or waits for it in vain, must not act as if none ran.
+func (l *localCaller) answers(ctx context.Context) (bool, error) {
+	err := l.host(ctx, "status", nil, nil)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("whether a host is running at %s cannot be told: %w", l.path, err)
+	}
+	return true, nil
 }
 
 // onlyApp is the application to talk to when none was named.

@@ -19,11 +19,11 @@ const writeTimeout = 30 * time.Second
 
 // exchange is one request being answered.
 type exchange struct {
-	w   http.ResponseWriter
-	r   *http.Request
-	log *journal
-	op  string // for the log; "" until known
-	out connection
+	w           http.ResponseWriter
+	r           *http.Request
+	log         *journal
+	operationOn // for the log; empty until known
+	out         connection
 }
 
 // serve answers with what handle returns. A panic is an internal error, logged;
@@ -114,7 +114,7 @@ func (x *exchange) logFailure(err error) {
 	var outage *authz.UnavailableError
 	switch wire, _ := provider.ToWireError(err); {
 	case errors.As(err, &outage):
-		x.log.outage(x.op, "error", err, "cause", outage.Cause)
+		x.log.outage(x.operationOn, "error", err, "cause", outage.Cause)
 	case wire.Name == internalName:
 		x.log.Error("operation failed", "op", x.op, "error", err, "cause", errors.Unwrap(err))
 	}

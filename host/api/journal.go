@@ -7,14 +7,17 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// journal is a log that an outage cannot flood: of one operation it tells once an
-// outageInterval, with how many more there were.
+// journal is a log that an outage cannot flood: of one operation on one
+// application it tells once an outageInterval, with how many more there were.
 type journal struct {
 	hclog.Logger
 
 	mu      sync.Mutex
-	outages map[string]*outageCount
+	outages map[operationOn]*outageCount
 }
+
+// operationOn is an operation; app is "" where the log is of one application.
+type operationOn struct{ app, op string }
 
 type outageCount struct {
 	told time.Time
@@ -24,17 +27,17 @@ type outageCount struct {
 const outageInterval = time.Second
 
 func newJournal(log hclog.Logger) *journal {
-	return &journal{Logger: orSilent(log), outages: map[string]*outageCount{}}
+	return &journal{Logger: orSilent(log), outages: map[operationOn]*outageCount{}}
 }
 
 // outage warns that an operation could not be carried out. Operations are those of
-// the manifest, so that their counts are bounded.
-func (j *journal) outage(op string, args ...any) {
+// the manifest and applications those of the host, so that the counts are bounded.
+func (j *journal) outage(of operationOn, args ...any) {
 	j.mu.Lock()
-	count := j.outages[op]
+	count := j.outages[of]
 	if count == nil {
 		count = &outageCount{}
-		j.outages[op] = count
+		j.outages[of] = count
 	}
 	now := time.Now()
 	if now.Sub(count.told) < outageInterval {
@@ -45,5 +48,9 @@ func (j *journal) outage(op string, args ...any) {
 	more := count.more
 	count.told, count.more = now, 0
 	j.mu.Unlock()
-	j.Warn("unavailable", append([]any{"op", op, "more_since_last", more}, args...)...)
+	told := []any{"op", of.op, "more_since_last", more}
+	if of.app != "" {
+		told = append(told, "application", of.app)
+	}
+	j.Warn("unavailable", append(told, args...)...)
 }

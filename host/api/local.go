@@ -47,7 +47,8 @@ type Reviewer interface {
 	ListWildcardDrift(ctx context.Context, sinceVersion int64) (access.DriftReport, error)
 	ListCatalogVersions(ctx context.Context) iter.Seq2[catalog.Publication, error]
 
-	// VerifyAuditChain reads the whole log; priorHash "" begins at its beginning.
+	// VerifyAuditChain reads the whole log; it verifies what follows the entry of
+	// priorHash, everything when that is "".
 	VerifyAuditChain(ctx context.Context, priorHash string) (authz.ChainReport, error)
 }
 
@@ -133,7 +134,7 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		x.op = op
+		x.app, x.op = app, op
 		c := newCall(op, members, target{applicationID: app})
 		if app == HostApplication {
 			return h.runHost(r.Context(), op, c)

@@ -42,7 +42,22 @@ func (a *Application) newestAudit(ctx context.Context) (*authz.AuditEntry, error
 }
 
 // VerifyAuditChain checks the whole log, or with a priorHash what follows the
-// entry of that hash in a log that begins there.
+// entry of that hash; the report counts from there. CodeNotFound: no entry has
+// it, because the log was cut off before it or written anew.
 func (a *Application) VerifyAuditChain(ctx context.Context, priorHash string) (authz.ChainReport, error) {
-	return authz.VerifyChain(a.ListAuditEvents(ctx, provider.AuditQuery{}), priorHash)
+	log, reached := a.ListAuditEvents(ctx, provider.AuditQuery{}), priorHash == ""
+	report, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+		for entry, err := range log {
+			switch {
+			case err == nil && !reached:
+				reached = entry.Hash == priorHash
+			case !yield(entry, err):
+				return
+			}
+		}
+	}, priorHash)
+	if err == nil && !reached {
+		return authz.ChainReport{}, authz.Rejected(authz.CodeNotFound, "no audit entry has the hash %s", authz.Quote(priorHash))
+	}
+	return report, err
 }

@@ -2,7 +2,9 @@ package application_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/authzhost/authz/host/application"
@@ -41,14 +43,50 @@ func TestSeveralHostsKeepOneAuditChain(t *testing.T) {
 		t.Fatalf("%+v, %v; want %d chained entries", report, err, len(writers))
 	}
 	log := rows(t, store.ListAudit(ctx, storage.AuditFilter{}))
-	rest, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
-		for _, e := range log[5:] {
-			if !yield(e, nil) {
+	for at, e := range log[1:] { // the first was written before the chain
+		rest, err := app.VerifyAuditChain(ctx, e.Hash)
+		if err != nil || !rest.OK || rest.Hashed != len(log)-2-at {
+			t.Errorf("after entry %d: %+v, %v", at+1, rest, err)
+		}
+	}
+	var refused *authz.WriteRejectedError
+	if report, err := app.VerifyAuditChain(ctx, "00"); !errors.As(err, &refused) || refused.Code != authz.CodeNotFound {
+		t.Errorf("a hash that no entry has: %+v, %v", report, err)
+	}
+}
+
+func TestAChangedEntryIsFoundFromAnyEarlierHash(t *testing.T) {
+	ctx, store := context.Background(), openStore(t)
+	app := newApp(t, application.Options{Store: store, HashChain: true, IDs: ascending()})
+	for n := range 4 {
+		_, err := app.CreateRole(ctx, provider.RoleInput{Name: fmt.Sprint(n), Patterns: []string{"docs.files.read"}}, root)
+		must(t, err)
+	}
+	log := rows(t, store.ListAudit(ctx, storage.AuditFilter{}))
+	changed := &doctored{Store: store, at: log[2].ID}
+	for priorHash, index := range map[string]int{"": 2, log[0].Hash: 1, log[1].Hash: 0} {
+		report, err := newApp(t, application.Options{Store: changed}).VerifyAuditChain(ctx, priorHash)
+		if want := (authz.ChainReport{Index: index, Reason: authz.ChainMismatch}); err != nil || report != want {
+			t.Errorf("from %q: %+v, %v; want %+v", priorHash, report, err, want)
+		}
+	}
+}
+
+// doctored is a store one of whose audit entries was changed.
+type doctored struct {
+	storage.Store
+	at string
+}
+
+func (s *doctored) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+	return func(yield func(authz.AuditEntry, error) bool) {
+		for e, err := range s.Store.ListAudit(ctx, f) {
+			if e.ID == s.at {
+				e.Target = "another"
+			}
+			if !yield(e, err) {
 				return
 			}
 		}
-	}, log[4].Hash)
-	if err != nil || !rest.OK {
-		t.Errorf("an export that begins at the sixth entry: %+v, %v", rest, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -175,5 +176,53 @@ func TestASectionThatWasLostStartsTheOperationOver(t *testing.T) {
 	must(t, err)
 	if stealing {
 		t.Fatal("the commit carried no fence of its section")
+	}
+}
+
+// robbed is a store that loses the first section taken while the operation waits
+// for a further one.
+type robbed struct {
+	storage.Store
+	inner string
+	waits int
+}
+
+func (s *robbed) Acquire(ctx context.Context, key string) (storage.Section, error) {
+	if key == s.inner {
+		if s.waits++; s.waits == 1 {
+			<-ctx.Done()
+			return nil, storage.Unavailable(authz.OutcomeNotApplied, ctx.Err(), "the caller ended the call")
+		}
+	}
+	section, err := s.Store.Acquire(ctx, key)
+	if err != nil || s.waits > 0 {
+		return section, err
+	}
+	return lostSection{section}, nil
+}
+
+type lostSection struct{ storage.Section }
+
+func (lostSection) Lease() time.Duration { return 100 * time.Millisecond }
+
+func (lostSection) Renew(context.Context) error {
+	return storage.Errorf(storage.CodeStaleFence, "another holder has it")
+}
+
+func TestASectionThatWasLostWhileWaitingForTheNextStartsTheOperationOver(t *testing.T) {
+	for inner, write := range map[string]func(*application.Application) error{
+		"audit": func(app *application.Application) error {
+			_, err := app.CreateGroup(t.Context(), provider.GroupInput{Name: "g"}, root)
+			return err
+		},
+		"reporting": func(app *application.Application) error {
+			_, err := app.ImportDirectory(t.Context(), directory.Snapshot{}, "hr", directory.Options{})
+			return err
+		},
+	} {
+		store := &robbed{Store: openStore(t), inner: inner}
+		if err := write(newApp(t, application.Options{Store: store, HashChain: true})); err != nil || store.waits < 2 {
+			t.Errorf("waiting for %s: %v, %d waits", inner, err, store.waits)
+		}
 	}
 }

@@ -181,7 +181,7 @@ func (a *Application) land(ctx, section context.Context, op string, d *draft, p 
 	if !a.chained || len(p.audit) == 0 {
 		return a.commit(ctx, op, storage.Held(section, a.store), d, p)
 	}
-	return storage.RunExclusive(section, a.store, sectionAudit, func(section context.Context) error {
+	return a.inside(section, sectionAudit, func(section context.Context) error {
 		newest, err := a.newestAudit(section)
 		if err != nil {
 			return orLost(section, err)
@@ -198,9 +198,23 @@ func (a *Application) exclusively(ctx context.Context, keys []string, fn func(co
 	if len(keys) == 0 {
 		return fn(ctx)
 	}
-	return storage.RunExclusive(ctx, a.store, keys[0], func(ctx context.Context) error {
+	return a.inside(ctx, keys[0], func(ctx context.Context) error {
 		return a.exclusively(ctx, keys[1:], fn)
 	})
+}
+
+// inside runs fn in one section more. A wait for it that ends because an outer
+// one was lost is that loss and no outage.
+func (a *Application) inside(ctx context.Context, key string, fn func(context.Context) error) error {
+	entered := false
+	err := storage.RunExclusive(ctx, a.store, key, func(ctx context.Context) error {
+		entered = true
+		return fn(ctx)
+	})
+	if err != nil && !entered {
+		return orLost(ctx, err)
+	}
+	return err
 }
 
 // commit makes one page durable, then tells the listeners. A page that changes

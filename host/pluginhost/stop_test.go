@@ -18,7 +18,7 @@ import (
 
 func TestCloseLeavesNothing(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
-	files := openFiles(t)
+	files := openFiles()
 	dir := runDir(t)
 	h, err := pluginhost.New(pluginhost.Options{Dirs: []string{binaries}, RunDir: dir})
 	if err != nil {
@@ -66,18 +66,18 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Errorf("left in the run directory: %v %v", left, err)
 	}
 	eventually(t, 3*time.Second, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
-	eventually(t, 3*time.Second, "the files are closed", func() bool { return openFiles(t) <= files })
+	eventually(t, 3*time.Second, "the files are closed", func() bool { return openFiles() <= files })
 	if err := h.Close(t.Context()); err != nil {
 		t.Errorf("a second Close: %v", err)
 	}
 }
 
-func openFiles(t *testing.T) int {
-	t.Helper()
+// openFiles is -1 where the open files cannot be counted.
+func openFiles() int {
 	runtime.GC() // files without an owner close when they are collected
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("the open files cannot be counted here: ", err)
+		return -1
 	}
 	return len(list)
 }
@@ -138,8 +138,8 @@ func TestAPluginsChildrenGoWithIt(t *testing.T) {
 }
 
 // killedParent runs this test binary in the role that env names, reads the pid
-// of the plugin that it started, and kills it.
-func killedParent(t *testing.T, env string, before time.Duration) (plugin int) {
+// of the plugin that it started, and kills it after before.
+func killedParent(t *testing.T, env string, before func(plugin int)) (plugin int) {
 	t.Helper()
 	host := exec.Command(os.Args[0])
 	host.Env = append(os.Environ(), env)
@@ -152,7 +152,7 @@ func killedParent(t *testing.T, env string, before time.Duration) (plugin int) {
 		t.Fatal(err)
 	}
 	pid := readPID(t, bufio.NewReader(out))
-	time.Sleep(before)
+	before(pid)
 	if !alive(pid) {
 		t.Error("the plugin does not run")
 	}
@@ -165,7 +165,7 @@ func killedParent(t *testing.T, env string, before time.Duration) (plugin int) {
 
 func TestAKilledHostTakesItsPluginsAlong(t *testing.T) {
 	dir := runDir(t)
-	pid := killedParent(t, asHost+"="+binaries+string(filepath.ListSeparator)+dir, 0)
+	pid := killedParent(t, asHost+"="+binaries+string(filepath.ListSeparator)+dir, func(int) {})
 	eventually(t, time.Second/2, "the plugin has exited with its lifeline", func() bool { return !alive(pid) })
 	// The next host cleans up and takes over the run directory.
 	h := newHost(t, pluginhost.Options{RunDir: dir})
@@ -178,29 +178,16 @@ func TestAKilledHostTakesAStoppedPluginAlong(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: only Linux ends a process with its parent")
 	}
-	dir := runDir(t)
-	host := exec.Command(os.Args[0])
-	host.Env = append(os.Environ(), asHost+"="+binaries+string(filepath.ListSeparator)+dir)
-	out, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := readPID(t, bufio.NewReader(out))
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it should be gone
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = host.Wait() // it was killed
+	pid := killedParent(t, asHost+"="+binaries+string(filepath.ListSeparator)+runDir(t), func(pid int) {
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it should be gone
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	})
 	eventually(t, 2*time.Second, "the stopped plugin has ended", func() bool { return !alive(pid) })
 }
 
 func TestAHostKilledBeforeItHoldsTheLifelineLeavesNoOrphan(t *testing.T) {
-	pid := killedParent(t, asParent+"="+filepath.Join(binaries, "authz-plugin-memory"), 300*time.Millisecond)
+	pid := killedParent(t, asParent+"="+filepath.Join(binaries, "authz-plugin-memory"), func(int) { time.Sleep(300 * time.Millisecond) })
 	eventually(t, 4*time.Second, "the plugin has noticed that its parent is gone", func() bool { return !alive(pid) })
 }

@@ -151,7 +151,8 @@ func TestEveryErrorIsTyped(t *testing.T) {
 		} else {
 			w.wants(err, storage.CodeUnavailable, authz.OutcomeNotApplied)
 		}
-		if w.driver.opened() != 1 {
+		synctest.Wait()
+		if w.driver.gaveUp() {
 			w.Error("no failure of a living handle reopens it")
 		}
 	})

@@ -8,9 +8,10 @@
 // handle that they were acquired through and are never repeated.
 //
 // It guards the incarnation of the content: a partition that comes back as
-// another life is lost, which is never taken for empty. Closure reads and
-// recorded ancestry then answer unavailable until an operator accepts the new
-// content; writes and lists go on so that it can be filled again.
+// another life, or is found to be one when it is compared every few seconds, is
+// lost, which is never taken for empty. Closure reads and recorded ancestry then
+// answer unavailable until an operator accepts the new content; writes and lists
+// go on so that it can be filled again.
 //
 // The package imports only the sdk and a logger. It never interprets rows,
 // keeps none, and knows nothing of plugins or processes beyond the errors that

@@ -94,6 +94,13 @@ func (d *faulty) opened() int {
 	return d.opens
 }
 
+// gaveUp reports whether the handle first opened was closed.
+func (d *faulty) gaveUp() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.handles[0].closed
+}
+
 func (d *faulty) Info() storage.DriverInfo {
 	durable := true
 	return storage.DriverInfo{Name: "faulty", Durable: &durable}
@@ -251,6 +258,10 @@ func (h *faultyStore) GetRoles(ctx context.Context, ids []string) ([]authz.Role,
 
 func (h *faultyStore) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 	return struck(ctx, h, "Commit", func() (storage.CommitResult, error) { return h.Store.Commit(ctx, c) })
+}
+
+func (h *faultyStore) Renew(ctx context.Context) (string, error) {
+	return struck(ctx, h, "Renew", func() (string, error) { return h.Store.(storage.Renewer).Renew(ctx) })
 }
 
 func (h *faultyStore) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {

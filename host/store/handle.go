@@ -93,8 +93,8 @@ func (s *Store) sweep(h *handle) {
 	s.background.Go(func() { _ = h.store.Close() }) // it was given up already
 }
 
-// suspect finds out whether a handle that failed a call is dead, once for all
-// who ask. The channel closes with the verdict: the handle is then still current,
+// suspect finds out whether a handle that failed a call is dead, or its content
+// another one, once for all who ask. The channel closes with the verdict: the handle is then still current,
 // or a reopening has begun.
 func (s *Store) suspect(h *handle) <-chan struct{} {
 	s.mu.Lock()
@@ -114,6 +114,9 @@ func (s *Store) suspect(h *handle) <-chan struct{} {
 		defer cancel()
 		_, _, err := h.store.GetCommit(ctx, probeID)
 		err = typed(ctx, err, "")
+		if err == nil {
+			err = s.another(ctx, h)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		h.verdict = nil
@@ -123,6 +126,49 @@ func (s *Store) suspect(h *handle) <-chan struct{} {
 		}
 	})
 	return verdict
+}
+
+// another opens the partition once more: a handle knows the incarnation that it
+// was opened with and no later one. The error, unavailable, says that it is
+// another one; when it cannot be told there is none.
+func (s *Store) another(ctx context.Context, h *handle) error {
+	now, err := s.open(ctx)
+	if err != nil {
+		return nil
+	}
+	_ = now.store.Close() // it held nothing
+	if now.info.Incarnation == h.info.Incarnation {
+		return nil
+	}
+	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the content was given a new incarnation")
+}
+
+// compare gives up a handle whose content somebody else renewed or replaced: such
+// a handle lives and says nothing of it.
+func (s *Store) compare() {
+	ticks := time.NewTicker(s.opts.CompareEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-s.life.Done():
+			return
+		}
+		s.mu.Lock()
+		h := s.current
+		s.mu.Unlock()
+		if h == nil {
+			continue // the reopening compares
+		}
+		ctx, cancel := bounded(s.life, s.opts.ReadTimeout)
+		err := s.another(ctx, h)
+		cancel()
+		s.mu.Lock()
+		if err != nil && s.current == h && !s.closed {
+			s.drop(h, err)
+		}
+		s.mu.Unlock()
+	}
 }
 
 // replaced waits for the verdict on a handle that failed a call, and when it is

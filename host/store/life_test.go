@@ -276,3 +276,56 @@ func TestLostTwice(t *testing.T) {
 		}
 	})
 }
+
+// renewedElsewhere gives the content a new incarnation behind the store's back.
+func (w *world) renewedElsewhere(ctx context.Context) error {
+	elsewhere, err := w.driver.backend.Driver().Open(ctx, "p1")
+	if err == nil {
+		_, err = elsewhere.(storage.Renewer).Renew(ctx)
+	}
+	return err
+}
+
+func TestContentThatWasRenewedElsewhereIsNoticed(t *testing.T) {
+	in(t, store.Options{CompareEvery: time.Second}, func(w *world) {
+		w.commit(insert("g1"))
+		time.Sleep(10 * time.Second)
+		if w.state(store.StateReady); w.driver.gaveUp() {
+			w.Error("a handle of the same life was given up")
+		}
+		if err := w.renewedElsewhere(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		w.state(store.StateLost)
+		w.wants(readAccess(w.Context(), w.store), storage.CodeUnavailable, "")
+	})
+}
+
+func TestACommitInFlightIsNotSentToContentRenewedElsewhere(t *testing.T) {
+	in(t, store.Options{CompareEvery: time.Hour}, func(w *world) {
+		w.driver.strike("Commit", fault{before: func(ctx context.Context) error {
+			if err := w.renewedElsewhere(ctx); err != nil {
+				w.Error(err)
+			}
+			return gone(ctx)
+		}})
+		w.wants(commitG1(w.Context(), w.store), storage.CodeUnavailable, authz.OutcomeNotApplied)
+		if w.driver.count("Commit") != 1 || w.ids() != "" {
+			w.Errorf("sent %d times, rows %q", w.driver.count("Commit"), w.ids())
+		}
+	})
+}
+
+func TestARenewalOfUnknownFateOpensTheContentAnew(t *testing.T) {
+	in(t, store.Options{CompareEvery: time.Hour}, func(w *world) {
+		w.driver.strike("Renew", fault{after: gone})
+		_, err := w.store.Renew(w.Context())
+		w.wants(err, storage.CodeUnavailable, authz.OutcomeUnknown)
+		if err := w.store.Reopen(w.Context()); err != nil {
+			w.Error(err)
+		}
+		w.state(store.StateLost)
+	})
+}

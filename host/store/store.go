@@ -30,6 +30,11 @@ type Options struct {
 	// which doubles and is jittered; 50 ms and 5 s.
 	ReopenMin, ReopenMax time.Duration
 
+	// CompareEvery is how often the incarnation that is stored is compared with
+	// the one that is open: somebody else may have renewed or restored the
+	// content; 5 s, the window that caches are vouched for in.
+	CompareEvery time.Duration
+
 	// OnLost is called when the content came back as another life, before
 	// anything is answered from it: drop every cache here. It must not call
 	// the Store.
@@ -47,6 +52,7 @@ func (o *Options) fillIn(partition string) {
 	either(&o.ReopenWait, 2*time.Second)
 	either(&o.ReopenMin, 50*time.Millisecond)
 	either(&o.ReopenMax, 5*time.Second)
+	either(&o.CompareEvery, 5*time.Second)
 	o.ReopenMax = max(o.ReopenMin, o.ReopenMax)
 	if o.Application == "" {
 		o.Application = partition
@@ -111,6 +117,7 @@ func Open(ctx context.Context, driver storage.Driver, partition string, opts Opt
 	s.life, s.end = context.WithCancel(context.Background())
 	s.handles[h] = struct{}{}
 	s.current, s.info = h, h.info
+	s.background.Go(s.compare)
 	return s, nil
 }
 

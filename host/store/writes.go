@@ -29,15 +29,25 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 	if !ok {
 		return "", storage.Errorf(storage.CodeUnsupported, "the storage driver cannot give its content a new incarnation")
 	}
-	if incarnation, err = renewer.Renew(ctx); err != nil {
-		return "", typed(ctx, err, authz.OutcomeUnknown)
+	incarnation, err = renewer.Renew(ctx)
+	err = typed(ctx, err, authz.OutcomeUnknown)
+	why := err
+	switch {
+	case err == nil:
+		why = storage.Unavailable(authz.OutcomeNotApplied, nil, "the content was given a new incarnation")
+	case outcomeOf(err) != authz.OutcomeUnknown:
+		if storage.CodeOf(err) == storage.CodeUnavailable {
+			s.suspect(h)
+		}
+		return "", err
 	}
+	// Also when nobody can say whether it was renewed: opening it tells.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == h && !s.closed {
-		s.drop(h, storage.Unavailable(authz.OutcomeNotApplied, nil, "the content was given a new incarnation"))
+		s.drop(h, why)
 	}
-	return incarnation, nil
+	return incarnation, err
 }
 
 // Commit sends a commit until its fate is known or its time is over; only in the

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -23,9 +24,10 @@ type PollerOptions struct {
 	// Interval between two looks at the log; zero means 5 s.
 	Interval time.Duration
 
-	// Hints yields a head whenever the log may have moved, and the poller looks at
-	// once; a storage driver's watch is one. Nothing depends on it: while a stream
-	// that ended or failed is not back there is the interval. Nil has none.
+	// Hints yields a head whenever the log may have moved; a storage driver's watch
+	// is one. The poller looks at once, not at all when it has been there, and a
+	// few milliseconds later when it has just looked. Nothing depends on it: while
+	// a stream that ended or failed is not back there is the interval. Nil has none.
 	Hints func(context.Context) iter.Seq2[int64, error]
 
 	// OnError hears of every look that failed; the next one retries. Nil
@@ -44,6 +46,8 @@ type Poller struct {
 	ctx  context.Context
 	end  context.CancelFunc
 	done chan struct{}
+
+	hinted atomic.Int64 // the head last hinted at
 
 	// Of the polling goroutine.
 	pinned bool
@@ -96,13 +100,18 @@ func (p *Poller) Done() <-chan struct{} { return p.done }
 // ended: at least, and up to twice.
 const hintPause = time.Second
 
-// listen passes hints on: between two looks one is as good as many.
+// hintRest is how long hints wait after a look. Somebody who writes in a row would
+// otherwise wait for the looks that each of its writes sets off.
+const hintRest = 5 * time.Millisecond
+
+// listen passes hints on: between two looks the last is as good as all.
 func (p *Poller) listen(hints func(context.Context) iter.Seq2[int64, error], hint chan<- struct{}) {
 	for p.ctx.Err() == nil {
-		for _, err := range hints(p.ctx) {
+		for head, err := range hints(p.ctx) {
 			if err != nil {
 				break
 			}
+			p.hinted.Store(head)
 			select {
 			case hint <- struct{}{}:
 			default:
@@ -125,11 +134,21 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 		if err := p.look(); err != nil && p.ctx.Err() == nil && p.onError != nil {
 			p.onError(err)
 		}
-		select {
-		case <-ticks.C:
-		case <-hints:
-		case <-p.ctx.Done():
-			return
+		rested := time.After(hintRest)
+		for due := false; !due; {
+			select {
+			case <-ticks.C:
+				due = true
+			case <-hints:
+				if due = !p.pinned || p.hinted.Load() > p.cursor; due {
+					select {
+					case <-rested:
+					case <-p.ctx.Done():
+					}
+				}
+			case <-p.ctx.Done():
+				return
+			}
 		}
 	}
 }
@@ -150,7 +169,7 @@ func (p *Poller) look() error {
 	case head.Seq < p.cursor || head.Log != "" && head.Log != p.log:
 		return p.lost(head)
 	}
-	for {
+	for p.cursor < head.Seq {
 		page, err := p.epoch.Since(ctx, p.cursor, MaxEventLimit)
 		if err != nil {
 			return fmt.Errorf("poll the event log: %w", err)
@@ -169,6 +188,7 @@ func (p *Poller) look() error {
 		}
 		p.cursor = page.UpTo
 	}
+	return nil
 }
 
 // lost handles events that cannot be had: everything is invalid, and the log

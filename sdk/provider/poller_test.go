@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/host/application"
@@ -28,6 +29,7 @@ type polled struct {
 	fail     error
 	replaced *provider.EpochHead // answered instead of the head
 	heads    int
+	pages    int
 	block    chan struct{} // a read of events waits for it, whatever its context
 	reading  chan struct{}
 	ingested []authz.Event
@@ -95,6 +97,7 @@ func (e polledEpoch) Head(ctx context.Context) (provider.EpochHead, error) {
 
 func (e polledEpoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
 	e.mu.Lock()
+	e.pages++
 	block, reading := e.block, e.reading
 	e.mu.Unlock()
 	page, err := e.Application.Epoch().Since(ctx, seq, min(limit, 2)) // several pages
@@ -208,11 +211,13 @@ func TestAPollerIngestsWhatComesAfterItsFirstLookInOrder(t *testing.T) {
 
 func TestAHintIsFollowedAtOnceAlsoOfAStreamThatBroke(t *testing.T) {
 	w := newPolled(t, true)
-	streams := 0
+	streams, again := 0, make(chan struct{})
 	hints := func(ctx context.Context) iter.Seq2[int64, error] {
-		streams++
-		if streams == 1 {
+		switch streams++; streams {
+		case 1:
 			return func(yield func(int64, error) bool) { yield(0, errors.New("broken")) }
+		case 2:
+			close(again)
 		}
 		return w.store.Watch(ctx)
 	}
@@ -225,22 +230,14 @@ func TestAHintIsFollowedAtOnceAlsoOfAStreamThatBroke(t *testing.T) {
 		w.poller.Stop()
 		<-w.poller.Done()
 	})
-	wait := func(what string, holds func() bool) {
-		for range 10_000 {
-			if holds() {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-		t.Fatal(what)
-	}
-	wait("the hint was not followed", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return w.heads >= 2 // the first look pins the cursor
-	})
+	<-again // the first look was long ago
 	want := w.write(t, "a", "b")
-	wait("the events were not ingested", func() bool { return len(w.heard()) >= len(want) })
+	for range 10_000 {
+		if len(w.heard()) >= len(want) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	if diff := cmp.Diff(want, w.heard()); diff != "" {
 		t.Errorf("ingested (-want +got)\n%s", diff)
 	}
@@ -338,6 +335,7 @@ func TestLooksNeverOverlap(t *testing.T) {
 	w.start(t)
 	block, reading := make(chan struct{}), make(chan struct{}, 10)
 	w.set(func() { w.block, w.reading = block, reading })
+	want := w.write(t, "a")
 	<-reading
 	w.mu.Lock()
 	before := w.heads
@@ -351,7 +349,63 @@ func TestLooksNeverOverlap(t *testing.T) {
 	if after != before {
 		t.Errorf("%d looks began during one", after-before)
 	}
-	w.expect(t, w.write(t, "a"))
+	w.expect(t, append(want, w.write(t, "b")...))
+}
+
+func TestALookCostsNoCallInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, hint := newPolled(t, true), make(chan int64)
+		hints := func(ctx context.Context) iter.Seq2[int64, error] {
+			return func(yield func(int64, error) bool) {
+				for {
+					select {
+					case head := <-hint:
+						if !yield(head, nil) {
+							return
+						}
+					case <-ctx.Done():
+						return
+					}
+				}
+			}
+		}
+		poller, err := provider.StartEventPoller(w, provider.PollerOptions{Interval: time.Hour, Hints: hints})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer poller.Stop()
+		heads, pages := 0, 0
+		cost := func(what string, wantHeads, wantPages int) {
+			t.Helper()
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			heads, pages = w.heads-heads, w.pages-pages
+			if heads != wantHeads || pages != wantPages {
+				t.Errorf("%s: %d heads and %d pages were read, want %d and %d", what, heads, pages, wantHeads, wantPages)
+			}
+			heads, pages = w.heads, w.pages
+		}
+		cost("the first look", 1, 0)
+		time.Sleep(time.Second)
+		w.write(t, "a")
+		hint <- 1
+		cost("a hint after some rest, at once", 1, 1)
+		hint <- 1
+		time.Sleep(time.Second)
+		cost("a hint at what is known", 0, 0)
+		w.write(t, "b")
+		hint <- 2
+		cost("the next hint, at once", 1, 1)
+		w.write(t, "c", "d")
+		hint <- 3
+		hint <- 4
+		cost("hints right after a look", 0, 0)
+		time.Sleep(5 * time.Millisecond)
+		cost("all of them, a moment later", 1, 1)
+		time.Sleep(time.Hour)
+		cost("an idle tick", 1, 0)
+	})
 }
 
 func TestAPollerMayBeStoppedByItsErrorListener(t *testing.T) {
