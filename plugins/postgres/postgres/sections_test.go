@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/authzhost/authz/plugins/postgres/postgres"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -212,34 +210,6 @@ func TestADeletionLeavesARowThatAppearedAfterItWasJudged(t *testing.T) {
 				t.Errorf("%d rows are left", n)
 			}
 		})
-	}
-}
-
-func TestTheResultOfACommitIsRecordedExactly(t *testing.T) {
-	g, q := grant("1", "user:u"), authz.Request{ID: "q", Justification: map[string]string{"a": "b"}, State: authz.RequestPending}
-	for name, want := range map[string]storage.CommitResult{
-		"empty":   {Results: []storage.ChangeResult{}},
-		"plain":   {Results: make([]storage.ChangeResult, 3), UpTo: 7},
-		"deleted": {Results: []storage.ChangeResult{{}, {Grant: &g}, {}, {Request: &q}, {Version: 4}}, UpTo: 9},
-	} {
-		text, err := postgres.EncodeResult(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := postgres.DecodeResult([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, equal); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
-		want.UpTo = 0
-		if text, _ = postgres.EncodeResult(want); !strings.HasSuffix(text, `"upTo":0}`) {
-			t.Errorf("%s: a statement cannot put the last number into %s", name, text)
-		}
-	}
-	if _, err := postgres.DecodeResult([]byte(`{"count":1,"results":[{"change":1}],"upTo":0}`)); err == nil {
-		t.Error("a result of a change that there is not")
 	}
 }
 
