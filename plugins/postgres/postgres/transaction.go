@@ -53,13 +53,14 @@ type transaction struct {
 // transact carries a transaction out, again and again while it merely collides
 // with others.
 func (d *driver) transact(ctx context.Context, t *transaction) error {
+	_, bounded := ctx.Deadline()
 	limit := time.Now().Add(attempts)
 	for attempt := 0; ; attempt++ {
 		again, err := d.attempt(ctx, t)
 		if err == nil || !again {
 			return err
 		}
-		if ctx.Err() != nil || time.Now().After(limit) {
+		if ctx.Err() != nil || !bounded && time.Now().After(limit) {
 			return err
 		}
 		pause := time.NewTimer(time.Duration(rand.Int64N(int64(5*time.Millisecond) << min(attempt, 5))))
