@@ -95,6 +95,21 @@ func TestACutConnectionAnywhereIsSettledBySendingAgain(t *testing.T) {
 	})
 }
 
+func TestARefusedCommitIsInFlightNoLonger(t *testing.T) {
+	needServer(t)
+	d := freshDatabase(layout.Rows)
+	defer d.Close()
+	s := d.open(t)
+	c := base()
+	c.ID, c.Fences = "", []storage.Fence{{Key: "k", Fence: 1}}
+	if _, err := s.Commit(t.Context(), c); storage.CodeOf(err) != storage.CodeValidation {
+		t.Fatal(err)
+	}
+	if f := &s.partition.flights; f.all != 0 || len(f.under) != 0 {
+		t.Errorf("%d commits in flight, under %v", f.all, f.under)
+	}
+}
+
 func TestADatabaseThatIsNotThereIsUnavailable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
