@@ -56,14 +56,15 @@ const (
 
 // driver is one client of one database.
 type driver struct {
-	client    *mongodriver.Client
-	database  *layout.Database
-	rows      bool
-	clock     *serverClock
-	lease     time.Duration
-	turnLease time.Duration
-	watchPoll time.Duration
-	patience  time.Duration
+	client     *mongodriver.Client
+	database   *layout.Database
+	rows       bool
+	clock      *serverClock
+	lease      time.Duration
+	turnLease  time.Duration
+	watchPoll  time.Duration
+	patience   time.Duration
+	sweepEvery time.Duration
 
 	// pause is nil but in tests: it is called before each statement of a
 	// commit, by the statement's name.
@@ -106,7 +107,7 @@ func newDriver(o Options, adjust func(*options.ClientOptions)) (*driver, error) 
 	db := client.Database(o.Database)
 	return &driver{
 		client: client, database: layout.New(db, o.Layout), rows: o.Layout == layout.Rows, clock: &serverClock{db: db},
-		lease: o.Lease, turnLease: turnLease, watchPoll: o.WatchPoll, patience: patience,
+		lease: o.Lease, turnLease: turnLease, watchPoll: o.WatchPoll, patience: patience, sweepEvery: sweepEvery,
 		stores: map[*store]struct{}{}, partitions: map[string]*partition{},
 	}, nil
 }
