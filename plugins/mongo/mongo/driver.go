@@ -50,7 +50,8 @@ const (
 	// statements, by its own clock. Stones outlive it by far.
 	patience = time.Minute
 
-	// closeWait is how long Close waits for commits in flight.
+	// closeWait is how long Close waits for commits in flight, and then for what
+	// is done aside.
 	closeWait = 5 * time.Second
 )
 
@@ -70,8 +71,12 @@ type driver struct {
 	// commit, by the statement's name.
 	pause func(step string) error
 
+	// cleaning counts what outlives a call.
+	cleaning sync.WaitGroup
+
 	mu         sync.Mutex
 	closed     bool
+	ending     bool // nothing is done aside any more
 	stores     map[*store]struct{}
 	partitions map[string]*partition
 }
@@ -198,5 +203,23 @@ func (d *driver) Close() error {
 		ends.Go(func() { _ = s.Close() }) // what it could not give back, the lease ends
 	}
 	ends.Wait()
+	d.mu.Lock()
+	d.ending = true
+	d.mu.Unlock()
+	d.cleaning.Wait()
 	return failed(d.client.Disconnect(ctx))
+}
+
+// aside runs f beside the call that asks for it, before Close ends at the latest.
+func (d *driver) aside(f func(context.Context)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ending {
+		return
+	}
+	d.cleaning.Go(func() {
+		ctx, done := context.WithTimeout(context.Background(), closeWait)
+		defer done()
+		f(ctx)
+	})
 }
