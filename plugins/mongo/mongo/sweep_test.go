@@ -65,9 +65,11 @@ func TestASweepThatWaitsDelaysNoRescue(t *testing.T) {
 				return nil
 			}
 		})
-		mustCommit(t, d.open(t), base())
+		first := d.open(t)
+		mustCommit(t, first, base())
 		<-sweeping
 		writer := d.openAs(t, stopAt("apply", 1))
+		first.partition.stop() // nobody but the witness is to look
 		writer.partition.stop()
 		if _, err := writer.Commit(t.Context(), sample("c")); err == nil {
 			t.Fatal("the writer was not stopped")
