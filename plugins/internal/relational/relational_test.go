@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -253,12 +254,30 @@ func TestResultsComeBackFromTheirColumn(t *testing.T) {
 		if diff := cmp.Diff(r, back, sameRows); err != nil || diff != "" {
 			t.Fatalf("%v, result (-written +read):\n%s", err, diff)
 		}
+		if end := fmt.Sprintf(`"upTo":%d}`, r.UpTo); !strings.HasSuffix(column, end) {
+			t.Fatalf("a statement cannot put the last number into %s", column)
+		}
 	})
 	if empty, err := relational.EncodeResult(storage.CommitResult{Results: make([]storage.ChangeResult, 10_000)}); err != nil || len(empty) > 100 {
 		t.Errorf("10,000 changes that return nothing take %d bytes, %v", len(empty), err)
 	}
-	if _, err := relational.DecodeResult([]byte(`{"changes":1,"results":[{"at":1}]}`)); err == nil {
-		t.Error("a result beyond the changes was read")
+	for _, at := range []string{`{"at":1}`, `{"at":-1}`, `{"change":1}`} {
+		var own *storage.Error
+		if _, err := relational.DecodeResult([]byte(`{"changes":1,"results":[` + at + `]}`)); err == nil || errors.As(err, &own) {
+			t.Errorf("%s beyond the changes: %v", at, err)
+		}
+	}
+}
+
+func TestResultsOfEarlierBuildsAreRead(t *testing.T) {
+	for _, column := range []string{
+		`{"changes":3,"upTo":7,"results":[{"at":1,"version":4}]}`,   // SQLite
+		`{"count":3,"results":[{"change":1,"version":4}],"upTo":7}`, // PostgreSQL
+	} {
+		want := storage.CommitResult{UpTo: 7, Results: []storage.ChangeResult{{}, {Version: 4}, {}}}
+		if got, err := relational.DecodeResult([]byte(column)); err != nil || !cmp.Equal(want, got, sameRows) {
+			t.Errorf("%s was read as %+v, %v", column, got, err)
+		}
 	}
 }
 

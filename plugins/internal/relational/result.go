@@ -1,6 +1,8 @@
 package relational
 
 import (
+	"errors"
+
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -9,8 +11,12 @@ import (
 // only those that do are named.
 type resultColumn struct {
 	Changes int            `json:"changes"`
-	UpTo    int64          `json:"upTo,omitempty"`
 	Results []changeColumn `json:"results,omitempty"`
+	UpTo    int64          `json:"upTo"`
+
+	// Count, and Change of a changeColumn, are what the PostgreSQL driver's first
+	// rows called Changes and At. They are read only.
+	Count int `json:"count,omitempty"`
 }
 
 type changeColumn struct {
@@ -19,32 +25,36 @@ type changeColumn struct {
 	Revoke  *authz.Revoke  `json:"revoke,omitempty"`
 	Request *authz.Request `json:"request,omitempty"`
 	Version int64          `json:"version,omitempty"`
+	Change  int            `json:"change,omitempty"`
 }
 
 // EncodeResult is the result column of a commit. Whether it was replayed is no
-// part of it.
+// part of it. UpTo is always there and stands last, so that a statement can put
+// in the number that it takes.
 func EncodeResult(r storage.CommitResult) (string, error) {
 	column := resultColumn{Changes: len(r.Results), UpTo: r.UpTo}
 	for i, c := range r.Results {
 		if c != (storage.ChangeResult{}) {
-			column.Results = append(column.Results, changeColumn{i, c.Grant, c.Revoke, c.Request, c.Version})
+			column.Results = append(column.Results, changeColumn{At: i, Grant: c.Grant, Revoke: c.Revoke, Request: c.Request, Version: c.Version})
 		}
 	}
 	return encode(column)
 }
 
-// DecodeResult reads a result column.
+// DecodeResult reads a result column. Its errors are not the seam's: only the
+// caller knows what they say of the commit.
 func DecodeResult(column []byte) (storage.CommitResult, error) {
 	var kept resultColumn
 	if err := decode(column, &kept); err != nil {
 		return storage.CommitResult{}, err
 	}
-	r := storage.CommitResult{Results: make([]storage.ChangeResult, kept.Changes), UpTo: kept.UpTo}
+	r := storage.CommitResult{Results: make([]storage.ChangeResult, kept.Changes+kept.Count), UpTo: kept.UpTo}
 	for _, c := range kept.Results {
-		if c.At < 0 || c.At >= len(r.Results) {
-			return storage.CommitResult{}, storage.Errorf(storage.CodeUnavailable, "the result of a commit is damaged")
+		at := c.At + c.Change
+		if at < 0 || at >= len(r.Results) {
+			return storage.CommitResult{}, errors.New("the recorded result names a change that there is not")
 		}
-		r.Results[c.At] = storage.ChangeResult{Grant: c.Grant, Revoke: c.Revoke, Request: c.Request, Version: c.Version}
+		r.Results[at] = storage.ChangeResult{Grant: c.Grant, Revoke: c.Revoke, Request: c.Request, Version: c.Version}
 	}
 	return r, nil
 }

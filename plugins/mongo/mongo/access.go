@@ -86,7 +86,7 @@ func (p *partition) user(ctx context.Context, id string) (*authz.User, error) {
 
 func (p *partition) revokesOf(ctx context.Context, userID string) ([]authz.Revoke, error) {
 	in := p.in(layout.Revokes)
-	rows, err := in.Find(ctx, in.Where(eq("userId", userID), live), layout.Page{Sort: byID})
+	rows, _, err := in.Find(ctx, in.Where(eq("userId", userID), live), layout.Page{Sort: byID})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (p *partition) grantsOf(ctx context.Context, subjects []string) (found []au
 	in := p.in(layout.Grants)
 	var roleIDs []string
 	for some := range slices.Chunk(distinct(subjects), inList) {
-		rows, err := in.Find(ctx, in.Where(eq("subject", bson.D{eq("$in", some)}), live), layout.Page{})
+		rows, _, err := in.Find(ctx, in.Where(eq("subject", bson.D{eq("$in", some)}), live), layout.Page{})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -54,7 +54,7 @@ func (s *store) newestAudit(ctx context.Context, f storage.AuditFilter, limit in
 		}
 		var newest []authz.AuditEntry
 		err := s.read(ctx, func(ctx context.Context) error {
-			rows, err := q.in.Find(ctx, q.in.Where(auditMembers(f, nil, "")...), page)
+			rows, _, err := q.in.Find(ctx, q.in.Where(auditMembers(f, nil, "")...), page)
 			newest = make([]authz.AuditEntry, len(rows))
 			for i := range rows {
 				if err == nil {

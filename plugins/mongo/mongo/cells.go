@@ -94,12 +94,12 @@ func (c *cells[V]) remove(key string, mustExist bool) (*V, error) {
 func (c *cells[V]) load(ctx context.Context, p *partition, loaded *atomic.Int64) error {
 	in := p.in(c.entity.in)
 	for keys := range slices.Chunk(c.order, loadKeys) {
-		rows, err := in.Find(ctx, layout.Keys(in, keys), layout.Page{})
+		rows, cut, err := in.Find(ctx, layout.Keys(in, keys), layout.Page{Bytes: max(1, maxLoaded-loaded.Load())})
 		if err != nil {
 			return failed(err)
 		}
 		for _, row := range rows {
-			if loaded.Add(int64(row.Size())) > maxLoaded {
+			if loaded.Add(int64(row.Size())) > maxLoaded || cut {
 				return storage.Errorf(storage.CodeTooLarge, "the commit touches more than %d bytes of rows", maxLoaded)
 			}
 			cell := c.byKey[row.Text()]

@@ -19,8 +19,12 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	if err := s.usable(ctx); err != nil {
 		return storage.CommitResult{}, err
 	}
+	// A section goes back only when no commit runs under it, be it one that is
+	// still being looked through.
+	s.partition.flights.start(c.Fences)
 	digest, err := storage.CheckCommit(c)
 	if err != nil {
+		s.partition.flights.end(c.Fences, false)
 		return storage.CommitResult{}, err
 	}
 	ctx, cancel := bounded(ctx, commitWait)
@@ -31,7 +35,6 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 		err    error
 	}
 	ended := make(chan outcome, 1)
-	s.partition.flights.start(c.Fences)
 	go func() {
 		result, err := a.run(ctx)
 		s.partition.flights.end(c.Fences, storage.CodeOf(err) == storage.CodeUnavailable && a.state.Load() == sent)

@@ -91,7 +91,7 @@ func (a *attempt) readFences(ctx context.Context, fences map[string]int64) error
 		keys[i] = f.Key
 	}
 	locks := a.in(layout.Locks)
-	rows, err := locks.Find(ctx, layout.Keys(locks, keys), layout.Page{})
+	rows, _, err := locks.Find(ctx, layout.Keys(locks, keys), layout.Page{})
 	if err != nil {
 		return failed(err)
 	}

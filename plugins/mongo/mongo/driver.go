@@ -50,27 +50,33 @@ const (
 	// statements, by its own clock. Stones outlive it by far.
 	patience = time.Minute
 
-	// closeWait is how long Close waits for commits in flight.
+	// closeWait is how long Close waits for commits in flight, and then for what
+	// is done aside.
 	closeWait = 5 * time.Second
 )
 
 // driver is one client of one database.
 type driver struct {
-	client    *mongodriver.Client
-	database  *layout.Database
-	rows      bool
-	clock     *serverClock
-	lease     time.Duration
-	turnLease time.Duration
-	watchPoll time.Duration
-	patience  time.Duration
+	client     *mongodriver.Client
+	database   *layout.Database
+	rows       bool
+	clock      *serverClock
+	lease      time.Duration
+	turnLease  time.Duration
+	watchPoll  time.Duration
+	patience   time.Duration
+	sweepEvery time.Duration
 
 	// pause is nil but in tests: it is called before each statement of a
 	// commit, by the statement's name.
 	pause func(step string) error
 
+	// cleaning counts what outlives a call.
+	cleaning sync.WaitGroup
+
 	mu         sync.Mutex
 	closed     bool
+	ending     bool // nothing is done aside any more
 	stores     map[*store]struct{}
 	partitions map[string]*partition
 }
@@ -106,7 +112,7 @@ func newDriver(o Options, adjust func(*options.ClientOptions)) (*driver, error) 
 	db := client.Database(o.Database)
 	return &driver{
 		client: client, database: layout.New(db, o.Layout), rows: o.Layout == layout.Rows, clock: &serverClock{db: db},
-		lease: o.Lease, turnLease: turnLease, watchPoll: o.WatchPoll, patience: patience,
+		lease: o.Lease, turnLease: turnLease, watchPoll: o.WatchPoll, patience: patience, sweepEvery: sweepEvery,
 		stores: map[*store]struct{}{}, partitions: map[string]*partition{},
 	}, nil
 }
@@ -197,5 +203,23 @@ func (d *driver) Close() error {
 		ends.Go(func() { _ = s.Close() }) // what it could not give back, the lease ends
 	}
 	ends.Wait()
+	d.mu.Lock()
+	d.ending = true
+	d.mu.Unlock()
+	d.cleaning.Wait()
 	return failed(d.client.Disconnect(ctx))
+}
+
+// aside runs f beside the call that asks for it, before Close ends at the latest.
+func (d *driver) aside(f func(context.Context)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ending {
+		return
+	}
+	d.cleaning.Go(func() {
+		ctx, done := context.WithTimeout(context.Background(), closeWait)
+		defer done()
+		f(ctx)
+	})
 }

@@ -52,7 +52,7 @@ func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (page sto
 	err = s.read(ctx, func(ctx context.Context) (err error) {
 		rows = nil
 		if limit > 0 {
-			rows, err = in.Find(ctx, in.Above(seq), layout.Page{Sort: byID, Limit: int64(min(limit, eventPage))})
+			rows, _, err = in.Find(ctx, in.Above(seq), layout.Page{Sort: byID, Limit: int64(min(limit, eventPage))})
 		}
 		if err == nil {
 			epoch, err = s.partition.readEpoch(ctx)
@@ -106,7 +106,7 @@ func (s *store) PruneEvents(ctx context.Context, prune storage.PruneEvents) (del
 			mark = max(mark, epoch.Seq-*prune.KeepRows)
 		}
 		if prune.Before != nil {
-			rows, err := in.Find(ctx, in.Where(eq("at", bson.D{eq("$lt", *prune.Before)})),
+			rows, _, err := in.Find(ctx, in.Where(eq("at", bson.D{eq("$lt", *prune.Before)})),
 				layout.Page{Sort: bson.D{eq("_id", -1)}, Limit: 1, Only: []string{}})
 			if err != nil {
 				return failed(err)

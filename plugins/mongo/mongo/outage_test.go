@@ -95,6 +95,85 @@ func TestACutConnectionAnywhereIsSettledBySendingAgain(t *testing.T) {
 	})
 }
 
+// stall holds up whatever a client sends while it is on.
+type stall struct {
+	on   atomic.Bool
+	goOn chan struct{}
+}
+
+func (s *stall) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	return &stallConn{conn, s}, err
+}
+
+type stallConn struct {
+	net.Conn
+	stall *stall
+}
+
+func (c *stallConn) Write(b []byte) (int, error) {
+	if c.stall.on.Load() {
+		select {
+		case <-c.stall.goOn:
+		case <-time.After(5 * time.Second): // a call that waits for this fails the test, late
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+func TestACancelledAcquisitionGivesItsLeaseBackBehindTheCaller(t *testing.T) {
+	needServer(t)
+	d := freshDatabase(layout.Rows)
+	defer d.Close()
+	d.lease = shortTurn
+	robbed := d.open(t)
+	if _, err := robbed.Acquire(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(shortTurn)
+	ctx, leave := context.WithCancel(t.Context())
+	wire := &stall{goOn: make(chan struct{})}
+	d.lease, d.adjust = storage.DefaultLease, func(o *options.ClientOptions) { o.SetDialer(wire) }
+	s := d.openAs(t, func(thief *driver) {
+		thief.pause = func(step string) error {
+			if step == "take" { // it has the section, and passes through the turn
+				wire.on.Store(true)
+				leave()
+			}
+			return nil
+		}
+	})
+	start := time.Now()
+	_, err := s.Acquire(ctx, "k")
+	if waited := time.Since(start); storage.CodeOf(err) != storage.CodeUnavailable || waited > 3*time.Second {
+		t.Errorf("after %v: %v", waited, err)
+	}
+	close(wire.goOn)
+	if err := s.partition.driver.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var l lockDoc
+	locks := robbed.partition.in(layout.Locks)
+	if row, _, err := locks.One(t.Context(), locks.Key("k")); err != nil || row.Decode(&l) != nil || l.Holder == nil || l.ExpiresAt != 0 {
+		t.Errorf("%+v, %v: the lease was not given back", l, err)
+	}
+}
+
+func TestARefusedCommitIsInFlightNoLonger(t *testing.T) {
+	needServer(t)
+	d := freshDatabase(layout.Rows)
+	defer d.Close()
+	s := d.open(t)
+	c := base()
+	c.ID, c.Fences = "", []storage.Fence{{Key: "k", Fence: 1}}
+	if _, err := s.Commit(t.Context(), c); storage.CodeOf(err) != storage.CodeValidation {
+		t.Fatal(err)
+	}
+	if f := &s.partition.flights; f.all != 0 || len(f.under) != 0 {
+		t.Errorf("%d commits in flight, under %v", f.all, f.under)
+	}
+}
+
 func TestADatabaseThatIsNotThereIsUnavailable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -34,7 +34,9 @@ func newPartition(d *driver, name string, tables *layout.Partition, marker layou
 	p := &partition{driver: d, name: name, tables: tables, marker: marker, writer: make(chan struct{}, 1),
 		queues: queues{byKey: map[string]*queue{}}, flights: newFlights(), head: signal{moved: make(chan struct{})}}
 	p.life, p.stop = context.WithCancel(context.Background())
-	go p.watchOver()
+	// A sweep may wait long: it must not keep what a dead writer left waiting too.
+	go p.every(watchTurn, p.rescue)
+	go p.every(d.sweepEvery, p.sweep)
 	return p
 }
 
@@ -48,22 +50,16 @@ func (p *partition) step(name string) error {
 	return p.pause(name)
 }
 
-// watchOver finishes what dead writers left, also when nobody writes, and sweeps.
-func (p *partition) watchOver() {
-	nextSweep := time.Now().Add(jitter(sweepEvery))
+// every carries out what is due from time to time while the partition is open.
+func (p *partition) every(most time.Duration, due func(context.Context) error) {
 	for {
 		select {
 		case <-p.life.Done():
 			return
-		case <-time.After(jitter(watchTurn)):
+		case <-time.After(jitter(most)):
 		}
 		ctx, done := context.WithTimeout(p.life, p.patience)
-		// A database that does not answer is asked again at the next look.
-		_ = p.rescue(ctx)
-		if time.Now().After(nextSweep) {
-			nextSweep = time.Now().Add(jitter(sweepEvery))
-			_ = p.sweep(ctx)
-		}
+		_ = due(ctx) // a database that does not answer is asked again the next time
 		done()
 	}
 }

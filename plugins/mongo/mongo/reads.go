@@ -113,7 +113,7 @@ func byKeys[V any](ctx context.Context, p *partition, e entity[V], keys []string
 	in := p.in(e.in)
 	var out []V
 	for some := range slices.Chunk(distinct(keys), loadKeys) {
-		rows, err := in.Find(ctx, layout.Keys(in, some, live), layout.Page{})
+		rows, _, err := in.Find(ctx, layout.Keys(in, some, live), layout.Page{})
 		if err != nil {
 			return nil, err
 		}

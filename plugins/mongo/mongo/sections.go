@@ -111,17 +111,15 @@ func (s *store) acquire(ctx context.Context, key string, q *queue) (*section, er
 	}
 	for wait := pollLeast; ; wait = min(2*wait, pollMost) {
 		before, fence, held, err := p.takeLock(ctx, key, holder, p.lease)
+		if held && before.Holder != nil {
+			err = p.passThrough(ctx)
+		}
 		if err != nil {
-			_ = p.surrender(ctx, key, holder) // the lease ends it otherwise
+			// The caller may have left; the lease ends what cannot be given back.
+			p.aside(func(ctx context.Context) { _ = p.surrender(ctx, key, holder) })
 			return nil, err
 		}
 		if held {
-			if before.Holder != nil {
-				if err := p.passThrough(ctx); err != nil {
-					_ = p.surrender(ctx, key, holder)
-					return nil, err
-				}
-			}
 			return &section{store: s, key: key, holder: holder, fence: fence, queue: q}, nil
 		}
 		select {
@@ -136,7 +134,7 @@ func (s *store) acquire(ctx context.Context, key string, q *queue) (*section, er
 // surrender ends the lease of an acquisition that nobody will use. It keeps the
 // holder, so that the next one is a theft too.
 func (p *partition) surrender(ctx context.Context, key, holder string) error {
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), p.lease)
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), min(p.lease, closeWait))
 	defer done()
 	locks := p.in(layout.Locks)
 	_, err := locks.Update(ctx, locks.Key(key, eq("holder", holder)), set(eq("expiresAt", int64(0))))

@@ -205,7 +205,7 @@ func stream[K, V any](ctx context.Context, s *store, arguments []any, start K, l
 			if limit > 0 {
 				n = min(n, left)
 			}
-			rows, size, err := q.chunk(ctx, s, last, n)
+			rows, size, cut, err := q.chunk(ctx, s, last, n)
 			if err != nil {
 				yield(none, err)
 				return
@@ -219,7 +219,7 @@ func stream[K, V any](ctx context.Context, s *store, arguments []any, start K, l
 					return
 				}
 			}
-			if left -= len(rows); len(rows) < n || limit > 0 && left <= 0 {
+			if left -= len(rows); len(rows) < n && !cut || limit > 0 && left <= 0 {
 				return
 			}
 			last = q.key(rows[len(rows)-1])
@@ -228,10 +228,13 @@ func stream[K, V any](ctx context.Context, s *store, arguments []any, start K, l
 	}
 }
 
-// chunk returns the first n rows above a key, fewer only at the end.
-func (q query[K, V]) chunk(ctx context.Context, s *store, after K, n int) (out []V, size int, err error) {
+// chunk returns the first n rows above a key, fewer at the end or when cut for
+// their size.
+func (q query[K, V]) chunk(ctx context.Context, s *store, after K, n int) (out []V, size int, cut bool, err error) {
 	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := q.in.Find(ctx, q.after(after), layout.Page{Sort: q.sort, Limit: int64(n), Only: q.only})
+		var rows []layout.Row
+		var err error
+		rows, cut, err = q.in.Find(ctx, q.after(after), layout.Page{Sort: q.sort, Limit: int64(n), Bytes: chunkBytes, Only: q.only})
 		if err != nil {
 			return err
 		}
@@ -244,7 +247,7 @@ func (q query[K, V]) chunk(ctx context.Context, s *store, after K, n int) (out [
 		}
 		return nil
 	})
-	return out, size, err
+	return out, size, cut, err
 }
 
 var byID = bson.D{{Key: "_id", Value: 1}}

@@ -48,6 +48,46 @@ func TestSweepForgetsWhatIsADayOld(t *testing.T) {
 	})
 }
 
+func TestASweepThatWaitsDelaysNoRescue(t *testing.T) {
+	eachLayout(t, func(t *testing.T, d *database) {
+		sweeping, goOn := make(chan struct{}, 1), make(chan struct{})
+		defer close(goOn)
+		witness := d.openAs(t, func(w *driver) {
+			w.sweepEvery = time.Millisecond
+			w.pause = func(step string) error {
+				if step == "take" { // only its sweeps take the turn
+					select {
+					case sweeping <- struct{}{}:
+					default:
+					}
+					<-goOn
+				}
+				return nil
+			}
+		})
+		first := d.open(t)
+		mustCommit(t, first, base())
+		<-sweeping
+		writer := d.openAs(t, stopAt("apply", 1))
+		first.partition.stop() // nobody but the witness is to look
+		writer.partition.stop()
+		if _, err := writer.Commit(t.Context(), sample("c")); err == nil {
+			t.Fatal("the writer was not stopped")
+		}
+		for until := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if head, err := witness.HeadSeq(t.Context()); err != nil || head == 3 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if time.Now().After(until) {
+				t.Fatal("the commit is half way after five seconds")
+			}
+		}
+	})
+}
+
 func TestStonesHoldNothingOfTheRow(t *testing.T) {
 	eachLayout(t, func(t *testing.T, d *database) {
 		s := d.open(t)

@@ -51,6 +51,10 @@ func (p *plan) change(i int) (int, error) {
 		p.expectRequest(ch.ID, ch.MustExist, ch.Expect)
 		deleteRows(p, requestTable, i, 1, "request", func(storage.Change) (string, bool) { return ch.ID, false },
 			func(r *storage.ChangeResult, q *authz.Request) string { r.Request = q; return q.ID })
+		if ch.Expect != nil { // no lock keeps away a request that was not there to be judged
+			last := &p.steps[len(p.steps)-1]
+			last.sql, last.args = deleteExpected, append(last.args, string(ch.Expect.State), ch.Expect.StageIndex)
+		}
 		return 1, nil
 	case storage.UpdateRequest:
 		p.expectRequest(ch.Request.ID, true, ch.Expect)
@@ -88,7 +92,8 @@ func (p *plan) change(i int) (int, error) {
 		return 1, p.putRecord(i, ch)
 	case storage.DeleteRecord:
 		p.expectRecord(ch.Collection, ch.ID, ch.Expect)
-		p.add(`delete from "AuthzRecord" where "app" = $1 and "collection" = $2 and "id" = $3`, app, ch.Collection, ch.ID)
+		// No lock keeps away a record that was absent when it was judged.
+		p.add(`delete from "AuthzRecord" where "app" = $1 and "collection" = $2 and "id" = $3 and "version" = $4`, app, ch.Collection, ch.ID, ch.Expect)
 	default:
 		return 0, storage.Errorf(storage.CodeValidation, "%T is no change", ch)
 	}

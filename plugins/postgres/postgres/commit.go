@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func (s *store) GetCommit(ctx context.Context, id string) (storage.CommitResult,
 		if err := scan(&column); err != nil {
 			return storage.CommitResult{}, err
 		}
-		return decodeResult(column)
+		return relational.DecodeResult(column)
 	}, id)
 }
 
@@ -134,7 +135,7 @@ func (p *plan) build() error {
 	}
 	recorded := "{}"
 	if !p.answers && len(p.c.Events) == 0 {
-		encoded, err := encodeResult(p.result)
+		encoded, err := relational.EncodeResult(p.result)
 		if err != nil {
 			return err
 		}
@@ -155,6 +156,9 @@ func (p *plan) build() error {
 	return err
 }
 
+// errReplayed ends the transaction of a commit that was applied before.
+var errReplayed = errors.New("the commit was applied before")
+
 // recognise answers a commit whose id is there: nil when it is there no longer.
 func (p *plan) recognise(ctx context.Context) error {
 	type applied struct {
@@ -167,7 +171,7 @@ func (p *plan) recognise(ctx context.Context) error {
 			if err := scan(&a.digest, &column); err != nil {
 				return a, err
 			}
-			a.result, err = decodeResult(column)
+			a.result, err = relational.DecodeResult(column)
 			return a, err
 		}, p.c.ID)
 	switch {
@@ -261,7 +265,7 @@ func (p *plan) last() ([]step, error) {
 		}
 	}
 	p.result.UpTo = 0 // an earlier attempt may have left its own
-	encoded, err := encodeResult(p.result)
+	encoded, err := relational.EncodeResult(p.result)
 	if err != nil {
 		return nil, err
 	}

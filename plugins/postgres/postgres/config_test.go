@@ -62,6 +62,14 @@ func TestAServerThatIsDownAtTheStartIsNamedWithoutSecrets(t *testing.T) {
 	}
 }
 
+func TestNoConnectionStringLetsAStandbyAnswer(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	for _, attrs := range []string{"any", "standby", "prefer-standby", "read-only"} {
+		s := open(t, connect(t, postgres.Options{DSN: dsn + " target_session_attrs=" + attrs}), "p")
+		write(t, s, storage.UpsertRole{Role: authz.Role{ID: attrs}})
+	}
+}
+
 func TestADriverKeepsItsTablesInTheSchemaConfigured(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	const odd = `a "b"; c`

@@ -48,10 +48,8 @@ func poolConfig(o Options) (*pgxpool.Config, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
 	}
-	if c.ValidateConnect == nil {
-		// A standby answers from the past.
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	}
+	// A standby answers from the past, whatever the connection string prefers.
+	c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "authz"
 	}

@@ -8,8 +8,5 @@ func Traced(o Options, t pgx.QueryTracer) Options {
 	return o
 }
 
-// EncodeResult and DecodeResult are the result column of a commit.
-var EncodeResult, DecodeResult = encodeResult, decodeResult
-
 // Configure is what the plugin's host calls.
 var Configure = configure

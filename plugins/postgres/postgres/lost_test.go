@@ -34,17 +34,18 @@ func TestAConnectionCutAtAnyPointOfACommitIsSettledBySendingItAgain(t *testing.T
 	s := open(t, cut, "p")
 	outcomes := map[string]int{}
 	for _, twoPieces := range []bool{false, true} {
-		for _, toServer := range []bool{true, false} {
+		for _, side := range []string{"server", "client", "pooler"} {
+			p.speaks.Store(side == "pooler")
 			for point, applied := 0, false; !applied; point++ {
 				if point == 200 {
 					t.Fatal("a commit has no end")
 				}
-				name := fmt.Sprintf("c-%v-%v-%d", twoPieces, toServer, point)
+				name := fmt.Sprintf("c-%v-%s-%d", twoPieces, side, point)
 				write(t, direct, storage.InsertGrant{Grant: grant("old-"+name, "user:x")})
 				write(t, s, storage.UpsertRole{Role: authz.Role{ID: "warm"}}) // a connection is there, and most statements with it
 				head := must[int64](t)(direct.HeadSeq(t.Context()))
 				left := &p.toClient
-				if toServer {
+				if side == "server" {
 					left = &p.toServer
 				}
 				left.Store(int64(point))

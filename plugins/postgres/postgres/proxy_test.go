@@ -22,6 +22,10 @@ type proxy struct {
 	// at zero the connection that carries the next one is cut. Negative: never.
 	toServer, toClient atomic.Int64
 
+	// speaks has the client told of a cut as a pooler tells it: by an error of its
+	// own in the place of what the server said.
+	speaks atomic.Bool
+
 	down atomic.Bool // new connections are refused
 
 	mu    sync.Mutex
@@ -126,6 +130,9 @@ func (p *proxy) copy(to io.Writer, from io.Reader, left *atomic.Int64, startup b
 			return
 		}
 		if left.Load() >= 0 && left.Add(-1) < 0 {
+			if left == &p.toClient && p.speaks.Load() {
+				_, _ = to.Write(poolerError)
+			}
 			return
 		}
 		if _, err := to.Write(append(head, body...)); err != nil {
@@ -134,3 +141,10 @@ func (p *proxy) copy(to io.Writer, from io.Reader, left *atomic.Int64, startup b
 		startup = false
 	}
 }
+
+// poolerError is how PgBouncer says that it lost the server: unlike an error of
+// the server it has no field V.
+var poolerError = func() []byte {
+	const fields = "SERROR\x00C08P01\x00Mserver conn crashed?\x00\x00"
+	return append(binary.BigEndian.AppendUint32([]byte{'E'}, 4+uint32(len(fields))), fields...)
+}()

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/authzhost/authz/plugins/postgres/postgres"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -177,31 +175,41 @@ func TestDeadlocksAreRetried(t *testing.T) {
 	writers.Wait()
 }
 
-func TestTheResultOfACommitIsRecordedExactly(t *testing.T) {
-	g, q := grant("1", "user:u"), authz.Request{ID: "q", Justification: map[string]string{"a": "b"}, State: authz.RequestPending}
-	for name, want := range map[string]storage.CommitResult{
-		"empty":   {Results: []storage.ChangeResult{}},
-		"plain":   {Results: make([]storage.ChangeResult, 3), UpTo: 7},
-		"deleted": {Results: []storage.ChangeResult{{}, {Grant: &g}, {}, {Request: &q}, {Version: 4}}, UpTo: 9},
+func TestADeletionLeavesARowThatAppearedAfterItWasJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		table, columns, values string
+		change                 storage.Change
+	}{
+		"record": {"AuthzRecord", `"collection", "id", "version", "data", "updatedAt"`, `'c', 'x', 1, '{}', 1`,
+			storage.DeleteRecord{Collection: "c", ID: "x"}},
+		"request": {"AuthzRequest", `"id", "requesterUserId", "scope", "justification", "state", "stageIndex", "stages", "decisions", "createdAt"`,
+			`'x', 'u', '*', '{}', 'pending', 1, '[]', '[]', 1`, storage.DeleteRequest{ID: "x", Expect: &storage.RequestExpect{State: authz.RequestPending}}},
 	} {
-		text, err := postgres.EncodeResult(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := postgres.DecodeResult([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, equal); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
-		want.UpTo = 0
-		if text, _ = postgres.EncodeResult(want); !strings.HasSuffix(text, `"upTo":0}`) {
-			t.Errorf("%s: a statement cannot put the last number into %s", name, text)
-		}
-	}
-	if _, err := postgres.DecodeResult([]byte(`{"count":1,"results":[{"change":1}],"upTo":0}`)); err == nil {
-		t.Error("a result of a change that there is not")
+		t.Run(name, func(t *testing.T) {
+			dsn := postgrestest.Database(t)
+			s := open(t, connect(t, postgres.Options{DSN: dsn}), "p")
+			write(t, s, c.change)                                                              // preparing its statements would take their locks beforehand
+			creator := newBlocker(t, dsn, fmt.Sprintf("lock table %q in share mode", c.table)) // lets rows be locked and not be deleted
+			creator.hold(t)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := s.Commit(t.Context(), commitOf(c.change))
+				ended <- err
+			}()
+			waitFor(t, "the deletion", func() bool { return ask[int64](t, dsn, "select count(*) from pg_locks where not granted")[0] > 0 })
+			if _, err := creator.tx.Exec(t.Context(), fmt.Sprintf(`insert into %q ("app", %s) values ('p', %s)`, c.table, c.columns, c.values)); err != nil {
+				t.Fatal(err)
+			}
+			if err := creator.tx.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if n := ask[int64](t, dsn, fmt.Sprintf("select count(*) from %q", c.table))[0]; n != 1 {
+				t.Errorf("%d rows are left", n)
+			}
+		})
 	}
 }
 

@@ -31,6 +31,8 @@ var (
 	requestTable = tableOf(relational.Requests)
 	auditTable   = tableOf(relational.Audit)
 	recordTable  = tableOf(relational.Records)
+
+	deleteExpected = deleteText(relational.Requests, "id", ` and t."state" = $3 and t."stageIndex" = $4`)
 )
 
 func tableOf[T any](e relational.Entity[T]) table[T] {
@@ -61,8 +63,12 @@ func tableOf[T any](e relational.Entity[T]) table[T] {
 	t.insertMany = into + "select $1, " + strings.Join(values, ", ") + " from unnest(" + strings.Join(arrays, ", ") + ") n(" + strings.Join(names, ", ") + ")"
 	replace := fmt.Sprintf(" on conflict (%s) do update set %s", led(layout.Key), strings.Join(sets, ", "))
 	t.upsertOne, t.upsertMany = t.insertOne+replace, t.insertMany+replace
-	t.deleteMany = fmt.Sprintf(`delete from %q t where t."app" = $1 and t.%q = any($2::text[]) returning %s`, e.Table, layout.Key[0], quoted(e.Columns, "t."))
+	t.deleteMany = deleteText(e, layout.Key[0], "")
 	return t
+}
+
+func deleteText[T any](e relational.Entity[T], key, condition string) string {
+	return fmt.Sprintf(`delete from %q t where t."app" = $1 and t.%q = any($2::text[])%s returning %s`, e.Table, key, condition, quoted(e.Columns, "t."))
 }
 
 func arrayType(t relational.Type) string {

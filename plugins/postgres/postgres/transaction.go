@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,13 +53,14 @@ type transaction struct {
 // transact carries a transaction out, again and again while it merely collides
 // with others.
 func (d *driver) transact(ctx context.Context, t *transaction) error {
+	_, bounded := ctx.Deadline()
 	limit := time.Now().Add(attempts)
 	for attempt := 0; ; attempt++ {
 		again, err := d.attempt(ctx, t)
 		if err == nil || !again {
 			return err
 		}
-		if ctx.Err() != nil || time.Now().After(limit) {
+		if ctx.Err() != nil || !bounded && time.Now().After(limit) {
 			return err
 		}
 		pause := time.NewTimer(time.Duration(rand.Int64N(int64(5*time.Millisecond) << min(attempt, 5))))
@@ -206,7 +208,8 @@ func receive(results pgx.BatchResults, s *step) (err error, ours bool) {
 // brokenAt sorts what went wrong. An error of the server means that the
 // transaction will never be committed, and a judgement of ours that it is rolled
 // back, unless the commit was sent along with the statement that was judged;
-// anything else leaves a commit that was sent in the dark.
+// anything else leaves a commit that was sent in the dark. So does class 08: a
+// pooler says it in the server's stead when it has lost the server.
 func (d *driver) brokenAt(err error, s *step, ours, committing bool) *broken {
 	b := &broken{err: err, step: s}
 	var refusal *storage.Error
@@ -215,7 +218,7 @@ func (d *driver) brokenAt(err error, s *step, ours, committing bool) *broken {
 	case ours:
 		b.unknown = committing
 		b.refusal = !committing && errors.As(err, &refusal)
-	case errors.As(err, &server), pgconn.SafeToRetry(err):
+	case errors.As(err, &server) && !strings.HasPrefix(server.Code, "08"), pgconn.SafeToRetry(err):
 	default:
 		b.unknown = committing
 	}

@@ -92,9 +92,11 @@ func recognised(w *work, app, id string, digest storage.Digest) (result storage.
 	if applied != digest.String() {
 		return result, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(id))
 	}
-	result, err = relational.DecodeResult(column)
+	if result, err = relational.DecodeResult(column); err != nil {
+		return result, storage.Unavailable(authz.OutcomeUnknown, err, "the result of a commit that was applied is damaged")
+	}
 	result.Replayed = true
-	return result, err
+	return result, nil
 }
 
 func apply(w *work, app string, c storage.Commit) (result storage.CommitResult, err error) {

@@ -114,6 +114,22 @@ func TestAFileThatIsRemovedWhileOpenIsAnOutageNotAnEmptyDatabase(t *testing.T) {
 	}
 }
 
+func TestACommitWhoseResultIsDamagedIsNotSaidToBeMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "authz.db")
+	s := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "p")
+	c := storage.Commit{ID: "c", Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "r"}}}}
+	if _, err := s.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, `UPDATE "AuthzCommit" SET "result" = '{"changes":0,"results":[{"at":1}]}'`)
+	if _, err := s.Commit(t.Context(), c); storage.CodeOf(err) != storage.CodeUnavailable || outcomeOf(err) != authz.OutcomeUnknown {
+		t.Errorf("sent again: %v", err)
+	}
+	if _, _, err := s.GetCommit(t.Context(), "c"); storage.CodeOf(err) != storage.CodeUnavailable || outcomeOf(err) == "" {
+		t.Errorf("asked for: %v", err)
+	}
+}
+
 func insertMany(t *testing.T, s storage.Store, n int) {
 	t.Helper()
 	if err := tryMany(t, s, "many", n, 0); err != nil {

@@ -59,9 +59,6 @@ type Collection struct {
 	c         *mongodriver.Collection
 }
 
-// Name is the collection's own name, without the partition.
-func (c *Collection) Name() Name { return c.name }
-
 func (c *Collection) rows() bool { return c.partition.database.kind == Rows }
 
 // ID is what the key is in _id: for comparisons inside a filter.

@@ -1,8 +1,10 @@
 package layout
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -55,18 +57,19 @@ func (r Row) Decode(v any) error { return bson.Unmarshal(r.raw, v) }
 // Size is the length of the document in bytes.
 func (r Row) Size() int { return len(r.raw) }
 
-// Page bounds and orders what Find returns. Limit 0 is no limit; Only names the
-// members to return, nil all.
+// Page bounds and orders what Find returns. Limit and Bytes 0 are no limits; Only
+// names the members to return, nil all.
 type Page struct {
-	Sort        bson.D
-	Skip, Limit int64
-	Only        []string
+	Sort               bson.D
+	Skip, Limit, Bytes int64
+	Only               []string
 }
 
-// Find returns the selected documents. No cursor stays open.
-func (c *Collection) Find(ctx context.Context, f Filter, p Page) ([]Row, error) {
+// Find returns the selected documents. It ends before one that would go beyond
+// Bytes, unless that is the first, and then says that it cut. No cursor stays open.
+func (c *Collection) Find(ctx context.Context, f Filter, p Page) (rows []Row, cut bool, err error) {
 	if err := c.own(f); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	o := options.Find()
 	if p.Sort != nil {
@@ -87,18 +90,25 @@ func (c *Collection) Find(ctx context.Context, f Filter, p Page) ([]Row, error) 
 	}
 	cursor, err := c.c.Find(ctx, f.members, o)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var raw []bson.Raw
-	if err := cursor.All(ctx, &raw); err != nil {
-		return nil, err
+	defer func() {
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
+		defer done()
+		_ = cursor.Close(ctx) // the server ends one that it does not hear of
+	}()
+	for size := int64(0); cursor.Next(ctx); {
+		size += int64(len(cursor.Current))
+		if p.Bytes > 0 && size > p.Bytes && len(rows) > 0 {
+			return rows, true, nil
+		}
+		rows = append(rows, c.row(bytes.Clone(cursor.Current))) // Current is good until the next one only
 	}
-	rows := make([]Row, len(raw))
-	for i := range raw {
-		rows[i] = c.row(raw[i])
-	}
-	return rows, nil
+	return rows, false, cursor.Err()
 }
+
+// closeWait bounds the ending of a cursor that was not read to its end.
+const closeWait = time.Second
 
 // One returns the selected document.
 func (c *Collection) One(ctx context.Context, f Filter) (Row, bool, error) {
