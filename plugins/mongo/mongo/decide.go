@@ -77,7 +77,7 @@ func (a *attempt) replay(known commitDoc) (storage.CommitResult, error) {
 	}
 	result, err := known.result()
 	if err != nil {
-		return storage.CommitResult{}, failed(err)
+		return storage.CommitResult{}, unknown(err) // applied, and damaged since
 	}
 	result.Replayed = !a.mine[known.T]
 	return result, nil
