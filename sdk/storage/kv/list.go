@@ -27,12 +27,14 @@ func one[R any](ctx context.Context, s *store, t table[R], key string) (row R, f
 func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match func(*R) bool, place func(*R) string,
 	after string, limit int, args ...any) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
-		at := after
-		for left, n := limit, chunk; n == chunk; left -= n {
-			if n = chunk; limit != 0 {
+		at, left := after, limit
+		for more := true; more && (limit <= 0 || left > 0); {
+			n := chunk
+			if limit > 0 {
 				n = min(n, left)
 			}
 			var rows []*R
+			more = false
 			err := s.view(ctx, func(p *partition) {
 				if limit < 0 {
 					p.refuse(storage.CodeValidation, "a page's limit must not be negative")
@@ -41,7 +43,7 @@ func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match f
 					if match(row) {
 						rows = append(rows, row)
 					}
-					if len(rows) == n {
+					if more = len(rows) == n; more {
 						return
 					}
 				}
@@ -60,7 +62,7 @@ func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match f
 				}
 				at = place(row)
 			}
-			n = len(rows)
+			left -= len(rows)
 		}
 	}
 }
