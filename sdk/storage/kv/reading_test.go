@@ -75,3 +75,18 @@ func TestAChunkIsBoundedByItsBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestARecordFilterWithoutAnIndexSelectsAll(t *testing.T) {
+	_, s := countingStore(t)
+	write(t, s, storage.Commit{ID: "c", Changes: []storage.Change{
+		storage.PutRecord{Record: storage.Record{Collection: "c", ID: "r", Data: []byte(`{}`)}}}})
+	n := 0
+	for _, err := range s.ListRecords(t.Context(), "c", storage.RecordFilter{Value: "x"}, storage.Page{}) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d records", n)
+	}
+}
