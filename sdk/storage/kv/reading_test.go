@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 	"github.com/authzhost/authz/sdk/storage/kv"
 )
@@ -13,7 +14,7 @@ import (
 // counting is a DB that counts what it is asked.
 type counting struct {
 	*memory
-	views, gets int
+	views, reads int
 }
 
 func (c *counting) View(ctx context.Context, read func(kv.Tx) error) error {
@@ -31,8 +32,15 @@ type countingTx struct {
 }
 
 func (t countingTx) Get(key []byte) ([]byte, error) {
-	t.c.gets++
+	t.c.reads++
 	return t.Tx.Get(key)
+}
+
+func (t countingTx) Scan(from []byte, each func([]byte) bool) error {
+	return t.Tx.Scan(from, func(key []byte) bool {
+		t.c.reads++
+		return each(key)
+	})
 }
 
 func countingStore(t *testing.T) (*counting, storage.Store) {
@@ -88,5 +96,28 @@ func TestARecordFilterWithoutAnIndexSelectsAll(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("%d records", n)
+	}
+}
+
+func TestNothingIsReadThatDecidesNothing(t *testing.T) {
+	c, s := countingStore(t)
+	const many, few = 500, 50
+	filling := storage.Commit{ID: "filling"}
+	for i := range many {
+		filling.Changes = append(filling.Changes, storage.InsertGrant{Grant: authz.Grant{ID: fmt.Sprint(i), RoleID: "r"}})
+		filling.Events = append(filling.Events, authz.RoleEvent("r"))
+	}
+	write(t, s, filling)
+	c.reads = 0
+	write(t, s, storage.Commit{ID: "delete", Changes: []storage.Change{storage.DeleteRole{ID: "r"}}})
+	if c.reads > few {
+		t.Errorf("%d reads to delete a role that may be named", c.reads)
+	}
+	c.reads = 0
+	if n, err := s.PruneEvents(t.Context(), storage.PruneEvents{KeepRows: new(int64(many - 5))}); n != 5 || err != nil {
+		t.Errorf("%d events pruned, %v", n, err)
+	}
+	if c.reads > few {
+		t.Errorf("%d reads to prune five events", c.reads)
 	}
 }
