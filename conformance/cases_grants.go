@@ -193,6 +193,27 @@ var grantCases = []Case{
 		}
 		w.code(storage.CodeValidation, listError(w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{Limit: -1})))
 	}},
+	{ID: "B14c", Rule: "of 2500 rows a page of 1000 or 2000 holds as many and no more, of grants and of audit entries", run: func(w *world) {
+		want := manyGrants(w, 2500)
+		entries := make([]authz.AuditEntry, len(want))
+		for i := range entries {
+			entries[i] = entry(fmt.Sprintf("%04d", i), int64(i/7))
+		}
+		w.do(storage.Commit{ID: "entries", Audit: entries})
+		audit := func(c *authz.AuditCursor, limit int) []authz.AuditEntry {
+			return rows(w, w.ListAudit(w.ctx, storage.AuditFilter{Cursor: c, Limit: ptr(int64(limit))}))
+		}
+		for _, limit := range []int{1000, 2000} {
+			next := min(2*limit, len(want))
+			for _, f := range []storage.GrantFilter{{}, {Subjects: []string{"user:u2", "user:u0", "user:u1"}}} {
+				w.same(want[:limit], ids(rows(w, w.ListGrants(w.ctx, f, storage.Page{Limit: limit})), grantID))
+				w.same(want[limit:next], ids(rows(w, w.ListGrants(w.ctx, f, storage.Page{After: want[limit-1], Limit: limit})), grantID))
+			}
+			w.same(entries[len(entries)-limit:], audit(nil, limit))
+			w.same(entries[:limit], audit(cursor(0, ""), limit))
+			w.same(entries[limit:next], audit(ptr(entries[limit-1].Cursor()), limit))
+		}
+	}},
 	{ID: "B15", Rule: "a list resumed while rows come and go yields stable rows once and none twice", run: func(w *world) {
 		stable := manyGrants(w, 3000)
 		seen := map[string]int{}

@@ -68,6 +68,12 @@ var readMutants = []mutant{
 		}
 		return listOf(rows, err)
 	})},
+	{name: "a limit of whole chunks is none", kind: "list", cases: "B14c", store: grantLists(func(s *store, ctx context.Context, f storage.GrantFilter, p storage.Page) iter.Seq2[authz.Grant, error] {
+		if p.Limit%1000 == 0 {
+			p.Limit = 0
+		}
+		return s.Store.ListGrants(ctx, f, p)
+	})},
 	{name: "a list descends", kind: "wrong order", cases: "B03 B14", store: grantLists(func(s *store, ctx context.Context, f storage.GrantFilter, p storage.Page) iter.Seq2[authz.Grant, error] {
 		rows, err := collected(s.Store.ListGrants(ctx, f, p))
 		slices.Reverse(rows)
@@ -151,6 +157,11 @@ var readMutants = []mutant{
 	})},
 	{name: "an audit limit of 0 means all", kind: "filter", cases: "B52", store: auditLists(func(f *storage.AuditFilter) {
 		if f.Limit != nil && *f.Limit == 0 {
+			f.Limit = nil
+		}
+	})},
+	{name: "an audit limit of whole chunks is none", kind: "list", cases: "B14c", store: auditLists(func(f *storage.AuditFilter) {
+		if f.Cursor != nil && f.Limit != nil && *f.Limit > 0 && *f.Limit%1000 == 0 {
 			f.Limit = nil
 		}
 	})},

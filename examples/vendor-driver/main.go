@@ -26,7 +26,11 @@ func main() {
 
 // configure gets the settings checked against the schema, under their Go types.
 func configure(_ context.Context, config map[string]any) (storage.Driver, error) {
-	driver, err := boltstore.Open(config["path"].(string), config["lease"].(time.Duration))
+	lease := config["lease"].(time.Duration)
+	if lease <= 0 {
+		return nil, &plugin.ConfigError{Field: "lease", Message: "must be longer than zero"}
+	}
+	driver, err := boltstore.Open(config["path"].(string), lease)
 	if err != nil {
 		return nil, &plugin.ConfigError{Field: "path", Message: err.Error()}
 	}

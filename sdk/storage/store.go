@@ -13,10 +13,11 @@ import (
 // context and returns only *Error.
 //
 // Lists are sequences of rows in the documented order, fetched in chunks of at
-// most 1,000 rows, each a query of its own: no transaction stays open while the
-// consumer is slow, and a list promises no common instant across chunks. Rows
-// present throughout are returned exactly once, none twice. A sequence ends
-// after the first pair whose error is not nil.
+// most 1,000 rows and 1 MiB, each a query of its own: no transaction stays open
+// while the consumer is slow, and a list promises no common instant across chunks.
+// The row that reaches the bytes may be a chunk's last. Rows present throughout
+// are returned exactly once, none twice. A sequence ends after the first pair
+// whose error is not nil.
 type Store interface {
 	Info() StoreInfo
 

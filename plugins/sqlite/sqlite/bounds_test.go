@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
 	"github.com/authzhost/authz/sdk/authz"
@@ -78,6 +80,32 @@ func TestIdleLockRowsAreForgottenAndNoFenceComesBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestASectionWithinOneProcessWaitsForTheLeaseThatAnotherLeft(t *testing.T) {
+	var now atomic.Int64
+	now.Store(1_000_000_000)
+	_, s := open(t, Options{Path: tempFile(t), Clock: now.Load, Lock: LockNone})
+	err := s.write(t.Context(), func(w *work) error {
+		_, _, err := takeLock(w, s.app, "groups", "another", now.Load(), now.Load()+10_000)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if section, err := s.Acquire(ctx, "groups"); storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Fatalf("got %v, %v", section, err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { now.Add(10_000) })
+	section, err := s.Acquire(t.Context(), "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fence := section.Fence().Fence; fence != 1_000_000_001 {
+		t.Errorf("the fence is %d", fence)
 	}
 }
 

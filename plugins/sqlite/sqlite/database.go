@@ -43,7 +43,7 @@ func openDatabase(f file, o Options) (*database, error) {
 	return db, nil
 }
 
-// close waits for the calls under way, which closing of the stores has ended.
+// close ends waits for other processes, and waits for the calls under way.
 func (db *database) close() error {
 	close(db.closed)
 	for range cap(db.writer) {
@@ -81,7 +81,7 @@ func (db *database) take(ctx context.Context, from chan *session, setup string) 
 }
 
 func (db *database) connect(ctx context.Context, setup string) (*session, error) {
-	for pause := newBackoff(db.options.BusyTimeout); ; {
+	for pause := db.newBackoff(); ; {
 		conn, err := db.pool.Conn(ctx)
 		if err == nil {
 			if _, err = conn.ExecContext(ctx, setup); err == nil {
@@ -121,7 +121,7 @@ func (db *database) read(ctx context.Context, fn func(*work) error) error {
 	broken := true
 	defer func() { giveBack(db.readers, s, broken) }()
 	w := &work{session: s, ctx: ctx, running: ctx}
-	for pause := newBackoff(db.options.BusyTimeout); ; {
+	for pause := db.newBackoff(); ; {
 		err := fn(w)
 		if err == nil || !isBusy(err) || !pause.wait(ctx) {
 			broken = err != nil && storage.CodeOf(err) == ""
@@ -190,7 +190,7 @@ func (db *database) write(ctx context.Context, fn func(*work) error) error {
 
 // begin takes the write lock, waiting for other processes.
 func (db *database) begin(ctx context.Context, w *work) error {
-	for pause := newBackoff(db.options.BusyTimeout); ; {
+	for pause := db.newBackoff(); ; {
 		_, err := w.exec("BEGIN IMMEDIATE")
 		if err == nil || !isBusy(err) || !pause.wait(ctx) {
 			return err

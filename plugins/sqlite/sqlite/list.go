@@ -175,7 +175,7 @@ func deliver[T any](ctx context.Context, s *store, rows []T, yield func(T, error
 	return true
 }
 
-// refused is a list that answers an error, none is an empty one.
+// refused is a list that answers an error.
 func refused[T any](err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/conformance/equal"
 	"github.com/authzhost/authz/plugins/internal/relational"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
 	"github.com/authzhost/authz/sdk/authz"
@@ -138,7 +139,7 @@ func migrated(t *testing.T, s storage.Store) {
 		Closure:      []string{"user:u1", "group:eng", "group:all", "directs:boss", "orgof:boss", "org:acme", "everyone"},
 		ManagerChain: []string{"boss"},
 	}
-	if diff := cmp.Diff(want, access, sameAnswers); diff != "" {
+	if diff := cmp.Diff(want, access, equal.Answers); diff != "" {
 		t.Fatalf("access after the migration (-want +got):\n%s", diff)
 	}
 	if page, err := s.EventsSince(ctx, 1, 10); err != nil || page.UpTo != 2 || len(page.Events) != 1 || page.Events[0] != authz.UserEvent("u1") {

@@ -62,7 +62,7 @@ func (db *database) useWAL(ctx context.Context) error {
 	broken := true
 	defer func() { giveBack(db.writer, s, broken) }()
 	w := &work{session: s, ctx: ctx, running: ctx}
-	for pause := newBackoff(db.options.BusyTimeout); ; {
+	for pause := db.newBackoff(); ; {
 		var mode string
 		_, err := w.one("PRAGMA journal_mode = WAL", nil, &mode)
 		if err == nil && mode != "wal" {

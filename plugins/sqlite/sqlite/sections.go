@@ -152,7 +152,9 @@ func (s *store) lock(ctx context.Context, key string) (*section, error) {
 	return got, nil
 }
 
-// lockHere is lock for sections that hold within this driver: the row only counts.
+// lockHere is lock for sections that hold within this driver: the row only counts,
+// but names a holder when a process with LockTable was there before and its lease
+// still runs.
 func (s *store) lockHere(ctx context.Context, key string) (*section, error) {
 	t := s.partition.sections
 	t.mu.Lock()
@@ -162,14 +164,16 @@ func (s *store) lockHere(ctx context.Context, key string) (*section, error) {
 		return nil, nil
 	}
 	got := &section{store: s, key: key}
+	taken := false
 	err := s.write(ctx, func(w *work) (err error) {
 		now := s.driver.options.Clock()
-		if got.fence, _, err = takeLock(w, s.app, key, "", now, now); err != nil {
-			return err
+		got.fence, taken, err = takeLock(w, s.app, key, "", now, now)
+		if err == nil && taken {
+			err = s.sweepLocks(w, now)
 		}
-		return s.sweepLocks(w, now)
+		return err
 	})
-	if err != nil {
+	if err != nil || !taken {
 		return nil, err
 	}
 	got.expires = time.Now().Add(s.driver.options.Lease)

@@ -126,15 +126,16 @@ func rowsOf[T any](w *work, scan func(relational.Scan) (T, error), text string, 
 	return rows, err
 }
 
-// backoff waits for other processes, longer from time to time, until the context
-// or its own limit ends.
+// backoff waits for other processes, longer from time to time, until the context,
+// the database or its own limit ends.
 type backoff struct {
-	next  time.Duration
-	until time.Time
+	next   time.Duration
+	until  time.Time
+	closed <-chan struct{}
 }
 
-func newBackoff(limit time.Duration) *backoff {
-	return &backoff{next: 200 * time.Microsecond, until: time.Now().Add(limit)}
+func (db *database) newBackoff() *backoff {
+	return &backoff{next: 200 * time.Microsecond, until: time.Now().Add(db.options.BusyTimeout), closed: db.closed}
 }
 
 // wait reports false when there is no time left.
@@ -149,6 +150,8 @@ func (b *backoff) wait(ctx context.Context) bool {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+		return false
+	case <-b.closed:
 		return false
 	case <-timer.C:
 		return true

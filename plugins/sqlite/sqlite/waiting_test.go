@@ -72,6 +72,26 @@ func TestABusyTimeoutEndsACallWithoutADeadline(t *testing.T) {
 	}
 }
 
+func TestCloseEndsTheWaitForAnotherProcess(t *testing.T) {
+	path := tempFile(t)
+	d, s := open(t, Options{Path: path, BusyTimeout: time.Minute})
+	release := holdWriteLock(t, path)
+	defer release()
+	answer := make(chan error, 1)
+	go func() {
+		_, err := s.Commit(context.Background(), role("r"))
+		answer <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	start := time.Now()
+	if err := d.Close(); err != nil || time.Since(start) > 10*time.Second {
+		t.Errorf("closing took %v: %v", time.Since(start), err)
+	}
+	if err := <-answer; storage.CodeOf(err) != storage.CodeUnavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestACancelledWriteLeavesNoTransactionAndNoPoisonedWriter(t *testing.T) {
 	path := tempFile(t)
 	d, s := open(t, Options{Path: path})

@@ -93,12 +93,14 @@ func patch[T any](member, to *T) {
 }
 
 func deleteRole(p *partition, ch storage.DeleteRole) {
-	refusal := storage.Errorf(storage.CodeConflict, "grants name role %s", authz.Quote(ch.ID))
-	for range grants.with(p, "role/"+ch.ID, "") {
-		refusal.Grants++
-	}
-	if ch.Unnamed && refusal.Grants > 0 {
-		p.fail(refusal)
+	if ch.Unnamed {
+		refusal := storage.Errorf(storage.CodeConflict, "grants name role %s", authz.Quote(ch.ID))
+		for range grants.with(p, "role/"+ch.ID, "") {
+			refusal.Grants++
+		}
+		if refusal.Grants > 0 {
+			p.fail(refusal)
+		}
 	}
 	roles.remove(p, ch.ID)
 }

@@ -56,16 +56,13 @@ func apply(p *partition, c storage.Commit) (result storage.CommitResult) {
 			p.refuse(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(want.Key), want.Fence)
 		}
 	}
-	seq := version(p, "log")
-	required := seq
 	for _, r := range c.Requires {
 		switch r := r.(type) {
 		case storage.RequireRole:
 			if roles.get(p, r.ID) == nil {
 				p.refuse(storage.CodeNotFound, "role %s does not exist", authz.Quote(r.ID))
 			}
-		case storage.RequireHead:
-			required = r.Seq
+		case storage.RequireHead: // judged last
 		case storage.RequireRecord:
 			if atRecord(p, r.Collection, r.ID, r.Version); r.Version == 0 {
 				p.refuse(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
@@ -84,8 +81,11 @@ func apply(p *partition, c storage.Commit) (result storage.CommitResult) {
 	for _, entry := range c.Audit {
 		insert(p, audit, entry)
 	}
-	if required != seq {
-		p.refuse(storage.CodeConflict, "the log head is %d, not %d", seq, required)
+	seq := version(p, "log")
+	for _, r := range c.Requires {
+		if head, ok := r.(storage.RequireHead); ok && head.Seq != seq {
+			p.refuse(storage.CodeConflict, "the log head is %d, not %d", seq, head.Seq)
+		}
 	}
 	for _, e := range c.Events {
 		seq++

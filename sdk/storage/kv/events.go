@@ -48,6 +48,9 @@ func (s *store) PruneEvents(ctx context.Context, f storage.PruneEvents) (deleted
 		}
 		var kept []int64
 		for e := range events.all(p, events.keys(p, "")) {
+			if f.Before == nil && e.Seq > mark {
+				break
+			}
 			if kept = append(kept, e.Seq); f.Before != nil && e.At < *f.Before {
 				mark = max(mark, e.Seq)
 			}

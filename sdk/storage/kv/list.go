@@ -7,8 +7,12 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// chunk is how many rows a list reads in one transaction.
-const chunk = 1000
+// The bounds of a chunk: what a list reads in one transaction and keeps in memory.
+// The row that reaches the bytes is its last.
+const (
+	chunkRows  = 1000
+	chunkBytes = 1 << 20
+)
 
 // keysOf are the keys of rows that a list may hold, above a place.
 type keysOf func(p *partition, after string) iter.Seq[string]
@@ -27,21 +31,24 @@ func one[R any](ctx context.Context, s *store, t table[R], key string) (row R, f
 func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match func(*R) bool, place func(*R) string,
 	after string, limit int, args ...any) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
-		at := after
-		for left, n := limit, chunk; n == chunk; left -= n {
-			if n = chunk; limit != 0 {
+		at, left := after, limit
+		for more := true; more && (limit <= 0 || left > 0); {
+			n := chunkRows
+			if limit > 0 {
 				n = min(n, left)
 			}
 			var rows []*R
+			size := 0
+			more = false
 			err := s.view(ctx, func(p *partition) {
 				if limit < 0 {
 					p.refuse(storage.CodeValidation, "a page's limit must not be negative")
 				}
-				for row := range t.all(p, keys(p, at)) {
+				for row, bytes := range t.all(p, keys(p, at)) {
 					if match(row) {
-						rows = append(rows, row)
+						rows, size = append(rows, row), size+bytes
 					}
-					if len(rows) == n {
+					if more = len(rows) == n || size >= chunkBytes; more {
 						return
 					}
 				}
@@ -60,7 +67,7 @@ func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match f
 				}
 				at = place(row)
 			}
-			n = len(rows)
+			left -= len(rows)
 		}
 	}
 }

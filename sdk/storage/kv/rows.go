@@ -176,8 +176,12 @@ func (s *store) ListRecords(ctx context.Context, collection string, f storage.Re
 	if f.Index < 0 || f.Index > len(storage.Record{}.Keys) {
 		return failing[storage.Record](storage.Errorf(storage.CodeValidation, "a record has no index string %d", f.Index))
 	}
+	value := recordValue(collection, 0, "")
+	if f.Index > 0 {
+		value = recordValue(collection, f.Index, f.Value)
+	}
 	keys := func(p *partition, after string) iter.Seq[string] {
-		return records.with(p, recordValue(collection, f.Index, f.Value), after)
+		return records.with(p, value, after)
 	}
 	return list(ctx, s, records, keys, every, records.key, recordKey(collection, pg.After), pg.Limit, collection, f, pg)
 }

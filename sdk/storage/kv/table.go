@@ -20,12 +20,19 @@ type table[R any] struct {
 var present = []byte{'+'}
 
 // get returns nil for an absent row.
-func (t table[R]) get(p *partition, key string) (row *R) {
-	if raw := p.get(t.entity + "/" + key); raw != nil && p.err == nil {
+func (t table[R]) get(p *partition, key string) *R {
+	row, _ := t.read(p, key)
+	return row
+}
+
+// read is get with the bytes that the row is stored in.
+func (t table[R]) read(p *partition, key string) (row *R, bytes int) {
+	raw := p.get(t.entity + "/" + key)
+	if raw != nil && p.err == nil {
 		row = new(R)
 		p.fail(json.Unmarshal(raw, row))
 	}
-	return row
+	return row, len(raw)
 }
 
 // put writes a row over whatever stands under its key.
@@ -82,12 +89,12 @@ func (t table[R]) inTime(p *partition, after, before string) iter.Seq[string] {
 	}
 }
 
-// all yields the rows that stand under the keys.
-func (t table[R]) all(p *partition, keys iter.Seq[string]) iter.Seq[*R] {
-	return func(yield func(*R) bool) {
+// all yields the rows that stand under the keys, with the bytes they are stored in.
+func (t table[R]) all(p *partition, keys iter.Seq[string]) iter.Seq2[*R, int] {
+	return func(yield func(*R, int) bool) {
 		for key := range keys {
-			row := t.get(p, key)
-			if p.fail(p.ctx.Err()); p.err != nil || row != nil && !yield(row) {
+			row, bytes := t.read(p, key)
+			if p.fail(p.ctx.Err()); p.err != nil || row != nil && !yield(row, bytes) {
 				return
 			}
 		}
