@@ -3,6 +3,7 @@ package application_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func everything(t testing.TB, s storage.Store) map[string]any {
 var unexported = cmp.AllowUnexported(authz.Expiry{})
 
 func TestRefusalsSayWhyAndChangeNothing(t *testing.T) {
-	for _, r := range refusals {
+	for _, r := range slices.Concat(refusals, cleanupRefusals) {
 		t.Run(r.sentence, func(t *testing.T) {
 			store := openStore(t)
 			seed(t, store)
@@ -122,7 +123,11 @@ var gated = map[string]func(context.Context, *application.Application) error{
 	"a reporting edge": func(ctx context.Context, a *application.Application) error {
 		return a.SetReportingEdge(ctx, "u", "boss", root)
 	},
-	"directory ingestion": importing(directory.Snapshot{}),
+	"directory ingestion":                    importing(directory.Snapshot{}),
+	"a virtual parent":                       dissolve("b", root),
+	"offboarding a user":                     deleteSubject("user:nobody", root),
+	"deleting a subject's global-scope rows": deleteSubject("group:b", root),
+	"sweeping global-scope rows":             reconcile(provider.Reconciliation{Sweep: true, Provenance: root, UserExists: nothing()}),
 }
 
 func TestOrganizationalWritesBelongToTheOrgRoot(t *testing.T) {
@@ -151,6 +156,9 @@ func TestInstanceScopedRowsStayWritableOnANonRoot(t *testing.T) {
 	must(t, createGrant(provider.GrantInput{Subject: "everyone", RoleID: "reader", Scope: "docs.doc:2"})(t.Context(), app))
 	must(t, createRevoke(provider.RevokeInput{UserID: "u", Pattern: "docs.*", Scope: "docs.doc:2"})(t.Context(), app))
 	must(t, app.DeleteGrant(t.Context(), "g-doc", root))
+	must(t, deleteScope("docs.doc:2", root)(t.Context(), app))
+	must(t, deleteSubject("group:a", root)(t.Context(), app))
+	must(t, publishImports(`{"formatVersion":1,"namespace":"docs","imports":[]}`)(t.Context(), app))
 	must(t, setScopeParents(under("docs.folder:1"))(t.Context(), app))
 	must(t, app.NotifyScopeMoved(t.Context(), "docs.doc:1"))
 }
