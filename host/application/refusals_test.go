@@ -48,6 +48,8 @@ func everything(t testing.TB, s storage.Store) map[string]any {
 	must(t, err)
 	catalogHead, _, err := s.GetCatalog(ctx)
 	must(t, err)
+	imports, _, err := s.GetImports(ctx)
+	must(t, err)
 	parents, err := s.GetScopeParents(ctx, []string{"docs.folder:low", "docs.folder:top", "docs.folder:1", "docs.folder:2", "docs.doc:1"})
 	must(t, err)
 	return map[string]any{
@@ -58,7 +60,7 @@ func everything(t testing.TB, s storage.Store) map[string]any {
 		"users":    rows(t, s.ListUsers(ctx, storage.UserFilter{}, storage.Page{})),
 		"requests": rows(t, s.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{})),
 		"audit":    rows(t, s.ListAudit(ctx, storage.AuditFilter{})),
-		"parents":  parents, "catalog": catalogHead, "head": head,
+		"parents":  parents, "catalog": catalogHead, "imports": imports, "head": head,
 	}
 }
 
