@@ -169,11 +169,6 @@ func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope
 	return a.client.Explain(ctx, p, key, scope)
 }
 
-// ValidateGrantableAt serves the operation of that name; nil is fine.
-func (a *Application) ValidateGrantableAt(pattern, scope string) *authz.Issue {
-	return a.Catalog().ValidateGrantableAt(pattern, scope)
-}
-
 func (a *Application) close() error {
 	if a.poller != nil {
 		a.poller.Stop()

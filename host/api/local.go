@@ -36,6 +36,10 @@ type LocalApplication interface {
 	// when it can. The arguments are well-formed.
 	ValidateGrantableAt(pattern, scope string) *authz.Issue
 
+	// ReconcileRows finds rows of what does not exist, and deletes them when asked
+	// to.
+	ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error)
+
 	Reviewer
 }
 
@@ -55,7 +59,8 @@ type Reviewer interface {
 // HostApplication is the name under which the socket serves the host itself.
 const HostApplication = "_host"
 
-// DefaultImportBodyLimit bounds the body of importDirectory, in bytes.
+// DefaultImportBodyLimit bounds the bodies of importDirectory and reconcileRows,
+// in bytes.
 const DefaultImportBodyLimit int64 = 256 << 20
 
 // LocalOptions configures the local administration API.
@@ -69,8 +74,8 @@ type LocalOptions struct {
 	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
 	BodyLimit int64
 
-	// ImportBodyLimit is BodyLimit for importDirectory; 0 means
-	// DefaultImportBodyLimit.
+	// ImportBodyLimit is BodyLimit for importDirectory and reconcileRows, which
+	// name everything there is; 0 means DefaultImportBodyLimit.
 	ImportBodyLimit int64
 
 	// Logger takes outages and internal errors; nil drops them.
@@ -127,7 +132,7 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		limit := h.limit
-		if op == "importDirectory" {
+		if op == "importDirectory" || op == "reconcileRows" {
 			limit = h.importLimit
 		}
 		members, err := x.readMembers(limit)

@@ -10,8 +10,8 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// importTimeout is for directories that take many commits, and for logs that are
-// read from end to end.
+// importTimeout is for directories that take many commits, and for rows and logs
+// that are read from end to end.
 const importTimeout = 10 * time.Minute
 
 // localEntries are the operations on an application that do not cross the
@@ -26,6 +26,7 @@ func localEntries() []entry {
 			read: notifyScopeMoved},
 		{Operation: provider.Operation{Op: "validateGrantableAt", Kind: provider.Read, Required: []string{"pattern", "scope"}},
 			read: validateGrantableAt},
+		{Operation: provider.Operation{Op: "reconcileRows", Kind: provider.Write}, read: reconcileRows, within: importTimeout},
 		{Operation: provider.Operation{Op: "listSodViolations", Kind: provider.Read}, read: listSodViolations},
 		{Operation: provider.Operation{Op: "exportEntitlements", Kind: provider.Read}, read: exportEntitlements},
 		{Operation: provider.Operation{Op: "listWildcardDrift", Kind: provider.Read, Required: []string{"sinceVersion"}},

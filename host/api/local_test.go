@@ -33,10 +33,6 @@ func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope str
 	return a.client.Explain(ctx, p, key, scope)
 }
 
-func (a localApp) ValidateGrantableAt(pattern, scope string) *authz.Issue {
-	return a.Catalog().ValidateGrantableAt(pattern, scope)
-}
-
 // hostControl answers fixed facts and notes what it was told to do.
 type hostControl struct{ told []string }
 

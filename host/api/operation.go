@@ -26,6 +26,9 @@ type Application interface {
 	// HasStoredAncestry reports that the application keeps parent edges of
 	// scopes itself.
 	HasStoredAncestry() bool
+
+	// HasImports reports that the driver stores import manifests.
+	HasImports() bool
 }
 
 // call is one operation being read.
@@ -87,8 +90,13 @@ func operations() map[string]operation {
 		"deleteRevoke": deleteRevoke,
 		"listRevokes":  listRevokes,
 
+		"deleteSubject": deleteSubject,
+		"deleteScope":   deleteScope,
+
 		"publishCatalog":      publishCatalog,
 		"getPublishedCatalog": getPublishedCatalog,
+		"publishImports":      publishImports,
+		"getPublishedImports": getPublishedImports,
 
 		"listRoles":          listRoles,
 		"createRole":         createRole,
@@ -104,6 +112,8 @@ func operations() map[string]operation {
 		"setUserActive":      setUserActive,
 		"setReportingEdge":   setReportingEdge,
 		"getReportingEdges":  getReportingEdges,
+
+		"dissolveVirtualParent": dissolveVirtualParent,
 
 		"listAuditEvents": listAuditEvents,
 		"setScopeParents": setScopeParents,
@@ -170,6 +180,8 @@ func (e entry) checkGate(c *call) error {
 	case e.Requires == provider.GateAncestry && !c.app.HasStoredAncestry():
 		return authz.Rejected(authz.CodeUnsupported,
 			"this application does not record the ancestry of scopes: that needs ancestry.kind stored and a driver with the ancestry capability")
+	case e.Requires == provider.GateImports && !c.app.HasImports():
+		return authz.Rejected(authz.CodeUnsupported, "this application does not store import manifests: its storage driver lacks the imports capability")
 	case e.Op == "check" && c.evaluator == nil:
 		return authz.Rejected(authz.CodeUnsupported,
 			"the check operation needs an Application (a provider with a catalog) on the serving side")

@@ -18,6 +18,7 @@ import (
 func TestEveryOperationAnswersItsResult(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	document := `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[],"groups":[],"scopeTypes":[],"navigation":[]}`
+	manifest := `{"formatVersion":1,"namespace":"docs","imports":[]}`
 	called := map[string]bool{}
 	for _, step := range []struct{ op, body, want string }{
 		{"ping", ``, `{"api":1,"application":"app-1","orgRoot":true,"hasEpoch":true,"auditOptIn":false}`},
@@ -63,6 +64,14 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 		{"getPublishedCatalog", ``, `{"published":{"version":1,"document":` + document + `}}`},
 		{"listAuditEvents", `{"filter":{"action":"catalog.publish"}}`,
 			`{"events":[{"id":…,"at":1700000000000,"actor":"root","action":"catalog.publish","target":"docs","detail":{"version":1}}]}`},
+		{"getPublishedImports", ``, `{"published":null}`},
+		{"publishImports", `{"manifest":` + manifest + `,` + admin + `}`, `{"version":1}`},
+		{"getPublishedImports", ``, `{"published":{"version":1,"manifest":` + manifest + `}}`},
+		{"createGroup", `{"input":{"id":"v","name":"V"},` + admin + `}`, `{"group":{"id":"v","name":"V","parents":[]}}`},
+		{"dissolveVirtualParent", `{"groupId":"v",` + admin + `}`, `{}`},
+		{"deleteSubject", `{"subject":"user:u",` + admin + `}`, `{"deletedGrants":0,"deletedRevokes":1}`},
+		{"createRevoke", `{"input":{"userId":"u","pattern":"docs.files.read",` + admin + `}}`, `{"revoke":…}`},
+		{"deleteScope", `{"scope":"docs.doc:1",` + admin + `}`, `{"deletedGrants":1,"deletedRevokes":0}`},
 		{"epoch.head", ``, `{"seq":…,"log":…}`},
 		{"epoch.since", `{"seq":0,"limit":1}`, `{"upTo":1,"events":[{"type":"subject","subject":"group:a"}]}`},
 		{"epoch.since", `{"seq":1000}`, `{"upTo":1000,"events":[]}`},

@@ -211,9 +211,12 @@ func (a *Application) HasEpoch() bool { return a.persist }
 // HasStoredAncestry reports whether the driver can record parents of scopes.
 func (a *Application) HasStoredAncestry() bool { return a.caps.Has(storage.CapAncestry) }
 
+// HasImports reports whether the driver can store import manifests.
+func (a *Application) HasImports() bool { return a.caps.Has(storage.CapImports) }
+
 // Capabilities says what the application can do.
 func (a *Application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
-	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Imports: a.caps.Has(storage.CapImports)}
+	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Imports: a.HasImports()}
 	for _, t := range a.catalog.ScopeTypes() {
 		c.MultiParent = c.MultiParent || t.MultiParent
 	}

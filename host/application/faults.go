@@ -50,6 +50,10 @@ func (a *Application) failed(op string, outcome authz.Outcome, err error) error 
 	if _, refused := asRefused(err); err == nil || refused || errors.Is(err, errStaleFence) {
 		return err
 	}
+	var own *predicateError
+	if errors.As(err, &own) {
+		return err // of the caller's making
+	}
 	var typed authz.Error
 	if errors.As(err, &typed) {
 		if _, driver := typed.(*storage.Error); !driver {

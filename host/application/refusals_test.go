@@ -3,6 +3,7 @@ package application_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,8 @@ func everything(t testing.TB, s storage.Store) map[string]any {
 	must(t, err)
 	catalogHead, _, err := s.GetCatalog(ctx)
 	must(t, err)
+	imports, _, err := s.GetImports(ctx)
+	must(t, err)
 	parents, err := s.GetScopeParents(ctx, []string{"docs.folder:low", "docs.folder:top", "docs.folder:1", "docs.folder:2", "docs.doc:1"})
 	must(t, err)
 	return map[string]any{
@@ -57,14 +60,14 @@ func everything(t testing.TB, s storage.Store) map[string]any {
 		"users":    rows(t, s.ListUsers(ctx, storage.UserFilter{}, storage.Page{})),
 		"requests": rows(t, s.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{})),
 		"audit":    rows(t, s.ListAudit(ctx, storage.AuditFilter{})),
-		"parents":  parents, "catalog": catalogHead, "head": head,
+		"parents":  parents, "catalog": catalogHead, "imports": imports, "head": head,
 	}
 }
 
 var unexported = cmp.AllowUnexported(authz.Expiry{})
 
 func TestRefusalsSayWhyAndChangeNothing(t *testing.T) {
-	for _, r := range refusals {
+	for _, r := range slices.Concat(refusals, cleanupRefusals) {
 		t.Run(r.sentence, func(t *testing.T) {
 			store := openStore(t)
 			seed(t, store)
@@ -122,7 +125,11 @@ var gated = map[string]func(context.Context, *application.Application) error{
 	"a reporting edge": func(ctx context.Context, a *application.Application) error {
 		return a.SetReportingEdge(ctx, "u", "boss", root)
 	},
-	"directory ingestion": importing(directory.Snapshot{}),
+	"directory ingestion":                    importing(directory.Snapshot{}),
+	"a virtual parent":                       dissolve("b", root),
+	"offboarding a user":                     deleteSubject("user:nobody", root),
+	"deleting a subject's global-scope rows": deleteSubject("group:b", root),
+	"sweeping global-scope rows":             reconcile(provider.Reconciliation{Sweep: true, Provenance: root, UserExists: nothing()}),
 }
 
 func TestOrganizationalWritesBelongToTheOrgRoot(t *testing.T) {
@@ -151,6 +158,9 @@ func TestInstanceScopedRowsStayWritableOnANonRoot(t *testing.T) {
 	must(t, createGrant(provider.GrantInput{Subject: "everyone", RoleID: "reader", Scope: "docs.doc:2"})(t.Context(), app))
 	must(t, createRevoke(provider.RevokeInput{UserID: "u", Pattern: "docs.*", Scope: "docs.doc:2"})(t.Context(), app))
 	must(t, app.DeleteGrant(t.Context(), "g-doc", root))
+	must(t, deleteScope("docs.doc:2", root)(t.Context(), app))
+	must(t, deleteSubject("group:a", root)(t.Context(), app))
+	must(t, publishImports(`{"formatVersion":1,"namespace":"docs","imports":[]}`)(t.Context(), app))
 	must(t, setScopeParents(under("docs.folder:1"))(t.Context(), app))
 	must(t, app.NotifyScopeMoved(t.Context(), "docs.doc:1"))
 }

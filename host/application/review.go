@@ -10,6 +10,12 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// ValidateGrantableAt says why the pattern cannot be granted at the scope, nil
+// when it can. The arguments are well-formed.
+func (a *Application) ValidateGrantableAt(pattern, scope string) *authz.Issue {
+	return a.catalog.ValidateGrantableAt(pattern, scope)
+}
+
 // ListSodViolations yields the users who break the separation of duties, judged
 // by their rows also when they are inactive. It asks about the users given, in
 // their order; nil means every stored user and every user that a grant names,

@@ -1,6 +1,7 @@
 package application_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -78,6 +79,21 @@ var operations = map[string]operation{
 		f := read[struct{ UserID, Scope *string }](r.t, a, "filter")
 		return rows(r.t, r.app.ListRevokes(r.t.Context(), provider.RevokeQuery{UserID: f.UserID, Scope: f.Scope})), nil
 	},
+	"deleteSubject": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return written(a["provenance"], func(p authz.Provenance) (any, error) {
+			return orNil(r.app.DeleteSubject(r.t.Context(), read[string](r.t, a, "subject"), p))
+		})
+	},
+	"deleteScope": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return written(a["provenance"], func(p authz.Provenance) (any, error) {
+			return orNil(r.app.DeleteScope(r.t.Context(), read[string](r.t, a, "scope"), p))
+		})
+	},
+	"reconcileRows": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		in := provider.Reconciliation{UserExists: among(r.t, a, "users"), OrgExists: among(r.t, a, "orgs"),
+			ScopeExists: among(r.t, a, "scopes"), Sweep: read[bool](r.t, a, "sweep"), Provenance: read[authz.Provenance](r.t, a, "provenance")}
+		return orNil(r.app.ReconcileRows(r.t.Context(), in))
+	},
 	"createRole": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
 			return orNil(r.app.CreateRole(r.t.Context(), read[provider.RoleInput](r.t, a, "input"), p))
@@ -122,6 +138,11 @@ var operations = map[string]operation{
 			return nil, r.app.SetGroupMembership(r.t.Context(), read[string](r.t, a, "userId"), read[[]string](r.t, a, "groupIds"), p)
 		})
 	},
+	"dissolveVirtualParent": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return written(a["provenance"], func(p authz.Provenance) (any, error) {
+			return nil, r.app.DissolveVirtualParent(r.t.Context(), read[string](r.t, a, "groupId"), p)
+		})
+	},
 	"getGroupMembers": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return orNil(r.app.GetGroupMembers(r.t.Context(), read[string](r.t, a, "groupId")))
 	},
@@ -156,6 +177,15 @@ var operations = map[string]operation{
 		must(r.t, err)
 		slices.Sort(document.Keys)
 		return map[string]any{"version": head.Version, "namespace": document.Namespace, "keys": document.Keys}, nil
+	},
+	"publishImports": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return written(a["provenance"], func(p authz.Provenance) (any, error) {
+			version, err := r.app.PublishImports(r.t.Context(), a["manifest"], p)
+			return orNil(map[string]int64{"version": version}, err)
+		})
+	},
+	"getPublishedImports": func(r *replay, _ map[string]json.RawMessage) (any, error) {
+		return orNil(r.app.GetPublishedImports(r.t.Context()))
 	},
 	"listCatalogVersions": func(r *replay, _ map[string]json.RawMessage) (any, error) {
 		return rows(r.t, r.app.ListCatalogVersions(r.t.Context())), nil
@@ -220,6 +250,15 @@ func shortened(warnings []string) []string {
 		}
 	}
 	return out
+}
+
+// among is the predicate of a list of ids; nil when it is absent.
+func among(t *testing.T, a map[string]json.RawMessage, name string) provider.Exists {
+	if _, given := a[name]; !given {
+		return nil
+	}
+	ids := read[[]string](t, a, name)
+	return func(_ context.Context, id string) (bool, error) { return slices.Contains(ids, id), nil }
 }
 
 func reviewedUsers(t *testing.T, a map[string]json.RawMessage) *[]string {

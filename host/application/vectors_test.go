@@ -189,6 +189,8 @@ func (r *replay) bind(got any, created []string) {
 		ids = []string{row.ID}
 	case authz.Group:
 		ids = []string{row.ID}
+	default:
+		ids = r.unnamed()
 	}
 	if len(created) > 0 && len(created) != len(ids) {
 		r.t.Fatalf("created %v, the result has %v", created, ids)
@@ -196,6 +198,17 @@ func (r *replay) bind(got any, created []string) {
 	for i, symbol := range created {
 		r.names[ids[i]], r.ids[symbol] = symbol, ids[i]
 	}
+}
+
+// unnamed are the grants that an operation wrote and did not return, in the order
+// of their insertion.
+func (r *replay) unnamed() (ids []string) {
+	for _, g := range rows(r.t, r.store.ListGrants(r.t.Context(), storage.GrantFilter{}, storage.Page{})) {
+		if r.names[g.ID] == "" {
+			ids = append(ids, g.ID)
+		}
+	}
+	return ids
 }
 
 var generated = regexp.MustCompile(`raw\d{6}`)

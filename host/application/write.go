@@ -17,6 +17,7 @@ import (
 // The exclusive sections of writes, taken in this order.
 const (
 	sectionCatalog   = "catalog"
+	sectionImports   = "imports"
 	sectionGroups    = "groups"
 	sectionRoles     = "roles"
 	sectionReporting = "reporting"
@@ -50,6 +51,7 @@ type write struct {
 // draft is what one run of a plan wants written.
 type draft struct {
 	app       *Application
+	op        string
 	prov      authz.Provenance
 	authority *authority
 	gated     bool
@@ -74,6 +76,17 @@ func (d *draft) change(changes ...storage.Change) {
 	d.page().changes = append(d.page().changes, changes...)
 }
 
+// fits refuses a commit that storage would refuse, before the memory of this
+// process is spent on the rest of it.
+func (d *draft) fits() error {
+	if len(d.page().changes) <= storage.MaxCommitChanges {
+		return nil
+	}
+	return errTooLarge(d.op)
+}
+
+func errTooLarge(op string) error { return authz.Validation("%s is too large for one write", op) }
+
 func (d *draft) require(r storage.Requirement) { d.page().requires = append(d.page().requires, r) }
 
 func (d *draft) emit(events ...authz.Event) { d.page().events = append(d.page().events, events...) }
@@ -81,7 +94,12 @@ func (d *draft) emit(events ...authz.Event) { d.page().events = append(d.page().
 // audit records the action; a nil detail is absent. Details are structs and maps
 // of strings and numbers, which always encode.
 func (d *draft) audit(action, target string, detail any) {
-	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: d.prov.Actor(), Action: action, Target: target}
+	d.auditAs(d.prov.Actor(), action, target, detail)
+}
+
+// auditAs is audit for what somebody other than the caller is answerable for.
+func (d *draft) auditAs(actor, action, target string, detail any) {
+	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: actor, Action: action, Target: target}
 	if detail != nil {
 		raw, err := json.Marshal(detail)
 		if err != nil {
@@ -142,7 +160,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
-	d := &draft{app: a, prov: w.prov, authority: a.authority.Load(), now: a.clock()}
+	d := &draft{app: a, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock()}
 	d.turnPage()
 	if w.gate != "" {
 		if err := d.gate(w.gate); err != nil {
@@ -268,7 +286,7 @@ func (a *Application) send(ctx context.Context, op string, c storage.Commit) (st
 			return storage.CommitResult{}, fmt.Errorf("%w: %w", errStaleFence, err)
 		case storage.CodeTooLarge:
 			a.log.Warn("commit refused", "op", op, "error", err)
-			return storage.CommitResult{}, authz.Validation("%s is too large for one write", op)
+			return storage.CommitResult{}, errTooLarge(op)
 		case storage.CodeUnavailable:
 			if !unknown && outcomeOf(err) == authz.OutcomeNotApplied {
 				return storage.CommitResult{}, err

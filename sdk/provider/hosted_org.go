@@ -74,6 +74,10 @@ func (h *Hosted) GetGroupMembers(ctx context.Context, groupID string) ([]string,
 	return field[[]string](ctx, h, "getGroupMembers", params{"groupId": groupID}, "userIds")
 }
 
+func (h *Hosted) DissolveVirtualParent(ctx context.Context, groupID string, prov authz.Provenance) error {
+	return h.post(ctx, "dissolveVirtualParent", params{"groupId": groupID, "provenance": prov})
+}
+
 func (h *Hosted) SetUserActive(ctx context.Context, userID string, active bool, prov authz.Provenance) error {
 	return h.post(ctx, "setUserActive", params{"userId": userID, "active": active, "provenance": prov})
 }

@@ -79,11 +79,15 @@ func (h *Hosted) PublishCatalog(ctx context.Context, document json.RawMessage, p
 }
 
 func (h *Hosted) GetPublishedCatalog(ctx context.Context) (*PublishedCatalog, error) {
-	m, err := h.members(ctx, "getPublishedCatalog", nil)
+	return published[PublishedCatalog](ctx, h, "getPublishedCatalog")
+}
+
+func published[T any](ctx context.Context, h *Hosted, op string) (*T, error) {
+	m, err := h.members(ctx, op, nil)
 	if err != nil {
 		return nil, err
 	}
-	return optional[PublishedCatalog](m, "published")
+	return optional[T](m, "published")
 }
 
 func (h *Hosted) SetScopeParents(ctx context.Context, entries []ScopeParents, prov authz.Provenance) (int, error) {
@@ -109,4 +113,20 @@ func (h *Hosted) ListAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[au
 		f["cursor"] = q.Cursor
 	}
 	return listed[authz.AuditEntry](ctx, h, "listAuditEvents", "events", params{"filter": f})
+}
+
+func (h *Hosted) DeleteSubject(ctx context.Context, subject string, prov authz.Provenance) (CleanupResult, error) {
+	return whole[CleanupResult](ctx, h, "deleteSubject", params{"subject": subject, "provenance": prov})
+}
+
+func (h *Hosted) DeleteScope(ctx context.Context, scope string, prov authz.Provenance) (CleanupResult, error) {
+	return whole[CleanupResult](ctx, h, "deleteScope", params{"scope": scope, "provenance": prov})
+}
+
+func (h *Hosted) PublishImports(ctx context.Context, manifest json.RawMessage, prov authz.Provenance) (int64, error) {
+	return field[int64](ctx, h, "publishImports", params{"manifest": manifest, "provenance": prov}, "version")
+}
+
+func (h *Hosted) GetPublishedImports(ctx context.Context) (*PublishedImports, error) {
+	return published[PublishedImports](ctx, h, "getPublishedImports")
 }

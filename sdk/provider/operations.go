@@ -17,6 +17,7 @@ type Gate string
 const (
 	GateEpoch    Gate = "epoch"
 	GateAncestry Gate = "ancestry"
+	GateImports  Gate = "imports"
 )
 
 // Operation is one row of the manifest of what crosses the wire.
@@ -51,8 +52,12 @@ var Operations = []Operation{
 	{Op: "createRevoke", Kind: Write, Method: "CreateRevoke", Required: []string{"input"}},
 	{Op: "deleteRevoke", Kind: Write, Method: "DeleteRevoke", Required: []string{"revokeId", "provenance"}},
 	{Op: "listRevokes", Kind: Read, Method: "ListRevokes"},
+	{Op: "deleteSubject", Kind: Write, Method: "DeleteSubject", Required: []string{"subject", "provenance"}},
+	{Op: "deleteScope", Kind: Write, Method: "DeleteScope", Required: []string{"scope", "provenance"}},
 	{Op: "publishCatalog", Kind: Write, Method: "PublishCatalog", Required: []string{"document", "provenance"}},
 	{Op: "getPublishedCatalog", Kind: Read, Method: "GetPublishedCatalog"},
+	{Op: "publishImports", Kind: Write, Method: "PublishImports", Requires: GateImports, Required: []string{"manifest", "provenance"}},
+	{Op: "getPublishedImports", Kind: Read, Method: "GetPublishedImports", Requires: GateImports},
 	{Op: "listRoles", Kind: Read, Method: "ListRoles"},
 	{Op: "createRole", Kind: Write, Method: "CreateRole", Required: []string{"input", "provenance"}},
 	{Op: "updateRole", Kind: Write, Method: "UpdateRole", Required: []string{"roleId", "input", "provenance"}},
@@ -67,6 +72,7 @@ var Operations = []Operation{
 	{Op: "setUserActive", Kind: Write, Method: "SetUserActive", Required: []string{"userId", "active", "provenance"}},
 	{Op: "setReportingEdge", Kind: Write, Method: "SetReportingEdge", Required: []string{"userId", "managerUserId", "provenance"}, NullAllowed: []string{"managerUserId"}},
 	{Op: "getReportingEdges", Kind: Read, Method: "GetReportingEdges"},
+	{Op: "dissolveVirtualParent", Kind: Write, Method: "DissolveVirtualParent", Required: []string{"groupId", "provenance"}},
 	{Op: "listAuditEvents", Kind: Read, Method: "ListAuditEvents"},
 	{Op: "setScopeParents", Kind: Write, Method: "SetScopeParents", Requires: GateAncestry, Required: []string{"entries", "provenance"}},
 }

@@ -23,10 +23,12 @@ type Provider interface {
 
 	Grants
 	Revokes
+	Cleanup
 	Roles
 	Groups
 	Users
 	Catalogs
+	Imports
 	Ancestry
 
 	// ListAuditEvents lists ascending by (at, id); see AuditQuery.
@@ -206,6 +208,10 @@ type Groups interface {
 
 	// GetGroupMembers lists the ids of direct members.
 	GetGroupMembers(ctx context.Context, groupID string) ([]string, error)
+
+	// DissolveVirtualParent gives a group's grants and parents to its children
+	// and removes it.
+	DissolveVirtualParent(ctx context.Context, groupID string, prov authz.Provenance) error
 }
 
 // GroupInput proposes a group. A nil ID lets the application choose one.

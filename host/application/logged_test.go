@@ -1,0 +1,288 @@
+package application_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// logged is what the audit log says is stored: rows with the members that entries
+// have. Of a directory import the log has counts only.
+type logged struct {
+	entries  int
+	grants   map[string]string // tuple by id
+	revokes  map[string]string
+	roles    map[string]string // name by id
+	groups   map[string]*loggedGroup
+	users    map[string]*loggedUser
+	scopes   map[string]string // parents
+	versions map[string]int64
+	copies   map[string]int // made so far by a dissolution, by child
+}
+
+// loggedGroup: the parents of a new group are not in its entry; nil is unknown.
+type loggedGroup struct {
+	name    string
+	parents *[]string
+}
+
+type loggedUser struct {
+	active  bool
+	groups  []string
+	manager string
+}
+
+func newLogged() *logged {
+	return &logged{grants: map[string]string{}, revokes: map[string]string{}, roles: map[string]string{}, groups: map[string]*loggedGroup{},
+		users: map[string]*loggedUser{}, scopes: map[string]string{}, versions: map[string]int64{}, copies: map[string]int{}}
+}
+
+// loggedDetail is the union of the details.
+type loggedDetail struct {
+	ID, Subject, RoleID, Pattern, Scope, UserID, Name, CopiedFrom string
+	ExpiresAt                                                     authz.Expiry
+	Grants                                                        []loggedDetail
+	Parents, GroupIDs                                             []string
+	Active                                                        bool
+	ManagerUserID                                                 string
+	Version                                                       int64
+	Entries                                                       []provider.ScopeParents
+	Children                                                      []string
+}
+
+func tuple(subject, roleID, pattern, scope string, expires authz.Expiry) string {
+	at, _ := expires.At()
+	return fmt.Sprintf("%s|%s|%s|%s|%d", subject, roleID, pattern, scope, at)
+}
+
+func (d loggedDetail) tuple() string {
+	return tuple(d.Subject, d.RoleID, d.Pattern, d.Scope, d.ExpiresAt)
+}
+
+func (l *logged) user(id string) *loggedUser {
+	if l.users[id] == nil {
+		l.users[id] = &loggedUser{active: true}
+	}
+	return l.users[id]
+}
+
+// sums are the actions whose details count what other entries say, or what resync
+// reads.
+var sums = []string{"subject.delete", "scope.delete", "reconcile.sweep", "directory.import", "directory.import_groups", "user.deactivate"}
+
+func (l *logged) apply(t *rapid.T, e authz.AuditEntry) {
+	l.entries++
+	var d loggedDetail
+	switch {
+	case slices.Contains(sums, e.Action):
+		if e.Action == "subject.delete" {
+			if id, ok := strings.CutPrefix(e.Target, "user:"); ok {
+				delete(l.users, id)
+			}
+		}
+		return
+	case e.Detail != nil:
+		if err := json.Unmarshal(e.Detail, &d); err != nil {
+			t.Fatalf("the detail of %s: %v", e.Action, err)
+		}
+	}
+	switch e.Action {
+	case "grant.create":
+		if d.CopiedFrom != "" {
+			l.grants[e.Target] = l.nextCopy(d, e.At)
+			return
+		}
+		l.grants[e.Target] = d.tuple()
+	case "grant.create_bulk":
+		for _, g := range d.Grants {
+			l.grants[g.ID] = g.tuple()
+		}
+	case "grant.delete":
+		remove(t, e, l.grants)
+	case "revoke.create":
+		l.revokes[e.Target] = d.UserID + "|" + d.Pattern + "|" + d.Scope
+	case "revoke.delete":
+		remove(t, e, l.revokes)
+	case "role.create", "role.update":
+		l.roles[e.Target] = d.Name
+	case "role.delete":
+		delete(l.roles, e.Target)
+	case "group.create":
+		l.groups[e.Target] = &loggedGroup{name: d.Name}
+	case "group.update":
+		l.groups[e.Target].name = d.Name
+	case "group.set_parents":
+		l.groups[e.Target].parents = &d.Parents
+	case "group.delete":
+		l.dropGroup(e.Target, nil)
+	case "group.dissolve_virtual_parent":
+		l.dropGroup(e.Target, d.Children)
+		clear(l.copies)
+	case "user.set_groups":
+		l.user(e.Target).groups = keepFirst(d.GroupIDs)
+	case "user.set_active":
+		l.user(e.Target).active = d.Active
+	case "user.set_manager":
+		if l.user(e.Target).manager = d.ManagerUserID; d.ManagerUserID != "" {
+			l.user(d.ManagerUserID)
+		}
+	case "scope.set_parents":
+		for _, s := range d.Entries {
+			if delete(l.scopes, s.Scope); s.Parents != nil {
+				l.scopes[s.Scope] = fmt.Sprint(*s.Parents)
+			}
+		}
+	case "catalog.publish", "imports.publish":
+		l.versions[e.Action] = d.Version
+	default:
+		t.Fatalf("the log has an action that nobody replays: %s", e.Action)
+	}
+}
+
+// remove insists on the row: no deletion is recorded twice, or of nothing.
+func remove(t *rapid.T, e authz.AuditEntry, from map[string]string) {
+	if _, there := from[e.Target]; !there {
+		t.Fatalf("%s of %s, which the log does not have", e.Action, e.Target)
+	}
+	delete(from, e.Target)
+}
+
+// nextCopy is the tuple of a grant that a dissolution copied: the originals come
+// in order of id, those that had expired left out.
+func (l *logged) nextCopy(d loggedDetail, at int64) string {
+	n := l.copies[d.Subject]
+	l.copies[d.Subject]++
+	for _, id := range slices.Sorted(maps.Keys(l.grants)) {
+		original, found := strings.CutPrefix(l.grants[id], "group:"+d.CopiedFrom+"|")
+		if !found {
+			continue
+		}
+		var expires int64
+		_, _ = fmt.Sscan(original[strings.LastIndex(original, "|")+1:], &expires)
+		if expires != 0 && expires <= at {
+			continue
+		}
+		if n == 0 {
+			return d.Subject + "|" + original
+		}
+		n--
+	}
+	return "a copy of nothing"
+}
+
+// dropGroup takes a group from members and children; children that inherit get
+// its parents.
+func (l *logged) dropGroup(id string, heirs []string) {
+	gone := l.groups[id]
+	delete(l.groups, id)
+	for _, u := range l.users {
+		u.groups = slices.DeleteFunc(u.groups, func(g string) bool { return g == id })
+	}
+	for child, g := range l.groups {
+		if g.parents == nil {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(*g.parents), func(p string) bool { return p == id })
+		if slices.Contains(heirs, child) {
+			if gone.parents == nil {
+				g.parents = nil
+				continue
+			}
+			left = append(left, *gone.parents...)
+		}
+		left = keepFirst(left)
+		g.parents = &left
+	}
+}
+
+func keepFirst(list []string) (kept []string) {
+	for _, v := range list {
+		if !slices.Contains(kept, v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// resync takes groups and users from the store: an import's entries do not name
+// them.
+func (l *logged) resync(t *testing.T, s storage.Store) {
+	t.Helper()
+	clear(l.groups)
+	clear(l.users)
+	for _, g := range rows(t, s.ListGroups(t.Context(), storage.Page{})) {
+		l.groups[g.ID] = &loggedGroup{name: g.Name, parents: &g.Parents}
+	}
+	for _, u := range rows(t, s.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{})) {
+		l.users[u.UserID] = &loggedUser{active: u.Active, groups: u.GroupIDs, manager: u.ManagerUserID}
+	}
+}
+
+func groupLine(name string, parents []string) string {
+	return name + " " + fmt.Sprint(keepFirst(parents))
+}
+
+func userLine(active bool, groups []string, manager string) string {
+	return fmt.Sprintf("%t %v %s", active, append([]string{}, groups...), manager)
+}
+
+// shown is the state as the log has it.
+func (l *logged) shown() map[string]any {
+	groups, users := map[string]string{}, map[string]string{}
+	for id, g := range l.groups {
+		if groups[id] = g.name; g.parents != nil {
+			groups[id] = groupLine(g.name, *g.parents)
+		}
+	}
+	for id, u := range l.users {
+		users[id] = userLine(u.active, u.groups, u.manager)
+	}
+	return map[string]any{"grants": l.grants, "revokes": l.revokes, "roles": l.roles, "groups": groups, "users": users,
+		"scopes": l.scopes, "catalog": l.versions["catalog.publish"], "imports": l.versions["imports.publish"]}
+}
+
+// stored is the same of the store, without the parents that the log does not have.
+func (l *logged) stored(t *testing.T, s storage.Store) map[string]any {
+	t.Helper()
+	ctx := t.Context()
+	grants, revokes, roles, groups, users := map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
+	for _, g := range rows(t, s.ListGrants(ctx, storage.GrantFilter{}, storage.Page{})) {
+		grants[g.ID] = tuple(g.Subject, g.RoleID, g.Pattern, g.Scope, g.ExpiresAt)
+	}
+	for _, v := range rows(t, s.ListRevokes(ctx, storage.RevokeFilter{}, storage.Page{})) {
+		revokes[v.ID] = v.UserID + "|" + v.Pattern + "|" + v.Scope
+	}
+	for _, r := range rows(t, s.ListRoles(ctx, storage.Page{})) {
+		roles[r.ID] = r.Name
+	}
+	for _, g := range rows(t, s.ListGroups(ctx, storage.Page{})) {
+		groups[g.ID] = groupLine(g.Name, g.Parents)
+		if known := l.groups[g.ID]; known != nil && known.parents == nil {
+			groups[g.ID] = g.Name
+		}
+	}
+	for _, u := range rows(t, s.ListUsers(ctx, storage.UserFilter{}, storage.Page{})) {
+		users[u.UserID] = userLine(u.Active, u.GroupIDs, u.ManagerUserID)
+	}
+	recorded, err := s.GetScopeParents(ctx, seqScopes[1:])
+	must(t, err)
+	scopes := map[string]string{}
+	for scope, parents := range recorded {
+		scopes[scope] = fmt.Sprint(parents)
+	}
+	head, _, err := s.GetCatalog(ctx)
+	must(t, err)
+	imports, _, err := s.GetImports(ctx)
+	must(t, err)
+	return map[string]any{"grants": grants, "revokes": revokes, "roles": roles, "groups": groups, "users": users,
+		"scopes": scopes, "catalog": head.Version, "imports": imports.Version}
+}
