@@ -21,7 +21,8 @@ const (
 	sectionRoles     = "roles"
 	sectionReporting = "reporting"
 	sectionScopes    = "scopes"
-	sectionAudit     = "audit" // innermost, with a hash chain
+	sectionRequest   = "request:" // and the id of the request
+	sectionAudit     = "audit"    // innermost, with a hash chain
 )
 
 const (
@@ -41,7 +42,7 @@ const (
 // drafts the commit. It may run several times, each on fresh state.
 type write struct {
 	op       string
-	prov     authz.Provenance // normalised
+	prov     authz.Provenance // normalised; none of a request, whose actor is a user
 	gate     string           // noun of a gate that holds whatever the rows say; "" = none
 	sections []string
 	plan     func(ctx context.Context, d *draft) error
@@ -81,7 +82,12 @@ func (d *draft) emit(events ...authz.Event) { d.page().events = append(d.page().
 // audit records the action; a nil detail is absent. Details are structs and maps
 // of strings and numbers, which always encode.
 func (d *draft) audit(action, target string, detail any) {
-	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: d.prov.Actor(), Action: action, Target: target}
+	d.auditAs(d.prov.Actor(), action, target, detail)
+}
+
+// auditAs is audit for what somebody other than the caller is answerable for.
+func (d *draft) auditAs(actor, action, target string, detail any) {
+	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: actor, Action: action, Target: target}
 	if detail != nil {
 		raw, err := json.Marshal(detail)
 		if err != nil {
