@@ -87,6 +87,12 @@ func operations() map[string]operation {
 		"deleteRevoke": deleteRevoke,
 		"listRevokes":  listRevokes,
 
+		"submitRequest":     submitRequest,
+		"decideRequest":     decideRequest,
+		"cancelRequest":     cancelRequest,
+		"listRequests":      listRequests,
+		"listApproverQueue": listApproverQueue,
+
 		"publishCatalog":      publishCatalog,
 		"getPublishedCatalog": getPublishedCatalog,
 

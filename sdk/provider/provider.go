@@ -23,6 +23,7 @@ type Provider interface {
 
 	Grants
 	Revokes
+	Requests
 	Roles
 	Groups
 	Users
