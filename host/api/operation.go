@@ -90,8 +90,13 @@ func operations() map[string]operation {
 		"deleteRevoke": deleteRevoke,
 		"listRevokes":  listRevokes,
 
-		"deleteSubject": deleteSubject,
-		"deleteScope":   deleteScope,
+		"deleteSubject":     deleteSubject,
+		"deleteScope":       deleteScope,
+		"submitRequest":     submitRequest,
+		"decideRequest":     decideRequest,
+		"cancelRequest":     cancelRequest,
+		"listRequests":      listRequests,
+		"listApproverQueue": listApproverQueue,
 
 		"publishCatalog":      publishCatalog,
 		"getPublishedCatalog": getPublishedCatalog,

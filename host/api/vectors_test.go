@@ -103,7 +103,7 @@ func replay(t *testing.T, c wireCase) {
 		emitted = nil
 		got := w.step(s, ids)
 		body := got.decoded(t)
-		bind(s.Created, body, ids, symbols)
+		w.bind(s.Created, body, ids, symbols)
 		want := s.Expect.OK
 		if fault, _ := want.Body["error"].(map[string]any); fault["name"] == "TypeError" {
 			// An ambiguous principal: the contract answers validation (README of the vectors).
@@ -153,9 +153,13 @@ func (w *world) step(s wireStep, ids map[string]string) answer {
 	return w.send(cmp.Or(s.Args.Method, "POST"), s.Args.Path, body, authorization...)
 }
 
-// bind learns the ids of rows that a step created from what it returned.
-func bind(created []string, body map[string]any, ids, symbols map[string]string) {
+// bind learns the ids of rows that a step created from what it returned; the grant
+// of an approval is not returned but names the request.
+func (w *world) bind(created []string, body map[string]any, ids, symbols map[string]string) {
 	var returned []string
+	if request, ok := body["request"].(map[string]any); ok {
+		defer w.bindApproval(request["id"], created, ids, symbols)
+	}
 	for _, member := range body {
 		switch row := member.(type) {
 		case map[string]any:
@@ -172,12 +176,26 @@ func bind(created []string, body map[string]any, ids, symbols map[string]string)
 			}
 		}
 	}
-	if len(returned) != len(created) {
+	returned = slices.DeleteFunc(returned, func(id string) bool { return symbols[id] != "" })
+	if len(returned) > len(created) {
 		return
 	}
+	created = created[:len(returned)]
 	for i, name := range created {
 		if symbol.MatchString(name) && name != returned[i] {
 			ids[name], symbols[returned[i]] = returned[i], name
+		}
+	}
+}
+
+func (w *world) bindApproval(request any, created []string, ids, symbols map[string]string) {
+	for g, err := range w.store.ListGrants(w.t.Context(), storage.GrantFilter{}, storage.Page{}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if g.Provenance.RequestID == request && symbols[g.ID] == "" {
+			name := created[len(created)-1]
+			ids[name], symbols[g.ID] = g.ID, name
 		}
 	}
 }

@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -184,20 +185,34 @@ func (d *draft) grantedRole(ctx context.Context, id, scope string, roles map[str
 		roles[id] = role
 		d.require(storage.RequireRole{ID: id})
 	}
-	if scope == authz.Global {
-		return nil
+	if !d.app.grantableAt(role, scope) {
+		return authz.Validation("role %s has no pattern grantable at %s", authz.Quote(id), authz.Echo(scope))
 	}
-	for _, p := range role.Patterns {
-		if d.app.catalog.ValidateGrantableAt(p, scope) == nil {
-			return nil
-		}
-	}
-	return authz.Validation("role %s has no pattern grantable at %s", authz.Quote(id), authz.Echo(scope))
+	return nil
 }
 
-// checkExpiry judges shape before value. What JSON held and was no finite number
-// reads as -MaxInstant.
+// grantableAt reports whether a grant of the role at the scope could confer
+// anything.
+func (a *Application) grantableAt(role authz.Role, scope string) bool {
+	return scope == authz.Global || slices.ContainsFunc(role.Patterns, func(p string) bool {
+		return a.catalog.ValidateGrantableAt(p, scope) == nil
+	})
+}
+
+// checkExpiry judges shape before value.
 func checkExpiry(field string, e authz.Expiry, now int64) error {
+	if err := checkExpiryShape(field, e); err != nil {
+		return err
+	}
+	if at, set := e.At(); set && at <= now {
+		return authz.Validation("%s is already in the past", field)
+	}
+	return nil
+}
+
+// checkExpiryShape wants an instant. What JSON held and was no finite number reads
+// as -MaxInstant.
+func checkExpiryShape(field string, e authz.Expiry) error {
 	at, set := e.At()
 	switch {
 	case !set:
@@ -206,8 +221,6 @@ func checkExpiry(field string, e authz.Expiry, now int64) error {
 		return authz.Validation("%s must be a finite epoch-millisecond number", field)
 	case !authz.ValidInstant(at):
 		return authz.Validation("%s must be a finite epoch-millisecond number — received %d", field, at)
-	case at <= now:
-		return authz.Validation("%s is already in the past", field)
 	}
 	return nil
 }

@@ -54,15 +54,26 @@ func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestabl
 		p.Options = slices.Clone(p.Options)
 		out.Prompts = append(out.Prompts, p)
 	}
-	if len(in.Stages) == 0 {
+	var err error
+	if out.Stages, err = a.checkStages(ctx, in.Stages); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// checkStages judges an approval policy and copies it, each stage rebuilt from the
+// members of its kind.
+func (a *Application) checkStages(ctx context.Context, in []authz.Stage) ([]authz.Stage, error) {
+	if len(in) == 0 {
 		return nil, authz.Validation("requestable without a resolvable policy: declare at least one approval stage")
 	}
-	for _, stage := range in.Stages {
+	out := make([]authz.Stage, 0, len(in))
+	for _, stage := range in {
 		kept, err := a.checkStage(ctx, stage)
 		if err != nil {
 			return nil, err
 		}
-		out.Stages = append(out.Stages, kept)
+		out = append(out, kept)
 	}
 	return out, nil
 }

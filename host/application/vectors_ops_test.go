@@ -94,6 +94,22 @@ var operations = map[string]operation{
 			ScopeExists: among(r.t, a, "scopes"), Sweep: read[bool](r.t, a, "sweep"), Provenance: read[authz.Provenance](r.t, a, "provenance")}
 		return orNil(r.app.ReconcileRows(r.t.Context(), in))
 	},
+	"submitRequest": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return orNil(r.app.SubmitRequest(r.t.Context(), read[provider.RequestInput](r.t, a, "input")))
+	},
+	"decideRequest": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return orNil(r.app.DecideRequest(r.t.Context(), read[string](r.t, a, "requestId"), read[provider.DecisionInput](r.t, a, "decision")))
+	},
+	"cancelRequest": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return orNil(r.app.CancelRequest(r.t.Context(), read[string](r.t, a, "requestId"), read[string](r.t, a, "byUserId")))
+	},
+	"listRequests": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		q := read[provider.RequestQuery](r.t, a, "filter")
+		return outlined(rows(r.t, r.app.ListRequests(r.t.Context(), q))), nil
+	},
+	"listApproverQueue": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return outlined(rows(r.t, r.app.ListApproverQueue(r.t.Context(), read[string](r.t, a, "approverUserId")))), nil
+	},
 	"createRole": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
 			return orNil(r.app.CreateRole(r.t.Context(), read[provider.RoleInput](r.t, a, "input"), p))

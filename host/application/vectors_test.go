@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -23,7 +22,7 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// script is one case of app-writes.jsonl.
+// script is one case of app-writes.jsonl or requests.jsonl.
 type script struct {
 	Catalog      json.RawMessage            `json:"catalog"`
 	ScopeParents map[string][]string        `json:"scopeParents"`
@@ -48,6 +47,7 @@ type scriptStep struct {
 	Op      string                     `json:"op"`
 	Args    map[string]json.RawMessage `json:"args"`
 	At      int64                      `json:"at"`
+	Setup   bool                       `json:"setup"` // succeeds, nothing else is expected
 	Created []string                   `json:"created"`
 	Events  []json.RawMessage          `json:"events"`
 	Expect  struct {
@@ -68,6 +68,7 @@ type replay struct {
 	store  storage.Store
 	now    int64
 	drawn  int
+	setup  int               // audit entries of the setup
 	names  map[string]string // generated id → symbol
 	ids    map[string]string // symbol → generated id
 	events []authz.Event
@@ -114,6 +115,12 @@ func (r *replay) run(s script) {
 		r.events = []authz.Event{}
 		got, err := operations[step.Op](r, r.args(step.Args))
 		where := fmt.Sprintf("step %d %s", i, step.Op)
+		if step.Setup {
+			must(r.t, err)
+			r.bind(got, step.Created)
+			r.setup = len(rows(r.t, r.app.ListAuditEvents(r.t.Context(), provider.AuditQuery{})))
+			continue
+		}
 		if want := step.Expect.Error; want != nil {
 			var typed authz.Error
 			if !errors.As(err, &typed) {
@@ -139,7 +146,9 @@ func (r *replay) run(s script) {
 
 func (r *replay) compareFinal(s script) {
 	ctx := r.t.Context()
-	r.compareAudit("final audit", s.Final.Audit, r.app.ListAuditEvents(ctx, provider.AuditQuery{}))
+	if s.Final.Audit != nil || r.setup == 0 {
+		r.compareAudit("final audit", s.Final.Audit, rows(r.t, r.app.ListAuditEvents(ctx, provider.AuditQuery{}))[r.setup:])
+	}
 	if want := s.Final.Epoch; want != nil {
 		head, err := r.app.Epoch().Head(ctx)
 		must(r.t, err)
@@ -152,22 +161,26 @@ func (r *replay) compareFinal(s script) {
 			r.compare("since", mid.Result, page)
 		}
 	}
+	requests := rows(r.t, r.store.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{}))
 	state := map[string]any{
 		"grants":   rows(r.t, r.store.ListGrants(ctx, storage.GrantFilter{}, storage.Page{})),
 		"revokes":  rows(r.t, r.store.ListRevokes(ctx, storage.RevokeFilter{}, storage.Page{})),
 		"roles":    rows(r.t, r.store.ListRoles(ctx, storage.Page{})),
 		"groups":   rows(r.t, r.store.ListGroups(ctx, storage.Page{})),
 		"users":    rows(r.t, r.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{})),
-		"requests": rows(r.t, r.store.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{})),
+		"requests": requests,
+	}
+	if r.setup > 0 {
+		state["requests"] = withoutTerms(r.t, requests)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.Final.State)) {
 		r.compare("final "+kind, list(s.Final.State[kind]), state[kind])
 	}
 }
 
-func (r *replay) compareAudit(what string, want []json.RawMessage, entries iter.Seq2[authz.AuditEntry, error]) {
+func (r *replay) compareAudit(what string, want []json.RawMessage, entries []authz.AuditEntry) {
 	got := []any{}
-	for _, e := range rows(r.t, entries) {
+	for _, e := range entries {
 		got = append(got, withoutID(r.t, e))
 	}
 	r.compare(what, list(want), got)
@@ -183,6 +196,8 @@ func (r *replay) bind(got any, created []string) {
 		for _, g := range row {
 			ids = append(ids, g.ID)
 		}
+	case authz.Request:
+		ids = r.ofRequest(row)
 	case authz.Revoke:
 		ids = []string{row.ID}
 	case authz.Role:

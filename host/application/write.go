@@ -22,7 +22,8 @@ const (
 	sectionRoles     = "roles"
 	sectionReporting = "reporting"
 	sectionScopes    = "scopes"
-	sectionAudit     = "audit" // innermost, with a hash chain
+	sectionRequest   = "request:" // and the id of the request
+	sectionAudit     = "audit"    // innermost, with a hash chain
 )
 
 const (
@@ -42,7 +43,7 @@ const (
 // drafts the commit. It may run several times, each on fresh state.
 type write struct {
 	op       string
-	prov     authz.Provenance // normalised
+	prov     authz.Provenance // normalised; none of a request, whose actor is a user
 	gate     string           // noun of a gate that holds whatever the rows say; "" = none
 	sections []string
 	plan     func(ctx context.Context, d *draft) error

@@ -69,7 +69,17 @@ const (
 	RequestCancelled RequestState = "cancelled"
 )
 
-// Decision is one decided stage of a request; DecidedBy is a user id or "auto".
+// What is decided of a stage.
+const (
+	DecisionApproved = string(RequestApproved)
+	DecisionDenied   = string(RequestDenied)
+)
+
+// DecidedByAuto stands in place of a user id where an auto stage decided.
+const DecidedByAuto = "auto"
+
+// Decision is one decided stage of a request; DecidedBy is a user id or
+// DecidedByAuto.
 type Decision struct {
 	StageIndex int64  `json:"stageIndex"`
 	DecidedBy  string `json:"decidedBy"`

@@ -62,7 +62,10 @@ func TestASecretTravelsNowhereInTheOpen(t *testing.T) {
 // transport that failed from a far side that refuses.
 func TestAnAnswerThatCannotBeUsedIsATransportError(t *testing.T) {
 	ways := map[string]func(h *provider.Hosted) error{
-		"one":  func(h *provider.Hosted) error { _, err := h.CountGrants(t.Context(), provider.GrantQuery{}); return err },
+		"one": func(h *provider.Hosted) error {
+			_, err := h.CountGrants(t.Context(), provider.GrantQuery{})
+			return err
+		},
 		"void": func(h *provider.Hosted) error { return h.DeleteGrant(t.Context(), "g", authz.AdminProvenance("root")) },
 		"list": func(h *provider.Hosted) error {
 			for _, err := range h.ListGrants(t.Context(), provider.GrantQuery{}) {

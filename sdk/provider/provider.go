@@ -24,6 +24,7 @@ type Provider interface {
 	Grants
 	Revokes
 	Cleanup
+	Requests
 	Roles
 	Groups
 	Users
