@@ -113,11 +113,17 @@ func condense(graph map[string][]string) []directory.VirtualParent {
 			}
 		}
 		for _, c := range round {
-			parents := next[c.ID] // of a virtual group that is reused
+			// A virtual group that is reused may be condensed itself in this round:
+			// then what it inherits is inherited by the one above it.
+			heir := c.ID
+			if above, condensed := home[c.ID]; condensed {
+				heir = above
+			}
+			parents := next[heir]
 			for _, m := range c.Members {
 				parents = append(parents, redirect(graph[m])...)
 			}
-			next[c.ID] = distinct(without(parents, c.ID))
+			next[heir] = distinct(without(without(parents, c.ID), heir))
 		}
 		clear(graph)
 		maps.Copy(graph, next)

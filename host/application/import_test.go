@@ -109,9 +109,26 @@ func TestAnImportedGraphIsAcyclicWhateverTheDirectorySays(t *testing.T) {
 			groups := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) directory.Group {
 				return directory.Group{ID: name.Draw(t, "id"), Parents: rapid.SliceOfN(name, 0, 3).Draw(t, "parents")}
 			}), 0, 8).Draw(rt, "groups")
+			merged := parentsOf(t, store)
+			for _, g := range groups {
+				merged[g.ID] = g.Parents
+			}
 			result, err := app.ImportDirectory(context.Background(), directory.Snapshot{Groups: groups}, "hr", directory.Options{})
 			must(t, err)
 			graph := parentsOf(t, store)
+			condensed := map[string]bool{}
+			for _, v := range result.VirtualParents {
+				for _, m := range v.Members {
+					condensed[m] = true
+				}
+			}
+			for id := range merged {
+				for above := range reachable(merged, id) {
+					if _, stored := graph[above]; stored && !condensed[above] && !reachable(graph, id)[above] {
+						rt.Fatalf("%s was below %s and is no longer: %v became %v", id, above, merged, graph)
+					}
+				}
+			}
 			for _, g := range groups {
 				if _, ok := graph[g.ID]; !ok {
 					rt.Fatalf("%s is missing", g.ID)
@@ -129,6 +146,20 @@ func TestAnImportedGraphIsAcyclicWhateverTheDirectorySays(t *testing.T) {
 			}
 		}
 	})
+}
+
+// reachable are the groups above one, itself only on a cycle.
+func reachable(graph map[string][]string, from string) map[string]bool {
+	seen := map[string]bool{}
+	for open := graph[from]; len(open) > 0; {
+		next := open[0]
+		open = open[1:]
+		if !seen[next] {
+			seen[next] = true
+			open = append(slices.Clone(open), graph[next]...)
+		}
+	}
+	return seen
 }
 
 // cyclic removes groups whose parents are all gone until none is left, or none
