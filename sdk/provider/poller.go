@@ -45,6 +45,8 @@ type Poller struct {
 	end  context.CancelFunc
 	done chan struct{}
 
+	seen pollerSeen
+
 	// Of the polling goroutine.
 	pinned bool
 	cursor int64
@@ -122,7 +124,9 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
-		if err := p.look(); err != nil && p.ctx.Err() == nil && p.onError != nil {
+		err := p.look()
+		p.seen.note(p.cursor, err)
+		if err != nil && p.ctx.Err() == nil && p.onError != nil {
 			p.onError(err)
 		}
 		select {
@@ -142,6 +146,7 @@ func (p *Poller) look() error {
 	if err != nil {
 		return fmt.Errorf("poll the event log: %w", err)
 	}
+	p.seen.head.Store(head.Seq)
 	switch {
 	case !p.pinned:
 		p.moveTo(head)
