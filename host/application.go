@@ -39,7 +39,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	log := h.log.Named(name)
 	a := &Application{}
 	a.setSecrets(cfg.Provider.Secrets)
-	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget})
+	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -62,6 +62,8 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
+		Metrics:                h.observation.checks(name, h.config.Load().Ops.CheckSample),
+		Statistics:             h.observation.metrics != nil,
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
 			log.Warn("a check named a permission of a namespace that the catalog neither owns nor imports; declare it under imports",

@@ -1,9 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,7 +26,9 @@ func badRequest() error {
 // longer. It stands while part of the body is to come, for which net/http waits
 // after the answer.
 func (x *exchange) readBody(limit int64) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
+	var buffer bytes.Buffer
+	buffer.Grow(int(min(max(x.r.ContentLength, 0), limit, maxPromise)) + bytes.MinRead)
+	_, err := buffer.ReadFrom(http.MaxBytesReader(unwatched(x.w), x.r.Body, limit))
 	if err == nil {
 		_ = x.out.control.SetReadDeadline(time.Time{}) // without a connection there is nothing to clear
 	}
@@ -38,8 +40,11 @@ func (x *exchange) readBody(limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, badRequest() // cut off or too slow: no body anybody could read
 	}
-	return body, nil
+	return buffer.Bytes(), nil
 }
+
+// maxPromise is how much is set aside for a body before any of it has come.
+const maxPromise = 128 << 10
 
 // readMembers reads the body and the parameters in it.
 func (x *exchange) readMembers(limit int64) (map[string]json.RawMessage, error) {

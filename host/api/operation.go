@@ -142,8 +142,11 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.within, operationTimeout))
 	defer cancel()
+	ctx, span := beginOperation(ctx, e.Op)
 	result, err := act(ctx)
-	return result, e.outage(ctx, err)
+	err = e.outage(ctx, err)
+	endOperation(span, err)
+	return result, err
 }
 
 func (e entry) checkRequired(c *call) error {

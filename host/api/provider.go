@@ -118,7 +118,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			return nil, unknownOp(op)
 		}
-		x.op = op
+		x.name(h.applicationID, op)
 		return e.run(r.Context(), newCall(op, members, h.target))
 	})
 }
