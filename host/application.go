@@ -161,6 +161,14 @@ func (a *Application) Check(ctx context.Context, p authz.Principal, keys []strin
 	return a.client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
 }
 
+// CheckKey is Check of one key.
+func (a *Application) CheckKey(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
+	if fresh {
+		return a.client.Fresh(ctx, p, key, scope)
+	}
+	return a.client.Can(ctx, p, key, scope)
+}
+
 // AwaitSeq serves the parameter at of the operation check.
 func (a *Application) AwaitSeq(ctx context.Context, seq int64) error {
 	return a.client.AwaitSeq(ctx, seq)

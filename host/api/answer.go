@@ -64,9 +64,12 @@ func (x *exchange) answer(result any) error {
 		}
 		return err
 	}
-	body, err := authz.Marshal(result)
-	if err != nil {
-		return fmt.Errorf("encode the result: %w", err)
+	body, ok := result.(encoded)
+	if !ok {
+		var err error
+		if body, err = authz.Marshal(result); err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
 	}
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.send(body)

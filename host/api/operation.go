@@ -140,6 +140,11 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := c.problem.err; err != nil {
 		return nil, err
 	}
+	return e.do(ctx, act)
+}
+
+// do is step 9, the operation.
+func (e entry) do(ctx context.Context, act action) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.within, operationTimeout))
 	defer cancel()
 	ctx, span := beginOperation(ctx, e.Op)

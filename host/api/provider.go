@@ -110,11 +110,21 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		members, err := x.readMembers(h.limit)
+		body, err := x.readBody(h.limit)
 		if err != nil {
 			return nil, err
 		}
 		e, ok := h.entries[op]
+		if op == "check" {
+			if act := plainAction(body, h.evaluator); act != nil {
+				x.name(h.applicationID, op)
+				return e.do(r.Context(), act)
+			}
+		}
+		members, err := parseBody(body)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return nil, unknownOp(op)
 		}
