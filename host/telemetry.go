@@ -107,7 +107,7 @@ func (o *observation) checks(app string, share float64) *metrics.RecorderOptions
 	if o.metrics == nil || share == 0 {
 		return nil
 	}
-	return &metrics.RecorderOptions{Observers: []metrics.Observer{o.metrics.Checks(app)}, GateRate: &share}
+	return &metrics.RecorderOptions{Observers: []metrics.Observer{o.metrics.Checks(app)}, GateRate: &share, OmitAttribution: true}
 }
 
 func (o *observation) metricsHandler() http.Handler {

@@ -117,10 +117,14 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e, ok := h.entries[op]
 		if op == "check" {
 			if act := plainAction(body, h.evaluator); act != nil {
+				if !x.quickBody() {
+					x.mayTakeLong()
+				}
 				x.name(h.applicationID, op)
 				return e.do(r.Context(), act)
 			}
 		}
+		x.mayTakeLong()
 		members, err := parseBody(body)
 		if err != nil {
 			return nil, err

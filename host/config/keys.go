@@ -67,7 +67,7 @@ func Keys() []Key {
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`."},
-		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. A check that is counted costs a few microseconds more. 0 counts none."},
+		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none."},
 		{Path: "tracing.endpoint", Type: TypeAddress, Meaning: "Collector that spans are sent to over OTLP/gRPC, such as `127.0.0.1:4317`, by the host and its plugins. Left out: no spans."},
 		{Path: "tracing.insecure", Type: TypeBoolean, Default: "false", Meaning: "Send them in plaintext; otherwise TLS by the system's roots."},
 		{Path: "tracing.sample", Type: TypeFraction, Default: "0.01", Meaning: "Share of the requests that are traced when their caller sends no `traceparent`. A caller's own decision is followed."},
