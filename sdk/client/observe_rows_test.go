@@ -50,7 +50,7 @@ func observedChecks(t *testing.T, omit bool) (seen []metrics.CheckObservation) {
 
 func TestAnObservationWithoutRowsKnowsWhatWasImplied(t *testing.T) {
 	w := vectors.World{Now: 1_700_000_000_000, ScopeParents: map[string][]string{"docs.doc:1": {"docs.folder:1"}, "docs.folder:1": {}},
-		Catalog: []byte(`{"namespaces":["docs"],"includeAuthzInternal":false,"scopeTypes":{"docs.folder":true,"docs.doc":{"parent":"docs.folder"}},
+		Catalog: []byte(`{"namespaces":["docs"],"includeAuthzInternal":false,"scopeTypes":{"docs.folder":{},"docs.doc":{"parent":"docs.folder"}},
 			"permissions":{"docs.nav.see":{"scopes":["docs.folder","docs.doc"],"impliedOnAncestors":true}}}`),
 		Grants: []authz.Grant{{ID: "g", Subject: "user:u", Pattern: "docs.nav.see", Scope: "docs.doc:1", Provenance: authz.Provenance{Kind: authz.ProvenanceSystem}}}}
 	var seen []metrics.CheckObservation
