@@ -219,15 +219,11 @@ func (s *theStage) memory(ctx context.Context) (host, plugins int64, err error) 
 	if host, err = resident(s.host.cmd.Process.Pid); err != nil {
 		return 0, 0, err
 	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.host.cmd.Process.Pid, s.host.cmd.Process.Pid))
-	if err != nil {
-		return host, 0, nil // a kernel that does not tell
-	}
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.host.cmd.Process.Pid))
 	for _, path := range threads { // a plugin belongs to the thread that started it
-		children, err = os.ReadFile(path)
+		children, err := os.ReadFile(path)
 		if err != nil {
-			continue
+			continue // the thread has ended, or the kernel does not tell
 		}
 		for _, pid := range bytes.Fields(children) {
 			n, err := strconv.Atoi(string(pid))
