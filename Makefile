@@ -15,7 +15,7 @@ PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 # Modules of their own: what only their users need.
 MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver
 
-.PHONY: help build run test test-modules redis test-full vectors conformance faults bench bench-storage lint proto tools clean
+.PHONY: help build run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,9 @@ faults: ## kill hosts, plugins and the database under random writers (KILLS=200 
 
 bench-storage: ## hosts over PostgreSQL and SQLite beside the database asked directly
 	cd bench/storage && $(GO) run . --driver postgres --output markdown && $(GO) run . --driver sqlite --output markdown
+
+bench-http: ## checks over HTTP beside bare net/http, on a quiet machine
+	cd bench/http && $(GO) run .
 
 bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client

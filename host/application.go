@@ -39,7 +39,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	log := h.log.Named(name)
 	a := &Application{}
 	a.setSecrets(cfg.Provider.Secrets)
-	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget})
+	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -62,6 +62,8 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
+		Metrics:                h.observation.checks(name, h.config.Load().Ops.CheckSample),
+		Statistics:             h.observation.metrics != nil,
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
 			log.Warn("a check named a permission of a namespace that the catalog neither owns nor imports; declare it under imports",
@@ -157,6 +159,14 @@ func (a *Application) Client() *client.Client { return a.client }
 // Check serves the operation check.
 func (a *Application) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
 	return a.client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
+}
+
+// CheckKey is Check of one key.
+func (a *Application) CheckKey(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
+	if fresh {
+		return a.client.Fresh(ctx, p, key, scope)
+	}
+	return a.client.Can(ctx, p, key, scope)
 }
 
 // AwaitSeq serves the parameter at of the operation check.

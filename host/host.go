@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,10 @@ type Options struct {
 
 	// Logger takes everything; nil is silent.
 	Logger hclog.Logger
+
+	// AccessLog takes the lines of requests, whole ones, when log.access is set.
+	// It is written to by one goroutine at a time. nil takes none.
+	AccessLog io.Writer
 }
 
 // Host is a running host. It is made by Open and ended by Close.
@@ -37,6 +42,8 @@ type Host struct {
 	plugins *pluginhost.Host
 	apps    map[string]*Application
 	servers []*listener
+
+	observation observation
 
 	ready    atomic.Bool // Open went through and Close has not begun
 	failures chan error
@@ -69,6 +76,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := h.openObservation(cfg); err != nil {
+		return err
+	}
 	plugins, err := pluginhost.New(pluginhost.Options{
 		Dirs: cfg.PluginDirs, Embedded: h.options.Embedded, RunDir: cfg.RunDir, RequireChecksum: cfg.Plugins.RequireChecksum, Logger: h.log,
 	})
@@ -78,7 +88,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	h.plugins = plugins
 	drivers := map[string]*pluginhost.Plugin{}
 	for _, name := range sorted(cfg.Plugins.Instances) {
-		drivers[name], err = plugins.Start(ctx, PluginSpec(cfg, name))
+		drivers[name], err = plugins.Start(ctx, h.observation.pluginEnvironment(cfg, PluginSpec(cfg, name)))
 		if err != nil {
 			return err
 		}
@@ -160,6 +170,7 @@ func (h *Host) shutdown(ctx context.Context) error {
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close(ctx))
 	}
+	errs = append(errs, h.observation.close(ctx))
 	return errors.Join(errs...)
 }
 

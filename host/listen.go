@@ -51,7 +51,7 @@ func (h *Host) listen(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	ops, err := api.NewOpsHandler(api.OpsOptions{Checks: func(context.Context) []api.Check { return h.checks() }, Profiles: cfg.Ops.Profiles})
+	ops, err := api.NewOpsHandler(api.OpsOptions{Checks: func(context.Context) []api.Check { return h.checks() }, Metrics: h.observation.metricsHandler(), Profiles: cfg.Ops.Profiles})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (h *Host) listen(cfg *config.Config) error {
 		return func() (net.Listener, error) { return net.Listen("tcp", address) }
 	}
 	socket := func() (net.Listener, error) { return api.ListenLocal(cfg.Socket) }
-	if err := h.bind("socket", socket, api.ServerOptions{Handler: local, Logger: h.log}); err != nil {
+	if err := h.bind("socket", socket, api.ServerOptions{Handler: h.observed(local, cfg), Logger: h.log}); err != nil {
 		return err
 	}
 	if cfg.OpsListen != "" {
@@ -67,7 +67,7 @@ func (h *Host) listen(cfg *config.Config) error {
 			return err
 		}
 	}
-	if err := h.bind("listen", tcp(cfg.Listen), api.ServerOptions{Handler: public, TLS: tls, Logger: h.log}); err != nil {
+	if err := h.bind("listen", tcp(cfg.Listen), api.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
 		return err
 	}
 	for _, l := range h.servers {
@@ -128,6 +128,16 @@ func (h *Host) localApplication(name string) (api.LocalApplication, bool) {
 func (h *Host) Address() string {
 	for _, l := range h.servers {
 		if l.name == "listen" {
+			return l.net.Addr().String()
+		}
+	}
+	return ""
+}
+
+// OpsAddress is where the operations listener listens, "" when it is off.
+func (h *Host) OpsAddress() string {
+	for _, l := range h.servers {
+		if l.name == "ops_listen" {
 			return l.net.Addr().String()
 		}
 	}

@@ -81,6 +81,7 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 	if err != nil {
 		return err
 	}
+	logs = &lockedWriter{to: logs} // of the logger and the access log
 	log := hclog.New(&hclog.LoggerOptions{
 		Name: "authz", Level: hclog.LevelFromString(cfg.Log.Level), JSONFormat: cfg.Log.Format == "json", Output: logs,
 	})
@@ -122,7 +123,7 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 	if err != nil {
 		return err
 	}
-	h, err := openHost(ctx, cfg, host.Options{Version: version, Embedded: plugins, Logger: log}, hurry)
+	h, err := openHost(ctx, cfg, host.Options{Version: version, Embedded: plugins, Logger: log, AccessLog: logs}, hurry)
 	switch {
 	case err != nil && ctx.Err() != nil && !errors.Is(err, errHurried):
 		log.Info("stopped before it was ready", "error", err)

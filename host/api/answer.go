@@ -38,7 +38,7 @@ func serve(w http.ResponseWriter, r *http.Request, log *journal, handle func(x *
 		case http.ErrAbortHandler:
 			panic(p)
 		default:
-			x.log.Error("panic while serving a request", "op", x.op, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			x.log.Error("panic while serving a request", "op", x.op, "request_id", x.requestID(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if x.out.started {
 				panic(http.ErrAbortHandler)
 			}
@@ -64,9 +64,12 @@ func (x *exchange) answer(result any) error {
 		}
 		return err
 	}
-	body, err := authz.Marshal(result)
-	if err != nil {
-		return fmt.Errorf("encode the result: %w", err)
+	body, ok := result.(encoded)
+	if !ok {
+		var err error
+		if body, err = authz.Marshal(result); err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
 	}
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.send(body)
@@ -108,15 +111,15 @@ func (x *exchange) fail(err error) {
 // as "internal error". Refusals are the caller's affair.
 func (x *exchange) logFailure(err error) {
 	if errors.Is(x.r.Context().Err(), context.Canceled) {
-		x.log.Debug("the caller went away", "op", x.op, "error", err)
+		x.log.Debug("the caller went away", "op", x.op, "request_id", x.requestID(), "error", err)
 		return
 	}
 	var outage *authz.UnavailableError
 	switch wire, _ := provider.ToWireError(err); {
 	case errors.As(err, &outage):
-		x.log.outage(x.operationOn, "error", err, "cause", outage.Cause)
+		x.log.outage(x.operationOn, "request_id", x.requestID(), "error", err, "cause", outage.Cause)
 	case wire.Name == internalName:
-		x.log.Error("operation failed", "op", x.op, "error", err, "cause", errors.Unwrap(err))
+		x.log.Error("operation failed", "op", x.op, "request_id", x.requestID(), "error", err, "cause", errors.Unwrap(err))
 	}
 }
 

@@ -1,9 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -21,15 +21,14 @@ func badRequest() error {
 }
 
 // readBody reads at most limit bytes, whatever Content-Length promises. The time
-// for it is the server's ReadTimeout, which ends with the whole body: left
-// standing, it would cancel the context of an operation or stream that takes
-// longer. It stands while part of the body is to come, for which net/http waits
+// for it is the server's ReadTimeout: left standing (mayTakeLong), it would cancel
+// the context of a stream that takes longer, or of an operation whose body came
+// late. It stands while part of the body is to come, for which net/http waits
 // after the answer.
 func (x *exchange) readBody(limit int64) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
-	if err == nil {
-		_ = x.out.control.SetReadDeadline(time.Time{}) // without a connection there is nothing to clear
-	}
+	var buffer bytes.Buffer
+	buffer.Grow(int(min(max(x.r.ContentLength, 0), limit, maxPromise)) + bytes.MinRead)
+	_, err := buffer.ReadFrom(http.MaxBytesReader(unwatched(x.w), x.r.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -38,7 +37,22 @@ func (x *exchange) readBody(limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, badRequest() // cut off or too slow: no body anybody could read
 	}
-	return body, nil
+	return buffer.Bytes(), nil
+}
+
+// maxPromise is how much is set aside for a body before any of it has come.
+const maxPromise = 128 << 10
+
+// mayTakeLong ends the time for the body, which is read.
+func (x *exchange) mayTakeLong() {
+	_ = x.out.control.SetReadDeadline(time.Time{}) // without a connection there is nothing to clear
+}
+
+// quickBody says that the body came so soon that its time, of which net/http's
+// timers cost as much as a warm check, cannot end before the operation's.
+func (x *exchange) quickBody() bool {
+	seen, ok := x.w.(*watched)
+	return ok && time.Since(seen.Began) < headerTimeout+bodyTimeout-operationTimeout-time.Second
 }
 
 // readMembers reads the body and the parameters in it.
@@ -47,6 +61,7 @@ func (x *exchange) readMembers(limit int64) (map[string]json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
+	x.mayTakeLong()
 	return parseBody(body)
 }
 

@@ -17,6 +17,9 @@ type OpsOptions struct {
 	// when all hold. Required.
 	Checks func(ctx context.Context) []Check
 
+	// Metrics is served at /metrics; nil: there are none.
+	Metrics http.Handler
+
 	// Profiles serves net/http/pprof below /debug/pprof/.
 	Profiles bool
 }
@@ -27,7 +30,7 @@ type readiness struct {
 	Checks []Check `json:"checks"`
 }
 
-// NewOpsHandler serves /healthz, /readyz and, when asked to, profiles. It tells
+// NewOpsHandler serves /healthz, /readyz, metrics and, when asked to, profiles. It tells
 // more than the public listener and belongs on a loopback address.
 func NewOpsHandler(o OpsOptions) (http.Handler, error) {
 	if o.Checks == nil {
@@ -51,6 +54,9 @@ func NewOpsHandler(o OpsOptions) (http.Handler, error) {
 		}
 		answerStatus(w, r, state.Ready, "application/json", string(body))
 	})
+	if o.Metrics != nil {
+		mux.Handle("/metrics", o.Metrics)
+	}
 	if o.Profiles {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

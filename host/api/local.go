@@ -139,25 +139,26 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		x.app, x.op = app, op
 		c := newCall(op, members, target{applicationID: app})
 		if app == HostApplication {
-			return h.runHost(r.Context(), op, c)
+			return h.runHost(x, op, c)
 		}
-		return h.runApplication(r.Context(), app, op, c)
+		return h.runApplication(x, app, op, c)
 	})
 }
 
-func (h *localHandler) runHost(ctx context.Context, op string, c *call) (any, error) {
+func (h *localHandler) runHost(x *exchange, op string, c *call) (any, error) {
 	e, ok := h.hostEntries[op]
 	if !ok {
 		return nil, unknownOp(op)
 	}
+	x.app = HostApplication
+	x.name(HostApplication, op)
 	c.host = h.host
-	return e.run(ctx, c)
+	return e.run(x.r.Context(), c)
 }
 
-func (h *localHandler) runApplication(ctx context.Context, name, op string, c *call) (any, error) {
+func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (any, error) {
 	app, ok := h.applications(name)
 	if !ok {
 		return nil, &provider.APIError{Code: provider.UnknownOp, Message: "unknown application " + authz.Quote(name)}
@@ -166,12 +167,14 @@ func (h *localHandler) runApplication(ctx context.Context, name, op string, c *c
 	if !ok {
 		return nil, unknownOp(op)
 	}
+	x.app = name
+	x.name(name, op)
 	c.app, c.evaluator, c.local = app, app, app
-	if login, ok := peerLogin(ctx); ok {
+	if login, ok := peerLogin(x.r.Context()); ok {
 		actor := authz.AdminProvenance("local:" + login)
 		c.actor = &actor
 	}
-	return e.run(ctx, c)
+	return e.run(x.r.Context(), c)
 }
 
 // localPath splits /local/v1/{app}/{op}, each part decoded once.

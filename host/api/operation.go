@@ -155,10 +155,18 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := c.problem.err; err != nil {
 		return nil, err
 	}
+	return e.do(ctx, act)
+}
+
+// do is step 9, the operation.
+func (e entry) do(ctx context.Context, act action) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.within, operationTimeout))
 	defer cancel()
+	ctx, span := beginOperation(ctx, e.Op)
 	result, err := act(ctx)
-	return result, e.outage(ctx, err)
+	err = e.outage(ctx, err)
+	endOperation(span, err)
+	return result, err
 }
 
 func (e entry) checkRequired(c *call) error {

@@ -110,15 +110,29 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		members, err := x.readMembers(h.limit)
+		body, err := x.readBody(h.limit)
 		if err != nil {
 			return nil, err
 		}
 		e, ok := h.entries[op]
+		if op == "check" {
+			if act := plainAction(body, h.evaluator); act != nil {
+				if !x.quickBody() {
+					x.mayTakeLong()
+				}
+				x.name(h.applicationID, op)
+				return e.do(r.Context(), act)
+			}
+		}
+		x.mayTakeLong()
+		members, err := parseBody(body)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return nil, unknownOp(op)
 		}
-		x.op = op
+		x.name(h.applicationID, op)
 		return e.run(r.Context(), newCall(op, members, h.target))
 	})
 }

@@ -170,8 +170,13 @@ func TestHealthTellsUpOrNotAndNothingMore(t *testing.T) {
 }
 
 func TestProfilesAndMetricsAreServedOnlyWhenThereAreAny(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "m 1") })
 	for _, profiles := range []bool{false, true} {
-		ops, err := NewOpsHandler(OpsOptions{Checks: func(context.Context) []Check { return nil }, Profiles: profiles})
+		o := OpsOptions{Checks: func(context.Context) []Check { return nil }, Profiles: profiles}
+		if profiles {
+			o.Metrics = metrics
+		}
+		ops, err := NewOpsHandler(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,8 +187,8 @@ func TestProfilesAndMetricsAreServedOnlyWhenThereAreAny(t *testing.T) {
 		}
 		w = httptest.NewRecorder()
 		ops.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-		if w.Code != http.StatusNotFound {
-			t.Errorf("/metrics answers %d", w.Code)
+		if (w.Code == http.StatusOK) != profiles {
+			t.Errorf("metrics %v: /metrics answers %d", profiles, w.Code)
 		}
 	}
 }

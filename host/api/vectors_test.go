@@ -263,7 +263,7 @@ func text(v any) string {
 	return string(b)
 }
 
-func asJSON[T any](t *testing.T, rows []T) any {
+func asJSON[T any](t testing.TB, rows []T) any {
 	t.Helper()
 	var out any
 	if err := json.Unmarshal([]byte(text(orNone(rows))), &out); err != nil {
@@ -300,7 +300,7 @@ func (w *world) state() map[string]any {
 	return state
 }
 
-func rows[T any](t *testing.T, list iter.Seq2[T, error]) any {
+func rows[T any](t testing.TB, list iter.Seq2[T, error]) any {
 	t.Helper()
 	var out []T
 	for row, err := range list {

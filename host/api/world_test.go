@@ -43,13 +43,14 @@ const worldCatalog = `{"namespaces":["docs"],"includeAuthzInternal":false,
 
 // world is a real application over the memory driver, served over real HTTP.
 type world struct {
-	t      *testing.T
-	app    *application.Application
-	store  storage.Store
-	client *client.Client
-	server *httptest.Server
-	clock  atomic.Int64
-	ids    atomic.Int64
+	t       testing.TB
+	app     *application.Application
+	store   storage.Store
+	client  *client.Client
+	server  *httptest.Server
+	handler http.Handler
+	clock   atomic.Int64
+	ids     atomic.Int64
 }
 
 // evaluator asks the client, as the host does.
@@ -59,7 +60,14 @@ func (e evaluator) Check(ctx context.Context, p authz.Principal, keys []string, 
 	return e.Client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
 }
 
-func newWorld(t *testing.T, o worldOptions) *world {
+func (e evaluator) CheckKey(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
+	if fresh {
+		return e.Client.Fresh(ctx, p, key, scope)
+	}
+	return e.Client.Can(ctx, p, key, scope)
+}
+
+func newWorld(t testing.TB, o worldOptions) *world {
 	t.Helper()
 	w := &world{t: t}
 	w.clock.Store(1_700_000_000_000)
@@ -106,6 +114,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.handler = handler
 	w.server = httptest.NewServer(handler)
 	t.Cleanup(func() {
 		w.server.Close()
@@ -137,7 +146,7 @@ func (w *world) send(method, path, body string, authorization ...string) answer 
 	return send(w.t, w.server.Client(), method, w.server.URL+path, body, authorization...)
 }
 
-func send(t *testing.T, c *http.Client, method, url, body string, authorization ...string) answer {
+func send(t testing.TB, c *http.Client, method, url, body string, authorization ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -159,7 +168,7 @@ func send(t *testing.T, c *http.Client, method, url, body string, authorization 
 }
 
 // decoded is the body as JSON.
-func (a answer) decoded(t *testing.T) map[string]any {
+func (a answer) decoded(t testing.TB) map[string]any {
 	t.Helper()
 	var v map[string]any
 	if err := json.Unmarshal([]byte(a.body), &v); err != nil {

@@ -14,6 +14,7 @@ type Config struct {
 	DrainDelay      time.Duration `koanf:"drain_delay"`
 	Limits          Limits        `koanf:"limits"`
 	Ops             Ops           `koanf:"ops"`
+	Tracing         Tracing       `koanf:"tracing"`
 	PluginDirs      []string      `koanf:"plugin_dirs"`
 	Plugins         Plugins       `koanf:"plugins"`
 
@@ -38,6 +39,14 @@ type TLS struct {
 type Log struct {
 	Level  string `koanf:"level"`  // trace, debug, info, warn, error
 	Format string `koanf:"format"` // text, json
+	Access bool   `koanf:"access"` // a line a request
+}
+
+// Tracing exports spans over OTLP/gRPC. It is on when Endpoint is set.
+type Tracing struct {
+	Endpoint string  `koanf:"endpoint"`
+	Insecure bool    `koanf:"insecure"` // plaintext
+	Sample   float64 `koanf:"sample"`   // share of the requests whose caller keeps no trace
 }
 
 // Limits bound what a caller may send.
@@ -47,7 +56,8 @@ type Limits struct {
 
 // Ops belongs to OpsListen.
 type Ops struct {
-	Profiles bool `koanf:"profiles"`
+	Profiles    bool    `koanf:"profiles"`
+	CheckSample float64 `koanf:"check_sample"` // share of the checks that are counted
 }
 
 // Plugins are the configured plugin instances, by name. RequireChecksum says

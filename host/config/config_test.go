@@ -77,7 +77,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	cfg.Applications, cfg.Plugins = nil, config.Plugins{}
 	top := &config.Config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:9090", RunDir: "/run/user/7/authz", Socket: "/run/user/7/authz/authz.sock",
-		Log: config.Log{Level: "info", Format: "text"}, ShutdownTimeout: 20 * time.Second,
+		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
+		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01},
 		Limits: config.Limits{Body: 10 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {

@@ -140,6 +140,12 @@ func (l *loader) value(k Key, path []string, raw any) (any, bool) {
 			}
 		}
 		return bad("must be true or false, not %s", kindOf(raw))
+	case TypeFraction:
+		f, ok := asFraction(raw)
+		if !ok || !(f >= 0 && f <= 1) { // NaN is neither
+			return bad("must be a number from 0 to 1")
+		}
+		return f, true
 	case TypeDuration:
 		if d, ok := raw.(time.Duration); ok {
 			raw = d.String()
@@ -290,6 +296,18 @@ func asInteger(raw any) (int64, bool) {
 		return n, err == nil
 	}
 	return 0, false
+}
+
+func asFraction(raw any) (float64, bool) {
+	switch v := raw.(type) {
+	case float64:
+		return v, true
+	case text:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return f, err == nil
+	}
+	n, ok := asInteger(raw)
+	return float64(n), ok
 }
 
 func kindOf(raw any) string {

@@ -15,6 +15,7 @@ const (
 	TypeText       Type = "text"
 	TypeInteger    Type = "integer"
 	TypeBoolean    Type = "boolean"
+	TypeFraction   Type = "fraction, 0 to 1"
 	TypeDuration   Type = "duration" // as Go writes it: 20s, 1m30s
 	TypeAddress    Type = "address"  // host:port
 	TypePath       Type = "path"
@@ -50,7 +51,7 @@ func Keys() []Key {
 	const most = authz.MaxInstant
 	return []Key{
 		{Path: "listen", Type: TypeAddress, Default: "127.0.0.1:8080", Meaning: "Address of the provider API and of `/healthz`, `/readyz`. An address that is not loopback needs `tls.cert`, or `tls.terminated_upstream`."},
-		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of the verbose readiness report and of profiles. `\"\"` switches it off."},
+		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of metrics, the verbose readiness report and profiles. `\"\"` switches it off."},
 		{Path: "run_dir", Type: TypePath, Meaning: "Directory of the host's own sockets, mode 0700. Default: `$XDG_RUNTIME_DIR/authz`, else `authz-<uid>` in the system's directory for temporary files."},
 		{Path: "socket", Type: TypePath, Meaning: "The local administration socket, mode 0600. Default: `authz.sock` in `run_dir`."},
 
@@ -61,10 +62,15 @@ func Keys() []Key {
 
 		{Path: "log.level", Type: TypeChoice, Values: []string{"trace", "debug", "info", "warn", "error"}, Default: "info", Reload: true, Meaning: "The least important lines that are written."},
 		{Path: "log.format", Type: TypeChoice, Values: []string{"text", "json"}, Default: "text", Meaning: "How they are written."},
+		{Path: "log.access", Type: TypeBoolean, Default: "true", Meaning: "One line a request of `listen` and `socket`, at level `info`: method, path without query, application, operation, status, bytes, duration, request id, peer. Never a body or a header."},
 		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running."},
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`."},
+		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none."},
+		{Path: "tracing.endpoint", Type: TypeAddress, Meaning: "Collector that spans are sent to over OTLP/gRPC, such as `127.0.0.1:4317`, by the host and its plugins. Left out: no spans."},
+		{Path: "tracing.insecure", Type: TypeBoolean, Default: "false", Meaning: "Send them in plaintext; otherwise TLS by the system's roots."},
+		{Path: "tracing.sample", Type: TypeFraction, Default: "0.01", Meaning: "Share of the requests that are traced when their caller sends no `traceparent`. A caller's own decision is followed."},
 
 		{Path: "plugin_dirs", Type: TypePaths, Default: "./bin", Meaning: "Directories in which `authz-plugin-<name>` is looked for, in this order."},
 		{Path: "plugins.require_checksum", Type: TypeBoolean, Default: "false", Meaning: "Refuse every plugin without `sha256`. The name `require_checksum` is therefore no plugin instance's."},

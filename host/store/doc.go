@@ -13,7 +13,9 @@
 // answer unavailable until an operator accepts the new content; writes and lists
 // go on so that it can be filled again.
 //
-// The package imports only the sdk and a logger. It never interprets rows,
+// It times every call of the driver and, in a trace that is kept, makes it a span.
+//
+// The package imports only the sdk, a logger and the interface of traces. It never interprets rows,
 // keeps none, and knows nothing of plugins or processes beyond the errors that
 // a handle answers with.
 package store

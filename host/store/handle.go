@@ -13,8 +13,9 @@ import (
 // handle is one opening of the partition. users, verdict and retired belong to
 // the Store's mu.
 type handle struct {
-	store storage.Store
-	info  storage.StoreInfo
+	store   storage.Store
+	renewer storage.Renewer // nil when the driver is none
+	info    storage.StoreInfo
 
 	users   int           // calls in flight and sections held
 	retired bool          // closed when the last user leaves
@@ -34,7 +35,8 @@ func (s *Store) open(ctx context.Context) (*handle, error) {
 	if err != nil {
 		return nil, typed(ctx, err, "")
 	}
-	h := &handle{store: st, info: st.Info()}
+	h := &handle{store: &metered{Store: st, store: s}, info: st.Info()}
+	h.renewer, _ = st.(storage.Renewer)
 	if h.info.Partition != s.partition {
 		_ = st.Close() // the error that matters is the next
 		return nil, storage.Unavailable("", nil, "the driver opened partition %s instead of %s",

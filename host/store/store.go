@@ -35,6 +35,10 @@ type Options struct {
 	// content; 5 s, the window that caches are vouched for in.
 	CompareEvery time.Duration
 
+	// Observe hears of every call of the driver, Watch apart: its name, "ok" or the
+	// code of its error, and how long it took. It must not block. nil hears none.
+	Observe func(call, outcome string, took time.Duration)
+
 	// OnLost is called when the content came back as another life, before
 	// anything is answered from it: drop every cache here. It must not call
 	// the Store.

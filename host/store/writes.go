@@ -25,11 +25,10 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 		return "", typed(ctx, err, authz.OutcomeNotApplied)
 	}
 	defer s.done(h)
-	renewer, ok := h.store.(storage.Renewer)
-	if !ok {
+	if h.renewer == nil {
 		return "", storage.Errorf(storage.CodeUnsupported, "the storage driver cannot give its content a new incarnation")
 	}
-	incarnation, err = renewer.Renew(ctx)
+	incarnation, err = h.renewer.Renew(ctx)
 	err = typed(ctx, err, authz.OutcomeUnknown)
 	why := err
 	switch {

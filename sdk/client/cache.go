@@ -19,6 +19,7 @@ type cache[V any] struct {
 	members  func(V) []string
 	epoch    *epochState
 	shared   *sharedSide[V] // nil shares nothing
+	lookups  *lookups       // nil counts none
 
 	mu      sync.Mutex
 	index   map[string]map[cacheKey]struct{} // member → entries that hold it

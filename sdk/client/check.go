@@ -95,6 +95,7 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 		return false, false, err
 	}
 	chain, err := c.chain(ctx, scope, fresh, now)
+	implied := false
 	switch {
 	case !a.Active(): // denied also when the chain could not be resolved
 	case err != nil:
@@ -109,10 +110,11 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 			if allowed, err = c.implied(ctx, a, k, chain, fresh, now); err != nil {
 				return false, true, err
 			}
+			implied = allowed
 		}
 	}
 	if rate != 0 {
-		c.observeGate(answered{rate: rate, shape: shape, principal: p, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed,
+		c.observeGate(answered{rate: rate, shape: shape, principal: p, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
 			fresh: fresh, at: now, access: a, chain: chain, chains: c.chainsAtHand(now)})
 	}
 	return allowed, active, nil
@@ -168,7 +170,11 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 			return access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now), true
 		}
 		return a.Decide(k, chain)
-	}, func(k access.Key) (bool, error) { return c.implied(ctx, a, k, chain, fresh, now) })
+	}, func(k access.Key) (bool, error) {
+		r.implied, err = c.implied(ctx, a, k, chain, fresh, now)
+		return r.implied, err
+	})
+	r.told = true
 	return r, err
 }
 

@@ -53,6 +53,9 @@ func New(o Options) (*Client, error) {
 	}
 	c.subjects = newCache(c.epoch, s.maxSubjects, s.subjectTTL, 0, subjectMembers)
 	c.chains = newCache(c.epoch, s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*access.Chain).Scopes)
+	if o.Statistics {
+		c.subjects.lookups, c.chains.lookups = new(lookups), new(lookups)
+	}
 	if c.tier = newSharedTier(s.shared, o.Provider, c.epoch); c.tier != nil {
 		c.subjects.shared = &sharedSide[*subject]{c.tier, subjectPayload, s.subjectTTL, s.revalidate, c.clock}
 		c.chains.shared = &sharedSide[*access.Chain]{c.tier, chainPayload, s.objectTTL, s.revalidate, c.clock}
@@ -138,7 +141,10 @@ func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now 
 		key = cacheKey{id: p.ServiceID, service: true}
 	}
 	if !fresh {
-		if s, ok := c.subjects.hit(key.hash(), key, now); ok {
+		hash := key.hash()
+		s, ok := c.subjects.hit(hash, key, now)
+		c.subjects.lookups.count(hash, ok)
+		if ok {
 			return c.compiled(s, now), now, nil
 		}
 	}
@@ -188,7 +194,10 @@ func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64)
 	}
 	key := cacheKey{id: scope}
 	if !fresh {
-		if chain, ok := c.chains.hit(key.hash(), key, now); ok {
+		hash := key.hash()
+		chain, ok := c.chains.hit(hash, key, now)
+		c.chains.lookups.count(hash, ok)
+		if ok {
 			return chain, nil
 		}
 	}

@@ -17,6 +17,8 @@ type answered struct {
 	scope     string
 	allowed   bool // the answer
 	rows      bool // what the rows said, before any condition
+	told      bool // implied is set
+	implied   bool // by a scope further down
 	fresh     bool
 	snapshot  bool
 	at        int64
@@ -38,7 +40,10 @@ func (c *Client) observeGate(g answered) {
 	if len(g.keys) > 0 {
 		o.Permission = g.keys[0]
 	}
-	if g.access.Active() {
+	switch {
+	case g.told && len(g.keys) == 1 && c.recorder.OmitsAttribution():
+		o.Implied = g.implied
+	case g.access.Active():
 		if at, err := access.Attribute(c.vocabulary, g.access.Rows(), g.keys, g.chain, g.at, g.chains); err == nil {
 			g.attribute(o, at)
 		}

@@ -79,6 +79,10 @@ type Options struct {
 	// Metrics has checks observed; nil observes nothing and costs nothing.
 	Metrics *metrics.RecorderOptions
 
+	// Statistics counts the caches' hits and misses, which costs a check a few
+	// nanoseconds.
+	Statistics bool
+
 	// Clock answers epoch milliseconds; nil is the wall clock.
 	Clock func() int64
 }

@@ -37,6 +37,10 @@ type RecorderOptions struct {
 	// nil none.
 	ScopeInstances []string
 
+	// OmitAttribution leaves the rows out of observations of a gate of one key:
+	// finding them costs far more than the check. For observers that only count.
+	OmitAttribution bool
+
 	// OnError hears of observers that fail, panic or hang; nil ignores them.
 	OnError func(error)
 
@@ -51,6 +55,7 @@ type Recorder struct {
 	gate, visibility float64
 	random           func() float64
 	everyInstance    bool
+	omitAttribution  bool
 	instances        []string
 	observers        []*guarded
 	errors           *errorHook
@@ -66,7 +71,7 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 	case o.ObserverTimeout == 0:
 		o.ObserverTimeout = observerTimeout
 	}
-	r := &Recorder{gate: rate(o.GateRate, 1), random: o.Random, instances: slices.Clone(o.ScopeInstances),
+	r := &Recorder{gate: rate(o.GateRate, 1), random: o.Random, instances: slices.Clone(o.ScopeInstances), omitAttribution: o.OmitAttribution,
 		everyInstance: slices.Contains(o.ScopeInstances, EveryScopeType),
 		errors:        &errorHook{onError: o.OnError, timeout: o.ObserverTimeout}}
 	r.visibility = rate(o.VisibilityRate, r.gate)
@@ -131,6 +136,9 @@ func (r *Recorder) kept(rate float64) (kept bool) {
 	}()
 	return r.random() < rate
 }
+
+// OmitsAttribution says that nobody asks for the rows.
+func (r *Recorder) OmitsAttribution() bool { return r.omitAttribution }
 
 // ScopeOf answers the members ScopeType and Scope for the scope of a check; ""
 // means "*".

@@ -29,8 +29,9 @@ func ClientSets() map[int]goplugin.PluginSet {
 // SpokenVersions lists the protocol versions of ClientSets, ascending.
 func SpokenVersions() []int { return slices.Sorted(maps.Keys(ClientSets())) }
 
-// DialOptions bound what a host sends and accepts.
-func DialOptions() []grpc.DialOption { return []grpc.DialOption{callSizes()} }
+// DialOptions bound what a host sends and accepts, and have calls carry the trace
+// that they belong to.
+func DialOptions() []grpc.DialOption { return append(dialTracing(), callSizes()) }
 
 // Dispense returns the Client of a started plugin.
 func Dispense(p goplugin.ClientProtocol) (*Client, error) {

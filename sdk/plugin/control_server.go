@@ -22,6 +22,7 @@ type controlServer struct {
 	plugin  Plugin
 	storage *storageServer
 	life    *life
+	spans   *tracing
 
 	configuring sync.Mutex
 	configured  bool
@@ -117,5 +118,6 @@ func (c *controlServer) Stop(context.Context, *pluginv1.StopRequest) (*pluginv1.
 	if err := c.storage.stop(); err != nil {
 		c.storage.log.Error("the driver did not close cleanly", "error", err)
 	}
+	c.spans.stop()
 	return &pluginv1.StopReply{}, nil
 }

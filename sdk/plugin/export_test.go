@@ -10,7 +10,7 @@ import (
 // Register serves a plugin on a test's own gRPC server; exit is called when the
 // host lets go of the lifeline.
 func Register(s grpc.ServiceRegistrar, p Plugin, log hclog.Logger, exit func(reason string)) {
-	register(s, p, newLife(exit), log)
+	register(s, p, newLife(exit), log, nil)
 }
 
 // ServerSizes are the options that Serve gives its server.

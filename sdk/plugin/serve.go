@@ -51,12 +51,13 @@ func Serve(p Plugin) {
 		os.Exit(0)
 	})
 	go l.watchParent()
-	set := goplugin.PluginSet{dispensed: &serverSide{plugin: p, life: l, log: log}}
+	spans := startTracing(p, log)
+	set := goplugin.PluginSet{dispensed: &serverSide{plugin: p, life: l, log: log, spans: spans}}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{ProtocolVersion: set},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, append(serverSizes(), grpc.NumStreamWorkers(streamWorkers))...)...)
+			return grpc.NewServer(append(append(append(opts, serverSizes()...), spans.serverOptions()...), grpc.NumStreamWorkers(streamWorkers))...)
 		},
 		Logger: log,
 	})
@@ -78,10 +79,11 @@ type serverSide struct {
 	plugin Plugin
 	life   *life
 	log    hclog.Logger
+	spans  *tracing // nil exports none
 }
 
 func (s *serverSide) GRPCServer(_ *goplugin.GRPCBroker, server *grpc.Server) error {
-	register(server, s.plugin, s.life, s.log)
+	register(server, s.plugin, s.life, s.log, s.spans)
 	return nil
 }
 
@@ -89,9 +91,9 @@ func (*serverSide) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.Clien
 	return nil, fmt.Errorf("a plugin is no host")
 }
 
-func register(server grpc.ServiceRegistrar, p Plugin, l *life, log hclog.Logger) {
+func register(server grpc.ServiceRegistrar, p Plugin, l *life, log hclog.Logger, spans *tracing) {
 	store := newStorageServer(log)
-	pluginv1.RegisterPluginServer(server, &controlServer{plugin: p, storage: store, life: l})
+	pluginv1.RegisterPluginServer(server, &controlServer{plugin: p, storage: store, life: l, spans: spans})
 	pluginv1.RegisterStorageServer(server, store)
 }
 

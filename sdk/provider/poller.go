@@ -48,6 +48,7 @@ type Poller struct {
 	done chan struct{}
 
 	hinted atomic.Int64 // the head last hinted at
+	seen   pollerSeen
 
 	// Of the polling goroutine.
 	pinned bool
@@ -131,7 +132,9 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
-		if err := p.look(); err != nil && p.ctx.Err() == nil && p.onError != nil {
+		err := p.look()
+		p.seen.note(p.cursor, err)
+		if err != nil && p.ctx.Err() == nil && p.onError != nil {
 			p.onError(err)
 		}
 		rested := time.After(hintRest)
@@ -161,6 +164,7 @@ func (p *Poller) look() error {
 	if err != nil {
 		return fmt.Errorf("poll the event log: %w", err)
 	}
+	p.seen.head.Store(head.Seq)
 	switch {
 	case !p.pinned:
 		p.moveTo(head)

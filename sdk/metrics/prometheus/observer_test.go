@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	authzprometheus "github.com/authzhost/authz/contrib/prometheus"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
+	authzprometheus "github.com/authzhost/authz/sdk/metrics/prometheus"
 )
 
 func newObserver(t *testing.T, o authzprometheus.Options) *authzprometheus.Observer {

@@ -1,0 +1,148 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/host/telemetry"
+	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/metrics"
+)
+
+// observation is what the host tells of itself; each part is nil when it is off.
+type observation struct {
+	metrics *telemetry.Metrics
+	access  *telemetry.AccessLog
+	spans   *sdktrace.TracerProvider
+}
+
+func (h *Host) openObservation(cfg *config.Config) (err error) {
+	if cfg.OpsListen != "" {
+		if h.observation.metrics, err = telemetry.NewMetrics(h.options.Version, sorted(cfg.Applications), h.facts); err != nil {
+			return err
+		}
+	}
+	if cfg.Log.Access && h.options.AccessLog != nil {
+		h.observation.access = telemetry.NewAccessLog(h.options.AccessLog, cfg.Log.Format == "json", h.log.IsInfo)
+	}
+	if t := cfg.Tracing; t.Endpoint != "" {
+		h.observation.spans, err = telemetry.StartTracing(t.Endpoint, t.Insecure, h.options.Version, func(err error) {
+			h.log.Warn("spans could not be exported and were dropped", "collector", t.Endpoint, "error", err)
+		})
+	}
+	return err
+}
+
+// close comes last: the stop itself is told, too.
+func (o *observation) close(ctx context.Context) error {
+	if o.access != nil {
+		o.access.Flush()
+	}
+	if o.spans == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	_ = o.spans.Shutdown(ctx) // spans are worth no error
+	return nil
+}
+
+// flushTime bounds how long a stop waits for a collector.
+const flushTime = 2 * time.Second
+
+// observed wraps a listener's handler.
+func (h *Host) observed(next http.Handler, cfg *config.Config) http.Handler {
+	o := api.ObserveOptions{Sample: cfg.Tracing.Sample, Tracer: h.observation.tracer()}
+	m, log := h.observation.metrics, h.observation.access
+	o.Done = func(a *api.Answered) {
+		if m != nil {
+			m.Answered(a)
+		}
+		if log != nil {
+			log.Answered(a)
+		}
+	}
+	return api.NewObserved(next, o)
+}
+
+// tracer is nil, not a tracer of nothing, when spans go nowhere.
+func (o *observation) tracer() trace.Tracer {
+	if o.spans == nil {
+		return nil
+	}
+	return o.spans.Tracer("github.com/authzhost/authz/host")
+}
+
+// pluginEnvironment has a plugin export its spans where the host does, unless its
+// own environment says otherwise.
+func (o *observation) pluginEnvironment(cfg *config.Config, spec pluginhost.Spec) pluginhost.Spec {
+	if o.spans == nil {
+		return spec
+	}
+	env := telemetry.PluginEnvironment(cfg.Tracing.Endpoint, cfg.Tracing.Insecure, spec.Name)
+	maps.Copy(env, spec.Env)
+	spec.Env = env
+	return spec
+}
+
+// storage hears of a driver's calls; nil when nobody asks.
+func (o *observation) storage(app string) func(call, outcome string, took time.Duration) {
+	if o.metrics == nil {
+		return nil
+	}
+	return o.metrics.Storage(app)
+}
+
+// checks observes the checks of an application; nil when nobody asks.
+func (o *observation) checks(app string, share float64) *metrics.RecorderOptions {
+	if o.metrics == nil || share == 0 {
+		return nil
+	}
+	return &metrics.RecorderOptions{Observers: []metrics.Observer{o.metrics.Checks(app)}, GateRate: &share, OmitAttribution: true}
+}
+
+func (o *observation) metricsHandler() http.Handler {
+	if o.metrics == nil {
+		return nil
+	}
+	return o.metrics.Handler()
+}
+
+// facts answers a scrape.
+func (h *Host) facts() telemetry.Facts {
+	f := telemetry.Facts{Ready: h.Ready()}
+	if h.plugins != nil {
+		for _, p := range h.plugins.Plugins() {
+			s := p.Status()
+			f.Plugins = append(f.Plugins, telemetry.Plugin{Name: s.Name, State: string(s.State), Restarts: s.Restarts})
+		}
+	}
+	for _, name := range sorted(h.apps) {
+		a := h.apps[name]
+		used := a.client.Statistics()
+		app := telemetry.App{Name: name, StorageReady: a.store.State().State == store.StateReady,
+			Caches: []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)}}
+		if a.poller != nil {
+			s := a.poller.Status()
+			app.Events = &telemetry.Events{Cursor: s.Cursor, Head: s.Head, Failures: s.Failures, SinceLook: -1}
+			if !s.LastLook.IsZero() {
+				app.Events.SinceLook = time.Since(s.LastLook).Seconds()
+			}
+		}
+		f.Apps = append(f.Apps, app)
+	}
+	return f
+}
+
+func cacheFacts(name string, s client.CacheStatistics) telemetry.Cache {
+	return telemetry.Cache{Name: name, Hits: s.Hits, Misses: s.Misses, Entries: s.Entries}
+}

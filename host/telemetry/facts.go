@@ -1,0 +1,108 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Facts are what a host knows of itself at the moment that somebody asks.
+type Facts struct {
+	Ready   bool
+	Plugins []Plugin
+	Apps    []App
+}
+
+// Plugin is one plugin process.
+type Plugin struct {
+	Name     string
+	State    string // one of States
+	Restarts int
+}
+
+// States are those of a plugin.
+var States = []string{"running", "unresponsive", "restarting", "stopped"}
+
+// App is one application.
+type App struct {
+	Name         string
+	StorageReady bool
+	Caches       []Cache
+	Events       *Events // nil without a log of events
+}
+
+// Cache is one side of an application's client.
+type Cache struct {
+	Name         string
+	Hits, Misses uint64
+	Entries      int
+}
+
+// Events says how far an application has followed its log.
+type Events struct {
+	Cursor, Head int64
+	SinceLook    float64 // seconds since a look succeeded, negative before the first
+	Failures     uint64
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("authz_"+name, help, labels, nil)
+}
+
+var (
+	descReady       = desc("ready", "1 when every check of readiness holds.")
+	descPlugin      = desc("plugin_state", "1 for the state that a plugin is in.", "plugin", "state")
+	descRestarts    = desc("plugin_restarts_total", "Processes started in the place of an earlier one.", "plugin")
+	descStorage     = desc("storage_ready", "1 when an application's store is open and not lost.", "app")
+	descHits        = desc("cache_hits_total", "Lookups that a cache answered.", "app", "cache")
+	descMisses      = desc("cache_misses_total", "Lookups that a cache could not answer.", "app", "cache")
+	descEntries     = desc("cache_entries", "Entries in a cache.", "app", "cache")
+	descCursor      = desc("events_cursor", "Number of the last event taken over from the log.", "app")
+	descLag         = desc("events_lag", "Events in the log, as last seen, that were not taken over yet.", "app")
+	descLook        = desc("events_since_look_seconds", "Time since the log was last read, -1 before the first time.", "app")
+	descLookFailure = desc("events_look_failures_total", "Looks at the log that failed.", "app")
+)
+
+// collector asks for the facts at each scrape: nothing is kept up between them.
+type collector struct{ facts func() Facts }
+
+func (collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries,
+		descCursor, descLag, descLook, descLookFailure} {
+		to <- d
+	}
+}
+
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	f := c.facts()
+	gauge(descReady, flag(f.Ready))
+	for _, p := range f.Plugins {
+		for _, state := range States {
+			gauge(descPlugin, flag(p.State == state), p.Name, state)
+		}
+		counter(descRestarts, float64(p.Restarts), p.Name)
+	}
+	for _, a := range f.Apps {
+		gauge(descStorage, flag(a.StorageReady), a.Name)
+		for _, side := range a.Caches {
+			counter(descHits, float64(side.Hits), a.Name, side.Name)
+			counter(descMisses, float64(side.Misses), a.Name, side.Name)
+			gauge(descEntries, float64(side.Entries), a.Name, side.Name)
+		}
+		if e := a.Events; e != nil {
+			gauge(descCursor, float64(e.Cursor), a.Name)
+			gauge(descLag, float64(max(0, e.Head-e.Cursor)), a.Name)
+			gauge(descLook, e.SinceLook, a.Name)
+			counter(descLookFailure, float64(e.Failures), a.Name)
+		}
+	}
+}
+
+func flag(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
