@@ -23,6 +23,9 @@ type Application interface {
 	// HasEpoch reports that events are persisted: a fact about construction.
 	HasEpoch() bool
 
+	// HasMetrics reports that usage is stored.
+	HasMetrics() bool
+
 	// HasStoredAncestry reports that the application keeps parent edges of
 	// scopes itself.
 	HasStoredAncestry() bool
@@ -106,6 +109,14 @@ func operations() map[string]operation {
 		"getReportingEdges":  getReportingEdges,
 
 		"listAuditEvents": listAuditEvents,
+
+		"reportMetrics":      reportMetrics,
+		"getGrantUsage":      getGrantUsage,
+		"getRevokeUsage":     getRevokeUsage,
+		"getRoleUsage":       getRoleUsage,
+		"getPermissionUsage": getPermissionUsage,
+		"getScopeTypeUsage":  getScopeTypeUsage,
+
 		"setScopeParents": setScopeParents,
 	}
 }
@@ -167,6 +178,8 @@ func (e entry) checkGate(c *call) error {
 	switch {
 	case e.Requires == provider.GateEpoch && !c.app.HasEpoch():
 		return noEpoch()
+	case e.Requires == provider.GateMetrics && !c.app.HasMetrics():
+		return authz.Rejected(authz.CodeUnsupported, "metrics are not enabled on this Application: its option metrics is off")
 	case e.Requires == provider.GateAncestry && !c.app.HasStoredAncestry():
 		return authz.Rejected(authz.CodeUnsupported,
 			"this application does not record the ancestry of scopes: that needs ancestry.kind stored and a driver with the ancestry capability")

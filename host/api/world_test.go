@@ -30,6 +30,8 @@ type worldOptions struct {
 	catalog      string // JSON; "" is worldCatalog
 	orgRoot      *bool
 	persist      *bool
+	metrics      *application.Metrics
+	sod          application.SoD
 	scopeParents map[string][]string // nil: what the store records
 	noEvaluator  bool
 	bodyLimit    int64
@@ -86,7 +88,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 		})
 	}
 	w.app, err = application.New(t.Context(), application.Options{Name: "docs", Catalog: built, Store: w.store,
-		Ancestry: ancestry, OrgRoot: o.orgRoot, PersistEvents: o.persist, Clock: w.clock.Load,
+		Ancestry: ancestry, OrgRoot: o.orgRoot, PersistEvents: o.persist, Metrics: o.metrics, SoD: o.sod, Clock: w.clock.Load,
 		IDs: func() string { return fmt.Sprintf("raw%06d", w.ids.Add(1)) }})
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,9 @@ type Options struct {
 	PersistEvents  *bool
 	EventRetention EventRetention
 
+	// Metrics stores counts of checks; nil is off.
+	Metrics *Metrics
+
 	// HashChain links every new audit entry to the one before it.
 	HashChain bool
 
@@ -81,6 +84,7 @@ type Application struct {
 	orgRoot    bool
 	persist    bool
 	retain     EventRetention
+	metrics    *Metrics // nil is off
 	vocabulary *access.Vocabulary
 	duties     *access.SoD
 	enforce    bool
@@ -94,12 +98,14 @@ type Application struct {
 	topology  *topology
 	warned    sync.Map // scope types whose contradiction was logged
 
-	appends    atomic.Int64
-	pruning    atomic.Bool
-	closing    sync.Mutex
-	life       context.Context
-	end        context.CancelFunc
-	background sync.WaitGroup
+	appends        atomic.Int64
+	pruning        atomic.Bool
+	reports        atomic.Int64
+	pruningMetrics atomic.Bool
+	closing        sync.Mutex
+	life           context.Context
+	end            context.CancelFunc
+	background     sync.WaitGroup
 }
 
 var (
@@ -119,6 +125,7 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	a := &Application{
 		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
 		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
+		metrics:    o.Metrics.filledIn(),
 		vocabulary: vocabulary, duties: access.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain,
 		clock: o.Clock, ids: o.IDs, log: o.Logger,
 	}
@@ -179,6 +186,9 @@ func (o Options) validate() error {
 		return authz.Rejected(authz.CodeUnsupported,
 			"events.persist requires a storage driver implementing appendEvents, headSeq, eventsSince, and pruneEvents")
 	}
+	if err := o.Metrics.validate(caps); err != nil {
+		return err
+	}
 	if _, ok := o.Ancestry.(*recorded); ok && !caps.Has(storage.CapAncestry) {
 		return authz.Rejected(authz.CodeUnsupported, "stored ancestry requires a storage driver with the capability %q", storage.CapAncestry)
 	}
@@ -213,7 +223,7 @@ func (a *Application) HasStoredAncestry() bool { return a.caps.Has(storage.CapAn
 
 // Capabilities says what the application can do.
 func (a *Application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
-	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Imports: a.caps.Has(storage.CapImports)}
+	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Metrics: a.HasMetrics(), Imports: a.caps.Has(storage.CapImports)}
 	for _, t := range a.catalog.ScopeTypes() {
 		c.MultiParent = c.MultiParent || t.MultiParent
 	}

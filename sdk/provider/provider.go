@@ -28,6 +28,7 @@ type Provider interface {
 	Users
 	Catalogs
 	Ancestry
+	Metrics
 
 	// ListAuditEvents lists ascending by (at, id); see AuditQuery.
 	ListAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[authz.AuditEntry, error]
