@@ -16,6 +16,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -28,6 +29,7 @@ type Application struct {
 	client  *client.Client
 	store   *store.Store
 	poller  *provider.Poller // nil without a log of events
+	usage   *metrics.Sink    // nil with metrics off
 	secrets atomic.Pointer[[]string]
 }
 
@@ -48,7 +50,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	plugin.OnRestart(func() { go a.reopen(log) })
 	a.Application, err = application.New(ctx, application.Options{
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
-		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain,
+		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain, Metrics: usageOptions(cfg.Metrics),
 		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
 		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)}, Logger: log,
 	})
@@ -56,12 +58,16 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, errors.Join(err, a.store.Close())
 	}
 	a.opened.Store(a.Application)
+	if a.usage, err = usageSink(a.Application, log); err != nil {
+		return nil, errors.Join(err, a.Application.Close(), a.store.Close())
+	}
 	a.client, err = client.New(client.Options{
 		Provider: a.Application, Catalog: vocabulary,
 		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),
 		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
+		Metrics:                observing(a.usage),
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
 			log.Warn("a check named a permission of a namespace that the catalog neither owns nor imports; declare it under imports",
@@ -69,6 +75,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		},
 	})
 	if err != nil {
+		a.stopUsage()
 		return nil, errors.Join(err, a.Application.Close(), a.store.Close())
 	}
 	if err := a.follow(log); err != nil {
@@ -179,5 +186,6 @@ func (a *Application) close() error {
 		a.poller.Stop()
 	}
 	a.client.Close()
+	a.stopUsage()
 	return errors.Join(a.Application.Close(), a.store.Close())
 }

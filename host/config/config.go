@@ -80,6 +80,7 @@ type Application struct {
 	Ancestry           Ancestry `koanf:"ancestry"`
 	Events             Events   `koanf:"events"`
 	Audit              Audit    `koanf:"audit"`
+	Metrics            *Metrics `koanf:"metrics"`               // nil is off
 	GroupTopologyTTLMs int64    `koanf:"group_topology_ttl_ms"` // 0 or less: no cache
 	SoD                SoD      `koanf:"sod"`
 	OrgRoot            bool     `koanf:"org_root"`
@@ -122,6 +123,12 @@ type Events struct {
 // Audit is the audit log of an application.
 type Audit struct {
 	HashChain bool `koanf:"hash_chain"`
+}
+
+// Metrics is the stored usage of an application.
+type Metrics struct {
+	BucketMs    int64 `koanf:"bucket_ms"`
+	RetentionMs int64 `koanf:"retention_ms"`
 }
 
 // Retention bounds the event log.

@@ -85,6 +85,34 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
+func TestMetricsAreOnWhenTheirSectionIsThere(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		env  []string
+		want *config.Metrics
+	}{
+		{"", nil, nil},
+		{"    metrics:\n", nil, nil},
+		{"    metrics: {}\n", nil, &config.Metrics{BucketMs: 86_400_000, RetentionMs: 7_776_000_000}},
+		{"    metrics: {bucket_ms: 3600000}\n", nil, &config.Metrics{BucketMs: 3_600_000, RetentionMs: 7_776_000_000}},
+		{"", []string{"AUTHZ_APPLICATIONS__ACME__METRICS__RETENTION_MS=5"}, &config.Metrics{BucketMs: 86_400_000, RetentionMs: 5}},
+	} {
+		cfg := load(t, small+c.text, c.env...)
+		if d := cmp.Diff(c.want, cfg.Applications["acme"].Metrics); d != "" {
+			t.Errorf("%q %v: %s", c.text, c.env, d)
+		}
+		apps, _ := cfg.Redacted()["applications"].(map[string]any)
+		if _, shown := apps["acme"].(map[string]any)["metrics"]; shown != (c.want != nil) {
+			t.Errorf("%q %v: printed %v", c.text, c.env, shown)
+		}
+	}
+	for _, text := range []string{"    metrics: {bucket_ms: 0}\n", "    metrics: {retention_ms: -1}\n", "    metrics: true\n", "    metrics: {grain: 1}\n"} {
+		if got := problems(t, config.Source{Path: write(t, small+text), Environ: environ}); len(got) != 1 {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestWithoutAnythingThereAreOnlyDefaults(t *testing.T) {
 	for _, text := range []string{"", "---\n", "# nothing\n", "tls:\nplugins:\nlisten:\n"} {
 		cfg := load(t, text)

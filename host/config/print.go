@@ -42,7 +42,7 @@ func (a Application) tree() map[string]any {
 	if len(a.Provider.Secrets) > 0 {
 		provider["secrets"] = a.Provider.Secrets
 	}
-	return map[string]any{
+	tree := map[string]any{
 		"catalog":  a.Catalog,
 		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition},
 		"provider": provider, "ancestry": map[string]any{"kind": a.Ancestry.Kind}, "events": events,
@@ -54,6 +54,10 @@ func (a Application) tree() map[string]any {
 			"external_permissions": a.Client.ExternalPermissions,
 		},
 	}
+	if a.Metrics != nil {
+		tree["metrics"] = map[string]any{"bucket_ms": a.Metrics.BucketMs, "retention_ms": a.Metrics.RetentionMs}
+	}
+	return tree
 }
 
 // Redacted is the effective configuration as a tree of plain values, defaults
