@@ -28,6 +28,13 @@ type Options struct {
 	Catalog *catalog.Catalog
 	Store   storage.Store
 
+	// Succeeds is the application, over the same store, whose place this one
+	// takes because its authority moved. Listeners, the topology and the record
+	// that gates are judged by are then one: whoever subscribed to either hears
+	// what is written through either. The predecessor still answers; close it when
+	// nothing new reaches it.
+	Succeeds *Application
+
 	// Ancestry answers the chains of scopes; nil answers every one empty.
 	Ancestry Ancestry
 
@@ -93,7 +100,7 @@ type Application struct {
 	ids        func() string
 	log        hclog.Logger
 
-	authority atomic.Pointer[authority]
+	authority *atomic.Pointer[authority]
 	stream    *stream
 	topology  *topology
 	warned    sync.Map // scope types whose contradiction was logged
@@ -151,8 +158,13 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	if ttl == 0 {
 		ttl = DefaultGroupTopologyTTL
 	}
-	a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
-	a.stream = newStream(a.log, a.topology.hear)
+	if before := o.Succeeds; before != nil {
+		a.authority, a.topology, a.stream = before.authority, before.topology, before.stream
+	} else {
+		a.authority = new(atomic.Pointer[authority])
+		a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
+		a.stream = newStream(a.log, a.topology.hear)
+	}
 	if s, ok := a.ancestry.(*recorded); ok {
 		a.ancestry = s.within(a.nestedElsewhere)
 	}
@@ -223,11 +235,14 @@ func (a *Application) HasStoredAncestry() bool { return a.caps.Has(storage.CapAn
 
 // Capabilities says what the application can do.
 func (a *Application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
-	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Metrics: a.HasMetrics(), Imports: a.caps.Has(storage.CapImports)}
+	orgRoot, err := a.StoredOrgRoot(ctx)
+	if err != nil {
+		return provider.Capabilities{}, err
+	}
+	c := provider.Capabilities{OrgRoot: orgRoot, Requests: true, Audit: true, Metrics: a.HasMetrics(), Imports: a.caps.Has(storage.CapImports)}
 	for _, t := range a.catalog.ScopeTypes() {
 		c.MultiParent = c.MultiParent || t.MultiParent
 	}
-	var err error
 	c.Reporting, err = a.anyManager(ctx)
 	if err != nil {
 		return provider.Capabilities{}, a.readFailed("capabilities", err)

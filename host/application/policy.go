@@ -35,6 +35,11 @@ func (s *shape) role(name, description string, patterns []string, r *authz.Reque
 // checkRequestable judges how a role may be asked for and rebuilds it from the
 // members of its kinds (contract: application §12.1); nil stays nil.
 func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestable) (*authz.Requestable, error) {
+	return checkPolicy(in, func() (bool, error) { return a.anyManager(ctx) })
+}
+
+// checkPolicy is checkRequestable; populated says whether anybody has a manager.
+func checkPolicy(in *authz.Requestable, populated func() (bool, error)) (*authz.Requestable, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -58,7 +63,7 @@ func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestabl
 		return nil, authz.Validation("requestable without a resolvable policy: declare at least one approval stage")
 	}
 	for _, stage := range in.Stages {
-		kept, err := a.checkStage(ctx, stage)
+		kept, err := checkStage(stage, populated)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +72,7 @@ func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestabl
 	return out, nil
 }
 
-func (a *Application) checkStage(ctx context.Context, in authz.Stage) (authz.Stage, error) {
+func checkStage(in authz.Stage, populated func() (bool, error)) (authz.Stage, error) {
 	out := authz.Stage{Kind: in.Kind}
 	switch in.Kind {
 	case authz.StageAuto:
@@ -90,8 +95,8 @@ func (a *Application) checkStage(ctx context.Context, in authz.Stage) (authz.Sta
 			}
 			out.Layers = &layers
 		}
-		populated, err := a.anyManager(ctx)
-		if err == nil && !populated {
+		some, err := populated()
+		if err == nil && !some {
 			err = authz.Validation("policy references management layers but no reporting hierarchy is populated")
 		}
 		return out, err
