@@ -46,7 +46,7 @@ func observing(sink *metrics.Sink) *metrics.RecorderOptions {
 }
 
 // stopUsage delivers the window that is open, within the sink's own bound.
-func (a *Application) stopUsage() {
+func (a *served) stopUsage() {
 	if a.usage != nil {
 		a.usage.Stop()
 	}

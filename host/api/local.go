@@ -37,6 +37,10 @@ type LocalApplication interface {
 	ValidateGrantableAt(pattern, scope string) *authz.Issue
 
 	Reviewer
+	OrgSnapshots
+
+	// AuthorityChanged is the AuthorityHook of the application.
+	AuthorityChanged(ctx context.Context, orgRoot bool) error
 }
 
 // Reviewer is what an application tells its auditors. Nil userIDs ask about every
@@ -72,6 +76,10 @@ type LocalOptions struct {
 	// DefaultImportBodyLimit.
 	ImportBodyLimit int64
 
+	// OrgSnapshotBodyLimit is BodyLimit for applyOrgSnapshot; 0 means
+	// DefaultOrgSnapshotBodyLimit.
+	OrgSnapshotBodyLimit int64
+
 	// Logger takes outages and internal errors; nil drops them.
 	Logger hclog.Logger
 }
@@ -81,6 +89,7 @@ type localHandler struct {
 	host         HostControl
 	limit        int64
 	importLimit  int64
+	large        int64 // of applyOrgSnapshot
 	entries      map[string]entry
 	hostEntries  map[string]entry
 	log          *journal
@@ -106,6 +115,7 @@ func NewLocalHandler(o LocalOptions) (http.Handler, error) {
 		host:         o.Host,
 		limit:        orDefault(o.BodyLimit, DefaultBodyLimit),
 		importLimit:  orDefault(o.ImportBodyLimit, DefaultImportBodyLimit),
+		large:        orDefault(o.OrgSnapshotBodyLimit, DefaultOrgSnapshotBodyLimit),
 		entries:      table,
 		hostEntries:  map[string]entry{},
 		log:          newJournal(o.Logger),
@@ -125,7 +135,7 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		limit := h.limit
+		limit := h.entries[op].bodyLimit(h.limit, h.large)
 		if op == "importDirectory" {
 			limit = h.importLimit
 		}
@@ -134,6 +144,9 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		x.op = op
+		if canonical, ok := aliases[op]; ok {
+			op = canonical
+		}
 		c := newCall(op, members, target{applicationID: app})
 		if app == HostApplication {
 			return h.runHost(r.Context(), op, c)
@@ -161,6 +174,7 @@ func (h *localHandler) runApplication(ctx context.Context, name, op string, c *c
 		return nil, unknownOp(op)
 	}
 	c.app, c.evaluator, c.local = app, app, app
+	c.snapshots, c.authorityChanged = app, app.AuthorityChanged
 	if login, ok := peerLogin(ctx); ok {
 		actor := authz.AdminProvenance("local:" + login)
 		c.actor = &actor

@@ -33,6 +33,8 @@ func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope str
 	return a.client.Explain(ctx, p, key, scope)
 }
 
+func (a localApp) AuthorityChanged(context.Context, bool) error { return nil }
+
 func (a localApp) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 	return a.Catalog().ValidateGrantableAt(pattern, scope)
 }

@@ -81,6 +81,11 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 			"windowStart":1692224000000,"windowEnd":1700000000000,"buckets":[{"bucket":1699920000000,"gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0}]}]}`},
 		{"getScopeTypeUsage", `{"query":{"ids":null}}`, `{"usage":[{"permission":"*","gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0,
 			"windowStart":1692224000000,"windowEnd":1700000000000,"buckets":[{"bucket":1699920000000,"gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0}]}]}`},
+		{"exportOrgSnapshot", ``, `{"snapshot":{"groups":[{"id":"a","name":"A","parents":[]}],"roles":[{"id":"r","name":"R","patterns":["docs.files.read"]}],
+			"globalGrants":[{"id":…,"subject":"group:a","roleId":"r","scope":"*","expiresAt":1800000000000,` + admin + `,"createdAt":1700000000000}],
+			"globalRevokes":[{"id":…,"userId":"u","pattern":"docs.files.read","scope":"*",` + admin + `,"createdAt":1700000000000}],
+			"users":[{"userId":"m","active":true,"groupIds":[],"orgIds":[],"managerUserId":null},{"userId":"u","active":true,"groupIds":["a"],"orgIds":[],"managerUserId":"m"}],
+			"pendingGlobalRequests":[],"catalog":{"version":1,"document":` + document + `}}}`},
 	} {
 		called[step.op] = true
 		got := w.mustOK(step.op, step.body)
@@ -107,6 +112,10 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 		if left := w.mustOK(list, "")[field].([]any); len(left) != 0 {
 			t.Errorf("%s left %v", op, left)
 		}
+	}
+	called["applyOrgSnapshot"] = true
+	if got := w.mustOK("applyOrgSnapshot", `{"source":"s","authority":true,"snapshot":`+emptySnapshot+`}`); got["applied"] != true {
+		t.Errorf("applyOrgSnapshot: %v", got)
 	}
 	for _, op := range provider.Operations {
 		if !called[op.Op] {

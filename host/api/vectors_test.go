@@ -22,13 +22,14 @@ import (
 
 // A case of provider-api.jsonl.
 type wireCase struct {
-	Catalog       json.RawMessage
-	ScopeParents  map[string][]string
-	Secret        string
-	ApplicationID string
-	Options       wireOptions
-	Steps         []wireStep
-	Final         struct{ State map[string]any }
+	Catalog        json.RawMessage
+	ScopeParents   map[string][]string
+	Secret         string
+	ApplicationID  string
+	WithoutStorage bool
+	Options        wireOptions
+	Steps          []wireStep
+	Final          struct{ State map[string]any }
 }
 
 type wireOptions struct {
@@ -72,6 +73,9 @@ func covered(c wireCase) bool {
 		}
 		path, _, _ := strings.Cut(s.Args.Path, "?")
 		op := strings.ReplaceAll(path[strings.LastIndex(path, "/v1/")+4:], "%2E", ".")
+		if canonical := map[string]string{"org.exportSnapshot": "exportOrgSnapshot", "org.applySnapshot": "applyOrgSnapshot"}[op]; canonical != "" {
+			op = canonical
+		}
 		if _, ok := provider.LookupOperation(op); !ok {
 			return false
 		}
@@ -90,7 +94,7 @@ func replay(t *testing.T, c wireCase) {
 		t.Fatalf("the world serves another application than %s", c.ApplicationID)
 	}
 	w := newWorld(t, worldOptions{catalog: string(c.Catalog), scopeParents: nonNil(c.ScopeParents),
-		orgRoot: c.Options.OrgRoot, persist: c.Options.Events.Persist, metrics: c.Options.Metrics, sod: c.Options.Sod})
+		orgRoot: c.Options.OrgRoot, persist: c.Options.Events.Persist, metrics: c.Options.Metrics, sod: c.Options.Sod, noStorage: c.WithoutStorage})
 	var emitted []authz.Event
 	defer w.app.OnInvalidate(func(e authz.Event) { emitted = append(emitted, e) })()
 	ids := map[string]string{} // by symbol

@@ -34,6 +34,8 @@ type worldOptions struct {
 	sod          application.SoD
 	scopeParents map[string][]string // nil: what the store records
 	noEvaluator  bool
+	noStorage    bool
+	onAuthority  api.AuthorityHook
 	bodyLimit    int64
 	decorate     func(api.Application) api.Application
 }
@@ -101,6 +103,10 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	if !o.noEvaluator {
 		options.Evaluator = evaluator{w.client}
 	}
+	if !o.noStorage {
+		options.Storage = w.app
+	}
+	options.OnAuthorityChanged = o.onAuthority
 	if o.decorate != nil {
 		options.Application = o.decorate(w.app)
 	}

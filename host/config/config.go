@@ -42,7 +42,8 @@ type Log struct {
 
 // Limits bound what a caller may send.
 type Limits struct {
-	Body int64 `koanf:"body"` // bytes
+	Body            int64 `koanf:"body"`              // bytes
+	OrgSnapshotBody int64 `koanf:"org_snapshot_body"` // bytes, of applyOrgSnapshot
 }
 
 // Ops belongs to OpsListen.

@@ -26,7 +26,7 @@ func (c *Config) tree() map[string]any {
 		},
 		"log":              map[string]any{"level": c.Log.Level, "format": c.Log.Format},
 		"shutdown_timeout": c.ShutdownTimeout, "drain_delay": c.DrainDelay,
-		"limits": map[string]any{"body": c.Limits.Body}, "ops": map[string]any{"profiles": c.Ops.Profiles},
+		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody}, "ops": map[string]any{"profiles": c.Ops.Profiles},
 		"plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 	}
 }

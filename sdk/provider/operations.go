@@ -76,6 +76,8 @@ var Operations = []Operation{
 	{Op: "getRoleUsage", Kind: Read, Method: "GetRoleUsage", Requires: GateMetrics, Required: []string{"query"}},
 	{Op: "getPermissionUsage", Kind: Read, Method: "GetPermissionUsage", Requires: GateMetrics, Required: []string{"query"}},
 	{Op: "getScopeTypeUsage", Kind: Read, Method: "GetScopeTypeUsage", Requires: GateMetrics, Required: []string{"query"}},
+	{Op: "exportOrgSnapshot", Kind: Read, Requires: GateStorage},
+	{Op: "applyOrgSnapshot", Kind: Write, Requires: GateStorage, Required: []string{"snapshot", "source"}},
 	{Op: "setScopeParents", Kind: Write, Method: "SetScopeParents", Requires: GateAncestry, Required: []string{"entries", "provenance"}},
 }
 
