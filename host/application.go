@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -16,28 +17,40 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// Application is one application of the host: the local provider, the store
-// below it, and the client that checks in this process.
+// Application is one application of the host, the org root or not: the local
+// provider, the store below it, and the client that checks in this process. When
+// authority moves, another takes its place (Host.Application answers it); this one
+// still works, by the record that both read.
 type Application struct {
 	*application.Application
-	opened  atomic.Pointer[application.Application] // the same, for the store's own goroutines
+	*served
+	handler http.Handler // its provider API; nil without one
+}
+
+// served is what an application of the host keeps when authority moves.
+type served struct {
+	current atomic.Pointer[Application] // nil until it is open
+	options application.Options
 	client  *client.Client
 	store   *store.Store
 	poller  *provider.Poller // nil without a log of events
+	usage   *metrics.Sink    // nil with metrics off
 	secrets atomic.Pointer[[]string]
+	moves   *moves
 }
 
-func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*Application, error) {
+func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*served, error) {
 	driver, err := plugin.Storage()
 	if err != nil {
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &Application{}
+	a := &served{}
 	a.setSecrets(cfg.Provider.Secrets)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
@@ -46,23 +59,30 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	// Not in the supervisor's own time: were this process to die before the store
 	// is open, nobody else would start the next one.
 	plugin.OnRestart(func() { go a.reopen(log) })
-	a.Application, err = application.New(ctx, application.Options{
+	a.options = application.Options{
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
-		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain,
+		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain, Metrics: usageOptions(cfg.Metrics),
 		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
 		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)}, Logger: log,
-	})
+	}
+	first, err := application.New(ctx, a.options)
 	if err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
-	a.opened.Store(a.Application)
+	a.current.Store(&Application{Application: first, served: a})
+	if a.usage, err = usageSink(first, log); err != nil {
+		return nil, errors.Join(err, first.Close(), a.store.Close())
+	}
+	// The sink, the client and the poller stay with the first application when
+	// authority moves: what they use of it does not depend on that, and successors
+	// share its listeners.
 	a.client, err = client.New(client.Options{
-		Provider: a.Application, Catalog: vocabulary,
+		Provider: first, Catalog: vocabulary,
 		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),
 		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
-		Metrics:                h.observation.checks(name, h.config.Load().Ops.CheckSample),
+		Metrics:                h.observation.checks(name, h.config.Load().Ops.CheckSample, a.usage),
 		Statistics:             h.observation.metrics != nil,
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
@@ -71,26 +91,29 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(err, a.Application.Close(), a.store.Close())
+		a.stopUsage()
+		return nil, errors.Join(err, first.Close(), a.store.Close())
 	}
+	a.moves = watchAuthority(a, log)
 	if err := a.follow(log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	h.warnOfOtherCatalog(ctx, name, a)
+	h.warnOfOtherCatalog(ctx, name, first)
 	return a, nil
 }
 
 // follow keeps up with what other hosts write to the same log: as soon as the
 // driver's watch tells, else at the poller's interval.
-func (a *Application) follow(log hclog.Logger) (err error) {
-	if a.Epoch() == nil {
+func (a *served) follow(log hclog.Logger) (err error) {
+	first := a.current.Load()
+	if first.Epoch() == nil {
 		return nil
 	}
 	o := provider.PollerOptions{OnError: func(err error) { log.Debug("the event log could not be read", "error", err) }}
 	if a.store.Info().Capabilities.Has(storage.CapWatch) {
 		o.Hints = a.store.Watch
 	}
-	a.poller, err = provider.StartEventPoller(a.Application, o)
+	a.poller, err = provider.StartEventPoller(first.Application, o)
 	return err
 }
 
@@ -98,7 +121,7 @@ func (a *Application) follow(log hclog.Logger) (err error) {
 // trying until it is closed.
 const reopenPatience = 10 * time.Second
 
-func (a *Application) reopen(log hclog.Logger) {
+func (a *served) reopen(log hclog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), reopenPatience)
 	defer cancel()
 	if err := a.store.Reopen(ctx); err != nil {
@@ -125,7 +148,7 @@ func topologyTTL(ms int64) time.Duration {
 
 // warnOfOtherCatalog compares the catalog this host evaluates with the published
 // one.
-func (h *Host) warnOfOtherCatalog(ctx context.Context, name string, a *Application) {
+func (h *Host) warnOfOtherCatalog(ctx context.Context, name string, a *application.Application) {
 	published, err := a.GetPublishedCatalog(ctx)
 	if err != nil || published == nil {
 		return
@@ -139,13 +162,13 @@ func (h *Host) warnOfOtherCatalog(ctx context.Context, name string, a *Applicati
 
 // forget empties the caches: the store's content is not what it was. Before the
 // application is open there are none.
-func (a *Application) forget() {
-	if opened := a.opened.Load(); opened != nil {
+func (a *served) forget() {
+	if opened := a.current.Load(); opened != nil {
 		opened.IngestEvents([]authz.Event{{Type: authz.EventAll}})
 	}
 }
 
-func (a *Application) setSecrets(secrets []config.Secret) {
+func (a *served) setSecrets(secrets []config.Secret) {
 	revealed := make([]string, len(secrets))
 	for i, s := range secrets {
 		revealed[i] = s.Reveal()
@@ -179,10 +202,12 @@ func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope
 	return a.client.Explain(ctx, p, key, scope)
 }
 
-func (a *Application) close() error {
+func (a *served) close() error {
 	if a.poller != nil {
 		a.poller.Stop()
 	}
+	a.moves.stop()
 	a.client.Close()
-	return errors.Join(a.Application.Close(), a.store.Close())
+	a.stopUsage()
+	return errors.Join(a.current.Load().Application.Close(), a.store.Close())
 }

@@ -40,7 +40,7 @@ type Host struct {
 
 	config  atomic.Pointer[config.Config]
 	plugins *pluginhost.Host
-	apps    map[string]*Application
+	apps    map[string]*served
 	servers []*listener
 
 	observation observation
@@ -59,7 +59,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	h := &Host{options: o, log: o.Logger, startedAt: time.Now(), apps: map[string]*Application{}, failures: make(chan error, 4)}
+	h := &Host{options: o, log: o.Logger, startedAt: time.Now(), apps: map[string]*served{}, failures: make(chan error, 4)}
 	h.config.Store(cfg)
 	if err := h.open(ctx, cfg); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
@@ -121,10 +121,14 @@ func PluginSpec(cfg *config.Config, name string) pluginhost.Spec {
 	}
 }
 
-// Application finds an application by its name.
+// Application finds an application by its name, as it is now: when its authority
+// moves, another takes its place.
 func (h *Host) Application(name string) (*Application, bool) {
 	a, ok := h.apps[name]
-	return a, ok
+	if !ok {
+		return nil, false
+	}
+	return a.current.Load(), true
 }
 
 // Ready reports whether every check holds.

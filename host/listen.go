@@ -47,7 +47,8 @@ func (h *Host) listen(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	local, err := api.NewLocalHandler(api.LocalOptions{Applications: h.localApplication, Host: control{h}, BodyLimit: cfg.Limits.Body, Logger: h.log})
+	local, err := api.NewLocalHandler(api.LocalOptions{Applications: h.localApplication, Host: control{h}, BodyLimit: cfg.Limits.Body,
+		OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log})
 	if err != nil {
 		return err
 	}
@@ -106,10 +107,12 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 		if len(a.Provider.Secrets) == 0 {
 			continue // nobody could authenticate: reached by the socket only
 		}
-		app := h.apps[name]
-		handler, err := api.NewProviderHandler(api.ProviderOptions{
-			Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() },
-			AuditOptIn: a.Provider.AuditOptIn, Evaluator: app, BodyLimit: cfg.Limits.Body, Logger: h.log.Named(name),
+		handler, err := h.apps[name].serveWith(func(app *Application) (http.Handler, error) {
+			return api.NewProviderHandler(api.ProviderOptions{
+				Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() },
+				AuditOptIn: a.Provider.AuditOptIn, Evaluator: app, Storage: app, OnAuthorityChanged: app.AuthorityChanged,
+				BodyLimit: cfg.Limits.Body, OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log.Named(name),
+			})
 		})
 		if err != nil {
 			return nil, fmt.Errorf("application %q: %w", name, err)
@@ -120,8 +123,7 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 }
 
 func (h *Host) localApplication(name string) (api.LocalApplication, bool) {
-	a, ok := h.apps[name]
-	return a, ok
+	return h.Application(name)
 }
 
 // Address is where the public listener listens.

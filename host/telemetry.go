@@ -102,12 +102,21 @@ func (o *observation) storage(app string) func(call, outcome string, took time.D
 	return o.metrics.Storage(app)
 }
 
-// checks observes the checks of an application; nil when nobody asks.
-func (o *observation) checks(app string, share float64) *metrics.RecorderOptions {
-	if o.metrics == nil || share == 0 {
+// checks observes the checks of an application for the metrics of the process, and
+// for usage unless that is nil; nil when nobody asks. Only usage wants to know the
+// rows. Both take the share for what it stands for.
+func (o *observation) checks(app string, share float64, usage *metrics.Sink) *metrics.RecorderOptions {
+	r := &metrics.RecorderOptions{OmitAttribution: usage == nil}
+	if o.metrics != nil && share > 0 {
+		r.Observers, r.GateRate = append(r.Observers, o.metrics.Checks(app)), &share
+	}
+	if usage != nil {
+		r.Observers = append(r.Observers, usage)
+	}
+	if len(r.Observers) == 0 {
 		return nil
 	}
-	return &metrics.RecorderOptions{Observers: []metrics.Observer{o.metrics.Checks(app)}, GateRate: &share, OmitAttribution: true}
+	return r
 }
 
 func (o *observation) metricsHandler() http.Handler {

@@ -121,6 +121,12 @@ func requestable(o object) *authz.Requestable {
 			Options: p.texts("options"), Required: p.optionalFlag("required"),
 		})
 	}
+	r.Stages = append(r.Stages, stages(o)...)
+	return r
+}
+
+func stages(o object) []authz.Stage {
+	list := []authz.Stage{}
 	for _, s := range o.objects("stages") {
 		s.required("kind", "a string")
 		stage := authz.Stage{Kind: s.text("kind"), RoleID: s.text("roleId"), Layers: s.optionalInteger("layers")}
@@ -130,9 +136,9 @@ func requestable(o object) *authz.Requestable {
 			stage.Predicate = &authz.Predicate{Type: p.text("type"), GroupID: p.text("groupId"),
 				OrgID: p.text("orgId"), Subject: p.text("subject"), Pattern: p.text("pattern")}
 		}
-		r.Stages = append(r.Stages, stage)
+		list = append(list, stage)
 	}
-	return r
+	return list
 }
 
 func groupInput(o object) provider.GroupInput {

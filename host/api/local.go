@@ -41,6 +41,10 @@ type LocalApplication interface {
 	ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error)
 
 	Reviewer
+	OrgSnapshots
+
+	// AuthorityChanged is the AuthorityHook of the application.
+	AuthorityChanged(ctx context.Context, orgRoot bool) error
 }
 
 // Reviewer is what an application tells its auditors. Nil userIDs ask about every
@@ -78,6 +82,10 @@ type LocalOptions struct {
 	// name everything there is; 0 means DefaultImportBodyLimit.
 	ImportBodyLimit int64
 
+	// OrgSnapshotBodyLimit is BodyLimit for applyOrgSnapshot; 0 means
+	// DefaultOrgSnapshotBodyLimit.
+	OrgSnapshotBodyLimit int64
+
 	// Logger takes outages and internal errors; nil drops them.
 	Logger hclog.Logger
 }
@@ -87,6 +95,7 @@ type localHandler struct {
 	host         HostControl
 	limit        int64
 	importLimit  int64
+	large        int64 // of applyOrgSnapshot
 	entries      map[string]entry
 	hostEntries  map[string]entry
 	log          *journal
@@ -112,6 +121,7 @@ func NewLocalHandler(o LocalOptions) (http.Handler, error) {
 		host:         o.Host,
 		limit:        orDefault(o.BodyLimit, DefaultBodyLimit),
 		importLimit:  orDefault(o.ImportBodyLimit, DefaultImportBodyLimit),
+		large:        orDefault(o.OrgSnapshotBodyLimit, DefaultOrgSnapshotBodyLimit),
 		entries:      table,
 		hostEntries:  map[string]entry{},
 		log:          newJournal(o.Logger),
@@ -131,7 +141,10 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		limit := h.limit
+		if canonical, ok := aliases[op]; ok {
+			op = canonical
+		}
+		limit := h.entries[op].bodyLimit(h.limit, h.large)
 		if op == "importDirectory" || op == "reconcileRows" {
 			limit = h.importLimit
 		}
@@ -170,6 +183,7 @@ func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (an
 	x.app = name
 	x.name(name, op)
 	c.app, c.evaluator, c.local = app, app, app
+	c.snapshots, c.authorityChanged = app, app.AuthorityChanged
 	if login, ok := peerLogin(x.r.Context()); ok {
 		actor := authz.AdminProvenance("local:" + login)
 		c.actor = &actor

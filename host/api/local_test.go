@@ -33,6 +33,8 @@ func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope str
 	return a.client.Explain(ctx, p, key, scope)
 }
 
+func (a localApp) AuthorityChanged(context.Context, bool) error { return nil }
+
 // hostControl answers fixed facts and notes what it was told to do.
 type hostControl struct{ told []string }
 

@@ -17,11 +17,14 @@ import (
 type Application interface {
 	provider.Provider
 
-	// OrgRoot reports the stored authority.
-	OrgRoot() bool
+	// StoredOrgRoot reads the stored authority, the same from every host.
+	StoredOrgRoot(ctx context.Context) (bool, error)
 
 	// HasEpoch reports that events are persisted: a fact about construction.
 	HasEpoch() bool
+
+	// HasMetrics reports that usage is stored.
+	HasMetrics() bool
 
 	// HasStoredAncestry reports that the application keeps parent edges of
 	// scopes itself.
@@ -53,6 +56,9 @@ type target struct {
 	applicationID string
 	auditOptIn    bool
 	evaluator     Evaluator // nil: check is unsupported
+
+	snapshots        OrgSnapshots  // nil: they are unsupported
+	authorityChanged AuthorityHook // nil: authority cannot move
 }
 
 // operation reads its parameters from the call and returns what is to be done.
@@ -121,6 +127,17 @@ func operations() map[string]operation {
 		"dissolveVirtualParent": dissolveVirtualParent,
 
 		"listAuditEvents": listAuditEvents,
+
+		"reportMetrics":      reportMetrics,
+		"getGrantUsage":      getGrantUsage,
+		"getRevokeUsage":     getRevokeUsage,
+		"getRoleUsage":       getRoleUsage,
+		"getPermissionUsage": getPermissionUsage,
+		"getScopeTypeUsage":  getScopeTypeUsage,
+
+		opExportOrgSnapshot: exportOrgSnapshot,
+		opApplyOrgSnapshot:  applyOrgSnapshot,
+
 		"setScopeParents": setScopeParents,
 	}
 }
@@ -134,13 +151,16 @@ func entries() (map[string]entry, error) {
 		if !ok {
 			return nil, fmt.Errorf("operation %q of the manifest has no handler", op.Op)
 		}
-		joined[op.Op] = entry{Operation: op, read: read}
+		joined[op.Op] = entry{Operation: op, read: read, within: patience[op.Op]}
 	}
-	return joined, nil
+	return joined, addAliases(joined)
 }
 
 // operationTimeout bounds one operation, streams apart.
 const operationTimeout = 30 * time.Second
+
+// patience is for operations on a whole organization.
+var patience = map[string]time.Duration{opExportOrgSnapshot: importTimeout, opApplyOrgSnapshot: importTimeout}
 
 // run is steps 7 to 9 of provider-api §2: required parameters, the gate, the
 // operation.
@@ -190,6 +210,10 @@ func (e entry) checkGate(c *call) error {
 	switch {
 	case e.Requires == provider.GateEpoch && !c.app.HasEpoch():
 		return noEpoch()
+	case e.Requires == provider.GateMetrics && !c.app.HasMetrics():
+		return authz.Rejected(authz.CodeUnsupported, "metrics are not enabled on this Application: its option metrics is off")
+	case e.Requires == provider.GateStorage && c.snapshots == nil:
+		return authz.Rejected(authz.CodeUnsupported, "org snapshot operations require the storage option")
 	case e.Requires == provider.GateAncestry && !c.app.HasStoredAncestry():
 		return authz.Rejected(authz.CodeUnsupported,
 			"this application does not record the ancestry of scopes: that needs ancestry.kind stored and a driver with the ancestry capability")

@@ -9,14 +9,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
+const batch = `{"instanceId":"i","windowStart":1699999999000,"windowEnd":1700000000000,
+	"checks":[{"permission":"docs.files.read","decision":"allow","shape":"can","gate":true,"scopeType":"*","observed":2,"estimated":4}],
+	"grants":[{"rowId":"g","matched":2,"soleMatch":1,"estimatedMatched":4,"estimatedSoleMatch":2,"recentPrincipals":[]}],
+	"revokes":[],"roles":[],"principals":{"distinct":1,"overflowed":false},"dropped":0}`
+
 // One run through every operation of the manifest, each answering the members of
 // its row in provider-api §6.
 func TestEveryOperationAnswersItsResult(t *testing.T) {
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{metrics: &application.Metrics{}})
 	document := `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[],"groups":[],"scopeTypes":[],"navigation":[]}`
 	manifest := `{"formatVersion":1,"namespace":"docs","imports":[]}`
 	called := map[string]bool{}
@@ -75,6 +81,20 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 		{"epoch.head", ``, `{"seq":…,"log":…}`},
 		{"epoch.since", `{"seq":0,"limit":1}`, `{"upTo":1,"events":[{"type":"subject","subject":"group:a"}]}`},
 		{"epoch.since", `{"seq":1000}`, `{"upTo":1000,"events":[]}`},
+		{"reportMetrics", `{"batch":` + batch + `}`, `{}`},
+		{"getGrantUsage", `{"query":{"ids":["g"]}}`, `{"usage":[{"rowId":"g","matched":4,"soleMatch":2,"windowStart":1692224000000,"windowEnd":1700000000000,
+			"buckets":[{"bucket":1699920000000,"matched":4,"soleMatch":2}]}]}`},
+		{"getRevokeUsage", `{"query":{}}`, `{"usage":[]}`},
+		{"getRoleUsage", `{"query":{"since":1,"until":2}}`, `{"usage":[]}`},
+		{"getPermissionUsage", `{"query":{}}`, `{"usage":[{"permission":"docs.files.read","gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0,
+			"windowStart":1692224000000,"windowEnd":1700000000000,"buckets":[{"bucket":1699920000000,"gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0}]}]}`},
+		{"getScopeTypeUsage", `{"query":{"ids":null}}`, `{"usage":[{"permission":"*","gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0,
+			"windowStart":1692224000000,"windowEnd":1700000000000,"buckets":[{"bucket":1699920000000,"gateAllow":4,"gateDeny":0,"visibilityAllow":0,"visibilityDeny":0}]}]}`},
+		{"exportOrgSnapshot", ``, `{"snapshot":{"groups":[{"id":"a","name":"A","parents":[]}],"roles":[{"id":"r","name":"R","patterns":["docs.files.read"]}],
+			"globalGrants":[{"id":…,"subject":"group:a","roleId":"r","scope":"*","expiresAt":1800000000000,` + admin + `,"createdAt":1700000000000}],
+			"globalRevokes":[{"id":…,"userId":"u","pattern":"docs.files.read","scope":"*",` + admin + `,"createdAt":1700000000000}],
+			"users":[{"userId":"m","active":true,"groupIds":[],"orgIds":[],"managerUserId":null}],
+			"pendingGlobalRequests":[],"catalog":{"version":1,"document":` + document + `}}}`},
 	} {
 		called[step.op] = true
 		got := w.mustOK(step.op, step.body)
@@ -104,6 +124,10 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 		if left := w.mustOK(list, "")[field].([]any); len(left) != 0 {
 			t.Errorf("%s left %v", op, left)
 		}
+	}
+	called["applyOrgSnapshot"] = true
+	if got := w.mustOK("applyOrgSnapshot", `{"source":"s","authority":true,"snapshot":`+emptySnapshot+`}`); got["applied"] != true {
+		t.Errorf("applyOrgSnapshot: %v", got)
 	}
 	for _, op := range provider.Operations {
 		if !called[op.Op] {

@@ -40,9 +40,10 @@ type (
 )
 
 func ping(c *call) action {
-	return func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		orgRoot, err := c.app.StoredOrgRoot(ctx)
 		return pingResult{API: provider.APIVersion, Application: c.applicationID,
-			OrgRoot: c.app.OrgRoot(), HasEpoch: c.app.HasEpoch(), AuditOptIn: c.auditOptIn}, nil
+			OrgRoot: orgRoot, HasEpoch: c.app.HasEpoch(), AuditOptIn: c.auditOptIn}, err
 	}
 }
 

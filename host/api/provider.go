@@ -28,11 +28,22 @@ type ProviderOptions struct {
 	// AuditOptIn is what ping reports.
 	AuditOptIn bool
 
+	// Storage enables the operations on org snapshots; nil: they are unsupported.
+	Storage OrgSnapshots
+
+	// OnAuthorityChanged serves an application of the new authority from then on;
+	// nil: a snapshot that moves authority is unsupported.
+	OnAuthorityChanged AuthorityHook
+
 	// Evaluator answers check; nil: check is unsupported.
 	Evaluator Evaluator
 
 	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
 	BodyLimit int64
+
+	// OrgSnapshotBodyLimit is BodyLimit for applyOrgSnapshot; 0 means
+	// DefaultOrgSnapshotBodyLimit.
+	OrgSnapshotBodyLimit int64
 
 	// Logger takes outages and internal errors; nil drops them.
 	Logger hclog.Logger
@@ -42,6 +53,7 @@ type providerHandler struct {
 	target
 	secrets func() []string
 	limit   int64
+	large   int64 // of applyOrgSnapshot
 	entries map[string]entry
 	log     *journal
 }
@@ -57,7 +69,7 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 		return nil, errors.New("a provider handler needs an application id")
 	case o.Secrets == nil:
 		return nil, errors.New("a provider handler needs secrets")
-	case o.BodyLimit < 0:
+	case o.BodyLimit < 0 || o.OrgSnapshotBodyLimit < 0:
 		return nil, errors.New("the body limit of a provider handler is negative")
 	}
 	if err := checkSecrets(o.Secrets()); err != nil {
@@ -69,9 +81,10 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 	}
 	return &providerHandler{
 		target: target{app: o.Application, applicationID: o.ApplicationID,
-			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator},
+			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator, snapshots: o.Storage, authorityChanged: o.OnAuthorityChanged},
 		secrets: o.Secrets,
 		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
+		large:   orDefault(o.OrgSnapshotBodyLimit, DefaultOrgSnapshotBodyLimit),
 		entries: table,
 		log:     newJournal(o.Logger),
 	}, nil
@@ -110,11 +123,11 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := x.readBody(h.limit)
+		e, ok := h.entries[op]
+		body, err := x.readBody(e.bodyLimit(h.limit, h.large))
 		if err != nil {
 			return nil, err
 		}
-		e, ok := h.entries[op]
 		if op == "check" {
 			if act := plainAction(body, h.evaluator); act != nil {
 				if !x.quickBody() {
@@ -132,8 +145,8 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			return nil, unknownOp(op)
 		}
-		x.name(h.applicationID, op)
-		return e.run(r.Context(), newCall(op, members, h.target))
+		x.name(h.applicationID, e.Op)
+		return e.run(r.Context(), newCall(e.Op, members, h.target))
 	})
 }
 

@@ -30,8 +30,12 @@ type worldOptions struct {
 	catalog      string // JSON; "" is worldCatalog
 	orgRoot      *bool
 	persist      *bool
+	metrics      *application.Metrics
+	sod          application.SoD
 	scopeParents map[string][]string // nil: what the store records
 	noEvaluator  bool
+	noStorage    bool
+	onAuthority  api.AuthorityHook
 	bodyLimit    int64
 	decorate     func(api.Application) api.Application
 }
@@ -94,7 +98,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 		})
 	}
 	w.app, err = application.New(t.Context(), application.Options{Name: "docs", Catalog: built, Store: w.store,
-		Ancestry: ancestry, OrgRoot: o.orgRoot, PersistEvents: o.persist, Clock: w.clock.Load,
+		Ancestry: ancestry, OrgRoot: o.orgRoot, PersistEvents: o.persist, Metrics: o.metrics, SoD: o.sod, Clock: w.clock.Load,
 		IDs: func() string { return fmt.Sprintf("raw%06d", w.ids.Add(1)) }})
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +111,10 @@ func newWorld(t testing.TB, o worldOptions) *world {
 	if !o.noEvaluator {
 		options.Evaluator = evaluator{w.client}
 	}
+	if !o.noStorage {
+		options.Storage = w.app
+	}
+	options.OnAuthorityChanged = o.onAuthority
 	if o.decorate != nil {
 		options.Application = o.decorate(w.app)
 	}

@@ -28,6 +28,13 @@ type Options struct {
 	Catalog *catalog.Catalog
 	Store   storage.Store
 
+	// Succeeds is the application, over the same store, whose place this one
+	// takes because its authority moved. Listeners, the topology and the record
+	// that gates are judged by are then one: whoever subscribed to either hears
+	// what is written through either. The predecessor still answers; close it when
+	// nothing new reaches it.
+	Succeeds *Application
+
 	// Ancestry answers the chains of scopes; nil answers every one empty.
 	Ancestry Ancestry
 
@@ -40,6 +47,9 @@ type Options struct {
 	// whether the driver has one.
 	PersistEvents  *bool
 	EventRetention EventRetention
+
+	// Metrics stores counts of checks; nil is off.
+	Metrics *Metrics
 
 	// HashChain links every new audit entry to the one before it.
 	HashChain bool
@@ -81,6 +91,7 @@ type Application struct {
 	orgRoot    bool
 	persist    bool
 	retain     EventRetention
+	metrics    *Metrics // nil is off
 	vocabulary *access.Vocabulary
 	duties     *access.SoD
 	enforce    bool
@@ -89,17 +100,19 @@ type Application struct {
 	ids        func() string
 	log        hclog.Logger
 
-	authority atomic.Pointer[authority]
+	authority *atomic.Pointer[authority]
 	stream    *stream
 	topology  *topology
 	warned    sync.Map // scope types whose contradiction was logged
 
-	appends    atomic.Int64
-	pruning    atomic.Bool
-	closing    sync.Mutex
-	life       context.Context
-	end        context.CancelFunc
-	background sync.WaitGroup
+	appends        atomic.Int64
+	pruning        atomic.Bool
+	reports        atomic.Int64
+	pruningMetrics atomic.Bool
+	closing        sync.Mutex
+	life           context.Context
+	end            context.CancelFunc
+	background     sync.WaitGroup
 }
 
 var (
@@ -119,6 +132,7 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	a := &Application{
 		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
 		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
+		metrics:    o.Metrics.filledIn(),
 		vocabulary: vocabulary, duties: access.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain,
 		clock: o.Clock, ids: o.IDs, log: o.Logger,
 	}
@@ -144,8 +158,13 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	if ttl == 0 {
 		ttl = DefaultGroupTopologyTTL
 	}
-	a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
-	a.stream = newStream(a.log, a.topology.hear)
+	if before := o.Succeeds; before != nil {
+		a.authority, a.topology, a.stream = before.authority, before.topology, before.stream
+	} else {
+		a.authority = new(atomic.Pointer[authority])
+		a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
+		a.stream = newStream(a.log, a.topology.hear)
+	}
 	if s, ok := a.ancestry.(*recorded); ok {
 		a.ancestry = s.within(a.nestedElsewhere)
 	}
@@ -178,6 +197,9 @@ func (o Options) validate() error {
 	if o.PersistEvents != nil && *o.PersistEvents && !caps.Has(storage.CapEvents) {
 		return authz.Rejected(authz.CodeUnsupported,
 			"events.persist requires a storage driver implementing appendEvents, headSeq, eventsSince, and pruneEvents")
+	}
+	if err := o.Metrics.validate(caps); err != nil {
+		return err
 	}
 	if _, ok := o.Ancestry.(*recorded); ok && !caps.Has(storage.CapAncestry) {
 		return authz.Rejected(authz.CodeUnsupported, "stored ancestry requires a storage driver with the capability %q", storage.CapAncestry)
@@ -216,11 +238,14 @@ func (a *Application) HasImports() bool { return a.caps.Has(storage.CapImports) 
 
 // Capabilities says what the application can do.
 func (a *Application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
-	c := provider.Capabilities{OrgRoot: a.orgRoot, Requests: true, Audit: true, Imports: a.HasImports()}
+	orgRoot, err := a.StoredOrgRoot(ctx)
+	if err != nil {
+		return provider.Capabilities{}, err
+	}
+	c := provider.Capabilities{OrgRoot: orgRoot, Requests: true, Audit: true, Metrics: a.HasMetrics(), Imports: a.HasImports()}
 	for _, t := range a.catalog.ScopeTypes() {
 		c.MultiParent = c.MultiParent || t.MultiParent
 	}
-	var err error
 	c.Reporting, err = a.anyManager(ctx)
 	if err != nil {
 		return provider.Capabilities{}, a.readFailed("capabilities", err)

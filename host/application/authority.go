@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -27,7 +28,35 @@ type authority struct {
 	Position *int64 `json:"position,omitempty"`
 	Moving   string `json:"moving,omitempty"`
 
+	// Earlier keeps the positions of sources other than Source.
+	Earlier map[string]int64 `json:"earlier,omitempty"`
+
 	version int64
+}
+
+// positionOf is the position of the last snapshot applied from a source, nil when
+// none told one.
+func (r *authority) positionOf(source string) *int64 {
+	if source == r.Source {
+		return r.Position
+	}
+	if p, ok := r.Earlier[source]; ok {
+		return &p
+	}
+	return nil
+}
+
+// from is the record after a snapshot of a source, whose position may be nil.
+func (r *authority) from(source string, position *int64) *authority {
+	next := &authority{OrgRoot: r.OrgRoot, Source: source, Position: position, Earlier: maps.Clone(r.Earlier)}
+	if r.Position != nil && r.Source != source {
+		if next.Earlier == nil {
+			next.Earlier = map[string]int64{}
+		}
+		next.Earlier[r.Source] = *r.Position
+	}
+	delete(next.Earlier, source)
+	return next
 }
 
 // openAuthority reads the record, or stores the first value of it.
@@ -79,6 +108,15 @@ func (a *Application) refreshAuthority(ctx context.Context) (found bool, err err
 	}
 	a.authority.Store(next)
 	return true, nil
+}
+
+// StoredOrgRoot reads whether the application is the org root, as every host that
+// shares its store would answer now.
+func (a *Application) StoredOrgRoot(ctx context.Context) (bool, error) {
+	if _, err := a.refreshAuthority(ctx); err != nil {
+		return false, a.readFailed("the authority record", err)
+	}
+	return a.authority.Load().OrgRoot, nil
 }
 
 // rereadAuthority reads the record again. Where it is gone the store's content

@@ -2,13 +2,15 @@ package application
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// pruneEvery is how many commits with events pass between two prunes.
+// pruneEvery is how many commits with events, or reports of metrics, pass between
+// two prunes.
 const pruneEvery = 32
 
 type epoch struct{ app *Application }
@@ -59,23 +61,31 @@ func (e epoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochP
 	return provider.EpochPage{UpTo: page.UpTo, Events: page.Events, Gap: page.Gap}, nil
 }
 
-// appended prunes the log in the background now and then. No write waits for
-// it, and a failed prune costs disk only.
+// appended prunes the log in the background now and then; a failed prune costs
+// disk only.
 func (a *Application) appended() {
 	if a.appends.Add(1)%pruneEvery != 0 {
 		return
 	}
-	a.closing.Lock() // no goroutine starts once Close waits for them
-	defer a.closing.Unlock()
-	if a.life.Err() != nil || !a.pruning.CompareAndSwap(false, true) {
-		return
-	}
-	a.background.Go(func() {
-		defer a.pruning.Store(false)
+	a.inBackground(&a.pruning, func(ctx context.Context) {
 		before := a.clock() - a.retain.MaxAgeMs
-		_, err := a.store.PruneEvents(a.life, storage.PruneEvents{Before: &before, KeepRows: &a.retain.MaxRows})
+		_, err := a.store.PruneEvents(ctx, storage.PruneEvents{Before: &before, KeepRows: &a.retain.MaxRows})
 		if err != nil {
 			a.log.Debug("the event log was not pruned", "error", err)
 		}
+	})
+}
+
+// inBackground does work that no operation waits for, until Close, unless it is
+// being done already.
+func (a *Application) inBackground(busy *atomic.Bool, work func(context.Context)) {
+	a.closing.Lock() // no goroutine starts once Close waits for them
+	defer a.closing.Unlock()
+	if a.life.Err() != nil || !busy.CompareAndSwap(false, true) {
+		return
+	}
+	a.background.Go(func() {
+		defer busy.Store(false)
+		work(a.life)
 	})
 }

@@ -35,6 +35,16 @@ func (s *shape) role(name, description string, patterns []string, r *authz.Reque
 // checkRequestable judges how a role may be asked for and rebuilds it from the
 // members of its kinds (contract: application §12.1); nil stays nil.
 func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestable) (*authz.Requestable, error) {
+	return checkPolicy(in, a.hierarchy(ctx))
+}
+
+// hierarchy asks, when it is needed, whether anybody has a manager.
+func (a *Application) hierarchy(ctx context.Context) func() (bool, error) {
+	return func() (bool, error) { return a.anyManager(ctx) }
+}
+
+// checkPolicy is checkRequestable; populated says whether anybody has a manager.
+func checkPolicy(in *authz.Requestable, populated func() (bool, error)) (*authz.Requestable, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -55,7 +65,7 @@ func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestabl
 		out.Prompts = append(out.Prompts, p)
 	}
 	var err error
-	if out.Stages, err = a.checkStages(ctx, in.Stages); err != nil {
+	if out.Stages, err = checkStages(in.Stages, populated); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -63,13 +73,13 @@ func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestabl
 
 // checkStages judges an approval policy and copies it, each stage rebuilt from the
 // members of its kind.
-func (a *Application) checkStages(ctx context.Context, in []authz.Stage) ([]authz.Stage, error) {
+func checkStages(in []authz.Stage, populated func() (bool, error)) ([]authz.Stage, error) {
 	if len(in) == 0 {
 		return nil, authz.Validation("requestable without a resolvable policy: declare at least one approval stage")
 	}
 	out := make([]authz.Stage, 0, len(in))
 	for _, stage := range in {
-		kept, err := a.checkStage(ctx, stage)
+		kept, err := checkStage(stage, populated)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +88,7 @@ func (a *Application) checkStages(ctx context.Context, in []authz.Stage) ([]auth
 	return out, nil
 }
 
-func (a *Application) checkStage(ctx context.Context, in authz.Stage) (authz.Stage, error) {
+func checkStage(in authz.Stage, populated func() (bool, error)) (authz.Stage, error) {
 	out := authz.Stage{Kind: in.Kind}
 	switch in.Kind {
 	case authz.StageAuto:
@@ -101,8 +111,8 @@ func (a *Application) checkStage(ctx context.Context, in authz.Stage) (authz.Sta
 			}
 			out.Layers = &layers
 		}
-		populated, err := a.anyManager(ctx)
-		if err == nil && !populated {
+		some, err := populated()
+		if err == nil && !some {
 			err = authz.Validation("policy references management layers but no reporting hierarchy is populated")
 		}
 		return out, err

@@ -50,7 +50,7 @@ func (a *Application) SubmitRequest(ctx context.Context, in provider.RequestInpu
 		if err != nil {
 			return err
 		}
-		stages, err := a.checkStages(ctx, asked.Stages)
+		stages, err := checkStages(asked.Stages, a.hierarchy(ctx))
 		if err != nil {
 			return err
 		}

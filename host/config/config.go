@@ -51,7 +51,8 @@ type Tracing struct {
 
 // Limits bound what a caller may send.
 type Limits struct {
-	Body int64 `koanf:"body"` // bytes
+	Body            int64 `koanf:"body"`              // bytes
+	OrgSnapshotBody int64 `koanf:"org_snapshot_body"` // bytes, of applyOrgSnapshot
 }
 
 // Ops belongs to OpsListen.
@@ -90,6 +91,7 @@ type Application struct {
 	Ancestry           Ancestry `koanf:"ancestry"`
 	Events             Events   `koanf:"events"`
 	Audit              Audit    `koanf:"audit"`
+	Metrics            *Metrics `koanf:"metrics"`               // nil is off
 	GroupTopologyTTLMs int64    `koanf:"group_topology_ttl_ms"` // 0 or less: no cache
 	SoD                SoD      `koanf:"sod"`
 	OrgRoot            bool     `koanf:"org_root"`
@@ -132,6 +134,12 @@ type Events struct {
 // Audit is the audit log of an application.
 type Audit struct {
 	HashChain bool `koanf:"hash_chain"`
+}
+
+// Metrics is the stored usage of an application.
+type Metrics struct {
+	BucketMs    int64 `koanf:"bucket_ms"`
+	RetentionMs int64 `koanf:"retention_ms"`
 }
 
 // Retention bounds the event log.

@@ -79,10 +79,38 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:9090", RunDir: "/run/user/7/authz", Socket: "/run/user/7/authz/authz.sock",
 		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
 		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01},
-		Limits: config.Limits{Body: 10 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
+		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestMetricsAreOnWhenTheirSectionIsThere(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		env  []string
+		want *config.Metrics
+	}{
+		{"", nil, nil},
+		{"    metrics:\n", nil, nil},
+		{"    metrics: {}\n", nil, &config.Metrics{BucketMs: 86_400_000, RetentionMs: 7_776_000_000}},
+		{"    metrics: {bucket_ms: 3600000}\n", nil, &config.Metrics{BucketMs: 3_600_000, RetentionMs: 7_776_000_000}},
+		{"", []string{"AUTHZ_APPLICATIONS__ACME__METRICS__RETENTION_MS=5"}, &config.Metrics{BucketMs: 86_400_000, RetentionMs: 5}},
+	} {
+		cfg := load(t, small+c.text, c.env...)
+		if d := cmp.Diff(c.want, cfg.Applications["acme"].Metrics); d != "" {
+			t.Errorf("%q %v: %s", c.text, c.env, d)
+		}
+		apps, _ := cfg.Redacted()["applications"].(map[string]any)
+		if _, shown := apps["acme"].(map[string]any)["metrics"]; shown != (c.want != nil) {
+			t.Errorf("%q %v: printed %v", c.text, c.env, shown)
+		}
+	}
+	for _, text := range []string{"    metrics: {bucket_ms: 0}\n", "    metrics: {retention_ms: -1}\n", "    metrics: true\n", "    metrics: {grain: 1}\n"} {
+		if got := problems(t, config.Source{Path: write(t, small+text), Environ: environ}); len(got) != 1 {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }
 

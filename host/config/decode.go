@@ -47,7 +47,10 @@ func (l *loader) section(s *section, path []string, given map[string]any) map[st
 		next := s.members[name]
 		p := append(slices.Clone(path), name)
 		if next.key == nil {
-			sub, _ := given[name].(map[string]any)
+			sub, present := given[name].(map[string]any)
+			if next.off && !present {
+				continue
+			}
 			out[name] = l.section(next, p, sub)
 			continue
 		}

@@ -37,6 +37,7 @@ type Key struct {
 	Default  string   // as written in the file; "" is none, see Meaning
 	Required bool     // wherever its section is present
 	Reload   bool     // taken over by SIGHUP; other keys need a restart
+	Switch   bool     // its section is off unless it is given, {} being enough
 	Meaning  string
 }
 
@@ -66,6 +67,7 @@ func Keys() []Key {
 		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running."},
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
+		{Path: "limits.org_snapshot_body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "268435456", Meaning: "Largest request body of `applyOrgSnapshot`, bytes."},
 		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`."},
 		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none."},
 		{Path: "tracing.endpoint", Type: TypeAddress, Meaning: "Collector that spans are sent to over OTLP/gRPC, such as `127.0.0.1:4317`, by the host and its plugins. Left out: no spans."},
@@ -92,6 +94,8 @@ func Keys() []Key {
 		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
 		{Path: app + "events.retention.max_rows", Type: TypeInteger, Min: 1, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
 		{Path: app + "audit.hash_chain", Type: TypeBoolean, Default: "false", Meaning: "Link every new audit entry to the one before it by a hash, so that a change to the log shows (`verifyAuditChain`). Writes then queue for one another."},
+		{Path: app + "metrics.bucket_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "86400000", Switch: true, Meaning: "How fine stored usage is in time, milliseconds. Usage is stored when the section `metrics` is given, `{}` being enough; the driver must have the capability."},
+		{Path: app + "metrics.retention_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "7776000000", Switch: true, Meaning: "Usage older than this is deleted, milliseconds."},
 		{Path: app + "group_topology_ttl_ms", Type: TypeInteger, Min: -tenYears, Max: tenYears, Default: "30000", Meaning: "How long the map of group parents is kept, milliseconds; 0 or less: not at all."},
 		{Path: app + "sod.enforce", Type: TypeChoice, Values: []string{"off", "reject"}, Default: "off", Meaning: "What becomes of a grant to a user that newly breaks a constraint of the catalog's `constraints.sod`: with `reject` it is refused, with `off` the report finds it."},
 		{Path: app + "org_root", Type: TypeBoolean, Default: "true", Meaning: "Whether the application owns its organization's data: only the first value, stored at the first start."},

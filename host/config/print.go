@@ -26,7 +26,7 @@ func (c *Config) tree() map[string]any {
 		},
 		"log":              map[string]any{"level": c.Log.Level, "format": c.Log.Format, "access": c.Log.Access},
 		"shutdown_timeout": c.ShutdownTimeout, "drain_delay": c.DrainDelay,
-		"limits": map[string]any{"body": c.Limits.Body}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
+		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
 		"tracing":     map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
 		"plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 	}
@@ -43,7 +43,7 @@ func (a Application) tree() map[string]any {
 	if len(a.Provider.Secrets) > 0 {
 		provider["secrets"] = a.Provider.Secrets
 	}
-	return map[string]any{
+	tree := map[string]any{
 		"catalog":  a.Catalog,
 		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition},
 		"provider": provider, "ancestry": map[string]any{"kind": a.Ancestry.Kind}, "events": events,
@@ -55,6 +55,10 @@ func (a Application) tree() map[string]any {
 			"external_permissions": a.Client.ExternalPermissions,
 		},
 	}
+	if a.Metrics != nil {
+		tree["metrics"] = map[string]any{"bucket_ms": a.Metrics.BucketMs, "retention_ms": a.Metrics.RetentionMs}
+	}
+	return tree
 }
 
 // Redacted is the effective configuration as a tree of plain values, defaults

@@ -30,6 +30,7 @@ applications:
     provider: {secrets: [env:ACME_SECRET, env:OLD]}
     ancestry: {kind: stored}
     events: {persist: true}
+    metrics: {}
     default: true
 `
 

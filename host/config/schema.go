@@ -6,6 +6,7 @@ import "strings"
 // name, and each for the names that the operator chooses.
 type section struct {
 	key     *Key
+	off     bool // unless it is given
 	order   []string
 	members map[string]*section
 	each    *section
@@ -16,11 +17,12 @@ const anyName = "<name>"
 func schema() *section {
 	root := &section{}
 	for _, k := range Keys() {
-		at := root
+		around, at := root, root
 		for segment := range strings.SplitSeq(k.Path, ".") {
-			at = at.child(segment)
+			around, at = at, at.child(segment)
 		}
 		at.key = &k
+		around.off = around.off || k.Switch
 	}
 	return root
 }

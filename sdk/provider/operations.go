@@ -16,6 +16,8 @@ type Gate string
 // The gates.
 const (
 	GateEpoch    Gate = "epoch"
+	GateMetrics  Gate = "metrics"
+	GateStorage  Gate = "storage"
 	GateAncestry Gate = "ancestry"
 	GateImports  Gate = "imports"
 )
@@ -79,6 +81,14 @@ var Operations = []Operation{
 	{Op: "getReportingEdges", Kind: Read, Method: "GetReportingEdges"},
 	{Op: "dissolveVirtualParent", Kind: Write, Method: "DissolveVirtualParent", Required: []string{"groupId", "provenance"}},
 	{Op: "listAuditEvents", Kind: Read, Method: "ListAuditEvents"},
+	{Op: "reportMetrics", Kind: Write, Method: "ReportMetrics", Requires: GateMetrics, Required: []string{"batch"}},
+	{Op: "getGrantUsage", Kind: Read, Method: "GetGrantUsage", Requires: GateMetrics, Required: []string{"query"}},
+	{Op: "getRevokeUsage", Kind: Read, Method: "GetRevokeUsage", Requires: GateMetrics, Required: []string{"query"}},
+	{Op: "getRoleUsage", Kind: Read, Method: "GetRoleUsage", Requires: GateMetrics, Required: []string{"query"}},
+	{Op: "getPermissionUsage", Kind: Read, Method: "GetPermissionUsage", Requires: GateMetrics, Required: []string{"query"}},
+	{Op: "getScopeTypeUsage", Kind: Read, Method: "GetScopeTypeUsage", Requires: GateMetrics, Required: []string{"query"}},
+	{Op: "exportOrgSnapshot", Kind: Read, Requires: GateStorage},
+	{Op: "applyOrgSnapshot", Kind: Write, Requires: GateStorage, Required: []string{"snapshot", "source"}},
 	{Op: "setScopeParents", Kind: Write, Method: "SetScopeParents", Requires: GateAncestry, Required: []string{"entries", "provenance"}},
 }
 

@@ -31,6 +31,7 @@ type Provider interface {
 	Catalogs
 	Imports
 	Ancestry
+	Metrics
 
 	// ListAuditEvents lists ascending by (at, id); see AuditQuery.
 	ListAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[authz.AuditEntry, error]

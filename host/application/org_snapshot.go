@@ -1,0 +1,212 @@
+package application
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// maxExports bounds how often an export reads an organization that moves.
+const maxExports = 5
+
+// ExportOrgSnapshot reads the organization's data, all of one state: lists promise
+// no common instant, and a grant must not leave without the revoke that stood
+// beside it. It is read again until the log stood still meanwhile, or two reads
+// agree; an organization that never rests is an *authz.UnavailableError.
+func (a *Application) ExportOrgSnapshot(ctx context.Context) (provider.OrgSnapshot, error) {
+	const op = "exportOrgSnapshot"
+	refused := func(err error) (provider.OrgSnapshot, error) { return provider.OrgSnapshot{}, a.readFailed(op, err) }
+	var last []byte
+	for range maxExports {
+		before, err := a.head(ctx)
+		if err != nil {
+			return refused(err)
+		}
+		read, err := a.readOrg(ctx)
+		if err == nil {
+			read.Catalog, err = a.GetPublishedCatalog(ctx)
+		}
+		if err != nil {
+			return refused(err)
+		}
+		after, err := a.head(ctx)
+		if err != nil {
+			return refused(err)
+		}
+		if a.persist && before == after {
+			return read, nil
+		}
+		text, err := json.Marshal(read)
+		if err != nil {
+			return refused(fmt.Errorf("encode the organization: %w", err))
+		}
+		if last != nil && bytes.Equal(last, text) {
+			return read, nil
+		}
+		last = text
+	}
+	return refused(&authz.UnavailableError{Message: "the organization kept changing while it was exported"})
+}
+
+// head is the log head, 0 where there is no log.
+func (a *Application) head(ctx context.Context) (int64, error) {
+	if !a.persist {
+		return 0, nil
+	}
+	return a.store.HeadSeq(ctx)
+}
+
+// readOrg reads what a snapshot holds but the catalog.
+func (a *Application) readOrg(ctx context.Context) (s provider.OrgSnapshot, err error) {
+	global, pending := authz.Global, authz.RequestPending
+	var errs [6]error
+	s.Groups, errs[0] = gathered(a.store.ListGroups(ctx, storage.Page{}))
+	s.Roles, errs[1] = gathered(a.store.ListRoles(ctx, storage.Page{}))
+	s.GlobalGrants, errs[2] = gathered(a.store.ListGrants(ctx, storage.GrantFilter{Scope: &global}, storage.Page{}))
+	s.GlobalRevokes, errs[3] = gathered(a.store.ListRevokes(ctx, storage.RevokeFilter{Scope: &global}, storage.Page{}))
+	s.Users, errs[4] = gathered(a.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}))
+	s.PendingGlobalRequests, errs[5] = gathered(a.store.ListRequests(ctx, storage.RequestFilter{State: &pending, Scope: &global}, storage.RequestPage{}))
+	return s, errors.Join(errs[:]...)
+}
+
+func gathered[Row any](list iter.Seq2[Row, error]) ([]Row, error) {
+	rows := []Row{}
+	for row, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// ApplyOrgSnapshot replaces the organization's data by the snapshot's, in one
+// commit of the difference, with the record of authority in it (contract:
+// application §19). It is not gated: it is how a read model is filled and how
+// authority moves. After it an object whose OrgRoot differs from StoredOrgRoot is
+// to be replaced by a successor.
+func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrgSnapshotInput) error {
+	snapshot, err := checkOrg(in)
+	if err != nil {
+		return err
+	}
+	prov, err := provenance(authz.ImportProvenance(in.Source))
+	if err != nil {
+		return err
+	}
+	if err := a.checkTransfer(in); err != nil {
+		return err
+	}
+	var next *authority
+	plan := func(ctx context.Context, d *draft) error {
+		if a.caps.Has(storage.CapRecords) {
+			if err := a.rereadAuthority(ctx); err != nil {
+				return err
+			}
+			d.authority = a.authority.Load()
+		}
+		if next, err = d.moveAuthority(in); err != nil {
+			return err
+		}
+		if err := d.holdHead(ctx, in.ExpectHead); err != nil {
+			return err
+		}
+		if err := d.replaceOrg(ctx, snapshot); err != nil {
+			return err
+		}
+		action := "org.sync_applied"
+		if in.Authority != nil && *in.Authority {
+			action = "org.authority_received"
+		}
+		d.audit(action, authz.EchoN(in.Source, maxSourceEcho), orgDetail{
+			len(snapshot.Groups), len(snapshot.Roles), len(snapshot.GlobalGrants), len(snapshot.GlobalRevokes), len(snapshot.Users), in.Authority})
+		d.emit(authz.Event{Type: authz.EventAll})
+		return nil
+	}
+	err = a.run(ctx, write{op: "applyOrgSnapshot", prov: prov,
+		sections: []string{sectionGroups, sectionRoles, sectionReporting}, plan: plan})
+	if err == nil && next.version > 0 {
+		a.authority.Store(next)
+	}
+	return err
+}
+
+type orgDetail struct {
+	Groups        int   `json:"groups"`
+	Roles         int   `json:"roles"`
+	GlobalGrants  int   `json:"globalGrants"`
+	GlobalRevokes int   `json:"globalRevokes"`
+	Users         int   `json:"users"`
+	Authority     *bool `json:"authority,omitempty"`
+}
+
+// checkTransfer refuses what the driver cannot hold.
+func (a *Application) checkTransfer(in provider.ApplyOrgSnapshotInput) error {
+	records := a.caps.Has(storage.CapRecords)
+	switch {
+	case in.Authority != nil && *in.Authority != a.orgRoot && !records:
+		return authz.Rejected(authz.CodeUnsupported,
+			"this handler cannot accept an authority transfer: the storage driver keeps no records, so other hosts would not learn of it")
+	case in.ExpectHead != nil && !a.persist:
+		return authz.Rejected(authz.CodeUnsupported, "expectHead needs the event log (events.persist is off)")
+	case in.Position != nil && !records:
+		return authz.Rejected(authz.CodeUnsupported, "position needs a storage driver that keeps records")
+	}
+	return nil
+}
+
+// moveAuthority drafts the record as it stands after the snapshot. Its version
+// binds the commit: who writes by the old one is refused from then on.
+func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, error) {
+	if d.authority.Moving != "" {
+		return nil, authz.Rejected(authz.CodeConflict, "the organization is being moved")
+	}
+	last := d.authority.positionOf(in.Source)
+	if in.Position != nil && last != nil && *in.Position < *last {
+		return nil, authz.Rejected(authz.CodeConflict, "a snapshot of %s at position %d was applied already, which is past %d",
+			authz.Quote(in.Source), *last, *in.Position)
+	}
+	if in.Position != nil {
+		last = in.Position
+	}
+	next := d.authority.from(in.Source, last)
+	if in.Authority != nil {
+		next.OrgRoot = *in.Authority
+	}
+	if d.authority.version == 0 {
+		return next, nil // the driver keeps none
+	}
+	raw, err := json.Marshal(next)
+	if err != nil {
+		return nil, fmt.Errorf("encode the authority record: %w", err)
+	}
+	d.change(storage.PutRecord{Expect: d.authority.version, Record: storage.Record{
+		Collection: authorityCollection, ID: authorityID, Data: raw, UpdatedAt: d.now}})
+	next.version = d.authority.version + 1
+	return next, nil
+}
+
+// holdHead binds the commit to the log head, where one was named and on an org
+// root: there, writes without a section may come between reading what is stored
+// and replacing it, and what they wrote would survive.
+func (d *draft) holdHead(ctx context.Context, expected *int64) error {
+	if !d.app.persist || expected == nil && !d.authority.OrgRoot {
+		return nil
+	}
+	head, err := d.app.store.HeadSeq(ctx)
+	if err != nil {
+		return err
+	}
+	if expected != nil && head != *expected {
+		return authz.Rejected(authz.CodeConflict, "the log head is %d, not %d", head, *expected)
+	}
+	d.require(storage.RequireHead{Seq: head})
+	return nil
+}

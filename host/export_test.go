@@ -1,0 +1,15 @@
+package host
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/host/application"
+)
+
+// FlushUsage stores what was counted until now.
+func (a *Application) FlushUsage(ctx context.Context) error { return a.usage.Flush(ctx) }
+
+// OtherHost is the application as another host over the same store has it.
+func (a *Application) OtherHost(ctx context.Context) (*application.Application, error) {
+	return application.New(ctx, a.options)
+}

@@ -1,0 +1,45 @@
+package host
+
+import (
+	"context"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/metrics"
+)
+
+func usageOptions(cfg *config.Metrics) *application.Metrics {
+	if cfg == nil {
+		return nil
+	}
+	return &application.Metrics{BucketMs: cfg.BucketMs, RetentionMs: cfg.RetentionMs}
+}
+
+// usageSink stores what this host's own checks used, nil with metrics off. Its
+// instance is the machine: batches of several hosts add up in the store.
+func usageSink(app *application.Application, log hclog.Logger) (*metrics.Sink, error) {
+	if !app.HasMetrics() {
+		return nil, nil
+	}
+	instance, err := os.Hostname()
+	if err != nil {
+		instance = "" // the sink's default
+	}
+	o := metrics.SinkOptions{Accepts: func(ctx context.Context) (bool, error) {
+		c, err := app.Capabilities(ctx)
+		return c.Metrics, err
+	}}
+	o.InstanceID = instance
+	o.OnError = func(err error) { log.Warn("usage of permissions was lost", "error", err) }
+	return metrics.NewSink(app, o)
+}
+
+// stopUsage delivers the window that is open, within the sink's own bound.
+func (a *served) stopUsage() {
+	if a.usage != nil {
+		a.usage.Stop()
+	}
+}

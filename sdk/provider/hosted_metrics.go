@@ -1,0 +1,54 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/metrics"
+)
+
+func (h *Hosted) ReportMetrics(ctx context.Context, b metrics.Batch) error {
+	return h.post(ctx, "reportMetrics", params{"batch": b})
+}
+
+func (h *Hosted) GetGrantUsage(ctx context.Context, q UsageQuery) ([]RowUsage, error) {
+	return usage[RowUsage](ctx, h, "getGrantUsage", q)
+}
+
+func (h *Hosted) GetRevokeUsage(ctx context.Context, q UsageQuery) ([]RowUsage, error) {
+	return usage[RowUsage](ctx, h, "getRevokeUsage", q)
+}
+
+func (h *Hosted) GetRoleUsage(ctx context.Context, q UsageQuery) ([]RowUsage, error) {
+	return usage[RowUsage](ctx, h, "getRoleUsage", q)
+}
+
+func (h *Hosted) GetPermissionUsage(ctx context.Context, q UsageQuery) ([]PermissionUsage, error) {
+	return usage[PermissionUsage](ctx, h, "getPermissionUsage", q)
+}
+
+func (h *Hosted) GetScopeTypeUsage(ctx context.Context, q UsageQuery) ([]PermissionUsage, error) {
+	return usage[PermissionUsage](ctx, h, "getScopeTypeUsage", q)
+}
+
+func usage[T any](ctx context.Context, h *Hosted, op string, q UsageQuery) ([]T, error) {
+	return field[[]T](ctx, h, op, params{"query": q}, "usage")
+}
+
+// ExportOrgSnapshot reads the organization as a whole.
+func (h *Hosted) ExportOrgSnapshot(ctx context.Context) (OrgSnapshot, error) {
+	return field[OrgSnapshot](ctx, h, "exportOrgSnapshot", nil, "snapshot")
+}
+
+// ApplyOrgSnapshot replaces it.
+func (h *Hosted) ApplyOrgSnapshot(ctx context.Context, in ApplyOrgSnapshotInput) error {
+	p := params{"snapshot": in.Snapshot, "source": in.Source}
+	if in.Authority != nil {
+		p["authority"] = *in.Authority
+	}
+	for name, v := range map[string]*int64{"expectHead": in.ExpectHead, "position": in.Position} {
+		if v != nil {
+			p[name] = *v
+		}
+	}
+	return h.post(ctx, "applyOrgSnapshot", p)
+}
