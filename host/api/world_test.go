@@ -107,6 +107,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 		t.Fatal(err)
 	}
 	w.server = httptest.NewServer(handler)
+	w.server.Client().Transport = documented{t, w.server.Client().Transport.(*http.Transport)}
 	t.Cleanup(func() {
 		w.server.Close()
 		w.client.Close()
