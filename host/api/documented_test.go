@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -95,7 +96,9 @@ func abides(path string, sent []byte, status int, answered []byte) error {
 		return err
 	}
 	if op == "check" {
-		body = answerable(body, answer)
+		if body = answerable(body.(map[string]any), answer.(map[string]any)); body == nil {
+			return nil
+		}
 	}
 	if err := schema.body.Validate(body); err != nil {
 		// Null reads as absent (§1.5), which a server need not be sent.
@@ -106,20 +109,25 @@ func abides(path string, sent []byte, status int, answered []byte) error {
 	return nil
 }
 
-// answerable leaves out of a batch the members that were refused on their own.
-func answerable(body, answer any) any {
-	results, _ := answer.(map[string]any)["results"].([]any)
-	checks, _ := body.(map[string]any)["checks"].([]any)
+// answerable leaves out of a batch the members that were refused on their own,
+// and is nil when that is all of them.
+func answerable(body, answer map[string]any) any {
+	results, batch := answer["results"].([]any)
+	if !batch {
+		return body
+	}
 	var kept []any
 	for i, result := range results {
 		if result.(map[string]any)["error"] == nil {
-			kept = append(kept, checks[i])
+			kept = append(kept, body["checks"].([]any)[i])
 		}
 	}
 	if kept == nil {
-		return body
+		return nil
 	}
-	return map[string]any{"checks": kept}
+	body = maps.Clone(body)
+	body["checks"] = kept
+	return body
 }
 
 func withoutNulls(v any) any {
