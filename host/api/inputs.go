@@ -117,7 +117,7 @@ func requestable(o object) *authz.Requestable {
 		p.required("id", "a string")
 		p.required("label", "a string")
 		r.Prompts = append(r.Prompts, authz.Prompt{
-			ID: p.text("id"), Label: p.text("label"), Kind: p.text("kind"),
+			ID: p.text("id"), Label: p.text("label"), Kind: p.nonEmpty("kind"),
 			Options: p.texts("options"), Required: p.optionalFlag("required"),
 		})
 	}

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/host/application"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -161,57 +159,6 @@ func masked(want, got any) any {
 		}
 	}
 	return got
-}
-
-// The classes and codes that this slice produces cross and are rebuilt on the
-// caller's side as themselves.
-func TestErrorsAreRebuiltOnTheCallersSide(t *testing.T) {
-	root := newWorld(t, worldOptions{})
-	leaf := newWorld(t, worldOptions{orgRoot: new(bool)})
-	root.mustOK("createRole", `{"input":{"id":"r","name":"R","patterns":[]},`+admin+`}`)
-	root.mustOK("setReportingEdge", `{"userId":"a","managerUserId":"b",`+admin+`}`)
-	for _, c := range []struct {
-		world      *world
-		op, params string
-		want       error
-	}{
-		{root, "createRole", `{"input":{"id":"r","name":"R","patterns":[]},` + admin + `}`, &authz.WriteRejectedError{Code: authz.CodeConflict}},
-		{root, "deleteGroup", `{"groupId":"g",` + admin + `}`, &authz.WriteRejectedError{Code: authz.CodeNotFound}},
-		{root, "createGrant", `{"input":{"subject":"user:u",` + admin + `}}`, &authz.WriteRejectedError{Code: authz.CodeValidation}},
-		{root, "setReportingEdge", `{"userId":"b","managerUserId":"a",` + admin + `}`,
-			&authz.WriteRejectedError{Code: authz.CodeGraphCycle, Path: []string{"b", "a", "b"}}},
-		{leaf, "createRole", `{"input":{"name":"R","patterns":[]},` + admin + `}`, &authz.WriteRejectedError{Code: authz.CodeNotOrgRoot}},
-		{root, "check", `{"principal":{"userId":"u"},"key":"docs.nope"}`, &authz.UnknownPermissionError{Permission: "docs.nope"}},
-		{root, "check", `{"principal":{"userId":"u"},"key":"docs.pay.approve"}`, &authz.MissingConditionError{Permission: "docs.pay.approve", Shape: "can"}},
-		{root, "nope", `{}`, &provider.TransportError{Status: 404, Code: provider.UnknownOp}},
-		{root, "ping", `[]`, &provider.TransportError{Status: 400, Code: provider.BadRequest}},
-	} {
-		caller := &provider.Caller{Base: c.world.server.URL, Secret: secret}
-		err := caller.Call(t.Context(), c.op, json.RawMessage(c.params), nil)
-		if diff := cmp.Diff(identity(c.want), identity(err)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.op, diff)
-		}
-	}
-	stranger := &provider.Caller{Base: root.server.URL, Secret: "another-secret-0000"}
-	var transport *provider.TransportError
-	if err := stranger.Call(t.Context(), "ping", nil, nil); !errors.As(err, &transport) || transport.Code != provider.Unauthorized {
-		t.Errorf("a stranger got %v", err)
-	}
-}
-
-// identity is what callers act on: class, code and structured members.
-func identity(err error) any {
-	switch e := err.(type) {
-	case *authz.WriteRejectedError:
-		return fmt.Sprintf("%s %s %v", e.ErrorName(), e.Code, e.Path)
-	case *authz.UnknownPermissionError:
-		return e.ErrorName() + " " + e.Permission
-	case *authz.MissingConditionError:
-		return e.ErrorName() + " " + e.Permission + " " + e.Shape
-	case *provider.TransportError:
-		return fmt.Sprintf("%s %d %s", e.ErrorName(), e.Status, e.Code)
-	}
-	return err
 }
 
 func TestPageLimitsAtTheirEdge(t *testing.T) {

@@ -96,6 +96,7 @@ func TestAValueOfTheWrongTypeIsValidation(t *testing.T) {
 		{"createRole", `{"input":{"name":"R","patterns":[],"requestable":{"stages":[{"kind":"management","layers":1.5}]}},` + admin + `}`, `layers must be an integer`},
 		{"createRole", `{"input":{"name":"R","patterns":[],"requestable":{"stages":[{"Kind":"management"}]}},` + admin + `}`, `kind must be a string`},
 		{"createRole", `{"input":{"name":"R","patterns":[],"requestable":{"stages":[],"prompts":[{"id":"p"}]}},` + admin + `}`, `label must be a string`},
+		{"createRole", `{"input":{"name":"R","patterns":[],"requestable":{"stages":[],"prompts":[{"id":"p","label":"P","kind":""}]}},` + admin + `}`, `kind must be a non-empty string`},
 		{"createRole", `{"input":{"name":"R","patterns":[],"requestable":{"stages":[],"requireExpiry":"yes"}},` + admin + `}`, `requireExpiry must be a boolean`},
 		{"createRole", `{"input":{"id":7,"name":"R","patterns":[]},` + admin + `}`, `id must be a string`},
 		{"updateRole", `{"roleId":"r","input":{"name":5},` + admin + `}`, `name must be a string`},

@@ -30,7 +30,8 @@ func (f faulty) ListGrants(ctx context.Context, q provider.GrantQuery) iter.Seq2
 func grantsThen(n int, err error) func(func(authz.Grant, error) bool) {
 	return func(yield func(authz.Grant, error) bool) {
 		for i := range n {
-			if !yield(authz.Grant{ID: fmt.Sprintf("g%06d", i), Subject: "user:" + strings.Repeat("u", 100), Pattern: "*", Scope: "*"}, nil) {
+			if !yield(authz.Grant{ID: fmt.Sprintf("g%06d", i), Subject: "user:" + strings.Repeat("u", 100), Pattern: "*", Scope: "*",
+				Provenance: authz.Provenance{Kind: authz.ProvenanceSystem}}, nil) {
 				return
 			}
 		}

@@ -124,6 +124,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 	}
 	w.handler = handler
 	w.server = httptest.NewServer(handler)
+	w.server.Client().Transport = documented{t, w.server.Client().Transport.(*http.Transport)}
 	t.Cleanup(func() {
 		w.server.Close()
 		w.client.Close()
