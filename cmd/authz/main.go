@@ -102,7 +102,8 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 	})
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newDirectory(),
 		newCheck(), newExplain(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
-		newRequest(), newVersion(), newPluginServe())
+		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
+		newVersion(), newPluginServe())
 	asUsage(root)
 	return root
 }
