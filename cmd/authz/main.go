@@ -101,7 +101,7 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
 	})
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newDirectory(),
-		newCheck(), newExplain(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
+		newCheck(), newExplain(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
 		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
 		newVersion(), newPluginServe())
 	asUsage(root)
