@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/sdk/directory"
@@ -20,9 +16,10 @@ func newPlugin() *cobra.Command {
 	c := &cobra.Command{Use: "plugin", Short: "Look at the plugins of a running host", Args: cobra.NoArgs, RunE: showHelp}
 	t, o := &target{}, &outputFlag{}
 	list := &cobra.Command{
-		Use:   "list",
-		Short: "List the configured plugins and their processes",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the configured plugins and their processes",
+		Example: `  authz plugin list`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var result struct {
 				Plugins []api.PluginStatus `json:"plugins"`
@@ -78,7 +75,7 @@ What the snapshot leaves out is left alone, unless --authoritative.`,
 			if err := o.check(); err != nil {
 				return err
 			}
-			snapshot, err := readSnapshot(c.InOrStdin(), file)
+			snapshot, err := readJSON(c.InOrStdin(), file)
 			if err != nil {
 				return err
 			}
@@ -118,34 +115,4 @@ What the snapshot leaves out is left alone, unless --authoritative.`,
 	needs(apply, "file", "source")
 	c.AddCommand(apply)
 	return c
-}
-
-// maxSnapshot bounds a snapshot file.
-const maxSnapshot = 256 << 20
-
-// readSnapshot reads JSON or YAML, of which JSON is a part, into JSON.
-func readSnapshot(in io.Reader, file string) (json.RawMessage, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxSnapshot+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxSnapshot {
-		return nil, usageError{errors.New("the snapshot is larger than 256 MiB")}
-	}
-	if json.Valid(text) {
-		return text, nil
-	}
-	var tree map[string]any
-	if err := yaml.Unmarshal(text, &tree); err != nil {
-		return nil, usageError{fmt.Errorf("%s is neither JSON nor YAML: %w", file, err)}
-	}
-	return json.Marshal(tree)
 }

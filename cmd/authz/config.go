@@ -23,7 +23,8 @@ func newConfigCheck() *cobra.Command {
 		Short: "Validate a configuration and its catalogs without starting anything",
 		Long: `Validate a configuration: every key and value, every reference, and the catalog of each
 application. Everything that is wrong is reported at once; the exit code is 2 then.`,
-		Args: cobra.NoArgs,
+		Example: `  authz config check --config host.yaml`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := f.load(nil)
 			if err != nil {
@@ -48,7 +49,8 @@ func newConfigPrint() *cobra.Command {
 		Short: "Show the effective configuration, secrets redacted",
 		Long: `Show every key with its effective value, defaults included. References are shown as
 references, secrets never.`,
-		Args: cobra.NoArgs,
+		Example: `  authz config print --config host.yaml`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -14,7 +14,6 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -26,7 +25,7 @@ const (
 	exitFailure = 1 // something failed while running
 	exitUsage   = 2 // the configuration or the command line is wrong
 	exitPlugin  = 3 // a plugin could not be started
-	exitDenied  = 4 // check --exit-code: the answer is no
+	exitDenied  = 4 // --exit-code: the answer is no, or something was found
 )
 
 func main() {
@@ -45,9 +44,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	}
 	if !errors.Is(err, errDenied) {
 		fmt.Fprintln(errs, "authz: "+err.Error())
-		var outage *authz.UnavailableError
-		if errors.As(err, &outage) {
-			fmt.Fprintln(errs, "Run 'authz storage status' and 'authz plugin list' to see why.")
+		if advice := hint(err); advice != "" {
+			fmt.Fprintln(errs, advice)
 		}
 	}
 	return exitCode(err)
@@ -92,7 +90,7 @@ Commands that talk to a host use the local administration socket of a host on th
 machine when they find one, else --url and --token-file.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
-3 a plugin could not be started, 4 the answer is no (check --exit-code).`,
+3 a plugin could not be started, 4 the answer is no, or something was found (--exit-code).`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -103,7 +101,9 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
 	})
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newDirectory(),
-		newCheck(), newExplain(), newVersion(), newPluginServe())
+		newCheck(), newExplain(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
+		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
+		newVersion(), newPluginServe())
 	asUsage(root)
 	return root
 }
@@ -111,13 +111,17 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 // showHelp is what a command does that only has others below it.
 func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
 
-// needs makes flags required.
+// needs makes flags required, beside what was asked for before.
 func needs(c *cobra.Command, flags ...string) {
-	c.PreRunE = func(c *cobra.Command, _ []string) error {
+	before := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
 		for _, name := range flags {
 			if !c.Flags().Changed(name) {
 				return usageError{fmt.Errorf("--%s is required\nRun '%s --help' for what it takes", name, c.CommandPath())}
 			}
+		}
+		if before != nil {
+			return before(c, args)
 		}
 		return nil
 	}

@@ -199,19 +199,9 @@ func (m *migrateCommand) confirm(ctx context.Context, instance string, r migrati
 			fmt.Fprintf(m.errs, "partition %s: %s\n", partitionText(p.Partition), p.Before)
 		}
 	}
-	fmt.Fprintf(m.errs, "Migrate the database of the plugin %s? Stop its hosts and have a backup first. [y/N] ", instance)
-	given := make(chan string, 1)
-	go func() { // a read cannot be interrupted; one that was left ends with the process
-		line, _ := m.in.ReadString('\n') // no answer is a no
-		given <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case answer := <-given:
-		if answer == "y" || answer == "yes" {
-			return nil
-		}
-	case <-ctx.Done():
-		fmt.Fprintln(m.errs)
+	question := fmt.Sprintf("Migrate the database of the plugin %s? Stop its hosts and have a backup first.", instance)
+	if confirm(ctx, m.in, m.errs, question) {
+		return nil
 	}
 	return usageError{fmt.Errorf("%w in the database of the plugin %s", errDeclined, instance)}
 }

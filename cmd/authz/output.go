@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // outputFlag is the --output of commands that print results.
@@ -36,6 +39,9 @@ func (f *outputFlag) print(w io.Writer, value any, text func(io.Writer)) error {
 	return nil
 }
 
+// plain is text of a row as a terminal may show it: an id must not move its cursor.
+func plain(s string) string { return authz.EchoN(s, math.MaxInt32) }
+
 // table prints rows in columns.
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -44,7 +50,7 @@ func table(w io.Writer, rows [][]string) {
 			if i > 0 {
 				fmt.Fprint(t, "\t")
 			}
-			fmt.Fprint(t, cell)
+			fmt.Fprint(t, plain(cell))
 		}
 		fmt.Fprintln(t)
 	}

@@ -12,13 +12,15 @@ import (
 type progress struct {
 	w        io.Writer
 	terminal bool
+	doing    string // "loading"
+	did      string // "loaded"
 	mu       sync.Mutex
 	open     bool // a line on the terminal has not ended
 	last     string
 }
 
 func newProgress(w io.Writer) *progress {
-	p := &progress{w: w}
+	p := &progress{w: w, doing: "loading", did: "loaded"}
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil {
 			p.terminal = info.Mode()&os.ModeCharDevice != 0
@@ -35,10 +37,10 @@ func (p *progress) tell(done, total int, what string) {
 		if p.open && p.last != what {
 			fmt.Fprintln(p.w)
 		}
-		fmt.Fprintf(p.w, "\rloading %s: %d of %d\x1b[K", what, done, total)
+		fmt.Fprintf(p.w, "\r%s %s: %d of %d\x1b[K", p.doing, what, done, total)
 		p.open, p.last = true, what
 	case done == total && total > 0:
-		fmt.Fprintf(p.w, "loaded %s: %d\n", what, total)
+		fmt.Fprintf(p.w, "%s %s: %d\n", p.did, what, total)
 	}
 }
 

@@ -91,7 +91,7 @@ func (q *quickstart) run(ctx context.Context) error {
 		return q.join(ctx, running)
 	}
 	if q.reset {
-		if err := q.confirmReset(); err != nil {
+		if err := q.confirmReset(ctx); err != nil {
 			return err
 		}
 	}
@@ -214,19 +214,15 @@ func (q *quickstart) show(ctx context.Context, base, secretFile string) error {
 	return nil
 }
 
-func (q *quickstart) confirmReset() error {
+func (q *quickstart) confirmReset(ctx context.Context) error {
 	if !exists(q.dir) {
 		return nil
 	}
 	if !exists(filepath.Join(q.dir, ownSecret)) {
 		return usageError{fmt.Errorf("%s does not look like a quickstart's directory: nothing was deleted", q.dir)}
 	}
-	if !q.yes {
-		fmt.Fprintf(q.errs, "Delete %s and everything in it? [y/N] ", q.dir)
-		line, _ := bufio.NewReader(q.in).ReadString('\n') // no answer is a no
-		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-			return usageError{errors.New("nothing was deleted")}
-		}
+	if !q.yes && !confirm(ctx, bufio.NewReader(q.in), q.errs, "Delete "+q.dir+" and everything in it?") {
+		return usageError{errors.New("nothing was deleted")}
 	}
 	return os.RemoveAll(q.dir)
 }

@@ -59,8 +59,9 @@ func newServe() *cobra.Command {
 		Long: `Run a host until SIGTERM or SIGINT: it stops accepting, lets requests end, and stops its
 plugins; a second signal ends it at once. SIGHUP takes over changed secrets, TLS files and
 the log level. What a configuration may hold: docs/configuration.md.`,
-		Example: "  authz config check --config host.yaml && authz serve --config host.yaml",
-		Args:    cobra.NoArgs,
+		Example: `  authz serve --config host.yaml
+  authz config check --config host.yaml && authz serve --config host.yaml`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			load := func() (*config.Config, error) { return f.load(nil) }
 			return runHost(c.Context(), load, c.ErrOrStderr(), nil)

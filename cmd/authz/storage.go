@@ -187,7 +187,8 @@ func newStorageAccept() *cobra.Command {
 		Long: `A host that finds another content in a store than the one it had open answers no check
 from it: revokes and deactivations may have vanished with the old content. When you have
 filled or restored the store, accept ends that state.`,
-		Args: cobra.ExactArgs(1),
+		Example: `  authz storage accept docs`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			local, err := t.local()
 			if err != nil {

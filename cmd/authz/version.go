@@ -15,9 +15,10 @@ import (
 func newVersion() *cobra.Command {
 	o := &outputFlag{}
 	c := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the wires it speaks and the plugins it carries",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version, the wires it speaks and the plugins it carries",
+		Example: `  authz version`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

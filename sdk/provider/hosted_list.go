@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 )
 
 // maxPage is the largest page that a list is asked for.
@@ -70,7 +71,32 @@ func (h *Hosted) stream(ctx context.Context, op, name string, p params, row func
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	a, err := h.caller.ask(ctx, op, p)
+	return h.caller.rows(ctx, op, p, name, maxAnswer, row)
+}
+
+// Rows posts params and hands the rows of the list under field to row as they
+// arrive. Nothing is kept, so that an answer may be of any length. An error of
+// row's ends it and is returned.
+func Rows[T any](ctx context.Context, c *Caller, op string, params any, field string, row func(T) error) error {
+	var stopped error
+	err := c.rows(ctx, op, params, field, math.MaxInt64, func(d *json.Decoder) error {
+		var r T
+		if err := d.Decode(&r); err != nil {
+			return err
+		}
+		if stopped = row(r); stopped != nil {
+			return errStopped
+		}
+		return nil
+	})
+	if stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+func (c *Caller) rows(ctx context.Context, op string, params any, name string, limit int64, row func(*json.Decoder) error) error {
+	a, err := c.ask(ctx, op, params)
 	if err != nil {
 		return err
 	}
@@ -79,7 +105,7 @@ func (h *Hosted) stream(ctx context.Context, op, name string, p params, row func
 		_, err := a.object()
 		return err
 	}
-	body := &bounded{r: a.body, left: maxAnswer}
+	body := &bounded{r: a.body, left: limit}
 	d := json.NewDecoder(body)
 	err = readMembers(d, a, name, row)
 	switch {

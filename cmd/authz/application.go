@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// fields are the named parameters of an operation.
+type fields map[string]any
+
+// admin is what the commands on one application share: where it is, how to print,
+// and who acts.
+type admin struct {
+	target
+	outputFlag
+	actor string
+	yes   bool
+}
+
+// reads adds the flags of a command that asks over the socket or over --url.
+func (a *admin) reads(c *cobra.Command) {
+	a.addSocket(c)
+	a.addApp(c)
+	a.addURL(c)
+	a.outputFlag.add(c)
+	_ = c.RegisterFlagCompletionFunc("app", a.complete(applicationNames))
+}
+
+// writes adds the flags of a command that changes something.
+func (a *admin) writes(c *cobra.Command) {
+	a.reads(c)
+	c.Flags().StringVar(&a.actor, "actor", "", "the user id that the audit log names (default: your login, as local:NAME over the socket, cli:NAME over --url)")
+}
+
+// asks adds --yes to a command that confirm guards.
+func (a *admin) asks(c *cobra.Command) {
+	c.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask first")
+}
+
+// localOnly adds the flags of a command whose operation does not cross the
+// network. The flags of the other way are there to say so.
+func (a *admin) localOnly(c *cobra.Command) {
+	a.reads(c)
+	for _, name := range []string{"url", "token-file"} {
+		_ = c.Flags().MarkHidden(name)
+	}
+	c.Long += "\n\nIt is served by the administration socket only: run it on the host's machine."
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if a.url != "" || a.tokenFile != "" {
+			return usageError{fmt.Errorf("'%s' does not cross the network: the administration socket alone serves it, so run it on the host's machine without --url", c.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// sure returns unless the question is answered with yes.
+func (a *admin) sure(c *cobra.Command, question string) error {
+	if a.yes || confirm(c.Context(), bufio.NewReader(c.InOrStdin()), c.ErrOrStderr(), question) {
+		return nil
+	}
+	return usageError{errDeclined}
+}
+
+// application is one application of a running host.
+type application struct {
+	*provider.Caller
+	where  string
+	remote bool
+	actor  string
+}
+
+// open finds the application and refuses flags that make no sense before anything
+// is asked.
+func (a *admin) open(ctx context.Context) (*application, error) {
+	if err := a.outputFlag.check(); err != nil {
+		return nil, err
+	}
+	if a.url != "" {
+		remote, err := a.remote()
+		if err != nil {
+			return nil, err
+		}
+		return &application{Caller: remote, where: remote.Base, remote: true, actor: a.actor}, nil
+	}
+	local, err := a.local()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	name, err := local.onlyApp(ctx, a.app)
+	if err != nil {
+		return nil, err
+	}
+	return &application{Caller: local.application(name), where: name, actor: a.actor}, nil
+}
+
+// longTimeout bounds operations that read every row or the whole log.
+const longTimeout = 11 * time.Minute
+
+func (a *application) call(ctx context.Context, op string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return a.Call(ctx, op, params, result)
+}
+
+// long is call for what may take minutes.
+func (a *application) long(ctx context.Context, op string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, longTimeout)
+	defer cancel()
+	return a.Call(ctx, op, params, result)
+}
+
+// by adds who acts to the parameters of a write, unless the socket knows it
+// itself (host.md §3).
+func (a *application) by(p fields) fields {
+	switch {
+	case a.actor != "":
+		p["provenance"] = authz.AdminProvenance(a.actor)
+	case a.remote:
+		p["provenance"] = authz.AdminProvenance("cli:" + login())
+	}
+	return p
+}
+
+func login() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}
+
+// pageSize is how many rows one call of a list asks for.
+const pageSize = 1000
+
+// each reads the list op page by page (host.md §5), so that no answer is large and
+// none takes long. A limit of 0 is none.
+func each[T any](ctx context.Context, a *application, op, field string, p fields, limit int, row func(T) error) error {
+	asked := fields{}
+	for name, v := range p {
+		asked[name] = v
+	}
+	for left := limit; ; {
+		asked["limit"] = pageSize
+		if limit > 0 {
+			asked["limit"] = min(left, pageSize)
+		}
+		var page map[string]json.RawMessage
+		if err := a.call(ctx, op, asked, &page); err != nil {
+			return err
+		}
+		var rows []T
+		if err := json.Unmarshal(page[field], &rows); err != nil {
+			return fmt.Errorf("%s answered without a usable %q: %w", op, field, err)
+		}
+		for _, r := range rows {
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		left -= len(rows)
+		next, more := page["next"]
+		if !more || limit > 0 && left <= 0 {
+			return nil
+		}
+		asked["after"] = next
+	}
+}
+
+// errStop ends a list early.
+var errStop = errors.New("stop")
+
+// find returns the first row that is wanted.
+func find[T any](ctx context.Context, a *application, op, field string, p fields, wanted func(T) bool) (found *T, err error) {
+	err = each(ctx, a, op, field, p, 0, func(r T) error {
+		if wanted(r) {
+			found = &r
+			return errStop
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return found, err
+}
+
+// hint says what to do about an error, "" when its text says it.
+func hint(err error) string {
+	var (
+		outage    *authz.UnavailableError
+		transport *provider.TransportError
+	)
+	switch {
+	case errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown:
+		return "Whether it was applied is not known: look before you repeat it. 'authz storage status' and 'authz plugin list' show why."
+	case errors.As(err, &outage):
+		return "Run 'authz storage status' and 'authz plugin list' to see why."
+	case errors.As(err, &transport) && transport.Status == http.StatusUnauthorized:
+		return "The token file must hold one of the application's provider secrets (applications.<name>.provider in the configuration)."
+	case errors.As(err, &transport) && transport.Status == 0:
+		return "No answer arrived. If something was to be changed, look whether it was before you repeat it."
+	case authz.CodeOf(err) == authz.CodeNotOrgRoot:
+		return "Groups, roles, people and global rows are written at the org root: run the command against that application."
+	}
+	return ""
+}
+
+// printed prints one result, the wire's member as JSON.
+func (a *admin) printed(c *cobra.Command, value any, text func(io.Writer)) error {
+	return a.print(c.OutOrStdout(), value, text)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+func newAudit() *cobra.Command {
+	c := &cobra.Command{Use: "audit", Short: "The log of every write", Args: cobra.NoArgs, RunE: showHelp}
+	c.AddCommand(newAuditList(), newAuditVerify(), newAuditExport())
+	return c
+}
+
+// auditFlags select entries.
+type auditFlags struct{ target, actor, action, from, to string }
+
+// add leaves --to to commands that have a default of their own for it.
+func (f *auditFlags) add(c *cobra.Command, a *admin, to string) {
+	c.Flags().StringVar(&f.target, "target", "", "only entries about this: a grant id, a role id, a user id, a scope")
+	c.Flags().StringVar(&f.actor, "by", "", "only what this actor did, such as u_admin or import:okta")
+	c.Flags().StringVar(&f.action, "action", "", "only this action, such as grant.create")
+	c.Flags().StringVar(&f.from, "from", "", "not before: 2027-01-31, 2027-01-31T17:00:00Z, or a time ago: 8h, 30d")
+	c.Flags().StringVar(&f.to, "to", to, "before: likewise")
+	a.completes(c, "by", userIDs)
+	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(auditActions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// auditActions are the actions of the log (application.md §16.1).
+var auditActions = []string{
+	"grant.create", "grant.create_bulk", "grant.delete", "revoke.create", "revoke.delete", "role.create", "role.update", "role.delete",
+	"group.create", "group.update", "group.set_parents", "group.delete", "group.dissolve_virtual_parent", "user.set_groups",
+	"user.set_active", "user.set_manager", "user.deactivate", "request.submit", "request.approved", "request.denied", "request.cancel",
+	"catalog.publish", "imports.publish", "subject.delete", "scope.delete", "scope.set_parents", "reconcile.sweep",
+	"directory.import_groups", "directory.import", "org.authority_received", "org.sync_applied",
+}
+
+func (f *auditFlags) filter(c *cobra.Command) (fields, error) {
+	filter := filtered(c, map[string]string{"target": "target", "by": "actor", "action": "action"})["filter"].(fields)
+	for name, text := range map[string]string{"from": f.from, "to": f.to} {
+		if text == "" {
+			continue
+		}
+		ms, err := parseInstant(text, time.Now(), -1)
+		if err != nil {
+			return nil, err
+		}
+		filter[name] = ms
+	}
+	return filter, nil
+}
+
+func newAuditList() *cobra.Command {
+	a, f := &admin{}, &auditFlags{}
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "Show the newest entries, oldest first",
+		Example: `  authz audit list --target u_17
+  authz audit list --by u_admin --action grant.create --from 7d --limit 200`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if limit < 1 || limit > maxAuditPage {
+				return usageError{fmt.Errorf("--limit must be from 1 to %d; 'authz audit export' writes everything", maxAuditPage)}
+			}
+			filter, err := f.filter(c)
+			if err != nil {
+				return err
+			}
+			filter["limit"] = limit
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			l := a.listing(c.OutOrStdout(), "events", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
+			return streamed(c.Context(), app, "listAuditEvents", fields{"filter": filter}, l, func(e authz.AuditEntry) [][]string {
+				return [][]string{{instantText(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}}
+			})
+		},
+	}
+	a.reads(c)
+	f.add(c, a, "")
+	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
+	return c
+}
+
+// maxAuditPage bounds audit list, which pages do not divide: the newest come last.
+const maxAuditPage = 10_000

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+func newCatalog() *cobra.Command {
+	c := &cobra.Command{Use: "catalog", Short: "The vocabulary of permissions: check, publish and compare it", Args: cobra.NoArgs, RunE: showHelp}
+	c.AddCommand(newCatalogLint(), newCatalogPublish(), newCatalogDiff(), newCatalogVersions(), newCatalogShow())
+	return c
+}
+
+// loadCatalog reads a declaration, or a catalog document as it is published.
+func loadCatalog(path string) (*catalog.Catalog, error) {
+	var document struct{ FormatVersion *json.RawMessage }
+	if text, err := readFile(nil, path); err != nil {
+		return nil, err
+	} else if json.Unmarshal(text, &document) == nil && document.FormatVersion != nil {
+		return catalog.FromDocument(text, catalog.DocumentOptions{})
+	}
+	input, err := catalog.Load(path)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return catalog.Build(input)
+}
+
+// lintCatalog is everything wrong with a file: what keeps it from being built, or
+// what breaks the conventions.
+func lintCatalog(path string) (*catalog.Catalog, []authz.Issue, error) {
+	built, err := loadCatalog(path)
+	var broken *authz.CatalogError
+	switch {
+	case errors.As(err, &broken):
+		return nil, broken.Issues, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	return built, catalog.Lint(built), nil
+}
+
+func countIssues(issues []authz.Issue) (errs, warnings int) {
+	for _, i := range issues {
+		if i.Severity == authz.SeverityError {
+			errs++
+		} else {
+			warnings++
+		}
+	}
+	return errs, warnings
+}
+
+func printIssues(w io.Writer, issues []authz.Issue) {
+	for _, i := range issues {
+		fmt.Fprintf(w, "%s: %s: %s\n", i.Severity, plain(i.Path), plain(i.Message))
+	}
+}
+
+func newCatalogLint() *cobra.Command {
+	o := &outputFlag{}
+	var strict bool
+	c := &cobra.Command{
+		Use:   "lint FILE",
+		Short: "Say everything that is wrong with a catalog, without a host",
+		Long: `Say everything that is wrong with a catalog (JSON or YAML): what would keep a host from
+starting with it, and what breaks the conventions. The exit code is 1 when there is an error,
+with --strict also when there is a warning.`,
+		Example: `  authz catalog lint docs.catalog.yaml --strict`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			_, issues, err := lintCatalog(args[0])
+			if err != nil {
+				return err
+			}
+			err = o.print(c.OutOrStdout(), map[string][]authz.Issue{"issues": append([]authz.Issue{}, issues...)}, func(w io.Writer) {
+				printIssues(w, issues)
+				if len(issues) == 0 {
+					fmt.Fprintf(w, "%s has nothing wrong with it\n", args[0])
+				}
+			})
+			errs, warnings := countIssues(issues)
+			if err == nil && (errs > 0 || strict && warnings > 0) {
+				err = fmt.Errorf("%s has %d errors and %d warnings", args[0], errs, warnings)
+			}
+			return err
+		},
+	}
+	o.add(c)
+	c.Flags().BoolVar(&strict, "strict", false, "fail for warnings too")
+	c.ValidArgsFunction = catalogFiles
+	return c
+}
+
+func catalogFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"json", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// publication is what catalog publish did; a version is 0 where nothing was
+// published.
+type publication struct {
+	Version        int64 `json:"version"`
+	Unchanged      bool  `json:"unchanged"`
+	ImportsVersion int64 `json:"importsVersion,omitempty"`
+}
+
+func newCatalogPublish() *cobra.Command {
+	a := &admin{}
+	c := &cobra.Command{
+		Use:   "publish FILE",
+		Short: "Publish a catalog, unless it is published already",
+		Long: `Publish a catalog (JSON or YAML) as the next version, for peers, the dashboard and
+'authz drift'; with imports, their manifest too. It is linted first: errors refuse it,
+warnings are shown. When the newest version says the same nothing is done, so that a
+pipeline may run it every time. A running host goes on with its own file until restarted.`,
+		Example: `  authz catalog publish docs.catalog.yaml
+  authz catalog publish docs.catalog.yaml --url https://authz.example/apps/docs --token-file token --actor ci`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			built, issues, err := lintCatalog(args[0])
+			if err != nil {
+				return err
+			}
+			printIssues(c.ErrOrStderr(), issues)
+			if errs, _ := countIssues(issues); errs > 0 {
+				return fmt.Errorf("%s was not published: it has %d errors", args[0], errs)
+			}
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			done, err := publish(c.Context(), app, built)
+			if err != nil {
+				return err
+			}
+			return a.printed(c, done, func(w io.Writer) {
+				if done.Unchanged {
+					fmt.Fprintf(w, "nothing to do: version %d says the same\n", done.Version)
+					return
+				}
+				fmt.Fprintf(w, "published as version %d\n", done.Version)
+				if done.ImportsVersion > 0 {
+					fmt.Fprintf(w, "its imports are published as version %d\n", done.ImportsVersion)
+				}
+			})
+		},
+	}
+	a.writes(c)
+	c.ValidArgsFunction = catalogFiles
+	return c
+}
+
+// publish writes the document and the manifest where they differ from the newest.
+func publish(ctx context.Context, app *application, built *catalog.Catalog) (done publication, err error) {
+	document, err := built.Document()
+	if err != nil {
+		return done, err
+	}
+	manifest, err := built.Manifest()
+	if err != nil {
+		return done, err
+	}
+	head, err := published(ctx, app)
+	if err != nil {
+		return done, err
+	}
+	done.Unchanged = true
+	if head != nil && sameJSON(head.Document, document) {
+		done.Version = head.Version
+	} else {
+		var result struct{ Version int64 }
+		if err := app.long(ctx, "publishCatalog", app.by(fields{"document": json.RawMessage(document)}), &result); err != nil {
+			return done, err
+		}
+		done.Version, done.Unchanged = result.Version, false
+	}
+	if manifest == nil {
+		return done, nil
+	}
+	var imports struct {
+		Published *struct{ Manifest json.RawMessage }
+	}
+	if err := app.call(ctx, "getPublishedImports", nil, &imports); err != nil {
+		return done, fmt.Errorf("the catalog is version %d, its imports are not published: %w", done.Version, err)
+	}
+	if imports.Published != nil && sameJSON(imports.Published.Manifest, manifest) {
+		return done, nil
+	}
+	var result struct{ Version int64 }
+	if err := app.long(ctx, "publishImports", app.by(fields{"manifest": json.RawMessage(manifest)}), &result); err != nil {
+		return done, fmt.Errorf("the catalog is version %d, its imports are not published: %w", done.Version, err)
+	}
+	done.ImportsVersion, done.Unchanged = result.Version, false
+	return done, nil
+}
+
+// published is the newest published catalog, nil when there is none.
+func published(ctx context.Context, a *application) (*provider.PublishedCatalog, error) {
+	var head struct{ Published *provider.PublishedCatalog }
+	err := a.call(ctx, "getPublishedCatalog", nil, &head)
+	return head.Published, err
+}
+
+// sameJSON reports that two texts say the same.
+func sameJSON(a, b []byte) bool {
+	left, errLeft := authz.Canonical(a)
+	right, errRight := authz.Canonical(b)
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+func newCatalogVersions() *cobra.Command {
+	a := &admin{}
+	c := &cobra.Command{
+		Use:     "versions",
+		Short:   "List the published versions",
+		Long:    `List the published versions of the catalog that the store retains.`,
+		Example: `  authz catalog versions`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			l := a.listing(c.OutOrStdout(), "versions", "VERSION", "PUBLISHED")
+			return streamed(c.Context(), app, "listCatalogVersions", nil, l, func(p catalog.Publication) [][]string {
+				return [][]string{{strconv.FormatInt(p.Version, 10), instantText(p.PublishedAt)}}
+			})
+		},
+	}
+	a.localOnly(c)
+	return c
+}
+
+func newCatalogShow() *cobra.Command {
+	a := &admin{}
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Show the newest published catalog",
+		Example: `  authz catalog show
+  authz catalog show -o json | jq .document > docs.document.json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			head, err := published(c.Context(), app)
+			if err != nil {
+				return err
+			}
+			if head == nil {
+				return errUnpublished
+			}
+			built, err := catalog.FromDocument(head.Document, catalog.DocumentOptions{})
+			if err != nil {
+				return err
+			}
+			return a.printed(c, head, func(w io.Writer) { printCatalog(w, head.Version, built) })
+		},
+	}
+	a.reads(c)
+	return c
+}
+
+var errUnpublished = authz.Rejected(authz.CodeNotFound, "no catalog has been published — 'authz catalog publish FILE' publishes one")
+
+func printCatalog(w io.Writer, version int64, c *catalog.Catalog) {
+	fmt.Fprintf(w, "version %d of %s\n\n", version, strings.Join(c.Namespaces(), ", "))
+	rows := [][]string{{"PERMISSION", "KIND", "GRANTABLE AT", "LABEL"}}
+	for _, key := range c.Keys() {
+		d, _ := c.Describe(key)
+		rows = append(rows, []string{key, string(d.Leaf.Kind), strings.Join(append([]string{authz.Global}, d.Leaf.Scopes...), ", "), orDash(d.Leaf.Label)})
+	}
+	table(w, rows)
+}

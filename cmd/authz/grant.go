@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+func newGrant() *cobra.Command {
+	c := &cobra.Command{Use: "grant", Short: "Give access, and see who was given what", Args: cobra.NoArgs, RunE: showHelp}
+	c.AddCommand(newGrantCreate(), newGrantList(), newGrantDelete())
+	return c
+}
+
+// grantEntry is a grant as files declare it.
+type grantEntry struct {
+	Subject string     `json:"subject"`
+	Role    string     `json:"role"`
+	Pattern string     `json:"pattern"`
+	Scope   string     `json:"scope"`
+	Expires fileExpiry `json:"expires"`
+}
+
+func (g grantEntry) input() provider.GrantInput {
+	return provider.GrantInput{Subject: g.Subject, RoleID: g.Role, Pattern: g.Pattern, Scope: g.Scope, ExpiresAt: g.Expires.Expiry}
+}
+
+func newGrantCreate() *cobra.Command {
+	a := &admin{}
+	var role, pattern, expires, file string
+	c := &cobra.Command{
+		Use:   "create (SUBJECT (--role ID | --pattern PATTERN) [SCOPE] | -f FILE)",
+		Short: "Give a role or a pattern to somebody",
+		Long: `Give a role or a pattern to a subject (user:ID, group:ID, org:ID, service:ID, directs:ID,
+orgof:ID, everyone) at SCOPE; without one it is a global grant.
+
+With -f many at once, from JSON or YAML: all of them or, when one is refused, none.
+
+  grants:
+    - {subject: "group:writers", role: editor, scope: "docs.folder:f_1"}
+    - {subject: "user:u_17", pattern: docs.files.read_file, expires: 2027-01-31}`,
+		Example: `  authz grant create user:u_17 --role editor docs.folder:f_1 --expires 30d
+  authz grant create group:auditors --pattern 'docs.audit.*'
+  authz grant create -f grants.yaml --actor u_admin`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if file != "" {
+				if len(args) > 0 || role != "" || pattern != "" || expires != "" {
+					return usageError{errors.New("-f stands alone: the file says who gets what")}
+				}
+				return createGrants(c, a, file)
+			}
+			if len(args) == 0 {
+				return usageError{errors.New("name the SUBJECT, such as user:u_17, or a file with -f")}
+			}
+			if err := exactlyOne("--role and --pattern", role != "", pattern != ""); err != nil {
+				return err
+			}
+			until, err := expiry(expires)
+			if err != nil {
+				return err
+			}
+			in := provider.GrantInput{Subject: args[0], RoleID: role, Pattern: pattern, ExpiresAt: until}
+			if len(args) > 1 {
+				in.Scope = args[1]
+			}
+			return createGrant(c, a, in)
+		},
+	}
+	a.writes(c)
+	c.Flags().StringVar(&role, "role", "", "the id of the role to give")
+	c.Flags().StringVar(&pattern, "pattern", "", "the permission or pattern to give, such as 'docs.files.*'")
+	c.Flags().StringVar(&expires, "expires", "", "when it ends: "+instantHelp+" (default: never)")
+	c.Flags().StringVarP(&file, "file", "f", "", "many grants, from JSON or YAML; - for standard input")
+	_ = c.MarkFlagFilename("file", "json", "yaml", "yml")
+	a.completes(c, "role", roleIDs)
+	a.completes(c, "pattern", patterns)
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.complete(subjects)(c, args, typed)
+		}
+		return a.complete(scopes)(c, args, typed)
+	}
+	return c
+}
+
+func createGrant(c *cobra.Command, a *admin, in provider.GrantInput) error {
+	app, err := a.open(c.Context())
+	if err != nil {
+		return err
+	}
+	input := app.by(fields{"subject": in.Subject})
+	for name, v := range map[string]string{"roleId": in.RoleID, "pattern": in.Pattern, "scope": in.Scope} {
+		if v != "" {
+			input[name] = v
+		}
+	}
+	if !in.ExpiresAt.IsZero() {
+		input["expiresAt"] = in.ExpiresAt
+	}
+	var result struct {
+		Grant authz.Grant `json:"grant"`
+	}
+	if err := app.call(c.Context(), "createGrant", fields{"input": input}, &result); err != nil {
+		return err
+	}
+	g := result.Grant
+	return a.printed(c, result, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %s has %s at %s, expires %s\n", g.ID, g.Subject, grantGives(g), g.Scope, expiryText(g.ExpiresAt))
+	})
+}
+
+func createGrants(c *cobra.Command, a *admin, file string) error {
+	var declared struct {
+		Grants []grantEntry `json:"grants"`
+	}
+	if err := readInto(c.InOrStdin(), file, &declared); err != nil {
+		return err
+	}
+	if len(declared.Grants) == 0 {
+		return usageError{fmt.Errorf("%s declares no grants: it needs a list under grants", file)}
+	}
+	app, err := a.open(c.Context())
+	if err != nil {
+		return err
+	}
+	inputs := make([]provider.GrantInput, len(declared.Grants))
+	for i, g := range declared.Grants {
+		inputs[i] = g.input()
+	}
+	var result struct {
+		Grants []authz.Grant `json:"grants"`
+	}
+	if err := app.long(c.Context(), "createGrants", app.by(fields{"inputs": inputs}), &result); err != nil {
+		return fmt.Errorf("no grant of %s was made: %w", file, err)
+	}
+	return a.printed(c, result, func(w io.Writer) { fmt.Fprintf(w, "%d grants made\n", len(result.Grants)) })
+}
+
+func newGrantList() *cobra.Command {
+	a := &admin{}
+	var subject, scope, role string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List grants",
+		Long:  `List grants, expired ones included: they confer nothing and stay until somebody deletes them.`,
+		Example: `  authz grant list --subject user:u_17
+  authz grant list --role editor -o json | jq -r '.grants[].subject'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			l := a.listing(c.OutOrStdout(), "grants", "ID", "SUBJECT", "GIVES", "SCOPE", "EXPIRES", "BY")
+			return list(c.Context(), app, "listGrants", filtered(c, map[string]string{"subject": "subject", "scope": "scope", "role": "roleId"}), limit, l, grantCells)
+		},
+	}
+	a.reads(c)
+	c.Flags().StringVar(&subject, "subject", "", "only grants of this subject, such as group:writers")
+	c.Flags().StringVar(&scope, "scope", "", "only grants at exactly this scope")
+	c.Flags().StringVar(&role, "role", "", "only grants of this role")
+	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
+	a.completes(c, "subject", subjects)
+	a.completes(c, "scope", scopes)
+	a.completes(c, "role", roleIDs)
+	return c
+}
+
+// filtered is the filter of the flags that were given, by their names in it: an
+// empty value filters too.
+func filtered(c *cobra.Command, names map[string]string) fields {
+	filter := fields{}
+	for flag, name := range names {
+		if f := c.Flags().Lookup(flag); f.Changed {
+			filter[name] = f.Value.String()
+		}
+	}
+	return fields{"filter": filter}
+}
+
+func grantCells(g authz.Grant) []string {
+	return []string{g.ID, g.Subject, grantGives(g), g.Scope, expiryText(g.ExpiresAt), g.Provenance.Actor()}
+}
+
+func grantGives(g authz.Grant) string { return gives(g.RoleID, g.Pattern) }
+
+func gives(role, pattern string) string {
+	if role != "" {
+		return "role " + role
+	}
+	return pattern
+}
+
+func newGrantDelete() *cobra.Command {
+	return newDelete("grant", "deleteGrant", "grantId", grantIDs, "Take a grant back",
+		`  authz grant delete 5f0c1a9e-9d0b-4a4e-8a53-0f1c6a2b7d11`)
+}
+
+// newDelete deletes rows by id, one after the other.
+func newDelete(noun, op, field string, ids candidates, short, example string) *cobra.Command {
+	a := &admin{}
+	c := &cobra.Command{
+		Use:     "delete ID...",
+		Short:   short,
+		Example: example,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			for i, id := range args {
+				if err := app.call(c.Context(), op, app.by(fields{field: id}), nil); err != nil {
+					return partly(fmt.Sprintf("%s %s was not deleted", noun, id), i, err)
+				}
+			}
+			return a.deleted(c, noun, args)
+		},
+	}
+	a.writes(c)
+	c.ValidArgsFunction = a.complete(ids)
+	return c
+}
+
+// partly says of a list that failed midway how much of it was done.
+func partly(what string, done int, err error) error {
+	if done > 0 {
+		return fmt.Errorf("%s, the %d before it were: %w", what, done, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func (a *admin) deleted(c *cobra.Command, noun string, ids []string) error {
+	return a.printed(c, map[string][]string{"deleted": ids}, func(w io.Writer) {
+		for _, id := range ids {
+			fmt.Fprintf(w, "%s %s deleted\n", noun, id)
+		}
+	})
+}
+
+// countGrants counts the grants that a filter selects.
+func countGrants(ctx context.Context, a *application, filter fields) (int64, error) {
+	var result struct{ Count int64 }
+	err := a.call(ctx, "countGrants", fields{"filter": filter}, &result)
+	return result.Count, err
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// textRows is how many rows are held back to line their columns up.
+const textRows = 1000
+
+// listing prints rows as they come: nothing of a long list is kept.
+type listing struct {
+	to     io.Writer
+	json   bool
+	member string
+	held   [][]string
+	n      int
+}
+
+func (f *outputFlag) listing(to io.Writer, member string, header ...string) *listing {
+	return &listing{to: to, json: f.format == "json", member: member, held: [][]string{header}}
+}
+
+// row prints one row: value as JSON, or the cells.
+func (l *listing) row(value any, cells ...string) error {
+	l.n++
+	if !l.json {
+		if l.held = append(l.held, cells); len(l.held) > textRows {
+			table(l.to, l.held)
+			l.held = nil
+		}
+		return nil
+	}
+	before := ",\n  "
+	if l.n == 1 {
+		before = `{"` + l.member + "\": [\n  "
+	}
+	body, err := authz.Marshal(value)
+	if err == nil {
+		_, err = io.WriteString(l.to, before+string(body))
+	}
+	return err
+}
+
+func (l *listing) end() (err error) {
+	switch {
+	case !l.json:
+		if l.n > 0 || len(l.held) > 0 {
+			table(l.to, l.held)
+		}
+	case l.n == 0:
+		_, err = io.WriteString(l.to, `{"`+l.member+"\": []}\n")
+	default:
+		_, err = io.WriteString(l.to, "\n]}\n")
+	}
+	return err
+}
+
+// list prints the whole list op, or its first rows.
+func list[T any](ctx context.Context, a *application, op string, p fields, limit int, to *listing, cells func(T) []string) error {
+	if limit < 0 {
+		return usageError{errors.New("--limit must not be negative")}
+	}
+	err := each(ctx, a, op, to.member, p, limit, func(r T) error { return to.row(r, cells(r)...) })
+	if err != nil {
+		return err
+	}
+	return to.end()
+}
+
+// streamed is list for operations that answer whole.
+func streamed[T any](ctx context.Context, a *application, op string, p fields, to *listing, cells func(T) [][]string) error {
+	ctx, cancel := context.WithTimeout(ctx, longTimeout)
+	defer cancel()
+	err := provider.Rows(ctx, a.Caller, op, p, to.member, func(r T) error {
+		if to.json {
+			return to.row(r)
+		}
+		for _, line := range cells(r) {
+			if err := to.row(r, line...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return to.end()
+}

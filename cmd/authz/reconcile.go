@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// reconciled is what reconcileRows answers (application.md §11.3).
+type reconciled struct {
+	OrphanedGrants     []authz.Grant  `json:"orphanedGrants"`
+	OrphanedRevokes    []authz.Revoke `json:"orphanedRevokes"`
+	DanglingRoleGrants []authz.Grant  `json:"danglingRoleGrants"`
+	Swept              bool           `json:"swept"`
+}
+
+func newReconcile() *cobra.Command {
+	a := &admin{}
+	var users, orgs, scopes string
+	var sweep, empty, exit bool
+	c := &cobra.Command{
+		Use:   "reconcile [--users FILE] [--orgs FILE] [--scopes FILE] [--sweep]",
+		Short: "Report rows that name what is gone, or delete them",
+		Long: `Report the grants and revokes that name users, orgs, groups, roles or resources that no longer
+exist, so that a reused id inherits nothing. The files list the ids that exist, one a line or
+as a JSON array; what has no file counts as existing. Groups and roles the host knows itself.
+Scopes are written whole, such as docs.doc:d_1.
+
+With --sweep everything found is deleted in one write. The host looks again then: rows that
+came to be found since the report go too.`,
+		Example: `  authz reconcile --users users.txt --scopes scopes.json --exit-code
+  authz reconcile --users users.txt --sweep --yes`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p := fields{}
+			for field, file := range map[string]string{"users": users, "orgs": orgs, "scopes": scopes} {
+				if file == "" {
+					continue
+				}
+				ids, err := readIDs(c.InOrStdin(), file)
+				if err != nil {
+					return err
+				}
+				if len(ids) == 0 && !empty {
+					return usageError{fmt.Errorf("%s lists nothing, so that every row of the %s would count as orphaned: --allow-empty if that is meant", file, field)}
+				}
+				p[field] = ids
+			}
+			if (users == "-" || orgs == "-" || scopes == "-") && sweep && !a.yes {
+				return usageError{errors.New("standard input is taken: --sweep needs --yes")}
+			}
+			return reconcile(c, a, p, sweep, exit)
+		},
+	}
+	a.localOnly(c)
+	a.asks(c)
+	c.Flags().StringVar(&users, "users", "", "the file of the user ids that exist, - for standard input")
+	c.Flags().StringVar(&orgs, "orgs", "", "the file of the org ids that exist")
+	c.Flags().StringVar(&scopes, "scopes", "", "the file of the scopes that exist")
+	c.Flags().BoolVar(&sweep, "sweep", false, "delete what is found; asks")
+	c.Flags().BoolVar(&empty, "allow-empty", false, "take a file without ids for a world without them")
+	exitCodeFlag(c, &exit)
+	return c
+}
+
+func reconcile(c *cobra.Command, a *admin, p fields, sweep, exit bool) error {
+	app, err := a.open(c.Context())
+	if err != nil {
+		return err
+	}
+	var found reconciled
+	if err := app.long(c.Context(), "reconcileRows", p, &found); err != nil {
+		return err
+	}
+	n := len(found.OrphanedGrants) + len(found.OrphanedRevokes) + len(found.DanglingRoleGrants)
+	if sweep && n > 0 {
+		if !a.yes {
+			printReconciled(c.ErrOrStderr(), found)
+			if err := a.sure(c, fmt.Sprintf("Delete these %d rows?", n)); err != nil {
+				return err
+			}
+		}
+		p["sweep"] = true
+		if err := app.long(c.Context(), "reconcileRows", app.by(p), &found); err != nil {
+			return err
+		}
+	}
+	if err := a.printed(c, found, func(w io.Writer) { printReconciled(w, found) }); err != nil {
+		return err
+	}
+	if exit && n > 0 {
+		return errDenied
+	}
+	return nil
+}
+
+func printReconciled(w io.Writer, found reconciled) {
+	rows := [][]string{{"ROW", "ID", "OF", "GIVES OR TAKES", "SCOPE", "WHY"}}
+	for _, g := range found.OrphanedGrants {
+		rows = append(rows, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its subject or scope is gone"})
+	}
+	for _, r := range found.OrphanedRevokes {
+		rows = append(rows, []string{"revoke", r.ID, r.UserID, r.Pattern, r.Scope, "its user or scope is gone"})
+	}
+	for _, g := range found.DanglingRoleGrants {
+		rows = append(rows, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its role is gone"})
+	}
+	if len(rows) > 1 {
+		table(w, rows)
+	}
+	verb := "found"
+	if found.Swept {
+		verb = "deleted"
+	}
+	fmt.Fprintf(w, "%d rows %s\n", len(rows)-1, verb)
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/access"
+)
+
+// about is the parameter of a report about some users; absent it is about all.
+func about(users []string) fields {
+	if len(users) == 0 {
+		return nil
+	}
+	return fields{"userIds": users}
+}
+
+func (a *admin) users(c *cobra.Command, users *[]string) {
+	c.Flags().StringArrayVar(users, "user", nil, "only this user; repeat it for more (default: everybody)")
+	a.completes(c, "user", userIDs)
+}
+
+func newSoD() *cobra.Command {
+	a := &admin{}
+	var users []string
+	var exit bool
+	c := &cobra.Command{
+		Use:   "sod",
+		Short: "Report who breaks separation of duties",
+		Long:  `Report the users who hold permissions that the catalog's constraints keep apart.`,
+		Example: `  authz sod --exit-code
+  authz sod --user u_17 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			l := a.listing(c.OutOrStdout(), "users", "USER", "CONSTRAINT", "HOLDS")
+			err = streamed(c.Context(), app, "listSodViolations", about(users), l, func(v access.Violations) (rows [][]string) {
+				for _, broken := range v.Violations {
+					var sets []string
+					for _, s := range broken.Sets {
+						sets = append(sets, "["+strings.Join(s.Keys, ", ")+"]")
+					}
+					rows = append(rows, []string{v.UserID, broken.ConstraintID, strings.Join(sets, " and ")})
+				}
+				return rows
+			})
+			if err == nil && exit && l.n > 0 {
+				err = errDenied
+			}
+			return err
+		},
+	}
+	a.localOnly(c)
+	a.users(c, &users)
+	exitCodeFlag(c, &exit)
+	return c
+}
+
+func exitCodeFlag(c *cobra.Command, exit *bool) {
+	c.Flags().BoolVar(exit, "exit-code", false, fmt.Sprintf("exit with %d when something is found", exitDenied))
+}
+
+func newEntitlements() *cobra.Command {
+	a := &admin{}
+	var users []string
+	c := &cobra.Command{
+		Use:   "entitlements",
+		Short: "Report what everybody holds, and by which grants",
+		Long: `Report every permission that the rows of users confer, with the grants that do: one line a
+permission and grant. A permission that a global revoke takes is marked; revokes at narrower
+scopes are listed, as they take it there only.`,
+		Example: `  authz entitlements --user u_17
+  authz entitlements -o json > access-review.json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			l := a.listing(c.OutOrStdout(), "users", "USER", "PERMISSION", "SCOPE", "THROUGH", "GIVES", "EXPIRES", "GRANT")
+			return streamed(c.Context(), app, "exportEntitlements", about(users), l, entitlementRows)
+		},
+	}
+	a.localOnly(c)
+	a.users(c, &users)
+	return c
+}
+
+func entitlementRows(u access.UserEntitlements) (rows [][]string) {
+	user := u.UserID
+	if !u.Active {
+		user += " (inactive)"
+	}
+	for _, e := range u.Entitlements {
+		key := e.Key
+		if !e.Held {
+			key += " (revoked)"
+		}
+		for _, s := range e.Sources {
+			given := s.Pattern
+			if s.RoleID != "" {
+				given = "role " + s.RoleID + ": " + s.Pattern
+			}
+			rows = append(rows, []string{user, key, s.Scope, s.Subject, given, expiryText(s.ExpiresAt), s.GrantID})
+		}
+	}
+	for _, r := range u.Revokes {
+		rows = append(rows, []string{user, "revoked: " + r.Pattern, r.Scope, "-", "-", "-", r.RevokeID})
+	}
+	return rows
+}
+
+// driftReport is access.DriftReport as it arrives.
+type driftReport struct {
+	FromVersion int64 `json:"fromVersion"`
+	ToVersion   int64 `json:"toVersion"`
+	access.Drift
+	Findings []access.DriftFinding `json:"findings"`
+}
+
+func newDrift() *cobra.Command {
+	a := &admin{}
+	var since int64
+	var exit bool
+	c := &cobra.Command{
+		Use:   "drift --since VERSION",
+		Short: "Report wildcards in use that came to match new permissions",
+		Long: `Compare a published version of the catalog with the newest, and report the grants and roles in
+use whose wildcards match permissions that were added since: access that nobody decided on.`,
+		Example: `  authz drift --since 12 --exit-code`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			var report driftReport
+			if err := app.long(c.Context(), "listWildcardDrift", fields{"sinceVersion": since}, &report); err != nil {
+				return err
+			}
+			if err := a.printed(c, report, func(w io.Writer) { printDrift(w, report) }); err != nil {
+				return err
+			}
+			if exit && len(report.Findings) > 0 {
+				return errDenied
+			}
+			return nil
+		},
+	}
+	a.localOnly(c)
+	c.Flags().Int64Var(&since, "since", 0, "the version to compare with the newest (required)")
+	exitCodeFlag(c, &exit)
+	a.completes(c, "since", catalogVersions)
+	needs(c, "since")
+	return c
+}
+
+func printDrift(w io.Writer, r driftReport) {
+	fmt.Fprintf(w, "version %d to %d: %d permissions added, %d removed\n", r.FromVersion, r.ToVersion, len(r.GainedKeys), len(r.RemovedKeys))
+	if len(r.Findings) == 0 {
+		return
+	}
+	rows := [][]string{{"PATTERN", "IN", "NOW ALSO MATCHES"}}
+	for _, f := range r.Findings {
+		in := "?"
+		switch v := f.Via; {
+		case v.Grant != nil:
+			in = "grant " + v.Grant.ID + " to " + v.Grant.Subject + " at " + v.Grant.Scope
+		case v.Role != nil:
+			in = fmt.Sprintf("role %s, which %d grants give", v.Role.ID, len(v.GrantIDs))
+		}
+		rows = append(rows, []string{f.Pattern, in, strings.Join(f.GainedKeys, ", ")})
+	}
+	table(w, rows)
+}

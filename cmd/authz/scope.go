@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func newScope() *cobra.Command {
+	c := &cobra.Command{Use: "scope", Short: "Resources: where they belong, and clearing up after them", Args: cobra.NoArgs, RunE: showHelp}
+	c.AddCommand(newScopeParents(), newScopeDelete())
+	return c
+}
+
+func newScopeParents() *cobra.Command {
+	a := &admin{}
+	var none, forget bool
+	c := &cobra.Command{
+		Use:   "parents SCOPE [PARENT...]",
+		Short: "Show the ancestors of a resource, or record its parents",
+		Long: `Show the ancestors of a resource, nearest first, or record its parents where the host keeps
+them (ancestry.kind stored): the PARENTs given, or with --none that it is a root. With
+--forget the host knows nothing of it any more.`,
+		Example: `  authz scope parents docs.doc:d_1
+  authz scope parents docs.doc:d_1 docs.folder:f_9`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			parents, change, err := replacement(args[1:], none)
+			if err != nil {
+				return err
+			}
+			if forget && change {
+				return usageError{errors.New("--forget stands alone")}
+			}
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			if change || forget {
+				entry := fields{"scope": args[0], "parents": parents}
+				if forget {
+					entry["parents"] = nil
+				}
+				if err := app.call(c.Context(), "setScopeParents", app.by(fields{"entries": []fields{entry}}), nil); err != nil {
+					return err
+				}
+			}
+			var result struct {
+				Ancestors []string `json:"ancestors"`
+			}
+			if err := app.call(c.Context(), "resolveAncestors", fields{"scope": args[0]}, &result); err != nil {
+				return err
+			}
+			return a.printed(c, result, func(w io.Writer) { lines(w, result.Ancestors) })
+		},
+	}
+	a.writes(c)
+	c.Flags().BoolVar(&none, "none", false, "record that it has no parent")
+	c.Flags().BoolVar(&forget, "forget", false, "record nothing of it")
+	c.ValidArgsFunction = a.complete(scopes)
+	return c
+}
+
+func newScopeDelete() *cobra.Command {
+	a := &admin{}
+	c := &cobra.Command{
+		Use:   "delete SCOPE",
+		Short: "Remove the rows at a resource that is gone",
+		Long: `Remove every grant and revoke at exactly this resource and cancel the pending requests for
+it, so that a reused id inherits nothing. Rows at resources below it stay: delete these too.`,
+		Example: `  authz scope delete docs.doc:d_1 --yes`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			n, err := countGrants(c.Context(), app, fields{"scope": args[0]})
+			if err != nil {
+				return err
+			}
+			question := fmt.Sprintf("Delete all rows at %s, %d grants among them?", args[0], n)
+			if err := a.sure(c, question); err != nil {
+				return err
+			}
+			return clean(c, a, app, "deleteScope", "scope", args[0])
+		},
+	}
+	a.writes(c)
+	a.asks(c)
+	c.ValidArgsFunction = a.argument(scopes)
+	return c
+}
