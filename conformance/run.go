@@ -81,10 +81,17 @@ func (r Report) Count(suite string, o Outcome) int {
 // Run runs every suite as subtests, named suite/ID, e.g. driver/B01:
 //
 //	go test -run 'TestConformance/driver/B61'
-func Run(t *testing.T, target Target) {
+func Run(t *testing.T, target Target) { RunSelected(t, target, Selection{}) }
+
+// RunSelected is Run of the cases selected. go test decides how many run at once.
+func RunSelected(t *testing.T, target Target, selected Selection) {
+	cases, err := selected.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, suite := range Suites() {
 		t.Run(suite, func(t *testing.T) {
-			for _, c := range Cases() {
+			for _, c := range cases {
 				if c.Suite != suite {
 					continue
 				}

@@ -276,10 +276,10 @@ func TestAMigrationKilledInTheMiddleIsDoneAgain(t *testing.T) {
 		return
 	}
 	path := t.TempDir() + "/authz.db"
-	execute(t, path, versionOne, `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+	execute(t, path, versionOne, `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
 		INSERT INTO "AuthzGrant" SELECT 'x' || i, 'user:x' || (i % 1000), NULL, 'docs.read', '*', NULL, '{"kind":"system"}', i FROM n`)
 	killed := 0
-	for pause := 20 * time.Millisecond; pause < 5*time.Second && killed < 5; pause += 60 * time.Millisecond {
+	for pause := 20 * time.Millisecond; pause < 5*time.Second && killed < 5; pause += 40 * time.Millisecond {
 		child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
 		child.Env = append(os.Environ(), "AUTHZ_TEST_MIGRATE="+path)
 		if err := child.Start(); err != nil {
@@ -304,7 +304,7 @@ func TestAMigrationKilledInTheMiddleIsDoneAgain(t *testing.T) {
 	t.Logf("killed %d times", killed)
 	s := mustStore(t, mustOpen(t, sqlite.Options{Path: path, Migrate: true}), "")
 	migrated(t, s)
-	if n, err := s.CountGrants(t.Context(), storage.GrantFilter{}); err != nil || n != 60_002 {
+	if n, err := s.CountGrants(t.Context(), storage.GrantFilter{}); err != nil || n != 15_002 {
 		t.Errorf("%d grants, %v", n, err)
 	}
 	ledByApp(t, path)
