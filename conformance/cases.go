@@ -21,7 +21,8 @@ type Case struct {
 
 	Abilities []Ability
 
-	run func(*world)
+	large bool // of thousands of rows or commits: it may take largeFactor times as long
+	run   func(*world)
 }
 
 // The suites.

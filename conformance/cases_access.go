@@ -40,7 +40,7 @@ var accessCases = []Case{
 		w.same([]authz.Grant{}, w.access(storage.AccessQuery{}).Grants)
 		w.same([]authz.Grant{}, w.access(storage.AccessQuery{Subjects: []string{}}).Grants)
 	}},
-	{ID: "B19", Rule: "readAccess racing a move from a grant to a revoke sees the state before or after", run: func(w *world) {
+	{ID: "B19", large: true, Rule: "readAccess racing a move from a grant to a revoke sees the state before or after", run: func(w *world) {
 		w.write(storage.InsertGrant{Grant: grant("g", "user:u")})
 		reader := w.another("")
 		w.against(func() bool {

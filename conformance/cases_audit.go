@@ -94,7 +94,7 @@ var auditCases = []Case{
 			w.Fatalf("detail %q and %q", got[1].Detail, got[2].Detail)
 		}
 	}},
-	{ID: "B57", Rule: "the newest entry is exact after concurrent appends", run: func(w *world) {
+	{ID: "B57", large: true, Rule: "the newest entry is exact after concurrent appends", run: func(w *world) {
 		w.each(4, func(i int) {
 			for n := range 50 {
 				if _, err := w.Commit(w.ctx, storage.Commit{ID: commitID(), Audit: []authz.AuditEntry{entry(fmt.Sprintf("%d-%02d", i, n), int64(n/2))}}); err != nil {

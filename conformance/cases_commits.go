@@ -144,7 +144,7 @@ var commitCases = []Case{
 			w.Fatalf("applied again")
 		}
 	}},
-	{ID: "B62", Rule: "a commit that replaces grants and revokes is never seen in part", run: func(w *world) {
+	{ID: "B62", large: true, Rule: "a commit that replaces grants and revokes is never seen in part", run: func(w *world) {
 		swap := func(old, new int) storage.Commit {
 			c := changes()
 			for i := range 20 {
@@ -175,7 +175,7 @@ var commitCases = []Case{
 			w.do(swap(round+1, round+2))
 		})
 	}},
-	{ID: "B63", Rule: "a commit larger than one message is applied; one over a limit is too_large and writes nothing", run: func(w *world) {
+	{ID: "B63", large: true, Rule: "a commit larger than one message is applied; one over a limit is too_large and writes nothing", run: func(w *world) {
 		big := changes()
 		for i := range 20_000 {
 			big.Changes = append(big.Changes, storage.InsertGrant{Grant: grant(fmt.Sprintf("g%d", i), "user:u", at("docs.doc:"+strings.Repeat("x", 200)))})

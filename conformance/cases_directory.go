@@ -212,7 +212,7 @@ var directoryCases = []Case{
 		w.same(authz.User{UserID: "fresh", Active: true}, w.user("fresh"))
 		w.same(authz.User{UserID: "fresher"}, w.user("fresher"))
 	}},
-	{ID: "B83", Rule: "grants requiring a role and its deletion unless named never both succeed", run: func(w *world) {
+	{ID: "B83", large: true, Rule: "grants requiring a role and its deletion unless named never both succeed", run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
 		for round := range 200 {
 			role, id := fmt.Sprintf("r%d", round), fmt.Sprintf("g%d", round)

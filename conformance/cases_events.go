@@ -272,7 +272,7 @@ var eventCases = []Case{
 			w.want("the watch of a closed handle ends", "it goes on")
 		}
 	}},
-	{ID: "E20", Rule: "a reader that pages while another prunes sees events in order or a gap, never a hole", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
+	{ID: "E20", large: true, Rule: "a reader that pages while another prunes sees events in order or a gap, never a hole", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		const ahead = 40 // of the reader, from the beginning
 		c := storage.Commit{ID: "ahead"}
 		for i := range ahead {

@@ -169,7 +169,7 @@ var grantCases = []Case{
 		w.same([]string{"1"}, w.grantIDs(storage.GrantFilter{Scope: ptr("docs.doc:1")}))
 		w.same([]string{"2"}, w.grantIDs(storage.GrantFilter{Subject: ptr("user:ann")}))
 	}},
-	{ID: "B14", Rule: "a list of 2500 rows yields each once, ascending, and a page bounds and resumes it", run: func(w *world) {
+	{ID: "B14", large: true, Rule: "a list of 2500 rows yields each once, ascending, and a page bounds and resumes it", run: func(w *world) {
 		want := manyGrants(w, 2500)
 		w.same(want, w.grantIDs(storage.GrantFilter{}))
 		w.same(want, w.grantIDs(storage.GrantFilter{Subjects: []string{"user:u0", "user:u1", "user:u2"}}))
@@ -193,7 +193,7 @@ var grantCases = []Case{
 		}
 		w.code(storage.CodeValidation, listError(w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{Limit: -1})))
 	}},
-	{ID: "B14c", Rule: "of 2500 rows a page of 1000 or 2000 holds as many and no more, of grants and of audit entries", run: func(w *world) {
+	{ID: "B14c", large: true, Rule: "of 2500 rows a page of 1000 or 2000 holds as many and no more, of grants and of audit entries", run: func(w *world) {
 		want := manyGrants(w, 2500)
 		entries := make([]authz.AuditEntry, len(want))
 		for i := range entries {

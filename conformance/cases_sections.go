@@ -320,7 +320,7 @@ var sectionCases = []Case{
 		first.Replayed = true
 		w.same(first, w.do(c))
 	}},
-	{ID: "B79", Rule: "a commit racing a change of hands is whole before the next holder looks, or is stale_fence", run: func(w *world) {
+	{ID: "B79", large: true, Rule: "a commit racing a change of hands is whole before the next holder looks, or is stale_fence", run: func(w *world) {
 		const rows = 1500
 		var length time.Duration // of a commit that nobody disturbs
 		for round := range 16 {

@@ -160,6 +160,9 @@ func execute(ctx context.Context, target Target, c Case) Result {
 	if limit <= 0 {
 		limit = DefaultTimeout
 	}
+	if c.large {
+		limit *= largeFactor
+	}
 	start := time.Now()
 	caseCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -36,6 +36,10 @@ type Target struct {
 // DefaultTimeout is how long a case may take.
 const DefaultTimeout = 2 * time.Minute
 
+// largeFactor is how many times as long the cases of thousands of rows or commits may take: a
+// slow database on a busy machine is no defect of its driver.
+const largeFactor = 4
+
 // Backend is the fresh, empty database of one case. It may also be a Crasher and
 // a Freezer.
 type Backend interface {

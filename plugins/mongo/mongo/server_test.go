@@ -104,9 +104,9 @@ func (d *database) raw(use func(context.Context, *mongodriver.Database) error) e
 	return use(ctx, client.Database(d.name))
 }
 
-// slow are cases of thousands of rows: FerretDB finds what it cannot look up by
+// slow are cases of thousands of rows or commits: FerretDB finds what it cannot look up by
 // scanning, and compares a list of keys with every document.
-var slow = []string{"B14", "B62", "B79", "B83", "E20"}
+var slow = []string{"B14", "B14c", "B18", "B19", "B25", "B57", "B62", "B63", "B79", "B83", "E20"}
 
 // full runs every case whatever it costs.
 const full = "AUTHZ_FULL"
