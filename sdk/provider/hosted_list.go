@@ -215,6 +215,9 @@ type bounded struct {
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
+	if b.failed != nil {
+		return 0, b.failed // the first failure is the cause of the others
+	}
 	if b.left <= 0 {
 		b.failed = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 		return 0, b.failed
