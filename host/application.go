@@ -63,7 +63,8 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
 		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain, Metrics: usageOptions(cfg.Metrics),
 		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
-		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)}, Logger: log,
+		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)},
+		Clock: h.options.Clock, IDs: h.options.IDs, Logger: log,
 	}
 	first, err := application.New(ctx, a.options)
 	if err != nil {
@@ -77,7 +78,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	// authority moves: what they use of it does not depend on that, and successors
 	// share its listeners.
 	a.client, err = client.New(client.Options{
-		Provider: first, Catalog: vocabulary,
+		Provider: first, Catalog: vocabulary, Clock: h.options.Clock,
 		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),
 		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // FlushUsage stores what was counted until now.
@@ -13,3 +14,6 @@ func (a *Application) FlushUsage(ctx context.Context) error { return a.usage.Flu
 func (a *Application) OtherHost(ctx context.Context) (*application.Application, error) {
 	return application.New(ctx, a.options)
 }
+
+// Store is where the rows of the application lie, behind its plugin.
+func (a *Application) Store() storage.Store { return a.store }

@@ -30,6 +30,13 @@ type Options struct {
 	// AccessLog takes the lines of requests, whole ones, when log.access is set.
 	// It is written to by one goroutine at a time. nil takes none.
 	AccessLog io.Writer
+
+	// Clock and IDs are seams for tests: what every application of the host takes
+	// for the time, in epoch milliseconds, and for the ids of new rows and audit
+	// entries. Both are called from several goroutines. nil is the wall clock, and
+	// random UUIDs.
+	Clock func() int64
+	IDs   func() string
 }
 
 // Host is a running host. It is made by Open and ended by Close.

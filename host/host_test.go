@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/hashicorp/go-hclog"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "build the memory plugin: %v\n%s", err, out)
 			return 1
 		}
-		return m.Run()
+		return postgrestest.Run(m)
 	}())
 }
 

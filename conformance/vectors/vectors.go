@@ -37,13 +37,7 @@ const maxLine = 64 << 20
 // EXCEPTIONS.md may fail.
 func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run func(*testing.T, Case)) {
 	t.Helper()
-	lines, err := read(file)
-	if dir := os.Getenv(DirEnv); dir != "" && errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("SKIPPED: %s holds no %s", dir, file)
-	}
-	if err != nil {
-		t.Fatalf("vectors: %v", err)
-	}
+	lines := given(t, file)
 	excepted := exceptions(file)
 	passed, failed := 0, 0
 	for n, line := range lines {
@@ -88,10 +82,7 @@ func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run fun
 // ask questions of their own.
 func Cases[Case any](t *testing.T, file string) []Case {
 	t.Helper()
-	lines, err := read(file)
-	if err != nil {
-		t.Fatalf("vectors: %v", err)
-	}
+	lines := given(t, file)
 	cases := make([]Case, len(lines))
 	for i, line := range lines {
 		if err := json.Unmarshal(line, &cases[i]); err != nil {
@@ -99,6 +90,19 @@ func Cases[Case any](t *testing.T, file string) []Case {
 		}
 	}
 	return cases
+}
+
+// given are the lines of a file; of a folder that was named, a file may be absent.
+func given(t *testing.T, file string) [][]byte {
+	t.Helper()
+	lines, err := read(file)
+	if dir := os.Getenv(DirEnv); dir != "" && errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("SKIPPED: %s holds no %s", dir, file)
+	}
+	if err != nil {
+		t.Fatalf("vectors: %v", err)
+	}
+	return lines
 }
 
 func read(file string) ([][]byte, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -214,3 +215,15 @@ func (a answer) expectValidation(t *testing.T, message string) {
 	t.Helper()
 	a.expectError(t, http.StatusUnprocessableEntity, "ProviderWriteRejectedError", "validation", message)
 }
+
+// text is a value as JSON.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// state is everything in the store.
+func (w *world) state() any { return scripts.Plain(w.t, scripts.Stored(w.t, w.store)) }

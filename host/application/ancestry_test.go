@@ -3,6 +3,7 @@ package application_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -202,10 +203,11 @@ func TestABulkEntryOfTheAuditLogIsBounded(t *testing.T) {
 	}
 	must(t, setScopeParents(entries...)(t.Context(), app))
 	logged := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{}))
-	detail := read[struct {
+	var detail struct {
 		Count   int
 		Entries []provider.ScopeParents
-	}](t, arguments{"detail": logged[0].Detail}, "detail")
+	}
+	must(t, json.Unmarshal(logged[0].Detail, &detail))
 	if detail.Count != 60 || len(detail.Entries) != 50 {
 		t.Errorf("count %d with %d entries", detail.Count, len(detail.Entries))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -68,9 +69,9 @@ func TestVectorsSubjectClosure(t *testing.T) {
 			for _, c := range w.Cases {
 				access, err := app.GetSubjectAccess(t.Context(), c.Principal)
 				must(t, err)
-				got, err := json.Marshal(reduced(access))
+				got, err := json.Marshal(scripts.Reduced(access))
 				must(t, err)
-				if diff := cmp.Diff(decoded(t, c.Expect), decoded(t, got)); diff != "" {
+				if diff := cmp.Diff(scripts.Decoded(t, c.Expect), scripts.Decoded(t, got)); diff != "" {
 					t.Errorf("%s, %s (-want +got):\n%s", name, c.Principal, diff)
 				}
 			}

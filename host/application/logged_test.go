@@ -6,13 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
 // logged is what the audit log says is stored: rows with the members that entries
@@ -27,6 +25,13 @@ type logged struct {
 	scopes   map[string]string // parents
 	versions map[string]int64
 	copies   map[string]int // made so far by a dissolution, by child
+	requests map[string]*loggedRequest
+	asked    string // the request that the entry before was about
+}
+
+type loggedRequest struct {
+	line  string
+	state authz.RequestState
 }
 
 // loggedGroup: the parents of a new group are not in its entry; nil is unknown.
@@ -43,12 +48,13 @@ type loggedUser struct {
 
 func newLogged() *logged {
 	return &logged{grants: map[string]string{}, revokes: map[string]string{}, roles: map[string]string{}, groups: map[string]*loggedGroup{},
-		users: map[string]*loggedUser{}, scopes: map[string]string{}, versions: map[string]int64{}, copies: map[string]int{}}
+		users: map[string]*loggedUser{}, scopes: map[string]string{}, versions: map[string]int64{}, copies: map[string]int{}, requests: map[string]*loggedRequest{}}
 }
 
 // loggedDetail is the union of the details.
 type loggedDetail struct {
 	ID, Subject, RoleID, Pattern, Scope, UserID, Name, CopiedFrom string
+	RequesterUserID                                               string
 	ExpiresAt                                                     authz.Expiry
 	Grants                                                        []loggedDetail
 	Parents, GroupIDs                                             []string
@@ -77,10 +83,12 @@ func (l *logged) user(id string) *loggedUser {
 
 // sums are the actions whose details count what other entries say, or what resync
 // reads.
-var sums = []string{"subject.delete", "scope.delete", "reconcile.sweep", "directory.import", "directory.import_groups", "user.deactivate"}
+var sums = []string{"subject.delete", "scope.delete", "reconcile.sweep", "directory.import", "directory.import_groups", "user.deactivate", "org.sync_applied", "org.authority_received"}
 
 func (l *logged) apply(t *rapid.T, e authz.AuditEntry) {
 	l.entries++
+	asked := l.asked
+	l.asked = ""
 	var d loggedDetail
 	switch {
 	case slices.Contains(sums, e.Action):
@@ -102,6 +110,20 @@ func (l *logged) apply(t *rapid.T, e authz.AuditEntry) {
 			return
 		}
 		l.grants[e.Target] = d.tuple()
+		if e.Actor != root.ActorUserID { // who approves
+			l.requests[asked].state = authz.RequestApproved
+		}
+	case "request.submit":
+		l.requests[e.Target] = &loggedRequest{fmt.Sprintf("%s|%s|%s|%s", d.RequesterUserID, d.RoleID, d.Pattern, d.Scope), authz.RequestPending}
+		l.asked = e.Target
+	case "request.approved":
+		l.asked = e.Target // the grant of a last stage follows
+	case "request.denied":
+		l.requests[e.Target].state = authz.RequestDenied
+	case "request.cancel":
+		if l.requests[e.Target].state = authz.RequestCancelled; d.RequesterUserID != "" {
+			delete(l.requests, e.Target) // went with its requester
+		}
 	case "grant.create_bulk":
 		for _, g := range d.Grants {
 			l.grants[g.ID] = g.tuple()
@@ -211,78 +233,4 @@ func keepFirst(list []string) (kept []string) {
 		}
 	}
 	return kept
-}
-
-// resync takes groups and users from the store: an import's entries do not name
-// them.
-func (l *logged) resync(t *testing.T, s storage.Store) {
-	t.Helper()
-	clear(l.groups)
-	clear(l.users)
-	for _, g := range rows(t, s.ListGroups(t.Context(), storage.Page{})) {
-		l.groups[g.ID] = &loggedGroup{name: g.Name, parents: &g.Parents}
-	}
-	for _, u := range rows(t, s.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{})) {
-		l.users[u.UserID] = &loggedUser{active: u.Active, groups: u.GroupIDs, manager: u.ManagerUserID}
-	}
-}
-
-func groupLine(name string, parents []string) string {
-	return name + " " + fmt.Sprint(keepFirst(parents))
-}
-
-func userLine(active bool, groups []string, manager string) string {
-	return fmt.Sprintf("%t %v %s", active, append([]string{}, groups...), manager)
-}
-
-// shown is the state as the log has it.
-func (l *logged) shown() map[string]any {
-	groups, users := map[string]string{}, map[string]string{}
-	for id, g := range l.groups {
-		if groups[id] = g.name; g.parents != nil {
-			groups[id] = groupLine(g.name, *g.parents)
-		}
-	}
-	for id, u := range l.users {
-		users[id] = userLine(u.active, u.groups, u.manager)
-	}
-	return map[string]any{"grants": l.grants, "revokes": l.revokes, "roles": l.roles, "groups": groups, "users": users,
-		"scopes": l.scopes, "catalog": l.versions["catalog.publish"], "imports": l.versions["imports.publish"]}
-}
-
-// stored is the same of the store, without the parents that the log does not have.
-func (l *logged) stored(t *testing.T, s storage.Store) map[string]any {
-	t.Helper()
-	ctx := t.Context()
-	grants, revokes, roles, groups, users := map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
-	for _, g := range rows(t, s.ListGrants(ctx, storage.GrantFilter{}, storage.Page{})) {
-		grants[g.ID] = tuple(g.Subject, g.RoleID, g.Pattern, g.Scope, g.ExpiresAt)
-	}
-	for _, v := range rows(t, s.ListRevokes(ctx, storage.RevokeFilter{}, storage.Page{})) {
-		revokes[v.ID] = v.UserID + "|" + v.Pattern + "|" + v.Scope
-	}
-	for _, r := range rows(t, s.ListRoles(ctx, storage.Page{})) {
-		roles[r.ID] = r.Name
-	}
-	for _, g := range rows(t, s.ListGroups(ctx, storage.Page{})) {
-		groups[g.ID] = groupLine(g.Name, g.Parents)
-		if known := l.groups[g.ID]; known != nil && known.parents == nil {
-			groups[g.ID] = g.Name
-		}
-	}
-	for _, u := range rows(t, s.ListUsers(ctx, storage.UserFilter{}, storage.Page{})) {
-		users[u.UserID] = userLine(u.Active, u.GroupIDs, u.ManagerUserID)
-	}
-	recorded, err := s.GetScopeParents(ctx, seqScopes[1:])
-	must(t, err)
-	scopes := map[string]string{}
-	for scope, parents := range recorded {
-		scopes[scope] = fmt.Sprint(parents)
-	}
-	head, _, err := s.GetCatalog(ctx)
-	must(t, err)
-	imports, _, err := s.GetImports(ctx)
-	must(t, err)
-	return map[string]any{"grants": grants, "revokes": revokes, "roles": roles, "groups": groups, "users": users,
-		"scopes": scopes, "catalog": head.Version, "imports": imports.Version}
 }

@@ -1,16 +1,15 @@
 package application_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -54,7 +53,7 @@ func asVectors(t *testing.T, v any) any {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	must(t, err)
-	return decoded(t, raw)
+	return scripts.Decoded(t, raw)
 }
 
 func TestVectorsSod(t *testing.T) {
@@ -62,7 +61,7 @@ func TestVectorsSod(t *testing.T) {
 		for name, app := range inWorld(t, w.World) {
 			for i, c := range w.Cases {
 				got := rows(t, app.ListSodViolations(t.Context(), c.UserIDs))
-				if diff := gocmp.Diff(decoded(t, c.Report), asVectors(t, got)); diff != "" {
+				if diff := gocmp.Diff(scripts.Decoded(t, c.Report), asVectors(t, got)); diff != "" {
 					t.Errorf("%s, case %d (-want +got):\n%s", name, i, diff)
 				}
 			}
@@ -74,27 +73,13 @@ func TestVectorsEntitlements(t *testing.T) {
 	vectors.Replay(t, "entitlements.jsonl", nil, func(t *testing.T, w entitlementsWorld) {
 		for name, app := range inWorld(t, w.World) {
 			for i, c := range w.Cases {
-				got := sortedExport(rows(t, app.ExportEntitlements(t.Context(), c.UserIDs)))
-				if diff := gocmp.Diff(decoded(t, c.Export), asVectors(t, got)); diff != "" {
+				got := scripts.SortedExport(rows(t, app.ExportEntitlements(t.Context(), c.UserIDs)))
+				if diff := gocmp.Diff(scripts.Decoded(t, c.Export), asVectors(t, got)); diff != "" {
 					t.Errorf("%s, case %d (-want +got):\n%s", name, i, diff)
 				}
 			}
 		}
 	})
-}
-
-// sortedExport sorts what has no order of its own, as the files have it.
-func sortedExport(users []access.UserEntitlements) []access.UserEntitlements {
-	for _, u := range users {
-		slices.Sort(u.Closure)
-		for _, e := range u.Entitlements {
-			slices.SortFunc(e.Sources, func(a, b access.EntitlementSource) int {
-				return cmp.Or(cmp.Compare(a.GrantID, b.GrantID), cmp.Compare(a.Pattern, b.Pattern))
-			})
-		}
-		slices.SortFunc(u.Revokes, func(a, b access.EntitledRevoke) int { return cmp.Compare(a.RevokeID, b.RevokeID) })
-	}
-	return users
 }
 
 type driftWorld struct {
@@ -128,26 +113,11 @@ func TestVectorsDrift(t *testing.T) {
 		if diff := gocmp.Diff(access.Drift{GainedKeys: w.Report.GainedKeys, RemovedKeys: w.Report.RemovedKeys}, report.Drift); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
-		want, got := decoded(t, w.Report.Findings), asVectors(t, namedFindings(rows(t, report.Findings), "grant", "role"))
-		sortJSON(want)
-		sortJSON(got)
+		want, got := scripts.Decoded(t, w.Report.Findings), asVectors(t, scripts.NamedFindings(rows(t, report.Findings), "grant", "role"))
+		scripts.SortJSON(want)
+		scripts.SortJSON(got)
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("findings (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// namedFindings names the rows of findings by their ids, as the files do.
-func namedFindings(findings []access.DriftFinding, grant, role string) []any {
-	named := []any{}
-	for _, f := range findings {
-		via := map[string]any{}
-		if f.Via.Grant != nil {
-			via[grant] = f.Via.Grant.ID
-		} else {
-			via[role], via["grantIds"] = f.Via.Role.ID, f.Via.GrantIDs
-		}
-		named = append(named, map[string]any{"via": via, "pattern": f.Pattern, "gainedKeys": f.GainedKeys})
-	}
-	return named
 }

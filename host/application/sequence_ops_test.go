@@ -128,10 +128,10 @@ var sequenceWrites = map[string]func(ctx context.Context, q *sequence) error{
 			ScopeExists: q.exists("scopes", seqScopes), Sweep: true, Provenance: root})(ctx, q.app)
 	},
 	"createRole": func(ctx context.Context, q *sequence) error {
-		return createRole(provider.RoleInput{ID: ptr(q.pick("role", seqRoles)), Name: q.name(), Patterns: q.some("patterns", seqPatterns, 0, 2)})(ctx, q.app)
+		return createRole(provider.RoleInput{ID: ptr(q.pick("role", seqRoles)), Name: q.name(), Patterns: q.some("patterns", seqPatterns, 0, 2), Requestable: q.requestable()})(ctx, q.app)
 	},
 	"updateRole": func(ctx context.Context, q *sequence) error {
-		_, err := q.app.UpdateRole(ctx, q.pick("role", seqRoles), provider.RoleUpdate{Name: ptr(q.name()), Patterns: ptr(q.some("patterns", seqPatterns, 0, 2))}, root)
+		_, err := q.app.UpdateRole(ctx, q.pick("role", seqRoles), provider.RoleUpdate{Name: ptr(q.name()), Patterns: ptr(q.some("patterns", seqPatterns, 0, 2)), Requestable: q.requestable()}, root)
 		return err
 	},
 	"deleteRole": func(ctx context.Context, q *sequence) error {
@@ -180,6 +180,68 @@ var sequenceWrites = map[string]func(ctx context.Context, q *sequence) error{
 		}
 		return setScopeParents(entry)(ctx, q.app)
 	},
+	"submitRequest": func(ctx context.Context, q *sequence) error {
+		in := provider.RequestInput{RequesterUserID: q.pick("requester", seqUsers), RoleID: q.pick("role", append([]string{"led"}, seqRoles...)), Scope: q.pick("scope", seqScopes)}
+		return asking(in)(ctx, q.app)
+	},
+	"decideRequest": func(ctx context.Context, q *sequence) error {
+		return deciding(q.anyRequest(ctx).ID, provider.DecisionInput{DeciderUserID: q.pick("decider", seqUsers),
+			Decision: q.pick("decision", []string{authz.DecisionApproved, authz.DecisionDenied})})(ctx, q.app)
+	},
+	"cancelRequest": func(ctx context.Context, q *sequence) error {
+		asked := q.anyRequest(ctx)
+		return cancelling(asked.ID, asked.RequesterUserID)(ctx, q.app)
+	},
+	"reportMetrics": func(ctx context.Context, q *sequence) error {
+		row, n := q.pick("row", []string{"a", "b"}), rapid.Int64Range(1, 9).Draw(q.T, "times")
+		q.usage[row] += n
+		return q.app.ReportMetrics(ctx, counted(q.now.Load(), matched(row, float64(n))))
+	},
+	"applyOrgSnapshot": func(ctx context.Context, q *sequence) error {
+		s, err := q.app.ExportOrgSnapshot(ctx)
+		must(q.t, err)
+		s.Groups, s.Roles = thinned(q, "group", s.Groups), thinned(q, "role", s.Roles)
+		s.GlobalGrants, s.GlobalRevokes = thinned(q, "grant", s.GlobalGrants), thinned(q, "revoke", s.GlobalRevokes)
+		for i := range s.Users {
+			s.Users[i].Active = q.sometimes("active")
+		}
+		in := provider.ApplyOrgSnapshotInput{Snapshot: s, Source: "hosted"}
+		if q.sometimes("with authority") {
+			in.Authority = ptr(true) // restated
+		}
+		return q.app.ApplyOrgSnapshot(ctx, in)
+	},
+}
+
+// thinned leaves out one row, sometimes.
+func thinned[Row any](q *sequence, what string, list []Row) []Row {
+	if len(list) == 0 || !q.sometimes("drop a "+what) {
+		return list
+	}
+	i := rapid.IntRange(0, len(list)-1).Draw(q.T, what)
+	return slices.Delete(list, i, i+1)
+}
+
+// requestable are policies that grant at once, in one step, and in two.
+func (q *sequence) requestable() *authz.Requestable {
+	switch rapid.IntRange(0, 3).Draw(q.T, "policy") {
+	case 1:
+		return &authz.Requestable{Stages: stages(met)}
+	case 2:
+		return &authz.Requestable{Stages: stages(management(1))}
+	case 3:
+		return &authz.Requestable{Stages: stages(management(1), management(2))}
+	}
+	return nil
+}
+
+// anyRequest is a request of the world, or one that is not there.
+func (q *sequence) anyRequest(ctx context.Context) authz.Request {
+	found := rows(q.t, q.store.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{}))
+	if len(found) == 0 {
+		return authz.Request{ID: "ghost", RequesterUserID: "u1"}
+	}
+	return rapid.SampledFrom(found).Draw(q.T, "request")
 }
 
 func (q *sequence) name() string { return fmt.Sprintf("n%d", rapid.IntRange(0, 9).Draw(q.T, "name")) }

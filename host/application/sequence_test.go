@@ -31,10 +31,11 @@ type sequence struct {
 	heard  []authz.Event
 	cached *client.Client
 	log    *logged
+	usage  map[string]int64 // reported, by grant
 }
 
 func newSequence(t *testing.T, draw *rapid.T) *sequence {
-	q := &sequence{T: draw, t: t, store: openStore(t), log: newLogged()}
+	q := &sequence{T: draw, t: t, store: openStore(t), log: newLogged(), usage: map[string]int64{}}
 	q.now.Store(now)
 	clock := q.now.Load
 	store := q.store
@@ -42,7 +43,7 @@ func newSequence(t *testing.T, draw *rapid.T) *sequence {
 		store = withoutExpand(store)
 	}
 	built := testCatalogBuilt(t)
-	q.app = newApp(t, application.Options{Catalog: built, Store: store, Ancestry: application.Stored(store), Clock: clock, IDs: ascending(), HashChain: true})
+	q.app = newApp(t, application.Options{Catalog: built, Store: store, Ancestry: application.Stored(store), Clock: clock, IDs: ascending(), HashChain: true, Metrics: &application.Metrics{}})
 	q.oracle = newApp(t, application.Options{Catalog: built, Store: q.store, Ancestry: application.Stored(q.store), Clock: clock})
 	q.app.OnInvalidate(func(e authz.Event) { q.heard = append(q.heard, e) })
 	day := 24 * time.Hour
@@ -57,7 +58,7 @@ func newSequence(t *testing.T, draw *rapid.T) *sequence {
 // rows whose loss or change moves an answer.
 func (q *sequence) settle(ctx context.Context) {
 	for _, do := range []func(context.Context, *application.Application) error{
-		createRole(provider.RoleInput{ID: ptr("r1"), Name: "R", Patterns: []string{"docs.files.*"}}),
+		createRole(provider.RoleInput{ID: ptr("r1"), Name: "R", Patterns: []string{"docs.files.*"}, Requestable: &authz.Requestable{Stages: stages(met)}}),
 		createGroup(provider.GroupInput{ID: ptr("g1"), Name: "G"}),
 		createGroup(provider.GroupInput{ID: ptr("g2"), Name: "G", Parents: []string{"g1"}}),
 		func(ctx context.Context, a *application.Application) error {
@@ -69,6 +70,9 @@ func (q *sequence) settle(ctx context.Context) {
 		func(ctx context.Context, a *application.Application) error {
 			return a.SetGroupMembership(ctx, "u1", []string{"g2"}, root)
 		},
+		createRole(provider.RoleInput{ID: ptr("led"), Name: "L", Patterns: []string{"docs.files.*"}, Requestable: &authz.Requestable{Stages: stages(management(1), management(2))}}),
+		asking(provider.RequestInput{RequesterUserID: "u1", RoleID: "led"}),
+		asking(provider.RequestInput{RequesterUserID: "u1", RoleID: "led", Scope: "docs.folder:2"}),
 		setScopeParents(under("docs.folder:1"), under("docs.folder:2", "docs.folder:1"), under("docs.doc:1", "docs.folder:2")),
 		createRevoke(provider.RevokeInput{UserID: "u1", Pattern: "docs.files.delete", Scope: "docs.doc:1"}),
 		createRevoke(provider.RevokeInput{UserID: "u2", Pattern: "docs.files.read", Scope: "docs.folder:2"}),
@@ -137,8 +141,14 @@ func (q *sequence) step(op string) {
 	for _, e := range rows(q.t, q.store.ListAudit(ctx, storage.AuditFilter{}))[len(before["audit"].([]authz.AuditEntry)):] {
 		q.log.apply(q.T, e)
 	}
-	if op == "importDirectory" {
+	switch op {
+	case "importDirectory":
 		q.log.resync(q.t, q.store)
+	case "applyOrgSnapshot":
+		q.log.resyncOrg(q.t, q.store)
+	}
+	if diff := cmp.Diff(q.usage, grantUsage(q.t, q.app, provider.UsageQuery{})); diff != "" {
+		q.Fatalf("%s: other usage is stored than was reported (-reported +stored):\n%s", op, diff)
 	}
 	if diff := cmp.Diff(q.log.shown(), q.log.stored(q.t, q.store)); diff != "" {
 		q.Fatalf("%s: the log replays to other rows than are stored (-log +stored):\n%s", op, diff)
@@ -167,7 +177,7 @@ func TestAnySequenceOfOperationsIsLoggedAndTold(t *testing.T) {
 			op := rapid.SampledFrom(ops).Draw(draw, "op")
 			entries := q.log.entries
 			q.step(op)
-			if q.log.entries > entries || op == "notifyScopeMoved" {
+			if q.log.entries > entries || op == "notifyScopeMoved" || op == "reportMetrics" {
 				succeeded[op]++
 			}
 			q.now.Add(rapid.SampledFrom([]int64{0, 1, 700, 4000}).Draw(draw, "later"))

@@ -41,11 +41,12 @@ func (s *limited) Commit(ctx context.Context, c storage.Commit) (storage.CommitR
 // faulty is a store whose calls a test can interrupt; nil members pass through.
 type faulty struct {
 	storage.Store
-	commit     func(ctx context.Context, c storage.Commit) (storage.CommitResult, error)
-	readAccess func(ctx context.Context, q storage.AccessQuery) (storage.Access, error)
-	listGroups func()
-	commits    atomic.Int64
-	groupReads atomic.Int64
+	commit        func(ctx context.Context, c storage.Commit) (storage.CommitResult, error)
+	readAccess    func(ctx context.Context, q storage.AccessQuery) (storage.Access, error)
+	recordMetrics func(ctx context.Context, deltas []storage.MetricBucket) error
+	listGroups    func()
+	commits       atomic.Int64
+	groupReads    atomic.Int64
 }
 
 func (s *faulty) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
@@ -61,6 +62,13 @@ func (s *faulty) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage
 		return s.readAccess(ctx, q)
 	}
 	return s.Store.ReadAccess(ctx, q)
+}
+
+func (s *faulty) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {
+	if s.recordMetrics != nil {
+		return s.recordMetrics(ctx, deltas)
+	}
+	return s.Store.RecordMetrics(ctx, deltas)
 }
 
 func (s *faulty) ListGroups(ctx context.Context, p storage.Page) iter.Seq2[authz.Group, error] {

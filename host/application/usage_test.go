@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,66 +13,23 @@ import (
 
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-type usageCase struct {
-	Kind    string
-	Options struct{ Metrics application.Metrics }
-	Steps   []struct {
-		Op   string
-		Args struct {
-			Batch metrics.Batch
-			Query provider.UsageQuery
-		}
-		At     int64
-		Expect struct{ OK any }
-	}
-}
-
 func TestVectorsUsage(t *testing.T) {
 	// Steps of the other kinds have other shapes; sdk/metrics and sdk/client replay them.
-	vectors.Replay(t, "metrics.jsonl", func(raw json.RawMessage) bool {
-		var head struct{ Kind string }
-		must(t, json.Unmarshal(raw, &head))
-		return head.Kind == "usage"
-	}, func(t *testing.T, raw json.RawMessage) {
-		var c usageCase
+	vectors.Replay(t, "metrics.jsonl", scripts.IsUsage, func(t *testing.T, raw json.RawMessage) {
+		var c scripts.Usage
 		must(t, json.Unmarshal(raw, &c))
-		var at int64
-		app := newApp(t, application.Options{Metrics: &c.Options.Metrics, Clock: func() int64 { return at }})
-		for i, s := range c.Steps {
-			at = s.At
-			got, err := askUsage(t.Context(), app, s.Op, s.Args.Batch, s.Args.Query)
-			must(t, err)
-			text, err := json.Marshal(got)
-			must(t, err)
-			var plain any
-			must(t, json.Unmarshal(text, &plain))
-			if diff := cmp.Diff(s.Expect.OK, plain); diff != "" {
-				t.Errorf("step %d %s (-want +got):\n%s", i, s.Op, diff)
-			}
-		}
+		var o application.Metrics
+		must(t, json.Unmarshal(c.Options.Metrics, &o))
+		now := &atomic.Int64{}
+		scripts.RunUsage(t, c, now, newApp(t, application.Options{Metrics: &o, Clock: now.Load}))
 	})
-}
-
-func askUsage(ctx context.Context, app *application.Application, op string, b metrics.Batch, q provider.UsageQuery) (any, error) {
-	switch op {
-	case "reportMetrics":
-		return nil, app.ReportMetrics(ctx, b)
-	case "getGrantUsage":
-		return app.GetGrantUsage(ctx, q)
-	case "getRevokeUsage":
-		return app.GetRevokeUsage(ctx, q)
-	case "getRoleUsage":
-		return app.GetRoleUsage(ctx, q)
-	case "getPermissionUsage":
-		return app.GetPermissionUsage(ctx, q)
-	}
-	return app.GetScopeTypeUsage(ctx, q)
 }
 
 var usageOps = []string{"reportMetrics", "getGrantUsage", "getRevokeUsage", "getRoleUsage", "getPermissionUsage", "getScopeTypeUsage"}
@@ -98,7 +56,7 @@ func grantUsage(t testing.TB, app *application.Application, q provider.UsageQuer
 func TestWithMetricsOffEveryOperationIsUnsupported(t *testing.T) {
 	app := newApp(t, application.Options{})
 	for _, op := range usageOps {
-		_, err := askUsage(t.Context(), app, op, metrics.Batch{}, provider.UsageQuery{})
+		_, err := scripts.AskUsage(t.Context(), app, op, metrics.Batch{}, provider.UsageQuery{})
 		isRefused(authz.CodeUnsupported)(t, err)
 		if err != nil && err.Error()[:len("metrics are not enabled on this Application")] != "metrics are not enabled on this Application" {
 			t.Errorf("%s: %v", op, err)

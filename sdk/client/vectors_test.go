@@ -75,14 +75,23 @@ type wantedExplanation struct {
 	Active         *bool    `json:"active"`
 }
 
-func TestVectorsAccess(t *testing.T) { replayAccess(t, "access.jsonl") }
+func TestVectorsAccess(t *testing.T) { replayAccess(t, "access.jsonl", local) }
 
-func TestVectorsAccessMore(t *testing.T) { replayAccess(t, "access-more.jsonl") }
+func TestVectorsAccessMore(t *testing.T) { replayAccess(t, "access-more.jsonl", local) }
 
-func replayAccess(t *testing.T, file string) {
+// A client attached to a hosted provider cannot tell it from the local one.
+
+func TestVectorsAccessHosted(t *testing.T) { replayAccess(t, "access.jsonl", hosted) }
+
+func TestVectorsAccessMoreHosted(t *testing.T) { replayAccess(t, "access-more.jsonl", hosted) }
+
+func replayAccess(t *testing.T, file string, over func(*testing.T, client.Source) client.Source) {
 	vectors.Replay(t, file, nil, func(t *testing.T, w accessWorld) {
 		var reported []client.ExternalPermission
-		c := attach(t, w.World, w.External, func(p client.ExternalPermission) { reported = append(reported, p) })
+		_, c := attachWith(t, w.World, func(o *client.Options) {
+			o.Provider = over(t, o.Provider)
+			o.External, o.OnExternal = w.External, func(p client.ExternalPermission) { reported = append(reported, p) }
+		})
 		for i, q := range w.Queries {
 			replayQuery(t, i, c, q)
 		}

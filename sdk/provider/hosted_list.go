@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,7 +107,13 @@ func (c *Caller) rows(ctx context.Context, op string, params any, name string, l
 		return err
 	}
 	body := &bounded{r: a.body, left: limit}
-	d := json.NewDecoder(body)
+	in := bufio.NewReader(body)
+	if !beginsObject(in) {
+		a.body = io.NopCloser(in)
+		_, err := a.object()
+		return err
+	}
+	d := json.NewDecoder(in)
 	err = readMembers(d, a, name, row)
 	switch {
 	case err == nil:
@@ -122,11 +129,22 @@ func (c *Caller) rows(ctx context.Context, op string, params any, name string, l
 	return err
 }
 
-func readMembers(d *json.Decoder, a *answer, name string, row func(*json.Decoder) error) error {
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		if err == nil {
-			err = a.broken(fmt.Sprintf("answered %d with another thing than the JSON object the contract requires", a.status), nil)
+// beginsObject looks at the first byte that is no space, and leaves it.
+func beginsObject(in *bufio.Reader) bool {
+	for {
+		switch b, err := in.ReadByte(); {
+		case err != nil:
+			return false
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
+		default:
+			_ = in.UnreadByte() // right after ReadByte it never fails
+			return b == '{'
 		}
+	}
+}
+
+func readMembers(d *json.Decoder, a *answer, name string, row func(*json.Decoder) error) error {
+	if _, err := d.Token(); err != nil { // the brace
 		return err
 	}
 	seen := false
@@ -197,6 +215,9 @@ type bounded struct {
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
+	if b.failed != nil {
+		return 0, b.failed // the first failure is the cause of the others
+	}
 	if b.left <= 0 {
 		b.failed = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 		return 0, b.failed

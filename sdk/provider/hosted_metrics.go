@@ -50,5 +50,6 @@ func (h *Hosted) ApplyOrgSnapshot(ctx context.Context, in ApplyOrgSnapshotInput)
 			p[name] = *v
 		}
 	}
-	return h.post(ctx, "applyOrgSnapshot", p)
+	_, err := field[bool](ctx, h, "applyOrgSnapshot", p, "applied")
+	return err
 }

@@ -75,11 +75,18 @@ func (h *Hosted) ListRevokes(ctx context.Context, q RevokeQuery) iter.Seq2[authz
 }
 
 func (h *Hosted) PublishCatalog(ctx context.Context, document json.RawMessage, prov authz.Provenance) (int64, error) {
-	return field[int64](ctx, h, "publishCatalog", params{"document": document, "provenance": prov}, "version")
+	return version(ctx, h, "publishCatalog", params{"document": document, "provenance": prov})
 }
 
 func (h *Hosted) GetPublishedCatalog(ctx context.Context) (*PublishedCatalog, error) {
 	return published[PublishedCatalog](ctx, h, "getPublishedCatalog")
+}
+
+func version(ctx context.Context, h *Hosted, op string, p params) (int64, error) {
+	v, err := whole[struct {
+		Version int64 `json:"version"`
+	}](ctx, h, op, p)
+	return v.Version, err
 }
 
 func published[T any](ctx context.Context, h *Hosted, op string) (*T, error) {
@@ -124,7 +131,7 @@ func (h *Hosted) DeleteScope(ctx context.Context, scope string, prov authz.Prove
 }
 
 func (h *Hosted) PublishImports(ctx context.Context, manifest json.RawMessage, prov authz.Provenance) (int64, error) {
-	return field[int64](ctx, h, "publishImports", params{"manifest": manifest, "provenance": prov}, "version")
+	return version(ctx, h, "publishImports", params{"manifest": manifest, "provenance": prov})
 }
 
 func (h *Hosted) GetPublishedImports(ctx context.Context) (*PublishedImports, error) {

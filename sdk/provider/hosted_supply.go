@@ -32,7 +32,8 @@ func whole[T any](ctx context.Context, h *Hosted, op string, p params) (v T, err
 	if err := sendable(p); err != nil {
 		return v, err
 	}
-	return v, h.Call(ctx, op, p, &v)
+	err = h.Call(ctx, op, p, &v)
+	return v, err
 }
 
 func (h *Hosted) GetSubjectAccess(ctx context.Context, p authz.Principal) (access authz.SubjectAccess, err error) {

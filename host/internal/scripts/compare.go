@@ -1,0 +1,123 @@
+package scripts
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// compare compares by value. Lists of rows are sorted on both sides: a symbol
+// does not sort as the id that it stands for.
+func (r *replay) compare(what string, want json.RawMessage, got any) {
+	r.t.Helper()
+	encoded, err := json.Marshal(got)
+	must(r.t, err)
+	w, g := Decoded(r.t, want), Decoded(r.t, []byte(r.symbols(string(encoded))))
+	if supply, ok := g.(map[string]any); ok && supply["closure"] != nil {
+		for _, set := range []string{"closure", "grantIds", "revokeIds", "roleIds", "unresolvedRoleIds"} {
+			SortJSON(supply[set]) // by symbol
+		}
+	}
+	switch got.(type) {
+	case []authz.Grant, []authz.Revoke, []authz.Role, []authz.Group, []authz.User:
+		SortJSON(w)
+		SortJSON(g)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		r.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// SortJSON sorts a list by its text; what is no list stays.
+func SortJSON(v any) {
+	list, _ := v.([]any)
+	slices.SortFunc(list, func(a, b any) int {
+		x, _ := json.Marshal(a)
+		y, _ := json.Marshal(b)
+		return bytes.Compare(x, y)
+	})
+}
+
+// Decoded is a JSON text whose numbers keep their form.
+func Decoded(t testing.TB, raw []byte) any {
+	t.Helper()
+	if len(raw) == 0 {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	must(t, dec.Decode(&v))
+	return v
+}
+
+func list(raws []json.RawMessage) json.RawMessage {
+	parts := make([]string, len(raws))
+	for i, r := range raws {
+		parts[i] = string(r)
+	}
+	return json.RawMessage("[" + strings.Join(parts, ",") + "]")
+}
+
+func withoutID(t testing.TB, e authz.AuditEntry) any {
+	t.Helper()
+	raw, err := json.Marshal(e)
+	must(t, err)
+	entry, _ := Decoded(t, raw).(map[string]any)
+	delete(entry, "id")
+	return entry
+}
+
+// outlined is a list of requests as the scripts keep it.
+func outlined(list []authz.Request) []map[string]any {
+	out := make([]map[string]any, len(list))
+	for i, q := range list {
+		out[i] = map[string]any{"id": q.ID, "state": q.State, "stageIndex": q.StageIndex}
+	}
+	return out
+}
+
+// withoutTerms leaves out what the final state of the scripts does.
+func withoutTerms(t testing.TB, list []authz.Request) []any {
+	out := make([]any, len(list))
+	for i, q := range list {
+		raw, err := json.Marshal(q)
+		must(t, err)
+		row, _ := Decoded(t, raw).(map[string]any)
+		delete(row, "justification")
+		delete(row, "stages")
+		out[i] = row
+	}
+	return out
+}
+
+func rows[Row any](t testing.TB, list iter.Seq2[Row, error]) []Row {
+	t.Helper()
+	found := []Row{}
+	for row, err := range list {
+		must(t, err)
+		found = append(found, row)
+	}
+	return found
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orNil[T any](v T, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}

@@ -1,0 +1,125 @@
+package scripts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// replay is a script under way: a surface whose ids ascend, and the names that the
+// script gives to the rows.
+type replay struct {
+	t     testing.TB
+	on    Surface
+	setup int               // audit entries of the setup
+	names map[string]string // generated id → symbol
+	ids   map[string]string // symbol → generated id
+}
+
+// IDs names rows so that order of ids is order of writing, and so that a replay
+// finds them in a text.
+func IDs() func() string {
+	var n atomic.Int64
+	return func() string { return fmt.Sprintf("raw%06d", n.Add(1)) }
+}
+
+// Run replays a script on a surface that is empty, whose ids are of IDs.
+func Run(t testing.TB, s Script, on Surface) {
+	t.Helper()
+	r := &replay{t: t, on: on, names: map[string]string{}, ids: map[string]string{}}
+	r.on.Now.Store(s.Start)
+	r.run(s)
+}
+
+func (r *replay) run(s Script) {
+	for i, step := range s.Steps {
+		r.on.Now.Store(step.At)
+		got, err := operations[step.Op](r, r.args(step.Args))
+		heard := r.on.Heard(r.t)
+		where := fmt.Sprintf("step %d %s", i, step.Op)
+		if step.Setup {
+			must(r.t, err)
+			r.bind(got, step.Created)
+			r.setup = len(rows(r.t, r.on.Provider.ListAuditEvents(r.t.Context(), provider.AuditQuery{})))
+			continue
+		}
+		if want := step.Expect.Error; want != nil {
+			var typed authz.Error
+			if !errors.As(err, &typed) {
+				r.t.Fatalf("%s: got %v, want the error %+v", where, err, *want)
+			}
+			if diff := cmp.Diff([]string{want.Name, want.Code}, []string{typed.ErrorName(), typed.ErrorCode()}); diff != "" {
+				r.t.Fatalf("%s: %q:\n%s", where, err, diff)
+			}
+			if want.Code == string(authz.CodeGraphCycle) && r.symbols(err.Error()) != want.Message {
+				r.t.Fatalf("%s: message %q, want %q", where, err, want.Message)
+			}
+		} else {
+			if err != nil {
+				r.t.Fatalf("%s: %v", where, err)
+			}
+			r.bind(got, step.Created)
+			r.compare(where, step.Expect.OK, got)
+		}
+		r.compare(where+" events", list(step.Events), heard)
+	}
+	r.compareFinal(s)
+}
+
+func (r *replay) compareFinal(s Script) {
+	ctx := r.t.Context()
+	if s.Final.Audit != nil || r.setup == 0 {
+		r.compareAudit("final audit", s.Final.Audit, rows(r.t, r.on.Provider.ListAuditEvents(ctx, provider.AuditQuery{}))[r.setup:])
+	}
+	if want := s.Final.Epoch; want != nil {
+		head, err := r.on.Provider.Epoch().Head(ctx)
+		must(r.t, err)
+		if head.Seq != want.Head {
+			r.t.Errorf("head %d, want %d", head.Seq, want.Head)
+		}
+		if mid := want.SinceMid; mid != nil {
+			page, err := r.on.Provider.Epoch().Since(ctx, mid.Seq, mid.Limit)
+			must(r.t, err)
+			r.compare("since", mid.Result, page)
+		}
+	}
+	state := Stored(r.t, r.on.Store)
+	if r.setup > 0 {
+		state["requests"] = withoutTerms(r.t, state["requests"].([]authz.Request))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Final.State)) {
+		r.compare("final "+kind, list(s.Final.State[kind]), state[kind])
+	}
+}
+
+func (r *replay) compareAudit(what string, want []json.RawMessage, entries []authz.AuditEntry) {
+	got := []any{}
+	for _, e := range entries {
+		got = append(got, withoutID(r.t, e))
+	}
+	r.compare(what, list(want), got)
+}
+
+// Stored is every row, by kind.
+func Stored(t testing.TB, s storage.Store) map[string]any {
+	t.Helper()
+	ctx := t.Context()
+	return map[string]any{
+		"grants":   rows(t, s.ListGrants(ctx, storage.GrantFilter{}, storage.Page{})),
+		"revokes":  rows(t, s.ListRevokes(ctx, storage.RevokeFilter{}, storage.Page{})),
+		"roles":    rows(t, s.ListRoles(ctx, storage.Page{})),
+		"groups":   rows(t, s.ListGroups(ctx, storage.Page{})),
+		"users":    rows(t, s.ListUsers(ctx, storage.UserFilter{}, storage.Page{})),
+		"requests": rows(t, s.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{})),
+	}
+}

@@ -1,0 +1,224 @@
+package scripts
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Wire is one case of provider-api.jsonl: requests with what they are answered,
+// by an application that is called WireApplication and has WireSecret.
+type Wire struct {
+	ID             string
+	Catalog        json.RawMessage
+	ScopeParents   map[string][]string
+	Secret         string
+	ApplicationID  string
+	WithoutStorage bool
+	Options        WireOptions
+	Steps          []WireStep
+	Final          struct{ State map[string]any }
+}
+
+// What the cases ask with.
+const (
+	WireApplication = "app-1"
+	WireSecret      = "test-secret-0123456789"
+)
+
+// WireOptions differ from a plain application.
+type WireOptions struct {
+	OrgRoot *bool
+	Events  struct{ Persist *bool }
+	SoD     json.RawMessage `json:"sod"`
+	Metrics json.RawMessage
+}
+
+// WireStep is one request and its answer.
+type WireStep struct {
+	Op   string
+	At   int64
+	Args struct {
+		Path   string
+		Method string
+		Auth   *string
+		JSON   json.RawMessage
+		Body   *string
+	}
+	Expect struct {
+		OK struct {
+			Status      int
+			ContentType string
+			Body        map[string]any
+		}
+	}
+	Created []string
+	Events  []any
+}
+
+// Covered leaves out operations that are not in the manifest. Requests that never
+// reach an operation count as covered.
+func (c Wire) Covered() bool {
+	for _, s := range c.Steps {
+		if s.Op != "http" {
+			return false
+		}
+		fault, _ := s.Expect.OK.Body["error"].(map[string]any)
+		if fault["name"] == "ProviderApiError" {
+			continue
+		}
+		path, _, _ := strings.Cut(s.Args.Path, "?")
+		op := strings.ReplaceAll(path[strings.LastIndex(path, "/v1/")+4:], "%2E", ".")
+		if canonical := map[string]string{"org.exportSnapshot": "exportOrgSnapshot", "org.applySnapshot": "applyOrgSnapshot"}[op]; canonical != "" {
+			op = canonical
+		}
+		if _, ok := provider.LookupOperation(op); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// WireSurface is an application behind HTTP.
+type WireSurface struct {
+	Surface
+
+	// Send posts to a path below the application's own base.
+	Send func(t testing.TB, method, path, body string, authorization ...string) WireAnswer
+}
+
+// WireAnswer is a response.
+type WireAnswer struct {
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// RunWire replays the requests of a case on an application that is empty.
+func RunWire(t testing.TB, c Wire, on WireSurface) {
+	t.Helper()
+	if c.ApplicationID != WireApplication || c.Secret != WireSecret {
+		t.Fatalf("the case is about the application %s", c.ApplicationID)
+	}
+	w := &wireReplay{t: t, on: on, ids: map[string]string{}, symbols: map[string]string{}}
+	for i, s := range c.Steps {
+		on.Now.Store(s.At)
+		got := w.send(s)
+		heard := on.Heard(t)
+		var body map[string]any
+		if err := json.Unmarshal(got.Body, &body); err != nil {
+			t.Fatalf("step %d %s: the answer is no JSON object: %q", i, s.Args.Path, got.Body)
+		}
+		w.bind(s.Created, body)
+		want := s.Expect.OK
+		if fault, _ := want.Body["error"].(map[string]any); fault["name"] == "TypeError" {
+			// An ambiguous principal: the contract answers validation (provider-api.md §5.2).
+			want.Status = http.StatusUnprocessableEntity
+			want.Body = map[string]any{"error": map[string]any{"name": "ProviderWriteRejectedError", "code": "validation"}}
+		}
+		delete(body, "log") // of epoch.head; the recording predates it
+		if got.Status != want.Status || got.ContentType != want.ContentType {
+			t.Errorf("step %d %s: status %d %s, want %d", i, s.Args.Path, got.Status, got.Body, want.Status)
+		}
+		if diff := gocmp.Diff(normalized(want.Body, nil), normalized(body, w.symbols)); diff != "" {
+			t.Errorf("step %d %s (-want +got):\n%s", i, s.Args.Path, diff)
+		}
+		told := append([]any{}, s.Events...)
+		if diff := gocmp.Diff(any(told), rename(Plain(t, heard), w.symbols)); diff != "" {
+			t.Errorf("step %d %s: events (-want +got):\n%s", i, s.Args.Path, diff)
+		}
+	}
+	if diff := gocmp.Diff(normalized(c.Final.State, nil), normalized(Plain(t, Stored(t, on.Store)), w.symbols)); diff != "" {
+		t.Errorf("final state (-want +got):\n%s", diff)
+	}
+}
+
+type wireReplay struct {
+	t       testing.TB
+	on      WireSurface
+	ids     map[string]string // by symbol
+	symbols map[string]string // by id
+}
+
+// send posts one request, with symbols replaced by the ids they are bound to.
+func (w *wireReplay) send(s WireStep) WireAnswer {
+	var authorization []string
+	switch {
+	case s.Args.Auth == nil:
+	case *s.Args.Auth == "good":
+		authorization = []string{"Bearer " + WireSecret}
+	default:
+		authorization = []string{*s.Args.Auth}
+	}
+	body := ""
+	if s.Args.Body != nil {
+		body = *s.Args.Body
+	} else if s.Args.JSON != nil {
+		var v any
+		if err := json.Unmarshal(s.Args.JSON, &v); err != nil {
+			w.t.Fatal(err)
+		}
+		text, err := json.Marshal(rename(v, w.ids))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		body = string(text)
+	}
+	return w.on.Send(w.t, cmp.Or(s.Args.Method, "POST"), s.Args.Path, body, authorization...)
+}
+
+// symbol is how the cases name rows.
+var symbol = regexp.MustCompile(`^(G|R|Q|ROLE|GROUP)[0-9]+$`)
+
+// bind learns the ids of rows that a step created from what it returned; the grant
+// of an approval is not returned but names the request.
+func (w *wireReplay) bind(created []string, body map[string]any) {
+	var returned []string
+	if request, ok := body["request"].(map[string]any); ok {
+		defer w.bindApproval(request["id"], created)
+	}
+	for _, member := range body {
+		switch row := member.(type) {
+		case map[string]any:
+			if id, ok := row["id"].(string); ok {
+				returned = append(returned, id)
+			}
+		case []any:
+			for _, item := range row {
+				if row, ok := item.(map[string]any); ok {
+					if id, ok := row["id"].(string); ok {
+						returned = append(returned, id)
+					}
+				}
+			}
+		}
+	}
+	returned = slices.DeleteFunc(returned, func(id string) bool { return w.symbols[id] != "" })
+	if len(returned) > len(created) {
+		return
+	}
+	created = created[:len(returned)]
+	for i, name := range created {
+		if symbol.MatchString(name) && name != returned[i] {
+			w.ids[name], w.symbols[returned[i]] = returned[i], name
+		}
+	}
+}
+
+func (w *wireReplay) bindApproval(request any, created []string) {
+	for _, g := range rows(w.t, w.on.Store.ListGrants(w.t.Context(), storage.GrantFilter{}, storage.Page{})) {
+		if g.Provenance.RequestID == request && w.symbols[g.ID] == "" {
+			name := created[len(created)-1]
+			w.ids[name], w.symbols[g.ID] = g.ID, name
+		}
+	}
+}
