@@ -77,7 +77,13 @@ func (d *depth) token(text string, i int, tsx bool) int {
 			d.pop()
 		}
 	case ';':
-		d.end(top)
+		if !strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "else") {
+			d.end(top)
+		}
+	case '/':
+		if startsExpression(text[:i]) {
+			return i + regexpLength(rest)
+		}
 	case ',':
 		if !top.sticky {
 			d.end(top)
@@ -137,6 +143,34 @@ func stringLength(text string) int {
 			i++
 		case '\n':
 			return 1
+		}
+	}
+	return 1
+}
+
+// startsExpression reports whether what follows the text is no operator: a slash
+// there begins a regular expression. "<" and ">" may belong to tags.
+func startsExpression(before string) bool {
+	before = strings.TrimRight(before, " \t")
+	return before == "" || strings.IndexByte("\n(,=:[!&|?{;+-*%~^", before[len(before)-1]) >= 0
+}
+
+// regexpLength is the length of the regular expression that the text begins with,
+// 1 when it does not end on its line.
+func regexpLength(text string) int {
+	class := false
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n':
+			return 1
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			return i + 1
 		}
 	}
 	return 1
