@@ -112,7 +112,7 @@ func TestRealPackagesAreReadWithoutACrash(t *testing.T) {
 			t.Skip("SKIPPED: real packages are not read with -short")
 		}
 		dir = t.TempDir()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		install := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--legacy-peer-deps"}, packages...)...)
 		if out, err := install.CombinedOutput(); err != nil {

@@ -165,7 +165,7 @@ function helper() { can(k) }`,
 		c.text = "'use server'\n" + c.text
 		c.run(t, config)
 	}
-	for path, server := range map[string]bool{"src/app/x/route.ts": true, "app/route.jsx": true, "src/pages/api/x.tsx": true, "app\\route.ts": false, "src/route.ts": false} {
+	for path, server := range map[string]bool{"src/app/x/route.ts": true, "app/route.jsx": true, "src/pages/api/x.tsx": true, "src/route.ts": false} {
 		c := ruleCase{name: path, file: path, text: "export async function f() {}"}
 		if server {
 			c.want = []string{"ungated-action:1:1"}
