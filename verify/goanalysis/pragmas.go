@@ -1,0 +1,184 @@
+package goanalysis
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+const (
+	ignoreFile     = "authz-verify-ignore-file"
+	ignoreNextLine = "authz-verify-ignore-next-line"
+	ignoreLine     = "authz-verify-ignore-line"
+	serverMark     = "authz:server"
+)
+
+// suppressible are the rules that a line pragma can silence.
+var suppressible = []string{RuleUnknownPattern, RuleUnknownImport, RuleImplicitImport, RuleVisibility, RuleCondition, RuleUngated,
+	RuleClientSecret, RuleUnchecked}
+
+// suppression is a line pragma.
+type suppression struct {
+	rule, reason string
+	pos          token.Pos
+	line         int // the pragma's
+	target       int // the line it is about
+	used         bool
+}
+
+// filePragma finds the pragma that takes the file out: the first in the header,
+// else the first anywhere, which does nothing.
+func filePragma(fset *token.FileSet, file *ast.File) (reason string, pos token.Pos, effective, found bool) {
+	packageLine := lineOf(fset, file.Package)
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			for offset, text := range commentLines(comment.Text) {
+				rest, ok := strings.CutPrefix(text, ignoreFile)
+				if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+					continue
+				}
+				at := comment.Pos() + token.Pos(offset)
+				header := at < file.Package || lineOf(fset, at) == packageLine
+				if header || !found {
+					reason, pos, effective, found = strings.TrimSpace(rest), at, header, true
+				}
+				if header {
+					return
+				}
+			}
+		}
+	}
+	return
+}
+
+// commentLines yields the text of each line of a comment, and where it begins,
+// without what makes it a comment.
+func commentLines(text string) func(func(int, string) bool) {
+	block := strings.HasPrefix(text, "/*")
+	return func(yield func(int, string) bool) {
+		text = strings.TrimSuffix(text, "*/")
+		for offset := 0; ; {
+			line, rest, more := strings.Cut(text[offset:], "\n")
+			said := line
+			switch {
+			case offset == 0:
+				said = line[2:]
+				if block {
+					said = strings.TrimPrefix(said, "*")
+				}
+			case block:
+				said = strings.TrimPrefix(strings.TrimLeft(line, " \t"), "*")
+			}
+			said = strings.TrimLeft(said, " \t")
+			if !yield(offset+len(line)-len(said), strings.TrimRight(said, " \t\r")) || !more {
+				return
+			}
+			offset = len(text) - len(rest)
+		}
+	}
+}
+
+// suppressions reads the line pragmas of a file.
+func suppressions(fset *token.FileSet, file *ast.File, text []byte) []*suppression {
+	var found []*suppression
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			body, ok := strings.CutPrefix(comment.Text, "//")
+			if !ok {
+				continue
+			}
+			word, rest := firstPragma(body)
+			if word == "" {
+				continue
+			}
+			at := fset.PositionFor(comment.Pos(), false)
+			s := &suppression{pos: comment.Pos(), line: at.Line, target: at.Line}
+			if word == ignoreNextLine || aloneOnLine(text, at) {
+				s.target++
+			}
+			if fields := strings.Fields(rest); len(fields) > 0 {
+				s.rule, s.reason = fields[0], strings.Join(fields[1:], " ")
+			}
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *suppression) int { return cmp.Compare(a.target, b.target) })
+	return found
+}
+
+func firstPragma(body string) (word, rest string) {
+	first := len(body)
+	for _, candidate := range []string{ignoreNextLine, ignoreLine} {
+		for from := 0; ; {
+			i := strings.Index(body[from:], candidate)
+			if i < 0 {
+				break
+			}
+			i, from = from+i, from+i+len(candidate)
+			if after := body[from:]; after == "" || after[0] == ' ' || after[0] == '\t' || after[0] == '\r' {
+				if i < first {
+					first, word, rest = i, candidate, after
+				}
+				break
+			}
+		}
+	}
+	return word, rest
+}
+
+func aloneOnLine(text []byte, at token.Position) bool {
+	start := at.Offset - (at.Column - 1)
+	return start >= 0 && at.Offset <= len(text) && strings.TrimSpace(string(text[start:at.Offset])) == ""
+}
+
+// suppress drops the issues that a pragma covers and tells of pragmas that are
+// not as they should be.
+func (s *source) suppress(issues []Issue) []Issue {
+	pragmas := suppressions(s.fset, s.file, s.text)
+	kept := slices.DeleteFunc(issues, func(issue Issue) bool {
+		i := slices.IndexFunc(pragmas, func(p *suppression) bool {
+			return p.target == issue.Line && p.rule == issue.Rule && slices.Contains(suppressible, issue.Rule)
+		})
+		if i >= 0 {
+			pragmas[i].used = true
+		}
+		return i >= 0
+	})
+	for _, p := range pragmas {
+		stale := func(message string) {
+			kept = append(kept, s.issue(authz.SeverityWarning, RuleStale, p.pos, p.pos, message))
+		}
+		if p.rule == "" {
+			stale(ignoreNextLine + " without a rule name — name the rule, then say why it does not apply")
+			continue
+		}
+		named := fmt.Sprintf("authz-verify-ignore for %s", authz.Quote(p.rule))
+		if p.reason == "" {
+			stale(named + " without a reason — say why the rule does not apply here")
+		}
+		if !p.used {
+			stale(named + " suppresses nothing here — remove it")
+		}
+	}
+	return kept
+}
+
+// marked reports a "//authz:server" line before the package clause.
+func marked(file *ast.File) bool {
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			word, _, _ := strings.Cut(strings.TrimPrefix(comment.Text, "//"), " ")
+			if comment.Pos() < file.Package && strings.TrimRight(word, "\r") == serverMark {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func lineOf(fset *token.FileSet, pos token.Pos) int { return fset.PositionFor(pos, false).Line }
