@@ -20,8 +20,8 @@ type candidate struct {
 }
 
 // near finds the names closest to the value (catalog contract §9.2), at most
-// three, best first; never nil.
-func (c *Catalog) near(value string, expected authz.Expected) []string {
+// three, best first; never nil. More names join the catalog's keys.
+func (c *Catalog) near(value string, expected authz.Expected, more ...string) []string {
 	length := utf8.RuneCountInString(value)
 	budget := min(maxBudget, max(2, length/4))
 	internal := authz.NamespaceOf(value) == authz.InternalNamespace
@@ -41,7 +41,13 @@ func (c *Catalog) near(value string, expected authz.Expected) []string {
 		return true
 	}
 	ending := lastSegment(value)
-	for _, key := range c.keys {
+	keys := c.keys
+	if len(more) > 0 {
+		keys = slices.Concat(keys, more)
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+	}
+	for _, key := range keys {
 		if !consider(key) && ending != "" && strings.HasSuffix(key, ending) {
 			sameLeaf = append(sameLeaf, candidate{key, budget + 1})
 		}

@@ -21,6 +21,24 @@ func (c *Catalog) UnknownPermission(value string, expected authz.Expected) *auth
 	}
 }
 
+// Advice is what can be said about a name that the catalog does not know (catalog
+// contract §9.1). With a Suggestion there is nothing else.
+type Advice struct {
+	Suggestion string   // the subtree wildcard of the group that the name is
+	DidYouMean []string // the nearest names, closest first, at most three
+	Hint       string
+}
+
+// List renders DidYouMean: "a", or "a" or "b", or "a", "b", or "c".
+func (a Advice) List() string { return oneOf(a.DidYouMean) }
+
+// Advise explains an unknown name to whoever words the message. Names in more
+// join the keys that may be offered; the scan costs as in UnknownPermission.
+func (c *Catalog) Advise(value string, expected authz.Expected, more []string) Advice {
+	a := c.advise(value, expected, more...)
+	return Advice{Suggestion: a.suggestion, DidYouMean: a.didYouMean, Hint: a.hint}
+}
+
 // ValidateKnownPattern returns nil for a known pattern, else the issue with
 // which a write is refused (application contract §1.5). The grammar comes first:
 // a malformed pattern should have been refused with its own reason.
@@ -52,7 +70,7 @@ type advice struct {
 	hint       string
 }
 
-func (c *Catalog) advise(value string, expected authz.Expected) advice {
+func (c *Catalog) advise(value string, expected authz.Expected, more ...string) advice {
 	ns := authz.NamespaceOf(value)
 	a := advice{origin: c.NamespaceOrigin(ns), imported: []string{}, didYouMean: []string{}}
 	im := c.importOf[ns]
@@ -63,7 +81,7 @@ func (c *Catalog) advise(value string, expected authz.Expected) advice {
 		a.suggestion = authz.SubtreePattern(value)
 		return a
 	}
-	a.didYouMean = c.near(value, expected)
+	a.didYouMean = c.near(value, expected, more...)
 	switch {
 	case im != nil:
 		a.hint = im.hint(expected)
