@@ -9,8 +9,6 @@ import (
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
-
-	"github.com/authzhost/authz/sdk/authz"
 )
 
 // Options are the flags of the analyzer.
@@ -28,7 +26,7 @@ type Options struct {
 }
 
 // NewAnalyzer makes an analyzer with flags of its own that begin at the given
-// options. Its result is a *Result; its diagnostics are the errors, each with
+// options. Its result is a []File; its diagnostics are the errors, each with
 // its rule for a category.
 func NewAnalyzer(o Options) *analysis.Analyzer {
 	flags := flag.NewFlagSet("authzverify", flag.ContinueOnError)
@@ -43,7 +41,7 @@ func NewAnalyzer(o Options) *analysis.Analyzer {
 			"visibility probes used as gates and conditions left out.",
 		URL:        "https://pkg.go.dev/github.com/authzhost/authz/verify/goanalysis",
 		Flags:      *flags,
-		ResultType: reflect.TypeFor[*Result](),
+		ResultType: reflect.TypeFor[[]File](),
 		Run:        m.run,
 	}
 }
@@ -59,8 +57,8 @@ type maker struct {
 }
 
 func (m *maker) run(pass *analysis.Pass) (any, error) {
-	if len(pass.Files) == 0 {
-		return &Result{}, nil
+	if len(pass.Files) == 0 || isTestMain(pass.Pkg.Name(), pass.Pkg.Path()) {
+		return []File(nil), nil
 	}
 	// The position that a cgo file was written at, not the one in the build cache.
 	last := pass.Files[len(pass.Files)-1]
@@ -72,21 +70,13 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := checker.Check(Package{Fset: pass.Fset, Files: pass.Files, Types: pass.Pkg, Info: pass.TypesInfo, ReadFile: pass.ReadFile})
-	if err != nil {
-		return nil, err
-	}
-	for _, issue := range result.Issues {
-		if issue.Severity != authz.SeverityError {
-			continue
+	files, err := checker.Check(Package{Fset: pass.Fset, Files: pass.Files, Info: pass.TypesInfo, ReadFile: pass.ReadFile})
+	for _, file := range files {
+		for _, d := range file.Diagnostics {
+			pass.Report(d)
 		}
-		pass.Report(analysis.Diagnostic{
-			Pos: issue.Pos, End: issue.End, Category: issue.Rule,
-			Message:        fmt.Sprintf("[%s] %s", issue.Rule, issue.Message),
-			SuggestedFixes: issue.Fixes,
-		})
 	}
-	return result, nil
+	return files, err
 }
 
 func (m *maker) checkerFor(dir string) (*Checker, error) {

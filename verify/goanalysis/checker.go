@@ -7,8 +7,12 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"unicode/utf16"
+
+	"golang.org/x/tools/go/analysis"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/verify"
 )
 
 // source is one file being judged.
@@ -20,22 +24,35 @@ type source struct {
 	text   []byte
 	server bool
 	test   bool
-	issues []Issue
-	fns    []*function // in source order
+
+	report   verify.FileReport
+	findings []found
+	fns      []*function // in source order
 }
 
-func (s *source) issue(severity authz.Severity, rule string, pos, end token.Pos, message string) Issue {
-	return Issue{Severity: severity, Rule: rule, File: s.path, Line: lineOf(s.fset, pos), Message: message, Pos: pos, End: end}
+// found is a finding and where it is.
+type found struct {
+	verify.Finding
+	pos, end token.Pos
+	fixes    []analysis.SuggestedFix
 }
 
-func (s *source) add(severity authz.Severity, rule string, pos, end token.Pos, message string) *Issue {
-	s.issues = append(s.issues, s.issue(severity, rule, pos, end, message))
-	return &s.issues[len(s.issues)-1]
+func (s *source) finding(severity authz.Severity, rule verify.Rule, pos token.Pos, message string) verify.Finding {
+	at := s.fset.PositionFor(pos, false)
+	column := at.Column
+	if start := at.Offset - (at.Column - 1); start >= 0 && at.Offset <= len(s.text) {
+		column = 1 + len(utf16.Encode([]rune(string(s.text[start:at.Offset]))))
+	}
+	return verify.Finding{Severity: severity, Rule: rule, File: s.path, Line: at.Line, Column: column, Message: message}
 }
 
-// Check judges a package.
-func (c *Checker) Check(p Package) (*Result, error) {
-	result := &Result{Keys: map[string]bool{}, Patterns: map[string]bool{}}
+func (s *source) add(severity authz.Severity, rule verify.Rule, pos, end token.Pos, message string) *found {
+	s.findings = append(s.findings, found{Finding: s.finding(severity, rule, pos, message), pos: pos, end: end})
+	return &s.findings[len(s.findings)-1]
+}
+
+// Check judges a package and answers for each of its files that was read.
+func (c *Checker) Check(p Package) ([]File, error) {
 	var sources []*source
 	passed := map[any]bool{} // functions given to gates
 	for _, file := range p.Files {
@@ -44,50 +61,73 @@ func (c *Checker) Check(p Package) (*Result, error) {
 		if !strings.HasSuffix(name, ".go") || s.test && !c.tests || c.excluded(s.path) {
 			continue
 		}
-		result.Files++
-		sources = append(sources, s)
-		if reason, pos, effective, found := filePragma(p.Fset, file); found {
-			if !effective {
-				s.add(authz.SeverityWarning, RuleIgnoredFile, pos, pos,
-					ignoreFile+" found here, but it is not in the file header, so it does nothing — move it above the package clause")
-			} else {
-				s.skip(result, reason, pos)
-				continue
-			}
-		}
 		text, err := p.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		s.text, s.server = text, marked(file) || anyMatch(c.serverFiles, s.path)
-		c.walk(s, result, passed)
+		s.text, s.server, s.report.File = text, marked(file) || anyMatch(c.serverFiles, s.path), s.path
+		sources = append(sources, s)
+		if !s.skipped() {
+			c.walk(s, passed)
+		}
 	}
-	for _, s := range sources {
-		header := 0 // the file's own warning comes first and cannot be suppressed
-		if len(s.issues) > 0 && s.issues[0].Rule == RuleIgnoredFile {
-			header = 1
-		}
-		result.Issues = append(result.Issues, s.issues[:header]...)
-		if s.text == nil {
-			continue
-		}
-		s.issues = s.issues[header:]
+	files := make([]File, len(sources))
+	for i, s := range sources {
 		s.ungated(passed)
-		result.Issues = append(result.Issues, s.suppress(s.issues)...)
+		files[i] = s.conclude()
 	}
-	return result, nil
+	return files, nil
 }
 
-func (s *source) skip(result *Result, reason string, pos token.Pos) {
-	if reason == "" {
-		reason = "(no reason given)"
-		s.add(authz.SeverityWarning, RuleIgnoredFile, pos, pos, ignoreFile+" without a reason — say why nothing in this file needs checking")
+// skipped applies the pragma that takes the whole file out.
+func (s *source) skipped() bool {
+	reason, pos, effective, found := filePragma(s.fset, s.file)
+	warn := func(message string) {
+		s.report.Findings = append(s.report.Findings, s.finding(authz.SeverityWarning, verify.RuleIgnoredFile, pos, message))
 	}
-	result.Skipped = append(result.Skipped, Skipped{s.path, reason})
+	switch {
+	case !found:
+		return false
+	case !effective:
+		warn(ignoreFile + " found here, but it is not in the file header, so it does nothing — move it above the package clause")
+		return false
+	case reason == "":
+		reason = "(no reason given)"
+		warn(ignoreFile + " without a reason — say why nothing in this file needs checking")
+	}
+	s.report.Skipped = &verify.SkippedFile{File: s.path, Reason: reason}
+	return true
+}
+
+// conclude applies the line pragmas. They silence a rule on a line, hence all
+// findings of it there or none.
+func (s *source) conclude() File {
+	file := File{Report: s.report}
+	if s.report.Skipped != nil {
+		return file
+	}
+	type place struct {
+		line int
+		rule verify.Rule
+	}
+	findings, kept := make([]verify.Finding, len(s.findings)), map[place]bool{}
+	for i, f := range s.findings {
+		findings[i] = f.Finding
+	}
+	for _, f := range verify.Suppress(s.path, findings, suppressions(s.fset, s.file, s.text)) {
+		kept[place{f.Line, f.Rule}] = true
+		file.Report.Findings = append(file.Report.Findings, f)
+	}
+	for _, f := range s.findings {
+		if d, ok := diagnostic(f.Finding, f.pos, f.end, f.fixes); ok && kept[place{f.Line, f.Rule}] {
+			file.Diagnostics = append(file.Diagnostics, d)
+		}
+	}
+	return file
 }
 
 // walk judges calls and identifiers in source order and collects functions.
-func (c *Checker) walk(s *source, result *Result, passed map[any]bool) {
+func (c *Checker) walk(s *source, passed map[any]bool) {
 	shipped := len(c.forbidden) > 0 && c.forClient(s)
 	functions := map[ast.Node]*function{}
 	ast.PreorderStack(s.file, nil, func(n ast.Node, stack []ast.Node) bool {
@@ -102,7 +142,7 @@ func (c *Checker) walk(s *source, result *Result, passed map[any]bool) {
 			functions[n].parent = around(functions, stack)
 			s.fns = append(s.fns, functions[n])
 		case *ast.CallExpr:
-			c.call(s, n, stack, around(functions, stack), result, passed)
+			c.call(s, n, stack, around(functions, stack), passed)
 		}
 		if shipped {
 			c.secret(s, n, stack)
@@ -120,7 +160,7 @@ func around(functions map[ast.Node]*function, stack []ast.Node) *function {
 	return nil
 }
 
-func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *function, result *Result, passed map[any]bool) {
+func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *function, passed map[any]bool) {
 	if serves(s.info, call, in) {
 		in.delegate()
 	}
@@ -130,31 +170,32 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 	}
 	var conditional []string
 	for _, l := range c.literals(s.info, call, to) {
-		v := c.classify(l.value, to.kind)
+		v := c.judge.Literal(l.value, verify.Use{Gate: to.gate || to.inspection, Visibility: to.visibility})
 		if to.decides() && !s.test {
-			c.record(result, v)
+			s.reference(v)
 		}
-		if v.conditions {
+		if v.Conditional {
 			conditional = append(conditional, authz.Quote(l.value))
 		}
-		if v.rule != "" {
-			issue := s.add(v.severity, v.rule, l.node.Pos(), l.node.End(), v.message)
-			issue.Fixes = fixes(l.node, v.instead)
+		if v.Rule != "" {
+			f := s.add(v.Severity, v.Rule, l.node.Pos(), l.node.End(), v.Message)
+			f.Instead = v.Instead
+			f.fixes = fixes(l.node, v.Instead, to.visibility)
 		}
 	}
 	if !to.decides() {
 		return
 	}
 	if to.visibility && in.inServer() {
-		s.add(authz.SeverityError, RuleVisibility, call.Pos(), call.End(),
+		s.add(authz.SeverityError, verify.RuleVisibilityAsGate, call.Pos(), call.End(),
 			to.name+"() is a visibility affordance, never a gate — ask for the key at the scope of the action (Require, or Can and act on it)")
 	}
 	if to.gate && len(conditional) > 0 && !c.hasCondition(s.info, call, to) {
-		s.add(authz.SeverityError, RuleCondition, call.Pos(), call.End(), missing(conditional))
+		s.add(authz.SeverityError, verify.RuleMissingCondition, call.Pos(), call.End(), missing(conditional))
 	}
 	lost := lossOf(call, to.signature, stack)
 	if lost.severity != "" {
-		s.add(lost.severity, RuleUnchecked, call.Pos(), call.End(), "decision of "+to.name+"() is discarded — "+lost.how)
+		s.add(lost.severity, verify.RuleUncheckedGate, call.Pos(), call.End(), "decision of "+to.name+"() is discarded — "+lost.how)
 	}
 	if lost.decision() {
 		return
@@ -170,5 +211,15 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 		if key := s.functionValue(arg); key != nil {
 			passed[key] = true
 		}
+	}
+}
+
+// reference notes what a gate or a visibility call names, each once.
+func (s *source) reference(v verify.Verdict) {
+	if v.Key != "" && !slices.Contains(s.report.Keys, v.Key) {
+		s.report.Keys = append(s.report.Keys, v.Key)
+	}
+	if v.Pattern != "" && !slices.Contains(s.report.Patterns, v.Pattern) {
+		s.report.Patterns = append(s.report.Patterns, v.Pattern)
 	}
 }

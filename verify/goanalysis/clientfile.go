@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/verify"
 )
 
 // forClient reports whether a file is shipped to a browser or device.
@@ -83,7 +84,7 @@ func (c *Checker) secret(s *source, n ast.Node, stack []ast.Node) {
 		return
 	}
 	if name != "" && slices.Contains(c.forbidden, name) {
-		s.add(authz.SeverityError, RuleClientSecret, n.Pos(), n.End(),
+		s.add(authz.SeverityError, verify.RuleClientReachableSecret, n.Pos(), n.End(),
 			strconv.Quote(name)+` referenced in a client file — it is shipped to a browser or device, where anyone can read it`)
 	}
 }

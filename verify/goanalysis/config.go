@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/verify"
 )
 
 // DefaultConfig is the configuration that is looked for when none is named.
@@ -17,17 +18,17 @@ const DefaultConfig = "authz-verify.config.json"
 // file is what a package is judged by of the configuration of authz-verify,
 // which alone complains of its other fields.
 type file struct {
-	Catalog                 string            `json:"catalog"`
-	Exclude                 []string          `json:"exclude"`
-	GateNames               []string          `json:"gateNames"`
-	VisibilityNames         []string          `json:"visibilityNames"`
-	ServerFilePatterns      []string          `json:"serverFilePatterns"`
-	ForbidClientIdentifiers []string          `json:"forbidClientIdentifiers"`
-	ImportManifest          string            `json:"importManifest"`
-	Imports                 map[string]string `json:"imports"`
-	ImportSource            string            `json:"importSource"`
-	ImplicitImports         string            `json:"implicitImports"`
-	ImplicitImportAllow     []string          `json:"implicitImportAllow"`
+	Catalog                 string              `json:"catalog"`
+	Exclude                 []string            `json:"exclude"`
+	GateNames               []string            `json:"gateNames"`
+	VisibilityNames         []string            `json:"visibilityNames"`
+	ServerFilePatterns      []string            `json:"serverFilePatterns"`
+	ForbidClientIdentifiers []string            `json:"forbidClientIdentifiers"`
+	ImportManifest          string              `json:"importManifest"`
+	Imports                 map[string]string   `json:"imports"`
+	ImportSource            verify.ImportSource `json:"importSource"`
+	ImplicitImports         verify.Policy       `json:"implicitImports"`
+	ImplicitImportAllow     []string            `json:"implicitImportAllow"`
 	Go                      struct {
 		Tests              bool     `json:"tests"`
 		ClientPackages     []string `json:"clientPackages"`
@@ -97,9 +98,13 @@ func (in *inputs) at(path string) string {
 
 // settings builds the catalog and the settings.
 func (in *inputs) settings() (Settings, error) {
-	documents := map[string]json.RawMessage{}
+	documents, owned := map[string]json.RawMessage{}, map[string][]string{}
 	for ns, raw := range in.documents {
-		documents[ns] = raw
+		document, err := catalog.CheckDocument(raw)
+		if err != nil {
+			return Settings{}, fmt.Errorf("cannot read an imported catalog: %w", err)
+		}
+		documents[ns], owned[ns] = raw, document.Keys
 	}
 	cat, err := catalog.FromDocument(in.catalog, catalog.DocumentOptions{Imports: in.manifest, Documents: documents})
 	if err != nil {
@@ -109,18 +114,9 @@ func (in *inputs) settings() (Settings, error) {
 	s := Settings{
 		Catalog: cat, GateNames: f.GateNames, VisibilityNames: f.VisibilityNames, Exclude: f.Exclude,
 		ServerFilePatterns: f.ServerFilePatterns, ForbidClientIdentifiers: f.ForbidClientIdentifiers,
-		ImplicitImports: f.ImplicitImports, ImplicitImportAllow: f.ImplicitImportAllow,
+		ImportSource: f.ImportSource, ImplicitImports: f.ImplicitImports, OwnerKeys: owned, ImplicitImportAllow: f.ImplicitImportAllow,
 		Tests: f.Go.Tests, ClientPackages: f.Go.ClientPackages, ServerFunctions: f.Go.ServerFunctions,
 		ClientFilePatterns: f.Go.ClientFilePatterns, Dir: in.dir,
-	}
-	switch {
-	case s.ImplicitImports != "":
-	case f.ImportSource == "registry":
-		s.ImplicitImports = ImplicitWarn
-	case f.ImportSource == "none":
-		s.ImplicitImports = ImplicitError
-	case f.ImportSource != "":
-		return Settings{}, fmt.Errorf("bad config field %q: must be %q or %q", "importSource", "registry", "none")
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/verify"
 )
 
 // function is a declaration or a literal with a body.
@@ -184,8 +185,8 @@ func (s *source) ungated(passed map[any]bool) {
 		case *ast.FuncLit:
 			end = node.Type.End()
 		}
-		s.add(authz.SeverityError, RuleUngated, pos, end, "server function "+strconv.Quote(fn.name)+
+		s.add(authz.SeverityError, verify.RuleUngatedAction, pos, end, "server function "+strconv.Quote(fn.name)+
 			" contains no gate — anyone who reaches it gets what it serves; ask before acting, or say why it is public with "+
-			"//"+ignoreNextLine+" "+RuleUngated+" <reason>")
+			"//"+ignoreNextLine+" ungated-action <reason>")
 	}
 }

@@ -1,14 +1,11 @@
 package goanalysis
 
 import (
-	"cmp"
-	"fmt"
 	"go/ast"
 	"go/token"
-	"slices"
 	"strings"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/verify"
 )
 
 const (
@@ -17,19 +14,6 @@ const (
 	ignoreLine     = "authz-verify-ignore-line"
 	serverMark     = "authz:server"
 )
-
-// suppressible are the rules that a line pragma can silence.
-var suppressible = []string{RuleUnknownPattern, RuleUnknownImport, RuleImplicitImport, RuleVisibility, RuleCondition, RuleUngated,
-	RuleClientSecret, RuleUnchecked}
-
-// suppression is a line pragma.
-type suppression struct {
-	rule, reason string
-	pos          token.Pos
-	line         int // the pragma's
-	target       int // the line it is about
-	used         bool
-}
 
 // filePragma finds the pragma that takes the file out: the first in the header,
 // else the first anywhere, which does nothing.
@@ -83,9 +67,10 @@ func commentLines(text string) func(func(int, string) bool) {
 	}
 }
 
-// suppressions reads the line pragmas of a file.
-func suppressions(fset *token.FileSet, file *ast.File, text []byte) []*suppression {
-	var found []*suppression
+// suppressions reads the line pragmas of a file by the line that each is about.
+// Only line comments hold one.
+func suppressions(fset *token.FileSet, file *ast.File, text []byte) map[int][]verify.Suppression {
+	found := map[int][]verify.Suppression{}
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
 			body, ok := strings.CutPrefix(comment.Text, "//")
@@ -97,17 +82,17 @@ func suppressions(fset *token.FileSet, file *ast.File, text []byte) []*suppressi
 				continue
 			}
 			at := fset.PositionFor(comment.Pos(), false)
-			s := &suppression{pos: comment.Pos(), line: at.Line, target: at.Line}
+			target := at.Line
 			if word == ignoreNextLine || aloneOnLine(text, at) {
-				s.target++
+				target++
 			}
+			s := verify.Suppression{Line: at.Line}
 			if fields := strings.Fields(rest); len(fields) > 0 {
-				s.rule, s.reason = fields[0], strings.Join(fields[1:], " ")
+				s.Rule, s.Reason = verify.Rule(fields[0]), strings.Join(fields[1:], " ")
 			}
-			found = append(found, s)
+			found[target] = append(found[target], s)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *suppression) int { return cmp.Compare(a.target, b.target) })
 	return found
 }
 
@@ -134,38 +119,6 @@ func firstPragma(body string) (word, rest string) {
 func aloneOnLine(text []byte, at token.Position) bool {
 	start := at.Offset - (at.Column - 1)
 	return start >= 0 && at.Offset <= len(text) && strings.TrimSpace(string(text[start:at.Offset])) == ""
-}
-
-// suppress drops the issues that a pragma covers and tells of pragmas that are
-// not as they should be.
-func (s *source) suppress(issues []Issue) []Issue {
-	pragmas := suppressions(s.fset, s.file, s.text)
-	kept := slices.DeleteFunc(issues, func(issue Issue) bool {
-		i := slices.IndexFunc(pragmas, func(p *suppression) bool {
-			return p.target == issue.Line && p.rule == issue.Rule && slices.Contains(suppressible, issue.Rule)
-		})
-		if i >= 0 {
-			pragmas[i].used = true
-		}
-		return i >= 0
-	})
-	for _, p := range pragmas {
-		stale := func(message string) {
-			kept = append(kept, s.issue(authz.SeverityWarning, RuleStale, p.pos, p.pos, message))
-		}
-		if p.rule == "" {
-			stale(ignoreNextLine + " without a rule name — name the rule, then say why it does not apply")
-			continue
-		}
-		named := fmt.Sprintf("authz-verify-ignore for %s", authz.Quote(p.rule))
-		if p.reason == "" {
-			stale(named + " without a reason — say why the rule does not apply here")
-		}
-		if !p.used {
-			stale(named + " suppresses nothing here — remove it")
-		}
-	}
-	return kept
 }
 
 // marked reports a "//authz:server" line before the package clause.

@@ -9,20 +9,9 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-)
 
-// record notes what a literal references.
-func (c *Checker) record(result *Result, v verdict) {
-	if v.key != "" {
-		result.Keys[v.key] = true
-	}
-	if v.pattern != "" {
-		result.Patterns[v.pattern] = true
-		for _, key := range c.catalog.KeysMatching(v.pattern) {
-			result.Keys[key] = true
-		}
-	}
-}
+	"github.com/authzhost/authz/sdk/authz"
+)
 
 // missing words the absence of a condition; the names are quoted.
 func missing(names []string) string {
@@ -35,14 +24,18 @@ func missing(names []string) string {
 }
 
 // fixes replace a string literal by each of the alternatives, in its own
-// quotes. What is not spelled as one literal has no text to replace.
-func fixes(node ast.Expr, instead []string) []analysis.SuggestedFix {
+// quotes. What is not spelled as one literal has no text to replace; and where
+// one key is asked for, a wildcard would be wrong again.
+func fixes(node ast.Expr, instead []string, wildcards bool) []analysis.SuggestedFix {
 	lit, ok := ast.Unparen(node).(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
 		return nil
 	}
 	var out []analysis.SuggestedFix
 	for _, name := range instead {
+		if authz.IsWildcard(name) && !wildcards {
+			continue
+		}
 		text := strconv.Quote(name)
 		if strings.HasPrefix(lit.Value, "`") {
 			text = "`" + name + "`"

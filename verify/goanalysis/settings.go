@@ -1,14 +1,13 @@
 package goanalysis
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/verify"
 )
 
 // The names that are recognised when they are declared in ClientPackages.
@@ -25,18 +24,7 @@ const (
 	conditionOption       = "WithCondition"
 )
 
-var (
-	defaultExcludes       = []string{"node_modules", "dist", ".next", ".git"}
-	defaultServerPatterns = []string{`app/.*route.(t|j)sx?`, `pages/api/`}
-)
-
-// The policies for names of namespaces that the catalog neither owns nor
-// imports.
-const (
-	ImplicitError = "error"
-	ImplicitWarn  = "warn"
-	ImplicitOff   = "off"
-)
+var defaultExcludes = []string{"node_modules", "dist", ".next", ".git"}
 
 // Settings says what a Checker holds the sources to. Catalog is required, all
 // else may be zero. Lists add to the defaults, except ClientPackages, which
@@ -64,10 +52,11 @@ type Settings struct {
 	// ForbidClientIdentifiers may not occur in files shipped to a client.
 	ForbidClientIdentifiers []string
 
-	// ImplicitImports is the policy for foreign names. "" means ImplicitWarn for
-	// a catalog with imports and ImplicitError for one without.
-	ImplicitImports     string
-	ImplicitImportAllow []string // namespaces exempt from it
+	// These are as in verify.Config.
+	ImportSource        verify.ImportSource
+	ImplicitImports     verify.Policy
+	ImplicitImportAllow []string
+	OwnerKeys           map[string][]string
 
 	// Exclude are substrings of paths that are not read.
 	Exclude []string
@@ -82,48 +71,39 @@ type Settings struct {
 
 // Checker judges packages. It is immutable and safe for concurrent use.
 type Checker struct {
-	catalog                     *catalog.Catalog
-	gates, visibility           []string
-	clients                     []string
-	serverFunctions             []*regexp.Regexp
-	serverFiles, clientFiles    []*regexp.Regexp
-	forbidden, allowed, exclude []string
-	implicit                    string
-	tests                       bool
-	dir                         string
+	judge                    *verify.Judge
+	gates, visibility        []string
+	clients                  []string
+	serverFunctions          []*regexp.Regexp
+	serverFiles, clientFiles []*regexp.Regexp
+	forbidden, exclude       []string
+	tests                    bool
+	dir                      string
 }
 
-// New compiles the settings.
+// New compiles the settings. The error is a *verify.OptionError, or names the
+// field whose pattern does not compile.
 func New(s Settings) (*Checker, error) {
-	if s.Catalog == nil {
-		return nil, errors.New("a catalog is required")
+	judge, err := verify.NewJudge(verify.Config{
+		Catalog: s.Catalog, ImportSource: s.ImportSource, ImplicitImports: s.ImplicitImports,
+		ImplicitImportAllow: s.ImplicitImportAllow, OwnerKeys: s.OwnerKeys,
+	})
+	if err != nil {
+		return nil, err
 	}
 	c := &Checker{
-		catalog: s.Catalog, gates: s.GateNames, visibility: s.VisibilityNames, clients: s.ClientPackages,
-		forbidden: s.ForbidClientIdentifiers, allowed: s.ImplicitImportAllow,
-		exclude: slices.Concat(defaultExcludes, s.Exclude), implicit: s.ImplicitImports, tests: s.Tests, dir: s.Dir,
+		judge: judge, gates: s.GateNames, visibility: s.VisibilityNames, clients: s.ClientPackages,
+		forbidden: s.ForbidClientIdentifiers, exclude: slices.Concat(defaultExcludes, s.Exclude), tests: s.Tests, dir: s.Dir,
 	}
 	if c.clients == nil {
 		c.clients = []string{defaultClientPackages}
-	}
-	switch c.implicit {
-	case "":
-		c.implicit = ImplicitError
-		if slices.ContainsFunc(s.Catalog.Namespaces(), func(ns string) bool {
-			return s.Catalog.NamespaceOrigin(ns) == authz.NamespaceImported
-		}) {
-			c.implicit = ImplicitWarn
-		}
-	case ImplicitError, ImplicitWarn, ImplicitOff:
-	default:
-		return nil, fmt.Errorf("bad config field %q: must be one of %q, %q, %q", "implicitImports", ImplicitError, ImplicitWarn, ImplicitOff)
 	}
 	for _, list := range []struct {
 		field   string
 		sources []string
 		into    *[]*regexp.Regexp
 	}{
-		{"serverFilePatterns", slices.Concat(defaultServerPatterns, s.ServerFilePatterns), &c.serverFiles},
+		{"serverFilePatterns", slices.Concat(verify.DefaultServerFilePatterns(), s.ServerFilePatterns), &c.serverFiles},
 		{"go.serverFunctions", s.ServerFunctions, &c.serverFunctions},
 		{"go.clientFilePatterns", s.ClientFilePatterns, &c.clientFiles},
 	} {

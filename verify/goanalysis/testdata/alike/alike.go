@@ -155,7 +155,7 @@ func right(key, scope string, keys []string, g client.Gate, cond func(context.Co
 	use(n.Check(client.Gate{Keys: []string{key, "docs.files.read"}, Scope: "docs.folder:raed"})) // alike
 	use(n.CanAny("*"))                                                                           // alike
 	use(n.CanAny("docs.files.*"))                                                                // alike
-	use(n.CanAny("meet.rooms.*"))                                                                // alike
+	use(n.CanAny("meet.rooms.leave"))                                                            // alike
 	use(n.Holds("meet.rooms.join"))                                                              // alike
 	use(n.Can("billing.invoices.pay", ""))                                                       // alike
 	use(c.Can(ctx, authz.UserPrincipal("docs.files.raed"), "docs.files.read", ""))               // alike

@@ -118,6 +118,6 @@ func misuse() {
 	use(n.CanAny("meet.*"))                                                      // want `\[unknown-import\] "meet.\*"`
 	use(n.Can("crm.deals.read", ""))                                             // want `\[implicit-import\] "crm.deals.read" is in namespace "crm", which this catalog neither owns nor imports.* will throw at runtime`
 	use(n.Holds("dosc.files.read"))                                              // want `implicit-import`
-	use(n.Can("docs.files.pudate", ""))                                          /* fix "docs.files.update" */                 // want `unknown-pattern`
+	use(n.Can("docs.files.updaet", ""))                                          /* fix "docs.files.update" */                 // want `unknown-pattern`
 	use(must(n.Can("docs.files.reead", "")), must(n.Can("docs.audit.raed", ""))) /* fix "docs.files.read" "docs.audit.read" */ // want `"docs.files.reead"` `"docs.audit.raed"`
 }
