@@ -9,12 +9,14 @@ import (
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/authzhost/authz/verify/config"
 )
 
 // Options are the flags of the analyzer.
 type Options struct {
 	// Config is a configuration of authz-verify; a relative path is looked for in
-	// the folder of the package and those above it. "" means DefaultConfig there.
+	// the folder of the package and those above it. "" means config.DefaultPath there.
 	Config string
 
 	// Catalog is a catalog document that replaces the one in the configuration;
@@ -30,7 +32,7 @@ type Options struct {
 // its rule for a category.
 func NewAnalyzer(o Options) *analysis.Analyzer {
 	flags := flag.NewFlagSet("authzverify", flag.ContinueOnError)
-	flags.StringVar(&o.Config, "config", o.Config, "configuration of authz-verify; looked for from the package's folder upwards (default "+DefaultConfig+")")
+	flags.StringVar(&o.Config, "config", o.Config, "configuration of authz-verify; looked for from the package's folder upwards (default "+config.DefaultPath+")")
 	flags.StringVar(&o.Catalog, "catalog", o.Catalog, "catalog document, instead of the configuration's")
 	flags.BoolVar(&o.Tests, "tests", o.Tests, "judge _test.go files too")
 	m := &maker{options: &o}
@@ -103,19 +105,19 @@ func (m *maker) checkerFor(dir string) (*Checker, error) {
 }
 
 func (o Options) inputs(dir string) (*inputs, error) {
-	config, document := "", ""
+	configuration, document := "", ""
 	var err error
 	if o.Config != "" || o.Catalog == "" {
-		if config, err = findConfig(o.Config, dir); err != nil {
+		if configuration, err = find(o.Config, dir); err != nil {
 			return nil, err
 		}
 	}
 	if o.Catalog != "" {
-		if document, err = findConfig(o.Catalog, dir); err != nil {
+		if document, err = find(o.Catalog, dir); err != nil {
 			return nil, err
 		}
 	}
-	return readInputs(config, document)
+	return readInputs(configuration, document)
 }
 
 // Fingerprint writes what packages below the folder are judged by, for drivers

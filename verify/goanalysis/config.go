@@ -10,71 +10,58 @@ import (
 
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/config"
 )
 
-// DefaultConfig is the configuration that is looked for when none is named.
-const DefaultConfig = "authz-verify.config.json"
-
-// file is what a package is judged by of the configuration of authz-verify,
-// which alone complains of its other fields.
-type file struct {
-	Catalog                 string              `json:"catalog"`
-	Exclude                 []string            `json:"exclude"`
-	GateNames               []string            `json:"gateNames"`
-	VisibilityNames         []string            `json:"visibilityNames"`
-	ServerFilePatterns      []string            `json:"serverFilePatterns"`
-	ForbidClientIdentifiers []string            `json:"forbidClientIdentifiers"`
-	ImportManifest          string              `json:"importManifest"`
-	Imports                 map[string]string   `json:"imports"`
-	ImportSource            verify.ImportSource `json:"importSource"`
-	ImplicitImports         verify.Policy       `json:"implicitImports"`
-	ImplicitImportAllow     []string            `json:"implicitImportAllow"`
-	Go                      struct {
-		Tests              bool     `json:"tests"`
-		ClientPackages     []string `json:"clientPackages"`
-		ServerFunctions    []string `json:"serverFunctions"`
-		ClientFilePatterns []string `json:"clientFilePatterns"`
-	} `json:"go"`
+// SettingsOf are what a configuration says of Go sources. The catalog and the
+// owners' keys are those that it names, dir is what its paths are relative to.
+func SettingsOf(c *config.Config, cat *catalog.Catalog, ownerKeys map[string][]string, dir string) Settings {
+	s := Settings{
+		Catalog: cat, OwnerKeys: ownerKeys, Dir: dir,
+		GateNames: c.GateNames, VisibilityNames: c.VisibilityNames, Exclude: c.Exclude,
+		ServerFilePatterns: c.ServerFilePatterns, ForbidClientIdentifiers: c.ForbidClientIdentifiers,
+		ImportSource: verify.ImportSource(c.ImportSource), ImplicitImports: verify.Policy(c.ImplicitImports),
+		ImplicitImportAllow: c.ImplicitImportAllow,
+	}
+	if c.Go != nil {
+		s.Tests, s.ClientPackages = c.Go.Tests, c.Go.ClientPackages
+		s.ServerFunctions, s.ClientFilePatterns = c.Go.ServerFunctions, c.Go.ClientFiles
+	}
+	return s
 }
 
-// inputs are the files that a Checker is made of, read whole, so that a change
-// of any is a change of the key.
+// inputs are the files that an analyzer's Checker is made of, read whole, so
+// that they compare.
 type inputs struct {
 	dir       string
 	config    []byte
 	catalog   []byte
 	manifest  []byte
 	documents map[string][]byte
-	parsed    file
+	parsed    *config.Config
 }
 
 // readInputs reads a configuration and what it names, or a catalog alone. Paths
 // in a configuration are relative to its folder: an analyzer runs wherever its
 // driver pleases.
-func readInputs(config, catalogPath string) (*inputs, error) {
-	in := &inputs{documents: map[string][]byte{}}
-	if config != "" {
-		raw, err := os.ReadFile(config)
+func readInputs(configPath, catalogPath string) (*inputs, error) {
+	in := &inputs{documents: map[string][]byte{}, parsed: &config.Config{}, dir: filepath.Dir(catalogPath)}
+	if configPath != "" {
+		raw, err := os.ReadFile(configPath)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read config %s: %w", config, err)
+			return nil, fmt.Errorf("cannot read config: %w", err)
 		}
-		if err := json.Unmarshal(raw, &in.parsed); err != nil {
-			return nil, fmt.Errorf("cannot read config %s: %w", config, err)
+		if in.parsed, _, err = config.Parse(raw); err != nil {
+			return nil, fmt.Errorf("config %s: %w", configPath, err)
 		}
-		in.config, in.dir = raw, filepath.Dir(config)
+		in.config, in.dir = raw, filepath.Dir(configPath)
 	}
 	if catalogPath == "" {
-		if in.parsed.Catalog == "" {
-			return nil, fmt.Errorf("bad config field %q: %s names no catalog", "catalog", config)
-		}
 		catalogPath = in.at(in.parsed.Catalog)
 	}
 	var err error
 	if in.catalog, err = os.ReadFile(catalogPath); err != nil {
-		return nil, fmt.Errorf("cannot read catalog %s: %w", catalogPath, err)
-	}
-	if in.dir == "" {
-		in.dir = filepath.Dir(catalogPath)
+		return nil, fmt.Errorf("cannot read catalog: %w", err)
 	}
 	if in.parsed.ImportManifest != "" {
 		if in.manifest, err = os.ReadFile(in.at(in.parsed.ImportManifest)); err != nil {
@@ -110,29 +97,21 @@ func (in *inputs) settings() (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("invalid catalog: %w", err)
 	}
-	f := in.parsed
-	s := Settings{
-		Catalog: cat, GateNames: f.GateNames, VisibilityNames: f.VisibilityNames, Exclude: f.Exclude,
-		ServerFilePatterns: f.ServerFilePatterns, ForbidClientIdentifiers: f.ForbidClientIdentifiers,
-		ImportSource: f.ImportSource, ImplicitImports: f.ImplicitImports, OwnerKeys: owned, ImplicitImportAllow: f.ImplicitImportAllow,
-		Tests: f.Go.Tests, ClientPackages: f.Go.ClientPackages, ServerFunctions: f.Go.ServerFunctions,
-		ClientFilePatterns: f.Go.ClientFilePatterns, Dir: in.dir,
-	}
-	return s, nil
+	return SettingsOf(in.parsed, cat, owned, in.dir), nil
 }
 
-var errNoConfig = errors.New("no configuration: name one by -config or a catalog by -catalog, or put " + DefaultConfig +
+var errNoConfig = errors.New("no configuration: name one by -config or a catalog by -catalog, or put " + config.DefaultPath +
 	" into the folder of the package or one above it")
 
-// findConfig resolves the name of a configuration, "" for the default one, from
-// a folder upwards: go vet runs its tool in the folder of each package.
-func findConfig(name, from string) (string, error) {
+// find looks for a file, "" for the default configuration, from a folder
+// upwards: go vet runs its tool in the folder of each package.
+func find(name, from string) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil
 	}
 	wanted := name
 	if wanted == "" {
-		wanted = DefaultConfig
+		wanted = config.DefaultPath
 	}
 	for dir := from; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, wanted)
@@ -148,5 +127,5 @@ func findConfig(name, from string) (string, error) {
 	if name == "" {
 		return "", errNoConfig
 	}
-	return "", fmt.Errorf("cannot read config %s: neither in %s nor in a folder above it", name, from)
+	return "", fmt.Errorf("cannot read %s: neither in %s nor in a folder above it", name, from)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/config"
 )
 
 // scan judges packages of testdata by its configuration, changed as need be.
@@ -21,7 +22,7 @@ func scan(t *testing.T, change func(*Settings), patterns ...string) []verify.Fil
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := readInputs(filepath.Join(dir, DefaultConfig), "")
+	in, err := readInputs(filepath.Join(dir, config.DefaultPath), "")
 	if err != nil {
 		t.Fatal(err)
 	}
