@@ -72,7 +72,7 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := checker.Check(Package{Fset: pass.Fset, Files: pass.Files, Info: pass.TypesInfo, ReadFile: pass.ReadFile})
+	files, err := checker.Check(Package{Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile})
 	for _, file := range files {
 		for _, d := range file.Diagnostics {
 			pass.Report(d)
@@ -117,7 +117,11 @@ func (o Options) inputs(dir string) (*inputs, error) {
 			return nil, err
 		}
 	}
-	return readInputs(configuration, document)
+	in, err := readInputs(configuration, document)
+	if err == nil {
+		in.under(dir)
+	}
+	return in, err
 }
 
 // Fingerprint writes what packages below the folder are judged by, for drivers

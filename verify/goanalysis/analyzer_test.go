@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/verify"
 )
 
 var update = flag.Bool("update", false, "write the catalog of testdata")
@@ -170,5 +171,51 @@ func testAlike(t *testing.T, results []*analysistest.Result) {
 	}
 	if alike < 100 {
 		t.Errorf("%d look-alikes, want 100 at least", alike)
+	}
+}
+
+func TestAnAnalyzerSeesAChangedCatalogAndSharesNothing(t *testing.T) {
+	dir := t.TempDir()
+	document, err := vocabulary(t).Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "docs.catalog.json")
+	write := func(text []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(document)
+	m, other := &maker{options: &Options{Catalog: path}}, &maker{options: &Options{Catalog: path, Tests: true}}
+	judges := func(m *maker, key string) bool {
+		t.Helper()
+		c, err := m.checkerFor(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.judge.Literal(key, verify.Use{Gate: true}).Rule == ""
+	}
+	first, err := m.checkerFor(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := m.checkerFor(dir); again != first {
+		t.Error("an unchanged catalog is built again")
+	}
+	if c, err := other.checkerFor(dir); err != nil || !c.tests || first.tests {
+		t.Errorf("options leak between analyzers: %v", err)
+	}
+	if !judges(m, "docs.files.update") {
+		t.Error("a declared key is refused")
+	}
+	write(bytes.ReplaceAll(document, []byte("docs.files.update"), []byte("docs.files.change")))
+	if judges(m, "docs.files.update") || !judges(m, "docs.files.change") {
+		t.Error("the old catalog is judged by")
+	}
+	write([]byte("{"))
+	if _, err := m.checkerFor(dir); err == nil {
+		t.Error("a broken catalog is passed over")
 	}
 }

@@ -3,6 +3,7 @@ package goanalysis
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"slices"
@@ -56,19 +57,29 @@ func (c *Checker) Check(p Package) ([]File, error) {
 	var sources []*source
 	passed := map[any]bool{} // functions given to gates
 	for _, file := range p.Files {
-		name := p.Fset.PositionFor(file.FileStart, false).Filename
-		s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), test: strings.HasSuffix(name, "_test.go")}
-		if !strings.HasSuffix(name, ".go") || s.test && !c.tests || c.excluded(s.path) {
-			continue
-		}
-		text, err := p.ReadFile(name)
+		s, err := c.open(p, p.Fset.PositionFor(file.FileStart, false).Filename, file)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+			return nil, err
 		}
-		s.text, s.server, s.report.File = text, marked(file) || anyMatch(c.serverFiles, s.path), s.path
-		sources = append(sources, s)
-		if !s.skipped() {
-			c.walk(s, passed)
+		if s != nil {
+			sources = append(sources, s)
+			if !s.skipped() {
+				c.walk(s, passed)
+			}
+		}
+	}
+	if len(c.forbidden) > 0 {
+		for _, name := range p.Ignored {
+			s, err := c.open(p, name, nil)
+			if err != nil {
+				return nil, err
+			}
+			if s != nil && c.forClient(s) {
+				sources = append(sources, s)
+				if !s.skipped() {
+					c.walkSecrets(s)
+				}
+			}
 		}
 	}
 	files := make([]File, len(sources))
@@ -77,6 +88,25 @@ func (c *Checker) Check(p Package) ([]File, error) {
 		files[i] = s.conclude()
 	}
 	return files, nil
+}
+
+// open reads a file, and parses one that is not; nil when it is not to be judged.
+func (c *Checker) open(p Package, name string, file *ast.File) (*source, error) {
+	s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), test: strings.HasSuffix(name, "_test.go")}
+	if !strings.HasSuffix(name, ".go") || s.test && !c.tests || c.excluded(s.path) {
+		return nil, nil
+	}
+	text, err := p.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if file == nil {
+		if s.file, err = parser.ParseFile(p.Fset, name, text, parser.ParseComments|parser.SkipObjectResolution); s.file == nil {
+			return nil, err
+		}
+	}
+	s.text, s.server, s.report.File = text, marked(s.file) || anyMatch(c.serverFiles, s.path), s.path
+	return s, nil
 }
 
 // skipped applies the pragma that takes the whole file out.
@@ -202,6 +232,9 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 	}
 	if in != nil {
 		in.gate(wraps(to.signature))
+	}
+	if !to.gate {
+		return
 	}
 	guarded := call.Args
 	if outer, ok := parentCall(call, stack); ok { // as in GateAction(key)(handler)

@@ -65,6 +65,14 @@ func outcomes(expr constraint.Expr) (holds, fails bool) {
 	return true, true
 }
 
+// walkSecrets judges a file that is not built here by its words alone.
+func (c *Checker) walkSecrets(s *source) {
+	ast.PreorderStack(s.file, nil, func(n ast.Node, stack []ast.Node) bool {
+		c.secret(s, n, stack)
+		return true
+	})
+}
+
 // secret judges an identifier or a string of a client file.
 func (c *Checker) secret(s *source, n ast.Node, stack []ast.Node) {
 	name := ""

@@ -33,7 +33,8 @@ func SettingsOf(c *config.Config, cat *catalog.Catalog, ownerKeys map[string][]s
 // inputs are the files that an analyzer's Checker is made of, read whole, so
 // that they compare.
 type inputs struct {
-	dir       string
+	dir       string // what the paths in the configuration are relative to
+	base      string // what the paths of sources are
 	config    []byte
 	catalog   []byte
 	manifest  []byte
@@ -73,7 +74,20 @@ func readInputs(configPath, catalogPath string) (*inputs, error) {
 			return nil, fmt.Errorf("cannot read an imported catalog: %w", err)
 		}
 	}
+	in.base = in.dir
 	return in, nil
+}
+
+// under moves the base of a configuration that lies outside the project to the
+// module of the package: excludes are about paths in a project.
+func (in *inputs) under(pkg string) {
+	if rel, err := filepath.Rel(in.dir, pkg); err == nil && filepath.IsLocal(rel) {
+		return
+	}
+	in.base = pkg
+	if module, err := find("go.mod", pkg); err == nil {
+		in.base = filepath.Dir(module)
+	}
 }
 
 func (in *inputs) at(path string) string {
@@ -97,7 +111,7 @@ func (in *inputs) settings() (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("invalid catalog: %w", err)
 	}
-	return SettingsOf(in.parsed, cat, owned, in.dir), nil
+	return SettingsOf(in.parsed, cat, owned, in.base), nil
 }
 
 var errNoConfig = errors.New("no configuration: name one by -config or a catalog by -catalog, or put " + config.DefaultPath +

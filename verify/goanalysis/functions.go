@@ -187,6 +187,6 @@ func (s *source) ungated(passed map[any]bool) {
 		}
 		s.add(authz.SeverityError, verify.RuleUngatedAction, pos, end, "server function "+strconv.Quote(fn.name)+
 			" contains no gate — anyone who reaches it gets what it serves; ask before acting, or say why it is public with "+
-			"//"+ignoreNextLine+" ungated-action <reason>")
+			"//"+ignoreWord+"next-line ungated-action <reason>")
 	}
 }

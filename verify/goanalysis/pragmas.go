@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	ignoreFile     = "authz-verify-ignore-file"
-	ignoreNextLine = "authz-verify-ignore-next-line"
-	ignoreLine     = "authz-verify-ignore-line"
-	serverMark     = "authz:server"
+	ignoreWord = "authz-verify-ignore-"
+	ignoreFile = ignoreWord + "file"
+	serverMark = "authz:server"
 )
 
 // filePragma finds the pragma that takes the file out: the first in the header,
@@ -68,52 +67,26 @@ func commentLines(text string) func(func(int, string) bool) {
 }
 
 // suppressions reads the line pragmas of a file by the line that each is about.
-// Only line comments hold one.
+// Only line comments hold one, so the text is reduced to these and to whether
+// code stands before them.
 func suppressions(fset *token.FileSet, file *ast.File, text []byte) map[int][]verify.Suppression {
-	found := map[int][]verify.Suppression{}
+	var lines []string
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
-			body, ok := strings.CutPrefix(comment.Text, "//")
-			if !ok {
-				continue
-			}
-			word, rest := firstPragma(body)
-			if word == "" {
+			if !strings.HasPrefix(comment.Text, "//") || !strings.Contains(comment.Text, ignoreWord) {
 				continue
 			}
 			at := fset.PositionFor(comment.Pos(), false)
-			target := at.Line
-			if word == ignoreNextLine || aloneOnLine(text, at) {
-				target++
+			for len(lines) < at.Line {
+				lines = append(lines, "")
 			}
-			s := verify.Suppression{Line: at.Line}
-			if fields := strings.Fields(rest); len(fields) > 0 {
-				s.Rule, s.Reason = verify.Rule(fields[0]), strings.Join(fields[1:], " ")
-			}
-			found[target] = append(found[target], s)
-		}
-	}
-	return found
-}
-
-func firstPragma(body string) (word, rest string) {
-	first := len(body)
-	for _, candidate := range []string{ignoreNextLine, ignoreLine} {
-		for from := 0; ; {
-			i := strings.Index(body[from:], candidate)
-			if i < 0 {
-				break
-			}
-			i, from = from+i, from+i+len(candidate)
-			if after := body[from:]; after == "" || after[0] == ' ' || after[0] == '\t' || after[0] == '\r' {
-				if i < first {
-					first, word, rest = i, candidate, after
-				}
-				break
+			lines[at.Line-1] = comment.Text
+			if !aloneOnLine(text, at) {
+				lines[at.Line-1] = "code " + comment.Text
 			}
 		}
 	}
-	return word, rest
+	return verify.FindLineSuppressions(strings.Join(lines, "\n"))
 }
 
 func aloneOnLine(text []byte, at token.Position) bool {

@@ -11,10 +11,12 @@ import (
 	"github.com/authzhost/authz/verify"
 )
 
-// Package is one type-checked package. ReadFile supplies the text of its files.
+// Package is one type-checked package. Ignored names the files that build
+// constraints leave out: those shipped to a client are read for secrets.
 type Package struct {
 	Fset     *token.FileSet
 	Files    []*ast.File
+	Ignored  []string
 	Info     *types.Info
 	ReadFile func(name string) ([]byte, error)
 }

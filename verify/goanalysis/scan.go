@@ -56,7 +56,7 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		files, err := c.Check(Package{Fset: pkg.Fset, Files: pkg.Syntax, Info: pkg.TypesInfo, ReadFile: os.ReadFile})
+		files, err := c.Check(Package{Fset: pkg.Fset, Files: pkg.Syntax, Ignored: pkg.IgnoredFiles, Info: pkg.TypesInfo, ReadFile: os.ReadFile})
 		if err != nil {
 			return nil, err
 		}

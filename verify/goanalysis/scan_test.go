@@ -118,3 +118,35 @@ func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestSecretsAreFoundInFilesThatAreNotBuiltHere(t *testing.T) {
+	r := report(t, scan(t, func(*Settings) {}, "./shipped"), "shipped/page_js.go")
+	if got, want := told(r), []string{`client-reachable-secret error "signingKey" referenced in a client file`}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestAConfigurationOutsideTheProjectExcludesPathsInIt(t *testing.T) {
+	project, elsewhere := t.TempDir(), t.TempDir()
+	document, err := vocabulary(t).Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		filepath.Join(project, "go.mod"):             "module example.com/p\n",
+		filepath.Join(elsewhere, config.DefaultPath): `{"catalog": "c.json", "exclude": ["old/"]}`,
+		filepath.Join(elsewhere, "c.json"):           string(document),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &maker{options: &Options{Config: filepath.Join(elsewhere, config.DefaultPath)}}
+	c, err := m.checkerFor(filepath.Join(project, "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path := c.pathOf(filepath.Join(project, "old", "a.go")); path != "old/a.go" || !c.excluded(path) {
+		t.Errorf("the file goes by %q, excluded %v", path, c.excluded(path))
+	}
+}
