@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/authzhost/authz v0.0.0
+	github.com/fsnotify/fsnotify v1.10.1
 	github.com/golangci/plugin-module-register v0.1.2
 	github.com/google/go-cmp v0.7.0
 	github.com/microsoft/typescript-go/authzshim v0.0.0

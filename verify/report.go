@@ -66,7 +66,7 @@ type FileReport struct {
 	Skipped *SkippedFile `json:"skipped,omitempty"`
 }
 
-// Report is the outcome of a run (verifier contract §8).
+// Report is the outcome of a run (verifier contract §8). Its lists are never nil.
 type Report struct {
 	Issues             []Finding
 	ReferencedKeys     []string // ascending
@@ -111,4 +111,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func sorted[T cmp.Ordered](set map[T]bool) []T { return slices.Sorted(maps.Keys(set)) }
+// sorted is never nil.
+func sorted[T cmp.Ordered](set map[T]bool) []T {
+	return orEmpty(slices.Sorted(maps.Keys(set)))
+}

@@ -45,6 +45,8 @@ type Scanner struct {
 	forbidden map[string]bool
 	server    []*regexp.Regexp
 
+	candidates candidates
+
 	// readAll turns the test that a file can hold a finding off.
 	readAll bool
 }
@@ -63,12 +65,14 @@ func NewScanner(config Config) (*Scanner, error) {
 	if config.Read == nil {
 		config.Read = readFile
 	}
-	return &Scanner{
+	s := &Scanner{
 		config: config, judge: judge, server: server,
 		gates:     setOf(orDefault(config.GateNames, DefaultGateNames())),
 		visible:   setOf(orDefault(config.VisibilityNames, DefaultVisibilityNames())),
 		forbidden: setOf(config.ForbidClientIdentifiers),
-	}, nil
+	}
+	s.candidates = newCandidates(s.gates, s.visible, s.forbidden)
+	return s, nil
 }
 
 func readFile(file string) ([]byte, error) {

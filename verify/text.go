@@ -1,3 +1,0 @@
-package verify
-
-const bom = "\ufeff"

@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	ts "github.com/microsoft/typescript-go/authzshim"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// scanText reads one source.
+func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
+	report := FileReport{File: file}
+	serverPath := s.isServerPath(file)
+	if !s.readAll && !s.candidates.canMatter(text, serverPath) {
+		return report, nil
+	}
+	src, err := parse(file, clean(text), strings.HasSuffix(file, ".tsx"))
+	if err != nil {
+		return report, err
+	}
+	r := &reader{scanner: s, source: src, server: serverPath, keys: map[string]bool{}, patterns: map[string]bool{}}
+	header := src.prologueEnd(func(directive string) {
+		r.server = r.server || directive == "use server"
+		r.client = r.client || directive == "use client"
+	})
+	if pragma := src.ignorePragma(header); pragma != nil {
+		r.ignored(pragma)
+		if pragma.Effective {
+			report.Findings = r.findings
+			report.Skipped = &SkippedFile{File: file, Reason: cmp.Or(pragma.Reason, "(no reason given)")}
+			return report, nil
+		}
+	}
+	r.walk()
+	if r.server {
+		r.serverFunctions()
+	}
+	report.Findings = Suppress(file, r.findings, FindLineSuppressions(src.text))
+	report.Keys, report.Patterns = sorted(r.keys), sorted(r.patterns)
+	return report, nil
+}
+
+// reader collects what one source says.
+type reader struct {
+	*source
+	scanner        *Scanner
+	server, client bool
+
+	findings       []Finding
+	keys, patterns map[string]bool
+	calls          []*ts.Node // recognised, in source order
+}
+
+func (r *reader) report(offset int, f Finding) {
+	f.File = r.file
+	f.Line, f.Column = r.position(offset)
+	r.findings = append(r.findings, f)
+}
+
+func (r *reader) fail(rule Rule, offset int, message string) {
+	r.report(offset, Finding{Severity: authz.SeverityError, Rule: rule, Message: message})
+}
+
+func (r *reader) ignored(p *IgnorePragma) {
+	message := pragmaFile + " found here, but it is not in the file header, so it does nothing — " +
+		"move it above the first statement (comments before or between the directives count)"
+	switch {
+	case p.Effective && p.Reason != "":
+		return
+	case p.Effective:
+		message = pragmaFile + " without a reason — say why this surface is out of the catalog's domain " +
+			`(e.g. "system trust domain, authenticates by deploy key")`
+	}
+	r.findings = append(r.findings, Finding{
+		Severity: authz.SeverityWarning, Rule: RuleIgnoredFile, File: r.file, Line: p.Line, Message: message,
+	})
+}
+
+// walk visits every node in source order, parents first, without recursion: trees
+// may be as deep as the parser's stack allows.
+func (r *reader) walk() {
+	stack := []*ts.Node{r.tree.AsNode()}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch n.Kind {
+		case ts.KindCallExpression:
+			r.call(n)
+		case ts.KindIdentifier:
+			if r.client && r.scanner.forbidden[n.Text()] && n.Pos() < n.End() {
+				r.fail(RuleClientReachableSecret, r.start(n), authz.Quote(n.Text())+
+					` referenced in a "use client" module — service-key material must never be client-reachable`)
+			}
+		}
+		first := len(stack)
+		for child := range n.IterChildren() {
+			stack = append(stack, child)
+		}
+		slices.Reverse(stack[first:])
+	}
+}
