@@ -96,12 +96,6 @@ func TestServerFilePatternsMustBeRE2(t *testing.T) {
 	}
 }
 
-func TestGoSourcesAreNotPassedOverInSilence(t *testing.T) {
-	project(t, nil)
-	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","go":{}}`)
-	expectFailed(t, `bad config field "go"`)
-}
-
 func TestSourcesThatCannotBeReadAreExit2(t *testing.T) {
 	project(t, map[string]string{"src/a.ts": bothKeys})
 	write(t, "src/huge.ts", strings.Repeat("x;", 25<<20))

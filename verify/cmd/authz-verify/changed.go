@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -90,4 +91,16 @@ func (c *changes) changed(path string) bool {
 	}
 	name = filepath.ToSlash(name)
 	return !c.tracked[name] || c.differ[name]
+}
+
+// anyGo reports whether what the Go files mean may differ: one of them, or one that
+// they can depend on.
+func (c *changes) anyGo(files []string) bool {
+	for name := range c.differ {
+		switch base := filepath.Base(name); {
+		case filepath.Ext(name) == ".go", base == "go.mod", base == "go.sum", base == "go.work":
+			return true
+		}
+	}
+	return slices.ContainsFunc(files, c.changed)
 }

@@ -94,9 +94,22 @@ func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath st
 	if err != nil {
 		return nil, "", err
 	}
-	report, err = j.scan(ctx, s, found.Files)
-	if err == nil && j.since != "" {
-		err = j.onlyChanged(ctx, report, append(documentPaths(c), j.config))
+	said, err := j.scan(ctx, s, found.Files)
+	var goFiles []string
+	if err == nil && s.goCode != nil {
+		var more []verify.FileReport
+		more, err = s.goCode.Scan(ctx, ".", c.Go.Packages)
+		for _, file := range more {
+			goFiles = append(goFiles, file.File)
+		}
+		said = append(said, more...)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	report = verify.Conclude(s.verify.Catalog, said)
+	if j.since != "" {
+		err = j.onlyChanged(ctx, report, append(documentPaths(c), j.config), goFiles)
 	}
 	return report, c.Catalog, err
 }
@@ -113,7 +126,7 @@ func documentPaths(c *config.Config) []string {
 	return paths
 }
 
-func (j *job) scan(ctx context.Context, s *subject, files []string) (*verify.Report, error) {
+func (j *job) scan(ctx context.Context, s *subject, files []string) ([]verify.FileReport, error) {
 	run := s.verify
 	run.Files = files
 	shown := startProgress(j.stderr, len(files))
@@ -132,20 +145,21 @@ func (j *job) scan(ctx context.Context, s *subject, files []string) (*verify.Rep
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(scanGCPercent))
 	}
-	report, err := verify.Verify(ctx, run)
+	said, err := verify.Scan(ctx, run)
 	shown.end()
 	if err == nil && memory != nil {
 		if err = memory.keep(); err != nil {
 			err = fmt.Errorf("cannot write the cache %s: %w", j.cache, short(err))
 		}
 	}
-	return report, err
+	return said, err
 }
 
 // onlyChanged leaves the issues of files that differ from the revision. When the
 // configuration or a catalog differs, any file may have become wrong, and
-// everything stays.
-func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis []string) error {
+// everything stays. Go files stay or go together: what one calls by a constant,
+// another one may declare.
+func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis, goFiles []string) error {
 	c, err := changesSince(ctx, j.since)
 	if err != nil {
 		return fmt.Errorf("--changed-since: %w", err)
@@ -154,6 +168,10 @@ func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis []string)
 		return nil
 	}
 	differs := map[string]bool{verify.CatalogFile: false}
+	goDiffers := c.anyGo(goFiles)
+	for _, file := range goFiles {
+		differs[file] = goDiffers
+	}
 	r.ErrorCount, r.WarningCount = 0, 0
 	r.Issues = slices.DeleteFunc(r.Issues, func(issue verify.Finding) bool {
 		keep, judged := differs[issue.File]

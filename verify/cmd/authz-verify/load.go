@@ -4,18 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/config"
+	"github.com/authzhost/authz/verify/goanalysis"
 )
 
 // subject is what is checked, except the sources.
 type subject struct {
 	config config.Config
-	verify verify.Config // without files
+	verify verify.Config       // without files
+	goCode *goanalysis.Checker // nil: no Go source is read
 
 	// documents are the files that it was made from, by path.
 	documents map[string]json.RawMessage
@@ -24,9 +27,6 @@ type subject struct {
 // load reads the catalog and what belongs to it, as the configuration says.
 func load(c *config.Config) (*subject, error) {
 	s := &subject{config: *c, documents: map[string]json.RawMessage{}}
-	if c.Go != nil {
-		return nil, &config.FieldError{Field: "go", Reason: "this command reads no Go sources: run the analyzer, authz-govet"}
-	}
 	document, err := s.read(c.Catalog)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read catalog %s: %w", c.Catalog, err)
@@ -53,7 +53,18 @@ func load(c *config.Config) (*subject, error) {
 		ImplicitImportAllow:     c.ImplicitImportAllow,
 		OwnerKeys:               keys,
 	}
-	return s, nil
+	if c.Go != nil {
+		err = s.readGo(built, keys)
+	}
+	return s, err
+}
+
+func (s *subject) readGo(built *catalog.Catalog, keys map[string][]string) error {
+	dir, err := os.Getwd()
+	if err == nil {
+		s.goCode, err = goanalysis.New(goanalysis.SettingsOf(&s.config, built, keys, dir))
+	}
+	return err
 }
 
 func (s *subject) read(path string) (json.RawMessage, error) {

@@ -1,6 +1,6 @@
 // Command authz-verify checks an application's source against its catalog without
-// running it. It reads files and directories and, for --changed-since, asks git; it
-// writes what codegen, init and --cache name, and never uses the network.
+// running it. It reads files and directories, asks git for --changed-since and the go
+// command about Go packages; it writes what codegen, init and --cache name, and never uses the network.
 package main
 
 import (
@@ -22,6 +22,10 @@ const (
 )
 
 func main() {
+	// The go command, which is asked about Go packages, would fetch what is missing.
+	if err := os.Setenv("GOPROXY", "off"); err != nil {
+		os.Exit(fail(os.Stderr, verifyName, err))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/authzhost/authz/verify/config"
@@ -46,6 +47,7 @@ type watch struct {
 	events *fsnotify.Watcher
 	named  map[string]bool // files and roots, and the directories above them
 	dirs   map[string]bool // with sources
+	goCode bool            // Go files are sources too
 }
 
 func newWatch() (*watch, error) {
@@ -76,11 +78,16 @@ func (w *watch) follow(configPath string) error {
 		for _, path := range append(documentPaths(c), c.Include...) {
 			name(path)
 		}
+		var dirs []string
 		if found, err := sources.Find(c.Include, c.Exclude); err == nil {
-			for _, dir := range found.Dirs {
-				if abs, err := filepath.Abs(dir); err == nil {
-					w.dirs[abs], want[abs] = true, true
-				}
+			dirs = found.Dirs
+		}
+		if w.goCode = c.Go != nil; w.goCode {
+			dirs = append(dirs, goDirs()...)
+		}
+		for _, dir := range dirs {
+			if abs, err := filepath.Abs(dir); err == nil {
+				w.dirs[abs], want[abs] = true, true
 			}
 		}
 	}
@@ -132,7 +139,27 @@ func (w *watch) concerns(e fsnotify.Event) bool {
 	case !w.dirs[filepath.Dir(e.Name)]:
 		return false
 	}
-	return sources.IsSource(filepath.Base(e.Name)) || e.Has(fsnotify.Create) && isDir(e.Name)
+	base := filepath.Base(e.Name)
+	if w.goCode && (filepath.Ext(base) == ".go" || base == "go.mod" || base == "go.work") {
+		return true
+	}
+	return sources.IsSource(base) || e.Has(fsnotify.Create) && isDir(e.Name)
+}
+
+// goDirs are the directories below the working directory that Go packages may lie
+// in.
+func goDirs() (dirs []string) {
+	_ = filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !e.IsDir(): // what cannot be read is not watched
+		case path != "." && (strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") || slices.Contains(sources.DefaultExclude, e.Name())):
+			return fs.SkipDir
+		default:
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	return dirs
 }
 
 // isDir also of a link that leads to a directory.
