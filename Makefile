@@ -13,7 +13,7 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify
 
 .PHONY: help build run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http lint proto tools clean
 

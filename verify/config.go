@@ -106,15 +106,21 @@ func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
 // *PatternError, a *SourceError for the first file in order that cannot be read,
 // or the context's.
 func Verify(ctx context.Context, config Config) (*Report, error) {
-	s, err := NewScanner(config)
-	if err != nil {
-		return nil, err
-	}
-	files, err := s.scanAll(ctx)
+	files, err := Scan(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	return Conclude(config.Catalog, files), nil
+}
+
+// Scan is Verify up to what each file said, for whoever concludes over other
+// sources too.
+func Scan(ctx context.Context, config Config) ([]FileReport, error) {
+	s, err := NewScanner(config)
+	if err != nil {
+		return nil, err
+	}
+	return s.scanAll(ctx)
 }
 
 // compile reads regular expressions.

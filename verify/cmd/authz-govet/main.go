@@ -1,0 +1,30 @@
+// Authz-govet checks Go packages against an authz catalog, by itself or for go
+// vet:
+//
+//	authz-govet ./...
+//	go vet -vettool=$(which authz-govet) ./...
+//
+// The configuration is authz-verify.config.json in the folder of a package or
+// above it, what AUTHZ_VERIFY_CONFIG names, or the flag -authzverify.config;
+// -authzverify.catalog names a catalog document alone.
+package main
+
+import (
+	"os"
+
+	"golang.org/x/tools/go/analysis/multichecker"
+
+	"github.com/authzhost/authz/verify/goanalysis"
+)
+
+func main() {
+	options := goanalysis.Options{Config: os.Getenv("AUTHZ_VERIFY_CONFIG")}
+	if len(os.Args) == 2 && os.Args[1] == "-V=full" {
+		if err := identify(options); err != nil {
+			os.Stderr.WriteString("authz-govet: " + err.Error() + "\n")
+			os.Exit(1)
+		}
+		return
+	}
+	multichecker.Main(goanalysis.NewAnalyzer(options))
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// changes tells what differs between a git revision and the files as they lie here.
+type changes struct {
+	dir     string          // the working directory, real
+	root    string          // of the repository, real
+	tracked map[string]bool // files that git knows, by path from the root
+	differ  map[string]bool // those of them that are not as in the revision
+}
+
+// changesSince asks git, which neither writes nor fetches for it.
+func changesSince(ctx context.Context, rev string) (*changes, error) {
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &changes{dir: dir, tracked: map[string]bool{}, differ: map[string]bool{}}
+	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	if c.root, err = filepath.EvalSymlinks(strings.TrimSuffix(string(top), "\n")); err != nil {
+		return nil, err
+	}
+	// Resolved apart, so that the revision is never read as a path or a flag.
+	commit, err := git(ctx, c.root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return nil, fmt.Errorf("git knows no revision %q", rev)
+	}
+	for _, list := range []struct {
+		into map[string]bool
+		args []string
+	}{
+		{c.tracked, []string{"ls-files", "-z"}},
+		{c.differ, []string{"diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative",
+			strings.TrimSpace(string(commit)), "--"}},
+	} {
+		out, err := git(ctx, c.root, list.args...)
+		if err != nil {
+			return nil, err
+		}
+		for name := range bytes.SplitSeq(out, []byte{0}) {
+			list.into[string(name)] = true
+		}
+	}
+	return c, nil
+}
+
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		said, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		return nil, fmt.Errorf("git %s: %s", args[0], said)
+	}
+	return out, err
+}
+
+// changed reports whether a file may differ from the revision: it does unless git
+// tracks the very file and says that it is the same. What is ignored, outside the
+// repository or reached through a link counts as changed.
+func (c *changes) changed(path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.dir, path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || real != filepath.Clean(path) {
+		return true
+	}
+	name, err := filepath.Rel(c.root, real)
+	if err != nil {
+		return true
+	}
+	name = filepath.ToSlash(name)
+	return !c.tracked[name] || c.differ[name]
+}
+
+// anyGo reports whether what the Go files mean may differ: one of them, or one that
+// they can depend on.
+func (c *changes) anyGo(files []string) bool {
+	for name := range c.differ {
+		switch base := filepath.Base(name); {
+		case filepath.Ext(name) == ".go", base == "go.mod", base == "go.sum", base == "go.work":
+			return true
+		}
+	}
+	return slices.ContainsFunc(files, c.changed)
+}

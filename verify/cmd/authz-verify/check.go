@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/config"
+	"github.com/authzhost/authz/verify/sources"
+)
+
+const verifyName = "authz-verify"
+
+const scanGCPercent = 400
+
+// job is what the command line asks for.
+type job struct {
+	config, format, since, cache string
+	watch                        bool
+	stdout, stderr               io.Writer
+}
+
+func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	j := job{config: config.DefaultPath, format: "text", stdout: stdout, stderr: stderr}
+	var help, tellVersion bool
+	f := flags{
+		text: map[string]*string{"--config": &j.config, "--format": &j.format, "--changed-since": &j.since, "--cache": &j.cache},
+		last: map[string]string{"--config": config.DefaultPath},
+		on:   map[string]*bool{"--watch": &j.watch, "-h": &help, "--help": &help, "--version": &tellVersion},
+	}
+	err := f.parse(args)
+	switch {
+	case err != nil:
+	case help:
+		_, err = io.WriteString(stdout, usage)
+		return statusOf(stderr, verifyName, err)
+	case tellVersion:
+		_, err = fmt.Fprintf(stdout, "authz-verify %s\n", version)
+		return statusOf(stderr, verifyName, err)
+	case !slices.Contains([]string{"text", "json", "sarif"}, j.format):
+		err = fmt.Errorf("--format must be text, json or sarif, not %q", j.format)
+	case j.watch && j.format == "sarif":
+		err = errors.New("--watch is not for --format sarif, which is one document")
+	default:
+		for _, name := range []string{"--config", "--changed-since", "--cache"} {
+			if f.set[name] && *f.text[name] == "" {
+				err = fmt.Errorf("%s must not be empty", name)
+			}
+		}
+	}
+	if err != nil {
+		return fail(stderr, verifyName, err)
+	}
+	if j.watch {
+		return j.watchAll(ctx)
+	}
+	return j.once(ctx)
+}
+
+// once makes one run, from reading the configuration to writing the report.
+func (j *job) once(ctx context.Context) int {
+	report, catalogPath, err := j.report(ctx)
+	if err == nil {
+		err = j.write(report, catalogPath)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fail(j.stderr, verifyName, errors.New("interrupted"))
+	case err != nil:
+		return fail(j.stderr, verifyName, err)
+	}
+	return exitOf(report)
+}
+
+func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath string, err error) {
+	c, unknown, err := config.Load(j.config)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, name := range unknown {
+		fmt.Fprintf(j.stderr, "%s: unknown config field \"%s\"\n", verifyName, escape(name))
+	}
+	s, err := load(c)
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := sources.Find(c.Include, c.Exclude)
+	if err != nil {
+		return nil, "", err
+	}
+	said, err := j.scan(ctx, s, found.Files)
+	var goFiles []string
+	if err == nil && s.goCode != nil {
+		var more []verify.FileReport
+		more, err = s.goCode.Scan(ctx, ".", c.Go.Packages)
+		for _, file := range more {
+			goFiles = append(goFiles, file.File)
+		}
+		said = append(said, more...)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	report = verify.Conclude(s.verify.Catalog, said)
+	if j.since != "" {
+		err = j.onlyChanged(ctx, report, append(documentPaths(c), j.config), goFiles)
+	}
+	return report, c.Catalog, err
+}
+
+// documentPaths are the files that the configuration names.
+func documentPaths(c *config.Config) []string {
+	paths := []string{c.Catalog}
+	if c.ImportManifest != "" {
+		paths = append(paths, c.ImportManifest)
+	}
+	for _, path := range c.Imports {
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func (j *job) scan(ctx context.Context, s *subject, files []string) ([]verify.FileReport, error) {
+	run := s.verify
+	run.Files = files
+	shown := startProgress(j.stderr, len(files))
+	run.Progress = func(done int) { shown.read.Store(int64(done)) }
+	var memory *memory
+	if j.cache != "" {
+		var err error
+		if memory, err = remember(j.cache, s); err != nil {
+			shown.end()
+			return nil, fmt.Errorf("cannot use the cache %s: %w", j.cache, short(err))
+		}
+		run.Read, run.Around = memory.read, memory.around
+	}
+	// What lives is small beside what is made and dropped: collecting less often saves
+	// a third of the time, within the memory that 10,000 files may take.
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(scanGCPercent))
+	}
+	said, err := verify.Scan(ctx, run)
+	shown.end()
+	if err == nil && memory != nil {
+		if err = memory.keep(); err != nil {
+			err = fmt.Errorf("cannot write the cache %s: %w", j.cache, short(err))
+		}
+	}
+	return said, err
+}
+
+// onlyChanged leaves the issues of files that differ from the revision. When the
+// configuration or a catalog differs, any file may have become wrong, and
+// everything stays. Go files stay or go together: what one calls by a constant,
+// another one may declare.
+func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis, goFiles []string) error {
+	c, err := changesSince(ctx, j.since)
+	if err != nil {
+		return fmt.Errorf("--changed-since: %w", err)
+	}
+	if slices.ContainsFunc(basis, c.changed) {
+		return nil
+	}
+	differs := map[string]bool{verify.CatalogFile: false}
+	goDiffers := c.anyGo(goFiles)
+	for _, file := range goFiles {
+		differs[file] = goDiffers
+	}
+	r.ErrorCount, r.WarningCount = 0, 0
+	r.Issues = slices.DeleteFunc(r.Issues, func(issue verify.Finding) bool {
+		keep, judged := differs[issue.File]
+		if !judged {
+			keep = c.changed(issue.File)
+			differs[issue.File] = keep
+		}
+		switch {
+		case !keep:
+		case issue.Severity == authz.SeverityError:
+			r.ErrorCount++
+		default:
+			r.WarningCount++
+		}
+		return !keep
+	})
+	return nil
+}
+
+func (j *job) write(r *verify.Report, catalogPath string) error {
+	switch j.format {
+	case "json":
+		return writeJSON(j.stdout, r)
+	case "sarif":
+		return writeSARIF(j.stdout, r, catalogPath)
+	default:
+		return writeText(j.stderr, r)
+	}
+}
+
+func exitOf(r *verify.Report) int {
+	if r.ErrorCount > 0 {
+		return exitIssues
+	}
+	return exitClean
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// goProject asks for one key from Go and one from TypeScript.
+func goProject(t *testing.T) {
+	t.Helper()
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPROXY", "off")
+	project(t, map[string]string{
+		"authz-verify.config.json": `{"catalog":"catalog.json","gateNames":["mayI"],"go":{}}`,
+		"go.mod":                   "module example.org/shop\n\ngo 1.24\n",
+		"shop.go":                  "package shop\n\nimport \"example.org/shop/keys\"\n\nfunc mayI(key string) bool { return key != \"\" }\n\nvar ok = mayI(keys.Read)\n",
+		"keys/keys.go":             "package keys\n\nconst Read = \"zoom.rooms.read\"\n",
+		"src/a.ts":                 "can(\"zoom.rooms.delete\")\n",
+	})
+}
+
+func TestGoAndTypeScriptMakeOneReport(t *testing.T) {
+	goProject(t)
+	expectText(t, exitClean, "authz-verify: 3 file(s), 0 ignored, 0 error(s), 0 warning(s)\n")
+	write(t, "keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
+	status, _, stderr := call(t)
+	if status != exitIssues || !strings.HasPrefix(stderr, "✖ [unknown-pattern] shop.go:7 — \"zoom.rooms.raed\" ") || !strings.Contains(stderr, "\"zoom.rooms.read\" is declared but referenced by no gate") {
+		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
+func TestGoThatDoesNotLoadIsExit2(t *testing.T) {
+	goProject(t)
+	write(t, "shop.go", "package shop\n\nvar x = nope\n")
+	expectFailed(t, "authz-verify: cannot load example.org/shop: ")
+	goProject(t)
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","go":{"packages":["./gone"]}}`)
+	expectFailed(t, "authz-verify: ")
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","go":{"serverFunctions":["("]}}`)
+	expectFailed(t, "missing closing )")
+}
+
+func TestAConstantThatChangedReportsTheGoFilesThatUseIt(t *testing.T) {
+	repository(t)
+	files := []string{"authz-verify.config.json", "go.mod", "shop.go", "keys/keys.go"}
+	texts := map[string]string{}
+	for i, text := range []string{`{"catalog":"catalog.json","gateNames":["mayI"],"include":[],"go":{}}`, "module example.org/shop\n\ngo 1.24\n",
+		"package shop\n\nimport \"example.org/shop/keys\"\n\nfunc mayI(key string) bool { return key != \"\" }\n\nvar ok = mayI(keys.Read)\n",
+		"package keys\n\nconst Read = \"zoom.rooms.raed\"\n"} {
+		texts[files[i]] = text
+		write(t, files[i], text)
+	}
+	commit(t)
+	expectGo := func(want int) {
+		t.Helper()
+		if status, _, stderr := call(t, "--changed-since", "HEAD"); status != want {
+			t.Errorf("exit %d, want %d: %s", status, want, stderr)
+		}
+	}
+	expectGo(exitClean)
+	write(t, "keys/keys.go", texts["keys/keys.go"]+"// changed\n")
+	expectGo(exitIssues)
+}
+
+func TestWatchSeesGoFiles(t *testing.T) {
+	goProject(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var stdout, stderr told
+	status := make(chan int)
+	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
+	stderr.next(t, "0 error(s), 0 warning(s)\nauthz-verify: watching for changes\n")
+	write(t, "keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
+	stderr.next(t, "1 error(s), 1 warning(s)")
+	stop()
+	if got := <-status; got != exitIssues {
+		t.Errorf("exit %d, want that of the last run", got)
+	}
+}

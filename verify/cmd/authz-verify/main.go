@@ -1,0 +1,51 @@
+// Command authz-verify checks an application's source against its catalog without
+// running it. It reads files and directories, asks git for --changed-since and the go
+// command about Go packages; it writes what codegen, init and --cache name, and never uses the network.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+var version = "dev"
+
+// The exit statuses.
+const (
+	exitClean  = 0 // no issue of error severity
+	exitIssues = 1
+	exitFailed = 2 // the run could not be made
+)
+
+func main() {
+	// The go command, which is asked about Go packages, would fetch what is missing.
+	if err := os.Setenv("GOPROXY", "off"); err != nil {
+		os.Exit(fail(os.Stderr, verifyName, err))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "codegen":
+			return runCodegen(args[1:], stdout, stderr)
+		case "init":
+			return runInit(args[1:], stdout, stderr)
+		}
+	}
+	return runVerify(ctx, args, stdout, stderr)
+}
+
+// fail says why a run could not be made.
+func fail(stderr io.Writer, name string, err error) int {
+	fmt.Fprintf(stderr, "%s: %s\n", name, reason(err))
+	return exitFailed
+}

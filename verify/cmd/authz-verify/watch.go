@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/authzhost/authz/verify/config"
+	"github.com/authzhost/authz/verify/sources"
+	"github.com/fsnotify/fsnotify"
+)
+
+// settle is how long changes are gathered before the run that follows them.
+const settle = 100 * time.Millisecond
+
+// watchAll runs, then again after each change, until the context ends. Its status is
+// that of the last run.
+func (j *job) watchAll(ctx context.Context) int {
+	w, err := newWatch()
+	if err != nil {
+		return fail(j.stderr, verifyName, fmt.Errorf("cannot watch: %w", err))
+	}
+	defer w.events.Close()
+	for told := false; ; told = true {
+		// Watched before it is read, so that no change falls between.
+		if err := w.follow(j.config); err != nil {
+			return fail(j.stderr, verifyName, fmt.Errorf("cannot watch: %w", err))
+		}
+		status := j.once(ctx)
+		if !told && j.format == "text" {
+			fmt.Fprintf(j.stderr, "%s: watching for changes\n", verifyName)
+		}
+		if !w.wait(ctx) {
+			return status
+		}
+	}
+}
+
+// watch is told of changes in directories. All paths are absolute.
+type watch struct {
+	events *fsnotify.Watcher
+	named  map[string]bool // files and roots, and the directories above them
+	dirs   map[string]bool // with sources
+	goCode bool            // Go files are sources too
+}
+
+func newWatch() (*watch, error) {
+	events, err := fsnotify.NewWatcher()
+	return &watch{events: events}, err
+}
+
+// follow watches what a run looks at now. A file is watched by its directory,
+// because editors put another in its place, and what does not exist by the nearest
+// directory above it.
+func (w *watch) follow(configPath string) error {
+	w.named, w.dirs = map[string]bool{}, map[string]bool{}
+	want := map[string]bool{}
+	name := func(path string) {
+		path, err := filepath.Abs(path)
+		for at := path; err == nil && !w.named[at]; at = filepath.Dir(at) {
+			w.named[at] = true
+		}
+		for at := filepath.Dir(path); err == nil; at = filepath.Dir(at) {
+			if info, err := os.Stat(at); at == filepath.Dir(at) || err == nil && info.IsDir() {
+				want[at] = true
+				return
+			}
+		}
+	}
+	name(configPath)
+	if c, _, err := config.Load(configPath); err == nil {
+		for _, path := range append(documentPaths(c), c.Include...) {
+			name(path)
+		}
+		var dirs []string
+		if found, err := sources.Find(c.Include, c.Exclude); err == nil {
+			dirs = found.Dirs
+		}
+		if w.goCode = c.Go != nil; w.goCode {
+			dirs = append(dirs, goDirs()...)
+		}
+		for _, dir := range dirs {
+			if abs, err := filepath.Abs(dir); err == nil {
+				w.dirs[abs], want[abs] = true, true
+			}
+		}
+	}
+	for _, path := range w.events.WatchList() {
+		if !want[path] {
+			_ = w.events.Remove(path) // it may have gone by itself
+		}
+	}
+	have := w.events.WatchList()
+	for path := range want {
+		if slices.Contains(have, path) {
+			continue
+		}
+		if err := w.events.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// wait returns true some time after a change, false when the context ends.
+func (w *watch) wait(ctx context.Context) bool {
+	var due <-chan time.Time
+	for {
+		changed := false
+		select {
+		case <-ctx.Done():
+			return false
+		case <-due:
+			return true
+		case e := <-w.events.Events:
+			changed = w.concerns(e)
+		case <-w.events.Errors: // changes were lost
+			changed = true
+		}
+		if changed && due == nil {
+			due = time.After(settle)
+		}
+	}
+}
+
+// concerns reports whether a run could come out differently after the event.
+func (w *watch) concerns(e fsnotify.Event) bool {
+	switch {
+	case e.Op == fsnotify.Chmod:
+		return false
+	case w.named[e.Name], w.dirs[e.Name]:
+		return e.Op != fsnotify.Write || !isDir(e.Name)
+	case !w.dirs[filepath.Dir(e.Name)]:
+		return false
+	}
+	base := filepath.Base(e.Name)
+	if w.goCode && (filepath.Ext(base) == ".go" || base == "go.mod" || base == "go.work") {
+		return true
+	}
+	return sources.IsSource(base) || e.Has(fsnotify.Create) && isDir(e.Name)
+}
+
+// goDirs are the directories below the working directory that Go packages may lie
+// in.
+func goDirs() (dirs []string) {
+	_ = filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !e.IsDir(): // what cannot be read is not watched
+		case path != "." && (strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") || slices.Contains(sources.DefaultExclude, e.Name())):
+			return fs.SkipDir
+		default:
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	return dirs
+}
+
+// isDir also of a link that leads to a directory.
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

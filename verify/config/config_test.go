@@ -1,0 +1,126 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/verify/config"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryFieldIsRead(t *testing.T) {
+	c, unknown, err := config.Parse([]byte(` {"catalog": "c.json", "include": ["a", "b"], "exclude": ["x"], "gateNames": ["g"], "visibilityNames": ["v"],
+		"serverFilePatterns": ["p", ""], "forbidClientIdentifiers": ["f"], "importManifest": "m.json", "imports": {"crm": "crm.json"},
+		"importSource": "none", "implicitImports": "off", "implicitImportAllow": ["n"],
+		"go": {"packages": ["./x"], "tests": true, "clientPackages": ["p/..."], "serverFunctions": ["s"], "clientFilePatterns": ["w"]}} `))
+	if err != nil || unknown != nil {
+		t.Fatal(err, unknown)
+	}
+	want := &config.Config{Catalog: "c.json", Include: []string{"a", "b"}, Exclude: []string{"x"}, GateNames: []string{"g"},
+		VisibilityNames: []string{"v"}, ServerFilePatterns: []string{"p", ""}, ForbidClientIdentifiers: []string{"f"}, ImportManifest: "m.json",
+		Imports: map[string]string{"crm": "crm.json"}, ImportSource: "none", ImplicitImports: "off", ImplicitImportAllow: []string{"n"},
+		Go: &config.Go{Packages: []string{"./x"}, Tests: true, ClientPackages: []string{"p/..."}, ServerFunctions: []string{"s"}, ClientFiles: []string{"w"}}}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for text, want := range map[string]*config.Config{
+		`{"catalog":"c"}`:              {Catalog: "c", Include: []string{"src"}},
+		`{"catalog":"c","include":[]}`: {Catalog: "c", Include: []string{}},
+		`{"catalog":"c","go":{}}`:      {Catalog: "c", Include: []string{"src"}, Go: &config.Go{Packages: []string{"./..."}}},
+	} {
+		c, unknown, err := config.Parse([]byte(text))
+		if err != nil || unknown != nil {
+			t.Errorf("%s: %v %v", text, err, unknown)
+		}
+		if diff := cmp.Diff(want, c); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+func TestUnknownFieldsAreToldAndRemarksAreNot(t *testing.T) {
+	_, unknown, err := config.Parse([]byte(`{"// catalog": 1, "//": "x", "catalog": "c", "Include": 7, "go": {"x": 1, "// y": 2}, "nope": null, "nope": null}`))
+	if diff := cmp.Diff([]string{"Include", "go.x", "nope", "nope"}, unknown); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// wrong are values of another type than each kind of field takes, or no value of it.
+var (
+	notText  = []string{`1`, `null`, `true`, `{}`, `[]`, `["x"]`, `""`}
+	notTexts = []string{`"x"`, `null`, `{}`, `1`, `false`, `[1]`, `["x",null]`, `[["x"]]`}
+)
+
+func TestAWrongFieldIsNamed(t *testing.T) {
+	wrong := map[string][]string{
+		"catalog":                 notText,
+		"include":                 append([]string{`[""]`}, notTexts...),
+		"exclude":                 append([]string{`["x",""]`}, notTexts...),
+		"gateNames":               append([]string{`[""]`}, notTexts...),
+		"visibilityNames":         append([]string{`[""]`}, notTexts...),
+		"serverFilePatterns":      notTexts,
+		"forbidClientIdentifiers": append([]string{`[""]`}, notTexts...),
+		"importManifest":          notText,
+		"imports":                 {`[]`, `"x"`, `null`, `{"crm":1}`, `{"crm":""}`, `{"":"x"}`, `{"crm":null}`, `{"crm":"a","crm":"b"}`},
+		"importSource":            append([]string{`"Registry"`, `"off"`}, notText...),
+		"implicitImports":         append([]string{`"warning"`, `"ERROR"`}, notText...),
+		"implicitImportAllow":     append([]string{`[""]`}, notTexts...),
+		"go":                      {`true`, `[]`, `null`, `"./..."`},
+		"go.packages":             append([]string{`[""]`}, notTexts...),
+		"go.tests":                {`"true"`, `1`, `null`, `[]`},
+		"go.clientPackages":       append([]string{`[""]`}, notTexts...),
+		"go.serverFunctions":      notTexts,
+		"go.clientFilePatterns":   notTexts,
+	}
+	for name, values := range wrong {
+		for _, value := range values {
+			text := `{"catalog": "c", "` + name + `": ` + value + `}`
+			if name == "catalog" {
+				text = `{"catalog": ` + value + `}`
+			}
+			if inner, ok := strings.CutPrefix(name, "go."); ok {
+				text = `{"catalog": "c", "go": {"` + inner + `": ` + value + `}}`
+			}
+			_, _, err := config.Parse([]byte(text))
+			var field *config.FieldError
+			if !errors.As(err, &field) || field.Field != name || field.Reason == "" {
+				t.Errorf("%s: error = %v, want one of the field %s", text, err, name)
+			}
+		}
+	}
+	for text, name := range map[string]string{`{}`: "catalog", `{"catalog":"a","catalog":"b"}`: "catalog", `{"catalog":"a","include":[],"include":[]}`: "include"} {
+		_, _, err := config.Parse([]byte(text))
+		var field *config.FieldError
+		if !errors.As(err, &field) || field.Field != name {
+			t.Errorf("%s: error = %v, want one of the field %s", text, err, name)
+		}
+	}
+}
+
+func TestWhatIsNoObjectCannotBeRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, text := range []string{``, `{nope`, `[]`, `"x"`, `null`, `1`, `{"catalog":"c"} {}`, `{"catalog":"c"}//`, `{"catalog":"c",}`, "\xef\xbb\xbf{\"catalog\":\"c\"}"} {
+		if err := os.WriteFile("c.json", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		abs, err := filepath.Abs("c.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = config.Load("c.json")
+		var read *config.ReadError
+		if !errors.As(err, &read) || read.Path != abs || !strings.HasPrefix(err.Error(), "cannot read config "+abs+": ") {
+			t.Errorf("%q: error = %v", text, err)
+		}
+	}
+	_, _, err := config.Load("gone.json")
+	if err == nil || !strings.HasSuffix(err.Error(), "gone.json: no such file or directory") {
+		t.Errorf("a missing file: %v", err)
+	}
+}

@@ -1,0 +1,241 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// commentMark begins the names of members that are remarks: JSON has no comments.
+const commentMark = "//"
+
+// Parse reads the text of a configuration file; see Load.
+func Parse(raw []byte) (c *Config, unknown []string, err error) {
+	c = &Config{Include: []string{"src"}}
+	err = object(raw, "", &unknown, map[string]func(field) error{
+		"catalog":                 one(&c.Catalog, nonEmpty),
+		"include":                 many(&c.Include, nonEmpty),
+		"exclude":                 many(&c.Exclude, nonEmpty),
+		"gateNames":               many(&c.GateNames, nonEmpty),
+		"visibilityNames":         many(&c.VisibilityNames, nonEmpty),
+		"serverFilePatterns":      many(&c.ServerFilePatterns, nil),
+		"forbidClientIdentifiers": many(&c.ForbidClientIdentifiers, nonEmpty),
+		"importManifest":          one(&c.ImportManifest, nonEmpty),
+		"imports":                 c.readImports,
+		"importSource":            one(&c.ImportSource, among("registry", "none")),
+		"implicitImports":         one(&c.ImplicitImports, among("error", "warn", "off")),
+		"implicitImportAllow":     many(&c.ImplicitImportAllow, nonEmpty),
+		"go": func(f field) error {
+			c.Go = &Go{Packages: []string{"./..."}}
+			return c.Go.read(f, &unknown)
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.Catalog == "" {
+		return nil, nil, &FieldError{"catalog", "is required: the path of the emitted catalog document"}
+	}
+	return c, unknown, nil
+}
+
+func (c *Config) readImports(f field) error {
+	c.Imports = map[string]string{}
+	members, err := f.members("an object of namespace to path")
+	for _, m := range members {
+		switch path, ok := m.text(); {
+		case !ok:
+			return f.bad("the path of %q must be a string", m.name)
+		case m.name == "" || path == "":
+			return f.bad("namespaces and paths must not be empty")
+		case c.Imports[m.name] != "":
+			return f.bad("%q is given more than once", m.name)
+		default:
+			c.Imports[m.name] = path
+		}
+	}
+	return err
+}
+
+func (g *Go) read(f field, unknown *[]string) error {
+	if f.kind() != '{' {
+		return f.bad("must be an object, not %s", f.what())
+	}
+	return object(f.raw, f.name+".", unknown, map[string]func(field) error{
+		"packages":           many(&g.Packages, nonEmpty),
+		"tests":              flag(&g.Tests),
+		"clientPackages":     many(&g.ClientPackages, nonEmpty),
+		"serverFunctions":    many(&g.ServerFunctions, nil),
+		"clientFilePatterns": many(&g.ClientFiles, nil),
+	})
+}
+
+// object reads the members of one JSON object by their readers and adds the names
+// that have none to unknown.
+func object(raw []byte, prefix string, unknown *[]string, readers map[string]func(field) error) error {
+	members, err := decode(raw)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, m := range members {
+		read, known := readers[m.name]
+		m.name = prefix + m.name
+		switch {
+		case strings.HasPrefix(m.name, prefix+commentMark):
+		case !known:
+			*unknown = append(*unknown, m.name)
+		case seen[m.name]:
+			return m.bad("is given more than once")
+		default:
+			seen[m.name] = true
+			if err := read(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// decode splits one JSON object into its members, in order.
+func decode(raw []byte) ([]field, error) {
+	var whole json.RawMessage
+	if err := json.Unmarshal(raw, &whole); err != nil { // also of what lies behind the value
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := d.Token(); err != nil {
+		return nil, err
+	} else if open != json.Delim('{') {
+		return nil, errors.New("it must be one JSON object")
+	}
+	var list []field
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		f := field{name: name.(string)}
+		if err := d.Decode(&f.raw); err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// field is a member and its value as written.
+type field struct {
+	name string
+	raw  json.RawMessage
+}
+
+func (f field) bad(format string, args ...any) error {
+	return &FieldError{f.name, fmt.Sprintf(format, args...)}
+}
+
+// kind is the first byte of the value, which tells its type.
+func (f field) kind() byte { return f.raw[0] }
+
+func (f field) what() string {
+	switch f.kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	default:
+		return "a number"
+	}
+}
+
+func (f field) text() (value string, ok bool) {
+	if f.kind() != '"' {
+		return "", false
+	}
+	return value, json.Unmarshal(f.raw, &value) == nil
+}
+
+func (f field) members(want string) ([]field, error) {
+	if f.kind() != '{' {
+		return nil, f.bad("must be %s, not %s", want, f.what())
+	}
+	return decode(f.raw)
+}
+
+// check judges a string: what it must be, or "".
+type check func(string) string
+
+func nonEmpty(s string) string {
+	if s == "" {
+		return "must not be empty"
+	}
+	return ""
+}
+
+func among(values ...string) check {
+	return func(s string) string {
+		if slices.Contains(values, s) {
+			return ""
+		}
+		return fmt.Sprintf("must be one of %q", values)
+	}
+}
+
+func one(into *string, judge check) func(field) error {
+	return func(f field) error {
+		value, ok := f.text()
+		if !ok {
+			return f.bad("must be a string, not %s", f.what())
+		}
+		if fault := judge(value); fault != "" {
+			return f.bad("%s", fault)
+		}
+		*into = value
+		return nil
+	}
+}
+
+func many(into *[]string, judge check) func(field) error {
+	return func(f field) error {
+		if f.kind() != '[' {
+			return f.bad("must be an array of strings, not %s", f.what())
+		}
+		var items []json.RawMessage
+		if err := json.Unmarshal(f.raw, &items); err != nil {
+			return err
+		}
+		*into = make([]string, len(items))
+		for i, raw := range items {
+			item := field{raw: raw}
+			value, ok := item.text()
+			if !ok {
+				return f.bad("entry %d must be a string, not %s", i, item.what())
+			}
+			if judge != nil {
+				if fault := judge(value); fault != "" {
+					return f.bad("entry %d %s", i, fault)
+				}
+			}
+			(*into)[i] = value
+		}
+		return nil
+	}
+}
+
+func flag(into *bool) func(field) error {
+	return func(f field) error {
+		if kind := f.kind(); kind != 't' && kind != 'f' {
+			return f.bad("must be a boolean, not %s", f.what())
+		}
+		return json.Unmarshal(f.raw, into)
+	}
+}

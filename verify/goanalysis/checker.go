@@ -1,0 +1,258 @@
+package goanalysis
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/verify"
+)
+
+// source is one file being judged.
+type source struct {
+	fset   *token.FileSet
+	file   *ast.File
+	info   *types.Info
+	path   string
+	text   []byte
+	server bool
+	test   bool
+
+	report   verify.FileReport
+	findings []found
+	fns      []*function // in source order
+}
+
+// found is a finding and where it is.
+type found struct {
+	verify.Finding
+	pos, end token.Pos
+	fixes    []analysis.SuggestedFix
+}
+
+func (s *source) finding(severity authz.Severity, rule verify.Rule, pos token.Pos, message string) verify.Finding {
+	at := s.fset.PositionFor(pos, false)
+	column := at.Column
+	if start := at.Offset - (at.Column - 1); start >= 0 && at.Offset <= len(s.text) {
+		column = 1 + len(utf16.Encode([]rune(string(s.text[start:at.Offset]))))
+	}
+	return verify.Finding{Severity: severity, Rule: rule, File: s.path, Line: at.Line, Column: column, Message: message}
+}
+
+func (s *source) add(severity authz.Severity, rule verify.Rule, pos, end token.Pos, message string) *found {
+	s.findings = append(s.findings, found{Finding: s.finding(severity, rule, pos, message), pos: pos, end: end})
+	return &s.findings[len(s.findings)-1]
+}
+
+// Check judges a package and answers for each of its files that was read.
+func (c *Checker) Check(p Package) ([]File, error) {
+	var sources []*source
+	passed := map[any]bool{} // functions given to gates
+	for _, file := range p.Files {
+		s, err := c.open(p, p.Fset.PositionFor(file.FileStart, false).Filename, file)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			sources = append(sources, s)
+			if !s.skipped() {
+				c.walk(s, passed)
+			}
+		}
+	}
+	if len(c.forbidden) > 0 {
+		for _, name := range p.Ignored {
+			s, err := c.open(p, name, nil)
+			if err != nil {
+				return nil, err
+			}
+			if s != nil && c.forClient(s) {
+				sources = append(sources, s)
+				if !s.skipped() {
+					c.walkSecrets(s)
+				}
+			}
+		}
+	}
+	files := make([]File, len(sources))
+	for i, s := range sources {
+		s.ungated(passed)
+		files[i] = s.conclude()
+	}
+	return files, nil
+}
+
+// open reads a file, and parses one that is not; nil when it is not to be judged.
+func (c *Checker) open(p Package, name string, file *ast.File) (*source, error) {
+	s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), test: strings.HasSuffix(name, "_test.go")}
+	if !strings.HasSuffix(name, ".go") || s.test && !c.tests || c.excluded(s.path) {
+		return nil, nil
+	}
+	text, err := p.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if file == nil {
+		if s.file, err = parser.ParseFile(p.Fset, name, text, parser.ParseComments|parser.SkipObjectResolution); s.file == nil {
+			return nil, err
+		}
+	}
+	s.text, s.server, s.report.File = text, marked(s.file) || anyMatch(c.serverFiles, s.path), s.path
+	return s, nil
+}
+
+// skipped applies the pragma that takes the whole file out.
+func (s *source) skipped() bool {
+	reason, pos, effective, found := filePragma(s.fset, s.file)
+	warn := func(message string) {
+		s.report.Findings = append(s.report.Findings, s.finding(authz.SeverityWarning, verify.RuleIgnoredFile, pos, message))
+	}
+	switch {
+	case !found:
+		return false
+	case !effective:
+		warn(ignoreFile + " found here, but it is not in the file header, so it does nothing — move it above the package clause")
+		return false
+	case reason == "":
+		reason = "(no reason given)"
+		warn(ignoreFile + " without a reason — say why nothing in this file needs checking")
+	}
+	s.report.Skipped = &verify.SkippedFile{File: s.path, Reason: reason}
+	return true
+}
+
+// conclude applies the line pragmas. They silence a rule on a line, hence all
+// findings of it there or none.
+func (s *source) conclude() File {
+	file := File{Report: s.report}
+	if s.report.Skipped != nil {
+		return file
+	}
+	type place struct {
+		line int
+		rule verify.Rule
+	}
+	findings, kept := make([]verify.Finding, len(s.findings)), map[place]bool{}
+	for i, f := range s.findings {
+		findings[i] = f.Finding
+	}
+	for _, f := range verify.Suppress(s.path, findings, suppressions(s.fset, s.file, s.text)) {
+		kept[place{f.Line, f.Rule}] = true
+		file.Report.Findings = append(file.Report.Findings, f)
+	}
+	for _, f := range s.findings {
+		if d, ok := diagnostic(f.Finding, f.pos, f.end, f.fixes); ok && kept[place{f.Line, f.Rule}] {
+			file.Diagnostics = append(file.Diagnostics, d)
+		}
+	}
+	return file
+}
+
+// walk judges calls and identifiers in source order and collects functions.
+func (c *Checker) walk(s *source, passed map[any]bool) {
+	shipped := len(c.forbidden) > 0 && c.forClient(s)
+	functions := map[ast.Node]*function{}
+	ast.PreorderStack(s.file, nil, func(n ast.Node, stack []ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Body != nil {
+				functions[n] = c.declared(s, n)
+				s.fns = append(s.fns, functions[n])
+			}
+		case *ast.FuncLit:
+			functions[n] = literalFunction(s, n)
+			functions[n].parent = around(functions, stack)
+			s.fns = append(s.fns, functions[n])
+		case *ast.CallExpr:
+			c.call(s, n, stack, around(functions, stack), passed)
+		}
+		if shipped {
+			c.secret(s, n, stack)
+		}
+		return true
+	})
+}
+
+func around(functions map[ast.Node]*function, stack []ast.Node) *function {
+	for _, n := range slices.Backward(stack) {
+		if fn := functions[n]; fn != nil {
+			return fn
+		}
+	}
+	return nil
+}
+
+func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *function, passed map[any]bool) {
+	if serves(s.info, call, in) {
+		in.delegate()
+	}
+	to := c.calleeOf(s.info, call)
+	if to.none() {
+		return
+	}
+	var conditional []string
+	for _, l := range c.literals(s.info, call, to) {
+		v := c.judge.Literal(l.value, verify.Use{Gate: to.gate || to.inspection, Visibility: to.visibility})
+		if to.decides() && !s.test {
+			s.reference(v)
+		}
+		if v.Conditional {
+			conditional = append(conditional, authz.Quote(l.value))
+		}
+		if v.Rule != "" {
+			f := s.add(v.Severity, v.Rule, l.node.Pos(), l.node.End(), v.Message)
+			f.Instead = v.Instead
+			f.fixes = fixes(l.node, v.Instead, to.visibility)
+		}
+	}
+	if !to.decides() {
+		return
+	}
+	if to.visibility && in.inServer() {
+		s.add(authz.SeverityError, verify.RuleVisibilityAsGate, call.Pos(), call.End(),
+			to.name+"() is a visibility affordance, never a gate — ask for the key at the scope of the action (Require, or Can and act on it)")
+	}
+	if to.gate && len(conditional) > 0 && !c.hasCondition(s.info, call, to) {
+		s.add(authz.SeverityError, verify.RuleMissingCondition, call.Pos(), call.End(), missing(conditional))
+	}
+	lost := lossOf(call, to.signature, stack)
+	if lost.severity != "" {
+		s.add(lost.severity, verify.RuleUncheckedGate, call.Pos(), call.End(), "decision of "+to.name+"() is discarded — "+lost.how)
+	}
+	if lost.decision() {
+		return
+	}
+	if in != nil {
+		in.gate(wraps(to.signature))
+	}
+	if !to.gate {
+		return
+	}
+	guarded := call.Args
+	if outer, ok := parentCall(call, stack); ok { // as in GateAction(key)(handler)
+		guarded = append(slices.Clip(guarded), outer.Args...)
+	}
+	for _, arg := range guarded {
+		if key := s.functionValue(arg); key != nil {
+			passed[key] = true
+		}
+	}
+}
+
+// reference notes what a gate or a visibility call names, each once.
+func (s *source) reference(v verify.Verdict) {
+	if v.Key != "" && !slices.Contains(s.report.Keys, v.Key) {
+		s.report.Keys = append(s.report.Keys, v.Key)
+	}
+	if v.Pattern != "" && !slices.Contains(s.report.Patterns, v.Pattern) {
+		s.report.Patterns = append(s.report.Patterns, v.Pattern)
+	}
+}

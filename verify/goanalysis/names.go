@@ -1,0 +1,115 @@
+package goanalysis
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// kind is what a recognised call counts as; a name may be in both lists.
+type kind struct{ gate, visibility, inspection bool }
+
+func (k kind) none() bool { return k == kind{} }
+
+// decides is false for calls that only look.
+func (k kind) decides() bool { return k.gate || k.visibility }
+
+// callee is what a call resolves to.
+type callee struct {
+	kind
+	name      string
+	client    bool // declared in the client's packages
+	signature *types.Signature
+}
+
+func (c *Checker) calleeOf(info *types.Info, call *ast.CallExpr) callee {
+	if info.Types[call.Fun].IsType() || info.Types[call.Fun].IsBuiltin() {
+		return callee{}
+	}
+	to := callee{name: finalName(call.Fun)}
+	if to.name == "" {
+		return to
+	}
+	if t := info.TypeOf(call.Fun); t != nil {
+		to.signature, _ = t.Underlying().(*types.Signature)
+	}
+	if to.signature == nil {
+		return callee{}
+	}
+	full := ""
+	if fn, ok := typeutil.Callee(info, call).(*types.Func); ok && fn.Pkg() != nil {
+		fn = fn.Origin()
+		full = fullName(fn)
+		to.client = c.client(fn.Pkg().Path())
+	}
+	named := func(defaults, extra []string) bool {
+		return to.client && slices.Contains(defaults, to.name) ||
+			slices.ContainsFunc(extra, func(entry string) bool {
+				return entry == to.name || full != "" && strings.Replace(entry, "(*", "(", 1) == full
+			})
+	}
+	to.gate = named(defaultGates, c.gates)
+	to.visibility = named(defaultVisibility, c.visibility)
+	to.inspection = !to.decides() && named(defaultInspection, nil)
+	if to.name == "Check" && !named(nil, c.gates) && !firstIsBool(to.signature) {
+		to.gate = false
+	}
+	return to
+}
+
+// finalName is the last word of a callee, "" for calls of anything unnamed.
+func finalName(fun ast.Expr) string {
+	switch fun := ast.Unparen(fun).(type) {
+	case *ast.Ident:
+		return fun.Name
+	case *ast.SelectorExpr:
+		return fun.Sel.Name
+	case *ast.IndexExpr:
+		return finalName(fun.X)
+	case *ast.IndexListExpr:
+		return finalName(fun.X)
+	}
+	return ""
+}
+
+// fullName is "path.Func" or "(path.Type).Method", of an interface's methods
+// too.
+func fullName(fn *types.Func) string {
+	sig, _ := fn.Type().(*types.Signature)
+	if sig == nil || sig.Recv() == nil {
+		return fn.Pkg().Path() + "." + fn.Name()
+	}
+	if named := namedOf(sig.Recv().Type()); named != nil {
+		return "(" + fn.Pkg().Path() + "." + named.Obj().Name() + ")." + fn.Name()
+	}
+	return ""
+}
+
+// namedOf is the named type behind aliases and one pointer; nil for others.
+func namedOf(t types.Type) *types.Named {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, _ := t.(*types.Named)
+	return named
+}
+
+func isNamed(t types.Type, path, name string) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path && named.Obj().Name() == name
+}
+
+func firstIsBool(sig *types.Signature) bool {
+	return sig.Results().Len() > 0 && isBool(sig.Results().At(0).Type())
+}
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
+}
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

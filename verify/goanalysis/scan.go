@@ -1,0 +1,74 @@
+package goanalysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/authzhost/authz/verify"
+)
+
+// LoadError is a package that does not load or type-check. Nothing is known of
+// what it holds, so there is no report.
+type LoadError struct {
+	Package string
+	Errors  []packages.Error
+}
+
+func (e *LoadError) Error() string {
+	if len(e.Errors) == 1 {
+		return fmt.Sprintf("cannot load %s: %v", e.Package, e.Errors[0])
+	}
+	return fmt.Sprintf("cannot load %s: %v (and %d more)", e.Package, e.Errors[0], len(e.Errors)-1)
+}
+
+// Scan judges the packages that the patterns name in a folder, for verify.Conclude:
+// files in the order of packages and of their names, each once. The error is a
+// *LoadError for the first package that has one, or what kept go list from
+// answering.
+func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]verify.FileReport, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: dir, Tests: c.tests,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax |
+			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedForTest,
+	}, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("list Go packages: %w", err)
+	}
+	// Of a package with tests inside it the variant that holds them stands for both.
+	slices.SortStableFunc(loaded, func(a, b *packages.Package) int {
+		return cmp.Or(strings.Compare(a.PkgPath, b.PkgPath), cmp.Compare(len(b.Syntax), len(a.Syntax)))
+	})
+	var reports []verify.FileReport
+	seen := map[string]bool{}
+	for _, pkg := range loaded {
+		if isTestMain(pkg.Name, pkg.PkgPath) {
+			continue
+		}
+		if len(pkg.Errors) > 0 {
+			return nil, &LoadError{pkg.PkgPath, pkg.Errors}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		files, err := c.Check(Package{Fset: pkg.Fset, Files: pkg.Syntax, Ignored: pkg.IgnoredFiles, Info: pkg.TypesInfo, ReadFile: os.ReadFile})
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if !seen[file.Report.File] {
+				seen[file.Report.File] = true
+				reports = append(reports, file.Report)
+			}
+		}
+	}
+	return reports, nil
+}
+
+// isTestMain holds of the program that go test makes.
+func isTestMain(name, path string) bool { return name == "main" && strings.HasSuffix(path, ".test") }

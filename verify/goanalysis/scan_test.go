@@ -1,0 +1,152 @@
+package goanalysis
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/config"
+)
+
+// scan judges packages of testdata by its configuration, changed as need be.
+func scan(t *testing.T, change func(*Settings), patterns ...string) []verify.FileReport {
+	t.Helper()
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := readInputs(filepath.Join(dir, config.DefaultPath), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := in.settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&settings)
+	checker, err := New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, err := checker.Scan(context.Background(), dir, patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reports
+}
+
+func report(t *testing.T, reports []verify.FileReport, file string) verify.FileReport {
+	t.Helper()
+	i := slices.IndexFunc(reports, func(r verify.FileReport) bool { return r.File == file })
+	if i < 0 {
+		t.Fatalf("no report of %s", file)
+	}
+	return reports[i]
+}
+
+// told is what a finding says in short: rule, severity and line.
+func told(r verify.FileReport) []string {
+	var out []string
+	for _, f := range r.Findings {
+		out = append(out, string(f.Rule)+" "+string(f.Severity)+" "+strings.Split(f.Message, " — ")[0])
+	}
+	return out
+}
+
+func TestAScanTellsWarningsReferencesAndWhatIsSkipped(t *testing.T) {
+	reports := scan(t, func(s *Settings) { s.ImplicitImports = verify.PolicyWarn }, "./scanned")
+	want := []string{
+		"ignored-file warning authz-verify-ignore-file found here, but it is not in the file header, so it does nothing",
+		"unchecked-gate warning decision of Can() is discarded",
+		"implicit-import warning \"crm.deals.read\" is in namespace \"crm\", which this catalog neither owns nor imports",
+		"stale-suppression warning authz-verify-ignore for \"unchecked-gate\" without a reason",
+		"stale-suppression warning authz-verify-ignore for \"unknown-pattern\" suppresses nothing here",
+		"stale-suppression warning authz-verify-ignore-next-line without a rule name",
+	}
+	r := report(t, reports, "scanned/scanned.go")
+	if diff := cmp.Diff(want, told(r)); diff != "" {
+		t.Error(diff)
+	}
+	if want := []string{"docs.files.read", "docs.files.update"}; !slices.Equal(r.Keys, want) {
+		t.Errorf("the keys are %q, want %q: inspection is no reference", r.Keys, want)
+	}
+	if want := []string{"*"}; !slices.Equal(r.Patterns, want) {
+		t.Errorf("the patterns are %q, want %q", r.Patterns, want)
+	}
+	skipped := report(t, reports, "scanned/skipped.go")
+	if skipped.Skipped == nil || skipped.Skipped.Reason != "(no reason given)" || len(skipped.Keys) != 0 ||
+		!slices.Equal(told(skipped), []string{"ignored-file warning authz-verify-ignore-file without a reason"}) {
+		t.Errorf("the skipped file is told of as %+v", skipped)
+	}
+}
+
+func TestTestFilesAreJudgedOnRequestAndCountForNothing(t *testing.T) {
+	reports := scan(t, func(s *Settings) { s.Tests = true }, "./alike")
+	r := report(t, reports, "alike/alike_test.go")
+	if got := told(r); len(got) != 2 || len(r.Keys)+len(r.Patterns) > 0 {
+		t.Errorf("findings %q, keys %q, patterns %q", got, r.Keys, r.Patterns)
+	}
+	seen := map[string]bool{}
+	for _, r := range reports {
+		if seen[r.File] {
+			t.Errorf("%s is told of twice", r.File)
+		}
+		seen[r.File] = true
+	}
+}
+
+func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "a.go": "package broken\n\nvar a = missing\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checker, err := New(Settings{Catalog: vocabulary(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = checker.Scan(context.Background(), dir, []string{"./..."})
+	if broken := (*LoadError)(nil); !errors.As(err, &broken) || broken.Package != "example.com/broken" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestSecretsAreFoundInFilesThatAreNotBuiltHere(t *testing.T) {
+	r := report(t, scan(t, func(*Settings) {}, "./shipped"), "shipped/page_js.go")
+	if got, want := told(r), []string{`client-reachable-secret error "signingKey" referenced in a client file`}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestAConfigurationOutsideTheProjectExcludesPathsInIt(t *testing.T) {
+	project, elsewhere := t.TempDir(), t.TempDir()
+	document, err := vocabulary(t).Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		filepath.Join(project, "go.mod"):             "module example.com/p\n",
+		filepath.Join(elsewhere, config.DefaultPath): `{"catalog": "c.json", "exclude": ["old/"]}`,
+		filepath.Join(elsewhere, "c.json"):           string(document),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &maker{options: &Options{Config: filepath.Join(elsewhere, config.DefaultPath)}}
+	c, err := m.checkerFor(filepath.Join(project, "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path := c.pathOf(filepath.Join(project, "old", "a.go")); path != "old/a.go" || !c.excluded(path) {
+		t.Errorf("the file goes by %q, excluded %v", path, c.excluded(path))
+	}
+}

@@ -1,0 +1,7 @@
+package alike
+
+import "testing"
+
+func TestNothing(*testing.T) {
+	_ = n.Require("docs.files.raed", "") // alike
+}

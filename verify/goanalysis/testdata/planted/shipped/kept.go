@@ -1,0 +1,3 @@
+package shipped
+
+func kept() string { return "signingKey" + signingKey }

@@ -1,0 +1,2 @@
+// Package shipped has a half that runs in a browser.
+package shipped
