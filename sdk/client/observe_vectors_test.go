@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/sdk/authz"
@@ -42,6 +43,8 @@ func TestVectorsObservations(t *testing.T) {
 		options := metrics.RecorderOptions{
 			Observers: []metrics.Observer{metrics.ObserverFunc(func(o metrics.CheckObservation) error { seen = append(seen, o); return nil })},
 			Random:    func() float64 { draws++; return c.Draws[draws-1] },
+
+			ObserverTimeout: time.Minute, // a busy machine must not make the check leave its observer behind
 		}
 		switch rate := c.Metrics.SampleRate.(type) {
 		case float64:
