@@ -130,7 +130,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if op == "check" {
 			if act := plainAction(body, h.evaluator); act != nil {
-				if !x.quickBody() {
+				if x.out.soon = x.quickBody(); !x.out.soon {
 					x.mayTakeLong()
 				}
 				x.name(h.applicationID, op)
