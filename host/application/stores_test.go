@@ -44,6 +44,7 @@ type faulty struct {
 	commit        func(ctx context.Context, c storage.Commit) (storage.CommitResult, error)
 	readAccess    func(ctx context.Context, q storage.AccessQuery) (storage.Access, error)
 	recordMetrics func(ctx context.Context, deltas []storage.MetricBucket) error
+	recordRead    func() // after GetRecord has read, before it answers
 	listGroups    func()
 	commits       atomic.Int64
 	groupReads    atomic.Int64
@@ -69,6 +70,14 @@ func (s *faulty) RecordMetrics(ctx context.Context, deltas []storage.MetricBucke
 		return s.recordMetrics(ctx, deltas)
 	}
 	return s.Store.RecordMetrics(ctx, deltas)
+}
+
+func (s *faulty) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	row, found, err := s.Store.GetRecord(ctx, collection, id)
+	if s.recordRead != nil {
+		s.recordRead()
+	}
+	return row, found, err
 }
 
 func (s *faulty) ListGroups(ctx context.Context, p storage.Page) iter.Seq2[authz.Group, error] {
