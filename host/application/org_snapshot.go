@@ -196,7 +196,8 @@ func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, er
 
 // holdHead binds the commit to the log head, where one was named and on an org
 // root: there, writes without a section may come between reading what is stored
-// and replacing it, and what they wrote would survive.
+// and replacing it, and what they wrote would survive. Without an event log it
+// does survive, until the next snapshot.
 func (d *draft) holdHead(ctx context.Context, expected *int64) error {
 	if !d.app.persist || expected == nil && !d.authority.OrgRoot {
 		return nil
