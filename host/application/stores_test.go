@@ -46,6 +46,7 @@ type faulty struct {
 	recordMetrics func(ctx context.Context, deltas []storage.MetricBucket) error
 	recordRead    func() // after GetRecord has read, before it answers
 	listGroups    func()
+	listRequests  iter.Seq2[authz.Request, error]
 	commits       atomic.Int64
 	groupReads    atomic.Int64
 }
@@ -86,4 +87,11 @@ func (s *faulty) ListGroups(ctx context.Context, p storage.Page) iter.Seq2[authz
 		s.listGroups()
 	}
 	return s.Store.ListGroups(ctx, p)
+}
+
+func (s *faulty) ListRequests(ctx context.Context, f storage.RequestFilter, p storage.RequestPage) iter.Seq2[authz.Request, error] {
+	if s.listRequests != nil {
+		return s.listRequests
+	}
+	return s.Store.ListRequests(ctx, f, p)
 }
