@@ -115,12 +115,18 @@ func (c *Caller) rows(ctx context.Context, op string, params any, name string, l
 	}
 	d := json.NewDecoder(in)
 	err = readMembers(d, a, name, row)
-	switch {
-	case err == nil:
-		if _, err := d.Token(); err != io.EOF {
+	if errors.Is(err, errStopped) {
+		return err // whatever else went wrong, nobody wants to hear of it
+	}
+	if err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return nil
+		}
+		if body.failed == nil {
 			return a.notJSON()
 		}
-		return nil
+	}
+	switch {
 	case body.failed != nil:
 		return failed(a.endpoint, body.failed)
 	case isSyntax(err):

@@ -3,10 +3,13 @@ package provider_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -169,6 +172,34 @@ func TestALongListIsReadInPages(t *testing.T) {
 	}
 	for range h.ListGrants(t.Context(), provider.GrantQuery{}) {
 		break // a reader that stops is no error
+	}
+}
+
+// breaking is a transport whose answers break off with the last of their bytes.
+type breaking string
+
+func (b breaking) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(iotest.DataErrReader(io.MultiReader(
+		strings.NewReader(string(b)), iotest.ErrReader(io.ErrUnexpectedEOF))))}, nil
+}
+
+func TestAListThatBreaksOff(t *testing.T) {
+	list := func(answer string) iter.Seq2[authz.Grant, error] {
+		h, err := provider.NewHosted(provider.HostedOptions{URL: "https://authz.example", Secret: hostedSecret, Transport: breaking(answer)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.ListGrants(t.Context(), provider.GrantQuery{})
+	}
+	const two = `{"grants":[{"id":"a"},{"id":"b"}`
+	for range list(two + ",") {
+		break // a reader that stops is asked for nothing more
+	}
+	for name, answer := range map[string]string{"in the list": two + ",", "after the answer": two + "]}"} {
+		var transport *provider.TransportError
+		if err := ended(list(answer)); !errors.As(err, &transport) || transport.Status != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
