@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 )
 
@@ -39,6 +40,7 @@ func listed[T any](ctx context.Context, h *Hosted, op, name string, p params) it
 // key of the last row.
 func paged[T any](ctx context.Context, h *Hosted, op, name string, p params, page Paging, key func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		page, p := page, maps.Clone(p) // each use begins anew
 		left := page.Limit
 		for {
 			asked := 0

@@ -154,20 +154,23 @@ func TestALongListIsReadInPages(t *testing.T) {
 		fmt.Fprint(w, `]}`)
 	})
 	for limit, calls := range map[int]int{0: 1, 5: 1, 10_000: 1, 20_001: 3} {
-		bodies = nil
-		next := 0
-		for g, err := range h.ListGrants(t.Context(), provider.GrantQuery{Paging: provider.Paging{Limit: limit}}) {
-			if err != nil || g.ID != fmt.Sprintf("%05d", next) {
-				t.Fatalf("limit %d: row %d is %v, %v", limit, next, g, err)
+		list := h.ListGrants(t.Context(), provider.GrantQuery{Paging: provider.Paging{Limit: limit}})
+		for range 2 { // a list may be read again
+			bodies = nil
+			next := 0
+			for g, err := range list {
+				if err != nil || g.ID != fmt.Sprintf("%05d", next) {
+					t.Fatalf("limit %d: row %d is %v, %v", limit, next, g, err)
+				}
+				next++
 			}
-			next++
-		}
-		want := limit
-		if limit == 0 {
-			want = rows
-		}
-		if next != want || len(bodies) != calls {
-			t.Errorf("limit %d: %d rows in %d calls", limit, next, len(bodies))
+			want := limit
+			if limit == 0 {
+				want = rows
+			}
+			if next != want || len(bodies) != calls {
+				t.Errorf("limit %d: %d rows in %d calls", limit, next, len(bodies))
+			}
 		}
 	}
 	for range h.ListGrants(t.Context(), provider.GrantQuery{}) {
