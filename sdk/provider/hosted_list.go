@@ -179,11 +179,12 @@ func readMembers(d *json.Decoder, a *answer, name string, row func(*json.Decoder
 			}
 			seen = true
 		case "error":
-			var w WireError
-			if err := d.Decode(&w); err != nil {
+			var raw json.RawMessage
+			if err := d.Decode(&raw); err != nil {
 				return err
 			}
-			if w.Name != "" {
+			var w WireError
+			if json.Unmarshal(raw, &w) == nil && w.Name != "" {
 				return a.raised(&w)
 			}
 		default:

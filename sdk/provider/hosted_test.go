@@ -103,6 +103,7 @@ func TestAnAnswerThatCannotBeUsedIsATransportError(t *testing.T) {
 		{200, `{"grants":{}}`, `without a usable "grants" field`, "list"},
 		{200, `{"grants":[{"id":7}]}`, `without a usable "grants" field`, "list"},
 		{200, `{"grants":[{"id":"g"}`, "non-JSON body", "list"},
+		{200, `{"error":"x"}`, `without a usable "grants" field`, "list"},
 		{200, `{"grants":[]} {}`, "non-JSON body", "list"},
 		{200, `{"closure":[],"grants":[],"revokes":[],"roles":[],"managerChain":[],"unresolvedRoleIds":[],"userId":"u"}`, `without a usable "active" field`, "supply"},
 		{200, `{"upTo":7}`, `without a usable "events" field`, "since"},
