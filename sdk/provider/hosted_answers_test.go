@@ -31,6 +31,9 @@ func TestEveryOperationInsistsOnTheMemberThatItsAnswerIsAbout(t *testing.T) {
 		}
 		spoiled := map[string]string{"list": `{}`, "object": `[]`, "number": `"7"`, "boolean": `"true"`, "nullable": `7`}[c.kind]
 		bodies := []string{`{}`, fmt.Sprintf(`{%q:%s}`, c.member, spoiled)}
+		if c.kind == "boolean" {
+			bodies = append(bodies, fmt.Sprintf(`{%q:false}`, c.member))
+		}
 		if c.kind != "nullable" {
 			bodies = append(bodies, fmt.Sprintf(`{%q:null}`, c.member))
 		}
