@@ -179,6 +179,7 @@ func TestTheBaseLosesWhatIsNoPathAndOneSlash(t *testing.T) {
 		server.URL + "/":                      "/v1/ping",
 		server.URL + "/apps/docs/":            "/apps/docs/v1/ping",
 		server.URL + "/api/v1":                "/api/v1/v1/ping",
+		server.URL + "/x//":                   "/x//v1/ping",
 		"http://u:p@" + address + "/x/?q=1#f": "/x/v1/ping",
 	} {
 		h, err := provider.NewHosted(provider.HostedOptions{URL: url, Secret: hostedSecret})

@@ -37,7 +37,7 @@ func answering(status int, body string) http.HandlerFunc {
 }
 
 func TestASecretTravelsNowhereInTheOpen(t *testing.T) {
-	for _, url := range []string{"", "docs", "/v1", "//authz.example", "http://authz.example", "ftp://localhost", "https:", "http:localhost"} {
+	for _, url := range []string{"", "docs", "/v1", "//authz.example", "http://authz.example", "ftp://localhost", "https:", "https://:443", "http:localhost"} {
 		_, err := provider.NewHosted(provider.HostedOptions{URL: url, Secret: hostedSecret})
 		var transport *provider.TransportError
 		if !errors.As(err, &transport) || transport.Status != 0 {
