@@ -59,7 +59,7 @@ type maker struct {
 }
 
 func (m *maker) run(pass *analysis.Pass) (any, error) {
-	if len(pass.Files) == 0 || isTestMain(pass.Pkg.Name(), pass.Pkg.Path()) {
+	if len(pass.Files) == 0 || isTestMain(pass.Pkg.Name(), pass.Pkg.Path(), pass.Fset, pass.Files) {
 		return []File(nil), nil
 	}
 	// The position that a cgo file was written at, not the one in the build cache.

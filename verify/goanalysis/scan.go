@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,7 +50,7 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	var reports []verify.FileReport
 	seen := map[string]bool{}
 	for _, pkg := range loaded {
-		if isTestMain(pkg.Name, pkg.PkgPath) {
+		if isTestMain(pkg.Name, pkg.PkgPath, pkg.Fset, pkg.Syntax) {
 			continue
 		}
 		if len(pkg.Errors) > 0 {
@@ -70,5 +73,11 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	return reports, nil
 }
 
-// isTestMain holds of the program that go test makes.
-func isTestMain(name, path string) bool { return name == "main" && strings.HasSuffix(path, ".test") }
+// isTestMain holds of the program that go test makes. A path alone does not tell:
+// it has no source of the project's own.
+func isTestMain(name, path string, fset *token.FileSet, files []*ast.File) bool {
+	return name == "main" && strings.HasSuffix(path, ".test") && !slices.ContainsFunc(files, func(f *ast.File) bool {
+		file := filepath.Base(fset.Position(f.Package).Filename)
+		return strings.HasSuffix(file, ".go") && file != "_testmain.go"
+	})
+}

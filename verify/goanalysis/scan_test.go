@@ -102,18 +102,39 @@ func TestTestFilesAreJudgedOnRequestAndCountForNothing(t *testing.T) {
 	}
 }
 
-func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "a.go": "package broken\n\nvar a = missing\n"} {
+// scanFiles judges a project of these files.
+func scanFiles(t *testing.T, files map[string]string, change func(*Settings)) (dir string, reports []verify.FileReport, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	checker, err := New(Settings{Catalog: vocabulary(t)})
+	settings := Settings{Catalog: vocabulary(t), Dir: dir}
+	change(&settings)
+	checker, err := New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = checker.Scan(context.Background(), dir, []string{"./..."})
+	reports, err = checker.Scan(t.Context(), dir, []string{"./..."})
+	return dir, reports, err
+}
+
+func TestAProgramOfTheProjectIsJudgedWhateverItsPath(t *testing.T) {
+	_, reports, err := scanFiles(t, map[string]string{
+		"go.mod":    "module example.com/load.test\n\ngo 1.26.0\n",
+		"a.go":      "package main\n\nfunc can(string) bool { return true }\n\nvar ok = can(\"docs.files.raed\")\n\nfunc main() {}\n",
+		"a_test.go": "package main\n\nimport \"testing\"\n\nfunc TestA(*testing.T) {}\n",
+	}, func(s *Settings) { s.GateNames, s.Tests = []string{"can"}, true })
+	if err != nil || len(reports) != 2 || len(told(report(t, reports, "a.go"))) != 1 {
+		t.Errorf("%+v, %v", reports, err)
+	}
+}
+
+func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
+	_, _, err := scanFiles(t, map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "a.go": "package broken\n\nvar a = missing\n"},
+		func(*Settings) {})
 	if broken := (*LoadError)(nil); !errors.As(err, &broken) || broken.Package != "example.com/broken" {
 		t.Errorf("the error is %v", err)
 	}
