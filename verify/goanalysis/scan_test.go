@@ -132,6 +132,25 @@ func TestAProgramOfTheProjectIsJudgedWhateverItsPath(t *testing.T) {
 	}
 }
 
+func TestAScanFetchesNothingAndWritesNothing(t *testing.T) {
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPRIVATE", "*")
+	t.Setenv("GOPROXY", "direct")
+	files := map[string]string{"go.mod": "module example.com/p\n\nrequire module.invalid/x v1.0.0\n", "a.go": "package p\n\nimport _ \"module.invalid/x\"\n",
+		"go.sum": "module.invalid/x v1.0.0/go.mod h1:" + strings.Repeat("A", 43) + "=\n"}
+	if _, _, err := scanFiles(t, files, func(*Settings) {}); err == nil || !strings.Contains(err.Error(), "GOPROXY=off") {
+		t.Errorf("the error is %v", err)
+	}
+	files = map[string]string{"go.mod": "module example.com/p\n", "a.go": "package p\n"}
+	dir, _, err := scanFiles(t, files, func(*Settings) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err != nil || string(text) != files["go.mod"] {
+		t.Errorf("go.mod became %q, %v", text, err)
+	}
+}
+
 func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
 	_, _, err := scanFiles(t, map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "a.go": "package broken\n\nvar a = missing\n"},
 		func(*Settings) {})
