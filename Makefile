@@ -49,6 +49,7 @@ redis: ## the Redis adapter alone, against a real server
 
 test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
 	AUTHZ_FULL=1 $(GO) test -timeout 40m ./conformance/... ./plugins/...
+	cd verify && AUTHZ_FULL=1 $(GO) test -timeout 30m .
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
 	@$(MAKE) --no-print-directory faults
 	scripts/fuzz 20s
