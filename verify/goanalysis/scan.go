@@ -97,7 +97,7 @@ func readOnly(ctx context.Context, dir string, env []string) ([]string, error) {
 // it has no source of the project's own.
 func isTestMain(name, path string, fset *token.FileSet, files []*ast.File) bool {
 	return name == "main" && strings.HasSuffix(path, ".test") && !slices.ContainsFunc(files, func(f *ast.File) bool {
-		file := filepath.Base(fset.Position(f.Package).Filename)
-		return strings.HasSuffix(file, ".go") && file != "_testmain.go"
+		file, _, ok := sourceOf(fset, f)
+		return ok && filepath.Base(file) != "_testmain.go"
 	})
 }

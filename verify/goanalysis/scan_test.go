@@ -3,7 +3,9 @@ package goanalysis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,6 +131,29 @@ func TestAProgramOfTheProjectIsJudgedWhateverItsPath(t *testing.T) {
 	}, func(s *Settings) { s.GateNames, s.Tests = []string{"can"}, true })
 	if err != nil || len(reports) != 2 || len(told(report(t, reports, "a.go"))) != 1 {
 		t.Errorf("%+v, %v", reports, err)
+	}
+}
+
+func TestAFileThatUsesCgoIsJudgedWhereItStands(t *testing.T) {
+	if out, err := exec.Command("go", "list", "-f", "{{.CgoFiles}}", "os/user").Output(); err != nil || string(out) == "[]\n" {
+		t.Skip("SKIPPED: cgo is switched off, or there is no C compiler")
+	}
+	_, reports, err := scanFiles(t, map[string]string{
+		"go.mod": "module example.com/p\n\ngo 1.26.0\n",
+		"a.go": "package p\n\n// int one(void) { return 1; }\nimport \"C\"\n\nimport \"net/http\"\n\n" +
+			"func serve(w http.ResponseWriter, r *http.Request) { _ = C.one() }\n\n" +
+			"//authz-verify-ignore-next-line ungated-action is public\nfunc public(w http.ResponseWriter, r *http.Request) {}\n\n" +
+			"func can(int, string) bool { return true }\n\nvar ok = can(int(C.one()), \"docs.files.raed\")\n",
+	}, func(s *Settings) { s.GateNames = []string{"can"} })
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("%+v, %v", reports, err)
+	}
+	var at []string
+	for _, f := range reports[0].Findings {
+		at = append(at, fmt.Sprintf("%s %s:%d:%d", f.Rule, f.File, f.Line, f.Column))
+	}
+	if diff := cmp.Diff([]string{"unknown-pattern a.go:15:28", "ungated-action a.go:8:1"}, at); diff != "" {
+		t.Error(diff)
 	}
 }
 
