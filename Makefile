@@ -20,7 +20,7 @@ MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing exampl
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-build: ## build the host and the plugins into bin/
+build: ## build the host, the plugins and the verifier into bin/
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
@@ -28,6 +28,7 @@ build: ## build the host and the plugins into bin/
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
+	cd verify && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../$(BIN)/authz-verify ./cmd/authz-verify
 
 run: build ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
@@ -48,6 +49,7 @@ redis: ## the Redis adapter alone, against a real server
 
 test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
 	AUTHZ_FULL=1 $(GO) test -timeout 40m ./conformance/... ./plugins/...
+	cd verify && AUTHZ_FULL=1 $(GO) test -timeout 30m .
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
 	@$(MAKE) --no-print-directory faults
 	scripts/fuzz 20s
