@@ -111,6 +111,12 @@ var sayings = []saying{
 	{args: "catalog lint {dir}/warned.yaml --strict", code: exitFailure, want: []string{"warnings"}},
 	{args: "catalog lint {dir}/none.yaml", code: exitUsage, want: []string{"none.yaml"}},
 
+	{args: "catalog lint -", in: docsCatalog, want: []string{"nothing wrong"}},
+	{args: "catalog lint -", in: `{"namespaces": ["docs"], "permissions": {"shop.items.read": true}}`, code: exitFailure, want: []string{"error: shop.items.read"}},
+	{args: "catalog lint -", in: "namespaces: [", code: exitUsage, want: []string{"YAML"}},
+	{args: "catalog publish - -o json", in: docsCatalog, want: []string{`"version": 3`}},
+	{args: "catalog diff - --exit-code", in: docsCatalog, want: []string{"no difference"}},
+
 	// resources
 	{args: "scope parents docs.folder:f_1 docs.folder:top", want: []string{"docs.folder:top\n*\n"}},
 	{args: "scope parents docs.folder:f_1 -o json", want: []string{`"docs.folder:top"`}},
