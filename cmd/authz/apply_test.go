@@ -181,6 +181,7 @@ func TestApplyRefusesBeforeItChangesAnything(t *testing.T) {
 	}{
 		"a misspelt member":                {"name: x\nrole: []\n", exitUsage, []string{`"role"`}},
 		"no YAML":                          {"name: [\n", exitUsage, []string{"neither JSON nor YAML"}},
+		"a second document":                {"name: x\n---\nname: y\n", exitUsage, []string{"more than one YAML document"}},
 		"everything at once":               {"roles: [{id: a}, {id: a, patterns: [docs.*.x]}]\ngroups: [{name: x}]\ngrants: [{subject: bob, scope: docs}, {subject: everyone, role: a}, {subject: everyone, role: a, scope: '*'}]\n", exitUsage, []string{"name: give", `roles[1]: id "a" is declared twice`, `roles[1]: pattern "docs.*.x"`, "groups[0]: id is missing", `grants[0]: subject "bob"`, "grants[0]: give exactly one", `grants[0]: scope "docs"`, "grants[2]: says the same as grants[1]"}},
 		"a time from now":                  {"name: x\ngrants: [{subject: everyone, pattern: docs.bills.read, expires: 30d}]\n", exitUsage, []string{"30d", "2027-01-31"}},
 		"a role that is nowhere":           {"name: x\nroles: [{id: r, patterns: [docs.files.read]}]\ngrants: [{subject: everyone, role: nobody}]\n", exitFailure, []string{`"nobody" is neither declared nor there`}},
