@@ -167,6 +167,7 @@ var sayings = []saying{
 	{args: "reconcile --users {dir}/users.txt", way: "socket", want: []string{"user:gone", "its subject or scope is gone", "1 rows found"}},
 	{args: "reconcile --users {dir}/users.txt -o json", way: "socket", want: []string{`"orphanedGrants"`, `"swept": false`}},
 	{args: "reconcile --users {dir}/empty.txt", way: "socket", code: exitUsage, want: []string{"--allow-empty"}},
+	{args: "reconcile --users - --orgs - --allow-empty --sweep --yes", in: "u_1\n", way: "socket", code: exitUsage, want: []string{"only one list can come from standard input"}},
 	{args: "reconcile --users {dir}/users.txt --sweep", way: "socket", code: exitUsage, want: []string{"Delete these 1 rows?", "nothing was changed"}},
 	{args: "reconcile --users {dir}/users.txt --sweep --yes --exit-code", way: "socket", code: exitDenied, want: []string{"1 rows deleted"}},
 	{args: "reconcile --users {dir}/users.txt --sweep --yes --exit-code", way: "socket", want: []string{"0 rows found"}},
