@@ -53,6 +53,7 @@ applied; run it again to go on with the rest. The audit log names reconciler:app
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends the process at once
 			return a.run(ctx, c)
 		},
 	}
