@@ -95,6 +95,31 @@ func TestACutConnectionAnywhereIsSettledBySendingAgain(t *testing.T) {
 	})
 }
 
+func TestARenewalWhoseAnswerIsLostIsUnknown(t *testing.T) {
+	needServer(t)
+	d := freshDatabase(layout.Rows)
+	defer d.Close()
+	cut := &cutter{after: true}
+	d.adjust = func(o *options.ClientOptions) { o.SetDialer(cut).SetRetryWrites(false) }
+	s := d.open(t)
+	before, err := s.Info().Incarnation, error(nil)
+	for err == nil { // it may be the client's monitor whose message is cut
+		cut.left.Store(1)
+		var renewed string
+		if renewed, err = s.Renew(t.Context()); err == nil {
+			before = renewed
+		}
+	}
+	var failure *storage.Error
+	if !errors.As(err, &failure) || failure.Code != storage.CodeUnavailable || failure.Outcome != authz.OutcomeUnknown {
+		t.Fatal(err)
+	}
+	d.adjust = nil
+	if d.open(t).Info().Incarnation == before {
+		t.Error("the server did not have it: this proves nothing")
+	}
+}
+
 // stall holds up whatever a client sends while it is on.
 type stall struct {
 	on   atomic.Bool
