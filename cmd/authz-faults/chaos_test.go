@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os/exec"
 	"testing"
 	"time"
@@ -13,8 +14,10 @@ import (
 // A fault that finds nothing must say so, and reach nothing else: the process id 0 is
 // this process's own group, the parent 0 that of the machine's first process.
 func TestAFaultWithoutADatabaseMisses(t *testing.T) {
-	postgrestest.Require(t)
 	cluster, err := postgrestest.Start(t.Context(), postgrestest.Options{})
+	if errors.Is(err, postgrestest.ErrNoBinaries) {
+		t.Skipf("SKIPPED: %v; a server of the test's own is NOT killed", err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
