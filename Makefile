@@ -47,7 +47,7 @@ redis: ## the Redis adapter alone, against a real server
 	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
 
 test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
-	AUTHZ_FULL=1 $(GO) test -timeout 40m ./conformance/... ./plugins/...
+	AUTHZ_FULL=1 $(GO) test -timeout 90m ./conformance/... ./plugins/...
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
 	@$(MAKE) --no-print-directory faults
 	scripts/fuzz 20s
