@@ -13,7 +13,7 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify bench/http bench/storage
 
 .PHONY: help build run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http lint proto tools clean
 
@@ -39,7 +39,7 @@ test: tools lint ## everything that must pass
 	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory faults KILLS=12
 
-test-modules: ## the modules below contrib/ and examples/ that stand alone
+test-modules: ## the modules that stand alone
 	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
 	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) test -race -timeout 5m ./...); done
 
