@@ -1,11 +1,13 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var faulty = map[string]string{
@@ -65,6 +67,7 @@ func TestSARIFPlacesEachResult(t *testing.T) {
 	if status != exitIssues || stderr != "" {
 		t.Fatalf("exit %d: %s", status, stderr)
 	}
+	validSARIF(t, stdout)
 	var log sarifLog
 	d := json.NewDecoder(strings.NewReader(stdout))
 	d.DisallowUnknownFields()
@@ -102,9 +105,39 @@ func TestSARIFPlacesEachResult(t *testing.T) {
 	}
 }
 
+//go:embed testdata/sarif-2.1.0.json
+var sarifSchema string
+
+// validSARIF holds an output to the standard's own schema (OASIS, as the package
+// @microsoft/sarif-multitool carries it).
+func validSARIF(t *testing.T, output string) {
+	t.Helper()
+	standard, err := jsonschema.UnmarshalJSON(strings.NewReader(sarifSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("sarif.json", standard); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("sarif.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := jsonschema.UnmarshalJSON(strings.NewReader(output))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(log); err != nil {
+		t.Errorf("the log is not SARIF 2.1.0: %v", err)
+	}
+}
+
 func TestSARIFOfNothingHasAnEmptyList(t *testing.T) {
 	project(t, map[string]string{"src/a.ts": bothKeys})
 	status, stdout, _ := call(t, "--format", "sarif")
+	validSARIF(t, stdout)
 	if status != exitClean || !strings.Contains(stdout, `"results": []`) {
 		t.Errorf("exit %d: %s", status, stdout)
 	}
