@@ -15,7 +15,7 @@ PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 # Modules of their own: what only their users need.
 MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify bench/http bench/storage
 
-.PHONY: help build build-host run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http lint proto tools clean
+.PHONY: help build build-host run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,9 @@ bench-storage: ## hosts over PostgreSQL and SQLite beside the database asked dir
 
 bench-http: ## checks over HTTP beside bare net/http, on a quiet machine
 	cd bench/http && $(GO) run .
+
+bench-verify: ## authz-verify over 10,000 TypeScript files
+	cd verify && $(GO) run ./internal/bench
 
 bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client
