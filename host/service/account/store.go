@@ -182,6 +182,9 @@ func (tx *Tx) Commit() error {
 	}
 	result, err := tx.store.records.Commit(tx.ctx, c)
 	tx.replayed = result.Replayed
+	if w := workOf(tx.ctx); err == nil && w != nil {
+		w.commits.Add(1)
+	}
 	switch storage.CodeOf(err) {
 	case storage.CodeConflict, storage.CodeNotFound:
 		return ErrMoved
