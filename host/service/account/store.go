@@ -57,6 +57,15 @@ const separator = "/"
 
 func recordID(org, id string) string { return org + separator + id }
 
+// area is the first index string of an org's records; that of no org is not
+// empty, since empty means no index string.
+func area(org string) string {
+	if org == "" {
+		return separator
+	}
+	return org
+}
+
 // Get reads a value; org "" is the area that belongs to no org.
 func (c Collection[T]) Get(ctx context.Context, s *Store, org, id string) (Row[T], bool, error) {
 	record, found, err := s.records.GetRecord(ctx, c.Name, recordID(org, id))
@@ -70,7 +79,7 @@ func (c Collection[T]) Get(ctx context.Context, s *Store, org, id string) (Row[T
 // All lists the values of an org by id. Every value also lies under the org's own
 // index string.
 func (c Collection[T]) All(ctx context.Context, s *Store, org string) iter.Seq2[Row[T], error] {
-	return c.list(ctx, s, org, storage.RecordFilter{Index: 1, Value: org}, storage.Page{})
+	return c.list(ctx, s, org, storage.RecordFilter{Index: 1, Value: area(org)}, storage.Page{})
 }
 
 // Under lists the values whose Key is the given one, by id.
@@ -85,7 +94,7 @@ func (c Collection[T]) Page(ctx context.Context, s *Store, org, after string, li
 	if after != "" {
 		p.After = recordID(org, after)
 	}
-	return c.list(ctx, s, org, storage.RecordFilter{Index: 1, Value: org}, p)
+	return c.list(ctx, s, org, storage.RecordFilter{Index: 1, Value: area(org)}, p)
 }
 
 func (c Collection[T]) list(ctx context.Context, s *Store, org string, f storage.RecordFilter, p storage.Page) iter.Seq2[Row[T], error] {
@@ -122,7 +131,12 @@ type Tx struct {
 	changes  []storage.Change
 	requires []storage.Requirement
 	err      error
+	replayed bool
 }
+
+// Replayed tells, after Commit, that an earlier run of the same work had made this
+// commit already: secrets of this run are then not those that were stored.
+func (tx *Tx) Replayed() bool { return tx.replayed }
 
 // Begin starts a commit. Nothing is written before Commit.
 func (s *Store) Begin(ctx context.Context) *Tx { return &Tx{store: s, ctx: ctx} }
@@ -135,7 +149,7 @@ func (c Collection[T]) Put(tx *Tx, org, id string, value T, expect int64) {
 		return
 	}
 	record := storage.Record{Collection: c.Name, ID: recordID(org, id), Data: data, UpdatedAt: tx.store.Now(tx.ctx)}
-	record.Keys[0] = org
+	record.Keys[0] = area(org)
 	if c.Key != nil {
 		record.Keys[1] = recordID(org, c.Key(value))
 	}
@@ -166,7 +180,11 @@ func (tx *Tx) Commit() error {
 	if w := workOf(tx.ctx); w != nil {
 		c.ID = w.commitID()
 	}
-	_, err := tx.store.records.Commit(tx.ctx, c)
+	result, err := tx.store.records.Commit(tx.ctx, c)
+	tx.replayed = result.Replayed
+	if w := workOf(tx.ctx); err == nil && w != nil {
+		w.commits.Add(1)
+	}
 	switch storage.CodeOf(err) {
 	case storage.CodeConflict, storage.CodeNotFound:
 		return ErrMoved

@@ -15,7 +15,11 @@ type Work struct {
 	ID uuid.UUID `json:"id"`
 	At int64     `json:"at"`
 
-	commits atomic.Uint32
+	// Repeated is set when an earlier run of this work may have died before it could
+	// answer; Applied asks storage only then.
+	Repeated bool `json:"-"`
+
+	commits atomic.Uint32 // that were made
 	ids     atomic.Uint32
 }
 
@@ -38,7 +42,24 @@ func (w *Work) derived(kind byte, n uint32) string {
 	return uuid.NewSHA1(w.ID, name[:]).String()
 }
 
-func (w *Work) commitID() string { return w.derived('c', w.commits.Add(1)) }
+// commitID is that of the next commit. A refused commit leaves nothing, so that
+// trying again uses the same id.
+func (w *Work) commitID() string { return w.derived('c', w.commits.Load()) }
+
+// Applied tells whether an earlier run of the work that ctx carries made its next
+// commit already. A write asks before it judges, since what that run stored would
+// refuse this one; it takes the ids of new rows before its first try.
+func (s *Store) Applied(ctx context.Context) (bool, error) {
+	w := workOf(ctx)
+	if w == nil || !w.Repeated {
+		return false, nil
+	}
+	_, found, err := s.records.GetCommit(ctx, w.commitID())
+	if found {
+		w.commits.Add(1)
+	}
+	return found, failed(err)
+}
 
 // NewID is the id of a new row: random, or the next of the work that ctx carries.
 func NewID(ctx context.Context) string {
