@@ -33,6 +33,9 @@ type endpoint struct {
 
 	Audit, Meter []string
 
+	// Conditional marks PATCH, PUT and DELETE that honour If-Match.
+	Conditional bool
+
 	// Relayed marks writes and reads of another application's data: what an
 	// interrupted one has done, nobody here can tell.
 	Relayed bool

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -337,7 +338,7 @@ func TestBucketsAdmitTheirRateAndFillAgain(t *testing.T) {
 func TestBucketsAreBoundedInNumber(t *testing.T) {
 	l := newLimits(func() int64 { return 0 })
 	for i := range maxBuckets + 10 {
-		if _, err := l.take(rateSignIn, string(rune(i))); err != nil {
+		if _, err := l.take(rateSignIn, strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
