@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/host/service"
@@ -54,6 +55,11 @@ func (c *Call) admit(w http.ResponseWriter) (any, error) {
 	input, err := endpoint.read(c.body, values, r.URL.RawQuery)
 	if err != nil {
 		return nil, err
+	}
+	if own, ok := input.(interface{ Check() error }); ok {
+		if err := own.Check(); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.readPage(input); err != nil {
 		return nil, err
@@ -113,11 +119,7 @@ var zeroStanding standing
 // there is any, else the cookie.
 func (c *Call) credential(ctx context.Context) (service.Caller, error) {
 	r := c.Request
-	agent := echo(r.UserAgent())
-	if len(agent) > maxUserAgent {
-		agent = strings.ToValidUTF8(agent[:maxUserAgent], "")
-	}
-	p := service.Presented{Authorization: r.Header["Authorization"], Address: c.Address.String(), UserAgent: agent}
+	p := service.Presented{Authorization: r.Header["Authorization"], Address: c.Address.String(), UserAgent: c.userAgent()}
 	cookies := r.CookiesNamed(c.api.cookieName("session"))
 	if len(p.Authorization) == 0 && len(cookies) > 1 {
 		return service.Caller{}, invalidCredential() // who set the second one?
@@ -213,7 +215,7 @@ func (c *Call) stand(s standing) {
 
 func (c *Call) acceptable() error {
 	accept := strings.Join(c.Request.Header.Values("Accept"), ",")
-	if accept == "" {
+	if accept == "" || c.endpoint.browser {
 		return nil
 	}
 	for part := range strings.SplitSeq(accept, ",") {
@@ -271,7 +273,7 @@ func (c *Call) readPage(input any) error {
 		return nil
 	}
 	p := pagingOf(input)
-	c.Page = Page{Limit: defaultLimit}
+	c.Page = service.Page{Limit: defaultLimit}
 	if p.Limit > 0 {
 		c.Page.Limit = int(p.Limit)
 	}
@@ -290,8 +292,8 @@ func (c *Call) cursorScope() []byte {
 	return cursorScope(c.endpoint.Path, c.values, c.endpoint.parameters, c.Request.URL.RawQuery)
 }
 
-// Next is nextCursor for the position after the page, nil at the end.
-func (c *Call) Next(after string) (*string, error) {
+// next is nextCursor for the position after the page, nil at the end.
+func (c *Call) next(after string) (*string, error) {
 	next, err := c.api.cursors.write(c.cursorScope(), after)
 	if err != nil {
 		return nil, fault.Internal(err)
@@ -301,11 +303,15 @@ func (c *Call) Next(after string) (*string, error) {
 
 // enter is org membership and gate.
 func (c *Call) enter(ctx context.Context, input any) error {
-	gate := c.endpoint.gate(input)
+	gate, core := c.endpoint.gate(input), c.api.o.Services.Core
+	writes := c.endpoint.write() && !c.endpoint.WhilePreviewing
+	if gate.Kind == service.GateSession {
+		return core.AuthorizeSession(ctx, c.Caller, writes)
+	}
 	if !c.endpoint.inOrg() {
 		return nil
 	}
-	access, err := c.api.o.Services.Core.Authorize(ctx, c.Caller, c.org(), c.values["app"], gate, c.endpoint.write())
+	access, err := core.Authorize(ctx, c.Caller, c.org(), c.values["app"], gate, c.endpoint.write())
 	var e *fault.Error
 	if err == nil || errors.As(err, &e) && e.Status == http.StatusForbidden {
 		if limited := c.limitOrg(); limited != nil {
@@ -316,7 +322,7 @@ func (c *Call) enter(ctx context.Context, input any) error {
 		return err
 	}
 	c.Access = access
-	if access.ViewAs != nil && c.Caller.Kind == service.CallerSession && c.endpoint.write() && !c.endpoint.WhilePreviewing {
+	if access.ViewAs != nil && writes && c.Caller.Kind == service.CallerSession {
 		return fault.Cloud("view_as_read_only", "while this session previews somebody it may only read; leave the preview first")
 	}
 	return nil
@@ -333,11 +339,12 @@ func (c *Call) org() string {
 	return ""
 }
 
-// ifMatch are the etags of If-Match, nil when any is welcome.
-func (c *Call) ifMatch() []string {
-	tags, any := parseETags(c.Request.Header.Values("If-Match"))
-	if any {
+// match judges If-Match; nil is welcome to every object.
+func (c *Call) match() service.Match {
+	header := c.Request.Header.Values("If-Match")
+	tags, any := parseETags(header)
+	if any || len(header) == 0 {
 		return nil
 	}
-	return tags
+	return func(etag string) bool { return slices.Contains(tags, etag) }
 }

@@ -79,7 +79,7 @@ func New(o Options) (*API, error) {
 	if a.log == nil {
 		a.log = hclog.NewNullLogger()
 	}
-	a.table = endpoints(a)
+	a.table = endpoints()
 	return a, nil
 }
 
@@ -105,7 +105,7 @@ type Call struct {
 	Address netip.Addr      // the client's
 
 	// Page is what a list is asked for.
-	Page Page
+	Page service.Page
 
 	api       *API
 	endpoint  *endpoint

@@ -17,13 +17,6 @@ const (
 	defaultLimit     = 100
 )
 
-// Page is what a list is asked for: at most Limit rows after the position After,
-// "" being the beginning. What a position is, each list says for itself.
-type Page struct {
-	Limit int
-	After string
-}
-
 // place is what a cursor carries.
 type place struct {
 	After string `json:"a"`

@@ -14,7 +14,7 @@ import (
 func Describe() ([]byte, error) {
 	s := newSchemas()
 	paths := map[string]map[string]any{}
-	for _, e := range endpoints(&API{}).list {
+	for _, e := range endpoints().list {
 		if paths[e.Path] == nil {
 			paths[e.Path] = map[string]any{}
 		}

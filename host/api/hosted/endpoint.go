@@ -56,6 +56,7 @@ type endpoint struct {
 	// Produces is the media type of a success, "" for JSON.
 	Produces string
 
+	browser    bool     // a page is navigated here: whatever it accepts
 	parameters []string // names in the path, in order
 	input      reflect.Type
 	output     reflect.Type
