@@ -6,6 +6,7 @@ func endpoints() *table {
 	authRows(t)
 	oidcRows(t)
 	orgRows(t)
+	applicationRows(t)
 	registryRows(t)
 	seatRows(t)
 	keyRows(t)
