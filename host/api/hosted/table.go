@@ -6,6 +6,7 @@ func endpoints() *table {
 	authRows(t)
 	oidcRows(t)
 	orgRows(t)
+	meRows(t)
 	applicationRows(t)
 	registryRows(t)
 	seatRows(t)
