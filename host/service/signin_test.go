@@ -214,6 +214,7 @@ func TestAUserHasTwentySessionsAndTheOldestGivesWay(t *testing.T) {
 	}
 	_, err := w.s.Authenticate(t.Context(), service.Presented{Cookie: first.Token})
 	expect(t, "the oldest", err, expired)
+	w.pass(time.Second)
 	now := w.boot("acme")
 	list, err := w.s.Sessions(t.Context(), w.caller(now.Token), service.Page{Limit: 100})
 	if err != nil || len(list.Rows) != service.MaxSessions || !list.Rows[0].Current {
