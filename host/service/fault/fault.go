@@ -63,7 +63,8 @@ type Issue struct {
 	Message string `json:"message"`
 }
 
-const maxIssues = 20
+// MaxIssues is how many issues an error lists.
+const MaxIssues = 20
 
 // Invalid is CloudError invalid_request with its issues.
 func Invalid(issues ...Issue) *Error {
@@ -71,7 +72,7 @@ func Invalid(issues ...Issue) *Error {
 	if len(issues) > 0 {
 		e.Message = issues[0].Path + ": " + issues[0].Message
 	}
-	return e.With("issues", issues[:min(len(issues), maxIssues)])
+	return e.With("issues", issues[:min(len(issues), MaxIssues)])
 }
 
 // Parameter is CloudError invalid_parameter, of a query or path parameter.
