@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -154,11 +152,4 @@ func listing(a relay.Application) error {
 func write(a relay.Application) error {
 	_, err := a.CreateGrant(context.Background(), provider.GrantInput{Subject: "user:u", Pattern: "docs.admin.read"}, root)
 	return err
-}
-
-func hostPort(t testing.TB, base string) netip.AddrPort {
-	t.Helper()
-	u, err := url.Parse(base)
-	must(t, err)
-	return netip.MustParseAddrPort(u.Host)
 }
