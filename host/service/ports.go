@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -76,10 +77,15 @@ type Meters interface {
 // DimensionSeats is the meter of account.Seat.Counts.
 const DimensionSeats = "admin_seats"
 
-// Access is a passed gate: what the steps after it need.
+// Access is a passed gate: what the steps after it need. It lives as long as the
+// request and is used by one goroutine.
 type Access struct {
 	Caller Caller
 	Org    account.Org
 	Seat   *account.Seat  // nil for keys of no user
 	ViewAs *client.ViewAs // the preview in force in this org; it narrows every answer
+
+	service *Service
+	fresh   bool
+	judges  []*access.Access // of the actor and of the preview, once read
 }

@@ -47,6 +47,9 @@ type Options struct {
 	// SessionLife and SessionIdle; 0 is the default.
 	SessionLife, SessionIdle time.Duration
 
+	// RefusalTime is the least time of a failed proof; 0 is DefaultRefusalTime.
+	RefusalTime time.Duration
+
 	OrgCreation string // "" is CreationBootstrap
 
 	Root         OrgRoot
@@ -65,11 +68,12 @@ type Bootstrap struct {
 // are safe for use by many goroutines.
 type Service struct {
 	Options
-	origin string
-	secure bool
+	origin  string
+	secure  bool
+	touches *toucher
 }
 
-// New checks the options and makes the service.
+// New checks the options and makes the service, which the caller closes.
 func New(o Options) (*Service, error) {
 	if o.Accounts == nil || o.Keys == nil || o.Clock == nil || o.Root == nil || o.Applications == nil || o.Meters == nil {
 		return nil, errors.New("service: accounts, keys, clock, root, applications and meters are required")
@@ -87,6 +91,9 @@ func New(o Options) (*Service, error) {
 	if o.SessionIdle, err = within("session idle life", o.SessionIdle, DefaultSessionIdle, MaxSessionIdle); err != nil {
 		return nil, err
 	}
+	if o.RefusalTime == 0 {
+		o.RefusalTime = DefaultRefusalTime
+	}
 	switch o.OrgCreation {
 	case "":
 		o.OrgCreation = CreationBootstrap
@@ -94,8 +101,11 @@ func New(o Options) (*Service, error) {
 	default:
 		return nil, fmt.Errorf("service.org_creation %q is neither bootstrap nor session", o.OrgCreation)
 	}
-	return &Service{Options: o, origin: u.Scheme + "://" + u.Host, secure: u.Scheme == "https"}, nil
+	return &Service{Options: o, origin: u.Scheme + "://" + u.Host, secure: u.Scheme == "https", touches: startToucher(o.Accounts)}, nil
 }
+
+// Close ends what runs in the background.
+func (s *Service) Close() { s.touches.close() }
 
 // Origin is what the Origin header of this service's own pages says.
 func (s *Service) Origin() string { return s.origin }

@@ -27,9 +27,11 @@ type APIKey struct {
 	Etag               string `json:"etag"`
 }
 
-// StoredKey is a key with the digests of its tokens.
+// StoredKey is a key with the digests of its tokens, and the admin key that created
+// it, which it does not outlive.
 type StoredKey struct {
 	APIKey
+	CreatedByKey string `json:"createdByKey,omitempty"`
 	Hash         []byte `json:"hash"`
 	PreviousHash []byte `json:"previousHash,omitempty"`
 }

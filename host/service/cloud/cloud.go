@@ -16,6 +16,14 @@ const (
 	AppType   = "cloud.app"
 )
 
+// Everything is the pattern of the whole account vocabulary; the built-in roles
+// have it.
+const (
+	Everything = Namespace + ".*"
+	RoleOwner  = "cloud_owner"
+	RoleAdmin  = "cloud_admin"
+)
+
 // The keys of §5.1.
 const (
 	ApplicationsRead    = "cloud.applications.read"
@@ -38,9 +46,6 @@ const (
 	RetentionExport     = "cloud.retention.export_audit"
 	RetentionManage     = "cloud.retention.manage_retention"
 	AuditRead           = "cloud.audit.read"
-	RoleOwner           = "cloud_owner"
-	RoleAdmin           = "cloud_admin"
-	everything          = Namespace + ".*"
 )
 
 // App is the scope of an application's entry.
@@ -67,8 +72,8 @@ func IsRole(patterns []string) bool {
 // BuiltIn are the roles of owner and admin seats: fixed, not editable.
 func BuiltIn() []authz.Role {
 	return []authz.Role{
-		{ID: RoleAdmin, Name: "Administrator", Description: "Held by every admin seat.", Patterns: []string{everything}},
-		{ID: RoleOwner, Name: "Owner", Description: "Held by every owner seat.", Patterns: []string{everything}},
+		{ID: RoleAdmin, Name: "Administrator", Description: "Held by every admin seat.", Patterns: []string{Everything}},
+		{ID: RoleOwner, Name: "Owner", Description: "Held by every owner seat.", Patterns: []string{Everything}},
 	}
 }
 

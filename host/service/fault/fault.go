@@ -3,6 +3,8 @@ package fault
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // Error is an answer that is no success. Fields stand flat beside name, code and
@@ -129,4 +131,27 @@ func Denied(reason, permission, scope string, principal any) *Error {
 	e := &Error{Status: http.StatusForbidden, Name: "AccessDeniedError", Code: reason,
 		Message: "access denied: " + permission + " at " + scope + "; explain tells why"}
 	return e.With("permission", permission).With("scope", scope).With("principal", principal)
+}
+
+// rejected are the statuses of refused writes (§6), which differ from those of the
+// provider wire.
+var rejected = map[authz.Code]int{
+	authz.CodeNotOrgRoot: http.StatusConflict, authz.CodeGraphCycle: http.StatusConflict, authz.CodeValidation: http.StatusBadRequest,
+	authz.CodeNotFound: http.StatusNotFound, authz.CodeConflict: http.StatusConflict, authz.CodeUnsupported: http.StatusNotImplemented,
+}
+
+// Rejected is ProviderWriteRejectedError.
+func Rejected(code authz.Code, format string, args ...any) *Error {
+	return &Error{Status: rejected[code], Name: "ProviderWriteRejectedError", Code: string(code), Message: fmt.Sprintf(format, args...)}
+}
+
+// UnknownPermission tells what access.md does of a key that no catalog has.
+func UnknownPermission(u *authz.UnknownPermissionError) *Error {
+	e := &Error{Status: http.StatusInternalServerError, Name: u.ErrorName(), Message: u.Message}
+	e.With("permission", u.Permission).With("expected", string(u.Expected)).With("namespaceOrigin", string(u.NamespaceOrigin))
+	e.With("didYouMean", append([]string{}, u.DidYouMean...)).With("importedPatterns", append([]string{}, u.ImportedPatterns...))
+	if u.Suggestion != "" {
+		e.With("suggestion", u.Suggestion)
+	}
+	return e
 }
