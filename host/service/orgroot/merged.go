@@ -61,7 +61,7 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, l
 				continue
 			}
 			all = append(all, placed{at, with(row, inAccount)})
-			if read++; p.more(read) {
+			if read++; read > p.Limit {
 				break
 			}
 		}

@@ -6,30 +6,22 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Page asks for at most Limit rows after a position that an earlier List named; ""
-// is the beginning.
-type Page struct {
-	After string
-	Limit int
-}
-
-// List is one page of rows, never nil. Next is the position after it, "" at the
-// end.
-type List[T any] struct {
-	Rows []T
-	Next string
-}
-
-func (p Page) more(n int) bool { return n > p.Limit }
+// Page and List are those of the core: the next position of a list is for an
+// authenticated cursor.
+type (
+	Page        = service.Page
+	List[T any] = service.List[T]
+)
 
 // cut ends a page of rows of which one more than Limit was read.
 func cut[T any](rows []T, p Page, position func(T) string) List[T] {
 	l := List[T]{Rows: rows}
-	if p.more(len(rows)) {
+	if len(rows) > p.Limit {
 		l.Rows = rows[:p.Limit]
 		l.Next = position(rows[p.Limit-1])
 	}
@@ -55,7 +47,7 @@ func ordered[T any](rows iter.Seq2[T, error], application string, p Page, id fun
 		}
 		last = at
 		found = append(found, row)
-		if p.more(len(found)) {
+		if len(found) > p.Limit {
 			break
 		}
 	}
@@ -79,7 +71,7 @@ func taken[T any](rows iter.Seq2[T, error], p Page) ([]T, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found = append(found, row); p.more(len(found)) {
+		if found = append(found, row); len(found) > p.Limit {
 			break
 		}
 	}

@@ -22,7 +22,7 @@ func (r *Root) AppGrants(ctx context.Context, a *service.Access, application str
 	}
 	return instances(to, q.Scope, p, func(page provider.Paging) ([]authz.Grant, error) {
 		q.Paging = page
-		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, Page{page.After, page.Limit - 1}, func(g authz.Grant) string { return g.ID })
+		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(g authz.Grant) string { return g.ID })
 		return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
 	}, func(g authz.Grant) (string, string) { return g.ID, g.Scope })
 }
@@ -35,7 +35,7 @@ func (r *Root) AppRevokes(ctx context.Context, a *service.Access, application st
 	}
 	return instances(to, q.Scope, p, func(page provider.Paging) ([]authz.Revoke, error) {
 		q.Paging = page
-		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, Page{page.After, page.Limit - 1}, func(v authz.Revoke) string { return v.ID })
+		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(v authz.Revoke) string { return v.ID })
 		return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
 	}, func(v authz.Revoke) (string, string) { return v.ID, v.Scope })
 }

@@ -74,7 +74,10 @@ func New(apps Applications, clock func() int64) *Root {
 // Bind gives the account data, before the first request.
 func (r *Root) Bind(account Account) { r.account = account }
 
-var _ service.OrgRoot = (*Root)(nil)
+var (
+	_ service.OrgRoot = (*Root)(nil)
+	_ Account         = (*service.Service)(nil)
+)
 
 // Close lets go of the clients.
 func (r *Root) Close() {
