@@ -1,0 +1,16 @@
+package hosted
+
+import (
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/oidc"
+	"github.com/authzhost/authz/host/service/registry"
+)
+
+// Services are what the rows of the table are bound to.
+type Services struct {
+	Core     *service.Service
+	OIDC     *oidc.Provider // nil: sign-in by OpenID Connect is not configured
+	Meters   *billing.Meters
+	Registry *registry.Registry
+}
