@@ -13,14 +13,17 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify bench/http bench/storage
 
-.PHONY: help build run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http lint proto tools clean
+.PHONY: help build build-host run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-build: ## build the host and the plugins into bin/
+build: build-host ## build the host, the plugins and the verifier into bin/
+	cd verify && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../$(BIN)/authz-verify ./cmd/authz-verify
+
+build-host: # without the verifier, whose parser is long in the making
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
@@ -29,7 +32,7 @@ build: ## build the host and the plugins into bin/
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
 
-run: build ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
+run: build-host ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
 
 test: tools lint ## everything that must pass
@@ -39,7 +42,7 @@ test: tools lint ## everything that must pass
 	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory faults KILLS=12
 
-test-modules: ## the modules below contrib/ and examples/ that stand alone
+test-modules: ## the modules that stand alone
 	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
 	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) test -race -timeout 5m ./...); done
 
@@ -47,7 +50,8 @@ redis: ## the Redis adapter alone, against a real server
 	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
 
 test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
-	AUTHZ_FULL=1 $(GO) test -timeout 40m ./conformance/... ./plugins/...
+	AUTHZ_FULL=1 $(GO) test -timeout 90m ./conformance/... ./plugins/...
+	cd verify && AUTHZ_FULL=1 $(GO) test -timeout 30m .
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
 	@$(MAKE) --no-print-directory faults
 	scripts/fuzz 20s

@@ -71,12 +71,12 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, errors.Join(err, a.store.Close())
 	}
 	a.current.Store(&Application{Application: first, served: a})
-	if a.usage, err = usageSink(first, log); err != nil {
+	if a.usage, err = usageSink(a, log); err != nil {
 		return nil, errors.Join(err, first.Close(), a.store.Close())
 	}
-	// The sink, the client and the poller stay with the first application when
-	// authority moves: what they use of it does not depend on that, and successors
-	// share its listeners.
+	// The client and the poller stay with the first application when authority
+	// moves: they read, and hear of events, which successors share. What needs an
+	// application that is not closed, such as the sink, asks for the current one.
 	a.client, err = client.New(client.Options{
 		Provider: first, Catalog: vocabulary, Clock: h.options.Clock,
 		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),

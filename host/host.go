@@ -176,12 +176,17 @@ func (h *Host) shutdown(ctx context.Context) error {
 	for _, l := range slices.Backward(h.servers) {
 		errs = append(errs, l.stop(requests))
 	}
-	if h.service != nil {
+	if h.service != nil { // before the applications that it may be asking
 		errs = append(errs, h.service.close())
 	}
-	for _, name := range sorted(h.apps) {
-		errs = append(errs, h.apps[name].close())
+	// At once: each may wait its full time for a store that does not answer.
+	closed := make([]error, len(h.apps))
+	var closing sync.WaitGroup
+	for i, name := range sorted(h.apps) {
+		closing.Go(func() { closed[i] = h.apps[name].close() })
 	}
+	closing.Wait()
+	errs = append(errs, closed...)
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close(ctx))
 	}

@@ -128,7 +128,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	if s.core, err = service.New(o); err != nil {
 		return err
 	}
-	services := hosted.Services{Core: s.core, Meters: meters,
+	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters,
 		Registry: registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters})}
 	if p := c.OIDC; p != nil {
 		services.OIDC, err = oidc.New(oidc.Options{

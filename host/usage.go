@@ -18,10 +18,18 @@ func usageOptions(cfg *config.Metrics) *application.Metrics {
 	return &application.Metrics{BucketMs: cfg.BucketMs, RetentionMs: cfg.RetentionMs}
 }
 
+// reporter stores by the application as it is now: one whose place was taken no
+// longer prunes.
+type reporter struct{ app *served }
+
+func (r reporter) ReportMetrics(ctx context.Context, b metrics.Batch) error {
+	return r.app.current.Load().ReportMetrics(ctx, b)
+}
+
 // usageSink stores what this host's own checks used, nil with metrics off. Its
 // instance is the machine: batches of several hosts add up in the store.
-func usageSink(app *application.Application, log hclog.Logger) (*metrics.Sink, error) {
-	if !app.HasMetrics() {
+func usageSink(a *served, log hclog.Logger) (*metrics.Sink, error) {
+	if !a.current.Load().HasMetrics() {
 		return nil, nil
 	}
 	instance, err := os.Hostname()
@@ -29,12 +37,12 @@ func usageSink(app *application.Application, log hclog.Logger) (*metrics.Sink, e
 		instance = "" // the sink's default
 	}
 	o := metrics.SinkOptions{Accepts: func(ctx context.Context) (bool, error) {
-		c, err := app.Capabilities(ctx)
+		c, err := a.current.Load().Capabilities(ctx)
 		return c.Metrics, err
 	}}
 	o.InstanceID = instance
 	o.OnError = func(err error) { log.Warn("usage of permissions was lost", "error", err) }
-	return metrics.NewSink(app, o)
+	return metrics.NewSink(reporter{a}, o)
 }
 
 // stopUsage delivers the window that is open, within the sink's own bound.

@@ -2,8 +2,11 @@ package host_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/metrics"
 )
 
 func TestWithMetricsOnTheHostsOwnChecksAreStored(t *testing.T) {
@@ -45,4 +48,31 @@ func TestWithMetricsOnTheHostsOwnChecksAreStored(t *testing.T) {
 	if c := call(t, c, "capabilities", object{}); c["metrics"] != true {
 		t.Errorf("capabilities %v", c)
 	}
+}
+
+// A host reports for as long as it runs, whichever application has the authority;
+// old usage must go by it.
+func TestUsageIsPrunedAfterAuthorityMoved(t *testing.T) {
+	h, _ := open(t, configure(t, "    metrics: {bucket_ms: 3600000, retention_ms: 3600000}\n"))
+	c := caller(h)
+	call(t, c, "applyOrgSnapshot", object{"source": "hosted", "authority": false, "snapshot": snapshot()})
+	old := time.Now().Add(-48 * time.Hour).UnixMilli()
+	app, _ := h.Application("docs")
+	if err := app.ReportMetrics(t.Context(), metrics.Batch{WindowStart: old, WindowEnd: old, Checks: []metrics.CheckCounter{
+		{Permission: "docs.files.read", Decision: metrics.Allow, ScopeType: "*", Estimated: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	kept := func() bool {
+		return len(call(t, c, "getPermissionUsage", object{"query": object{"since": old, "until": old + 3600000}})["usage"].([]any)) > 0
+	}
+	if !kept() {
+		t.Fatal("nothing was stored")
+	}
+	for range 32 { // the application prunes at every 32nd report
+		call(t, c, "check", object{"principal": object{"userId": "ann"}, "key": "docs.files.read"})
+		if err := app.FlushUsage(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "old usage is pruned", func() bool { return !kept() })
 }

@@ -1,24 +1,35 @@
 package verify
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // maxDepth is how deeply a source may nest: the parser recurses without a guard,
 // and a stack that overflows ends the process. No source of that many bytes or
 // fewer nests deeper.
 const maxDepth = 150_000
 
-// nestsTooDeep reports whether a source could nest deeper than maxDepth. It is an
-// upper bound by a rough reading: brackets, tags, and in each open bracket the
-// tokens since something ended what they nest in, for operators, arrows and "else
-// if" nest without brackets.
+// nestsTooDeep reports whether a source seems to nest deeper than maxDepth. It is
+// a rough reading: brackets, tags, and in each open bracket the tokens since
+// something ended what they nest in, for operators, arrows and "else if" nest
+// without brackets. Where it takes code for a string or JSX text for code, a source
+// written for the purpose can still nest deeper than it says.
 func nestsTooDeep(text string, tsx bool) bool {
 	if len(text) <= maxDepth {
 		return false
 	}
 	d := depth{frames: []frame{{}}}
 	for i := 0; i < len(text); {
-		i = d.token(text, i, tsx)
-		if len(d.frames)+d.loose+d.tags > maxDepth {
+		end := d.token(text, i, tsx)
+		if tsx {
+			// What reads as a string, a comment or a regular expression may be JSX
+			// text with elements in it. What ends these is not looked for.
+			d.hidden += strings.Count(text[min(i+1, end):end], "<")
+		}
+		i = end
+		if len(d.frames)+d.loose+d.tags+d.hidden > maxDepth {
 			return true
 		}
 	}
@@ -30,12 +41,15 @@ type frame struct {
 	template bool
 	loose    int  // tokens that may nest in each other
 	sticky   bool // a comma does not end them
+	ended    bool // they end here, unless "else" follows
+	tag      bool // a "<" is open
 }
 
 type depth struct {
 	frames []frame
 	loose  int // of all frames
 	tags   int
+	hidden int
 }
 
 // token reads one token, blank or comment at i and returns where it ends.
@@ -52,17 +66,24 @@ func (d *depth) token(text string, i int, tsx bool) int {
 		case strings.HasPrefix(rest, "${"):
 			d.frames = append(d.frames, frame{})
 			return i + 2
+		case c == '<' && tsx:
+			d.hidden++
 		}
 		return i + 1
 	}
+	if n := blankLength(rest); n > 0 {
+		return i + n
+	}
 	switch {
-	case c <= ' ':
-		return i + 1
 	case strings.HasPrefix(rest, "//"):
 		return i + lengthTo(rest, "\n")
 	case strings.HasPrefix(rest, "/*"):
 		return i + 2 + lengthTo(rest[2:], "*/")
 	}
+	if top.ended && !isElse(rest) {
+		d.end(top)
+	}
+	top.ended = false
 	d.loose++
 	top.loose++
 	switch c {
@@ -77,9 +98,7 @@ func (d *depth) token(text string, i int, tsx bool) int {
 			d.pop()
 		}
 	case ';':
-		if !strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "else") {
-			d.end(top)
-		}
+		top.ended = true
 	case '/':
 		if startsExpression(text[:i]) {
 			return i + regexpLength(rest)
@@ -94,10 +113,16 @@ func (d *depth) token(text string, i int, tsx bool) int {
 			return i + 2
 		}
 		d.tags++
+		top.tag = true
 	case '>':
-		if closes := i > 0 && text[i-1] == '/' || !tsx && i > 0 && text[i-1] != '='; closes {
+		before := byte(' ')
+		if i > 0 {
+			before = text[i-1]
+		}
+		if !tsx && before != '=' || tsx && before == '/' && top.tag {
 			d.tags = max(0, d.tags-1)
 		}
+		top.tag = top.tag && before == '='
 	default:
 		n := wordLength(rest)
 		switch rest[:n] {
@@ -121,6 +146,22 @@ func (d *depth) end(f *frame) {
 func (d *depth) pop() {
 	d.end(&d.frames[len(d.frames)-1])
 	d.frames = d.frames[:len(d.frames)-1]
+}
+
+// isElse also where escapes may spell it: the parser complains of them and reads on.
+func isElse(text string) bool {
+	word := text[:wordLength(text)]
+	return word == "else" || word == "\\" || strings.HasPrefix(text[len(word):], "\\")
+}
+
+// blankLength is the length of the blank that the text begins with. The parser
+// takes two for blanks that Unicode does not.
+func blankLength(text string) int {
+	r, n := utf8.DecodeRuneInString(text)
+	if r <= ' ' || unicode.IsSpace(r) || r == '\u200b' || r == '\ufeff' {
+		return n
+	}
+	return 0
 }
 
 // lengthTo is how far a piece of text reaches that the mark ends.

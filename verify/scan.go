@@ -63,7 +63,7 @@ func NewScanner(config Config) (*Scanner, error) {
 		return nil, err
 	}
 	if config.Read == nil {
-		config.Read = readFile
+		config.Read = ReadFile
 	}
 	s := &Scanner{
 		config: config, judge: judge, server: server,
@@ -75,7 +75,8 @@ func NewScanner(config Config) (*Scanner, error) {
 	return s, nil
 }
 
-func readFile(file string) ([]byte, error) {
+// ReadFile reads a source; what is too large or no regular file is refused unread.
+func ReadFile(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,12 +33,15 @@ func run(ctx context.Context) (err error) {
 	dsn := flag.String("dsn", "", "a PostgreSQL database to use, which keeps the rows; else one is started")
 	grants := flag.Int("grants", 1_000_000, "rows to ask over")
 	rounds := flag.Int("rounds", 2000, "measurements of each thing")
-	part := flag.String("part", "", "checks, writes, visibility or lists alone")
+	part := flag.String("part", "", "one of "+strings.Join(parts, ", ")+" alone")
 	profile := flag.String("cpuprofile", "", "write a profile of the host, which is this process, to a file")
 	output := flag.String("output", "text", "text, json or markdown")
 	flag.Parse()
 	if *rounds < 1 {
 		return errors.New("--rounds must be at least 1")
+	}
+	if *part != "" && !slices.Contains(parts, *part) {
+		return fmt.Errorf("--part must be one of %s, not %q", strings.Join(parts, ", "), *part)
 	}
 
 	dir, err := os.MkdirTemp("", "authz-bench")

@@ -83,6 +83,9 @@ func (r *report) conclude(s *stage, took time.Duration) int {
 	if acknowledged, _, _ := s.ledger.count(); acknowledged < s.options.kills {
 		r.broken(lively, "only %d writes were acknowledged", acknowledged)
 	}
+	if done := int(s.faults.done.Load()); len(r.breaches) == 0 && done < s.options.kills*9/10 {
+		r.broken(lively, "only %d of %d faults reached a process", done, s.options.kills)
+	}
 	for _, invariant := range invariants {
 		found, verdict := r.breaches[invariant], "held"
 		switch {

@@ -22,6 +22,8 @@ scopeTypes:
   docs.folder:
     parent: docs.folder
     requestable: {patterns: ["docs.files.*"], policy: {stages: [{kind: named_approvers, roleId: approver}]}}
+  docs.doc: {parent: docs.folder}
+  docs.page: {parent: docs.doc}
 constraints: {sod: [{id: edit-vs-approve, sets: [[docs.files.edit_file], [docs.bills.approve]]}]}
 `
 

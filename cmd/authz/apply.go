@@ -44,8 +44,9 @@ same as a stored one by subject, role or pattern, scope and expiry. What the fil
 name is left alone, people and memberships altogether. With --prune, what earlier applies of
 a file of this name made and it no longer declares is deleted; what others built on, stays.
 
-It takes away before it gives, each step one write. When a step fails it says what was
-applied; run it again to go on with the rest. The audit log names reconciler:apply:NAME.`,
+It takes away before it gives, each step one write; a role that gains and loses changes in
+one write, those that only lose come first. When a step fails it says what was applied; run
+it again to go on with the rest. The audit log names reconciler:apply:NAME.`,
 		Example: `  authz apply -f access.yaml
   authz apply -f access.yaml --prune --yes
   authz apply -f access.yaml --dry-run --exit-code --url https://authz.example/apps/docs --token-file token`,
@@ -53,6 +54,7 @@ applied; run it again to go on with the rest. The audit log names reconciler:app
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends the process at once
 			return a.run(ctx, c)
 		},
 	}

@@ -102,8 +102,17 @@ func listText(list []string) string {
 	return strings.Join(list, ", ")
 }
 
+// roles changes those that only lose before any that gain; one that gains and
+// loses changes in one write.
 func (p *planner) roles() {
-	for _, r := range p.f.Roles {
+	gains := func(r roleEntry) int {
+		stored, there := p.s.roles[r.ID]
+		if there && !slices.ContainsFunc(r.Patterns, func(pattern string) bool { return !slices.Contains(stored.Patterns, pattern) }) {
+			return 0
+		}
+		return 1
+	}
+	for _, r := range slices.SortedStableFunc(slices.Values(p.f.Roles), func(a, b roleEntry) int { return gains(a) - gains(b) }) {
 		stored, there := p.s.roles[r.ID]
 		input := fields{"name": r.Name, "patterns": append([]string{}, r.Patterns...)}
 		if r.Description != "" {
@@ -216,18 +225,14 @@ func (p *planner) groups(loosened map[string]*change) {
 // grantBatch is how many grants one commit makes: a few are all there or none is.
 const grantBatch = 500
 
-// grants makes the declared ones, then deletes those of ours that they replace.
+// grants deletes those of ours that a declared one makes superfluous, makes the
+// declared ones, and deletes those that they replace.
 func (p *planner) grants() {
-	var inputs []provider.GrantInput
-	var changes []*change
-	flush := func() {
-		if len(inputs) > 0 {
-			p.do("createGrants", fields{"inputs": inputs}, changes...)
-		}
-		inputs, changes = nil, nil
+	type making struct {
+		grantEntry
+		older []authz.Grant
 	}
-	replaced := map[string]*change{} // by grant id
-	var ids []string
+	var missing []making
 	mine := p.f.provenance()
 	for _, g := range p.f.Grants {
 		exact := false
@@ -249,27 +254,33 @@ func (p *planner) grants() {
 			p.warn("%s has expired (%s) and is not made: take it out of the file", g.key(), expiryText(g.Expires.Expiry))
 			exact = true
 		}
-		var c *change
-		switch {
-		case !exact && len(older) > 0:
-			c = p.add("update", "grant", "", g.key().String()+", expires "+expiryText(older[0].ExpiresAt)+" → "+expiryText(g.Expires.Expiry))
-		case !exact:
-			c = p.add("create", "grant", "", g.key().String()+", expires "+expiryText(g.Expires.Expiry))
-		}
 		if !exact {
-			if inputs, changes = append(inputs, g.input()), append(changes, c); len(inputs) == grantBatch {
-				flush()
-			}
+			missing = append(missing, making{g, older})
+			continue
 		}
 		for _, o := range older {
-			ids = append(ids, o.ID)
-			if replaced[o.ID] = c; c == nil {
-				replaced[o.ID] = p.add("delete", "grant", o.ID, g.key().String()+", which is declared with another expiry")
-			}
+			p.do("deleteGrant", fields{"grantId": o.ID}, p.add("delete", "grant", o.ID, g.key().String()+", which is declared with another expiry"))
 		}
 	}
-	flush()
-	for _, id := range ids {
-		p.do("deleteGrant", fields{"grantId": id}, replaced[id])
+	changes := make([]*change, len(missing))
+	for i, m := range missing {
+		if len(m.older) > 0 {
+			changes[i] = p.add("update", "grant", "", m.key().String()+", expires "+expiryText(m.older[0].ExpiresAt)+" → "+expiryText(m.Expires.Expiry))
+		} else {
+			changes[i] = p.add("create", "grant", "", m.key().String()+", expires "+expiryText(m.Expires.Expiry))
+		}
+	}
+	for from := 0; from < len(missing); from += grantBatch {
+		to := min(from+grantBatch, len(missing))
+		var inputs []provider.GrantInput
+		for _, m := range missing[from:to] {
+			inputs = append(inputs, m.input())
+		}
+		p.do("createGrants", fields{"inputs": inputs}, changes[from:to]...)
+	}
+	for i, m := range missing {
+		for _, o := range m.older {
+			p.do("deleteGrant", fields{"grantId": o.ID}, changes[i])
+		}
 	}
 }

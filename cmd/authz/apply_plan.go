@@ -77,8 +77,9 @@ func (p *accessPlan) warn(format string, args ...any) {
 }
 
 // planner finds the changes between a file and a state. The order takes away
-// before it gives, so that at no instant anybody has more than before or after;
-// and what others name comes before those that name it.
+// before it gives, so that at no instant anybody has more than before or after:
+// a role that gains and loses changes in one write, those that only lose come
+// first. What others name comes before those that name it.
 type planner struct {
 	*accessPlan
 	f     *accessFile

@@ -108,8 +108,8 @@ grants:
 `)
 	want := `applied update group writers parents staff → none
 applied update group staff parents none → writers
-applied update role editor name; description; patterns docs.files.* → docs.files.*, docs.bills.read
 applied update role approver requestable
+applied update role editor name; description; patterns docs.files.* → docs.files.*, docs.bills.read
 applied update group staff description
 applied update grant user:u_1 docs.files.read at *, expires 2099-01-31T00:00:00Z → 2098-01-31T00:00:00Z
 `
@@ -122,6 +122,28 @@ applied update grant user:u_1 docs.files.read at *, expires 2099-01-31T00:00:00Z
 	}
 	if out := s.do("role", "show", "approver"); strings.Contains(out, "approval") {
 		t.Errorf("it can be requested still:\n%s", out)
+	}
+
+	// Somebody else made the grant that is now declared, and of the roles the last loses.
+	s.do("grant", "create", "user:u_1", "--pattern", "docs.files.read")
+	p = s.apply(`
+name: team
+roles: [{id: auditor, patterns: [docs.bills.read]}, {id: approver, patterns: [docs.bills.approve, docs.bills.read]}, {id: editor, name: Editors, description: they edit, patterns: ["docs.files.*"]}]
+groups: [{id: writers, name: Writers}, {id: staff, parents: [writers]}]
+grants:
+  - {subject: "user:u_2", pattern: docs.bills.read}
+  - {subject: "group:writers", role: editor, scope: "docs.folder:f_1"}
+  - {subject: "user:u_1", pattern: docs.files.read}
+  - {subject: everyone, pattern: docs.bills.read}
+`)
+	want = `applied update role editor patterns docs.files.*, docs.bills.read → docs.files.*
+applied create role auditor docs.bills.read
+applied update role approver patterns docs.bills.approve → docs.bills.approve, docs.bills.read
+applied delete grant user:u_1 docs.files.read at *, which is declared with another expiry
+applied create grant user:u_2 docs.bills.read at *, expires never
+`
+	if p.lines() != want {
+		t.Errorf("it did\n%s", p.lines())
 	}
 }
 
@@ -181,6 +203,7 @@ func TestApplyRefusesBeforeItChangesAnything(t *testing.T) {
 	}{
 		"a misspelt member":                {"name: x\nrole: []\n", exitUsage, []string{`"role"`}},
 		"no YAML":                          {"name: [\n", exitUsage, []string{"neither JSON nor YAML"}},
+		"a second document":                {"name: x\n---\nname: y\n", exitUsage, []string{"more than one YAML document"}},
 		"everything at once":               {"roles: [{id: a}, {id: a, patterns: [docs.*.x]}]\ngroups: [{name: x}]\ngrants: [{subject: bob, scope: docs}, {subject: everyone, role: a}, {subject: everyone, role: a, scope: '*'}]\n", exitUsage, []string{"name: give", `roles[1]: id "a" is declared twice`, `roles[1]: pattern "docs.*.x"`, "groups[0]: id is missing", `grants[0]: subject "bob"`, "grants[0]: give exactly one", `grants[0]: scope "docs"`, "grants[2]: says the same as grants[1]"}},
 		"a time from now":                  {"name: x\ngrants: [{subject: everyone, pattern: docs.bills.read, expires: 30d}]\n", exitUsage, []string{"30d", "2027-01-31"}},
 		"a role that is nowhere":           {"name: x\nroles: [{id: r, patterns: [docs.files.read]}]\ngrants: [{subject: everyone, role: nobody}]\n", exitFailure, []string{`"nobody" is neither declared nor there`}},

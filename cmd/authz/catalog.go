@@ -24,14 +24,24 @@ func newCatalog() *cobra.Command {
 }
 
 // loadCatalog reads a declaration, or a catalog document as it is published.
-func loadCatalog(path string) (*catalog.Catalog, error) {
+func loadCatalog(in io.Reader, path string) (*catalog.Catalog, error) {
 	var document struct{ FormatVersion *json.RawMessage }
-	if text, err := readFile(nil, path); err != nil {
+	text, err := readFile(in, path)
+	if err != nil {
 		return nil, err
-	} else if json.Unmarshal(text, &document) == nil && document.FormatVersion != nil {
+	}
+	if json.Unmarshal(text, &document) == nil && document.FormatVersion != nil {
 		return catalog.FromDocument(text, catalog.DocumentOptions{})
 	}
-	input, err := catalog.Load(path)
+	var input catalog.Input
+	switch {
+	case path != "-":
+		input, err = catalog.Load(path)
+	case json.Valid(text):
+		input, err = catalog.ParseJSON(text)
+	default:
+		input, err = catalog.ParseYAML(text)
+	}
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -40,8 +50,8 @@ func loadCatalog(path string) (*catalog.Catalog, error) {
 
 // lintCatalog is everything wrong with a file: what keeps it from being built, or
 // what breaks the conventions.
-func lintCatalog(path string) (*catalog.Catalog, []authz.Issue, error) {
-	built, err := loadCatalog(path)
+func lintCatalog(in io.Reader, path string) (*catalog.Catalog, []authz.Issue, error) {
+	built, err := loadCatalog(in, path)
 	var broken *authz.CatalogError
 	switch {
 	case errors.As(err, &broken):
@@ -84,7 +94,7 @@ with --strict also when there is a warning.`,
 			if err := o.check(); err != nil {
 				return err
 			}
-			_, issues, err := lintCatalog(args[0])
+			_, issues, err := lintCatalog(c.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}
@@ -135,7 +145,7 @@ pipeline may run it every time. A running host goes on with its own file until r
   authz catalog publish docs.catalog.yaml --url https://authz.example/apps/docs --token-file token --actor ci`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			built, issues, err := lintCatalog(args[0])
+			built, issues, err := lintCatalog(c.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}

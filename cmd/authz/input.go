@@ -42,8 +42,15 @@ func readJSON(in io.Reader, file string) (json.RawMessage, error) {
 	if err != nil || json.Valid(text) {
 		return text, err
 	}
-	var tree any
-	if err := yaml.Unmarshal(text, &tree); err != nil {
+	var tree, second any
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	err = documents.Decode(&tree)
+	if err == nil {
+		if err = documents.Decode(&second); err == nil {
+			return nil, usageError{fmt.Errorf("%s holds more than one YAML document", file)}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		return nil, usageError{fmt.Errorf("%s is neither JSON nor YAML: %w", file, err)}
 	}
 	body, err := json.Marshal(tree)

@@ -36,6 +36,15 @@ came to be found since the report go too.`,
   authz reconcile --users users.txt --sweep --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			taken := 0
+			for _, file := range []string{users, orgs, scopes} {
+				if file == "-" {
+					taken++
+				}
+			}
+			if taken > 1 {
+				return usageError{errors.New("only one list can come from standard input")}
+			}
 			p := fields{}
 			for field, file := range map[string]string{"users": users, "orgs": orgs, "scopes": scopes} {
 				if file == "" {
@@ -50,7 +59,7 @@ came to be found since the report go too.`,
 				}
 				p[field] = ids
 			}
-			if (users == "-" || orgs == "-" || scopes == "-") && sweep && !a.yes {
+			if taken > 0 && sweep && !a.yes {
 				return usageError{errors.New("standard input is taken: --sweep needs --yes")}
 			}
 			return reconcile(c, a, p, sweep, exit)
@@ -85,6 +94,7 @@ func reconcile(c *cobra.Command, a *admin, p fields, sweep, exit bool) error {
 			}
 		}
 		p["sweep"] = true
+		found = reconciled{} // or rows of the second answer keep members of the first
 		if err := app.long(c.Context(), "reconcileRows", app.by(p), &found); err != nil {
 			return err
 		}

@@ -38,19 +38,25 @@ them (ancestry.kind stored): the PARENTs given, or with --none that it is a root
 			if err != nil {
 				return err
 			}
+			entry := fields{"scope": args[0], "parents": parents}
+			if forget {
+				entry["parents"] = nil
+			}
 			if change || forget {
-				entry := fields{"scope": args[0], "parents": parents}
-				if forget {
-					entry["parents"] = nil
-				}
 				if err := app.call(c.Context(), "setScopeParents", app.by(fields{"entries": []fields{entry}}), nil); err != nil {
 					return err
 				}
+			}
+			if forget {
+				return a.printed(c, entry, func(w io.Writer) { fmt.Fprintf(w, "nothing is recorded of %s\n", args[0]) })
 			}
 			var result struct {
 				Ancestors []string `json:"ancestors"`
 			}
 			if err := app.call(c.Context(), "resolveAncestors", fields{"scope": args[0]}, &result); err != nil {
+				if change {
+					err = fmt.Errorf("the parents of %s are recorded, but its ancestors cannot be resolved yet: %w", args[0], err)
+				}
 				return err
 			}
 			return a.printed(c, result, func(w io.Writer) { lines(w, result.Ancestors) })

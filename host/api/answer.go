@@ -126,17 +126,22 @@ func (x *exchange) logFailure(err error) {
 // internalName is the name under which errors outside the product's model cross.
 const internalName = "Error"
 
-// connection puts the headers before the first byte and a deadline on each write.
+// connection puts the headers before the first byte and a deadline on each write,
+// net/http's (WriteTimeout) on an answer that came soon and is short: setting
+// another costs as much as a warm check.
 type connection struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	status  int // 0 is 200
 	started bool
+	soon    bool // the server's own deadline is close enough
 }
 
 func (c *connection) Write(b []byte) (int, error) {
-	// Writers that cannot time out have no connection to protect.
-	_ = c.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if !c.soon {
+		// Writers that cannot time out have no connection to protect.
+		_ = c.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
 	if !c.started {
 		c.started = true
 		h := c.w.Header()

@@ -49,11 +49,17 @@ func (x *exchange) mayTakeLong() {
 }
 
 // quickBody says that the body came so soon that its time, of which net/http's
-// timers cost as much as a warm check, cannot end before the operation's.
+// timers cost as much as a warm check, cannot end before an operation that takes
+// no longer than quickOperation. The headers may have taken all of their time.
 func (x *exchange) quickBody() bool {
 	seen, ok := x.w.(*watched)
-	return ok && time.Since(seen.Began) < headerTimeout+bodyTimeout-operationTimeout-time.Second
+	return ok && time.Since(seen.Began) < quickly
 }
+
+const (
+	quickly        = 4 * time.Second
+	quickOperation = bodyTimeout - quickly - time.Second
+)
 
 // readMembers reads the body and the parameters in it.
 func (x *exchange) readMembers(limit int64) (map[string]json.RawMessage, error) {

@@ -1,10 +1,10 @@
 // Package api is the HTTP face of the host: the provider API of each
-// application, the local administration socket, health, and the servers that
-// carry them.
+// application, the local administration socket, health, the servers that carry
+// them, and NewObserved, which tells of every request.
 //
 // It reads requests strictly, calls the consumer-owned interfaces declared here
-// (Application, Evaluator, LocalApplication, HostControl) and writes results and
-// typed errors in their wire form. It never decides about access, never touches
-// storage or plugins, keeps no state between requests, and never puts a secret or
-// an internal error's text into an answer.
+// (Application, Evaluator, OrgSnapshots, LocalApplication with its Reviewer,
+// HostControl) and writes results and typed errors in their wire form. It never
+// decides about access, never touches storage or plugins, keeps no state between
+// requests, and never puts a secret or an internal error's text into an answer.
 package api

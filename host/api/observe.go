@@ -32,8 +32,8 @@ type Answered struct {
 
 // ObserveOptions says who hears of requests.
 type ObserveOptions struct {
-	// Done hears of every request once it was answered, concurrently. It must not
-	// block. nil hears none.
+	// Done hears of every request once it was answered, concurrently. It should not
+	// block; the access log does when its writer does. nil hears none.
 	Done func(*Answered)
 
 	// Tracer makes spans of requests whose caller keeps a trace (traceparent), and

@@ -180,9 +180,9 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 
 // do is step 9, the operation.
 func (e entry) do(ctx context.Context, act action) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.within, operationTimeout))
-	defer cancel()
-	ctx, span := beginOperation(ctx, e.Op)
+	limited := limit(ctx, cmp.Or(e.within, operationTimeout))
+	defer limited.end()
+	ctx, span := beginOperation(limited, e.Op)
 	result, err := act(ctx)
 	err = e.outage(ctx, err)
 	endOperation(span, err)

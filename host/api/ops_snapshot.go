@@ -219,10 +219,9 @@ func orgRequest(o object) authz.Request {
 	r := authz.Request{ID: o.text("id"), RequesterUserID: o.text("requesterUserId"), RoleID: o.nonEmpty("roleId"), Pattern: o.pattern("pattern"),
 		Scope: o.text("scope"), ProposedExpiresAt: o.expiry("proposedExpiresAt"), State: authz.RequestState(o.text("state")),
 		StageIndex: o.integer("stageIndex", 0), Stages: stages(o), CreatedAt: o.integer("createdAt", 0), DecidedAt: o.optionalInteger("decidedAt"),
-		Justification: map[string]string{}}
-	answers := o.nested("justification")
-	for prompt := range answers.members {
-		r.Justification[prompt] = answers.text(prompt)
+		Justification: o.answers("justification")}
+	if r.Justification == nil {
+		r.Justification = map[string]string{}
 	}
 	for _, d := range o.objects("decisions") {
 		r.Decisions = append(r.Decisions, authz.Decision{StageIndex: d.integer("stageIndex", 0), DecidedBy: d.text("decidedBy"),

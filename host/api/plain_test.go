@@ -1,10 +1,15 @@
 package api_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // TestAPlainBodyMeansWhatTheGeneralReaderReads sends every body twice: as it is,
@@ -74,5 +79,29 @@ func TestABatchIsAsLargeAsItMayBe(t *testing.T) {
 		if a := w.post("check", body); a.status != 400 {
 			t.Errorf("%.120s: %d %s", body, a.status, a.body)
 		}
+	}
+}
+
+// timed is an evaluator that notes how long a check may take.
+type timed struct{ left time.Duration }
+
+func (e *timed) Check(ctx context.Context, _ authz.Principal, _ []string, _ string, _ bool) (bool, error) {
+	until, _ := ctx.Deadline()
+	e.left = time.Until(until)
+	return true, nil
+}
+
+// The time for a body that came quickly stands: were the check to outlast it, its
+// context would be cancelled as if the caller had gone.
+func TestAQuickCheckEndsBeforeTheTimeForItsBody(t *testing.T) {
+	w, e := newWorld(t, worldOptions{}), &timed{}
+	h, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "a", Evaluator: e, Secrets: func() []string { return []string{secret} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.server.Config.Handler = api.NewObserved(h, api.ObserveOptions{Done: func(*api.Answered) {}})
+	w.mustOK("check", `{"principal":{"userId":"u"},"key":"docs.files.read"}`)
+	if e.left <= 0 || e.left > 25*time.Second {
+		t.Errorf("it may take %v", e.left)
 	}
 }

@@ -86,6 +86,9 @@ func TestTheServersBounds(t *testing.T) {
 	if server.WriteTimeout < server.ReadTimeout+operationTimeout {
 		t.Errorf("an operation may run longer than its answer may be written: %v", server.WriteTimeout)
 	}
+	if headerTimeout+quickly+quickOperation >= server.ReadTimeout {
+		t.Error("the time for a quick body may end within its operation, which it would cancel")
+	}
 	if _, err := NewServer(ServerOptions{}); err == nil {
 		t.Error("a server without a handler was built")
 	}

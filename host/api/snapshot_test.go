@@ -74,6 +74,8 @@ func TestAMalformedSnapshotIsRefusedInTheOrderOfTheContractAndChangesNothing(t *
 		{apply(with("globalRevokes", `[{"id":"v","userId":"","pattern":"docs.*","scope":"*","createdAt":1,`+admin+`}]`), ``), "snapshot.globalRevokes[0]: userId must be"},
 		{apply(with("globalRevokes", `[{"id":"v","userId":"u","pattern":"docs.*","scope":"*","createdAt":1}]`), ``), "snapshot.globalRevokes[0]: provenance is required"},
 		{apply(with("pendingGlobalRequests", request(`"state":"approved",`+stages)), ``), "snapshot.pendingGlobalRequests[0]: a request of a snapshot must be pending"},
+		{apply(with("pendingGlobalRequests", strings.Replace(request(`"state":"pending",`+stages), `"justification":{}`, `"justification":{"why":5}`, 1)), ``),
+			"snapshot.pendingGlobalRequests[0]: justification must be an object of strings"},
 		{apply(with("pendingGlobalRequests", request(`"state":"pending","stages":[]`)), ``), "snapshot.pendingGlobalRequests[0]: stageIndex is that of no stage"},
 		{apply(with("pendingGlobalRequests", request(`"state":"pending","roleId":"r",`+stages)), ``), "snapshot.pendingGlobalRequests[0]: a request proposes exactly one"},
 	} {
@@ -106,6 +108,18 @@ func TestASnapshotCarriesEveryMemberBothWays(t *testing.T) {
 		t.Errorf("-sent +exported:\n%s", diff)
 	}
 	w.post("applyOrgSnapshot", apply(snapshot, `,"position":2`)).expectError(t, http.StatusConflict, "ProviderWriteRejectedError", "conflict", "position 3")
+}
+
+func TestAnAnswerOfARequestThatIsNullIsNone(t *testing.T) {
+	w := newWorld(t, worldOptions{})
+	body := apply(with("pendingGlobalRequests", `[{"id":"q","requesterUserId":"u","pattern":"docs.*","scope":"*","state":"pending","stageIndex":0,
+		"stages":[{"kind":"management"}],"decisions":[],"createdAt":1,"justification":{"why":"x","left out":null}}]`), ``)
+	const catalog = `{"version":1,"document":{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[],"groups":[],"scopeTypes":[],"navigation":[]}}`
+	w.mustOK("applyOrgSnapshot", strings.Replace(body, `"catalog":null`, `"catalog":`+catalog, 1))
+	exported := w.mustOK("exportOrgSnapshot", "")["snapshot"].(map[string]any)["pendingGlobalRequests"].([]any)[0].(map[string]any)
+	if diff := cmp.Diff(map[string]any{"why": "x"}, exported["justification"]); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestAuthorityNeedsAHookOnlyWhenItMoves(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 
 	"github.com/google/uuid"
 
@@ -55,7 +56,9 @@ func (r *authority) from(source string, position *int64) *authority {
 		}
 		next.Earlier[r.Source] = *r.Position
 	}
-	delete(next.Earlier, source)
+	if delete(next.Earlier, source); len(next.Earlier) == 0 {
+		next.Earlier = nil // as it reads back
+	}
 	return next
 }
 
@@ -92,22 +95,30 @@ func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
 	return a.readFailed(op, err)
 }
 
-// refreshAuthority reads the record; gates are judged by it from then on. Without
-// records there is nothing to read.
+// refreshAuthority reads the record; gates are judged by it from then on. A read
+// during which another one brought a change is repeated: it may have read the
+// record of before. Versions say nothing of that, they begin anew with a store
+// that was replaced. Without records there is nothing to read.
 func (a *Application) refreshAuthority(ctx context.Context) (found bool, err error) {
 	if !a.caps.Has(storage.CapRecords) {
 		return true, nil
 	}
-	row, found, err := a.store.GetRecord(ctx, authorityCollection, authorityID)
-	if err != nil || !found {
-		return false, err
+	for {
+		before := a.authority.Load()
+		row, found, err := a.store.GetRecord(ctx, authorityCollection, authorityID)
+		if err != nil || !found {
+			return false, err
+		}
+		next := &authority{version: row.Version}
+		if err := json.Unmarshal(row.Data, next); err != nil {
+			return false, fmt.Errorf("decode the authority record: %w", err)
+		}
+		// What did not change keeps its place, lest an applied snapshot takes this
+		// read for a change that came after it.
+		if reflect.DeepEqual(before, next) || a.authority.CompareAndSwap(before, next) {
+			return true, nil
+		}
 	}
-	next := &authority{version: row.Version}
-	if err := json.Unmarshal(row.Data, next); err != nil {
-		return false, fmt.Errorf("decode the authority record: %w", err)
-	}
-	a.authority.Store(next)
-	return true, nil
 }
 
 // StoredOrgRoot reads whether the application is the org root, as every host that

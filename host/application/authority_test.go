@@ -92,6 +92,43 @@ func TestAWriteThatHasNotHeardOfAMoveIsRefused(t *testing.T) {
 	}
 }
 
+func TestASlowReadOfAuthorityDoesNotUndoAFasterOne(t *testing.T) {
+	store := &faulty{Store: openStore(t)}
+	app := newApp(t, application.Options{Store: store})
+	stored := func() bool {
+		t.Helper()
+		orgRoot, err := app.StoredOrgRoot(t.Context())
+		must(t, err)
+		return orgRoot
+	}
+	store.recordRead = func() { // with the record of before in hand
+		store.recordRead = nil
+		moveAuthority(t, store, `{"orgRoot":false,"source":"mesh:7"}`)
+		if stored() {
+			t.Error("the faster read did not see the move")
+		}
+	}
+	if stored() {
+		t.Error("the slow read put the earlier record back")
+	}
+}
+
+func TestASnapshotDoesNotUndoALaterMove(t *testing.T) {
+	store := &faulty{Store: openStore(t)}
+	app := newApp(t, application.Options{Store: store})
+	store.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+		store.commit = nil
+		result, err := store.Store.Commit(ctx, c)
+		moveAuthority(t, store, `{"orgRoot":true,"source":"mesh:7"}`)
+		if orgRoot, err := app.StoredOrgRoot(ctx); err != nil || !orgRoot {
+			t.Errorf("the later move was not seen: %v", err)
+		}
+		return result, err
+	}
+	must(t, app.ApplyOrgSnapshot(t.Context(), applying(noOrg(), func(in *provider.ApplyOrgSnapshotInput) { in.Authority = ptr(false) })))
+	must(t, createRole(provider.RoleInput{Name: "r"})(t.Context(), app)) // gated by what the application holds
+}
+
 func TestAnAuthorityRecordThatVanishedWithItsStoreIsStoredAnew(t *testing.T) {
 	store := openStore(t)
 	app := newApp(t, application.Options{Store: store})

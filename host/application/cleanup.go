@@ -102,6 +102,9 @@ func (d *draft) offboard(ctx context.Context, userID string, gone *cleanup) erro
 			Pattern         string `json:"pattern,omitempty"`
 			Scope           string `json:"scope"`
 		}{reasonSubjectDeleted, r.RequesterUserID, r.RoleID, r.Pattern, r.Scope})
+		if err := d.fits(); err != nil {
+			return err
+		}
 	}
 	d.change(storage.DeleteUser{UserID: userID})
 	return nil
@@ -218,6 +221,9 @@ func (d *draft) dropScope(ctx context.Context, scope string, gone *cleanup) erro
 		r.State, r.DecidedAt = authz.RequestCancelled, &d.now
 		d.change(storage.UpdateRequest{Request: r, Expect: expect})
 		d.audit("request.cancel", r.ID, reasonDetail{reasonScopeDeleted})
+		if err := d.fits(); err != nil {
+			return err
+		}
 	}
 	d.audit("scope.delete", scope, *gone)
 	return nil

@@ -154,6 +154,25 @@ func TestTheEffectsOfCleanUpAreAsTheChapterSays(t *testing.T) {
 	}
 }
 
+func TestCleanUpStopsReadingRequestsThatNoCommitHolds(t *testing.T) {
+	for sentence, write := range map[string]func(context.Context, *application.Application) error{
+		"of a user": deleteSubject("user:u", root), "at a scope": deleteScope("docs.doc:1", root),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			read := 0
+			store := &faulty{Store: openStore(t), listRequests: func(yield func(authz.Request, error) bool) {
+				for read < 2*storage.MaxCommitChanges && yield(authz.Request{ID: "q", State: authz.RequestPending}, nil) {
+					read++
+				}
+			}}
+			err := write(t.Context(), newApp(t, application.Options{Store: store}))
+			if isRefused(authz.CodeValidation)(t, err); read > storage.MaxCommitChanges {
+				t.Errorf("%d requests were read", read)
+			}
+		})
+	}
+}
+
 // litter is what clean-up finds beside the seed.
 func litter(t testing.TB, store storage.Store) {
 	t.Helper()

@@ -16,24 +16,9 @@ const nounVirtualParent = "a virtual parent"
 func (a *Application) DissolveVirtualParent(ctx context.Context, id string, prov authz.Provenance) error {
 	var s shape
 	s.id("groupId", id)
-	if s.err != nil {
-		return s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return err
-	}
-	plan := func(ctx context.Context, d *draft) error {
-		row, found, err := a.store.GetGroup(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return errGroupNotFound()
-		}
+	return a.onGroup(ctx, "dissolveVirtualParent", nounVirtualParent, s, id, prov, func(ctx context.Context, d *draft, row authz.Group) error {
 		return d.dissolve(ctx, row)
-	}
-	return a.run(ctx, write{op: "dissolveVirtualParent", prov: prov, gate: nounVirtualParent, sections: []string{sectionGroups}, plan: plan})
+	})
 }
 
 func (d *draft) dissolve(ctx context.Context, row authz.Group) error {

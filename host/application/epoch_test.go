@@ -60,6 +60,33 @@ func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
 	}
 }
 
+func TestWhatOwnWritesDeliveredNeedsNoReading(t *testing.T) {
+	store := openStore(t)
+	app, other := newApp(t, application.Options{Store: store}), newApp(t, application.Options{Store: store})
+	log := store.Info().Incarnation
+	write := func(by *application.Application, user string) {
+		t.Helper()
+		must(t, by.SetUserActive(t.Context(), user, true, root))
+	}
+	write(app, "a")   // 1
+	write(app, "b")   // 2
+	write(other, "c") // 3
+	for after, want := range []int64{2, 2, 2, 3, 4} {
+		if got := app.Delivered(log, int64(after)); got != want {
+			t.Errorf("after %d: delivered up to %d, want %d", after, got, want)
+		}
+	}
+	write(app, "d") // 4
+	for after, want := range []int64{0, 1, 2, 4, 4, 5} {
+		if got := app.Delivered(log, int64(after)); got != want {
+			t.Errorf("behind another's write, after %d: delivered up to %d, want %d", after, got, want)
+		}
+	}
+	if got := app.Delivered("another log", 3); got != 3 {
+		t.Errorf("of another log: %d", got)
+	}
+}
+
 // replaced is a store whose content becomes another while its head is read.
 type replaced struct {
 	storage.Store

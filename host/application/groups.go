@@ -119,41 +119,25 @@ func (a *Application) SetGroupParents(ctx context.Context, id string, parents []
 func (a *Application) editGroup(ctx context.Context, op, noun string, s shape, id string, prov authz.Provenance,
 	edit func(context.Context, *draft, *authz.Group) error,
 ) (authz.Group, error) {
-	if s.err != nil {
-		return authz.Group{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return authz.Group{}, err
-	}
-	var row authz.Group
-	plan := func(ctx context.Context, d *draft) error {
-		var found bool
-		var err error
-		if row, found, err = a.store.GetGroup(ctx, id); err != nil {
-			return err
-		}
-		if !found {
-			return errGroupNotFound()
-		}
+	var edited authz.Group
+	err := a.onGroup(ctx, op, noun, s, id, prov, func(ctx context.Context, d *draft, row authz.Group) error {
 		if err := edit(ctx, d, &row); err != nil {
 			return err
 		}
 		d.change(storage.UpsertGroup{Group: row})
+		edited = row
 		return nil
-	}
-	err = a.run(ctx, write{op: op, prov: prov, gate: noun, sections: []string{sectionGroups}, plan: plan})
+	})
 	if err != nil {
 		return authz.Group{}, err
 	}
-	return row, nil
+	return edited, nil
 }
 
-// DeleteGroup removes a group, its memberships, the edges that name it and its
-// grants.
-func (a *Application) DeleteGroup(ctx context.Context, id string, prov authz.Provenance) error {
-	var s shape
-	s.id("groupId", id)
+// onGroup does to a stored group what change drafts.
+func (a *Application) onGroup(ctx context.Context, op, noun string, s shape, id string, prov authz.Provenance,
+	change func(context.Context, *draft, authz.Group) error,
+) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -169,6 +153,17 @@ func (a *Application) DeleteGroup(ctx context.Context, id string, prov authz.Pro
 		if !found {
 			return errGroupNotFound()
 		}
+		return change(ctx, d, row)
+	}
+	return a.run(ctx, write{op: op, prov: prov, gate: noun, sections: []string{sectionGroups}, plan: plan})
+}
+
+// DeleteGroup removes a group, its memberships, the edges that name it and its
+// grants.
+func (a *Application) DeleteGroup(ctx context.Context, id string, prov authz.Provenance) error {
+	var s shape
+	s.id("groupId", id)
+	return a.onGroup(ctx, "deleteGroup", nounGroup, s, id, prov, func(ctx context.Context, d *draft, row authz.Group) error {
 		if err := d.leaveGroup(ctx, id); err != nil {
 			return err
 		}
@@ -191,8 +186,7 @@ func (a *Application) DeleteGroup(ctx context.Context, id string, prov authz.Pro
 			Members int    `json:"members"`
 		}{row.Name, members})
 		return nil
-	}
-	return a.run(ctx, write{op: "deleteGroup", prov: prov, gate: nounGroup, sections: []string{sectionGroups}, plan: plan})
+	})
 }
 
 type reasonDetail struct {

@@ -140,8 +140,8 @@ func checkOrgGrant(s *shape, g authz.Grant) (authz.Grant, error) {
 	s.text("subject", g.Subject, maxID)
 	s.text("roleId", g.RoleID, maxID)
 	s.instant("createdAt", &g.CreatedAt)
-	if at, set := g.ExpiresAt.At(); set && (at == -authz.MaxInstant || !authz.ValidInstant(at)) {
-		return g, authz.Validation("expiresAt must be a finite epoch-millisecond number")
+	if err := checkExpiryShape("expiresAt", g.ExpiresAt); err != nil {
+		return g, err
 	}
 	if _, _, ok := authz.ParseSubject(g.Subject); !ok {
 		return g, authz.Validation("%s is not a valid subject id", authz.Quote(g.Subject))
@@ -193,8 +193,8 @@ func checkOrgRequest(s *shape, r authz.Request) (authz.Request, error) {
 		s.instant("at", &d.At)
 		s.instant("stageIndex", &d.StageIndex)
 	}
-	if at, set := r.ProposedExpiresAt.At(); set && (at == -authz.MaxInstant || !authz.ValidInstant(at)) {
-		return r, authz.Validation("proposedExpiresAt must be a finite epoch-millisecond number")
+	if err := checkExpiryShape("proposedExpiresAt", r.ProposedExpiresAt); err != nil {
+		return r, err
 	}
 	switch {
 	case r.State != authz.RequestPending:

@@ -95,7 +95,7 @@ func (d *draft) putRequests(ctx context.Context, requests []authz.Request) error
 		case !found:
 			d.change(storage.InsertRequest{Request: r})
 		case !sameRow(before, r):
-			d.change(storage.UpdateRequest{Request: r, Expect: &storage.RequestExpect{State: before.State, StageIndex: before.StageIndex}})
+			d.change(storage.UpdateRequest{Request: r, Expect: asRead(before)})
 		}
 	}
 	return nil

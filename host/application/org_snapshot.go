@@ -104,7 +104,7 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 	if err := a.checkTransfer(in); err != nil {
 		return err
 	}
-	var next *authority
+	var before, next *authority
 	plan := func(ctx context.Context, d *draft) error {
 		if a.caps.Has(storage.CapRecords) {
 			if err := a.rereadAuthority(ctx); err != nil {
@@ -112,6 +112,7 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 			}
 			d.authority = a.authority.Load()
 		}
+		before = d.authority
 		if next, err = d.moveAuthority(in); err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 	err = a.run(ctx, write{op: "applyOrgSnapshot", prov: prov,
 		sections: []string{sectionGroups, sectionRoles, sectionReporting}, plan: plan})
 	if err == nil && next.version > 0 {
-		a.authority.Store(next)
+		a.authority.CompareAndSwap(before, next) // else a read has brought this record, or a later one
 	}
 	return err
 }
@@ -195,7 +196,8 @@ func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, er
 
 // holdHead binds the commit to the log head, where one was named and on an org
 // root: there, writes without a section may come between reading what is stored
-// and replacing it, and what they wrote would survive.
+// and replacing it, and what they wrote would survive. Without an event log it
+// does survive, until the next snapshot.
 func (d *draft) holdHead(ctx context.Context, expected *int64) error {
 	if !d.app.persist || expected == nil && !d.authority.OrgRoot {
 		return nil

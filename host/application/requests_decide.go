@@ -115,11 +115,11 @@ func (a *Application) runOnRequest(ctx context.Context, op, id string, change fu
 		if !found {
 			return authz.Rejected(authz.CodeNotFound, "request not found")
 		}
-		expect := storage.RequestExpect{State: row.State, StageIndex: row.StageIndex}
+		expect := asRead(row)
 		if err := change(ctx, d, &row); err != nil {
 			return err
 		}
-		d.change(storage.UpdateRequest{Request: row, Expect: &expect})
+		d.change(storage.UpdateRequest{Request: row, Expect: expect})
 		return nil
 	}
 	if err := a.run(ctx, write{op: op, sections: []string{sectionRequest + id}, plan: plan}); err != nil {

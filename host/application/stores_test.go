@@ -44,7 +44,9 @@ type faulty struct {
 	commit        func(ctx context.Context, c storage.Commit) (storage.CommitResult, error)
 	readAccess    func(ctx context.Context, q storage.AccessQuery) (storage.Access, error)
 	recordMetrics func(ctx context.Context, deltas []storage.MetricBucket) error
+	recordRead    func() // after GetRecord has read, before it answers
 	listGroups    func()
+	listRequests  iter.Seq2[authz.Request, error]
 	commits       atomic.Int64
 	groupReads    atomic.Int64
 }
@@ -71,10 +73,25 @@ func (s *faulty) RecordMetrics(ctx context.Context, deltas []storage.MetricBucke
 	return s.Store.RecordMetrics(ctx, deltas)
 }
 
+func (s *faulty) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	row, found, err := s.Store.GetRecord(ctx, collection, id)
+	if s.recordRead != nil {
+		s.recordRead()
+	}
+	return row, found, err
+}
+
 func (s *faulty) ListGroups(ctx context.Context, p storage.Page) iter.Seq2[authz.Group, error] {
 	s.groupReads.Add(1)
 	if s.listGroups != nil {
 		s.listGroups()
 	}
 	return s.Store.ListGroups(ctx, p)
+}
+
+func (s *faulty) ListRequests(ctx context.Context, f storage.RequestFilter, p storage.RequestPage) iter.Seq2[authz.Request, error] {
+	if s.listRequests != nil {
+		return s.listRequests
+	}
+	return s.Store.ListRequests(ctx, f, p)
 }

@@ -27,6 +27,12 @@ type stream struct {
 
 	first     func(authz.Event) // hears everything before the listeners
 	listeners []*listener
+
+	// run is the last unbroken sequence of events that own commits delivered.
+	run struct {
+		log      string
+		from, to int64
+	}
 }
 
 type listener struct{ hear func(authz.Event) }
@@ -146,6 +152,26 @@ func (s *stream) subscribe(hear func(authz.Event)) (unsubscribe func()) {
 // before it returns.
 func (a *Application) OnInvalidate(listener func(authz.Event)) (unsubscribe func()) {
 	return a.stream.subscribe(listener)
+}
+
+// note lengthens the run by the events of a commit that were delivered.
+func (s *stream) note(log string, from, to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run.log != log || s.run.to+1 != from {
+		s.run.log, s.run.from = log, from
+	}
+	s.run.to = to
+}
+
+// Delivered implements provider.Delivering.
+func (a *Application) Delivered(log string, after int64) int64 {
+	a.stream.mu.Lock()
+	defer a.stream.mu.Unlock()
+	if run := a.stream.run; run.log == log && run.from <= after+1 && after < run.to {
+		return run.to
+	}
+	return after
 }
 
 // IngestEvents passes events of other processes to the local listeners, in

@@ -259,6 +259,7 @@ func (a *Application) commit(ctx context.Context, op string, fences []storage.Fe
 		return err
 	}
 	t := a.stream.begin()
+	log := a.store.Info().Incarnation
 	result, err := a.send(ctx, op, c)
 	if err != nil {
 		a.stream.abandon(t)
@@ -266,6 +267,9 @@ func (a *Application) commit(ctx context.Context, op string, fences []storage.Fe
 	}
 	a.stream.deliver(ctx, t, result.UpTo, p.events)
 	if a.persist {
+		if a.store.Info().Incarnation == log { // else nobody knows whose numbers these are
+			a.stream.note(log, result.UpTo-int64(len(p.events))+1, result.UpTo)
+		}
 		a.appended()
 	}
 	return nil

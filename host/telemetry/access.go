@@ -24,6 +24,7 @@ type AccessLog struct {
 	mu      sync.Mutex
 	lines   []byte // not written yet
 	pending bool   // somebody will write them
+	second  second
 	writing sync.Mutex
 	spare   []byte // of writing
 }
@@ -52,7 +53,7 @@ func (l *AccessLog) Answered(a *api.Answered) {
 	}
 	l.mu.Lock()
 	if l.json {
-		l.lines = appendJSONLine(l.lines, a)
+		l.lines = l.appendJSONLine(l.lines, a)
 	} else {
 		l.lines = appendTextLine(l.lines, a)
 	}
@@ -81,9 +82,9 @@ func (l *AccessLog) Flush() {
 	}
 }
 
-func appendJSONLine(b []byte, a *api.Answered) []byte {
+func (l *AccessLog) appendJSONLine(b []byte, a *api.Answered) []byte {
 	b = append(b, `{"@level":"info","@message":"request","@module":"authz.access","@timestamp":"`...)
-	b = a.Began.AppendFormat(b, hclog.TimeFormatJSON)
+	b = l.second.append(b, a.Began)
 	b = append(b, '"')
 	b = appendMember(b, "method", a.Method)
 	b = appendMember(b, "path", bounded(a.Path))
@@ -101,6 +102,27 @@ func appendJSONLine(b []byte, a *api.Answered) []byte {
 		b = append(b, `,"aborted":true`...)
 	}
 	return append(b, "}\n"...)
+}
+
+// second is the last second that was formatted: what changes between two lines is
+// the fraction.
+type second struct {
+	unix       int64
+	head, tail []byte // around six digits
+}
+
+// append renders as hclog.TimeFormatJSON.
+func (s *second) append(b []byte, at time.Time) []byte {
+	if unix := at.Unix(); unix != s.unix || s.head == nil {
+		s.unix = unix
+		s.head = at.AppendFormat(s.head[:0], "2006-01-02T15:04:05.")
+		s.tail = at.AppendFormat(s.tail[:0], "Z07:00")
+	}
+	b = append(b, s.head...)
+	for digit, micros := 100_000, at.Nanosecond()/1000; digit > 0; digit /= 10 {
+		b = append(b, byte('0'+micros/digit%10))
+	}
+	return append(b, s.tail...)
 }
 
 // appendTextLine renders as hclog does.

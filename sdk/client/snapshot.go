@@ -182,6 +182,7 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 	}
 	rate := c.recorder.DrawGate()
 	var chain *access.Chain
+	implied := false
 	if s.access.Active() {
 		r, err := s.resolved(scope)
 		if err != nil {
@@ -193,13 +194,14 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 				if allowed, err = s.access.Implied(k, chain, s.chainOf); err != nil {
 					return false, err
 				}
+				implied = allowed
 			}
 		} else {
 			allowed = access.DecideUndeclared(c.vocabulary, s.access.Rows(), key, chain, s.at)
 		}
 	}
 	if rate != 0 {
-		c.observeGate(answered{rate: rate, shape: shape, principal: s.principal, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed,
+		c.observeGate(answered{rate: rate, shape: shape, principal: s.principal, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
 			snapshot: true, at: s.at, access: s.access, chain: chain, chains: s.chainOf})
 	}
 	return allowed, nil

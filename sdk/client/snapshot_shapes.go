@@ -60,7 +60,11 @@ func (s *Snapshot) rows(g Gate, v verified) (r answered, err error) {
 			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], at.chain, s.at), true
 		}
 		return s.access.DecideView(k, &at.view)
-	}, func(k access.Key) (bool, error) { return s.access.Implied(k, at.chain, s.chainOf) })
+	}, func(k access.Key) (bool, error) {
+		r.implied, err = s.access.Implied(k, at.chain, s.chainOf)
+		return r.implied, err
+	})
+	r.told = true
 	return r, err
 }
 

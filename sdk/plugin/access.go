@@ -15,9 +15,9 @@ import (
 )
 
 // An answer of ReadAccess stands between a person and a cold check, and nearly
-// all of it is grants. They are written and read here field by field; the bytes
-// are those of the generated code, which a property holds them to. A row read
-// costs one string, which its fields share.
+// all of it is grants. They are written and read here field by field; the message
+// is that of the schema, which a property holds them to; the fields stand in
+// another order. A row read costs one string, which its fields share.
 
 // The numbers of the fields in the schema.
 const (
@@ -125,7 +125,7 @@ var errMalformed = errors.New("the message is malformed")
 func decodeAccess(b []byte) (storage.Access, error) {
 	var out storage.Access
 	var grants [][]byte
-	rest := make([]byte, 0, len(b))
+	var rest []byte
 	for len(b) > 0 {
 		field, kind, tag := protowire.ConsumeTag(b)
 		if tag < 0 {

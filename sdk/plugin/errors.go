@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/codes"
@@ -110,9 +111,10 @@ func gone(err error) bool {
 }
 
 // ended is the caller's own reason why the call ended, if it has one. The plugin
-// may see the deadline first: it got what was left of it, not its time.
+// may see the deadline first, by little: it got what was left of it, not its time.
+// What is further from it is a limit of the plugin's own.
 func ended(ctx context.Context, code codes.Code) error {
-	if _, limited := ctx.Deadline(); limited && ctx.Err() == nil && code == codes.DeadlineExceeded {
+	if at, limited := ctx.Deadline(); limited && time.Until(at) < time.Second && ctx.Err() == nil && code == codes.DeadlineExceeded {
 		return context.DeadlineExceeded
 	}
 	return ctx.Err()

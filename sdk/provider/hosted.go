@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +73,7 @@ func NewHosted(o HostedOptions) (*Hosted, error) {
 func hostedBase(given string) (string, error) {
 	const must = "the URL of a hosted provider must be absolute and https, or http to localhost, 127.0.0.1 or [::1]"
 	u, err := url.Parse(given)
-	if err != nil || u.Host == "" || u.Opaque != "" {
+	if err != nil || u.Hostname() == "" || u.Opaque != "" {
 		return "", &TransportError{Message: must}
 	}
 	local := slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
@@ -82,7 +81,7 @@ func hostedBase(given string) (string, error) {
 		return "", &TransportError{Message: must}
 	}
 	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
-	return strings.TrimSuffix(u.String(), "/"), nil
+	return u.String(), nil // Caller drops the slash
 }
 
 // String keeps the secret out of printed values.

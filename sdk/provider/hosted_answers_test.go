@@ -31,6 +31,9 @@ func TestEveryOperationInsistsOnTheMemberThatItsAnswerIsAbout(t *testing.T) {
 		}
 		spoiled := map[string]string{"list": `{}`, "object": `[]`, "number": `"7"`, "boolean": `"true"`, "nullable": `7`}[c.kind]
 		bodies := []string{`{}`, fmt.Sprintf(`{%q:%s}`, c.member, spoiled)}
+		if c.kind == "boolean" {
+			bodies = append(bodies, fmt.Sprintf(`{%q:false}`, c.member))
+		}
 		if c.kind != "nullable" {
 			bodies = append(bodies, fmt.Sprintf(`{%q:null}`, c.member))
 		}
@@ -176,6 +179,7 @@ func TestTheBaseLosesWhatIsNoPathAndOneSlash(t *testing.T) {
 		server.URL + "/":                      "/v1/ping",
 		server.URL + "/apps/docs/":            "/apps/docs/v1/ping",
 		server.URL + "/api/v1":                "/api/v1/v1/ping",
+		server.URL + "/x//":                   "/x//v1/ping",
 		"http://u:p@" + address + "/x/?q=1#f": "/x/v1/ping",
 	} {
 		h, err := provider.NewHosted(provider.HostedOptions{URL: url, Secret: hostedSecret})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 )
 
@@ -39,6 +40,7 @@ func listed[T any](ctx context.Context, h *Hosted, op, name string, p params) it
 // key of the last row.
 func paged[T any](ctx context.Context, h *Hosted, op, name string, p params, page Paging, key func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		page, p := page, maps.Clone(p) // each use begins anew
 		left := page.Limit
 		for {
 			asked := 0
@@ -115,12 +117,18 @@ func (c *Caller) rows(ctx context.Context, op string, params any, name string, l
 	}
 	d := json.NewDecoder(in)
 	err = readMembers(d, a, name, row)
-	switch {
-	case err == nil:
-		if _, err := d.Token(); err != io.EOF {
+	if errors.Is(err, errStopped) {
+		return err // whatever else went wrong, nobody wants to hear of it
+	}
+	if err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return nil
+		}
+		if body.failed == nil {
 			return a.notJSON()
 		}
-		return nil
+	}
+	switch {
 	case body.failed != nil:
 		return failed(a.endpoint, body.failed)
 	case isSyntax(err):
@@ -171,11 +179,12 @@ func readMembers(d *json.Decoder, a *answer, name string, row func(*json.Decoder
 			}
 			seen = true
 		case "error":
-			var w WireError
-			if err := d.Decode(&w); err != nil {
+			var raw json.RawMessage
+			if err := d.Decode(&raw); err != nil {
 				return err
 			}
-			if w.Name != "" {
+			var w WireError
+			if json.Unmarshal(raw, &w) == nil && w.Name != "" {
 				return a.raised(&w)
 			}
 		default:

@@ -50,6 +50,12 @@ func (h *Hosted) ApplyOrgSnapshot(ctx context.Context, in ApplyOrgSnapshotInput)
 			p[name] = *v
 		}
 	}
-	_, err := field[bool](ctx, h, "applyOrgSnapshot", p, "applied")
-	return err
+	m, err := h.members(ctx, "applyOrgSnapshot", p)
+	if err != nil {
+		return err
+	}
+	if done, err := member[bool](m, "applied"); err != nil || !done {
+		return m.unusable("applied")
+	}
+	return nil
 }

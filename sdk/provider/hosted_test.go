@@ -3,10 +3,13 @@ package provider_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -34,7 +37,7 @@ func answering(status int, body string) http.HandlerFunc {
 }
 
 func TestASecretTravelsNowhereInTheOpen(t *testing.T) {
-	for _, url := range []string{"", "docs", "/v1", "//authz.example", "http://authz.example", "ftp://localhost", "https:", "http:localhost"} {
+	for _, url := range []string{"", "docs", "/v1", "//authz.example", "http://authz.example", "ftp://localhost", "https:", "https://:443", "http:localhost"} {
 		_, err := provider.NewHosted(provider.HostedOptions{URL: url, Secret: hostedSecret})
 		var transport *provider.TransportError
 		if !errors.As(err, &transport) || transport.Status != 0 {
@@ -100,6 +103,7 @@ func TestAnAnswerThatCannotBeUsedIsATransportError(t *testing.T) {
 		{200, `{"grants":{}}`, `without a usable "grants" field`, "list"},
 		{200, `{"grants":[{"id":7}]}`, `without a usable "grants" field`, "list"},
 		{200, `{"grants":[{"id":"g"}`, "non-JSON body", "list"},
+		{200, `{"error":"x"}`, `without a usable "grants" field`, "list"},
 		{200, `{"grants":[]} {}`, "non-JSON body", "list"},
 		{200, `{"closure":[],"grants":[],"revokes":[],"roles":[],"managerChain":[],"unresolvedRoleIds":[],"userId":"u"}`, `without a usable "active" field`, "supply"},
 		{200, `{"upTo":7}`, `without a usable "events" field`, "since"},
@@ -151,24 +155,55 @@ func TestALongListIsReadInPages(t *testing.T) {
 		fmt.Fprint(w, `]}`)
 	})
 	for limit, calls := range map[int]int{0: 1, 5: 1, 10_000: 1, 20_001: 3} {
-		bodies = nil
-		next := 0
-		for g, err := range h.ListGrants(t.Context(), provider.GrantQuery{Paging: provider.Paging{Limit: limit}}) {
-			if err != nil || g.ID != fmt.Sprintf("%05d", next) {
-				t.Fatalf("limit %d: row %d is %v, %v", limit, next, g, err)
+		list := h.ListGrants(t.Context(), provider.GrantQuery{Paging: provider.Paging{Limit: limit}})
+		for range 2 { // a list may be read again
+			bodies = nil
+			next := 0
+			for g, err := range list {
+				if err != nil || g.ID != fmt.Sprintf("%05d", next) {
+					t.Fatalf("limit %d: row %d is %v, %v", limit, next, g, err)
+				}
+				next++
 			}
-			next++
-		}
-		want := limit
-		if limit == 0 {
-			want = rows
-		}
-		if next != want || len(bodies) != calls {
-			t.Errorf("limit %d: %d rows in %d calls", limit, next, len(bodies))
+			want := limit
+			if limit == 0 {
+				want = rows
+			}
+			if next != want || len(bodies) != calls {
+				t.Errorf("limit %d: %d rows in %d calls", limit, next, len(bodies))
+			}
 		}
 	}
 	for range h.ListGrants(t.Context(), provider.GrantQuery{}) {
 		break // a reader that stops is no error
+	}
+}
+
+// breaking is a transport whose answers break off with the last of their bytes.
+type breaking string
+
+func (b breaking) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(iotest.DataErrReader(io.MultiReader(
+		strings.NewReader(string(b)), iotest.ErrReader(io.ErrUnexpectedEOF))))}, nil
+}
+
+func TestAListThatBreaksOff(t *testing.T) {
+	list := func(answer string) iter.Seq2[authz.Grant, error] {
+		h, err := provider.NewHosted(provider.HostedOptions{URL: "https://authz.example", Secret: hostedSecret, Transport: breaking(answer)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.ListGrants(t.Context(), provider.GrantQuery{})
+	}
+	const two = `{"grants":[{"id":"a"},{"id":"b"}`
+	for range list(two + ",") {
+		break // a reader that stops is asked for nothing more
+	}
+	for name, answer := range map[string]string{"in the list": two + ",", "after the answer": two + "]}"} {
+		var transport *provider.TransportError
+		if err := ended(list(answer)); !errors.As(err, &transport) || transport.Status != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

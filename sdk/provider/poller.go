@@ -19,6 +19,14 @@ type Ingesting interface {
 	IngestEvents([]authz.Event)
 }
 
+// Delivering is an Ingesting that can tell how far its listeners have heard a log
+// already, from this process's own writes.
+type Delivering interface {
+	// Delivered answers the last number up to which every event of the log after
+	// the given one was delivered; the given one when that is unknown.
+	Delivered(log string, after int64) int64
+}
+
 // PollerOptions configures a poller.
 type PollerOptions struct {
 	// Interval between two looks at the log; zero means 5 s.
@@ -131,8 +139,9 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	defer close(p.done)
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
+	hint := int64(0)
 	for {
-		err := p.look()
+		err := p.look(hint)
 		p.seen.note(p.cursor, err)
 		if err != nil && p.ctx.Err() == nil && p.onError != nil {
 			p.onError(err)
@@ -141,13 +150,14 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 		for due := false; !due; {
 			select {
 			case <-ticks.C:
-				due = true
+				due, hint = true, 0
 			case <-hints:
 				if due = !p.pinned || p.hinted.Load() > p.cursor; due {
 					select {
 					case <-rested:
 					case <-p.ctx.Done():
 					}
+					hint = p.hinted.Load()
 				}
 			case <-p.ctx.Done():
 				return
@@ -156,13 +166,18 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	}
 }
 
-// look drains the log. The cursor moves only past what was ingested.
-func (p *Poller) look() error {
+// look drains the log. The cursor moves only past what was heard. A hint above the
+// cursor stands in for the head; should it be another log's, the next tick finds
+// that out.
+func (p *Poller) look(hint int64) error {
 	ctx, cancel := context.WithTimeout(p.ctx, pollTimeout)
 	defer cancel()
-	head, err := p.epoch.Head(ctx)
-	if err != nil {
-		return fmt.Errorf("poll the event log: %w", err)
+	head := EpochHead{Seq: hint}
+	if !p.pinned || hint <= p.cursor {
+		var err error
+		if head, err = p.epoch.Head(ctx); err != nil {
+			return fmt.Errorf("poll the event log: %w", err)
+		}
 	}
 	p.seen.head.Store(head.Seq)
 	switch {
@@ -172,6 +187,9 @@ func (p *Poller) look() error {
 		return nil
 	case head.Seq < p.cursor || head.Log != "" && head.Log != p.log:
 		return p.lost(head)
+	}
+	if d, ok := p.source.(Delivering); ok {
+		p.cursor = d.Delivered(p.log, p.cursor)
 	}
 	for p.cursor < head.Seq {
 		page, err := p.epoch.Since(ctx, p.cursor, MaxEventLimit)

@@ -390,19 +390,34 @@ func TestALookCostsNoCallInVain(t *testing.T) {
 		time.Sleep(time.Second)
 		w.write(t, "a")
 		hint <- 1
-		cost("a hint after some rest, at once", 1, 1)
+		cost("a hint after some rest, at once", 0, 1)
 		hint <- 1
 		time.Sleep(time.Second)
 		cost("a hint at what is known", 0, 0)
 		w.write(t, "b")
 		hint <- 2
-		cost("the next hint, at once", 1, 1)
+		cost("the next hint, at once", 0, 1)
 		w.write(t, "c", "d")
 		hint <- 3
 		hint <- 4
 		cost("hints right after a look", 0, 0)
 		time.Sleep(5 * time.Millisecond)
-		cost("all of them, a moment later", 1, 1)
+		cost("all of them, a moment later", 0, 1)
+		own := func(user string) {
+			t.Helper()
+			if err := w.SetUserActive(t.Context(), user, true, root); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		own("e")
+		hint <- 5
+		cost("a hint at what this process wrote", 0, 0)
+		time.Sleep(time.Second)
+		w.write(t, "f")
+		own("g")
+		hint <- 7
+		cost("a hint at what it wrote after another", 0, 1)
 		time.Sleep(time.Hour)
 		cost("an idle tick", 1, 0)
 	})

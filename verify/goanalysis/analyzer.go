@@ -3,9 +3,11 @@ package goanalysis
 import (
 	"flag"
 	"fmt"
+	"go/ast"
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -59,12 +61,15 @@ type maker struct {
 }
 
 func (m *maker) run(pass *analysis.Pass) (any, error) {
-	if len(pass.Files) == 0 || isTestMain(pass.Pkg.Name(), pass.Pkg.Path()) {
+	if len(pass.Files) == 0 || isTestMain(pass.Pkg.Name(), pass.Pkg.Path(), pass.Fset, pass.Files) {
 		return []File(nil), nil
 	}
-	// The position that a cgo file was written at, not the one in the build cache.
-	last := pass.Files[len(pass.Files)-1]
-	dir, err := filepath.Abs(filepath.Dir(pass.Fset.Position(last.Package).Filename))
+	i := slices.IndexFunc(pass.Files, func(file *ast.File) bool { _, _, ok := sourceOf(pass.Fset, file); return ok })
+	if i < 0 {
+		return []File(nil), nil
+	}
+	name, _, _ := sourceOf(pass.Fset, pass.Files[i])
+	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,14 @@
 package goanalysis
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -22,9 +25,14 @@ type source struct {
 	file   *ast.File
 	info   *types.Info
 	path   string
-	text   []byte
+	lines  [][]byte
 	server bool
 	test   bool
+
+	// cgo: the file is what cgo made of path, and says by line directives where
+	// each piece stood.
+	cgo       bool
+	generated bool
 
 	report   verify.FileReport
 	findings []found
@@ -39,12 +47,20 @@ type found struct {
 }
 
 func (s *source) finding(severity authz.Severity, rule verify.Rule, pos token.Pos, message string) verify.Finding {
-	at := s.fset.PositionFor(pos, false)
-	column := at.Column
-	if start := at.Offset - (at.Column - 1); start >= 0 && at.Offset <= len(s.text) {
-		column = 1 + len(utf16.Encode([]rune(string(s.text[start:at.Offset]))))
-	}
+	at, before := s.position(pos)
+	column := 1 + len(utf16.Encode([]rune(string(before))))
 	return verify.Finding{Severity: severity, Rule: rule, File: s.path, Line: at.Line, Column: column, Message: message}
+}
+
+// position is where something is in the source, and what stands before it on its
+// line.
+func (s *source) position(pos token.Pos) (at token.Position, before []byte) {
+	at = s.fset.PositionFor(pos, s.cgo)
+	if at.Line < 1 || at.Line > len(s.lines) {
+		return at, nil
+	}
+	line := s.lines[at.Line-1]
+	return at, line[:min(max(at.Column-1, 0), len(line))]
 }
 
 func (s *source) add(severity authz.Severity, rule verify.Rule, pos, end token.Pos, message string) *found {
@@ -57,7 +73,11 @@ func (c *Checker) Check(p Package) ([]File, error) {
 	var sources []*source
 	passed := map[any]bool{} // functions given to gates
 	for _, file := range p.Files {
-		s, err := c.open(p, p.Fset.PositionFor(file.FileStart, false).Filename, file)
+		name, cgo, ok := sourceOf(p.Fset, file)
+		if !ok {
+			continue
+		}
+		s, err := c.open(p, name, file, cgo)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +90,7 @@ func (c *Checker) Check(p Package) ([]File, error) {
 	}
 	if len(c.forbidden) > 0 {
 		for _, name := range p.Ignored {
-			s, err := c.open(p, name, nil)
+			s, err := c.open(p, name, nil, false)
 			if err != nil {
 				return nil, err
 			}
@@ -90,13 +110,32 @@ func (c *Checker) Check(p Package) ([]File, error) {
 	return files, nil
 }
 
+// sourceOf is the source that a file was compiled from, and whether cgo made the
+// file of it, in the build cache or, under go vet, beside _cgo_gotypes.go. Not ok is
+// what has no source.
+func sourceOf(fset *token.FileSet, file *ast.File) (name string, cgo, ok bool) {
+	written := func(name string) bool {
+		return filepath.Ext(name) == ".go" && !strings.HasPrefix(filepath.Base(name), "_cgo_")
+	}
+	name = fset.PositionFor(file.FileStart, false).Filename
+	if written(name) && !strings.HasSuffix(name, ".cgo1.go") {
+		return name, false, true
+	}
+	name = fset.Position(file.Package).Filename
+	return name, true, written(name)
+}
+
 // open reads a file, and parses one that is not; nil when it is not to be judged.
-func (c *Checker) open(p Package, name string, file *ast.File) (*source, error) {
-	s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), test: strings.HasSuffix(name, "_test.go")}
+func (c *Checker) open(p Package, name string, file *ast.File, cgo bool) (*source, error) {
+	s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), cgo: cgo, test: strings.HasSuffix(name, "_test.go")}
 	if !strings.HasSuffix(name, ".go") || s.test && !c.tests || c.excluded(s.path) {
 		return nil, nil
 	}
-	text, err := p.ReadFile(name)
+	read := p.ReadFile
+	if cgo {
+		read = os.ReadFile // drivers let an analyzer read only what cgo made
+	}
+	text, err := read(name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -105,13 +144,22 @@ func (c *Checker) open(p Package, name string, file *ast.File) (*source, error) 
 			return nil, err
 		}
 	}
-	s.text, s.server, s.report.File = text, marked(s.file) || anyMatch(c.serverFiles, s.path), s.path
+	s.generated = ast.IsGenerated(s.file)
+	if cgo { // whose own output is generated always
+		written, err := parser.ParseFile(token.NewFileSet(), name, text, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		s.generated = ast.IsGenerated(written)
+	}
+	s.lines = bytes.SplitAfter(text, []byte("\n"))
+	s.server, s.report.File = marked(s.file) || anyMatch(c.serverFiles, s.path), s.path
 	return s, nil
 }
 
 // skipped applies the pragma that takes the whole file out.
 func (s *source) skipped() bool {
-	reason, pos, effective, found := filePragma(s.fset, s.file)
+	reason, pos, effective, found := s.filePragma()
 	warn := func(message string) {
 		s.report.Findings = append(s.report.Findings, s.finding(authz.SeverityWarning, verify.RuleIgnoredFile, pos, message))
 	}
@@ -144,7 +192,7 @@ func (s *source) conclude() File {
 	for i, f := range s.findings {
 		findings[i] = f.Finding
 	}
-	for _, f := range verify.Suppress(s.path, findings, suppressions(s.fset, s.file, s.text)) {
+	for _, f := range verify.Suppress(s.path, findings, s.suppressions()) {
 		kept[place{f.Line, f.Rule}] = true
 		file.Report.Findings = append(file.Report.Findings, f)
 	}
@@ -210,7 +258,9 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 		if v.Rule != "" {
 			f := s.add(v.Severity, v.Rule, l.node.Pos(), l.node.End(), v.Message)
 			f.Instead = v.Instead
-			f.fixes = fixes(l.node, v.Instead, to.visibility)
+			if !s.cgo { // an edit would be one of the build cache
+				f.fixes = fixes(l.node, v.Instead, to.visibility)
+			}
 		}
 	}
 	if !to.decides() {

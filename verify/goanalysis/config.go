@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/config"
@@ -100,18 +103,32 @@ func (in *inputs) at(path string) string {
 // settings builds the catalog and the settings.
 func (in *inputs) settings() (Settings, error) {
 	documents, owned := map[string]json.RawMessage{}, map[string][]string{}
-	for ns, raw := range in.documents {
-		document, err := catalog.CheckDocument(raw)
+	for _, ns := range slices.Sorted(maps.Keys(in.documents)) {
+		raw := in.documents[ns]
+		keys, err := OwnerKeys(ns, raw)
 		if err != nil {
-			return Settings{}, fmt.Errorf("cannot read an imported catalog: %w", err)
+			return Settings{}, fmt.Errorf("cannot read an imported catalog: %s: %w", in.parsed.Imports[ns], err)
 		}
-		documents[ns], owned[ns] = raw, document.Keys
+		documents[ns], owned[ns] = raw, keys
 	}
 	cat, err := catalog.FromDocument(in.catalog, catalog.DocumentOptions{Imports: in.manifest, Documents: documents})
 	if err != nil {
 		return Settings{}, fmt.Errorf("invalid catalog: %w", err)
 	}
 	return SettingsOf(in.parsed, cat, owned, in.base), nil
+}
+
+// OwnerKeys are the keys of a namespace in the document of the application that
+// publishes it. Not publishing it is an error.
+func OwnerKeys(namespace string, document json.RawMessage) ([]string, error) {
+	owner, err := catalog.FromDocument(document, catalog.DocumentOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(owner.Namespaces(), namespace) {
+		return nil, fmt.Errorf("the document publishes %q, not %q", owner.Namespaces(), namespace)
+	}
+	return slices.DeleteFunc(owner.OwnedKeys(), func(key string) bool { return authz.NamespaceOf(key) != namespace }), nil
 }
 
 var errNoConfig = errors.New("no configuration: name one by -config or a catalog by -catalog, or put " + config.DefaultPath +

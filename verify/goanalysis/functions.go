@@ -171,7 +171,7 @@ func (s *source) ungated(passed map[any]bool) {
 	for _, fn := range s.fns {
 		fn.passed = passed[fn.key()]
 	}
-	if ast.IsGenerated(s.file) {
+	if s.generated {
 		return
 	}
 	for _, fn := range s.fns {

@@ -1,6 +1,7 @@
 package goanalysis
 
 import (
+	"bytes"
 	"go/ast"
 	"go/token"
 	"strings"
@@ -16,9 +17,9 @@ const (
 
 // filePragma finds the pragma that takes the file out: the first in the header,
 // else the first anywhere, which does nothing.
-func filePragma(fset *token.FileSet, file *ast.File) (reason string, pos token.Pos, effective, found bool) {
-	packageLine := lineOf(fset, file.Package)
-	for _, group := range file.Comments {
+func (s *source) filePragma() (reason string, pos token.Pos, effective, found bool) {
+	packageLine := s.lineOf(s.file.Package)
+	for _, group := range s.file.Comments {
 		for _, comment := range group.List {
 			for offset, text := range commentLines(comment.Text) {
 				rest, ok := strings.CutPrefix(text, ignoreFile)
@@ -26,7 +27,7 @@ func filePragma(fset *token.FileSet, file *ast.File) (reason string, pos token.P
 					continue
 				}
 				at := comment.Pos() + token.Pos(offset)
-				header := at < file.Package || lineOf(fset, at) == packageLine
+				header := at < s.file.Package || s.lineOf(at) == packageLine
 				if header || !found {
 					reason, pos, effective, found = strings.TrimSpace(rest), at, header, true
 				}
@@ -69,29 +70,24 @@ func commentLines(text string) func(func(int, string) bool) {
 // suppressions reads the line pragmas of a file by the line that each is about.
 // Only line comments hold one, so the text is reduced to these and to whether
 // code stands before them.
-func suppressions(fset *token.FileSet, file *ast.File, text []byte) map[int][]verify.Suppression {
+func (s *source) suppressions() map[int][]verify.Suppression {
 	var lines []string
-	for _, group := range file.Comments {
+	for _, group := range s.file.Comments {
 		for _, comment := range group.List {
 			if !strings.HasPrefix(comment.Text, "//") || !strings.Contains(comment.Text, ignoreWord) {
 				continue
 			}
-			at := fset.PositionFor(comment.Pos(), false)
+			at, before := s.position(comment.Pos())
 			for len(lines) < at.Line {
 				lines = append(lines, "")
 			}
 			lines[at.Line-1] = comment.Text
-			if !aloneOnLine(text, at) {
+			if len(bytes.TrimSpace(before)) > 0 {
 				lines[at.Line-1] = "code " + comment.Text
 			}
 		}
 	}
 	return verify.FindLineSuppressions(strings.Join(lines, "\n"))
-}
-
-func aloneOnLine(text []byte, at token.Position) bool {
-	start := at.Offset - (at.Column - 1)
-	return start >= 0 && at.Offset <= len(text) && strings.TrimSpace(string(text[start:at.Offset])) == ""
 }
 
 // marked reports a "//authz:server" line before the package clause.
@@ -107,4 +103,4 @@ func marked(file *ast.File) bool {
 	return false
 }
 
-func lineOf(fset *token.FileSet, pos token.Pos) int { return fset.PositionFor(pos, false).Line }
+func (s *source) lineOf(pos token.Pos) int { return s.fset.PositionFor(pos, s.cgo).Line }

@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,12 +32,18 @@ func (e *LoadError) Error() string {
 }
 
 // Scan judges the packages that the patterns name in a folder, for verify.Conclude:
-// files in the order of packages and of their names, each once. The error is a
+// files in the order of packages and of their names, each once. Modules that are
+// missing are not fetched, and go.mod and go.sum stay as they are. The error is a
 // *LoadError for the first package that has one, or what kept go list from
 // answering.
 func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]verify.FileReport, error) {
+	env := append(os.Environ(), "GOPROXY=off", "GONOPROXY=none", "GOSUMDB=off")
+	flags, err := readOnly(ctx, dir, env)
+	if err != nil {
+		return nil, fmt.Errorf("list Go packages: %w", err)
+	}
 	loaded, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: dir, Tests: c.tests,
+		Context: ctx, Dir: dir, Tests: c.tests, Env: env, BuildFlags: flags,
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax |
 			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedForTest,
 	}, patterns...)
@@ -47,7 +57,7 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	var reports []verify.FileReport
 	seen := map[string]bool{}
 	for _, pkg := range loaded {
-		if isTestMain(pkg.Name, pkg.PkgPath) {
+		if isTestMain(pkg.Name, pkg.PkgPath, pkg.Fset, pkg.Syntax) {
 			continue
 		}
 		if len(pkg.Errors) > 0 {
@@ -70,5 +80,24 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	return reports, nil
 }
 
-// isTestMain holds of the program that go test makes.
-func isTestMain(name, path string) bool { return name == "main" && strings.HasSuffix(path, ".test") }
+// readOnly are the flags that keep the go command from completing go.mod, which the
+// user's settings may allow it. Without need they are none: they would rule out a
+// vendor folder.
+func readOnly(ctx context.Context, dir string, env []string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "-mod=mod") {
+		return nil, err
+	}
+	return []string{"-mod=readonly"}, nil
+}
+
+// isTestMain holds of the program that go test makes. A path alone does not tell:
+// it has no source of the project's own.
+func isTestMain(name, path string, fset *token.FileSet, files []*ast.File) bool {
+	return name == "main" && strings.HasSuffix(path, ".test") && !slices.ContainsFunc(files, func(f *ast.File) bool {
+		file, _, ok := sourceOf(fset, f)
+		return ok && filepath.Base(file) != "_testmain.go"
+	})
+}

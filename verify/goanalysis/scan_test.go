@@ -3,7 +3,9 @@ package goanalysis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,18 +104,81 @@ func TestTestFilesAreJudgedOnRequestAndCountForNothing(t *testing.T) {
 	}
 }
 
-func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "a.go": "package broken\n\nvar a = missing\n"} {
+// scanFiles judges a project of these files.
+func scanFiles(t *testing.T, files map[string]string, change func(*Settings)) (dir string, reports []verify.FileReport, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	checker, err := New(Settings{Catalog: vocabulary(t)})
+	settings := Settings{Catalog: vocabulary(t), Dir: dir}
+	change(&settings)
+	checker, err := New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = checker.Scan(context.Background(), dir, []string{"./..."})
+	reports, err = checker.Scan(t.Context(), dir, []string{"./..."})
+	return dir, reports, err
+}
+
+func TestAProgramOfTheProjectIsJudgedWhateverItsPath(t *testing.T) {
+	_, reports, err := scanFiles(t, map[string]string{
+		"go.mod":    "module example.com/load.test\n\ngo 1.26.0\n",
+		"a.go":      "package main\n\nfunc can(string) bool { return true }\n\nvar ok = can(\"docs.files.raed\")\n\nfunc main() {}\n",
+		"a_test.go": "package main\n\nimport \"testing\"\n\nfunc TestA(*testing.T) {}\n",
+	}, func(s *Settings) { s.GateNames, s.Tests = []string{"can"}, true })
+	if err != nil || len(reports) != 2 || len(told(report(t, reports, "a.go"))) != 1 {
+		t.Errorf("%+v, %v", reports, err)
+	}
+}
+
+func TestAFileThatUsesCgoIsJudgedWhereItStands(t *testing.T) {
+	if out, err := exec.Command("go", "list", "-f", "{{.CgoFiles}}", "os/user").Output(); err != nil || string(out) == "[]\n" {
+		t.Skip("SKIPPED: cgo is switched off, or there is no C compiler")
+	}
+	_, reports, err := scanFiles(t, map[string]string{
+		"go.mod": "module example.com/p\n\ngo 1.26.0\n",
+		"a.go": "package p\n\n// int one(void) { return 1; }\nimport \"C\"\n\nimport \"net/http\"\n\n" +
+			"func serve(w http.ResponseWriter, r *http.Request) { _ = C.one() }\n\n" +
+			"//authz-verify-ignore-next-line ungated-action is public\nfunc public(w http.ResponseWriter, r *http.Request) {}\n\n" +
+			"func can(int, string) bool { return true }\n\nvar ok = can(int(C.one()), \"docs.files.raed\")\n",
+	}, func(s *Settings) { s.GateNames = []string{"can"} })
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("%+v, %v", reports, err)
+	}
+	var at []string
+	for _, f := range reports[0].Findings {
+		at = append(at, fmt.Sprintf("%s %s:%d:%d", f.Rule, f.File, f.Line, f.Column))
+	}
+	if diff := cmp.Diff([]string{"unknown-pattern a.go:15:28", "ungated-action a.go:8:1"}, at); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAScanFetchesNothingAndWritesNothing(t *testing.T) {
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPRIVATE", "*")
+	t.Setenv("GOPROXY", "direct")
+	files := map[string]string{"go.mod": "module example.com/p\n\nrequire module.invalid/x v1.0.0\n", "a.go": "package p\n\nimport _ \"module.invalid/x\"\n",
+		"go.sum": "module.invalid/x v1.0.0/go.mod h1:" + strings.Repeat("A", 43) + "=\n"}
+	if _, _, err := scanFiles(t, files, func(*Settings) {}); err == nil || !strings.Contains(err.Error(), "GOPROXY=off") {
+		t.Errorf("the error is %v", err)
+	}
+	files = map[string]string{"go.mod": "module example.com/p\n", "a.go": "package p\n"}
+	dir, _, err := scanFiles(t, files, func(*Settings) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err != nil || string(text) != files["go.mod"] {
+		t.Errorf("go.mod became %q, %v", text, err)
+	}
+}
+
+func TestAPackageThatDoesNotTypeCheckIsNoReport(t *testing.T) {
+	_, _, err := scanFiles(t, map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "a.go": "package broken\n\nvar a = missing\n"},
+		func(*Settings) {})
 	if broken := (*LoadError)(nil); !errors.As(err, &broken) || broken.Package != "example.com/broken" {
 		t.Errorf("the error is %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/sources"
 )
 
 // The names that are recognised when they are declared in ClientPackages.
@@ -23,8 +24,6 @@ const (
 	defaultClientPackages = "github.com/authzhost/authz/..."
 	conditionOption       = "WithCondition"
 )
-
-var defaultExcludes = []string{"node_modules", "dist", ".next", ".git"}
 
 // Settings says what a Checker holds the sources to. Catalog is required, all
 // else may be zero. Lists add to the defaults, except ClientPackages, which
@@ -93,7 +92,7 @@ func New(s Settings) (*Checker, error) {
 	}
 	c := &Checker{
 		judge: judge, gates: s.GateNames, visibility: s.VisibilityNames, clients: s.ClientPackages,
-		forbidden: s.ForbidClientIdentifiers, exclude: slices.Concat(defaultExcludes, s.Exclude), tests: s.Tests, dir: s.Dir,
+		forbidden: s.ForbidClientIdentifiers, exclude: slices.Concat(sources.DefaultExclude, s.Exclude), tests: s.Tests, dir: s.Dir,
 	}
 	if c.clients == nil {
 		c.clients = []string{defaultClientPackages}

@@ -3,6 +3,8 @@ package goanalysis
 import (
 	"strings"
 	"testing"
+
+	"github.com/authzhost/authz/verify/config"
 )
 
 func TestSettingsThatNothingCanBeMadeOfAreRefused(t *testing.T) {
@@ -20,6 +22,18 @@ func TestSettingsThatNothingCanBeMadeOfAreRefused(t *testing.T) {
 		if _, err := New(k.settings); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestADocumentOfAnotherNamespaceIsNoOwners(t *testing.T) {
+	document, err := vocabulary(t).Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &inputs{catalog: document, parsed: &config.Config{Imports: map[string]string{"meet": "meet.json"}},
+		documents: map[string][]byte{"meet": document}}
+	if _, err := in.settings(); err == nil || !strings.Contains(err.Error(), `meet.json: the document publishes ["docs" "authz_internal"], not "meet"`) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -2,8 +2,10 @@ package hosted
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
 )
 
@@ -30,4 +32,24 @@ func required(name string, given bool) error {
 		return nil
 	}
 	return fault.Invalid(fault.Issue{Path: name, Message: "is required"})
+}
+
+// pageOf cuts a page out of rows that are in the order of their positions.
+func pageOf[T any](rows []T, position func(T) string, p service.Page) (page []T, next string) {
+	from, found := slices.BinarySearchFunc(rows, p.After, func(row T, after string) int { return strings.Compare(position(row), after) })
+	if found {
+		from++
+	}
+	if page = rows[from:]; len(page) > p.Limit {
+		page = page[:p.Limit]
+		next = position(page[p.Limit-1])
+	}
+	if page == nil {
+		page = []T{}
+	}
+	return page, next
+}
+
+func errMoved() error {
+	return fault.Cloud("precondition_failed", "the object has changed since it was read; read it again")
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/cloud"
@@ -76,20 +74,8 @@ func registryRows(t *table) {
 			if err != nil {
 				return out, err
 			}
-			from, found := slices.BinarySearchFunc(rows, c.Page.After, func(s registry.Summary, after string) int {
-				return strings.Compare(s.Namespace, after)
-			})
-			if found {
-				from++
-			}
 			next := ""
-			if out.Namespaces = rows[from:]; len(out.Namespaces) > c.Page.Limit {
-				out.Namespaces = out.Namespaces[:c.Page.Limit]
-				next = out.Namespaces[c.Page.Limit-1].Namespace
-			}
-			if out.Namespaces == nil {
-				out.Namespaces = []registry.Summary{}
-			}
+			out.Namespaces, next = pageOf(rows, func(s registry.Summary) string { return s.Namespace }, c.Page)
 			out.NextCursor, err = c.next(next)
 			return out, err
 		})

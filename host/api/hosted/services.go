@@ -2,6 +2,7 @@ package hosted
 
 import (
 	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/oidc"
 	"github.com/authzhost/authz/host/service/registry"
@@ -9,8 +10,9 @@ import (
 
 // Services are what the rows of the table are bound to.
 type Services struct {
-	Core     *service.Service
-	OIDC     *oidc.Provider // nil: sign-in by OpenID Connect is not configured
-	Meters   *billing.Meters
-	Registry *registry.Registry
+	Core         *service.Service
+	Applications *applications.Entries
+	OIDC         *oidc.Provider // nil: sign-in by OpenID Connect is not configured
+	Meters       *billing.Meters
+	Registry     *registry.Registry
 }

@@ -6,6 +6,8 @@ func endpoints() *table {
 	authRows(t)
 	oidcRows(t)
 	orgRows(t)
+	meRows(t)
+	applicationRows(t)
 	registryRows(t)
 	seatRows(t)
 	keyRows(t)

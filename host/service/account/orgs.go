@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 )
@@ -54,4 +55,15 @@ func NextEtag(etag string) string {
 		return FirstEtag
 	}
 	return strconv.Quote(strconv.FormatUint(n+1, 10))
+}
+
+// CountOrgs is how many orgs there are.
+func (s *Store) CountOrgs(ctx context.Context) (n int, err error) {
+	for _, err := range OrgIDs.All(ctx, s, "") {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
 }

@@ -1,5 +1,7 @@
 package account
 
+import "context"
+
 // Kinds and states of seats.
 const (
 	SeatOwner  = "owner"
@@ -52,3 +54,16 @@ var Places = Collection[Place]{Name: "places", Key: func(p Place) string { retur
 
 // PlaceID is where a user's place in an org lies.
 func PlaceID(org, userID string) string { return org + separator + userID }
+
+// CountSeats is the meter admin_seats: owner and admin seats in state active.
+func (s *Store) CountSeats(ctx context.Context, org string) (n int64, err error) {
+	for row, err := range Seats.All(ctx, s, org) {
+		if err != nil {
+			return 0, err
+		}
+		if row.Value.Counts() {
+			n++
+		}
+	}
+	return n, nil
+}

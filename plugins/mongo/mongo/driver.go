@@ -185,18 +185,14 @@ func (d *driver) Close() error {
 	}
 	d.closed = true
 	open := make([]*store, 0, len(d.stores))
-	partitions := make([]*partition, 0, len(d.partitions))
 	for s := range d.stores {
 		open = append(open, s)
-	}
-	for _, p := range d.partitions {
-		partitions = append(partitions, p)
 	}
 	d.mu.Unlock()
 	ctx, done := context.WithTimeout(context.Background(), closeWait)
 	defer done()
-	for _, p := range partitions {
-		p.flights.wait(ctx, func(f *flights) bool { return f.all == 0 })
+	for _, s := range open { // d.partitions lacks those that another incarnation superseded
+		s.partition.flights.wait(ctx, func(f *flights) bool { return f.all == 0 })
 	}
 	var ends sync.WaitGroup
 	for _, s := range open {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -93,6 +94,68 @@ func TestACutConnectionAnywhereIsSettledBySendingAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestARenewalWhoseAnswerIsLostIsUnknown(t *testing.T) {
+	needServer(t)
+	d := freshDatabase(layout.Rows)
+	defer d.Close()
+	cut := &cutter{after: true}
+	d.adjust = func(o *options.ClientOptions) { o.SetDialer(cut).SetRetryWrites(false) }
+	s := d.open(t)
+	before, err := s.Info().Incarnation, error(nil)
+	for err == nil { // it may be the client's monitor whose message is cut
+		cut.left.Store(1)
+		var renewed string
+		if renewed, err = s.Renew(t.Context()); err == nil {
+			before = renewed
+		}
+	}
+	var failure *storage.Error
+	if !errors.As(err, &failure) || failure.Code != storage.CodeUnavailable || failure.Outcome != authz.OutcomeUnknown {
+		t.Fatal(err)
+	}
+	d.adjust = nil
+	if d.open(t).Info().Incarnation == before {
+		t.Error("the server did not have it: this proves nothing")
+	}
+}
+
+func TestCloseWaitsForACommitOfASupersededPartition(t *testing.T) {
+	needServer(t)
+	d := freshDatabase(layout.Rows)
+	defer d.Close()
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s := d.openAs(t, func(d *driver) {
+		d.pause = func(step string) error {
+			if step == "decide" {
+				once.Do(func() { close(reached); <-goOn })
+			}
+			return nil
+		}
+	})
+	if _, err := s.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	made := s.partition.driver
+	if _, err := made.Open(t.Context(), s.partition.name); err != nil {
+		t.Fatal(err)
+	}
+	committed, closed := make(chan error, 1), make(chan struct{})
+	go func() { _, err := s.Commit(t.Context(), base()); committed <- err }()
+	<-reached
+	go func() { _ = made.Close(); close(closed) }()
+	select {
+	case <-closed:
+		t.Error("Close did not wait")
+	case <-time.After(200 * time.Millisecond):
+	}
+	close(goOn)
+	if err := <-committed; err != nil {
+		t.Errorf("the commit in flight: %v", err)
+	}
+	<-closed
 }
 
 // stall holds up whatever a client sends while it is on.

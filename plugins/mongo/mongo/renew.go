@@ -16,7 +16,7 @@ func (s *store) Renew(ctx context.Context) (string, error) {
 	}
 	incarnation := rand.Text()
 	if err := s.partition.tables.Renew(ctx, incarnation); err != nil {
-		return "", failed(err)
+		return "", unknown(err) // the answer to a change that was made may be lost
 	}
 	return incarnation, nil
 }

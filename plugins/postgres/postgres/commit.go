@@ -45,7 +45,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 		return storage.CommitResult{}, err
 	}
 	if len(c.Events) > 0 {
-		s.driver.notifier.moved(s.partition)
+		s.driver.notifier.moved(s.partition, p.result.UpTo)
 	}
 	if s.commits.Add(1)%sweepEvery == 1 {
 		s.driver.aside(s.sweepCommits)

@@ -108,7 +108,7 @@ func TestAServerThatGoesAwayIsAnOutageAndItsReturnIsNoticed(t *testing.T) {
 	defer cancel()
 	cluster, err := postgrestest.Start(ctx, postgrestest.Options{})
 	if errors.Is(err, postgrestest.ErrNoBinaries) {
-		postgrestest.Require(t)
+		t.Skipf("SKIPPED: %v; a server of the test's own is NOT killed", err)
 	}
 	if err != nil {
 		t.Fatal(err)

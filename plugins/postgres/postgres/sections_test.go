@@ -188,7 +188,9 @@ func TestADeletionLeavesARowThatAppearedAfterItWasJudged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dsn := postgrestest.Database(t)
 			s := open(t, connect(t, postgres.Options{DSN: dsn}), "p")
-			write(t, s, c.change)                                                              // preparing its statements would take their locks beforehand
+			for range 50 { // until the first one's sweep has ended and one connection takes them all: preparing statements would take their locks beforehand
+				write(t, s, c.change)
+			}
 			creator := newBlocker(t, dsn, fmt.Sprintf("lock table %q in share mode", c.table)) // lets rows be locked and not be deleted
 			creator.hold(t)
 			ended := make(chan error, 1)

@@ -6,7 +6,9 @@ import (
 	"iter"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,24 +35,25 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 			yield(0, err)
 			return
 		}
-		wake, stop := s.driver.listener.watch(s.partition)
+		w, stop := s.driver.listener.watch(s.partition)
 		defer stop()
-		last := int64(-1)
+		last, head := int64(-1), int64(0)
 		for {
-			head, err := s.HeadSeq(ctx)
-			switch {
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				yield(0, err)
-				return
-			case head != last && !yield(head, nil):
+			if head == 0 || head < last { // unheard of, or another log's
+				var err error
+				if head, err = s.HeadSeq(ctx); err != nil && ctx.Err() == nil {
+					yield(0, err)
+					return
+				}
+			}
+			if ctx.Err() != nil || head != last && !yield(head, nil) {
 				return
 			}
-			last = head
+			last, head = head, 0
 			look := time.NewTimer(s.driver.listener.poll())
 			select {
-			case <-wake:
+			case <-w.wake:
+				head = w.take()
 			case <-look.C:
 			case <-ctx.Done():
 			case <-s.closed:
@@ -74,6 +77,25 @@ func (d *driver) channel() string {
 	return "authz_" + strconv.FormatUint(h.Sum64(), 36)
 }
 
+// watcher is one stream. Between two looks it keeps the highest head that it
+// heard of, 0 when only the database knows.
+type watcher struct {
+	wake chan struct{}
+	head atomic.Int64
+}
+
+func (w *watcher) hear(head int64) {
+	for {
+		known := w.head.Load()
+		if head <= known || w.head.CompareAndSwap(known, head) {
+			break
+		}
+	}
+	nudge(w.wake)
+}
+
+func (w *watcher) take() int64 { return w.head.Swap(0) }
+
 // listener wakes the watchers of partitions whose head has moved. It holds a
 // connection only while somebody watches.
 type listener struct {
@@ -84,30 +106,30 @@ type listener struct {
 	closed   bool
 	hearing  bool
 	stop     context.CancelFunc // of the connection; nil without one
-	watchers map[string]map[chan struct{}]struct{}
+	watchers map[string]map[*watcher]struct{}
 }
 
 func newListener(d *driver) *listener {
-	return &listener{driver: d, watchers: map[string]map[chan struct{}]struct{}{}}
+	return &listener{driver: d, watchers: map[string]map[*watcher]struct{}{}}
 }
 
-func (l *listener) watch(partition string) (wake <-chan struct{}, stop func()) {
+func (l *listener) watch(partition string) (w *watcher, stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := make(chan struct{}, 1)
+	w = &watcher{wake: make(chan struct{}, 1)}
 	if l.watchers[partition] == nil {
-		l.watchers[partition] = map[chan struct{}]struct{}{}
+		l.watchers[partition] = map[*watcher]struct{}{}
 	}
-	l.watchers[partition][c] = struct{}{}
+	l.watchers[partition][w] = struct{}{}
 	if l.stop == nil && !l.closed && !l.driver.options.NoStatementCache {
 		var ctx context.Context
 		ctx, l.stop = context.WithCancel(l.driver.life)
 		l.done.Go(func() { l.listen(ctx) })
 	}
-	return c, func() {
+	return w, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if delete(l.watchers[partition], c); len(l.watchers[partition]) == 0 {
+		if delete(l.watchers[partition], w); len(l.watchers[partition]) == 0 {
 			delete(l.watchers, partition)
 		}
 		if len(l.watchers) == 0 && l.stop != nil {
@@ -152,7 +174,7 @@ func (l *listener) hear(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.wake(n.Payload)
+		l.wake(readMoved(n.Payload))
 	}
 }
 
@@ -171,11 +193,11 @@ func (l *listener) poll() time.Duration {
 	return pollBlind
 }
 
-func (l *listener) wake(partition string) {
+func (l *listener) wake(partition string, head int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.watchers[partition] {
-		nudge(c)
+	for w := range l.watchers[partition] {
+		w.hear(head)
 	}
 }
 
@@ -183,8 +205,8 @@ func (l *listener) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, watchers := range l.watchers {
-		for c := range watchers {
-			nudge(c)
+		for w := range watchers {
+			w.hear(0)
 		}
 	}
 }
@@ -214,11 +236,11 @@ type notifier struct {
 	done   sync.WaitGroup
 
 	mu         sync.Mutex
-	partitions map[string]struct{}
+	partitions map[string]int64 // the highest head of each
 }
 
 func newNotifier(d *driver) *notifier {
-	n := &notifier{driver: d, due: make(chan struct{}, 1), partitions: map[string]struct{}{}}
+	n := &notifier{driver: d, due: make(chan struct{}, 1), partitions: map[string]int64{}}
 	if d.has(storage.CapWatch) {
 		n.done.Go(n.run)
 	}
@@ -226,10 +248,10 @@ func newNotifier(d *driver) *notifier {
 }
 
 // moved tells the watchers of this process at once, and the others soon.
-func (n *notifier) moved(partition string) {
-	n.driver.listener.wake(partition)
+func (n *notifier) moved(partition string, head int64) {
+	n.driver.listener.wake(partition, head)
 	n.mu.Lock()
-	n.partitions[partition] = struct{}{}
+	n.partitions[partition] = max(n.partitions[partition], head)
 	n.mu.Unlock()
 	nudge(n.due)
 }
@@ -256,8 +278,8 @@ func (n *notifier) run() {
 func (n *notifier) send() {
 	n.mu.Lock()
 	moved := make([]string, 0, len(n.partitions))
-	for partition := range n.partitions {
-		moved = append(moved, partition)
+	for partition, head := range n.partitions {
+		moved = append(moved, strconv.FormatInt(head, 10)+" "+partition)
 	}
 	clear(n.partitions)
 	n.mu.Unlock()
@@ -267,6 +289,17 @@ func (n *notifier) send() {
 	ctx, cancel := context.WithTimeout(n.driver.life, asideTime)
 	defer cancel()
 	_, _ = n.driver.pool.Exec(ctx, `select pg_notify($1, p) from unnest($2::text[]) p`, n.driver.channel(), moved)
+}
+
+// readMoved reads a notification: a head and a partition. Of one in another form
+// every watcher looks for itself.
+func readMoved(payload string) (partition string, head int64) {
+	number, partition, _ := strings.Cut(payload, " ")
+	head, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return payload, 0
+	}
+	return partition, head
 }
 
 func (n *notifier) close() { n.done.Wait() }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +89,8 @@ func TestConformanceWithinOneProcess(t *testing.T) {
 func sections(t *testing.T) (ids []string) {
 	t.Helper()
 	for _, c := range conformance.Cases() {
-		if os.Getenv("AUTHZ_FULL") == "1" || strings.Contains(c.Rule, "section") || strings.Contains(c.Rule, "fence") {
+		if os.Getenv("AUTHZ_FULL") == "1" || strings.Contains(c.Rule, "section") || strings.Contains(c.Rule, "fence") ||
+			slices.Contains([]string{"B68", "B73", "B76", "S04"}, c.ID) { // their rules do not say the word
 			ids = append(ids, c.ID)
 		}
 	}

@@ -4,15 +4,20 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/authzhost/authz/verify/config"
 	"github.com/authzhost/authz/verify/goanalysis"
 )
 
 // identify answers what go vet asks a tool first. It remembers packages that
 // passed by this answer, so the answer covers, beside the program, the
 // configuration and the catalog: a package that was clean must be judged again
-// when they change. What flags name, go vet does not tell here.
+// when they change. Which packages it is about, and what flags name, go vet does
+// not tell here: the configurations of all packages below the folder count.
 func identify(o goanalysis.Options) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -32,6 +37,19 @@ func identify(o goanalysis.Options) error {
 		return err
 	}
 	o.Fingerprint(h, dir)
+	if o.Config == "" {
+		// What cannot be read holds no package either.
+		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+			case e.IsDir() && path != dir && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
+				return fs.SkipDir
+			case e.Name() == config.DefaultPath:
+				o.Fingerprint(h, filepath.Dir(path))
+			}
+			return nil
+		})
+	}
 	fmt.Printf("%s version devel comments-go-here buildID=%x\n", program, h.Sum(nil))
 	return nil
 }

@@ -144,6 +144,14 @@ func TestFixPutsAMistypedKeyRight(t *testing.T) {
 func TestAChangedCatalogIsSeenThoughVetRemembersCleanPackages(t *testing.T) {
 	elsewhere := t.TempDir()
 	for name, put := range map[string]func(dir string) (path string, env []string){
+		"found below the working directory": func(dir string) (string, []string) {
+			for _, file := range []string{"authz-verify.config.json", "authz.catalog.json"} {
+				if err := os.Rename(filepath.Join(dir, file), filepath.Join(dir, "clean", file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return filepath.Join(dir, "clean/authz.catalog.json"), nil
+		},
 		"found above the package": func(dir string) (string, []string) { return filepath.Join(dir, "authz.catalog.json"), nil },
 		"named by AUTHZ_VERIFY_CONFIG": func(dir string) (string, []string) {
 			if err := os.CopyFS(elsewhere, os.DirFS(example)); err != nil {

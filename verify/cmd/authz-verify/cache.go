@@ -144,7 +144,7 @@ func (m *memory) read(file string) ([]byte, error) {
 	if ok {
 		return content, nil
 	}
-	return os.ReadFile(file)
+	return verify.ReadFile(file)
 }
 
 // keep writes the memory when it changed, and removes the oldest others.

@@ -124,6 +124,18 @@ func TestUnchangedFilesAreNotScannedAgain(t *testing.T) {
 	}
 }
 
+func TestAnOversizedSourceIsNotReadForTheCache(t *testing.T) {
+	project(t, map[string]string{"src/huge.ts": ""})
+	if err := os.Truncate("src/huge.ts", verify.MaxSourceBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	expectFailed(t, "authz-verify: cannot read source src/huge.ts: larger than 16 MiB", "--cache", "kept")
+	m := &memory{reading: map[string][]byte{}}
+	if content, err := m.read("src/huge.ts"); err == nil {
+		t.Errorf("%d bytes were read", len(content))
+	}
+}
+
 // damage flips a bit in the middle of each memory.
 func damage(t *testing.T) {
 	t.Helper()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/config"
@@ -85,19 +84,10 @@ func (s *subject) owners() (documents map[string]json.RawMessage, keys map[strin
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", path, err)
 		}
-		owner, err := catalog.FromDocument(raw, catalog.DocumentOptions{})
-		if err != nil {
+		if keys[ns], err = goanalysis.OwnerKeys(ns, raw); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if !slices.Contains(owner.Namespaces(), ns) {
-			return nil, nil, fmt.Errorf("%s: the document publishes %q, not %q", path, owner.Namespaces(), ns)
-		}
 		documents[ns] = raw
-		for _, key := range owner.OwnedKeys() {
-			if authz.NamespaceOf(key) == ns {
-				keys[ns] = append(keys[ns], key)
-			}
-		}
 	}
 	return documents, keys, nil
 }

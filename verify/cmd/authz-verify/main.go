@@ -22,10 +22,6 @@ const (
 )
 
 func main() {
-	// The go command, which is asked about Go packages, would fetch what is missing.
-	if err := os.Setenv("GOPROXY", "off"); err != nil {
-		os.Exit(fail(os.Stderr, verifyName, err))
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
