@@ -49,6 +49,9 @@ type Row[T any] struct {
 type Collection[T any] struct {
 	Name string
 	Key  func(T) string
+
+	// Second is another such index string, for UnderSecond; nil has none.
+	Second func(T) string
 }
 
 // separator ends the org in a record's id and in an index string. No id of an org
@@ -95,6 +98,20 @@ func (c Collection[T]) Page(ctx context.Context, s *Store, org, after string, li
 		p.After = recordID(org, after)
 	}
 	return c.list(ctx, s, org, storage.RecordFilter{Index: 1, Value: area(org)}, p)
+}
+
+// PageUnder is Page among the values whose Key is the given one.
+func (c Collection[T]) PageUnder(ctx context.Context, s *Store, org, key, after string, limit int) iter.Seq2[Row[T], error] {
+	p := storage.Page{Limit: limit}
+	if after != "" {
+		p.After = recordID(org, after)
+	}
+	return c.list(ctx, s, org, storage.RecordFilter{Index: 2, Value: recordID(org, key)}, p)
+}
+
+// UnderSecond lists the values whose Second is the given one, by id.
+func (c Collection[T]) UnderSecond(ctx context.Context, s *Store, org, key string) iter.Seq2[Row[T], error] {
+	return c.list(ctx, s, org, storage.RecordFilter{Index: 3, Value: recordID(org, key)}, storage.Page{})
 }
 
 func (c Collection[T]) list(ctx context.Context, s *Store, org string, f storage.RecordFilter, p storage.Page) iter.Seq2[Row[T], error] {
@@ -152,6 +169,9 @@ func (c Collection[T]) Put(tx *Tx, org, id string, value T, expect int64) {
 	record.Keys[0] = area(org)
 	if c.Key != nil {
 		record.Keys[1] = recordID(org, c.Key(value))
+	}
+	if c.Second != nil {
+		record.Keys[2] = recordID(org, c.Second(value))
 	}
 	tx.changes = append(tx.changes, storage.PutRecord{Record: record, Expect: expect})
 }
