@@ -169,7 +169,7 @@ func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (Issued
 	_, text := secret.RenewToken(prefixes[key.Kind], key.ID)
 	key.Hint, key.Hash = secret.Hint(text), secret.Hash(text)
 	issued := IssuedKey{key.APIKey, text}
-	err := s.Accounts.Exclusive(ctx, "keys:"+a.Org.ID, func(ctx context.Context) error {
+	put := func(ctx context.Context) error {
 		applied, err := s.Accounts.Applied(ctx)
 		if err != nil {
 			return err
@@ -194,6 +194,9 @@ func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (Issued
 		}
 		tx.Audit(a.Org.ID, a.Caller.Actor(), "api_key.create", key.ID, detailOf(key.APIKey))
 		return tx.Commit()
+	}
+	err := s.Accounts.Exclusive(ctx, "keys:"+a.Org.ID, func(ctx context.Context) error {
+		return account.Retry(func() error { return put(ctx) })
 	})
 	return issued, err
 }
