@@ -69,8 +69,8 @@ type entry struct {
 	Application
 	Secret *secret.Sealed `json:"secret,omitempty"` // nil for local ones
 
-	// Creation and Link are the ids of the work that made the entry and its link:
-	// by them a repeat after this host died knows its own.
+	// Creation and Link are the ids of the work that made the entry, and that linked
+	// or unlinked it last: by them a repeat after this host died knows its own.
 	Creation string `json:"creation"`
 	Link     string `json:"link,omitempty"`
 }

@@ -105,16 +105,21 @@ func (a *entry) mint(keys *secret.Keys, org string) (*string, error) {
 // Unlink forgets where an application is and its secret: application_not_found,
 // invalid_transition unless it is linked.
 func (e *Entries) Unlink(ctx context.Context, actor, org, id string) (a Application, err error) {
+	work := account.NewID(ctx)
 	err = e.change(ctx, org, func(ctx context.Context) error {
 		row, err := e.get(ctx, org, id)
 		if err != nil {
 			return err
 		}
 		free := row.Value
-		if free.State != Linked {
+		switch {
+		case free.Link == work:
+			a, err = e.shown(ctx, org, free)
+			return err
+		case free.State != Linked:
 			return transition(free.State, "unlink")
 		}
-		free.State, free.RelayURL, free.LinkedAt, free.Link = Registered, nil, nil, ""
+		free.State, free.RelayURL, free.LinkedAt, free.Link = Registered, nil, nil, work
 		free.Secret, free.SecretHint = nil, nil
 		free.Etag = account.NextEtag(free.Etag)
 		tx := e.store.Begin(ctx)

@@ -208,6 +208,25 @@ func TestARepeatedLinkWithholdsItsSecret(t *testing.T) {
 	}
 }
 
+func TestARepeatedUnlinkAnswersAsTheFirstTime(t *testing.T) {
+	w := newWorld(t)
+	w.register("docs", "docs")
+	_, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:here")
+	w.must(err)
+	id := uuid.New()
+	again := func() applications.Application {
+		a, err := w.Unlink(account.WithWork(t.Context(), &account.Work{ID: id, At: 1700000000000}), "u_1", "acme", "docs")
+		w.must(err)
+		return a
+	}
+	if diff := cmp.Diff(again(), again()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := w.Unlink(t.Context(), "u_1", "acme", "docs"); codeOf(err) != "invalid_transition" {
+		t.Errorf("other work: %v", err)
+	}
+}
+
 func TestProbesSayWhatTheyFound(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
