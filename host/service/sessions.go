@@ -18,7 +18,7 @@ type SessionView struct {
 }
 
 // CurrentSession answers GET /auth/session: viewAs holds the previews in force, by
-// org.
+// org; nil without one.
 type CurrentSession struct {
 	Session   SessionView              `json:"session"`
 	CSRFToken string                   `json:"csrfToken"`
@@ -37,9 +37,9 @@ func (s *Service) CurrentSession(ctx context.Context, caller Caller) (CurrentSes
 	if !found {
 		return CurrentSession{}, errSession()
 	}
-	current := CurrentSession{SessionView{row.Value.Session, true}, s.csrfToken(row.ID), row.Value.Views}
-	if current.ViewAs == nil {
-		current.ViewAs = map[string]client.ViewAs{}
+	current := CurrentSession{SessionView{row.Value.Session, true}, s.csrfToken(row.ID), nil}
+	if len(row.Value.Views) > 0 {
+		current.ViewAs = row.Value.Views
 	}
 	return current, nil
 }

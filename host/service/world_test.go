@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/service"
@@ -22,6 +26,7 @@ import (
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
 	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 const (
@@ -39,6 +44,9 @@ type world struct {
 	keys     *secret.Keys
 	root     *orgRoot
 	s        *service.Service
+	records  storage.Store
+	logging  sync.Mutex
+	log      *strings.Builder // of every host, read when they are closed
 }
 
 // orgRoot asks a real application in this process, as the relay asks one that is
@@ -61,6 +69,7 @@ func worldOf(t *testing.T, o service.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.records, w.log = records, &strings.Builder{}
 	w.accounts = account.New(records, w.clock.Load)
 	if w.keys, err = secret.NewKeys([][]byte{slices.Repeat([]byte{9}, secret.KeyLength)}); err != nil {
 		t.Fatal(err)
@@ -84,7 +93,10 @@ func (w *world) host(o service.Options) *service.Service {
 	if o.Bootstrap == (service.Bootstrap{}) {
 		o.Bootstrap = service.Bootstrap{UserID: bootUser, Secret: bootSecret}
 	}
-	o.RefusalTime = time.Millisecond
+	o.Logger = hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: w.log, Mutex: &w.logging})
+	if o.RefusalTime == 0 {
+		o.RefusalTime = time.Millisecond
+	}
 	s, err := service.New(o)
 	if err != nil {
 		w.t.Fatal(err)

@@ -219,7 +219,7 @@ func (s *Store) Exclusive(ctx context.Context, key string, fn func(context.Conte
 
 // Retry runs fn again when what it read had changed by its commit.
 func Retry(fn func() error) error {
-	for range 4 {
+	for range 8 {
 		if err := fn(); err != error(ErrMoved) {
 			return err
 		}
