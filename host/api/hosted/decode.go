@@ -252,7 +252,7 @@ func tagged(t reflect.Type, tag string) []field {
 		}
 		_, isNullable := reflect.New(f.Type).Interface().(nullable)
 		found = append(found, field{name: name, index: f.Index, tag: f.Tag, typ: f.Type,
-			optional: isNullable || strings.Contains(options, "omitempty")})
+			optional: isNullable || strings.Contains(options, "omit")})
 	}
 	return found
 }

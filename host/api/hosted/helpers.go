@@ -7,6 +7,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // located puts Location, made of the path's segments below the API.
@@ -52,4 +53,34 @@ func pageOf[T any](rows []T, position func(T) string, p service.Page) (page []T,
 
 func errMoved() error {
 	return fault.Cloud("precondition_failed", "the object has changed since it was read; read it again")
+}
+
+func invalid(path, message string) error {
+	return fault.Invalid(fault.Issue{Path: path, Message: message})
+}
+
+func checkScope(scope *string) error {
+	if scope != nil && authz.ValidateScope(*scope) != nil {
+		return fault.Parameter("scope", "is not a scope")
+	}
+	return nil
+}
+
+// checkInstance is for rows of one application, which are never global.
+func checkInstance(scope *string) error {
+	if scope == nil || *scope == authz.Global {
+		return invalid("scope", "must be a scope instance of the application; global rows go through /org")
+	}
+	return nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func errOnePrincipal() error {
+	return fault.Parameter("userId", "either userId or serviceId is required, and not both")
 }

@@ -65,7 +65,9 @@ func meRows(t *table) {
 			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/me", Summary: "What the caller may do", Gate: service.Me},
-		func(ctx context.Context, c *Call, _ inOrg) (service.MeAnswer, error) { return c.core().Me(ctx, c.Access) })
+		func(ctx context.Context, c *Call, _ inOrg) (service.MeAnswer, error) {
+			return c.core().Me(ctx, c.Access)
+		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/view-as", Summary: "Preview a role or a user, or leave a preview", Gate: service.AnySeat,
 		GateText: client.ViewAsKey + "; null ungated", WhilePreviewing: true, Own: append([]string{"forbidden", "inactive", "no_org_root", "not_found"}, relayCodes...),
 		Audit: []string{"A: view_as.start", "A: view_as.end"}},

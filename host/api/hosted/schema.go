@@ -2,9 +2,7 @@ package hosted
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -226,5 +224,3 @@ func stable(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", " ")
 	return append(b, '\n'), err
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,7 +5,9 @@ import (
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/oidc"
+	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/host/service/retention"
 )
 
 // Services are what the rows of the table are bound to.
@@ -15,4 +17,6 @@ type Services struct {
 	OIDC         *oidc.Provider // nil: sign-in by OpenID Connect is not configured
 	Meters       *billing.Meters
 	Registry     *registry.Registry
+	Root         *orgroot.Root
+	Retention    *retention.Retention
 }

@@ -7,11 +7,18 @@ func endpoints() *table {
 	oidcRows(t)
 	orgRows(t)
 	meRows(t)
+	rowRows(t)
+	roleRows(t)
+	groupRows(t)
+	peopleRows(t)
+	requestRows(t)
 	applicationRows(t)
+	appRelayRows(t)
 	registryRows(t)
 	seatRows(t)
 	keyRows(t)
 	billingRows(t)
+	retentionRows(t)
 	describeRows(t)
 	return t
 }
