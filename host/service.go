@@ -21,6 +21,7 @@ import (
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/keyring"
 	"github.com/authzhost/authz/host/service/oidc"
+	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/secret"
@@ -38,6 +39,7 @@ type hostedService struct {
 	keys     *secret.Keys
 	relay    *relay.Relay
 	entries  *applications.Entries
+	root     *orgroot.Root
 	core     *service.Service
 	handler  http.Handler
 
@@ -117,10 +119,11 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		billing.FederatedApplications: applications.Count(s.accounts, applications.Federated),
 	}})
 	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters})
+	s.root = orgroot.New(s.entries, clock)
 	o := service.Options{
 		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, PublicURL: publicURL, OIDC: c.OIDC != nil,
 		SessionLife: c.Session.Lifetime, SessionIdle: c.Session.Idle, OrgCreation: c.OrgCreation,
-		Root: noRoot{}, Applications: s.entries, Meters: meters,
+		Root: s.root, Applications: s.entries, Meters: meters,
 	}
 	if b := c.Bootstrap; b != nil {
 		o.Bootstrap = service.Bootstrap{UserID: b.UserID, Secret: b.Secret.Reveal(), Keep: b.Keep}
@@ -128,6 +131,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	if s.core, err = service.New(o); err != nil {
 		return err
 	}
+	s.root.Bind(s.core)
 	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters,
 		Registry: registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters})}
 	if p := c.OIDC; p != nil {
@@ -237,6 +241,9 @@ func (s *hostedService) close() error {
 	}
 	if s.core != nil {
 		s.core.Close()
+	}
+	if s.root != nil {
+		s.root.Close()
 	}
 	if s.relay != nil {
 		s.relay.Close()

@@ -149,10 +149,16 @@ func storeOf(t *testing.T, report string, offline bool) storeFacts {
 		Offline bool
 		Stores  []storeFacts
 	}
-	if err := json.Unmarshal([]byte(report), &r); err != nil || len(r.Stores) != 1 || r.Offline != offline {
+	if err := json.Unmarshal([]byte(report), &r); err != nil || r.Offline != offline {
 		t.Fatalf("%v in\n%s", err, report)
 	}
-	return r.Stores[0]
+	for _, one := range r.Stores { // beside it lies the account data
+		if one.Application == "acme" {
+			return one
+		}
+	}
+	t.Fatalf("no store of acme in\n%s", report)
+	return storeFacts{}
 }
 
 type storeFacts struct {

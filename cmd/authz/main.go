@@ -100,7 +100,7 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
 	})
-	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newDirectory(),
+	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newService(), newDirectory(),
 		newCheck(), newExplain(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
 		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
 		newVersion(), newPluginServe())

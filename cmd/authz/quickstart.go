@@ -99,6 +99,9 @@ func (q *quickstart) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := ensureServiceSecrets(dir); err != nil {
+		return err
+	}
 	if q.path == "" {
 		if q.path, err = ensureConfig(dir); err != nil {
 			return err
@@ -115,7 +118,14 @@ func (q *quickstart) run(ctx context.Context) error {
 		if err := q.fill(ctx, local, baseURL(h, cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
 			return err
 		}
+		made, err := q.foundOrg(ctx, local, baseURL(h, cfg), cfg)
+		if err != nil {
+			return fmt.Errorf("make the org %s: %w", sampleOrg, err)
+		}
 		if err := q.show(ctx, baseURL(h, cfg), secret); err != nil {
+			return err
+		}
+		if err := q.showOwner(made, cfg); err != nil {
 			return err
 		}
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")

@@ -168,3 +168,5 @@ func TestARequestIsDecidedByItsHomeAndNeverByItsRequester(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 }
+
+func grantQuery() provider.GrantQuery { return provider.GrantQuery{} }
