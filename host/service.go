@@ -24,6 +24,7 @@ import (
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/host/service/retention"
 	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/sdk/provider"
@@ -132,8 +133,9 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		return err
 	}
 	s.root.Bind(s.core)
-	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters,
-		Registry: registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters})}
+	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root,
+		Registry: registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters}),
+		Retention: retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})}
 	if p := c.OIDC; p != nil {
 		services.OIDC, err = oidc.New(oidc.Options{
 			Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, UserIDClaim: p.UserIDClaim,
