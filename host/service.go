@@ -134,7 +134,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	}
 	s.root.Bind(s.core)
 	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root,
-		Registry: registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters}),
+		Registry:  registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters}),
 		Retention: retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})}
 	if p := c.OIDC; p != nil {
 		services.OIDC, err = oidc.New(oidc.Options{
