@@ -129,7 +129,7 @@ func Storage(cause error) *Error {
 // Denied is AccessDeniedError of a gate.
 func Denied(reason, permission, scope string, principal any) *Error {
 	e := &Error{Status: http.StatusForbidden, Name: "AccessDeniedError", Code: reason,
-		Message: "access denied: " + permission + " at " + scope + "; explain tells why"}
+		Message: "access denied: " + permission + " at " + authz.Echo(scope) + "; explain tells why"}
 	return e.With("permission", permission).With("scope", scope).With("principal", principal)
 }
 
