@@ -2,6 +2,7 @@ package oidc
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ type Options struct {
 type Provider struct {
 	o        Options
 	redirect string
+	http     *http.Client
 
 	mu      sync.Mutex // of found and the times beside it
 	found   *discovered
@@ -62,7 +64,7 @@ func New(o Options) (*Provider, error) {
 	if !slices.Contains(o.Scopes, "openid") {
 		o.Scopes = append([]string{"openid"}, o.Scopes...)
 	}
-	return &Provider{o: o, redirect: strings.TrimSuffix(o.PublicURL, "/") + CallbackPath}, nil
+	return &Provider{o: o, redirect: strings.TrimSuffix(o.PublicURL, "/") + CallbackPath, http: client(nil)}, nil
 }
 
 // RedirectURI is what the provider must have registered for this host.
