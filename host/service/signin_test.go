@@ -234,3 +234,61 @@ func TestCSRFTokensBelongToOneSession(t *testing.T) {
 		t.Errorf("GET /auth/session: %+v, %v", current, err)
 	}
 }
+
+func TestAnInvitedOwnerIsNotLockedOutByTheCap(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	if _, err := w.s.InviteSeat(t.Context(), owner, service.SeatInput{UserID: "u1", Kind: account.SeatOwner}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.meters.SetCap(t.Context(), bootUser, "acme", "admin_seats", new(int64(1))); err != nil {
+		t.Fatal(err)
+	}
+	if in := w.signIn("acme", "u1"); in.Seat.State != account.SeatActive {
+		t.Errorf("the seat is %+v", in.Seat)
+	}
+}
+
+func TestSignInsAtTheSameTimeDoNotOutrunTheLimitOfSessions(t *testing.T) {
+	w := newWorld(t)
+	w.member(w.org("acme"), "u1", account.SeatPortal)
+	var wg sync.WaitGroup
+	for range 40 {
+		wg.Go(func() {
+			if _, err := w.s.SignIn(t.Context(), service.Proved{Org: "acme", UserID: "u1", Method: service.MethodOIDC}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	for range account.Sessions.Under(t.Context(), w.accounts, "", "u1") {
+		n++
+	}
+	if n != service.MaxSessions {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+func TestTheRecordOfFailedProofsIsBounded(t *testing.T) {
+	type failure struct {
+		Address string `json:"address"`
+		At      int64  `json:"at"`
+	}
+	w := newWorld(t)
+	record := account.Collection[[]failure]{Name: "proof_failures"}
+	many := make([]failure, 5000)
+	for i := range many {
+		many[i] = failure{"127.0.0.2", w.clock.Load()}
+	}
+	tx := w.accounts.Begin(t.Context())
+	record.Put(tx, "", "bootstrap", many, 0)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "one more of this machine", w.try("", bootUser, "wrong", "127.0.0.1", true), failed)
+	row, _, err := record.Get(t.Context(), w.accounts, "", "bootstrap")
+	if err != nil || len(row.Value) > 1000 || row.Value[len(row.Value)-1].Address != "127.0.0.1" {
+		t.Errorf("%d failures are kept, %v", len(row.Value), err)
+	}
+}
