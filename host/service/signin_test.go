@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 const (
@@ -249,11 +251,24 @@ func TestAnInvitedOwnerIsNotLockedOutByTheCap(t *testing.T) {
 	}
 }
 
+// slow takes its time to commit, so that what was read at once is written at once.
+type slow struct{ storage.Store }
+
+func (s slow) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Store.Commit(ctx, c)
+}
+
 func TestSignInsAtTheSameTimeDoNotOutrunTheLimitOfSessions(t *testing.T) {
 	w := newWorld(t)
 	w.member(w.org("acme"), "u1", account.SeatPortal)
+	for range 15 {
+		w.signIn("acme", "u1")
+	}
+	w.accounts = account.New(slow{w.records}, w.clock.Load)
+	w.s = w.host(service.Options{})
 	var wg sync.WaitGroup
-	for range 40 {
+	for range 12 {
 		wg.Go(func() {
 			if _, err := w.s.SignIn(t.Context(), service.Proved{Org: "acme", UserID: "u1", Method: service.MethodOIDC}); err != nil {
 				t.Error(err)
