@@ -109,20 +109,20 @@ func (s *hostedService) openAccounts(ctx context.Context, h *Host, cfg *config.S
 func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, publicURL string) (err error) {
 	clock, c := h.clock(), cfg.Service
 	s.relay, err = relay.New(relay.Options{
-		AllowLoopback: c.Relay.AllowLoopback, AllowedNetworks: config.Networks(c.Relay.AllowedNetworks), Orgs: s.countOrgs,
+		AllowLoopback: c.Relay.AllowLoopback, AllowedNetworks: config.Networks(c.Relay.AllowedNetworks), Orgs: s.accounts.CountOrgs,
 		OwnListeners: h.listeners, Local: h.localFor(c.Local), Clock: clock, Logger: s.log,
 	})
 	if err != nil {
 		return err
 	}
 	meters := billing.New(billing.Options{Store: s.accounts, Standing: map[string]billing.Count{
-		billing.AdminSeats: s.countSeats, billing.LinkedApplications: applications.Count(s.accounts, applications.Linked),
+		billing.AdminSeats: s.accounts.CountSeats, billing.LinkedApplications: applications.Count(s.accounts, applications.Linked),
 		billing.FederatedApplications: applications.Count(s.accounts, applications.Federated),
 	}})
 	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters})
 	s.root = orgroot.New(s.entries, clock)
 	o := service.Options{
-		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, PublicURL: publicURL, OIDC: c.OIDC != nil,
+		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, OIDC: c.OIDC != nil,
 		SessionLife: c.Session.Lifetime, SessionIdle: c.Session.Idle, OrgCreation: c.OrgCreation,
 		Root: s.root, Applications: s.entries, Meters: meters,
 	}
@@ -160,28 +160,6 @@ func (s *hostedService) warn(c *config.Service) {
 	if c.Relay.AllowLoopback {
 		s.log.Warn("service.relay.allow_loopback is on: applications of this machine may be linked over plain http; for development only")
 	}
-}
-
-func (s *hostedService) countOrgs(ctx context.Context) (n int, err error) {
-	for _, err := range account.OrgIDs.All(ctx, s.accounts, "") {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
-}
-
-func (s *hostedService) countSeats(ctx context.Context, org string) (n int64, err error) {
-	for row, err := range account.Seats.All(ctx, s.accounts, org) {
-		if err != nil {
-			return 0, err
-		}
-		if row.Value.Counts() {
-			n++
-		}
-	}
-	return n, nil
 }
 
 // forOrgs calls do for every org there is.

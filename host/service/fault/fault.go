@@ -140,7 +140,8 @@ var rejected = map[authz.Code]int{
 	authz.CodeNotFound: http.StatusNotFound, authz.CodeConflict: http.StatusConflict, authz.CodeUnsupported: http.StatusNotImplemented,
 }
 
-// Rejected is ProviderWriteRejectedError.
+// Rejected is ProviderWriteRejectedError; its status is 0 for a code that this API
+// does not have.
 func Rejected(code authz.Code, format string, args ...any) *Error {
 	return &Error{Status: rejected[code], Name: "ProviderWriteRejectedError", Code: string(code), Message: fmt.Sprintf(format, args...)}
 }

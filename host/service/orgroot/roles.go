@@ -113,7 +113,7 @@ func (r *Root) idIsFree(ctx context.Context, org, id string, h Home) error {
 }
 
 func idTaken(id string) error {
-	return &fault.Error{Status: 409, Name: "ProviderWriteRejectedError", Code: string(authz.CodeConflict), Message: "role id " + authz.Quote(id) + " already exists"}
+	return fault.Rejected(authz.CodeConflict, "role id %s already exists", authz.Quote(id))
 }
 
 // roleHome is where the role of that id lies.
