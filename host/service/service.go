@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -64,6 +65,8 @@ type Bootstrap struct {
 type Service struct {
 	Options
 	touches *toucher
+
+	bootstrapSecret atomic.Pointer[string] // Bootstrap.Secret, until it is another
 }
 
 // New checks the options and makes the service, which the caller closes.
@@ -91,8 +94,14 @@ func New(o Options) (*Service, error) {
 	default:
 		return nil, fmt.Errorf("service.org_creation %q is neither bootstrap nor session", o.OrgCreation)
 	}
-	return &Service{Options: o, touches: startToucher(o.Accounts)}, nil
+	s := &Service{Options: o, touches: startToucher(o.Accounts)}
+	s.SetBootstrapSecret(o.Bootstrap.Secret)
+	return s, nil
 }
+
+// SetBootstrapSecret makes another secret the bootstrap user's, from the next
+// sign-in on. Sessions go on.
+func (s *Service) SetBootstrapSecret(secret string) { s.bootstrapSecret.Store(&secret) }
 
 // Close ends what runs in the background.
 func (s *Service) Close() { s.touches.close() }
