@@ -3,8 +3,10 @@ package retention_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,6 +219,36 @@ func TestWhatKeepsNotToTheContractIsAnErrorOfTheApplication(t *testing.T) {
 		if kept := w.retained(retention.Filter{}); len(kept) != 0 {
 			t.Errorf("%s: %d events are retained", name, len(kept))
 		}
+	}
+}
+
+// What a run took in before it failed is metered, and so it is in the account log.
+func TestAnIngestThatFailsHalfWayIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	docs, l := w.serve("docs"), &liar{}
+	var asked atomic.Int32
+	docs.Instead(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/listAuditEvents") {
+			if asked.Add(1) > 1 {
+				http.Error(rw, "no", http.StatusInternalServerError)
+				return
+			}
+		}
+		l.serve(rw, r)
+	})
+	l.set(authz.AuditEntry{ID: "a", At: 5, Actor: "u", Action: "grant.create", Target: "g"})
+	if _, err := w.Ingest(t.Context(), "u_1", "acme", "docs"); codeOf(err) != "application_protocol_error" {
+		t.Fatal(err)
+	}
+	var logged []string
+	for row, err := range account.Log.All(t.Context(), w.store, "acme") {
+		w.must(err)
+		if row.Value.Action == "retention.ingest" {
+			logged = append(logged, row.Value.Actor+" "+row.Value.Target)
+		}
+	}
+	if len(w.retained(retention.Filter{})) != 1 || !slices.Equal(logged, []string{"u_1 docs"}) {
+		t.Errorf("%v", logged)
 	}
 }
 
