@@ -289,3 +289,25 @@ func TestDueIngestsHappenEveryFiveMinutes(t *testing.T) {
 	w.clock.Add(5 * time.Minute.Milliseconds())
 	due(3)
 }
+
+func TestADueIngestThatFailsIsNotTriedAtEveryLook(t *testing.T) {
+	w := newWorld(t)
+	var asked atomic.Int32
+	w.serve("docs").Instead(func(rw http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write([]byte(`{"api":1,"application":"docs","orgRoot":true,"hasEpoch":false,"auditOptIn":false}`))
+	})
+	for _, wait := range []time.Duration{0, 15 * time.Second, 4 * time.Minute} {
+		w.clock.Add(wait.Milliseconds())
+		w.must(w.IngestDue(t.Context(), "acme"))
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	w.clock.Add(time.Minute.Milliseconds())
+	w.must(w.IngestDue(t.Context(), "acme"))
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
+}

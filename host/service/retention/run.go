@@ -229,7 +229,7 @@ func (r *run) finish(ctx context.Context, actor string) error {
 		return err
 	}
 	p := row.Value
-	p.RanAt, p.Integrity = r.store.Now(ctx), r.result.Integrity
+	p.RanAt = r.store.Now(ctx)
 	tx := r.store.Begin(ctx)
 	ingests.Put(tx, r.org, r.application, p, row.Version)
 	if actor != "" {
