@@ -177,8 +177,8 @@ func Refusal(err error) *fault.Error {
 		return &copied
 	case errors.As(err, &write):
 		e := fault.Rejected(write.Code, "%s", write.Message)
-		if e.Status == 0 {
-			return nil // a code that this API does not have
+		if e.Status == 0 { // a code that is none of the contract
+			return nil
 		}
 		if write.Path != nil {
 			e.With("path", write.Path)
