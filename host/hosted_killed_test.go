@@ -135,8 +135,10 @@ func TestARepeatAfterAHostDied(t *testing.T) {
 	p := openPair(t)
 	db := p.database(t)
 	const records, grants = "AuthzRecord", "AuthzGrant"
-	collection := func(name string) string { return `new."collection" = '` + name + `'` }
-	ended := collection("idempotency") + ` and new."data"::text like '%"status"%'`
+	row := func(collection, part string) string {
+		return `new."collection" = '` + collection + `' and new."data"::text like '%` + part + `%'`
+	}
+	ended := row("idempotency", `"status"`)
 	for i, c := range []struct {
 		name, path, body, list, member string
 		table, when                    string
@@ -144,11 +146,11 @@ func TestARepeatAfterAHostDied(t *testing.T) {
 		code                           string
 		kept                           int
 	}{
-		{"an org, before its commit", "/orgs", `{"id":"lost-1","name":"lost-1","ownerUserId":"u_root"}`, "orgs", "id", records, collection("orgs"), 201, "", 1},
+		{"an org, before its commit", "/orgs", `{"id":"lost-1","name":"lost-1","ownerUserId":"u_root"}`, "orgs", "id", records, row("orgs", "lost-1"), 201, "", 1},
 		{"an org, before its answer", "/orgs", `{"id":"lost-2","name":"lost-2","ownerUserId":"u_root"}`, "orgs", "id", records, ended, 201, "", 1},
-		{"a seat, before its commit", "/orgs/acme/seats", `{"userId":"lost-3"}`, "seats", "userId", records, collection("seats"), 201, "", 1},
+		{"a seat, before its commit", "/orgs/acme/seats", `{"userId":"lost-3"}`, "seats", "userId", records, row("seats", "lost-3"), 201, "", 1},
 		{"a seat, before its answer", "/orgs/acme/seats", `{"userId":"lost-4"}`, "seats", "userId", records, ended, 201, "", 1},
-		{"a key, before its commit", "/orgs/acme/api-keys", `{"kind":"principal","name":"lost-5","serviceId":"s"}`, "apiKeys", "name", records, collection("api_keys"), 201, "", 1},
+		{"a key, before its commit", "/orgs/acme/api-keys", `{"kind":"principal","name":"lost-5","serviceId":"s"}`, "apiKeys", "name", records, row("api_keys", "lost-5"), 201, "", 1},
 		{"a key, before its answer", "/orgs/acme/api-keys", `{"kind":"principal","name":"lost-6","serviceId":"s"}`, "apiKeys", "name", records, ended, 201, "", 1},
 		{"an application, before its answer", "/orgs/acme/applications", `{"id":"lost-7","name":"lost-7","namespaces":["lost7"]}`, "applications", "id", records, ended, 201, "", 1},
 		// What an application was sent, nobody here can send again.
