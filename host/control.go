@@ -3,9 +3,11 @@ package host
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -38,8 +40,8 @@ func (h *Host) checks() []api.Check {
 			checks = append(checks, check)
 		}
 	}
-	for _, name := range sorted(h.apps) {
-		s := h.apps[name].store.Status()
+	for name, s := range h.stores() {
+		s := s.Status()
 		check := api.Check{Name: "storage." + name, OK: s.State == store.StateReady}
 		if !check.OK {
 			check.Message = string(s.State) + ": " + s.Reason
@@ -68,10 +70,43 @@ func (c control) RestartPlugin(ctx context.Context, name string) error {
 	return authz.Rejected(authz.CodeNotFound, "no plugin %s is configured", authz.Quote(name))
 }
 
+// stores yields the store of each application by its name, and that of the account
+// data by its partition's, which is no application's.
+func (h *Host) stores() iter.Seq2[string, *store.Store] {
+	return func(yield func(string, *store.Store) bool) {
+		for _, name := range sorted(h.apps) {
+			if !yield(name, h.apps[name].store) {
+				return
+			}
+		}
+		if h.service != nil {
+			yield(account.Partition, h.service.store)
+		}
+	}
+}
+
+func (c control) store(name string) (*store.Store, error) {
+	for one, s := range c.host.stores() {
+		if one == name {
+			return s, nil
+		}
+	}
+	return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(name))
+}
+
+// RekeyService seals the hosted service's secrets with its newest host key.
+func (c control) RekeyService(ctx context.Context) (api.RekeyResult, error) {
+	if c.host.service == nil {
+		return api.RekeyResult{}, authz.Rejected(authz.CodeUnsupported, "this host has no hosted service: service is not configured")
+	}
+	r, err := c.host.service.rekey(ctx)
+	return api.RekeyResult{KeyID: r.KeyID, Resealed: r.Resealed, Retired: r.Retired}, err
+}
+
 func (c control) StorageStatus(context.Context) ([]api.StorageStatus, error) {
 	list := []api.StorageStatus{}
-	for _, name := range sorted(c.host.apps) {
-		s := c.host.apps[name].store.Status()
+	for name, s := range c.host.stores() {
+		s := s.Status()
 		list = append(list, api.StorageStatus{Application: name, Driver: s.DriverName, Partition: s.Partition, Incarnation: s.Incarnation,
 			Durable: s.Durable, CrossProcess: s.CrossProcess, SchemaVersion: s.SchemaVersion, Capabilities: names(s.Capabilities), Lost: s.State == store.StateLost, Error: s.Reason})
 	}
@@ -79,20 +114,19 @@ func (c control) StorageStatus(context.Context) ([]api.StorageStatus, error) {
 }
 
 func (c control) AcceptStorage(_ context.Context, app string) error {
-	a, ok := c.host.apps[app]
-	if !ok {
-		return authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(app))
+	s, err := c.store(app)
+	if err == nil {
+		s.Accept()
 	}
-	a.store.Accept()
-	return nil
+	return err
 }
 
 func (c control) RenewStorage(ctx context.Context, app string) (string, error) {
-	a, ok := c.host.apps[app]
-	if !ok {
-		return "", authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(app))
+	s, err := c.store(app)
+	if err != nil {
+		return "", err
 	}
-	incarnation, err := a.store.Renew(ctx)
+	incarnation, err := s.Renew(ctx)
 	switch storage.CodeOf(err) {
 	case storage.CodeUnsupported:
 		return "", authz.Rejected(authz.CodeUnsupported, "the storage driver of %s cannot give its content a new incarnation", authz.Quote(app))

@@ -48,6 +48,7 @@ type Host struct {
 	config  atomic.Pointer[config.Config]
 	plugins *pluginhost.Host
 	apps    map[string]*served
+	service *hostedService // nil when it is off
 	servers []*listener
 
 	observation observation
@@ -108,7 +109,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 		}
 		h.apps[name] = app
 	}
-	return h.listen(cfg)
+	return h.listen(ctx, cfg, drivers)
 }
 
 // PluginSpec is a configured plugin instance as the plugin host starts it.
@@ -175,6 +176,9 @@ func (h *Host) shutdown(ctx context.Context) error {
 	for _, l := range slices.Backward(h.servers) {
 		errs = append(errs, l.stop(requests))
 	}
+	if h.service != nil { // before the applications that it may be asking
+		errs = append(errs, h.service.close())
+	}
 	// At once: each may wait its full time for a store that does not answer.
 	closed := make([]error, len(h.apps))
 	var closing sync.WaitGroup
@@ -208,6 +212,9 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 		applications[name] = a
 	}
 	current.Applications = applications
+	if h.service != nil {
+		current.Service = h.service.reload(current.Service, next.Service)
+	}
 	h.config.Store(&current)
 	h.log.SetLevel(hclog.LevelFromString(next.Log.Level))
 	return changes.Restart

@@ -11,6 +11,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
 )
 
 // listener is one server with where it listens.
@@ -34,8 +35,23 @@ func (l *listener) stop(ctx context.Context) error {
 	return nil
 }
 
-// listen opens the listeners; only when all of them are there does any serve.
-func (h *Host) listen(cfg *config.Config) error {
+// listen opens the listeners; only when all of them are there does any serve. The
+// public one is first: with port 0 only it knows where browsers reach the hosted
+// service.
+func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[string]*pluginhost.Plugin) error {
+	tcp := func(address string) func() (net.Listener, error) {
+		return func() (net.Listener, error) { return net.Listen("tcp", address) }
+	}
+	listening, err := h.bind("listen", tcp(cfg.Listen))
+	if err != nil {
+		return err
+	}
+	if cfg.Service != nil {
+		at := publicURL(cfg, listening.net.Addr())
+		if h.service, err = h.openService(ctx, cfg, drivers[cfg.Service.Storage.Driver], at); err != nil {
+			return err
+		}
+	}
 	var tls func() api.TLSFiles
 	if cfg.TLS.Cert != "" {
 		tls = func() api.TLSFiles {
@@ -56,38 +72,49 @@ func (h *Host) listen(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	tcp := func(address string) func() (net.Listener, error) {
-		return func() (net.Listener, error) { return net.Listen("tcp", address) }
+	if err := listening.serves(api.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
+		return err
 	}
-	socket := func() (net.Listener, error) { return api.ListenLocal(cfg.Socket) }
-	if err := h.bind("socket", socket, api.ServerOptions{Handler: h.observed(local, cfg), Logger: h.log}); err != nil {
+	socket, err := h.bind("socket", func() (net.Listener, error) { return api.ListenLocal(cfg.Socket) })
+	if err != nil {
+		return err
+	}
+	if err := socket.serves(api.ServerOptions{Handler: h.observed(local, cfg), Logger: h.log}); err != nil {
 		return err
 	}
 	if cfg.OpsListen != "" {
-		if err := h.bind("ops_listen", tcp(cfg.OpsListen), api.ServerOptions{Handler: ops, Logger: h.log}); err != nil {
+		at, err := h.bind("ops_listen", tcp(cfg.OpsListen))
+		if err != nil {
 			return err
 		}
-	}
-	if err := h.bind("listen", tcp(cfg.Listen), api.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
-		return err
+		if err := at.serves(api.ServerOptions{Handler: ops, Logger: h.log}); err != nil {
+			return err
+		}
 	}
 	for _, l := range h.servers {
 		l.done = make(chan struct{})
 		go h.serve(l)
 	}
+	if h.service != nil {
+		h.service.start()
+	}
 	return nil
 }
 
-func (h *Host) bind(name string, open func() (net.Listener, error), o api.ServerOptions) error {
-	server, err := api.NewServer(o)
+func (h *Host) bind(name string, open func() (net.Listener, error)) (*listener, error) {
+	at, err := open()
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l, err := open()
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	l := &listener{name: name, net: at}
+	h.servers = append(h.servers, l)
+	return l, nil
+}
+
+func (l *listener) serves(o api.ServerOptions) (err error) {
+	if l.server, err = api.NewServer(o); err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
 	}
-	h.servers = append(h.servers, &listener{name: name, server: server, net: l})
 	return nil
 }
 
@@ -100,6 +127,9 @@ func (h *Host) serve(l *listener) {
 
 func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 	o := api.PublicOptions{Providers: map[string]http.Handler{}, Ready: h.Ready, Logger: h.log}
+	if h.service != nil {
+		o.Hosted = h.service.handler
+	}
 	for name, a := range cfg.Applications {
 		if a.Default {
 			o.Default = name

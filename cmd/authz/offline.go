@@ -17,6 +17,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -62,6 +63,9 @@ func storageInstances(cfg *config.Config) []string {
 	for _, a := range cfg.Applications {
 		names = append(names, a.Storage.Driver)
 	}
+	if cfg.Service != nil {
+		names = append(names, cfg.Service.Storage.Driver)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -74,6 +78,10 @@ func partitionsOf(cfg *config.Config, instance string) (partitions []string, app
 			partitions = append(partitions, a.Storage.Partition)
 			application[a.Storage.Partition] = name
 		}
+	}
+	if cfg.Service != nil && cfg.Service.Storage.Driver == instance {
+		partitions = append(partitions, account.Partition)
+		application[account.Partition] = account.Partition // as a running host calls it
 	}
 	slices.Sort(partitions)
 	return partitions, application

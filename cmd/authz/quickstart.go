@@ -99,6 +99,9 @@ func (q *quickstart) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := ensureServiceSecrets(dir); err != nil {
+		return err
+	}
 	if q.path == "" {
 		if q.path, err = ensureConfig(dir); err != nil {
 			return err
@@ -115,7 +118,14 @@ func (q *quickstart) run(ctx context.Context) error {
 		if err := q.fill(ctx, local, baseURL(h, cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
 			return err
 		}
-		if err := q.show(ctx, baseURL(h, cfg), secret); err != nil {
+		made, err := q.foundOrg(ctx, local, baseURL(h, cfg), cfg)
+		if err != nil {
+			return fmt.Errorf("make the org %s: %w", sampleOrg, err)
+		}
+		if err := q.show(ctx, local, baseURL(h, cfg), secret); err != nil {
+			return err
+		}
+		if err := q.showOwner(baseURL(h, cfg), made, cfg); err != nil {
 			return err
 		}
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")
@@ -189,8 +199,22 @@ func (q *quickstart) publish(ctx context.Context, local *localCaller) error {
 	}, nil)
 }
 
-// show prints where the host is, a question ready to paste, and its answer.
-func (q *quickstart) show(ctx context.Context, base, secretFile string) error {
+// show prints where the host is, a question ready to paste, and its answer; without
+// the sample there is no question.
+func (q *quickstart) show(ctx context.Context, local *localCaller, base, secretFile string) error {
+	if q.empty {
+		var there struct {
+			Roles []json.RawMessage `json:"roles"`
+		}
+		if err := local.call(ctx, sampleApp, "listRoles", map[string]int{"limit": 1}, &there); err != nil {
+			return err
+		}
+		if len(there.Roles) == 0 {
+			fmt.Fprintf(q.out, "\nauthz is ready at %s\n\nIt knows no people, folders or rows: there is nothing to ask yet. Its bearer secret is in %s\n", base, shellQuote(secretFile))
+			fmt.Fprintf(q.out, "To load the sample, in another terminal: %s quickstart\n\n", os.Args[0])
+			return nil
+		}
+	}
 	question := acme.Questions(acme.Generate())[0]
 	body, err := json.Marshal(checkParams{Principal: question.Principal, Key: question.Key, Scope: question.Scope})
 	if err != nil {

@@ -25,6 +25,10 @@ type HostControl interface {
 	// unknown application is a refusal with CodeNotFound.
 	AcceptStorage(ctx context.Context, app string) error
 
+	// RekeyService seals the secrets of the hosted service with its newest host key;
+	// without a hosted service it is a refusal with CodeUnsupported.
+	RekeyService(ctx context.Context) (RekeyResult, error)
+
 	// Config is the effective configuration, secrets redacted.
 	Config(ctx context.Context) (map[string]any, error)
 }
@@ -74,6 +78,14 @@ type StorageStatus struct {
 	Error         string   `json:"error,omitempty"`
 }
 
+// RekeyResult tells the id of the newest host key, how much had been sealed with
+// another, and the ids of those that nothing is sealed with any more.
+type RekeyResult struct {
+	KeyID    string   `json:"keyId"`
+	Resealed int      `json:"resealed"`
+	Retired  []string `json:"retired"`
+}
+
 // hostEntries are the operations on the host itself.
 func hostEntries() []entry {
 	return []entry{
@@ -83,6 +95,7 @@ func hostEntries() []entry {
 		{Operation: provider.Operation{Op: "storage.status", Kind: provider.Read}, read: storageStatus},
 		{Operation: provider.Operation{Op: "storage.accept", Kind: provider.Write, Required: []string{"app"}}, read: acceptStorage},
 		{Operation: provider.Operation{Op: "storage.renew", Kind: provider.Write, Required: []string{"app"}}, read: renewStorage},
+		{Operation: provider.Operation{Op: "service.rekey", Kind: provider.Write}, read: rekeyService},
 		{Operation: provider.Operation{Op: "config", Kind: provider.Read}, read: hostConfig},
 	}
 }
@@ -125,6 +138,14 @@ func renewStorage(c *call) action {
 	return func(ctx context.Context) (any, error) {
 		incarnation, err := c.host.RenewStorage(ctx, app)
 		return renewResult{incarnation}, err
+	}
+}
+
+func rekeyService(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		result, err := c.host.RekeyService(ctx)
+		result.Retired = orEmpty(result.Retired)
+		return result, err
 	}
 }
 

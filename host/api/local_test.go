@@ -68,6 +68,10 @@ func (h *hostControl) AcceptStorage(_ context.Context, app string) error {
 	return nil
 }
 
+func (*hostControl) RekeyService(context.Context) (api.RekeyResult, error) {
+	return api.RekeyResult{KeyID: "k2", Resealed: 3, Retired: []string{"k1"}}, nil
+}
+
 func (*hostControl) Config(context.Context) (map[string]any, error) {
 	return map[string]any{"listen": "127.0.0.1:8080"}, nil
 }
@@ -298,6 +302,7 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	s := newSocket(t)
 	for op, want := range map[string]string{
 		"status":         `{"version":"1.2.3","startedAt":5,"ready":true,"checks":[],"applications":[]}`,
+		"service.rekey":  `{"keyId":"k2","resealed":3,"retired":["k1"]}`,
 		"plugins":        `{"plugins":[{"name":"main","plugin":"memory","kinds":["storage"],"state":"running","pid":7,"restarts":0}]}`,
 		"storage.status": `{"stores":[]}`,
 		"config":         `{"config":{"listen":"127.0.0.1:8080"}}`,

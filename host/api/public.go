@@ -20,6 +20,9 @@ type PublicOptions struct {
 	// one, or none when there are several.
 	Default string
 
+	// Hosted serves everything below /api/v1/; nil when there is no hosted service.
+	Hosted http.Handler
+
 	// Ready is what /readyz tells. Required.
 	Ready func() bool
 
@@ -30,6 +33,7 @@ type PublicOptions struct {
 type publicHandler struct {
 	providers map[string]http.Handler
 	fallback  http.Handler // of /v1/; nil when there is no default application
+	hosted    http.Handler // of /api/v1/; nil without a hosted service
 	ready     func() bool
 	log       *journal
 }
@@ -40,7 +44,7 @@ func NewPublicHandler(o PublicOptions) (http.Handler, error) {
 	if o.Ready == nil {
 		return nil, fmt.Errorf("the public handler needs to know when it is ready")
 	}
-	h := &publicHandler{providers: o.Providers, ready: o.Ready, log: newJournal(o.Logger)}
+	h := &publicHandler{providers: o.Providers, hosted: o.Hosted, ready: o.Ready, log: newJournal(o.Logger)}
 	switch {
 	case o.Default != "":
 		if h.fallback = o.Providers[o.Default]; h.fallback == nil {
@@ -66,7 +70,7 @@ func (h *publicHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, versionSegment):
 		h.serveOr404(w, r, h.fallback)
 	case strings.HasPrefix(path, "/api/v1/"):
-		h.serveOr404(w, r, nil)
+		h.serveOr404(w, r, h.hosted)
 	default:
 		http.NotFound(w, r)
 	}

@@ -23,6 +23,7 @@ func (l *loader) check(c *Config) {
 		l.checkPlugin(c, name)
 	}
 	l.checkApplications(c)
+	l.checkService(c)
 }
 
 func (l *loader) checkListeners(c *Config) {
@@ -92,7 +93,6 @@ func (l *loader) checkPlugin(c *Config, name string) {
 func (l *loader) checkApplications(c *Config) {
 	def := ""
 	taken := map[Storage]string{}
-	instances := sortedKeys(c.Plugins.Instances)
 	for _, name := range sortedKeys(c.Applications) {
 		app := c.Applications[name]
 		at := func(keys ...string) []string { return append([]string{"applications", name}, keys...) }
@@ -106,15 +106,7 @@ func (l *loader) checkApplications(c *Config) {
 			}
 		}
 		where := app.Storage
-		if where.Driver != "" && !l.named(where.Driver) {
-			hint := "; none is configured"
-			if near := authz.Nearest(where.Driver, instances); near != "" {
-				hint = "; did you mean " + near + "?"
-			} else if len(instances) > 0 {
-				hint = "; configured are " + strings.Join(instances, ", ")
-			}
-			l.problem(at("storage", "driver"), "no plugin instance is called %s%s", authz.Quote(where.Driver), hint)
-		}
+		l.checkDriver(c, at("storage", "driver"), where.Driver)
 		if why := partitionProblem(where.Partition); why != "" {
 			l.problem(at("storage", "partition"), "%s", why)
 		}
@@ -124,6 +116,29 @@ func (l *loader) checkApplications(c *Config) {
 			taken[where] = name
 		}
 	}
+}
+
+func (l *loader) checkDriver(c *Config, path []string, driver string) {
+	if driver == "" || l.named(driver) {
+		return
+	}
+	l.problem(path, "no plugin instance is called %s%s", authz.Quote(driver), hintOf(driver, sortedKeys(c.Plugins.Instances)))
+}
+
+// hintOf says which of the configured names may have been meant.
+func hintOf(name string, configured []string) string {
+	if near := authz.Nearest(name, configured); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	if len(configured) > 0 {
+		return "; configured are " + strings.Join(configured, ", ")
+	}
+	return "; none is configured"
+}
+
+// told reports that something is wrong with the key already.
+func (l *loader) told(path []string) bool {
+	return slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Path == join(path) })
 }
 
 // faulty reports that something is wrong in a section already.

@@ -23,6 +23,13 @@ type Config struct {
 	// paths among their settings start there too.
 	Dir string `koanf:"-"`
 
+	// TrustedProxies are the networks whose X-Forwarded-For is believed, in the
+	// form that netip.ParsePrefix reads.
+	TrustedProxies []string `koanf:"trusted_proxies"`
+
+	// Service is the hosted service; nil is off.
+	Service *Service `koanf:"service"`
+
 	// Applications by name.
 	Applications map[string]Application `koanf:"applications"`
 }

@@ -65,7 +65,7 @@ func (l *loader) section(s *section, path []string, given map[string]any) map[st
 			}
 		}
 	}
-	if s.each != nil {
+	if s.each != nil && s.each.key == nil {
 		for _, name := range sortedKeys(given) {
 			if _, fixed := s.members[name]; fixed || !validName(name) {
 				continue
@@ -115,7 +115,7 @@ func (l *loader) value(k Key, path []string, raw any) (any, bool) {
 		raw = text(s)
 	}
 	switch k.Type {
-	case TypeText, TypeAddress, TypePath, TypeProgram, TypeChoice, TypeReference:
+	case TypeText, TypeAddress, TypePath, TypeProgram, TypeChoice, TypeReference, TypeURL, typeNetwork:
 		s, ok := asText(raw)
 		if !ok {
 			return bad("must be text, not %s", kindOf(raw))
@@ -165,7 +165,7 @@ func (l *loader) value(k Key, path []string, raw any) (any, bool) {
 			return bad("must be from 0s to 24h, not %s", d)
 		}
 		return d, true
-	case TypePaths, TypeReferences:
+	case TypePaths, TypeReferences, TypeTexts, TypeNetworks:
 		return l.list(k, path, raw, o, bad)
 	case TypeTextMap:
 		return l.textMap(path, raw, bad)
@@ -228,6 +228,19 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 			return bad("%s", why)
 		}
 		return secret, true
+	case TypeURL:
+		if s == "" && !k.Required {
+			return s, true
+		}
+		if why := urlProblem(s); why != "" {
+			return bad("%s", why)
+		}
+	case typeNetwork:
+		network, ok := parseNetwork(s)
+		if !ok {
+			return bad("must be a network, such as 10.0.0.0/8, or an address: %s is neither", authz.Quote(s))
+		}
+		return network.String(), true
 	case TypeText:
 		if s == "" && k.Required {
 			return bad("must not be empty")
@@ -236,8 +249,10 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 	return s, true
 }
 
-// list reads lists of paths and of references. As text it is separated by
-// commas.
+// elements are the types of what lists hold.
+var elements = map[Type]Type{TypePaths: TypePath, TypeReferences: TypeReference, TypeTexts: TypeText, TypeNetworks: typeNetwork}
+
+// list reads lists. As text they are separated by commas.
 func (l *loader) list(k Key, path []string, raw any, o layer, bad refuse) (any, bool) {
 	var members []any
 	switch v := raw.(type) {
@@ -254,19 +269,16 @@ func (l *loader) list(k Key, path []string, raw any, o layer, bad refuse) (any, 
 	default:
 		return bad("must be a list, not %s", kindOf(raw))
 	}
-	element := Key{Path: k.Path, Type: TypePath, Required: true}
-	if k.Type == TypeReferences {
-		element.Type = TypeReference
-		if len(members) == 0 {
-			return bad("must not be an empty list: leave it out instead")
-		}
+	element := Key{Path: k.Path, Type: elements[k.Type], Required: true}
+	if k.Type == TypeReferences && len(members) == 0 {
+		return bad("must not be an empty list: leave it out instead")
 	}
-	paths, secrets, whole := []string{}, []Secret{}, true
+	texts, secrets, whole := []string{}, []Secret{}, true
 	for i, one := range members {
 		v, ok := l.value(element, append(slices.Clone(path), index(i)), one)
 		switch v := v.(type) {
 		case string:
-			paths = append(paths, v)
+			texts = append(texts, v)
 		case Secret:
 			secrets = append(secrets, v)
 		}
@@ -275,7 +287,10 @@ func (l *loader) list(k Key, path []string, raw any, o layer, bad refuse) (any, 
 	if k.Type == TypeReferences {
 		return secrets, whole
 	}
-	return paths, whole
+	if len(texts) == 0 && k.Type == TypeNetworks {
+		return []string(nil), whole
+	}
+	return texts, whole
 }
 
 func asText(raw any) (string, bool) {

@@ -26,6 +26,9 @@ const (
 	TypeReferences Type = "list of references" // the same
 	TypeTextMap    Type = "map of text"        // values may be references
 	TypeSettings   Type = "free-form"          // strings in it may be references
+	TypeTexts      Type = "list of text"
+	TypeNetworks   Type = "list of networks" // 10.0.0.0/8, or an address alone
+	TypeURL        Type = "URL"              // https, or http of this machine
 )
 
 // Key documents one key. A segment "<name>" of Path stands for any name.
@@ -74,6 +77,7 @@ func Keys() []Key {
 		{Path: "tracing.insecure", Type: TypeBoolean, Default: "false", Meaning: "Send them in plaintext; otherwise TLS by the system's roots."},
 		{Path: "tracing.sample", Type: TypeFraction, Default: "0.01", Meaning: "Share of the requests that are traced when their caller sends no `traceparent`. A caller's own decision is followed."},
 
+		{Path: "trusted_proxies", Type: TypeNetworks, Meaning: "Networks of the proxies in front, such as `10.0.0.0/8`: only from there is `X-Forwarded-For` believed, for the client's address in limits, sessions and the audit log."},
 		{Path: "plugin_dirs", Type: TypePaths, Default: "./bin", Meaning: "Directories in which `authz-plugin-<name>` is looked for, in this order."},
 		{Path: "plugins.require_checksum", Type: TypeBoolean, Default: "false", Meaning: "Refuse every plugin without `sha256`. The name `require_checksum` is therefore no plugin instance's."},
 		{Path: plugin + "plugin", Type: TypeProgram, Required: true, Meaning: "Which plugin the instance runs: a name to find in `plugin_dirs` and then among the plugins that the host's binary carries, or a path (it then holds a `/`)."},
@@ -105,6 +109,24 @@ func Keys() []Key {
 		{Path: app + "client.max_subject_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most principals cached."},
 		{Path: app + "client.max_object_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most chains cached."},
 		{Path: app + "client.external_permissions", Type: TypeChoice, Values: []string{"error", "warn", "allow"}, Default: "error", Meaning: "What happens to permissions of a namespace that the catalog neither owns nor imports."},
+
+		{Path: "service.public_url", Type: TypeURL, Switch: true, Meaning: "Where browsers reach the host, such as `https://authz.example`: the origin of the hosted API, of its cookies and of the sign-in's redirect. `Host` headers never say it. Default: the address of `listen` when that is loopback; otherwise it is required."},
+		{Path: "service.host_keys", Type: TypeReferences, Required: true, Switch: true, Meaning: "Keys that the service's secrets are encrypted with, newest first, each 32 random bytes in base64 (`openssl rand -base64 32`); the same on every host. Turning them over: a new one in front, `authz service rekey`, then the old one may go."},
+		{Path: "service.storage.driver", Type: TypeText, Meaning: "Name of the plugin instance that keeps the account data, in partition `__service`; it must keep records. Default: the only plugin instance."},
+		{Path: "service.org_creation", Type: TypeChoice, Values: []string{OrgCreationBootstrap, OrgCreationSession}, Default: OrgCreationBootstrap, Switch: true, Meaning: "Who may create orgs: the bootstrap user alone, or everybody signed in, for themselves."},
+		{Path: "service.bootstrap.user_id", Type: TypeText, Required: true, Switch: true, Meaning: "The one user who may sign in with `service.bootstrap.secret`: as an owner, or while there is no org."},
+		{Path: "service.bootstrap.secret", Type: TypeReference, Required: true, Reload: true, Switch: true, Meaning: "That user's secret, at least 32 characters."},
+		{Path: "service.bootstrap.keep", Type: TypeBoolean, Default: "false", Switch: true, Meaning: "Heed it also when `service.oidc` is configured: the door for when the provider is down."},
+		{Path: "service.oidc.issuer", Type: TypeURL, Required: true, Switch: true, Meaning: "The OpenID provider that people sign in with, exactly as it names itself in its tokens."},
+		{Path: "service.oidc.client_id", Type: TypeText, Required: true, Switch: true, Meaning: "What the provider calls this host. Its redirect URI there is `<public_url>/api/v1/auth/oidc/callback`."},
+		{Path: "service.oidc.client_secret", Type: TypeReference, Reload: true, Switch: true, Meaning: "Its secret there. Left out: a public client; PKCE is used either way."},
+		{Path: "service.oidc.scopes", Type: TypeTexts, Default: "openid", Switch: true, Meaning: "What is asked for; `openid` must be among it."},
+		{Path: "service.oidc.user_id_claim", Type: TypeText, Default: "sub", Switch: true, Meaning: "The claim that holds the user id. `email` counts only when verified; claims that a provider may give to another person later are refused."},
+		{Path: "service.session.lifetime", Type: TypeDuration, Default: "12h", Meaning: "How long a session lives at most, up to `24h`."},
+		{Path: "service.session.idle", Type: TypeDuration, Default: "60m", Meaning: "How long a session lives without a request, up to `8h`."},
+		{Path: "service.relay.allow_loopback", Type: TypeBoolean, Default: "false", Meaning: "For development: link applications at plain `http` on this machine, while the host has one org."},
+		{Path: "service.relay.allowed_networks", Type: TypeNetworks, Meaning: "Networks that are not public and that applications may be linked in all the same. A link-local or metadata address only when listed by itself."},
+		{Path: "service.local.<name>", Type: TypeTexts, Meaning: "Applications of this host that the org of that id may link as `local:<name>`, without the network."},
 	}
 }
 

@@ -19,7 +19,7 @@ func (c *Config) tree() map[string]any {
 	for name, a := range c.Applications {
 		apps[name] = a.tree()
 	}
-	return map[string]any{
+	tree := map[string]any{
 		"listen": c.Listen, "ops_listen": c.OpsListen, "run_dir": c.RunDir, "socket": c.Socket,
 		"tls": map[string]any{
 			"cert": c.TLS.Cert, "key": c.TLS.Key, "client_ca": c.TLS.ClientCA, "terminated_upstream": c.TLS.TerminatedUpstream,
@@ -27,9 +27,13 @@ func (c *Config) tree() map[string]any {
 		"log":              map[string]any{"level": c.Log.Level, "format": c.Log.Format, "access": c.Log.Access},
 		"shutdown_timeout": c.ShutdownTimeout, "drain_delay": c.DrainDelay,
 		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
-		"tracing":     map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
-		"plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
+		"tracing":         map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
+		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 	}
+	if c.Service != nil {
+		tree["service"] = c.Service.tree()
+	}
+	return tree
 }
 
 func (a Application) tree() map[string]any {
@@ -83,6 +87,8 @@ func shown(v any) any {
 			out[k] = e.shown()
 		}
 		return out
+	case Secret:
+		return v.shown()
 	case []Secret:
 		out := make([]any, len(v))
 		for i, e := range v {
@@ -162,6 +168,9 @@ func (c *Config) Diff(next *Config) Changes {
 			reload = false
 		}
 		if path[0] == "applications" && len(path) == 4 && path[2] == "provider" && len(c.Applications[path[1]].Provider.Secrets) == 0 {
+			reload = false
+		}
+		if reload && path[0] == "service" && !c.Service.TakesOver(next.Service, path[1]) {
 			reload = false
 		}
 		if reload {

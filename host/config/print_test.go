@@ -15,6 +15,13 @@ import (
 	"github.com/authzhost/authz/host/config"
 )
 
+const hostKey, otherKey, bootstrap = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=", "hunter2-hunter2-hunter2-hunter2-hunter2"
+
+// keys are the variables that the service of full names, and others.
+func keys(more ...string) []string {
+	return append([]string{"HOST_KEY=" + hostKey, "OLD_HOST_KEY=" + otherKey, "BOOTSTRAP=" + bootstrap, "OIDC_SECRET=" + secret}, more...)
+}
+
 // full sets something in every section.
 const full = `listen: 127.0.0.1:1
 plugin_dirs: [/bin]
@@ -23,6 +30,17 @@ plugins:
     plugin: memory
     env: {A: env:ACME_SECRET, B: hunter2-in-env}
     config: {dsn: env:ACME_SECRET, literal: hunter2-in-config, list: [hunter2-in-list, 3], size: 7, warm: true}
+trusted_proxies: [10.1.2.3/8, 192.0.2.7, "::1"]
+service:
+  public_url: https://Authz.example:8443/
+  host_keys: [env:HOST_KEY, env:OLD_HOST_KEY]
+  storage: {driver: main}
+  org_creation: session
+  bootstrap: {user_id: u_1, secret: env:BOOTSTRAP, keep: true}
+  oidc: {issuer: "https://idp.example/tenant", client_id: authz, client_secret: env:OIDC_SECRET, scopes: [openid, email], user_id_claim: email}
+  session: {lifetime: 8h, idle: 30m}
+  relay: {allow_loopback: true, allowed_networks: [10.0.0.0/8]}
+  local: {acme-inc: [acme]}
 applications:
   acme:
     catalog: /acme.yaml
@@ -35,7 +53,7 @@ applications:
 `
 
 func TestPrintedConfigurationShowsReferencesAndNoSecret(t *testing.T) {
-	cfg := load(t, full, "OLD=hunter2-hunter2-old")
+	cfg := load(t, full, keys("OLD=hunter2-hunter2-old")...)
 	printed, err := yaml.Marshal(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +74,7 @@ func TestPrintedConfigurationShowsReferencesAndNoSecret(t *testing.T) {
 		"one": fmt.Sprint(cfg.Applications["acme"].Provider.Secrets[0]) + cfg.Applications["acme"].Provider.Secrets[0].String(),
 	}
 	for how, text := range all {
-		if strings.Contains(text, "hunter2") || strings.Contains(text, secret) || strings.Contains(text, fmt.Sprintf("%x", secret)) {
+		if strings.Contains(text, "hunter2") || strings.Contains(text, hostKey) || strings.Contains(text, otherKey) || strings.Contains(text, secret) || strings.Contains(text, fmt.Sprintf("%x", secret)) {
 			t.Errorf("%s shows a secret: %s", how, text)
 		}
 	}
@@ -72,12 +90,12 @@ func TestPrintedConfigurationShowsReferencesAndNoSecret(t *testing.T) {
 
 func TestPrintedConfigurationLoadsToTheSame(t *testing.T) {
 	literal := strings.NewReplacer("B: hunter2-in-env", "", "literal: hunter2-in-config, list: [hunter2-in-list, 3], ", "").Replace(full)
-	cfg := load(t, literal, "OLD="+secret)
+	cfg := load(t, literal, keys("OLD="+secret)...)
 	printed, err := yaml.Marshal(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := load(t, string(printed), "OLD="+secret)
+	again := load(t, string(printed), keys("OLD="+secret)...)
 	again.Dir = cfg.Dir // that of the file, which is another one
 	if d := cmp.Diff(cfg, again, cmp.AllowUnexported(config.Secret{}, config.Settings{})); d != "" {
 		t.Error(d)
@@ -88,13 +106,13 @@ func TestPrintedConfigurationLoadsToTheSame(t *testing.T) {
 }
 
 func TestEveryKeyIsPrinted(t *testing.T) {
-	printed := load(t, full, "OLD="+secret).Redacted()
+	printed := load(t, full, keys("OLD="+secret)...).Redacted()
 	for _, k := range config.Keys() {
 		if k.Path == "applications.<name>.provider.secret" {
 			continue // printed as secrets
 		}
 		var at any = printed
-		for _, segment := range strings.Split(strings.NewReplacer("plugins.<name>", "plugins.main", "applications.<name>", "applications.acme").Replace(k.Path), ".") {
+		for _, segment := range strings.Split(strings.NewReplacer("service.local.<name>", "service.local.acme-inc", "plugins.<name>", "plugins.main", "applications.<name>", "applications.acme").Replace(k.Path), ".") {
 			section, _ := at.(map[string]any)
 			at = section[segment]
 		}
@@ -108,7 +126,7 @@ func TestWhatAReloadTakesOverIsToldFromWhatNeedsARestart(t *testing.T) {
 	cert, key := certificate(t)
 	pair := "tls: {cert: " + cert + ", key: " + key + "}\n"
 	base := full + pair
-	running := load(t, base, "OLD="+secret)
+	running := load(t, base, keys("OLD="+secret)...)
 	cases := []struct {
 		name string
 		text string
@@ -125,17 +143,31 @@ func TestWhatAReloadTakesOverIsToldFromWhatNeedsARestart(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, running.Diff(load(t, c.text, c.env))); d != "" {
+			if d := cmp.Diff(c.want, running.Diff(load(t, c.text, keys(c.env)...))); d != "" {
 				t.Error(d)
 			}
 		})
 	}
 }
 
+func TestASecretOfTheServiceIsTakenOverForItsOwnerOnly(t *testing.T) {
+	changed := keys("OLD="+secret, "BOOTSTRAP="+bootstrap+"-next", "OIDC_SECRET="+secret+"-next")
+	running := load(t, full, keys("OLD="+secret)...)
+	both := []string{"service.bootstrap.secret", "service.oidc.client_secret"}
+	if d := cmp.Diff(config.Changes{Reload: both}, running.Diff(load(t, full, changed...))); d != "" {
+		t.Error(d)
+	}
+	others := strings.NewReplacer("user_id: u_1", "user_id: u_2", "client_id: authz", "client_id: other").Replace(full)
+	want := config.Changes{Restart: []string{both[0], "service.bootstrap.user_id", "service.oidc.client_id", both[1]}}
+	if d := cmp.Diff(want, running.Diff(load(t, others, changed...))); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestTheFirstSecretOfAnApplicationNeedsARestart(t *testing.T) {
 	served := strings.Replace(full, "    default: true\n", "", 1)
 	alone := strings.Replace(served, "    provider: {secrets: [env:ACME_SECRET, env:OLD]}\n", "", 1)
-	with, without := load(t, served, "OLD="+secret), load(t, alone)
+	with, without := load(t, served, keys("OLD="+secret)...), load(t, alone, keys("OLD="+secret)...)
 	key := []string{"applications.acme.provider.secrets"}
 	if d := cmp.Diff(config.Changes{Restart: key}, without.Diff(with)); d != "" {
 		t.Error(d)

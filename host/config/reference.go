@@ -74,6 +74,9 @@ func secretProblem(value string) string {
 	if strings.IndexFunc(value, unicode.IsControl) >= 0 {
 		return "the secret holds a line break or another control character, and could not be sent"
 	}
+	if open := strings.Index(value, "${"); open >= 0 && strings.Contains(value[open:], "}") {
+		return "the secret holds an unresolved ${…}: what should have put a value in its place did not"
+	}
 	if len(value) < minSecret {
 		return "the secret is shorter than 16 characters"
 	}

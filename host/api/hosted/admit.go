@@ -1,0 +1,350 @@
+package hosted
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/fault"
+)
+
+const (
+	maxURL         = 8 << 10
+	maxHeaderBlock = 16 << 10
+	maxUserAgent   = 256
+)
+
+// admit takes a request up to its shape: route, credential, CSRF, rate limit,
+// body. It returns the input.
+func (c *Call) admit(w http.ResponseWriter) (any, error) {
+	r := c.Request
+	if err := c.oversized(); err != nil {
+		return nil, err
+	}
+	endpoint, values, badValue, err := c.api.table.routes.find(r.Method, rawPath(r))
+	if err != nil {
+		if _, limited := c.take(rateAnybody, counted(c.Address)); limited != nil {
+			return nil, limited
+		}
+		return nil, err
+	}
+	c.endpoint, c.values = endpoint, values
+	if err := c.identify(r.Context()); err != nil {
+		return nil, err
+	}
+	if err := c.checkCSRF(); err != nil {
+		return nil, err
+	}
+	if err := c.limit(); err != nil {
+		return nil, err
+	}
+	if err := c.acceptable(); err != nil {
+		return nil, err
+	}
+	if c.body, err = c.readBody(w); err != nil {
+		return nil, err
+	}
+	if badValue != nil {
+		return nil, badValue
+	}
+	input, err := endpoint.read(c.body, values, r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	if own, ok := input.(interface{ Check() error }); ok {
+		if err := own.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.readPage(input); err != nil {
+		return nil, err
+	}
+	return input, nil
+}
+
+func (c *Call) oversized() *fault.Error {
+	if len(c.Request.RequestURI) > maxURL {
+		return fault.Protocol(http.StatusRequestEntityTooLarge, "payload_too_large", "the URL is longer than %d bytes", maxURL)
+	}
+	size := 0
+	for name, values := range c.Request.Header {
+		for _, v := range values {
+			size += len(name) + len(v) + 4
+		}
+	}
+	if size > maxHeaderBlock {
+		return fault.Protocol(http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than %d bytes", maxHeaderBlock)
+	}
+	return nil
+}
+
+// identify finds out who calls, and refuses a kind of credential that the endpoint
+// is not for. Failed lookups are counted by address, and refused before the next
+// lookup once there were too many.
+func (c *Call) identify(ctx context.Context) error {
+	gate := c.endpoint.Gate
+	if gate.Kind == service.GatePublic {
+		return nil
+	}
+	subject := counted(c.Address)
+	standing, limited := c.api.limits.look(rateBadCredential, subject)
+	c.stand(standing)
+	if limited != nil {
+		return limited
+	}
+	caller, err := c.credential(ctx)
+	if err != nil {
+		var e *fault.Error
+		if errors.As(err, &e) && e.Code == "credential_invalid" {
+			c.stand(c.api.limits.charge(rateBadCredential, subject))
+		}
+		return err
+	}
+	c.standing = zeroStanding // of who asked, from here on
+	c.Caller = caller
+	if !gate.Admits(caller.Kind) {
+		return fault.Cloud("credential_not_allowed", "a %s may not call this endpoint", strings.ReplaceAll(string(caller.Kind), "_", " "))
+	}
+	return nil
+}
+
+var zeroStanding standing
+
+// credential reads the one credential that counts: the Authorization header when
+// there is any, else the cookie.
+func (c *Call) credential(ctx context.Context) (service.Caller, error) {
+	r := c.Request
+	p := service.Presented{Authorization: r.Header["Authorization"], Address: c.Address.String(), UserAgent: c.userAgent()}
+	cookies := r.CookiesNamed(c.api.cookieName("session"))
+	if len(p.Authorization) == 0 && len(cookies) > 1 {
+		return service.Caller{}, invalidCredential() // who set the second one?
+	}
+	if len(cookies) > 0 {
+		p.Cookie = cookies[0].Value
+	}
+	return c.api.o.Services.Core.Authenticate(ctx, p)
+}
+
+func invalidCredential() *fault.Error {
+	return fault.Unauthenticated("credential_invalid", "the credential is not valid")
+}
+
+// checkCSRF holds requests that a cookie vouches for to the token and the origin
+// (§4), and the sign-in to the origin.
+func (c *Call) checkCSRF() error {
+	r := c.Request
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	failed := fault.Cloud("csrf_failed", "the request is not known to come from this service's own pages")
+	if c.Caller.Kind == service.CallerSession {
+		tokens := r.Header.Values("X-Authz-Csrf")
+		if len(tokens) != 1 || !c.api.o.Services.Core.ValidCSRF(c.Caller.CredentialID, tokens[0]) {
+			return failed
+		}
+	} else if !c.endpoint.OriginRule {
+		return nil
+	}
+	origins := r.Header.Values("Origin")
+	switch {
+	case len(origins) == 1 && origins[0] == c.api.origin.text:
+		return nil
+	case len(origins) == 0 && r.Header.Get("Sec-Fetch-Site") == "same-origin":
+		return nil
+	}
+	return failed
+}
+
+// limit counts the call: a Public one by address, else by credential.
+func (c *Call) limit() error {
+	e, subject := c.endpoint, string(c.Caller.Kind)+":"+c.Caller.CredentialID
+	if e.Gate.Kind == service.GatePublic {
+		subject = counted(c.Address)
+	}
+	if _, limited := c.take(e.rate(), subject); limited != nil {
+		return limited
+	}
+	if c.Caller.Kind == service.CallerPublisher {
+		return c.limitPublish(c.Caller.Org, c.Caller.Namespace)
+	}
+	return nil
+}
+
+// limitPublish counts a publish of a namespace.
+func (c *Call) limitPublish(org, namespace string) error {
+	if _, limited := c.take(ratePublish, org+"/"+namespace); limited != nil {
+		return limited
+	}
+	return nil
+}
+
+// limitOrg counts a call of somebody who is known to belong to the org: a stranger
+// can neither use up an org's calls nor learn from them that it exists.
+func (c *Call) limitOrg() error {
+	r := rateOrgReads
+	if c.endpoint.write() {
+		r = rateOrgWrites
+	}
+	if _, limited := c.take(r, c.org()); limited != nil {
+		return limited
+	}
+	return nil
+}
+
+func (c *Call) take(r rate, subject string) (standing, *fault.Error) {
+	s, limited := c.api.limits.take(r, subject)
+	if limited != nil {
+		c.standing = s
+		return s, limited
+	}
+	c.stand(s)
+	return s, nil
+}
+
+// stand keeps the tightest standing.
+func (c *Call) stand(s standing) {
+	if c.standing == zeroStanding || s.share() < c.standing.share() {
+		c.standing = s
+	}
+}
+
+func (c *Call) acceptable() error {
+	accept := strings.Join(c.Request.Header.Values("Accept"), ",")
+	if accept == "" || c.endpoint.browser {
+		return nil
+	}
+	for part := range strings.SplitSeq(accept, ",") {
+		kind, parameters, err := mime.ParseMediaType(part)
+		if err != nil || parameters["q"] == "0" || parameters["q"] == "0.0" {
+			continue
+		}
+		switch kind {
+		case "*/*", "application/*", "application/json", c.endpoint.accepts():
+			return nil
+		}
+	}
+	return fault.Protocol(http.StatusNotAcceptable, "not_acceptable", "this endpoint answers application/json")
+}
+
+// readBody reads the body, of which there is none with GET and DELETE.
+func (c *Call) readBody(w http.ResponseWriter) ([]byte, *fault.Error) {
+	r, limit := c.Request, c.endpoint.bodyLimit()
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, fault.Invalid(fault.Issue{Path: "", Message: "the body was cut off, or too slow"})
+	case len(body) == 0:
+		return nil, nil
+	}
+	if !c.endpoint.takesBody() {
+		return nil, fault.Invalid(fault.Issue{Path: "", Message: "this endpoint takes no body"})
+	}
+	types := r.Header.Values("Content-Type")
+	kind := ""
+	var parameters map[string]string
+	if len(types) == 1 {
+		kind, parameters, _ = mime.ParseMediaType(types[0])
+	}
+	charset, given := parameters["charset"]
+	if kind != "application/json" || given && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
+		return nil, fault.Protocol(http.StatusUnsupportedMediaType, "unsupported_media_type", "a body must be application/json in UTF-8, sent once and not encoded")
+	}
+	return body, nil
+}
+
+func tooLarge(limit int64) *fault.Error {
+	return fault.Protocol(http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than %d bytes", limit)
+}
+
+// readPage reads limit and cursor of lists.
+func (c *Call) readPage(input any) error {
+	if !c.endpoint.paged {
+		return nil
+	}
+	p := pagingOf(input)
+	c.Page = service.Page{Limit: defaultLimit}
+	if p.Limit > 0 {
+		c.Page.Limit = int(p.Limit)
+	}
+	if p.Cursor == "" {
+		return nil
+	}
+	after, problem := c.api.cursors.read(c.cursorScope(), p.Cursor)
+	if problem != nil {
+		return problem
+	}
+	c.Page.After = after
+	return nil
+}
+
+func (c *Call) cursorScope() []byte {
+	return cursorScope(c.endpoint.Path, c.values, c.endpoint.parameters, c.Request.URL.RawQuery)
+}
+
+// next is nextCursor for the position after the page, nil at the end.
+func (c *Call) next(after string) (*string, error) {
+	next, err := c.api.cursors.write(c.cursorScope(), after)
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return next, nil
+}
+
+// enter is org membership and gate.
+func (c *Call) enter(ctx context.Context, input any) error {
+	gate, core := c.endpoint.gate(input), c.api.o.Services.Core
+	writes := c.endpoint.write() && !c.endpoint.WhilePreviewing
+	if gate.Kind == service.GateSession {
+		return core.AuthorizeSession(ctx, c.Caller, writes)
+	}
+	if !c.endpoint.inOrg() {
+		return nil
+	}
+	access, err := core.Authorize(ctx, c.Caller, c.org(), c.values["app"], gate, c.endpoint.write())
+	var e *fault.Error
+	if err == nil || errors.As(err, &e) && e.Status == http.StatusForbidden {
+		if limited := c.limitOrg(); limited != nil {
+			return limited
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.Access = access
+	if access.ViewAs != nil && writes && c.Caller.Kind == service.CallerSession {
+		return fault.Cloud("view_as_read_only", "while this session previews somebody it may only read; leave the preview first")
+	}
+	return nil
+}
+
+// org is that of the path, or of a publisher key.
+func (c *Call) org() string {
+	if c.endpoint.inOrg() {
+		return c.values["org"]
+	}
+	if c.Caller.Kind == service.CallerPublisher {
+		return c.Caller.Org
+	}
+	return ""
+}
+
+// match judges If-Match; nil is welcome to every object.
+func (c *Call) match() service.Match {
+	header := c.Request.Header.Values("If-Match")
+	tags, any := parseETags(header)
+	if any || len(header) == 0 {
+		return nil
+	}
+	return func(etag string) bool { return slices.Contains(tags, etag) }
+}

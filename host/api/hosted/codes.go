@@ -1,0 +1,89 @@
+package hosted
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/fault"
+)
+
+// class is where a code stands in the tables of §6.
+type class struct {
+	status int
+	name   string
+}
+
+// classes are the codes of errors other than CloudError's.
+var classes = map[string]class{
+	"credential_missing": {401, "UnauthenticatedError"}, "credential_invalid": {401, "UnauthenticatedError"},
+	"session_expired": {401, "UnauthenticatedError"}, "sign_in_failed": {401, "UnauthenticatedError"},
+
+	"forbidden": {403, "AccessDeniedError"}, "inactive": {403, "AccessDeniedError"},
+
+	"malformed_document": {400, "RegistryError"}, "unsupported_format": {400, "RegistryError"},
+	"namespace_not_owned": {403, "RegistryError"}, "namespace_reserved": {403, "RegistryError"},
+	"version_conflict": {409, "RegistryError"}, "out_of_order": {409, "RegistryError"}, "namespace_unregistered": {409, "RegistryError"},
+
+	"validation": {400, "ProviderWriteRejectedError"}, "not_found": {404, "ProviderWriteRejectedError"},
+	"conflict": {409, "ProviderWriteRejectedError"}, "graph_cycle": {409, "ProviderWriteRejectedError"},
+	"not_org_root": {409, "ProviderWriteRejectedError"}, "unsupported": {501, "ProviderWriteRejectedError"},
+
+	"application_unreachable": {502, "ProviderTransportError"}, "application_credential_rejected": {502, "ProviderTransportError"},
+	"application_protocol_error": {502, "ProviderTransportError"}, "application_error": {502, "ProviderTransportError"},
+	"application_unavailable": {503, "ProviderTransportError"}, "application_timeout": {504, "ProviderTransportError"},
+
+	"rate_limited": {429, "RateLimitedError"},
+
+	"route_not_found": {404, "ProtocolError"}, "method_not_allowed": {405, "ProtocolError"}, "not_acceptable": {406, "ProtocolError"},
+	"payload_too_large": {413, "ProtocolError"}, "unsupported_media_type": {415, "ProtocolError"}, "headers_too_large": {431, "ProtocolError"},
+
+	"internal": {500, "InternalError"}, "storage_unavailable": {503, "InternalError"},
+	"UnknownPermissionError": {500, "UnknownPermissionError"}, "MissingConditionError": {500, "MissingConditionError"},
+}
+
+func classOf(code string) class {
+	if c, ok := classes[code]; ok {
+		return c
+	}
+	e := fault.Cloud(code, "")
+	return class{e.Status, e.Name}
+}
+
+var relayCodes = []string{
+	"application_unreachable", "application_timeout", "application_unavailable", "application_credential_rejected",
+	"application_protocol_error", "application_error", "application_mismatch", "provider_version_mismatch",
+}
+
+// errors are every code that the endpoint may answer: its own and those that its
+// gate, path, method and input bring along.
+func (e *endpoint) errors() []string {
+	codes := append([]string{"invalid_parameter", "not_acceptable", "payload_too_large", "headers_too_large",
+		"rate_limited", "internal", "storage_unavailable"}, e.Own...)
+	also := func(when bool, more ...string) {
+		if when {
+			codes = append(codes, more...)
+		}
+	}
+	gate, post := e.Gate.Kind, e.Method == http.MethodPost
+	public := gate == service.GatePublic
+	also(!public, "credential_missing", "credential_invalid", "credential_not_allowed")
+	also(e.Gate.Admits(service.CallerSession) && !public, "session_expired")
+	also(e.write() && (e.Gate.Admits(service.CallerSession) && !public || e.OriginRule), "csrf_failed")
+	also(e.write(), "invalid_request")
+	also(e.takesBody(), "unsupported_media_type")
+	also(e.paged, "invalid_cursor")
+	also(post && !public, "invalid_idempotency_key", "idempotency_conflict", "idempotency_in_progress")
+	also(e.inOrg(), "org_not_found")
+	also(e.inOrg() && e.write() && !e.WhilePreviewing && e.Gate.Admits(service.CallerSession), "view_as_read_only")
+	also(gate == service.GateOwner, "owner_required")
+	also(gate == service.GateCloud, "forbidden")
+	also(gate == service.GateOrg, append([]string{"forbidden", "inactive", "no_org_root", "org_root_moving", "UnknownPermissionError"}, relayCodes...)...)
+	also(slices.Contains(e.parameters, "app"), "application_not_found")
+	also(e.Relayed, relayCodes...)
+	also(e.Relayed && slices.Contains(e.parameters, "app"), "not_linked")
+	also(e.Relayed && e.write(), "validation", "not_found", "conflict", "unsupported", "not_org_root")
+	also(e.Conditional, "precondition_failed")
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}

@@ -1,0 +1,260 @@
+package hosted
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/orgroot"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// role and group are those of the org root with the etag that If-Match names. They
+// do not embed: the rows write themselves.
+type role struct {
+	ID          string             `json:"id"`
+	Name        string             `json:"name"`
+	Description string             `json:"description,omitempty"`
+	Patterns    []string           `json:"patterns"`
+	Requestable *authz.Requestable `json:"requestable,omitempty"`
+	Etag        string             `json:"etag"`
+}
+
+type group struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Parents     []string `json:"parents"`
+	Virtual     bool     `json:"virtual,omitempty"`
+	Etag        string   `json:"etag"`
+}
+
+func roleOf(r authz.Role) (role, error) {
+	etag, err := orgroot.ETag(r)
+	return role{r.ID, r.Name, r.Description, orNone(r.Patterns), r.Requestable, etag}, err
+}
+
+func groupOf(g authz.Group) (group, error) {
+	etag, err := orgroot.ETag(g)
+	return group{g.ID, g.Name, g.Description, orNone(g.Parents), g.Virtual, etag}, err
+}
+
+func orNone(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// each turns rows into what the API shows.
+func each[T, U any](rows []T, show func(T) (U, error)) ([]U, error) {
+	out := make([]U, 0, len(rows))
+	for _, row := range rows {
+		shown, err := show(row)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, shown)
+	}
+	return out, nil
+}
+
+// rootMatch is If-Match as the org domain judges it, before a relayed write.
+func (c *Call) rootMatch() orgroot.Match {
+	match := c.match()
+	if match == nil {
+		return nil
+	}
+	return func(etag string) error {
+		if match(etag) {
+			return nil
+		}
+		return errMoved()
+	}
+}
+
+type listed struct {
+	inOrg
+	Paging
+}
+
+type roles struct {
+	Roles      []role  `json:"roles"`
+	NextCursor *string `json:"nextCursor"`
+}
+
+type roleAnswer struct {
+	Role role `json:"role"`
+}
+
+type createRole struct {
+	inOrg
+	ID          *string            `json:"id,omitempty" min:"1" max:"256"`
+	Name        string             `json:"name"`
+	Description string             `json:"description,omitempty"`
+	Patterns    []string           `json:"patterns"`
+	Requestable *authz.Requestable `json:"requestable,omitempty"`
+}
+
+type objectOf struct {
+	inOrg
+	ID string `path:"id"`
+}
+
+type updateRole struct {
+	objectOf
+	Name        *string                     `json:"name,omitempty"`
+	Description Nullable[string]            `json:"description"`
+	Patterns    *[]string                   `json:"patterns,omitempty"`
+	Requestable Nullable[authz.Requestable] `json:"requestable"`
+}
+
+func roleRows(t *table) {
+	const path = "/orgs/{org}/org/roles"
+	gate := manageRoles + accountRowGate
+	answer := func(r authz.Role, err error) (out roleAnswer, _ error) {
+		if err != nil {
+			return out, err
+		}
+		out.Role, err = roleOf(r)
+		return out, err
+	}
+	add(t, endpoint{Method: "GET", Path: path, Summary: "Roles, by id", Gate: service.OrgKey(readAccess)},
+		func(ctx context.Context, c *Call, _ listed) (out roles, err error) {
+			list, err := c.root().Roles(ctx, c.Access, c.page())
+			if err != nil {
+				return out, err
+			}
+			if out.Roles, err = each(list.Rows, roleOf); err != nil {
+				return out, err
+			}
+			out.NextCursor, err = c.next(list.Next)
+			return out, err
+		})
+	add(t, endpoint{Method: "POST", Path: path, Summary: "Create a role", Gate: byHome, GateText: gate, Status: http.StatusCreated, Relayed: true,
+		Own: codes("escalation_refused"), Audit: []string{"R: role.create"}},
+		func(ctx context.Context, c *Call, in createRole) (roleAnswer, error) {
+			out, err := answer(c.root().CreateRole(ctx, c.Access, provider.RoleInput{ID: in.ID, Name: in.Name, Description: in.Description,
+				Patterns: in.Patterns, Requestable: in.Requestable}))
+			if err == nil {
+				c.located("orgs", in.Org, "org", "roles", out.Role.ID)
+			}
+			return out, err
+		})
+	add(t, endpoint{Method: "PATCH", Path: path + "/{id}", Summary: "Change a role", Gate: byHome, GateText: gate, Relayed: true, Conditional: true,
+		Own: codes("escalation_refused"), Audit: []string{"R: role.update"}},
+		func(ctx context.Context, c *Call, in updateRole) (roleAnswer, error) {
+			u := provider.RoleUpdate{Name: in.Name, Patterns: in.Patterns, Description: in.Description.Value, Requestable: in.Requestable.Value,
+				ClearRequestable: in.Requestable.Set && in.Requestable.Value == nil}
+			if in.Description.Set && in.Description.Value == nil {
+				u.Description = new("")
+			}
+			return answer(c.root().UpdateRole(ctx, c.Access, in.ID, u, c.rootMatch()))
+		})
+	add(t, endpoint{Method: "DELETE", Path: path + "/{id}", Summary: "Delete a role", Gate: byHome, GateText: gate, Relayed: true, Conditional: true,
+		Own: codes("escalation_refused"), Audit: []string{"R: role.delete"}},
+		func(ctx context.Context, c *Call, in objectOf) (None, error) {
+			return None{}, c.root().DeleteRole(ctx, c.Access, in.ID, c.rootMatch())
+		})
+}
+
+type groups struct {
+	Groups     []group `json:"groups"`
+	NextCursor *string `json:"nextCursor"`
+}
+
+type groupAnswer struct {
+	Group group `json:"group"`
+}
+
+type createGroup struct {
+	inOrg
+	provider.GroupInput
+}
+
+type updateGroup struct {
+	objectOf
+	Name        *string          `json:"name,omitempty"`
+	Description Nullable[string] `json:"description"`
+}
+
+type setParents struct {
+	objectOf
+	Parents []string `json:"parents"`
+}
+
+type listMembers struct {
+	objectOf
+	Paging
+}
+
+type members struct {
+	UserIDs    []string `json:"userIds"`
+	NextCursor *string  `json:"nextCursor"`
+}
+
+func groupRows(t *table) {
+	const path = "/orgs/{org}/org/groups"
+	read, write := service.OrgKey(readAccess), service.OrgKey(manageGroups)
+	answer := func(g authz.Group, err error) (out groupAnswer, _ error) {
+		if err != nil {
+			return out, err
+		}
+		out.Group, err = groupOf(g)
+		return out, err
+	}
+	add(t, endpoint{Method: "GET", Path: path, Summary: "Groups, by id", Gate: read},
+		func(ctx context.Context, c *Call, _ listed) (out groups, err error) {
+			list, err := c.root().Groups(ctx, c.Access, c.page())
+			if err != nil {
+				return out, err
+			}
+			if out.Groups, err = each(list.Rows, groupOf); err != nil {
+				return out, err
+			}
+			out.NextCursor, err = c.next(list.Next)
+			return out, err
+		})
+	add(t, endpoint{Method: "POST", Path: path, Summary: "Create a group", Gate: write, Status: http.StatusCreated, Relayed: true,
+		Own: []string{"graph_cycle"}, Audit: []string{"R: group.create"}},
+		func(ctx context.Context, c *Call, in createGroup) (groupAnswer, error) {
+			out, err := answer(c.root().CreateGroup(ctx, c.Access, in.GroupInput))
+			if err == nil {
+				c.located("orgs", in.Org, "org", "groups", out.Group.ID)
+			}
+			return out, err
+		})
+	add(t, endpoint{Method: "PATCH", Path: path + "/{id}", Summary: "Change a group", Gate: write, Relayed: true, Conditional: true, Audit: []string{"R: group.update"}},
+		func(ctx context.Context, c *Call, in updateGroup) (groupAnswer, error) {
+			u := provider.GroupUpdate{Name: in.Name, Description: in.Description.Value}
+			if in.Description.Set && in.Description.Value == nil {
+				u.Description = new("")
+			}
+			return answer(c.root().UpdateGroup(ctx, c.Access, in.ID, u, c.rootMatch()))
+		})
+	add(t, endpoint{Method: "DELETE", Path: path + "/{id}", Summary: "Delete a group", Gate: write, Relayed: true, Conditional: true, Audit: []string{"R: group.delete"}},
+		func(ctx context.Context, c *Call, in objectOf) (None, error) {
+			return None{}, c.root().DeleteGroup(ctx, c.Access, in.ID, c.rootMatch())
+		})
+	add(t, endpoint{Method: "PUT", Path: path + "/{id}/parents", Summary: "Replace a group's parents", Gate: write, Relayed: true, Conditional: true,
+		Own: []string{"graph_cycle"}, Audit: []string{"R: group.set_parents"}},
+		func(ctx context.Context, c *Call, in setParents) (groupAnswer, error) {
+			return answer(c.root().SetGroupParents(ctx, c.Access, in.ID, in.Parents, c.rootMatch()))
+		})
+	add(t, endpoint{Method: "GET", Path: path + "/{id}/members", Summary: "A group's direct members", Gate: read, Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in listMembers) (out members, err error) {
+			list, err := c.root().GroupMembers(ctx, c.Access, in.ID, c.page())
+			if err != nil {
+				return out, err
+			}
+			out.UserIDs = list.Rows
+			out.NextCursor, err = c.next(list.Next)
+			return out, err
+		})
+	add(t, endpoint{Method: "POST", Path: path + "/{id}/dissolve", Summary: "Dissolve a virtual parent", Gate: write, Relayed: true,
+		Audit: []string{"R: group.dissolve_virtual_parent"}},
+		func(ctx context.Context, c *Call, in objectOf) (None, error) {
+			return None{}, c.root().DissolveGroup(ctx, c.Access, in.ID)
+		})
+}

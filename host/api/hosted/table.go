@@ -1,0 +1,24 @@
+package hosted
+
+// endpoints is the table of hosted-api.md §8.
+func endpoints() *table {
+	t := &table{}
+	authRows(t)
+	oidcRows(t)
+	orgRows(t)
+	meRows(t)
+	rowRows(t)
+	roleRows(t)
+	groupRows(t)
+	peopleRows(t)
+	requestRows(t)
+	applicationRows(t)
+	appRelayRows(t)
+	registryRows(t)
+	seatRows(t)
+	keyRows(t)
+	billingRows(t)
+	retentionRows(t)
+	describeRows(t)
+	return t
+}

@@ -1,0 +1,322 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/host/api/hosted"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/keyring"
+	"github.com/authzhost/authz/host/service/oidc"
+	"github.com/authzhost/authz/host/service/orgroot"
+	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/host/service/retention"
+	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// hostedService is the hosted service of a host: its account data, what works on
+// it, and what it does by itself.
+type hostedService struct {
+	log      hclog.Logger
+	store    *store.Store
+	accounts *account.Store
+	keys     *secret.Keys
+	relay    *relay.Relay
+	entries  *applications.Entries
+	root     *orgroot.Root
+	retained *retention.Retention
+	core     *service.Service
+	oidc     *oidc.Provider // nil: not configured
+	handler  http.Handler
+
+	end  context.CancelFunc
+	done sync.WaitGroup
+}
+
+// openService opens the account data, refuses keys that do not open it, and makes
+// the hosted API. publicURL is where browsers reach the host.
+func (h *Host) openService(ctx context.Context, cfg *config.Config, plugin *pluginhost.Plugin, publicURL string) (_ *hostedService, err error) {
+	s := &hostedService{log: h.log.Named("service")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("service: %w", err), s.close())
+		}
+	}()
+	if err := s.openAccounts(ctx, h, cfg.Service, plugin); err != nil {
+		return nil, err
+	}
+	if err := s.build(ctx, h, cfg, publicURL); err != nil {
+		return nil, err
+	}
+	s.warn(cfg.Service)
+	return s, nil
+}
+
+// start begins what the service does by itself.
+func (s *hostedService) start() {
+	var life context.Context
+	life, s.end = context.WithCancel(context.Background())
+	for _, duty := range s.duties() {
+		s.done.Go(func() { s.repeat(life, duty) })
+	}
+}
+
+func (s *hostedService) openAccounts(ctx context.Context, h *Host, cfg *config.Service, plugin *pluginhost.Plugin) error {
+	driver, err := plugin.Storage()
+	if err != nil {
+		return err
+	}
+	s.store, err = store.Open(ctx, driver, account.Partition, store.Options{Logger: s.log, Observe: h.observation.storage(account.Partition)})
+	if err != nil {
+		return fmt.Errorf("open the account data: %w", err)
+	}
+	if !s.store.Info().Capabilities.Has(storage.CapRecords) {
+		return fmt.Errorf("the driver of %s keeps no records, which account data is made of: name another in service.storage.driver", cfg.Storage.Driver)
+	}
+	plugin.OnRestart(func() {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), reopenPatience)
+			defer cancel()
+			if err := s.store.Reopen(ctx); err != nil {
+				s.log.Warn("the account data could not be reopened yet", "error", err)
+			}
+		}()
+	})
+	s.accounts = account.New(s.store, h.clock())
+	raw, err := cfg.Keys()
+	if err != nil {
+		return err
+	}
+	if s.keys, err = secret.NewKeys(raw); err != nil {
+		return err
+	}
+	return keyring.Admit(ctx, s.accounts, s.keys)
+}
+
+func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, publicURL string) (err error) {
+	clock, c := h.clock(), cfg.Service
+	s.relay, err = relay.New(relay.Options{
+		AllowLoopback: c.Relay.AllowLoopback, AllowedNetworks: config.Networks(c.Relay.AllowedNetworks), Orgs: s.accounts.CountOrgs,
+		OwnListeners: h.listeners, Local: h.localFor(c.Local), Clock: clock, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	meters := billing.New(billing.Options{Store: s.accounts, Standing: map[string]billing.Count{
+		billing.AdminSeats: s.accounts.CountSeats, billing.LinkedApplications: applications.Count(s.accounts, applications.Linked),
+		billing.FederatedApplications: applications.Count(s.accounts, applications.Federated),
+	}})
+	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters})
+	s.root = orgroot.New(s.entries, clock)
+	o := service.Options{
+		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, OIDC: c.OIDC != nil,
+		SessionLife: c.Session.Lifetime, SessionIdle: c.Session.Idle, OrgCreation: c.OrgCreation,
+		Root: s.root, Applications: s.entries, Meters: meters,
+	}
+	if b := c.Bootstrap; b != nil {
+		o.Bootstrap = service.Bootstrap{UserID: b.UserID, Secret: b.Secret.Reveal(), Keep: b.Keep}
+	}
+	if s.core, err = service.New(o); err != nil {
+		return err
+	}
+	s.root.Bind(s.core)
+	s.retained = retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})
+	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root,
+		Registry:  registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters}),
+		Retention: s.retained}
+	if p := c.OIDC; p != nil {
+		s.oidc, err = oidc.New(oidc.Options{
+			Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, UserIDClaim: p.UserIDClaim,
+			PublicURL: publicURL, Accounts: s.accounts, Keys: s.keys, Clock: clock,
+		})
+		if err != nil {
+			return err
+		}
+		services.OIDC = s.oidc
+	}
+	s.handler, err = hosted.New(hosted.Options{
+		PublicURL: publicURL, TrustedProxies: config.Networks(cfg.TrustedProxies), Account: s.accounts, Keys: s.keys,
+		Services: services, Clock: clock, Logger: s.log,
+	})
+	return err
+}
+
+// warn says what an operator should have in mind about how the service is set up.
+func (s *hostedService) warn(c *config.Service) {
+	if c.Bootstrap == nil && c.OIDC == nil {
+		s.log.Warn("nobody can sign in: neither service.bootstrap nor service.oidc is configured")
+	}
+	if c.Relay.AllowLoopback {
+		s.log.Warn("service.relay.allow_loopback is on: applications of this machine may be linked over plain http; for development only")
+	}
+}
+
+// forOrgs calls do for every org there is.
+func (s *hostedService) forOrgs(ctx context.Context, do func(ctx context.Context, org string) error) error {
+	for row, err := range account.OrgIDs.All(ctx, s.accounts, "") {
+		if err == nil {
+			err = do(ctx, row.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	dutyEvery = 15 * time.Second // what is due then is the duty's to know
+	dutyTime  = 5 * time.Minute
+)
+
+func (s *hostedService) duties() []func(ctx context.Context, org string) error {
+	return []func(context.Context, string) error{s.entries.ProbeDue, s.retained.IngestDue}
+}
+
+// repeat does a duty for every org until the service ends. Every host looks; the
+// one that comes by first does what is due. Each duty has a loop of its own: logs
+// that take long must not keep probes waiting.
+func (s *hostedService) repeat(ctx context.Context, duty func(ctx context.Context, org string) error) {
+	tick := time.NewTicker(dutyEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		one, cancel := context.WithTimeout(ctx, dutyTime)
+		err := s.forOrgs(one, duty)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("linked applications could not be looked after; the next round tries again", "error", err)
+		}
+	}
+}
+
+// reload takes over the secrets that may change while the host runs; the answer is
+// the configuration in force.
+func (s *hostedService) reload(current, next *config.Service) *config.Service {
+	c := *current
+	if current.TakesOver(next, "bootstrap") {
+		b := *current.Bootstrap
+		b.Secret = next.Bootstrap.Secret
+		c.Bootstrap = &b
+		s.core.SetBootstrapSecret(b.Secret.Reveal())
+	}
+	if current.TakesOver(next, "oidc") {
+		o := *current.OIDC
+		o.ClientSecret = next.OIDC.ClientSecret
+		c.OIDC = &o
+		s.oidc.SetClientSecret(o.ClientSecret.Reveal())
+	}
+	return &c
+}
+
+// rekey seals everything with the newest host key.
+func (s *hostedService) rekey(ctx context.Context) (keyring.Result, error) {
+	return keyring.Rekey(ctx, s.accounts, s.keys,
+		func(ctx context.Context) (int, error) { return oidc.Rekey(ctx, s.accounts, s.keys) },
+		func(ctx context.Context) (total int, err error) {
+			err = s.forOrgs(ctx, func(ctx context.Context, org string) error {
+				n, err := s.entries.Rekey(ctx, org)
+				total += n
+				return err
+			})
+			return total, err
+		})
+}
+
+func (s *hostedService) close() error {
+	if s.end != nil {
+		s.end()
+		s.done.Wait()
+	}
+	if s.core != nil {
+		s.core.Close()
+	}
+	if s.root != nil {
+		s.root.Close()
+	}
+	if s.relay != nil {
+		s.relay.Close()
+	}
+	if s.store != nil {
+		return s.store.Close()
+	}
+	return nil
+}
+
+// clock is the host's time in epoch milliseconds.
+func (h *Host) clock() func() int64 {
+	if h.options.Clock != nil {
+		return h.options.Clock
+	}
+	return func() int64 { return time.Now().UnixMilli() }
+}
+
+// publicURL is what browsers reach the host by: as configured, else where it
+// listens, which is loopback then.
+func publicURL(cfg *config.Config, listening net.Addr) string {
+	if cfg.Service.PublicURL != "" {
+		return cfg.Service.PublicURL
+	}
+	if cfg.TLS.Cert != "" {
+		return "https://" + listening.String()
+	}
+	return "http://" + listening.String()
+}
+
+// listeners are the addresses that this host answers at.
+func (h *Host) listeners() []netip.AddrPort {
+	var out []netip.AddrPort
+	for _, l := range h.servers {
+		if a, ok := l.net.Addr().(*net.TCPAddr); ok {
+			out = append(out, a.AddrPort())
+		}
+	}
+	return out
+}
+
+// localFor finds the applications of this host that an org may link.
+func (h *Host) localFor(allowed map[string][]string) func(org, name string) (relay.Application, bool) {
+	return func(org, name string) (relay.Application, bool) {
+		for _, one := range allowed[org] {
+			if app, ok := h.apps[one]; ok && one == name {
+				return hostedHere{app.current.Load(), name, h.config.Load().Applications[name].Provider.AuditOptIn}, true
+			}
+		}
+		return nil, false
+	}
+}
+
+// hostedHere is an application of this host as the relay asks it: the wire's own
+// operations, without the wire.
+type hostedHere struct {
+	*Application
+	name       string
+	auditOptIn bool
+}
+
+// Ping answers what the provider API would.
+func (a hostedHere) Ping(ctx context.Context) (provider.Ping, error) {
+	orgRoot, err := a.StoredOrgRoot(ctx)
+	return provider.Ping{API: provider.APIVersion, Application: a.name, OrgRoot: orgRoot, HasEpoch: a.HasEpoch(), AuditOptIn: a.auditOptIn}, err
+}

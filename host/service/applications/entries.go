@@ -1,0 +1,182 @@
+package applications
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/host/service/secret"
+)
+
+// Relay asks linked applications; *relay.Relay does.
+type Relay interface {
+	CheckURL(ctx context.Context, org, raw string) error
+	For(t relay.Target) relay.Application
+	Forget(org, application string)
+}
+
+// Options of Entries; all are required.
+type Options struct {
+	Store  *account.Store
+	Keys   *secret.Keys
+	Relay  Relay
+	Meters *billing.Meters
+}
+
+// Entries are the applications of every org. Their methods return *fault.Error and
+// are safe for concurrent use; actor is who acts, for the account log.
+type Entries struct {
+	store  *account.Store
+	keys   *secret.Keys
+	relay  Relay
+	meters *billing.Meters
+	head   func(ctx context.Context, org, namespace string) (version, at int64, found bool, err error)
+}
+
+// New makes entries over the account data.
+func New(o Options) *Entries {
+	return &Entries{store: o.Store, keys: o.Keys, relay: o.Relay, meters: o.Meters, head: registry.Published(o.Store)}
+}
+
+// Count counts the applications of a state: the meters linked_applications and
+// federated_applications.
+func Count(s *account.Store, state State) billing.Count {
+	return func(ctx context.Context, org string) (n int64, err error) {
+		for row, err := range entries.All(ctx, s, org) {
+			if err != nil {
+				return 0, err
+			}
+			if row.Value.State == state {
+				n++
+			}
+		}
+		return n, nil
+	}
+}
+
+func (e *Entries) get(ctx context.Context, org, id string) (account.Row[entry], error) {
+	if !applicationID.MatchString(id) {
+		return account.Row[entry]{}, missing(id)
+	}
+	row, found, err := entries.Get(ctx, e.store, org, id)
+	if err == nil && !found {
+		err = missing(id)
+	}
+	return row, err
+}
+
+// Get reads an application with its last health and the heads of its namespaces:
+// application_not_found.
+func (e *Entries) Get(ctx context.Context, org, id string) (Application, error) {
+	row, err := e.get(ctx, org, id)
+	if err != nil {
+		return Application{}, err
+	}
+	return e.shown(ctx, org, row.Value)
+}
+
+// Exists tells whether the org has an entry of that id.
+func (e *Entries) Exists(ctx context.Context, org, id string) (bool, error) {
+	if !applicationID.MatchString(id) {
+		return false, nil
+	}
+	_, found, err := entries.Get(ctx, e.store, org, id)
+	return found, err
+}
+
+// List lists the org's applications, of one state unless that is "", by
+// (createdAt, id).
+func (e *Entries) List(ctx context.Context, org string, state State) ([]Application, error) {
+	all, err := e.all(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]Application, 0, len(all))
+	for _, row := range all {
+		if state != "" && row.Value.State != state {
+			continue
+		}
+		a, err := e.shown(ctx, org, row.Value)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, a)
+	}
+	slices.SortFunc(shown, func(a, b Application) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return shown, nil
+}
+
+// all reads the entries by id; there are at most MaxApplications.
+func (e *Entries) all(ctx context.Context, org string) ([]account.Row[entry], error) {
+	var all []account.Row[entry]
+	for row, err := range entries.All(ctx, e.store, org) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+func (e *Entries) shown(ctx context.Context, org string, from entry) (Application, error) {
+	a := from.Application
+	health, err := e.lastHealth(ctx, org, a.ID)
+	if err != nil {
+		return Application{}, err
+	}
+	a.Health = &health
+	a.Registry = make([]Published, len(a.Namespaces))
+	for i, ns := range a.Namespaces {
+		version, at, found, err := e.head(ctx, org, ns)
+		if err != nil {
+			return Application{}, err
+		}
+		a.Registry[i] = Published{Namespace: ns}
+		if found {
+			a.Registry[i] = Published{ns, &version, &at}
+		}
+	}
+	return a, nil
+}
+
+// NamespacesOf lists the namespaces of an application: application_not_found.
+func (e *Entries) NamespacesOf(ctx context.Context, org, id string) ([]string, error) {
+	row, err := e.get(ctx, org, id)
+	return row.Value.Namespaces, err
+}
+
+// OwnerID is the application that has the namespace.
+func (e *Entries) OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error) {
+	row, found, err := claims.Get(ctx, e.store, org, namespace)
+	return row.Value.Application, found, err
+}
+
+// Owners maps every namespace that an application of the org has to its id.
+func (e *Entries) Owners(ctx context.Context, org string) (map[string]string, error) {
+	owners := map[string]string{}
+	for row, err := range claims.All(ctx, e.store, org) {
+		if err != nil {
+			return nil, err
+		}
+		owners[row.ID] = row.Value.Application
+	}
+	return owners, nil
+}
+
+// org reads the org that entries belong to.
+func (e *Entries) org(ctx context.Context, org string) (account.Row[account.Org], error) {
+	row, found, err := account.Orgs.Get(ctx, e.store, org, account.OrgID)
+	if err == nil && !found {
+		err = fault.Internal(fmt.Errorf("the org %s has no record", org))
+	}
+	return row, err
+}

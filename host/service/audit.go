@@ -1,0 +1,98 @@
+package service
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// AuditQuery selects entries of the account log (§15). From is inclusive, To
+// exclusive; "" and nil are any. Export reads forwards from From with positions,
+// else the newest entries are answered and there is no next page.
+type AuditQuery struct {
+	Actor, Action, Target string
+	From, To              *int64
+	Export                bool
+}
+
+func (q AuditQuery) selects(e authz.AuditEntry) bool {
+	return (q.Actor == "" || q.Actor == e.Actor) && (q.Action == "" || q.Action == e.Action) && (q.Target == "" || q.Target == e.Target) &&
+		(q.From == nil || e.At >= *q.From) && (q.To == nil || e.At < *q.To)
+}
+
+// Audit lists the account log in the order (at, id).
+func (s *Service) Audit(ctx context.Context, a *Access, q AuditQuery, p Page) (List[authz.AuditEntry], error) {
+	position := func(e authz.AuditEntry) string { return account.LogID(e.At, e.ID) }
+	if !q.Export {
+		return s.recent(ctx, a.Org.ID, q, p.Limit)
+	}
+	after := p.After
+	if q.From != nil && *q.From > 0 {
+		after = max(after, account.LogID(*q.From, "")) // below every entry of that instant
+	}
+	rows := func(yield func(authz.AuditEntry, error) bool) {
+		for row, err := range account.Log.Page(ctx, s.Accounts, a.Org.ID, after, 0) {
+			if err == nil && q.To != nil && row.Value.At >= *q.To {
+				return
+			}
+			if !yield(row.Value, err) {
+				return
+			}
+		}
+	}
+	return taken(rows, q.selects, position, p)
+}
+
+// firstWindow is how far back, in milliseconds, the newest entries are looked for
+// first; each further look goes back twice as far.
+const firstWindow = int64(time.Hour / time.Millisecond)
+
+// recent is the newest entries, ascending. The log reads forwards only, so it is
+// read from an instant that is moved back until there are enough. Without an end
+// the first look has none: another host's clock may be ahead.
+func (s *Service) recent(ctx context.Context, org string, q AuditQuery, limit int) (List[authz.AuditEntry], error) {
+	to, from := int64(math.MaxInt64), s.Clock()
+	if q.To != nil {
+		to, from = *q.To, min(from, *q.To)
+	}
+	beginning := int64(0)
+	if q.From != nil {
+		beginning = max(0, *q.From)
+	}
+	var found []authz.AuditEntry
+	for window := firstWindow; to > beginning && len(found) < limit; window *= 2 {
+		from = max(beginning, from-window)
+		older, err := s.newest(ctx, org, q, from, to, limit-len(found))
+		if err != nil {
+			return List[authz.AuditEntry]{}, err
+		}
+		found = append(older, found...)
+		to = from
+	}
+	return List[authz.AuditEntry]{Rows: append([]authz.AuditEntry{}, found...)}, nil
+}
+
+// newest is at most limit entries from an instant up to another, the last ones. It
+// holds no more than twice as many, however long the log is.
+func (s *Service) newest(ctx context.Context, org string, q AuditQuery, from, to int64, limit int) ([]authz.AuditEntry, error) {
+	var kept []authz.AuditEntry
+	for row, err := range account.Log.Page(ctx, s.Accounts, org, account.LogID(from, ""), 0) {
+		if err != nil {
+			return nil, err
+		}
+		if row.Value.At >= to {
+			break
+		}
+		if !q.selects(row.Value) {
+			continue
+		}
+		if len(kept) == 2*limit {
+			kept = append(kept[:0], kept[limit:]...)
+		}
+		kept = append(kept, row.Value)
+	}
+	return kept[max(0, len(kept)-limit):], nil
+}

@@ -1,0 +1,192 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/client"
+)
+
+// closureTimeout bounds what account surfaces wait for the org root: they go on
+// without it.
+const closureTimeout = 2 * time.Second
+
+// closureKinds are the subjects of the root's closure that account gates read.
+var closureKinds = []string{"group:", "org:", "directs:", "orgof:"}
+
+// closure is a principal's own subject and those that the org root supplies. A root
+// that is absent or silent supplies none, which can only narrow: account revokes
+// name users.
+func (s *Service) closure(ctx context.Context, org string, p authz.Principal, fresh bool) (subjects []string, active bool) {
+	subjects = []string{p.Subject()}
+	if p.IsService() {
+		return append(subjects, authz.Everyone), true
+	}
+	limited, end := context.WithTimeout(ctx, closureTimeout)
+	defer end()
+	supplied, err := s.Root.Access(limited, org, p, fresh)
+	if err != nil {
+		return subjects, true
+	}
+	for _, subject := range supplied.Closure {
+		if slices.ContainsFunc(closureKinds, func(kind string) bool { return strings.HasPrefix(subject, kind) }) {
+			subjects = append(subjects, subject)
+		}
+	}
+	return subjects, supplied.Active
+}
+
+// rows are the account rows of a principal; seat adds the built-in role of its kind.
+func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat *account.Seat, fresh bool) (*authz.SubjectAccess, error) {
+	subjects, active := s.closure(ctx, org, p, fresh)
+	data := &authz.SubjectAccess{Closure: subjects, Active: active, Roles: cloud.BuiltIn()}
+	if seat != nil && seat.State == account.SeatActive && seat.Administers() {
+		role := cloud.RoleAdmin
+		if seat.Kind == account.SeatOwner {
+			role = cloud.RoleOwner
+		}
+		data.Grants = append(data.Grants, authz.Grant{ID: "seat", Subject: p.Subject(), RoleID: role, Scope: authz.Global})
+	}
+	read := map[string]bool{cloud.RoleOwner: true, cloud.RoleAdmin: true}
+	for _, subject := range subjects {
+		for row, err := range account.Grants.Under(ctx, s.Accounts, org, subject) {
+			if err != nil {
+				return nil, err
+			}
+			data.Grants = append(data.Grants, row.Value)
+			if id := row.Value.RoleID; id != "" && !read[id] {
+				read[id] = true
+				role, found, err := account.Roles.Get(ctx, s.Accounts, org, id)
+				if err != nil {
+					return nil, err
+				}
+				if found {
+					data.Roles = append(data.Roles, role.Value)
+				}
+			}
+		}
+	}
+	if p.IsService() {
+		return data, nil
+	}
+	data.UserID = &p.UserID
+	for row, err := range account.Revokes.Under(ctx, s.Accounts, org, p.UserID) {
+		if err != nil {
+			return nil, err
+		}
+		data.Revokes = append(data.Revokes, row.Value)
+	}
+	return data, nil
+}
+
+// previewRows are those of the previewed subject.
+func (s *Service) previewRows(ctx context.Context, org string, view client.ViewAs) (*authz.SubjectAccess, error) {
+	if view.Kind == client.ViewAsUser {
+		var seat *account.Seat
+		row, found, err := account.Seats.Get(ctx, s.Accounts, org, view.UserID)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			seat = &row.Value
+		}
+		return s.rows(ctx, org, authz.UserPrincipal(view.UserID), seat, false)
+	}
+	const subject = "preview"
+	data := &authz.SubjectAccess{Closure: []string{subject}, Active: true}
+	role, found, err := s.accountRole(ctx, org, view.RoleID)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return data, nil // a role of the root has no patterns that reach account data
+	}
+	for _, pattern := range role.Patterns {
+		data.Grants = append(data.Grants, authz.Grant{ID: pattern, Subject: subject, Pattern: pattern, Scope: authz.Global})
+	}
+	return data, nil
+}
+
+// compiled are the actor's account rows, and the previewed subject's, read once a
+// request.
+func (a *Access) compiled(ctx context.Context) ([]*access.Access, error) {
+	if a.judges != nil {
+		return a.judges, nil
+	}
+	now := a.service.Clock()
+	data, err := a.service.rows(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh)
+	if err != nil {
+		return nil, err
+	}
+	judges := []*access.Access{access.Compile(cloud.Vocabulary(), data, now)}
+	if a.ViewAs != nil {
+		if data, err = a.service.previewRows(ctx, a.Org.ID, *a.ViewAs); err != nil {
+			return nil, err
+		}
+		judges = append(judges, access.Compile(cloud.Vocabulary(), data, now))
+	}
+	a.judges = judges
+	return judges, nil
+}
+
+// decide is actor AND preview.
+func (a *Access) decide(ctx context.Context, key, scope string) (bool, authz.DenialReason, error) {
+	k, known := cloud.Vocabulary().Lookup(key)
+	if !known {
+		return false, "", fault.Internal(cloud.Catalog().UnknownPermission(key, authz.ExpectedKey))
+	}
+	judges, err := a.compiled(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	chain := access.NewChain(scope, nil)
+	for _, judge := range judges {
+		if !judge.Active() {
+			return false, authz.ReasonInactive, nil
+		}
+		if allowed, _ := judge.Decide(k, chain); !allowed {
+			return false, authz.ReasonForbidden, nil
+		}
+	}
+	return true, "", nil
+}
+
+// Held lists the cloud.* keys that the caller holds anywhere, with the scopes of
+// the grants that no revoke takes away.
+func (a *Access) Held(ctx context.Context) ([]HeldKey, error) {
+	judges, err := a.compiled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := []HeldKey{}
+	for _, key := range cloud.Catalog().Keys() {
+		k, _ := cloud.Vocabulary().Lookup(key)
+		scopes := []string{}
+		for _, judge := range judges {
+			for _, scope := range judge.GrantedScopes(k).Granted {
+				if slices.Contains(scopes, scope) {
+					continue
+				}
+				allowed, _, err := a.decide(ctx, key, scope)
+				if err != nil {
+					return nil, err
+				}
+				if allowed {
+					scopes = append(scopes, scope)
+				}
+			}
+		}
+		if len(scopes) > 0 {
+			slices.Sort(scopes)
+			held = append(held, HeldKey{Key: key, Scopes: scopes})
+		}
+	}
+	return held, nil
+}

@@ -1,0 +1,50 @@
+package orgroot
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// Deleted counts the rows that a clean-up removed, and what came of the members of
+// a federated org; there are none yet.
+type Deleted struct {
+	provider.CleanupResult
+	Members []Member `json:"members"`
+}
+
+// Member is a clean-up at a member. Error is a code; with any the clean-up is to be
+// repeated.
+type Member struct {
+	Application string `json:"application"`
+	provider.CleanupResult
+	Error string `json:"error,omitempty"`
+}
+
+// DeleteSubject removes a subject's rows at the org root.
+func (r *Root) DeleteSubject(ctx context.Context, a *service.Access, subject string) (Deleted, error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (Deleted, error) {
+		gone, err := to.Relay.DeleteSubject(ctx, subject, a.Caller.Provenance())
+		return Deleted{gone, []Member{}}, err
+	})
+}
+
+// DeleteScope removes the rows at an instance scope, at its owner.
+func (r *Root) DeleteScope(ctx context.Context, a *service.Access, scope string) (provider.CleanupResult, error) {
+	if _, account := cloud.AppOf(scope); account || scope == authz.Global {
+		return provider.CleanupResult{}, rejected(authz.CodeValidation, authz.Quote(scope)+" is no instance scope of an application")
+	}
+	h, err := r.owner(ctx, a.Org.ID, scope)
+	if err != nil {
+		return provider.CleanupResult{}, err
+	}
+	owner, err := r.apps.Linked(ctx, a.Org.ID, h.Application)
+	if err != nil {
+		return provider.CleanupResult{}, err
+	}
+	return owner.Relay.DeleteScope(ctx, scope, a.Caller.Provenance())
+}

@@ -1,0 +1,177 @@
+package orgroot
+
+import (
+	"context"
+	"iter"
+	"strconv"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// HomedGrant is a grant with where it is kept.
+type HomedGrant struct {
+	authz.Grant
+	Home Home `json:"home"`
+}
+
+// homed is the id of a row of a merged list; of account rows with the same id the
+// root's comes first.
+func homed(id string, h Home) string {
+	if h == inAccount {
+		return id + "\x001"
+	}
+	return id + "\x000"
+}
+
+// Grants lists the grants at a scope (nil means *) by id; at * those of the root
+// and of account data in one list. The position is an id with its home.
+func (r *Root) Grants(ctx context.Context, a *service.Access, q provider.GrantQuery, p Page) (List[HomedGrant], error) {
+	scope := authz.Global
+	if q.Scope != nil {
+		scope = *q.Scope
+	}
+	q.Scope, q.Paging = &scope, provider.Paging{}
+	list := func(to applications.Asked, p Page) ([]authz.Grant, error) {
+		q := q
+		q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
+		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, p, func(g authz.Grant) string { return g.ID })
+		return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
+	}
+	return merged(ctx, r, a.Org.ID, scope, p, false, list,
+		func() iter.Seq2[authz.Grant, error] { return r.account.AccountGrants(ctx, a.Org.ID, q) },
+		func(g authz.Grant) string { return g.ID }, func(g authz.Grant, h Home) HomedGrant { return HomedGrant{g, h} })
+}
+
+func grantMatches(g authz.Grant, q provider.GrantQuery) bool {
+	return (q.Subject == nil || g.Subject == *q.Subject) && (q.RoleID == nil || g.RoleID == *q.RoleID) && (q.Scope == nil || g.Scope == *q.Scope)
+}
+
+// CountGrants counts what Grants lists.
+func (r *Root) CountGrants(ctx context.Context, a *service.Access, q provider.GrantQuery) (int64, error) {
+	scope := authz.Global
+	if q.Scope != nil {
+		scope = *q.Scope
+	}
+	q.Scope, q.Paging = &scope, provider.Paging{}
+	h, err := r.readHome(ctx, a.Org.ID, scope)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	if h != inAccount {
+		if err := r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
+			n, err = to.Relay.CountGrants(ctx, q)
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	if h.Kind == "application" {
+		return n, nil
+	}
+	for _, err := range r.account.AccountGrants(ctx, a.Org.ID, q) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// CreateGrant writes a grant where it belongs. It judges the gate itself: that of
+// account data is another.
+func (r *Root) CreateGrant(ctx context.Context, a *service.Access, in provider.GrantInput) (grant authz.Grant, h Home, err error) {
+	h, err = r.gated(ctx, a, keyGrants, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, in.RoleID) })
+	if err != nil {
+		return grant, h, err
+	}
+	if h == inAccount {
+		rows, err := r.account.CreateAccountGrants(ctx, a, []provider.GrantInput{in}, true)
+		if err != nil {
+			return grant, h, err
+		}
+		return rows[0], h, nil
+	}
+	err = r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
+		grant, err = to.Relay.CreateGrant(ctx, in, a.Caller.Provenance())
+		return err
+	})
+	return grant, h, err
+}
+
+// CreateGrants writes all grants, of one home, or none: mixed_homes.
+func (r *Root) CreateGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) (rows []authz.Grant, h Home, err error) {
+	if len(in) == 0 || len(in) > maxBulk {
+		return nil, h, fault.Invalid(fault.Issue{Path: "grants", Message: "must have 1 to " + strconv.Itoa(maxBulk) + " elements"})
+	}
+	h, err = r.gated(ctx, a, keyGrants, func() (Home, error) {
+		var first Home
+		for i, g := range in {
+			h, err := r.home(ctx, a.Org.ID, g.Scope, g.Pattern, g.RoleID)
+			switch {
+			case err != nil:
+				return Home{}, err
+			case i == 0:
+				first = h
+			case h != first:
+				return Home{}, fault.Cloud("mixed_homes", "the grants belong to different homes; send those of each on their own")
+			}
+		}
+		return first, nil
+	})
+	if err != nil {
+		return nil, h, err
+	}
+	if h == inAccount {
+		rows, err = r.account.CreateAccountGrants(ctx, a, in, false)
+		return rows, h, err
+	}
+	err = r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
+		if rows, err = to.Relay.CreateGrants(ctx, in, a.Caller.Provenance()); err == nil && len(rows) != len(in) {
+			err = fault.Transport(502, "application_protocol_error", to.ID, string(authz.OutcomeUnknown), "the application answers another number of grants than it was sent")
+		}
+		return err
+	})
+	return rows, h, err
+}
+
+const maxBulk = 1000
+
+// DeleteGrant removes a grant: of account data, of the root, or of the application
+// named.
+func (r *Root) DeleteGrant(ctx context.Context, a *service.Access, id, application string) error {
+	h, err := r.gated(ctx, a, keyGrants, func() (Home, error) {
+		return rowHome(application, func() (bool, error) {
+			_, found, err := r.account.AccountGrant(ctx, a.Org.ID, id)
+			return found, err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if h == inAccount {
+		return r.account.DeleteAccountGrant(ctx, a, id)
+	}
+	return r.at(ctx, a.Org.ID, h, func(to applications.Asked) error {
+		if h.Kind == "application" {
+			return r.deleteInstanceGrant(ctx, a, to, id)
+		}
+		return to.Relay.DeleteGrant(ctx, id, a.Caller.Provenance())
+	})
+}
+
+// rowHome is the home of a row that is named by its id.
+func rowHome(application string, inAccountData func() (bool, error)) (Home, error) {
+	if application != "" {
+		return Home{Kind: "application", Application: application}, nil
+	}
+	found, err := inAccountData()
+	if err != nil || found {
+		return inAccount, err
+	}
+	return atTheRoot, nil
+}

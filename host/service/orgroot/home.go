@@ -1,0 +1,97 @@
+package orgroot
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Home says where a row is kept.
+type Home struct {
+	Kind        string `json:"kind"` // "root", "account", "application"
+	Application string `json:"application,omitempty"`
+}
+
+var (
+	atTheRoot = Home{Kind: "root"}
+	inAccount = Home{Kind: "account"}
+)
+
+// home routes a write by what it would create (§10).
+func (r *Root) home(ctx context.Context, org, scope, pattern, roleID string) (Home, error) {
+	account, err := r.account.IsAccountWrite(ctx, org, scope, pattern, roleID)
+	switch {
+	case err != nil:
+		return Home{}, err
+	case account:
+		return inAccount, nil
+	case scope == "" || scope == authz.Global:
+		return atTheRoot, nil
+	}
+	return r.owner(ctx, org, scope)
+}
+
+// owner is the home of an instance scope.
+func (r *Root) owner(ctx context.Context, org, scope string) (Home, error) {
+	if err := authz.ValidateScope(scope); err != nil {
+		return Home{}, rejected(authz.CodeValidation, err.Error())
+	}
+	namespace := authz.NamespaceOf(authz.ScopeType(scope))
+	id, found, err := r.apps.OwnerID(ctx, org, namespace)
+	if err != nil {
+		return Home{}, err
+	}
+	if !found {
+		return Home{}, rejected(authz.CodeValidation, "no application of the org has the namespace "+authz.Quote(namespace))
+	}
+	return Home{Kind: "application", Application: id}, nil
+}
+
+// at asks the application of a home: the org root, or the owner.
+func (r *Root) at(ctx context.Context, org string, h Home, fn func(applications.Asked) error) error {
+	if h.Kind != "application" {
+		return r.atRoot(ctx, org, fn)
+	}
+	owner, err := r.apps.Linked(ctx, org, h.Application)
+	if err != nil {
+		return err
+	}
+	return fn(owner)
+}
+
+// gated passes the gate of an org-domain write, then finds where it belongs. A
+// write of account data has a gate of its own, which its owner judges.
+func (r *Root) gated(ctx context.Context, a *service.Access, key string, home func() (Home, error)) (Home, error) {
+	h, err := home()
+	if err == nil && h == inAccount {
+		return h, nil
+	}
+	if gate := r.require(ctx, a, key, true); gate != nil {
+		return Home{}, gate
+	}
+	return h, err
+}
+
+// instance refuses rows that are not at an instance scope of the application.
+func (r *Root) instance(ctx context.Context, org, application, scope string) error {
+	invalid := func(message string) error {
+		return fault.Invalid(fault.Issue{Path: "scope", Message: message})
+	}
+	if scope == "" || scope == authz.Global {
+		return invalid("must be an instance scope; global rows go through the org root")
+	}
+	h, err := r.owner(ctx, org, scope)
+	if err != nil {
+		if e, ok := err.(*fault.Error); ok && e.Code == string(authz.CodeValidation) {
+			return invalid(e.Message)
+		}
+		return err
+	}
+	if h.Application != application {
+		return invalid("is not of a namespace of this application")
+	}
+	return nil
+}

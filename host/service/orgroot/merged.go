@@ -1,0 +1,108 @@
+package orgroot
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// readHome says who is asked for the rows at a scope; the root's are read together
+// with account data.
+func (r *Root) readHome(ctx context.Context, org, scope string) (Home, error) {
+	if scope == authz.Global {
+		return atTheRoot, nil
+	}
+	if _, ok := cloud.AppOf(scope); ok {
+		return inAccount, nil
+	}
+	return r.owner(ctx, org, scope)
+}
+
+// merged is a page of the rows at a scope by id, each with its home. Of two rows
+// with one id accountWins leaves out the root's. A page is full without it: for
+// each row that is left out there is the one of account data.
+func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, accountWins bool, list func(applications.Asked, Page) ([]T, error),
+	account func() iter.Seq2[T, error], id func(T) string, with func(T, Home) H) (List[H], error) {
+	h, err := r.readHome(ctx, org, scope)
+	if err != nil {
+		return List[H]{}, err
+	}
+	type placed struct {
+		at  string
+		row H
+	}
+	after := idOf(p.After)
+	var all []placed
+	if h != inAccount {
+		if err := r.at(ctx, org, h, func(to applications.Asked) error {
+			rows, err := list(to, Page{After: after, Limit: p.Limit})
+			for _, row := range rows {
+				all = append(all, placed{homed(id(row), h), with(row, h)})
+			}
+			return err
+		}); err != nil {
+			return List[H]{}, err
+		}
+	}
+	if h.Kind != "application" {
+		read := 0
+		for row, err := range account() {
+			if err != nil {
+				return List[H]{}, err
+			}
+			at := homed(id(row), inAccount)
+			if at <= p.After {
+				continue
+			}
+			all = append(all, placed{at, with(row, inAccount)})
+			if read++; read > p.Limit {
+				break
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	if accountWins {
+		kept := all[:0]
+		for i, row := range all {
+			if i+1 == len(all) || idOf(row.at) != idOf(all[i+1].at) {
+				kept = append(kept, row)
+			}
+		}
+		all = kept
+	}
+	l := List[H]{Rows: make([]H, 0, min(len(all), p.Limit))}
+	for i, row := range all {
+		if i == p.Limit {
+			l.Next = all[i-1].at
+			break
+		}
+		l.Rows = append(l.Rows, row.row)
+	}
+	return l, nil
+}
+
+// idOf undoes homed.
+func idOf(position string) string {
+	id, _, _ := strings.Cut(position, "\x00")
+	return id
+}
+
+// matching refuses rows that were not asked for: shown under a filter that they do
+// not meet they would mislead.
+func matching[T any](rows []T, err error, application string, matches func(T) bool) ([]T, error) {
+	if err == nil && slices.ContainsFunc(rows, func(row T) bool { return !matches(row) }) {
+		err = fault.Transport(http.StatusBadGateway, "application_protocol_error", application, "", "the application answers rows that it was not asked for")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}

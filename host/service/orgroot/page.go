@@ -1,0 +1,100 @@
+package orgroot
+
+import (
+	"cmp"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Page and List are those of the core: the next position of a list is for an
+// authenticated cursor.
+type (
+	Page        = service.Page
+	List[T any] = service.List[T]
+)
+
+// cut ends a page of rows of which one more than Limit was read.
+func cut[T any](rows []T, p Page, position func(T) string) List[T] {
+	l := List[T]{Rows: rows}
+	if len(rows) > p.Limit {
+		l.Rows = rows[:p.Limit]
+		l.Next = position(rows[p.Limit-1])
+	}
+	if l.Rows == nil {
+		l.Rows = []T{}
+	}
+	return l
+}
+
+// ordered reads one row more than a page has, of a list by id that was asked for
+// from p.After on. An application that does not keep to that is not believed:
+// rows would be missed or shown twice.
+func ordered[T any](rows iter.Seq2[T, error], application string, p Page, id func(T) string) ([]T, error) {
+	var found []T
+	last := p.After
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		at := id(row)
+		if at <= last {
+			return nil, fault.Transport(http.StatusBadGateway, "application_protocol_error", application, "", "the application answers a list that is not in the order of the contract")
+		}
+		last = at
+		found = append(found, row)
+		if len(found) > p.Limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+// inMemory is a page of a list that was answered whole.
+func inMemory[T any](rows []T, p Page, position func(T) string) List[T] {
+	slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(position(a), position(b)) })
+	from, found := slices.BinarySearchFunc(rows, p.After, func(row T, after string) int { return cmp.Compare(position(row), after) })
+	if found {
+		from++
+	}
+	return cut(rows[from:], p, position)
+}
+
+// taken reads one row more than a page has.
+func taken[T any](rows iter.Seq2[T, error], p Page) ([]T, error) {
+	var found []T
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, row); len(found) > p.Limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+// find looks for a row in a list that is ordered by id.
+func find[T any](rows iter.Seq2[T, error], what, id string, idOf func(T) string) (T, error) {
+	var none T
+	for row, err := range rows {
+		if err != nil {
+			return none, err
+		}
+		if at := idOf(row); at == id {
+			return row, nil
+		} else if at > id {
+			break
+		}
+	}
+	return none, rejected(authz.CodeNotFound, what+" not found")
+}
+
+// rejected is a refusal as an application would make it.
+func rejected(code authz.Code, message string) *fault.Error {
+	return fault.Rejected(code, "%s", message)
+}

@@ -1,0 +1,209 @@
+package orgroot
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// SubjectAccess is the closure supply of a principal, read now.
+func (r *Root) SubjectAccess(ctx context.Context, a *service.Access, p authz.Principal) (authz.SubjectAccess, error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.SubjectAccess, error) { return to.Relay.GetSubjectAccess(ctx, p) })
+}
+
+// Epoch is the head of the root's event log; Seq is nil without one.
+type Epoch struct {
+	Seq      *int64 `json:"seq"`
+	HasEpoch bool   `json:"hasEpoch"`
+}
+
+func (r *Root) Epoch(ctx context.Context, a *service.Access) (Epoch, error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (Epoch, error) {
+		log := to.Relay.Epoch()
+		if log == nil {
+			return Epoch{}, nil
+		}
+		head, err := log.Head(ctx)
+		if unsupported(err) {
+			return Epoch{}, nil
+		}
+		if err != nil {
+			return Epoch{}, err
+		}
+		return Epoch{Seq: &head.Seq, HasEpoch: true}, nil
+	})
+}
+
+// Explain shows the working of a check at the org root. At an instance scope the
+// owner answers the ancestors.
+func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal, key, scope string) (access.Explanation, error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (access.Explanation, error) {
+		words, err := r.wordsOf(ctx, to, key)
+		if err != nil {
+			return access.Explanation{}, err
+		}
+		chains := func(scope string) (*access.Chain, error) {
+			if scope == "" || scope == authz.Global {
+				return access.GlobalChain, nil
+			}
+			h, err := r.owner(ctx, a.Org.ID, scope)
+			if err != nil {
+				return nil, err
+			}
+			owner, err := r.apps.Linked(ctx, a.Org.ID, h.Application)
+			if err != nil {
+				return nil, err
+			}
+			ancestors, err := owner.Relay.ResolveAncestors(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			return access.NewChain(scope, ancestors), nil
+		}
+		chain, err := chains(scope)
+		if err != nil {
+			return access.Explanation{}, err
+		}
+		rows, err := to.Relay.GetSubjectAccess(ctx, p)
+		if err != nil {
+			return access.Explanation{}, err
+		}
+		explained, err := access.Explain(words, &rows, key, chain, r.clock(), chains)
+		return explained, failed(err)
+	})
+}
+
+// wordsOf is the vocabulary that declares the key: the built-in one, or what the
+// root has published.
+func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (*access.Vocabulary, error) {
+	declared := cloud.Evaluable()
+	if authz.NamespaceOf(key) != authz.InternalNamespace {
+		published, err := to.Relay.GetPublishedCatalog(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if published != nil {
+			if declared, err = rebuilt(ctx, to, published.Document, key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !declared.HasKey(key) || cloud.IsPattern(key) {
+		return nil, relay.Refusal(declared.UnknownPermission(key, authz.ExpectedKey))
+	}
+	return access.NewVocabulary(declared), nil
+}
+
+// rebuilt is a published catalog, with what it imports when the key is not of its
+// own.
+func rebuilt(ctx context.Context, to applications.Asked, document json.RawMessage, key string) (*catalog.Catalog, error) {
+	unreadable := func() error {
+		return fault.Transport(502, "application_protocol_error", to.ID, "", "the application's published catalog cannot be read")
+	}
+	own, err := catalog.FromDocument(document, catalog.DocumentOptions{})
+	if err != nil {
+		return nil, unreadable()
+	}
+	if own.HasKey(key) {
+		return own, nil
+	}
+	imports, err := to.Relay.GetPublishedImports(ctx)
+	switch {
+	case unsupported(err) || err == nil && imports == nil:
+		return own, nil
+	case err != nil:
+		return nil, err
+	}
+	whole, err := catalog.FromDocument(document, catalog.DocumentOptions{Imports: imports.Manifest})
+	if err != nil {
+		return nil, unreadable()
+	}
+	return whole, nil
+}
+
+// Registry is what is published; *registry.Registry has it.
+type Registry interface {
+	List(ctx context.Context, org string) ([]registry.Summary, error)
+	Document(ctx context.Context, org, namespace string, number *int64) (registry.Document, error)
+}
+
+// Catalogs are the vocabularies of the org, and what may be asked for.
+type Catalogs struct {
+	Namespaces  []NamespaceCatalog `json:"namespaces"`
+	Requestable Requestable        `json:"requestable"`
+}
+
+// NamespaceCatalog is the head of a namespace.
+type NamespaceCatalog struct {
+	Namespace   string          `json:"namespace"`
+	Application *string         `json:"application"`
+	Version     *int64          `json:"version"`
+	PublishedAt *int64          `json:"publishedAt"`
+	Document    json.RawMessage `json:"document"`
+}
+
+// Requestable lists roles of the root, and scope types as their documents have
+// them.
+type Requestable struct {
+	Roles      []authz.Role      `json:"roles"`
+	ScopeTypes []json.RawMessage `json:"scopeTypes"`
+}
+
+// Catalog reads the heads of all published namespaces, and what is requestable.
+func (r *Root) Catalog(ctx context.Context, a *service.Access, published Registry) (Catalogs, error) {
+	all := Catalogs{Namespaces: []NamespaceCatalog{}, Requestable: Requestable{[]authz.Role{}, []json.RawMessage{}}}
+	if err := r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		for role, err := range to.Relay.ListRoles(ctx, provider.Paging{}) {
+			if err != nil {
+				return err
+			}
+			if role.Requestable != nil {
+				all.Requestable.Roles = append(all.Requestable.Roles, role)
+			}
+		}
+		return nil
+	}); err != nil {
+		return Catalogs{}, err
+	}
+	heads, err := published.List(ctx, a.Org.ID)
+	if err != nil {
+		return Catalogs{}, err
+	}
+	for _, head := range heads {
+		if head.Version == nil || head.Application == nil {
+			continue
+		}
+		document, err := published.Document(ctx, a.Org.ID, head.Namespace, head.Version)
+		if err != nil {
+			return Catalogs{}, err
+		}
+		all.Namespaces = append(all.Namespaces, NamespaceCatalog{head.Namespace, head.Application, head.Version, head.PublishedAt, document.Raw})
+		var types struct {
+			ScopeTypes []json.RawMessage `json:"scopeTypes"`
+		}
+		if err := json.Unmarshal(document.Raw, &types); err != nil {
+			return Catalogs{}, fault.Internal(err)
+		}
+		for _, raw := range types.ScopeTypes {
+			var about struct {
+				Type        string          `json:"type"`
+				Requestable json.RawMessage `json:"requestable"`
+			}
+			// A document of several namespaces is the head of each: count a type once.
+			if json.Unmarshal(raw, &about) == nil && len(about.Requestable) > 0 && authz.NamespaceOf(about.Type) == head.Namespace {
+				all.Requestable.ScopeTypes = append(all.Requestable.ScopeTypes, raw)
+			}
+		}
+	}
+	return all, nil
+}

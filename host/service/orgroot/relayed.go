@@ -1,0 +1,233 @@
+package orgroot
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// The relayed rows of §8.5. Their gates are the caller's to pass.
+
+// AppGrants lists an application's grants by id: instance rows, unless the query
+// asks for *.
+func (r *Root) AppGrants(ctx context.Context, a *service.Access, application string, q provider.GrantQuery, p Page) (List[authz.Grant], error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return List[authz.Grant]{}, err
+	}
+	return instances(to, q.Scope, p, func(page provider.Paging) ([]authz.Grant, error) {
+		q.Paging = page
+		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(g authz.Grant) string { return g.ID })
+		return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
+	}, func(g authz.Grant) (string, string) { return g.ID, g.Scope })
+}
+
+// AppRevokes lists an application's revokes, as AppGrants does.
+func (r *Root) AppRevokes(ctx context.Context, a *service.Access, application string, q provider.RevokeQuery, p Page) (List[authz.Revoke], error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return List[authz.Revoke]{}, err
+	}
+	return instances(to, q.Scope, p, func(page provider.Paging) ([]authz.Revoke, error) {
+		q.Paging = page
+		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(v authz.Revoke) string { return v.ID })
+		return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
+	}, func(v authz.Revoke) (string, string) { return v.ID, v.Scope })
+}
+
+// maxPages bounds how often an application is asked for one page of instance rows,
+// among which rows at * may lie.
+const maxPages = 20
+
+// instances fills a page with the rows that are not at *, unless a scope was asked
+// for. When rows at * fill too many pages of the application it answers what it
+// has, and where to go on.
+func instances[T any](to applications.Asked, scope *string, p Page, read func(provider.Paging) ([]T, error), of func(T) (id, scope string)) (List[T], error) {
+	l := List[T]{Rows: []T{}}
+	after := p.After
+	for range maxPages {
+		rows, err := read(provider.Paging{After: after, Limit: maxBulk + 1})
+		if err != nil {
+			return List[T]{}, err
+		}
+		for _, row := range rows {
+			id, at := of(row)
+			if scope != nil || at != authz.Global {
+				if len(l.Rows) == p.Limit {
+					l.Next = after
+					return l, nil
+				}
+				l.Rows = append(l.Rows, row)
+			}
+			after = id
+		}
+		if len(rows) <= maxBulk {
+			return l, nil
+		}
+	}
+	l.Next = after
+	return l, nil
+}
+
+// CreateAppGrant writes an instance grant at its owner.
+func (r *Root) CreateAppGrant(ctx context.Context, a *service.Access, application string, in provider.GrantInput) (authz.Grant, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return authz.Grant{}, err
+	}
+	if err := r.instance(ctx, a.Org.ID, application, in.Scope); err != nil {
+		return authz.Grant{}, err
+	}
+	return to.Relay.CreateGrant(ctx, in, a.Caller.Provenance())
+}
+
+// CreateAppRevoke writes an instance revoke at its owner.
+func (r *Root) CreateAppRevoke(ctx context.Context, a *service.Access, application string, in provider.RevokeInput) (authz.Revoke, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return authz.Revoke{}, err
+	}
+	if err := r.instance(ctx, a.Org.ID, application, in.Scope); err != nil {
+		return authz.Revoke{}, err
+	}
+	return to.Relay.CreateRevoke(ctx, in, a.Caller.Provenance())
+}
+
+// DeleteAppGrant removes an instance grant at its owner.
+func (r *Root) DeleteAppGrant(ctx context.Context, a *service.Access, application, id string) error {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return err
+	}
+	return r.deleteInstanceGrant(ctx, a, to, id)
+}
+
+// DeleteAppRevoke removes an instance revoke at its owner.
+func (r *Root) DeleteAppRevoke(ctx context.Context, a *service.Access, application, id string) error {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return err
+	}
+	return r.deleteInstanceRevoke(ctx, a, to, id)
+}
+
+func (r *Root) deleteInstanceGrant(ctx context.Context, a *service.Access, to applications.Asked, id string) error {
+	row, err := find(to.Relay.ListGrants(ctx, provider.GrantQuery{Paging: before(id)}), "grant", id, func(g authz.Grant) string { return g.ID })
+	if err != nil {
+		return err
+	}
+	if row.Scope == authz.Global {
+		return globalRow()
+	}
+	return to.Relay.DeleteGrant(ctx, id, a.Caller.Provenance())
+}
+
+func (r *Root) deleteInstanceRevoke(ctx context.Context, a *service.Access, to applications.Asked, id string) error {
+	row, err := find(to.Relay.ListRevokes(ctx, provider.RevokeQuery{Paging: before(id)}), "revoke", id, func(v authz.Revoke) string { return v.ID })
+	if err != nil {
+		return err
+	}
+	if row.Scope == authz.Global {
+		return globalRow()
+	}
+	return to.Relay.DeleteRevoke(ctx, id, a.Caller.Provenance())
+}
+
+// before begins a list by id shortly before the row named, so that it need not be
+// read from its beginning.
+func before(id string) provider.Paging {
+	if id == "" {
+		return provider.Paging{}
+	}
+	last := id[len(id)-1]
+	if last <= ' ' || last >= 0x7f { // no text lies just below that a wire would carry
+		return provider.Paging{}
+	}
+	return provider.Paging{After: id[:len(id)-1] + string(rune(last-1)) + "~"}
+}
+
+func globalRow() error {
+	return fault.Invalid(fault.Issue{Path: "id", Message: "the row is at *: global rows go through the org root"})
+}
+
+// AppRequests lists an application's requests by (createdAt, id).
+func (r *Root) AppRequests(ctx context.Context, a *service.Access, application string, q provider.RequestQuery, p Page) (List[authz.Request], error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return List[authz.Request]{}, err
+	}
+	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
+	rows, err := taken(to.Relay.ListRequests(ctx, q), p)
+	rows, err = matching(rows, err, to.ID, func(found authz.Request) bool { return requestMatches(found, q) })
+	if err != nil {
+		return List[authz.Request]{}, err
+	}
+	return cut(rows, p, func(q authz.Request) string { return q.ID }), nil
+}
+
+// AppCatalog is what an application has published itself; nil members: nothing, or
+// it keeps no such thing.
+func (r *Root) AppCatalog(ctx context.Context, a *service.Access, application string) (*provider.PublishedCatalog, *provider.PublishedImports, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return nil, nil, err
+	}
+	published, err := to.Relay.GetPublishedCatalog(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	imports, err := to.Relay.GetPublishedImports(ctx)
+	if unsupported(err) {
+		imports, err = nil, nil
+	}
+	return published, imports, err
+}
+
+// Ancestors are those of a scope of the application, for display.
+func (r *Root) Ancestors(ctx context.Context, a *service.Access, application, scope string) ([]string, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return nil, err
+	}
+	return to.Relay.ResolveAncestors(ctx, scope)
+}
+
+// Usage reads one dimension of an application's counts: dimension_not_found.
+func (r *Root) Usage(ctx context.Context, a *service.Access, application, dimension string, q provider.UsageQuery) (json.RawMessage, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return nil, err
+	}
+	switch dimension {
+	case "grants":
+		return encoded(to.Relay.GetGrantUsage(ctx, q))
+	case "revokes":
+		return encoded(to.Relay.GetRevokeUsage(ctx, q))
+	case "roles":
+		return encoded(to.Relay.GetRoleUsage(ctx, q))
+	case "permissions":
+		return encoded(to.Relay.GetPermissionUsage(ctx, q))
+	case "scope-types":
+		return encoded(to.Relay.GetScopeTypeUsage(ctx, q))
+	}
+	return nil, fault.Cloud("dimension_not_found", "no usage is kept of %s", authz.Quote(dimension))
+}
+
+func encoded[T any](rows []T, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		rows = []T{}
+	}
+	raw, err := authz.Marshal(rows)
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return raw, nil
+}

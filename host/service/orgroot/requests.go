@@ -1,0 +1,242 @@
+package orgroot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// Entry is a request with its home: nil at the org root, else the owner of its
+// scope.
+type Entry struct {
+	Application *string       `json:"application"`
+	Request     authz.Request `json:"request"`
+}
+
+// Unavailable is a source that could not be asked.
+type Unavailable struct {
+	Application string `json:"application"`
+	Code        string `json:"code"`
+}
+
+// Inbox is a page of entries, newest first, with the sources that are missing from
+// it.
+type Inbox struct {
+	List[Entry]
+	Unavailable []Unavailable
+}
+
+// sourceTime is how long an inbox waits for one source.
+const sourceTime = 5 * time.Second
+
+// RequestFilter selects requests; nil members are absent. Mine overrides
+// RequesterUserID.
+type RequestFilter struct {
+	Mine            bool
+	State           *authz.RequestState
+	RequesterUserID *string
+	Application     string // "" means the org root
+}
+
+// Requests lists requests. It judges the gate itself: a seat for one's own, else
+// authz_internal.requests.read.
+func (r *Root) Requests(ctx context.Context, a *service.Access, f RequestFilter, p Page) (Inbox, error) {
+	q := provider.RequestQuery{State: f.State, RequesterUserID: f.RequesterUserID}
+	if f.Mine {
+		q.RequesterUserID = &a.Caller.UserID
+	} else if err := r.require(ctx, a, keyRequests, false); err != nil {
+		return Inbox{}, err
+	}
+	return r.inbox(ctx, a.Org.ID, f.Application, p, func(ctx context.Context, to applications.Asked) iter.Seq2[authz.Request, error] {
+		return only(to.Relay.ListRequests(ctx, q), func(found authz.Request) bool { return requestMatches(found, q) })
+	})
+}
+
+func requestMatches(found authz.Request, q provider.RequestQuery) bool {
+	return (q.State == nil || found.State == *q.State) && (q.RequesterUserID == nil || found.RequesterUserID == *q.RequesterUserID)
+}
+
+// Queue lists what the caller is entitled to decide now.
+func (r *Root) Queue(ctx context.Context, a *service.Access, p Page) (Inbox, error) {
+	return r.inbox(ctx, a.Org.ID, "", p, func(ctx context.Context, to applications.Asked) iter.Seq2[authz.Request, error] {
+		return to.Relay.ListApproverQueue(ctx, a.Caller.UserID)
+	})
+}
+
+func only(rows iter.Seq2[authz.Request, error], wanted func(authz.Request) bool) iter.Seq2[authz.Request, error] {
+	return func(yield func(authz.Request, error) bool) {
+		for row, err := range rows {
+			if (err != nil || wanted(row)) && !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Root) inbox(ctx context.Context, org, application string, p Page, read func(context.Context, applications.Asked) iter.Seq2[authz.Request, error]) (Inbox, error) {
+	to, err := r.source(ctx, org, application)
+	if err != nil {
+		return Inbox{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sourceTime)
+	defer cancel()
+	in := Inbox{Unavailable: []Unavailable{}}
+	var entries []Entry
+	for row, err := range read(ctx, to) {
+		if e := new(fault.Error); errors.As(err, &e) && e.Name == "ProviderTransportError" {
+			in.Unavailable = append(in.Unavailable, Unavailable{to.ID, e.Code})
+			entries = nil // what came of it is not the whole
+			break
+		} else if err != nil {
+			return Inbox{}, failed(err)
+		}
+		e := entryOf(to.ID, row)
+		if application == "" || e.Application != nil {
+			entries = append(entries, e)
+		}
+	}
+	in.List = inMemory(entries, p, func(e Entry) string {
+		return fmt.Sprintf("%019d/%s", math.MaxInt64-e.Request.CreatedAt, e.Request.ID)
+	})
+	return in, nil
+}
+
+func entryOf(application string, request authz.Request) Entry {
+	if request.Scope == authz.Global {
+		return Entry{Request: request}
+	}
+	return Entry{&application, request}
+}
+
+// source is who is asked about requests: the application named, else the org root.
+func (r *Root) source(ctx context.Context, org, application string) (applications.Asked, error) {
+	if application == "" {
+		return r.apps.Root(ctx, org)
+	}
+	return r.apps.Linked(ctx, org, application)
+}
+
+// Submit files a request in the name of the caller, at the home of its scope.
+func (r *Root) Submit(ctx context.Context, a *service.Access, in provider.RequestInput) (entry Entry, err error) {
+	in.RequesterUserID = a.Caller.UserID
+	h, err := r.home(ctx, a.Org.ID, in.Scope, in.Pattern, in.RoleID)
+	if err != nil {
+		return entry, err
+	}
+	if h == inAccount {
+		return entry, rejected(authz.CodeValidation, "rows of account data cannot be requested")
+	}
+	err = r.at(ctx, a.Org.ID, h, func(to applications.Asked) error {
+		request, err := to.Relay.SubmitRequest(ctx, in)
+		entry = entryOf(to.ID, request)
+		return err
+	})
+	return entry, err
+}
+
+// locate reads a request at the home that is named. found is false also when it is
+// homed elsewhere.
+func (r *Root) locate(ctx context.Context, org, id, application string) (to applications.Asked, entry Entry, found bool, err error) {
+	if to, err = r.source(ctx, org, application); err != nil {
+		return to, entry, false, err
+	}
+	for request, err := range to.Relay.ListRequests(ctx, provider.RequestQuery{}) {
+		if err != nil {
+			return to, entry, false, err
+		}
+		if request.ID == id {
+			entry = entryOf(to.ID, request)
+			return to, entry, (entry.Application == nil) == (application == ""), nil
+		}
+	}
+	return to, entry, false, nil
+}
+
+func noRequest() error { return rejected(authz.CodeNotFound, "request not found") }
+
+// Request reads one request. It judges the gate itself: the requester, an approver
+// who is entitled now, or authz_internal.requests.read; to all others a request
+// that is not there is denied like one that is.
+func (r *Root) Request(ctx context.Context, a *service.Access, id, application string) (Entry, error) {
+	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
+	if e := new(fault.Error); errors.As(err, &e) && e.Name == "CloudError" { // there is no such application to ask
+		if denied := r.require(ctx, a, keyRequests, false); denied != nil {
+			return Entry{}, denied
+		}
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	user := a.Caller.UserID
+	if found && user != "" && entry.Request.RequesterUserID == user {
+		return entry, nil
+	}
+	denied := r.require(ctx, a, keyRequests, false)
+	if e := new(fault.Error); denied != nil && (!errors.As(denied, &e) || e.Name != "AccessDeniedError") {
+		return Entry{}, denied
+	}
+	if denied != nil {
+		if !found || user == "" {
+			return Entry{}, denied
+		}
+		entitled, err := queued(to.Relay.ListApproverQueue(ctx, user), id)
+		if err != nil {
+			return Entry{}, err
+		}
+		if !entitled {
+			return Entry{}, denied
+		}
+	}
+	if !found {
+		return Entry{}, noRequest()
+	}
+	return entry, nil
+}
+
+func queued(rows iter.Seq2[authz.Request, error], id string) (bool, error) {
+	list, err := taken(rows, Page{Limit: math.MaxInt - 1})
+	return slices.ContainsFunc(list, func(q authz.Request) bool { return q.ID == id }), err
+}
+
+// DecideRequest decides the current stage in the name of the caller, whose entitlement is
+// judged by the request's home.
+func (r *Root) DecideRequest(ctx context.Context, a *service.Access, id, application string, in provider.DecisionInput) (Entry, error) {
+	in.DeciderUserID = a.Caller.UserID
+	return r.change(ctx, a, id, application, func(to applications.Asked, e Entry) (authz.Request, error) {
+		if e.Request.RequesterUserID == a.Caller.UserID {
+			return authz.Request{}, rejected(authz.CodeValidation, "nobody decides their own request")
+		}
+		return to.Relay.DecideRequest(ctx, id, in)
+	})
+}
+
+// CancelRequest withdraws a request of the caller's own.
+func (r *Root) CancelRequest(ctx context.Context, a *service.Access, id, application string) (Entry, error) {
+	return r.change(ctx, a, id, application, func(to applications.Asked, _ Entry) (authz.Request, error) {
+		return to.Relay.CancelRequest(ctx, id, a.Caller.UserID)
+	})
+}
+
+func (r *Root) change(ctx context.Context, a *service.Access, id, application string, fn func(applications.Asked, Entry) (authz.Request, error)) (Entry, error) {
+	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
+	if err == nil && !found {
+		err = noRequest()
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	if entry.Request, err = fn(to, entry); err != nil {
+		return Entry{}, err
+	}
+	return entry, nil
+}

@@ -1,0 +1,313 @@
+package orgroot
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// Applications finds who is to be asked; *applications.Entries does.
+type Applications interface {
+	Root(ctx context.Context, org string) (applications.Asked, error)
+	Linked(ctx context.Context, org, id string) (applications.Asked, error)
+	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
+}
+
+// Account writes and reads the rows of account data; *service.Service does. Each
+// write judges its own gate.
+type Account interface {
+	IsAccountWrite(ctx context.Context, org, scope, pattern, roleID string) (bool, error)
+
+	CreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput, one bool) ([]authz.Grant, error)
+	AccountGrant(ctx context.Context, org, id string) (authz.Grant, bool, error)
+	AccountGrants(ctx context.Context, org string, q provider.GrantQuery) iter.Seq2[authz.Grant, error]
+	DeleteAccountGrant(ctx context.Context, a *service.Access, id string) error
+
+	CreateAccountRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) (authz.Revoke, error)
+	AccountRevoke(ctx context.Context, org, id string) (authz.Revoke, bool, error)
+	AccountRevokes(ctx context.Context, org string, q provider.RevokeQuery) iter.Seq2[authz.Revoke, error]
+	DeleteAccountRevoke(ctx context.Context, a *service.Access, id string) error
+
+	AccountRole(ctx context.Context, org, id string) (authz.Role, bool, error)
+	AccountRoles(ctx context.Context, org string, p provider.Paging) iter.Seq2[authz.Role, error]
+	CreateAccountRole(ctx context.Context, a *service.Access, in provider.RoleInput) (authz.Role, error)
+	UpdateAccountRole(ctx context.Context, a *service.Access, id string, in provider.RoleUpdate, match func(authz.Role) error) (authz.Role, error)
+	DeleteAccountRole(ctx context.Context, a *service.Access, id string, match func(authz.Role) error) error
+}
+
+// Root serves the org domain of every org. Its methods return *fault.Error.
+type Root struct {
+	apps  Applications
+	clock func() int64
+
+	// account is set after the core was made, which asks this for its gates.
+	account Account
+
+	mu       sync.Mutex
+	attached map[string]*attached // by org
+}
+
+type attached struct {
+	to     relay.Application
+	client *client.Client
+}
+
+// maxAttached bounds the orgs whose closures are kept.
+const maxAttached = 1000
+
+// New makes a Root; Bind completes it.
+func New(apps Applications, clock func() int64) *Root {
+	return &Root{apps: apps, clock: clock, attached: map[string]*attached{}}
+}
+
+// Bind gives the account data, before the first request.
+func (r *Root) Bind(account Account) { r.account = account }
+
+var (
+	_ service.OrgRoot = (*Root)(nil)
+	_ Account         = (*service.Service)(nil)
+)
+
+// Close lets go of the clients.
+func (r *Root) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for org, a := range r.attached {
+		a.client.Close()
+		delete(r.attached, org)
+	}
+}
+
+// closures supplies the client, which here is asked at scope * only: no chain is
+// needed, and none is asked for.
+type closures struct{ relay.Application }
+
+func (closures) ResolveAncestors(context.Context, string) ([]string, error) {
+	return []string{authz.Global}, nil
+}
+
+// clientOf is the standard client on the org root, a new one when that has moved.
+func (r *Root) clientOf(ctx context.Context, org string) (*client.Client, error) {
+	root, err := r.apps.Root(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.attached[org]; a != nil {
+		if a.to == root.Relay {
+			return a.client, nil
+		}
+		a.client.Close()
+		delete(r.attached, org)
+	}
+	c, err := client.New(client.Options{Provider: closures{root.Relay}, Catalog: cloud.Evaluable(), Clock: r.clock})
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	for other, a := range r.attached {
+		if len(r.attached) < maxAttached {
+			break
+		}
+		a.client.Close()
+		delete(r.attached, other)
+	}
+	r.attached[org] = &attached{root.Relay, c}
+	return c, nil
+}
+
+// rows are the closure and rows of a principal at the org root.
+func (r *Root) rows(ctx context.Context, org string, p authz.Principal, fresh bool) (*authz.SubjectAccess, error) {
+	c, err := r.clientOf(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := c.Snapshot(ctx, p, client.SnapshotOptions{Fresh: fresh})
+	if err != nil {
+		return nil, failed(err)
+	}
+	return snapshot.Rows(), nil
+}
+
+// failed keeps errors of the API and names the others.
+func failed(err error) error {
+	var here *fault.Error
+	if err == nil || errors.As(err, &here) {
+		return err
+	}
+	if refused := relay.Refusal(err); refused != nil {
+		return refused
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return fault.Transport(504, "application_timeout", "", "", "the application did not answer in time")
+	}
+	return fault.Internal(err)
+}
+
+// Access is the closure supply of a principal.
+func (r *Root) Access(ctx context.Context, org string, p authz.Principal, fresh bool) (*authz.SubjectAccess, error) {
+	return r.rows(ctx, org, p, fresh)
+}
+
+// judges are who has to hold a key: the actor and, in a preview, whom they look
+// like. A role that is not there confers nothing.
+func (r *Root) judges(ctx context.Context, org string, p authz.Principal, view *client.ViewAs, fresh bool) ([]*access.Access, error) {
+	actor, err := r.rows(ctx, org, p, fresh)
+	if err != nil {
+		return nil, err
+	}
+	data := []*authz.SubjectAccess{actor}
+	if view != nil {
+		var previewed *authz.SubjectAccess
+		if view.Kind == client.ViewAsUser {
+			previewed, err = r.rows(ctx, org, authz.UserPrincipal(view.UserID), fresh)
+		} else {
+			previewed, err = r.previewed(ctx, org, view.RoleID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, previewed)
+	}
+	compiled := make([]*access.Access, len(data))
+	for i, d := range data {
+		compiled[i] = access.Compile(vocabulary(), d, r.clock())
+	}
+	return compiled, nil
+}
+
+var vocabulary = sync.OnceValue(func() *access.Vocabulary { return access.NewVocabulary(cloud.Evaluable()) })
+
+// previewed is a role as the rows of nobody.
+func (r *Root) previewed(ctx context.Context, org, id string) (*authz.SubjectAccess, error) {
+	rows := &authz.SubjectAccess{Closure: []string{"preview"}, Active: true}
+	role, err := r.Role(ctx, org, id)
+	if e := new(fault.Error); errors.As(err, &e) && e.Code == string(authz.CodeNotFound) {
+		return rows, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for _, pattern := range role.Patterns {
+		rows.Grants = append(rows.Grants, authz.Grant{Subject: "preview", Pattern: pattern, Scope: authz.Global})
+	}
+	return rows, nil
+}
+
+// Decide answers whether a principal holds a key of authz_internal at *, and why
+// not. Only the org root's data decide; account vocabulary is never asked here.
+func (r *Root) Decide(ctx context.Context, q service.Question) (bool, authz.DenialReason, error) {
+	key, declared := vocabulary().Lookup(q.Key)
+	if !declared || authz.NamespaceOf(q.Key) != authz.InternalNamespace {
+		return false, "", fault.Internal(errors.New("not a key of the org domain: " + q.Key))
+	}
+	judges, err := r.judges(ctx, q.Org, q.Principal, q.ViewAs, q.Fresh)
+	if err != nil {
+		return false, "", err
+	}
+	for i, j := range judges {
+		if !j.Active() && i == 0 {
+			return false, authz.ReasonInactive, nil
+		}
+		if allowed, _ := j.Decide(key, access.GlobalChain); !allowed || !j.Active() {
+			return false, authz.ReasonForbidden, nil
+		}
+	}
+	return true, "", nil
+}
+
+// Held lists the keys of authz_internal that a principal holds at *, in the order
+// of the catalog.
+func (r *Root) Held(ctx context.Context, org string, p authz.Principal, view *client.ViewAs) ([]service.HeldKey, error) {
+	judges, err := r.judges(ctx, org, p, view, false)
+	if err != nil {
+		return nil, err
+	}
+	held := []service.HeldKey{}
+keys:
+	for _, name := range cloud.Evaluable().KeysMatching(authz.InternalNamespace + ".*") {
+		key, _ := vocabulary().Lookup(name)
+		for _, j := range judges {
+			if allowed, _ := j.Decide(key, access.GlobalChain); !allowed || !j.Active() {
+				continue keys
+			}
+		}
+		held = append(held, service.HeldKey{Key: name, Scopes: []string{authz.Global}})
+	}
+	return held, nil
+}
+
+// Role is a role of the org root.
+func (r *Root) Role(ctx context.Context, org, id string) (authz.Role, error) {
+	root, err := r.apps.Root(ctx, org)
+	if err != nil {
+		return authz.Role{}, err
+	}
+	return find(root.Relay.ListRoles(ctx, provider.Paging{}), "role", id, func(role authz.Role) string { return role.ID })
+}
+
+// Status tells where the root is and whether it answers.
+func (r *Root) Status(ctx context.Context, org string) (service.RootStatus, error) {
+	root, err := r.apps.Root(ctx, org)
+	if e := new(fault.Error); errors.As(err, &e) && e.Code == "no_org_root" {
+		return service.RootStatus{Home: service.HomeNone}, nil
+	} else if err != nil {
+		return service.RootStatus{}, err
+	}
+	ping, err := root.Relay.Ping(ctx)
+	reachable := err == nil && relay.CheckPing(ping, root.ID) == nil && ping.OrgRoot
+	return service.RootStatus{Home: service.HomeApplication, Application: root.ID, Reachable: reachable}, nil
+}
+
+// require is the gate of an org-domain key, fresh for writes.
+func (r *Root) require(ctx context.Context, a *service.Access, key string, fresh bool) error {
+	q := service.Question{Org: a.Org.ID, Principal: a.Caller.Principal(), ViewAs: a.ViewAs, Key: key, Fresh: fresh}
+	allowed, reason, err := r.Decide(ctx, q)
+	if err != nil || allowed {
+		return err
+	}
+	return fault.Denied(string(reason), key, authz.Global, a.Caller.Principal())
+}
+
+// The keys of the org domain that are asked here. The others stand in the table of
+// endpoints.
+const (
+	keyGrants   = "authz_internal.access.manage_grants"
+	keyRevokes  = "authz_internal.access.manage_revokes"
+	keyRoles    = "authz_internal.access.manage_roles"
+	keyRequests = "authz_internal.requests.read"
+)
+
+// atRoot asks the org root to do something. A root that says it is none is moving.
+func (r *Root) atRoot(ctx context.Context, org string, fn func(applications.Asked) error) error {
+	root, err := r.apps.Root(ctx, org)
+	if err != nil {
+		return err
+	}
+	err = fn(root)
+	if e := new(fault.Error); errors.As(err, &e) && e.Name == "ProviderWriteRejectedError" && e.Code == string(authz.CodeNotOrgRoot) {
+		if ping, asked := root.Relay.Ping(ctx); asked != nil || !ping.OrgRoot {
+			return fault.Cloud("org_root_moving", "the org root says that it is none; try again when account data and application agree")
+		}
+	}
+	return err
+}
+
+// rooted is atRoot for what has an answer.
+func rooted[T any](ctx context.Context, r *Root, org string, fn func(applications.Asked) (T, error)) (v T, err error) {
+	err = r.atRoot(ctx, org, func(to applications.Asked) (err error) {
+		v, err = fn(to)
+		return err
+	})
+	return v, err
+}

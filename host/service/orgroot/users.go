@@ -1,0 +1,175 @@
+package orgroot
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// User is what is known of one.
+type User struct {
+	UserID string `json:"userId"`
+	Active bool   `json:"active"`
+}
+
+const (
+	maxListedUsers = 100 // a page of users costs a closure each
+	atOnce         = 8
+)
+
+// Users lists the users that the root's rows name, by id, of one activity unless
+// active is nil. There may be others: a linked root has no list of users, so that
+// the answer is never complete. A page has at most 100.
+func (r *Root) Users(ctx context.Context, a *service.Access, active *bool, p Page) (List[User], error) {
+	p.Limit = min(p.Limit, maxListedUsers)
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (List[User], error) {
+		ids, err := named(ctx, to)
+		if err != nil {
+			return List[User]{}, err
+		}
+		from, found := slices.BinarySearch(ids, p.After)
+		if found {
+			from++
+		}
+		ids = ids[from:]
+		l := List[User]{Rows: []User{}}
+		// Of users that the filter leaves out one page is looked at and no more.
+		page := ids[:min(len(ids), p.Limit)]
+		users, err := activity(ctx, to, page)
+		if err != nil {
+			return List[User]{}, err
+		}
+		for _, u := range users {
+			if active == nil || u.Active == *active {
+				l.Rows = append(l.Rows, u)
+			}
+		}
+		if len(ids) > len(page) {
+			l.Next = page[len(page)-1]
+		}
+		return l, nil
+	})
+}
+
+// named are the ids of users in grants, revokes, memberships, reporting edges and
+// requests, ascending.
+func named(ctx context.Context, to applications.Asked) ([]string, error) {
+	ids := map[string]bool{}
+	for g, err := range to.Relay.ListGrants(ctx, provider.GrantQuery{}) {
+		if err != nil {
+			return nil, err
+		}
+		if kind, id, ok := authz.ParseSubject(g.Subject); ok && kind == authz.SubjectUser {
+			ids[id] = true
+		}
+	}
+	for v, err := range to.Relay.ListRevokes(ctx, provider.RevokeQuery{}) {
+		if err != nil {
+			return nil, err
+		}
+		ids[v.UserID] = true
+	}
+	var groups []string // read to the end first: what follows takes its own time
+	for g, err := range to.Relay.ListGroups(ctx, provider.Paging{}) {
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g.ID)
+	}
+	for _, group := range groups {
+		members, err := to.Relay.GetGroupMembers(ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range members {
+			ids[id] = true
+		}
+	}
+	edges, err := to.Relay.GetReportingEdges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for user, manager := range edges {
+		ids[user], ids[manager] = true, true
+	}
+	for q, err := range to.Relay.ListRequests(ctx, provider.RequestQuery{}) {
+		if err != nil {
+			return nil, err
+		}
+		ids[q.RequesterUserID] = true
+	}
+	delete(ids, "")
+	return slices.Sorted(maps.Keys(ids)), nil
+}
+
+// activity reads a closure for each user, eight at a time.
+func activity(ctx context.Context, to applications.Asked, ids []string) ([]User, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	users := make([]User, len(ids))
+	room := make(chan struct{}, atOnce)
+	var reading sync.WaitGroup
+	for i, id := range ids {
+		room <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-room }()
+			rows, err := to.Relay.GetSubjectAccess(ctx, authz.UserPrincipal(id))
+			if err != nil {
+				cancel(err)
+				return
+			}
+			users[i] = User{UserID: id, Active: rows.Active}
+		})
+	}
+	reading.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, failed(err)
+	}
+	return users, nil
+}
+
+func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID string, groupIDs []string) error {
+	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		return to.Relay.SetGroupMembership(ctx, userID, groupIDs, a.Caller.Provenance())
+	})
+}
+
+func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, active bool) error {
+	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		return to.Relay.SetUserActive(ctx, userID, active, a.Caller.Provenance())
+	})
+}
+
+// SetManager sets a user's manager; "" clears the edge.
+func (r *Root) SetManager(ctx context.Context, a *service.Access, userID, managerUserID string) error {
+	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		return to.Relay.SetReportingEdge(ctx, userID, managerUserID, a.Caller.Provenance())
+	})
+}
+
+// Edge says who reports to whom.
+type Edge struct {
+	UserID        string `json:"userId"`
+	ManagerUserID string `json:"managerUserId"`
+}
+
+// ReportingEdges lists the reporting tree by user id.
+func (r *Root) ReportingEdges(ctx context.Context, a *service.Access, p Page) (List[Edge], error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (List[Edge], error) {
+		edges, err := to.Relay.GetReportingEdges(ctx)
+		if err != nil {
+			return List[Edge]{}, err
+		}
+		list := make([]Edge, 0, len(edges))
+		for user, manager := range edges {
+			list = append(list, Edge{user, manager})
+		}
+		return inMemory(list, p, func(e Edge) string { return e.UserID }), nil
+	})
+}

@@ -1,0 +1,158 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/provider"
+)
+
+// application asks one application. Every method is one call of ask.
+type application struct {
+	relay  *Relay
+	target Target
+	hosted *provider.Hosted // nil when broken, and for local ones
+	broken error            // why the target cannot be asked at all
+	circuit
+}
+
+// Bounds of answers, in bytes.
+const (
+	maxAnswer = 8 << 20
+	maxList   = 64 << 20
+)
+
+// whole are the operations whose answers are lists or snapshots.
+var whole = map[string]bool{"listGrants": true, "listRevokes": true, "listRequests": true, "listApproverQueue": true, "listRoles": true,
+	"listGroups": true, "getGroupMembers": true, "getReportingEdges": true, "listAuditEvents": true,
+	"exportOrgSnapshot": true, "applyOrgSnapshot": true}
+
+var writes = func() map[string]bool {
+	set := map[string]bool{}
+	for _, o := range provider.Operations {
+		set[o.Op] = o.Kind == provider.Write
+	}
+	return set
+}()
+
+func limitOf(op string) int64 {
+	if whole[op] {
+		return maxList
+	}
+	return maxAnswer
+}
+
+func (t Times) of(op string) time.Duration {
+	switch op {
+	case "ping":
+		return t.Probe
+	case "exportOrgSnapshot", "applyOrgSnapshot":
+		return t.Snapshot
+	}
+	return t.Call
+}
+
+var (
+	errUnlisted = errors.New("this host has no such application for the org")
+	errCircuit  = errors.New("the application failed repeatedly")
+)
+
+// ask makes one call, of a read twice when the connection failed and nothing was
+// handed out yet, and gives every error its name. fn is handed the application;
+// delivered, which may be nil, reports that something was handed out.
+func (a *application) ask(ctx context.Context, op string, fn func(context.Context, Application) error, delivered func() bool) error {
+	probe, wait, ok := a.enter(a.relay.clock(), op == "ping")
+	if !ok {
+		return a.fault(op, failure{err: errCircuit, wait: wait})
+	}
+	bounded, cancel := context.WithTimeout(ctx, a.relay.times.of(op))
+	defer cancel()
+	var f failure
+	defer func() {
+		counts := !errors.Is(ctx.Err(), context.Canceled) // a caller who left proves nothing
+		a.leave(a.relay.clock(), probe, f.transport(), counts)
+	}()
+	f = a.attempt(bounded, op, fn)
+	if f.lost() && !writes[op] && (delivered == nil || !delivered()) && bounded.Err() == nil {
+		f = a.attempt(bounded, op, fn)
+	}
+	return a.fault(op, f)
+}
+
+func (a *application) attempt(ctx context.Context, op string, fn func(context.Context, Application) error) failure {
+	if name, local := strings.CutPrefix(a.target.URL, localScheme); local {
+		app, ok := a.relay.localApplication(a.target.Org, name)
+		if !ok {
+			return failure{err: errUnlisted}
+		}
+		return failure{err: fn(ctx, app), sent: true, ended: ctx.Err()}
+	}
+	if err := a.askable(ctx); err != nil {
+		return failure{err: err}
+	}
+	x := &exchange{limit: limitOf(op), plain: strings.HasPrefix(a.target.URL, "http:")}
+	err := fn(context.WithValue(ctx, exchangeKey{}, x), a.hosted)
+	return failure{err: err, sent: x.sent.Load(), begun: x.begun.Load(), status: int(x.status.Load()), ended: ctx.Err()}
+}
+
+// askable holds the target to the rules of URLs as they are now.
+func (a *application) askable(ctx context.Context) error {
+	if a.broken != nil {
+		return a.broken
+	}
+	u, err := url.Parse(a.target.URL)
+	if err != nil {
+		return errAddress
+	}
+	if err := a.relay.checkScheme(ctx, u); err != nil {
+		if refused := new(fault.Error); errors.As(err, &refused) && refused.Code == codeRejected {
+			return errAddress
+		}
+		return err
+	}
+	return nil
+}
+
+func one[T any](ctx context.Context, a *application, op string, fn func(context.Context, Application) (T, error)) (v T, err error) {
+	err = a.ask(ctx, op, func(ctx context.Context, to Application) (err error) {
+		v, err = fn(ctx, to)
+		return err
+	}, nil)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return v, nil
+}
+
+func void(ctx context.Context, a *application, op string, fn func(context.Context, Application) error) error {
+	return a.ask(ctx, op, fn, nil)
+}
+
+// list hands rows on as they arrive. The time of a call bounds the reader too.
+func list[T any](ctx context.Context, a *application, op string, fn func(context.Context, Application) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		handed, stopped := false, false
+		err := a.ask(ctx, op, func(ctx context.Context, to Application) error {
+			for row, err := range fn(ctx, to) {
+				if err != nil {
+					return err
+				}
+				handed = true
+				if stopped = !yield(row, nil); stopped {
+					return nil
+				}
+			}
+			return nil
+		}, func() bool { return handed })
+		if err != nil && !stopped {
+			var none T
+			yield(none, err)
+		}
+	}
+}
