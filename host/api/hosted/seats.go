@@ -60,7 +60,7 @@ func seatRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.AnySeat, Conditional: true,
+	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.Me, Conditional: true,
 		GateText: cloud.UpdateSeat + "@*; own displayName: Seat",
 		Own:      []string{"seat_not_found", "last_owner", "owner_required", "escalation_refused", "limit_reached", "cap_reached", "forbidden"},
 		Audit:    []string{"A: seat.update"}, Meter: []string{"admin_seats"}},
