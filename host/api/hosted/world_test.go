@@ -117,6 +117,8 @@ func (w *world) serveFar() *x509.CertPool {
 		Ancestry: application.Stored(records), HashChain: true, Metrics: &application.Metrics{}})
 	w.must(err)
 	w.t.Cleanup(func() { _ = w.app.Close() })
+	_, err = w.app.PublishCatalog(context.Background(), document, authz.AdminProvenance("setup"))
+	w.must(err)
 	w.farToken.Store(new("not-linked-yet-0123456789"))
 	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "docs", AuditOptIn: true, Secrets: func() []string { return []string{*w.farToken.Load()} }})
 	w.must(err)
