@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -17,3 +18,16 @@ func (a *Application) OtherHost(ctx context.Context) (*application.Application, 
 
 // Store is where the rows of the application lie, behind its plugin.
 func (a *Application) Store() storage.Store { return a.store }
+
+// Configuration is what the host runs with.
+func (h *Host) Configuration() *config.Config { return h.config.Load() }
+
+// DoDuties does what the hosted service does by itself, now.
+func (h *Host) DoDuties(ctx context.Context) error {
+	for _, duty := range h.service.duties() {
+		if err := h.service.forOrgs(ctx, duty); err != nil {
+			return err
+		}
+	}
+	return nil
+}

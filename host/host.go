@@ -212,6 +212,9 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 		applications[name] = a
 	}
 	current.Applications = applications
+	if h.service != nil {
+		current.Service = h.service.reload(current.Service, next.Service)
+	}
 	h.config.Store(&current)
 	h.log.SetLevel(hclog.LevelFromString(next.Log.Level))
 	return changes.Restart

@@ -20,6 +20,7 @@ import (
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/hashicorp/go-hclog"
 )
@@ -28,6 +29,9 @@ import (
 var plugins string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asPlugin {
+		plugin.Serve(ownPlugins[os.Args[2]]("test")) // ends the process
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "authz-host-test")
 		if err != nil {

@@ -41,7 +41,9 @@ type hostedService struct {
 	relay    *relay.Relay
 	entries  *applications.Entries
 	root     *orgroot.Root
+	retained *retention.Retention
 	core     *service.Service
+	oidc     *oidc.Provider // nil: not configured
 	handler  http.Handler
 
 	end  context.CancelFunc
@@ -71,7 +73,9 @@ func (h *Host) openService(ctx context.Context, cfg *config.Config, plugin *plug
 func (s *hostedService) start() {
 	var life context.Context
 	life, s.end = context.WithCancel(context.Background())
-	s.done.Go(func() { s.duties(life) })
+	for _, duty := range s.duties() {
+		s.done.Go(func() { s.repeat(life, duty) })
+	}
 }
 
 func (s *hostedService) openAccounts(ctx context.Context, h *Host, cfg *config.Service, plugin *pluginhost.Plugin) error {
@@ -116,7 +120,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		return err
 	}
 	meters := billing.New(billing.Options{Store: s.accounts, Standing: map[string]billing.Count{
-		billing.AdminSeats: s.countSeats, billing.LinkedApplications: applications.Count(s.accounts, applications.Linked),
+		billing.AdminSeats: s.accounts.CountSeats, billing.LinkedApplications: applications.Count(s.accounts, applications.Linked),
 		billing.FederatedApplications: applications.Count(s.accounts, applications.Federated),
 	}})
 	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters})
@@ -133,17 +137,19 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		return err
 	}
 	s.root.Bind(s.core)
+	s.retained = retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})
 	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root,
 		Registry:  registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters}),
-		Retention: retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})}
+		Retention: s.retained}
 	if p := c.OIDC; p != nil {
-		services.OIDC, err = oidc.New(oidc.Options{
+		s.oidc, err = oidc.New(oidc.Options{
 			Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, UserIDClaim: p.UserIDClaim,
 			PublicURL: publicURL, Accounts: s.accounts, Keys: s.keys, Clock: clock,
 		})
 		if err != nil {
 			return err
 		}
+		services.OIDC = s.oidc
 	}
 	s.handler, err = hosted.New(hosted.Options{
 		PublicURL: publicURL, TrustedProxies: config.Networks(cfg.TrustedProxies), Account: s.accounts, Keys: s.keys,
@@ -172,18 +178,6 @@ func (s *hostedService) countOrgs(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-func (s *hostedService) countSeats(ctx context.Context, org string) (n int64, err error) {
-	for row, err := range account.Seats.All(ctx, s.accounts, org) {
-		if err != nil {
-			return 0, err
-		}
-		if row.Value.Counts() {
-			n++
-		}
-	}
-	return n, nil
-}
-
 // forOrgs calls do for every org there is.
 func (s *hostedService) forOrgs(ctx context.Context, do func(ctx context.Context, org string) error) error {
 	for row, err := range account.OrgIDs.All(ctx, s.accounts, "") {
@@ -202,9 +196,14 @@ const (
 	dutyTime  = 5 * time.Minute
 )
 
-// duties probe what is linked until the service ends. Every host looks; the one
-// that comes by first does what is due.
-func (s *hostedService) duties(ctx context.Context) {
+func (s *hostedService) duties() []func(ctx context.Context, org string) error {
+	return []func(context.Context, string) error{s.entries.ProbeDue, s.retained.IngestDue}
+}
+
+// repeat does a duty for every org until the service ends. Every host looks; the
+// one that comes by first does what is due. Each duty has a loop of its own: logs
+// that take long must not keep probes waiting.
+func (s *hostedService) repeat(ctx context.Context, duty func(ctx context.Context, org string) error) {
 	tick := time.NewTicker(dutyEvery)
 	defer tick.Stop()
 	for {
@@ -214,12 +213,31 @@ func (s *hostedService) duties(ctx context.Context) {
 			return
 		}
 		one, cancel := context.WithTimeout(ctx, dutyTime)
-		err := s.forOrgs(one, s.entries.ProbeDue)
+		err := s.forOrgs(one, duty)
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("linked applications could not be looked after; the next round tries again", "error", err)
 		}
 	}
+}
+
+// reload takes over the secrets that may change while the host runs; the answer is
+// the configuration in force.
+func (s *hostedService) reload(current, next *config.Service) *config.Service {
+	c := *current
+	if current.TakesOver(next, "bootstrap") {
+		b := *current.Bootstrap
+		b.Secret = next.Bootstrap.Secret
+		c.Bootstrap = &b
+		s.core.SetBootstrapSecret(b.Secret.Reveal())
+	}
+	if current.TakesOver(next, "oidc") {
+		o := *current.OIDC
+		o.ClientSecret = next.OIDC.ClientSecret
+		c.OIDC = &o
+		s.oidc.SetClientSecret(o.ClientSecret.Reveal())
+	}
+	return &c
 }
 
 // rekey seals everything with the newest host key.

@@ -27,10 +27,14 @@ type admin struct {
 	outputFlag
 	actor string
 	yes   bool
+
+	command *cobra.Command
+	only    bool // the hosted API serves it alone
 }
 
 // reads adds the flags of a command that asks over the socket or over --url.
 func (a *admin) reads(c *cobra.Command) {
+	a.command = c
 	a.addSocket(c)
 	a.addApp(c)
 	a.addURL(c)
@@ -73,12 +77,19 @@ func (a *admin) sure(c *cobra.Command, question string) error {
 	return usageError{errDeclined}
 }
 
-// application is one application of a running host.
+// asked takes the operations of the provider API.
+type asked interface {
+	Call(ctx context.Context, op string, params, result any) error
+}
+
+// application is one application of a running host, or an org at the hosted API.
 type application struct {
-	*provider.Caller
-	where  string
-	remote bool
-	actor  string
+	asked
+	provider *provider.Caller // nil at the hosted API
+	hosted   *hosted          // nil elsewhere
+	where    string
+	remote   bool
+	actor    string
 }
 
 // open finds the application and refuses flags that make no sense before anything
@@ -87,12 +98,15 @@ func (a *admin) open(ctx context.Context) (*application, error) {
 	if err := a.outputFlag.check(); err != nil {
 		return nil, err
 	}
+	if a.org != "" || a.only {
+		return a.openHosted()
+	}
 	if a.url != "" {
 		remote, err := a.remote()
 		if err != nil {
 			return nil, err
 		}
-		return &application{Caller: remote, where: remote.Base, remote: true, actor: a.actor}, nil
+		return &application{asked: remote, provider: remote, where: remote.Base, remote: true, actor: a.actor}, nil
 	}
 	local, err := a.local()
 	if err != nil {
@@ -104,7 +118,8 @@ func (a *admin) open(ctx context.Context) (*application, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &application{Caller: local.application(name), where: name, actor: a.actor}, nil
+	caller := local.application(name)
+	return &application{asked: caller, provider: caller, where: name, actor: a.actor}, nil
 }
 
 // longTimeout bounds operations that read every row or the whole log.
@@ -200,10 +215,13 @@ func find[T any](ctx context.Context, a *application, op, field string, p fields
 // hint says what to do about an error, "" when its text says it.
 func hint(err error) string {
 	var (
+		hosted    *hostedError
 		outage    *authz.UnavailableError
 		transport *provider.TransportError
 	)
 	switch {
+	case errors.As(err, &hosted):
+		return hosted.next()
 	case errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown:
 		return "Whether it was applied is not known: look before you repeat it. 'authz storage status' and 'authz plugin list' show why."
 	case errors.As(err, &outage):

@@ -53,7 +53,8 @@ func TestAnApplyThatEndsEarlySaysWhatItDid(t *testing.T) {
 			p.do("createGrants", fields{}, one, two)
 			p.do("deleteGrant", fields{}, two)
 			p.do("deleteGrant", fields{}, three)
-			app := &application{Caller: &provider.Caller{Base: server.URL}}
+			caller := &provider.Caller{Base: server.URL}
+			app := &application{asked: caller, provider: caller}
 			err := p.run(ctx, app, (&accessFile{Name: "x"}).provenance(), newProgress(io.Discard))
 			if got := one.State + ", " + two.State + ", " + three.State; got != c.states {
 				t.Errorf("the changes are %s", got)

@@ -59,6 +59,8 @@ func newAuditList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "Show the newest entries, oldest first",
+		Long: `Show the newest entries that are asked for, oldest first. With --org it is the log of the org
+root, with --app that of an application; 'authz org audit' shows that of the org's account.`,
 		Example: `  authz audit list --target u_17
   authz audit list --by u_admin --action grant.create --from 7d --limit 200`,
 		Args: cobra.NoArgs,
@@ -69,6 +71,9 @@ func newAuditList() *cobra.Command {
 			filter, err := f.filter(c)
 			if err != nil {
 				return err
+			}
+			if a.org != "" && limit > pageSize {
+				return usageError{fmt.Errorf("--limit must be from 1 to %d with --org", pageSize)}
 			}
 			filter["limit"] = limit
 			app, err := a.open(c.Context())
@@ -82,6 +87,7 @@ func newAuditList() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	f.add(c, a, "")
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	return c

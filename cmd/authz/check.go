@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -121,15 +123,31 @@ func (q *question) askLocal(ctx context.Context, op string, ask, answer any) err
 	return local.call(ctx, app, op, ask, answer)
 }
 
+// explainHosted asks the org root, or whoever owns the scope.
+func (q *question) explainHosted(ctx context.Context, warn io.Writer, ask checkParams, e *access.Explanation) error {
+	if q.app != "" {
+		return usageError{errors.New("with --org the scope says whose it is: leave --app out")}
+	}
+	h, err := q.hosted(warn)
+	if err != nil {
+		return err
+	}
+	query := principalQuery(ask.Principal)
+	query["key"], query["scope"] = ask.Key, cmp.Or(ask.Scope, authz.Global)
+	return h.ask(ctx, http.MethodGet, []string{"org", "explain"}, query, nil, e)
+}
+
 func newExplain() *cobra.Command {
 	q := &question{}
 	c := &cobra.Command{
 		Use:   "explain (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Show which rows decide a question",
 		Long: `Show the working of a check: the answer, the grants and revokes that decided it, and the
-chain of scopes that was used. It is served by the administration socket only.`,
-		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1`,
-		Args:    cobra.RangeArgs(1, 2),
+chain of scopes that was used. The administration socket serves it, and with --org the
+hosted API does.`,
+		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1
+  authz explain --org acme --user u_17 authz_internal.access.manage_grants`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := q.principal()
 			if err != nil {
@@ -139,12 +157,18 @@ chain of scopes that was used. It is served by the administration socket only.`,
 			defer cancel()
 			ask := params(p, args)
 			var e access.Explanation
-			if err := q.askLocal(ctx, "explain", ask, &e); err != nil {
+			if q.org != "" {
+				err = q.explainHosted(ctx, c.ErrOrStderr(), ask, &e)
+			} else {
+				err = q.askLocal(ctx, "explain", ask, &e)
+			}
+			if err != nil {
 				return err
 			}
 			return q.print(c.OutOrStdout(), e, func(w io.Writer) { fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope)) })
 		},
 	}
 	q.add(c)
+	q.addOrg(c)
 	return c
 }

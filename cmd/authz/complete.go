@@ -30,8 +30,8 @@ func (a *admin) complete(sources ...candidates) cobra.CompletionFunc {
 		defer cancel()
 		app, err := a.open(ctx)
 		if err != nil {
-			if local, localErr := a.local(); localErr == nil && a.url == "" { // several applications: name them
-				app = &application{Caller: &local.caller}
+			if local, localErr := a.local(); localErr == nil && a.url == "" && a.org == "" { // several applications: name them
+				app = &application{asked: &local.caller, provider: &local.caller}
 			} else {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -73,12 +73,20 @@ func described(id, name string) string {
 }
 
 func applicationNames(ctx context.Context, a *application) []string {
+	if a.hosted != nil {
+		var ids []string
+		_ = rows(ctx, a.hosted, []string{"applications"}, "applications", nil, pageSize, func(app struct{ ID, Name string }) error {
+			ids = append(ids, described(app.ID, app.Name))
+			return nil
+		}) // what came before an error is offered
+		return ids
+	}
 	if a.remote {
 		return nil
 	}
 	var status api.HostStatus
-	host := provider.Caller{Base: "http://local/local", Transport: a.Transport}
-	if p, ok := a.Transport.(prefixed); ok {
+	host := provider.Caller{Base: "http://local/local", Transport: a.provider.Transport}
+	if p, ok := a.provider.Transport.(prefixed); ok {
 		host.Transport = p.RoundTripper
 	}
 	_ = host.Call(ctx, api.HostApplication+"/status", nil, &status) // nothing to offer then
@@ -182,7 +190,7 @@ func scopes(ctx context.Context, a *application) []string {
 }
 
 func catalogVersions(ctx context.Context, a *application) (ids []string) {
-	_ = provider.Rows(ctx, a.Caller, "listCatalogVersions", nil, "versions", func(p catalog.Publication) error { // what came before an error is offered
+	_ = whole(ctx, a, "listCatalogVersions", nil, "versions", func(p catalog.Publication) error { // what came before an error is offered
 		ids = append(ids, described(strconv.FormatInt(p.Version, 10), instantText(p.PublishedAt)))
 		return nil
 	})

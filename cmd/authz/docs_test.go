@@ -76,6 +76,7 @@ func TestExamplesAreCommands(t *testing.T) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " && ")
 			line, _, _ = strings.Cut(line, " | ")
 			line, _, _ = strings.Cut(line, " || ")
+			line, _, _ = strings.Cut(line, " < ")
 			line, _, _ = strings.Cut(line, " > ")
 			line, _, _ = strings.Cut(line, " >> ")
 			words := strings.Fields(quoted.Replace(line))

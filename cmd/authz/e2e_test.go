@@ -15,6 +15,7 @@ import (
 
 	"github.com/authzhost/authz/configs"
 	"github.com/authzhost/authz/examples/acme"
+	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -45,6 +46,28 @@ func TestMain(m *testing.M) {
 }
 
 var readyAt = regexp.MustCompile(`(?s)authz is ready at (http://\S+).*\n(curl [^\n]*)\n([^\n]*)\n.*Serving`)
+
+func TestAnEmptyQuickstartComesUpAndSaysThatThereIsNothingToAsk(t *testing.T) {
+	s := newEmptyMachine(t)
+	host := s.start("quickstart", "--empty", "--listen", "127.0.0.1:0")
+	said := host.waitFor(t, regexp.MustCompile(`(?s)authz is ready at (http://\S+)\n.*nothing to ask yet.*Its org is acme.*Serving`))
+	token := filepath.Join(s.dir, ".authz", "acme.secret")
+	if out := s.ok("check", "--user", "u_17", "docs.files.delete", "--url", said[1], "--token-file", token); out != "DENIED\n" {
+		t.Errorf("a check printed %q", out)
+	}
+	if _, errs, code := s.run("quickstart"); code != 0 { // loads the sample into it
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if err := host.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-host.done
+	if code := host.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	again := s.start("quickstart", "--empty", "--listen", "127.0.0.1:0")
+	again.waitFor(t, readyAt) // there is something to ask by now
+}
 
 // TestQuickstart is the life of the sample on an empty machine: nothing but the
 // program in an empty directory, loaded, asked, everything killed, asked again.
@@ -153,11 +176,11 @@ func storeOf(t *testing.T, report string, offline bool) storeFacts {
 		t.Fatalf("%v in\n%s", err, report)
 	}
 	for _, one := range r.Stores { // beside it lies the account data
-		if one.Application == "acme" {
+		if one.Application != account.Partition {
 			return one
 		}
 	}
-	t.Fatalf("no store of acme in\n%s", report)
+	t.Fatalf("no store of an application in\n%s", report)
 	return storeFacts{}
 }
 
@@ -174,7 +197,9 @@ func TestAQuickstartOfRowsInMemoryIsFilledAgain(t *testing.T) {
 	s := newShell(t)
 	s.write("acme.catalog.yaml", string(acme.Catalog()))
 	s.write("acme.secret", "a-secret-of-the-test")
-	path := s.write("memory.yaml", strings.Replace(configs.Quickstart, "plugin: sqlite\n    config: { path: authz.db } #", "plugin: memory #", 1))
+	above, rest, _ := strings.Cut(configs.Quickstart, "\n# The hosted") // accounts are nothing to keep in memory
+	_, below, _ := strings.Cut(rest, "\n\n")
+	path := s.write("memory.yaml", strings.Replace(above+"\n"+below, "plugin: sqlite\n    config: { path: authz.db } #", "plugin: memory #", 1))
 	quickstart := []string{"quickstart", "--config", path, "--listen", "127.0.0.1:0"}
 	host := s.start(quickstart...)
 	base := host.waitFor(t, readyAt)[1]

@@ -74,6 +74,7 @@ With -f many at once, from JSON or YAML: all of them or, when one is refused, no
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().StringVar(&role, "role", "", "the id of the role to give")
 	c.Flags().StringVar(&pattern, "pattern", "", "the permission or pattern to give, such as 'docs.files.*'")
 	c.Flags().StringVar(&expires, "expires", "", "when it ends: "+instantHelp+" (default: never)")
@@ -150,7 +151,9 @@ func newGrantList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List grants",
-		Long:  `List grants, expired ones included: they confer nothing and stay until somebody deletes them.`,
+		Long: `List grants, expired ones included: they confer nothing and stay until somebody deletes them.
+With --org it is the global ones, or those at --scope, and with --app those at the resources
+of an application.`,
 		Example: `  authz grant list --subject user:u_17
   authz grant list --role editor -o json | jq -r '.grants[].subject'`,
 		Args: cobra.NoArgs,
@@ -164,6 +167,7 @@ func newGrantList() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.Flags().StringVar(&subject, "subject", "", "only grants of this subject, such as group:writers")
 	c.Flags().StringVar(&scope, "scope", "", "only grants at exactly this scope")
 	c.Flags().StringVar(&role, "role", "", "only grants of this role")
@@ -226,6 +230,7 @@ func newDelete(noun, op, field string, ids candidates, short, example string) *c
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = a.complete(ids)
 	return c
 }

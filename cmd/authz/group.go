@@ -62,6 +62,7 @@ parents are given.`,
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().StringVar(&name, "name", "", "what people call it (default: its ID)")
 	c.Flags().StringVar(&description, "description", "", "what it is for")
 	c.Flags().StringArrayVar(&parents, "parent", nil, "the id of a group that it belongs to; repeat it for more")
@@ -92,6 +93,7 @@ func newGroupUpdate() *cobra.Command {
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().StringVar(&name, "name", "", "what people call it")
 	c.Flags().StringVar(&description, "description", "", "what it is for")
 	c.ValidArgsFunction = a.argument(groupIDs)
@@ -117,6 +119,7 @@ func newGroupList() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	return c
 }
 
@@ -151,6 +154,7 @@ func newGroupParents() *cobra.Command {
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().BoolVar(&none, "none", false, "take all parents away")
 	c.ValidArgsFunction = a.complete(groupIDs)
 	return c
@@ -216,6 +220,7 @@ func newGroupMembers() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = a.argument(groupIDs)
 	return c
 }
@@ -269,6 +274,7 @@ func newGroupEnd(use, op, short, long, example, done string) *cobra.Command {
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	a.asks(c)
 	c.ValidArgsFunction = a.argument(groupIDs)
 	return c

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -72,11 +74,32 @@ func list[T any](ctx context.Context, a *application, op string, p fields, limit
 	return to.end()
 }
 
+// whole calls row for the rows of an operation that answers whole.
+func whole[T any](ctx context.Context, a *application, op string, p fields, member string, row func(T) error) error {
+	if a.provider != nil {
+		return provider.Rows(ctx, a.provider, op, p, member, row)
+	}
+	var members map[string]json.RawMessage
+	if err := a.Call(ctx, op, p, &members); err != nil {
+		return err
+	}
+	var all []T
+	if err := json.Unmarshal(members[member], &all); err != nil {
+		return fmt.Errorf("%s answered without a usable %q: %w", op, member, err)
+	}
+	for _, r := range all {
+		if err := row(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // streamed is list for operations that answer whole.
 func streamed[T any](ctx context.Context, a *application, op string, p fields, to *listing, cells func(T) [][]string) error {
 	ctx, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
-	err := provider.Rows(ctx, a.Caller, op, p, to.member, func(r T) error {
+	err := whole(ctx, a, op, p, to.member, func(r T) error {
 		if to.json {
 			return to.row(r)
 		}

@@ -87,7 +87,9 @@ Try it:
   authz explain --user u_17 docs.files.update_file docs.doc:d_1
 
 Commands that talk to a host use the local administration socket of a host on this
-machine when they find one, else --url and --token-file.
+machine when they find one, else --url and --token-file. With --org they ask a host's
+hosted API about a whole org, with the key of 'authz login'; application, billing, key,
+org, seat and whoami are served there only.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 3 a plugin could not be started, 4 the answer is no, or something was found (--exit-code).`,
@@ -103,6 +105,7 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newService(), newDirectory(),
 		newCheck(), newExplain(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
 		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
+		newLogin(), newLogout(), newWhoami(), newOrg(), newSeat(), newKey(), newLinked(), newBilling(),
 		newVersion(), newPluginServe())
 	asUsage(root)
 	return root

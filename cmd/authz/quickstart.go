@@ -122,7 +122,7 @@ func (q *quickstart) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("make the org %s: %w", sampleOrg, err)
 		}
-		if err := q.show(ctx, baseURL(h, cfg), secret); err != nil {
+		if err := q.show(ctx, local, baseURL(h, cfg), secret); err != nil {
 			return err
 		}
 		if err := q.showOwner(made, cfg); err != nil {
@@ -199,8 +199,22 @@ func (q *quickstart) publish(ctx context.Context, local *localCaller) error {
 	}, nil)
 }
 
-// show prints where the host is, a question ready to paste, and its answer.
-func (q *quickstart) show(ctx context.Context, base, secretFile string) error {
+// show prints where the host is, a question ready to paste, and its answer; without
+// the sample there is no question.
+func (q *quickstart) show(ctx context.Context, local *localCaller, base, secretFile string) error {
+	if q.empty {
+		var there struct {
+			Roles []json.RawMessage `json:"roles"`
+		}
+		if err := local.call(ctx, sampleApp, "listRoles", map[string]int{"limit": 1}, &there); err != nil {
+			return err
+		}
+		if len(there.Roles) == 0 {
+			fmt.Fprintf(q.out, "\nauthz is ready at %s\n\nIt knows no people, folders or rows: there is nothing to ask yet. Its bearer secret is in %s\n", base, shellQuote(secretFile))
+			fmt.Fprintf(q.out, "To load the sample, in another terminal: %s quickstart\n\n", os.Args[0])
+			return nil
+		}
+	}
 	question := acme.Questions(acme.Generate())[0]
 	body, err := json.Marshal(checkParams{Principal: question.Principal, Key: question.Key, Scope: question.Scope})
 	if err != nil {

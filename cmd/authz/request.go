@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,15 +22,27 @@ func newRequest() *cobra.Command {
 }
 
 // as is the user in whose name a request is written: the operations take no other.
+// The hosted API takes the one whose key it is.
 func as(c *cobra.Command, a *admin, user *string) {
 	a.reads(c)
-	c.Flags().StringVar(user, "as", "", "the id of the user who does it (required)")
+	a.addOrg(c)
+	c.Flags().StringVar(user, "as", "", "the id of the user who does it (required without --org)")
 	a.completes(c, "as", userIDs)
-	needs(c, "as")
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case a.org != "" && *user != "":
+			return usageError{errors.New("with --org it is the user of the key who does it: --as has no place there")}
+		case a.org == "" && *user == "":
+			return usageError{fmt.Errorf("--as is required\nRun '%s --help' for what it takes", c.CommandPath())}
+		}
+		return nil
+	}
 }
 
+// requestResult is a request, over the hosted API with the application whose it is.
 type requestResult struct {
-	Request authz.Request `json:"request"`
+	Application *string       `json:"application,omitempty"`
+	Request     authz.Request `json:"request"`
 }
 
 func writeRequest(c *cobra.Command, a *admin, op string, p fields) error {
@@ -41,7 +54,7 @@ func writeRequest(c *cobra.Command, a *admin, op string, p fields) error {
 	if err := app.call(c.Context(), op, p, &result); err != nil {
 		return err
 	}
-	return a.printed(c, result, func(w io.Writer) { printRequest(w, result.Request) })
+	return a.printed(c, result, func(w io.Writer) { printRequest(w, result) })
 }
 
 func newRequestSubmit() *cobra.Command {
@@ -49,7 +62,7 @@ func newRequestSubmit() *cobra.Command {
 	var user, role, pattern, expires string
 	var answers []string
 	c := &cobra.Command{
-		Use:   "submit --as USER (--role ID | --pattern PATTERN) [SCOPE]",
+		Use:   "submit [--as USER] (--role ID | --pattern PATTERN) [SCOPE]",
 		Short: "Ask for a role or a pattern",
 		Long: `Ask for a role or a pattern for yourself at SCOPE; without one, everywhere. Questions of the
 role or the resource are answered with --answer ID=TEXT. Stages that decide by themselves
@@ -116,11 +129,15 @@ func newRequestList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if app.hosted != nil {
+				return list(c.Context(), app, "listRequests", filtered(c, map[string]string{"state": "state", "user": "requesterUserId"}), limit, a.entries(c), entryCells)
+			}
 			l := a.requests(c)
 			return list(c.Context(), app, "listRequests", filtered(c, map[string]string{"state": "state", "user": "requesterUserId"}), limit, l, requestCells)
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.Flags().StringVar(&state, "state", "", "only those that are "+strings.Join(states, ", "))
 	c.Flags().StringVar(&user, "user", "", "only those of this user")
 	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
@@ -131,6 +148,26 @@ func newRequestList() *cobra.Command {
 
 func (a *admin) requests(c *cobra.Command) *listing {
 	return a.listing(c.OutOrStdout(), "requests", "ID", "USER", "ASKS FOR", "SCOPE", "UNTIL", "STATE", "NOW AT", "SINCE")
+}
+
+// entries are requests with the application whose they are, as the hosted API
+// lists them.
+func (a *admin) entries(c *cobra.Command) *listing {
+	return a.listing(c.OutOrStdout(), "entries", "APPLICATION", "ID", "USER", "ASKS FOR", "SCOPE", "UNTIL", "STATE", "NOW AT", "SINCE")
+}
+
+// requestEntry is a row of theirs; no application is the org root.
+type requestEntry struct {
+	Application *string       `json:"application"`
+	Request     authz.Request `json:"request"`
+}
+
+func entryCells(e requestEntry) []string {
+	home := "-"
+	if e.Application != nil {
+		home = *e.Application
+	}
+	return append([]string{home}, requestCells(e.Request)...)
 }
 
 func requestCells(r authz.Request) []string {
@@ -147,10 +184,14 @@ func requestAt(r authz.Request) string {
 	return stageText(r.Stages[r.StageIndex])
 }
 
-func printRequest(w io.Writer, r authz.Request) {
+func printRequest(w io.Writer, shown requestResult) {
+	r := shown.Request
 	rows := [][]string{
 		{"request", r.ID}, {"user", r.RequesterUserID}, {"asks for", requestAsks(r)}, {"at", r.Scope},
 		{"until", expiryText(r.ProposedExpiresAt)}, {"state", string(r.State)}, {"waits for", requestAt(r)},
+	}
+	if shown.Application != nil {
+		rows = append(rows, []string{"application", *shown.Application})
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Justification)) {
 		rows = append(rows, []string{"answer " + id, r.Justification[id]})
@@ -165,7 +206,7 @@ func newRequestQueue() *cobra.Command {
 	a := &admin{}
 	var user string
 	c := &cobra.Command{
-		Use:     "queue --as USER",
+		Use:     "queue [--as USER]",
 		Short:   "List what a user may decide now",
 		Example: `  authz request queue --as u_3`,
 		Args:    cobra.NoArgs,
@@ -173,6 +214,9 @@ func newRequestQueue() *cobra.Command {
 			app, err := a.open(c.Context())
 			if err != nil {
 				return err
+			}
+			if app.hosted != nil {
+				return streamed(c.Context(), app, "listApproverQueue", nil, a.entries(c), func(e requestEntry) [][]string { return [][]string{entryCells(e)} })
 			}
 			return streamed(c.Context(), app, "listApproverQueue", fields{"approverUserId": user}, a.requests(c),
 				func(r authz.Request) [][]string { return [][]string{requestCells(r)} })
@@ -194,6 +238,9 @@ func newRequestShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if app.hosted != nil {
+				return writeRequest(c, a, "getRequest", fields{"requestId": args[0]})
+			}
 			r, err := find(c.Context(), app, "listRequests", "requests", nil, func(r authz.Request) bool { return r.ID == args[0] })
 			if err != nil {
 				return err
@@ -201,10 +248,12 @@ func newRequestShow() *cobra.Command {
 			if r == nil {
 				return authz.Rejected(authz.CodeNotFound, "there is no request %s — 'authz request list' shows those there are", authz.Quote(args[0]))
 			}
-			return a.printed(c, requestResult{*r}, func(w io.Writer) { printRequest(w, *r) })
+			shown := requestResult{Request: *r}
+			return a.printed(c, shown, func(w io.Writer) { printRequest(w, shown) })
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = a.argument(pendingRequestIDs)
 	return c
 }
@@ -213,10 +262,11 @@ func newRequestDecide(verb, decision, short string) *cobra.Command {
 	a := &admin{}
 	var user, note string
 	c := &cobra.Command{
-		Use:   verb + " ID --as USER",
+		Use:   verb + " ID [--as USER]",
 		Short: short,
 		Long: short + `, as a user who may: somebody whom its stage names, or an administrator with
-authz_internal.requests.decide_request. Nobody decides their own.`,
+authz_internal.requests.decide_request. Nobody decides their own. With --org it is done as
+the user of the key, and --app repeats the application that the request is listed with.`,
 		Example: "  authz request " + verb + " 7a1c4d50-3b55-4a8e-bb0f-0d7b51a64c11 --as u_3 --note 'as agreed'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -237,7 +287,7 @@ func newRequestCancel() *cobra.Command {
 	a := &admin{}
 	var user string
 	c := &cobra.Command{
-		Use:     "cancel ID --as USER",
+		Use:     "cancel ID [--as USER]",
 		Short:   "Withdraw a request of one's own",
 		Example: `  authz request cancel 7a1c4d50-3b55-4a8e-bb0f-0d7b51a64c11 --as u_17`,
 		Args:    cobra.ExactArgs(1),

@@ -48,6 +48,7 @@ A revoke wins over every grant and never expires: delete it to lift it.`,
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		source := []candidates{userIDs, patterns, scopes}[min(len(args), 2)]
 		return a.complete(source)(c, args, typed)
@@ -74,6 +75,7 @@ func newRevokeList() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.Flags().StringVar(&user, "user", "", "only revokes of this user")
 	c.Flags().StringVar(&scope, "scope", "", "only revokes at exactly this scope")
 	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")

@@ -98,6 +98,7 @@ A file also says how the role is requested:
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	f.add(c, a)
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	return c
@@ -127,6 +128,7 @@ patterns cannot change.`,
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	f.add(c, a)
 	c.ValidArgsFunction = a.argument(roleIDs)
 	return c
@@ -167,6 +169,7 @@ func newRoleList() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	return c
 }
 
@@ -209,6 +212,7 @@ func newRoleShow() *cobra.Command {
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = a.argument(roleIDs)
 	return c
 }

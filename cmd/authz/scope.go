@@ -63,6 +63,7 @@ them (ancestry.kind stored): the PARENTs given, or with --none that it is a root
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().BoolVar(&none, "none", false, "record that it has no parent")
 	c.Flags().BoolVar(&forget, "forget", false, "record nothing of it")
 	c.ValidArgsFunction = a.complete(scopes)
@@ -95,6 +96,7 @@ it, so that a reused id inherits nothing. Rows at resources below it stay: delet
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	a.asks(c)
 	c.ValidArgsFunction = a.argument(scopes)
 	return c

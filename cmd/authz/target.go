@@ -25,6 +25,7 @@ import (
 // target says which running host a command talks to.
 type target struct {
 	app, socket, url, tokenFile string
+	org                         string // at the hosted API
 }
 
 func (t *target) addSocket(c *cobra.Command) {

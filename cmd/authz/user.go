@@ -65,6 +65,7 @@ without a record is active and in no group. What it adds up to, 'authz entitleme
 		},
 	}
 	a.reads(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = a.argument(userIDs)
 	return c
 }
@@ -169,6 +170,7 @@ write it back: of two that change the same user at once the later one wins.`,
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().StringArrayVar(&add, "add", nil, "put the user into this group; repeat it for more")
 	c.Flags().StringArrayVar(&remove, "remove", nil, "take the user out of this group; repeat it for more")
 	c.Flags().BoolVar(&none, "none", false, "take the user out of all groups")
@@ -221,6 +223,7 @@ Reports of a manager are the subjects directs:MANAGER and, with theirs, orgof:MA
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.Flags().BoolVar(&none, "none", false, "the user reports to nobody")
 	c.ValidArgsFunction = a.complete(userIDs)
 	return c
@@ -247,14 +250,24 @@ func newUserActive(verb string, active bool, short, long string) *cobra.Command 
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	c.ValidArgsFunction = a.argument(userIDs)
 	return c
 }
 
 // cleanup is what deleteSubject and deleteScope answer.
 type cleanup struct {
-	DeletedGrants  int `json:"deletedGrants"`
-	DeletedRevokes int `json:"deletedRevokes"`
+	DeletedGrants  int             `json:"deletedGrants"`
+	DeletedRevokes int             `json:"deletedRevokes"`
+	Members        []memberCleanup `json:"members,omitempty"`
+}
+
+// memberCleanup is what came of it at a member of a federated org.
+type memberCleanup struct {
+	Application    string `json:"application"`
+	DeletedGrants  int    `json:"deletedGrants"`
+	DeletedRevokes int    `json:"deletedRevokes"`
+	Error          string `json:"error,omitempty"`
 }
 
 func newUserDelete() *cobra.Command {
@@ -285,6 +298,7 @@ with a reused id. To take access away for a while, deactivate.`,
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
 	a.asks(c)
 	c.ValidArgsFunction = a.argument(userIDs)
 	return c
@@ -295,7 +309,13 @@ func clean(c *cobra.Command, a *admin, app *application, op, field, id string) e
 	if err := app.long(c.Context(), op, app.by(fields{field: id}), &result); err != nil {
 		return err
 	}
-	return a.printed(c, result, func(w io.Writer) {
+	err := a.printed(c, result, func(w io.Writer) {
 		fmt.Fprintf(w, "%s deleted, with %d grants and %d revokes\n", id, result.DeletedGrants, result.DeletedRevokes)
 	})
+	for _, m := range result.Members {
+		if m.Error != "" && err == nil {
+			err = fmt.Errorf("rows of %s are left at %s (%s): repeat it", plain(id), plain(m.Application), plain(m.Error))
+		}
+	}
+	return err
 }

@@ -245,7 +245,7 @@ func TestQuickstartLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	for name, content := range map[string]string{"authz.yaml": string(text), "acme.secret": secret + "\n"} {
+	for name, content := range map[string]string{"authz.yaml": string(text), "acme.secret": secret + "\n", "host.key": hostKey + "\n", "owner.secret": bootstrap + "\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -170,6 +170,9 @@ func (c *Config) Diff(next *Config) Changes {
 		if path[0] == "applications" && len(path) == 4 && path[2] == "provider" && len(c.Applications[path[1]].Provider.Secrets) == 0 {
 			reload = false
 		}
+		if reload && path[0] == "service" && !c.Service.TakesOver(next.Service, path[1]) {
+			reload = false
+		}
 		if reload {
 			out.Reload = append(out.Reload, join(path))
 		} else {

@@ -150,6 +150,20 @@ func TestWhatAReloadTakesOverIsToldFromWhatNeedsARestart(t *testing.T) {
 	}
 }
 
+func TestASecretOfTheServiceIsTakenOverForItsOwnerOnly(t *testing.T) {
+	changed := keys("OLD="+secret, "BOOTSTRAP="+bootstrap+"-next", "OIDC_SECRET="+secret+"-next")
+	running := load(t, full, keys("OLD="+secret)...)
+	both := []string{"service.bootstrap.secret", "service.oidc.client_secret"}
+	if d := cmp.Diff(config.Changes{Reload: both}, running.Diff(load(t, full, changed...))); d != "" {
+		t.Error(d)
+	}
+	others := strings.NewReplacer("user_id: u_1", "user_id: u_2", "client_id: authz", "client_id: other").Replace(full)
+	want := config.Changes{Restart: []string{both[0], "service.bootstrap.user_id", "service.oidc.client_id", both[1]}}
+	if d := cmp.Diff(want, running.Diff(load(t, others, changed...))); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestTheFirstSecretOfAnApplicationNeedsARestart(t *testing.T) {
 	served := strings.Replace(full, "    default: true\n", "", 1)
 	alone := strings.Replace(served, "    provider: {secrets: [env:ACME_SECRET, env:OLD]}\n", "", 1)

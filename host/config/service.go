@@ -220,6 +220,19 @@ func (l *loader) checkLife(path []string, life, most time.Duration) {
 	}
 }
 
+// TakesOver tells whether the secret in the section of s gives way to that of next
+// while the host runs. A secret that came with another user, or for another client,
+// is not the secret of this one.
+func (s *Service) TakesOver(next *Service, section string) bool {
+	switch {
+	case s == nil || next == nil:
+		return false
+	case section == "bootstrap":
+		return s.Bootstrap != nil && next.Bootstrap != nil && s.Bootstrap.UserID == next.Bootstrap.UserID
+	}
+	return s.OIDC != nil && next.OIDC != nil && s.OIDC.Issuer == next.OIDC.Issuer && s.OIDC.ClientID == next.OIDC.ClientID
+}
+
 func (s *Service) tree() map[string]any {
 	local := map[string]any{}
 	for org, apps := range s.Local {

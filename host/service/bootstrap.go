@@ -73,9 +73,10 @@ func (s *Service) SignInBootstrap(ctx context.Context, p BootstrapProof) (Signed
 // refusal judges everything, whatever fails first.
 func (s *Service) refusal(p BootstrapProof) string {
 	user := subtle.ConstantTimeCompare(secret.Hash(p.UserID), secret.Hash(s.Bootstrap.UserID)) == 1
-	good := subtle.ConstantTimeCompare(secret.Hash(p.Secret), secret.Hash(s.Bootstrap.Secret)) == 1
+	configured := *s.bootstrapSecret.Load()
+	good := subtle.ConstantTimeCompare(secret.Hash(p.Secret), secret.Hash(configured)) == 1
 	switch {
-	case s.Bootstrap.UserID == "" || s.Bootstrap.Secret == "":
+	case s.Bootstrap.UserID == "" || configured == "":
 		return "no bootstrap credential is configured"
 	case s.OIDC && !s.Bootstrap.Keep:
 		return "the bootstrap credential is off, since OIDC is configured"

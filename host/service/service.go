@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -71,6 +72,8 @@ type Service struct {
 	origin  string
 	secure  bool
 	touches *toucher
+
+	bootstrapSecret atomic.Pointer[string] // Bootstrap.Secret, until it is another
 }
 
 // New checks the options and makes the service, which the caller closes.
@@ -101,8 +104,14 @@ func New(o Options) (*Service, error) {
 	default:
 		return nil, fmt.Errorf("service.org_creation %q is neither bootstrap nor session", o.OrgCreation)
 	}
-	return &Service{Options: o, origin: u.Scheme + "://" + u.Host, secure: u.Scheme == "https", touches: startToucher(o.Accounts)}, nil
+	s := &Service{Options: o, origin: u.Scheme + "://" + u.Host, secure: u.Scheme == "https", touches: startToucher(o.Accounts)}
+	s.SetBootstrapSecret(o.Bootstrap.Secret)
+	return s, nil
 }
+
+// SetBootstrapSecret makes another secret the bootstrap user's, from the next
+// sign-in on. Sessions go on.
+func (s *Service) SetBootstrapSecret(secret string) { s.bootstrapSecret.Store(&secret) }
 
 // Close ends what runs in the background.
 func (s *Service) Close() { s.touches.close() }

@@ -279,6 +279,27 @@ func TestProbesSayWhatTheyFound(t *testing.T) {
 	expect("mismatch", "application", true)
 }
 
+// What a probe finds at one link says nothing about the next, made while it asked.
+func TestAProbeOfAnEarlierLinkIsNotKept(t *testing.T) {
+	w := newWorld(t)
+	docs := w.serve(remote.Options{ID: "docs", Catalog: docsCatalog})
+	w.register("docs", "docs")
+	w.link("docs", docs)
+	docs.Instead(func(rw http.ResponseWriter, _ *http.Request) {
+		_, err := w.Link(t.Context(), "u_1", "acme", "docs", docs.URL)
+		if err != nil {
+			t.Error(err)
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write([]byte(`{"api":1,"application":"docs","orgRoot":true,"hasEpoch":true,"auditOptIn":true}`))
+	})
+	_, err := w.Probe(t.Context(), "acme", "docs")
+	w.must(err)
+	if a, err := w.Get(t.Context(), "acme", "docs"); err != nil || a.Health.Status != applications.Unverified {
+		t.Errorf("%+v, %v", a.Health, err)
+	}
+}
+
 func TestDueProbesLeaveFreshHealthAlone(t *testing.T) {
 	w := newWorld(t)
 	docs := w.serve(remote.Options{ID: "docs", Catalog: docsCatalog})

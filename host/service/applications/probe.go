@@ -77,12 +77,12 @@ func (e *Entries) Probe(ctx context.Context, org, id string) (Health, error) {
 	if h.Status, detail = relay.Health(err); detail != "" {
 		h.Detail = &detail
 	}
-	return h, e.keepHealth(ctx, org, id, h)
+	return h, e.keepHealth(ctx, org, id, row.Value.Link, h)
 }
 
 // keepHealth writes what was found unless the link has changed meanwhile, or
 // another host has found something as well.
-func (e *Entries) keepHealth(ctx context.Context, org, id string, h Health) error {
+func (e *Entries) keepHealth(ctx context.Context, org, id, link string, h Health) error {
 	row, err := e.get(ctx, org, id)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (e *Entries) keepHealth(ctx context.Context, org, id string, h Health) erro
 	if err != nil {
 		return err
 	}
-	if !row.Value.Reachable() || row.Value.LinkedAt != nil && *row.Value.LinkedAt > *h.CheckedAt {
+	if !row.Value.Reachable() || row.Value.Link != link {
 		return nil
 	}
 	tx := e.store.Begin(ctx)

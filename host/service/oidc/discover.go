@@ -28,7 +28,7 @@ const (
 
 // discovered is what the provider's own document says, checked.
 type discovered struct {
-	config   oauth2.Config
+	endpoint oauth2.Endpoint // its AuthStyle is that of a client with a secret
 	verifier *oidc.IDTokenVerifier
 	keysURL  string
 	keys     oidc.KeySet
@@ -64,7 +64,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 }
 
 func (p *Provider) read(ctx context.Context) (*discovered, error) {
-	ctx = oidc.ClientContext(ctx, p.client(nil))
+	ctx = oidc.ClientContext(ctx, p.caller(nil))
 	provider, err := oidc.NewProvider(ctx, p.o.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
@@ -83,22 +83,29 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 		}
 	}
 	e.AuthStyle = oauth2.AuthStyleInHeader // what a document without methods means
-	if p.o.ClientSecret == "" || len(document.Methods) > 0 && !slices.Contains(document.Methods, "client_secret_basic") {
+	if len(document.Methods) > 0 && !slices.Contains(document.Methods, "client_secret_basic") {
 		e.AuthStyle = oauth2.AuthStyleInParams
 	}
-	d := &discovered{keysURL: document.Keys, config: oauth2.Config{
-		ClientID: p.o.ClientID, ClientSecret: p.o.ClientSecret, Endpoint: e, RedirectURL: p.redirect, Scopes: p.o.Scopes,
-	}}
+	d := &discovered{keysURL: document.Keys, endpoint: e}
 	if p.found != nil && p.found.keysURL == d.keysURL {
 		d.keys = p.found.keys // with what it fetched, and when
 	} else {
-		d.keys = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, p.client(&paced{clock: p.o.Clock})), d.keysURL)
+		d.keys = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, p.caller(&paced{clock: p.o.Clock})), d.keysURL)
 	}
 	d.verifier = oidc.NewVerifier(p.o.Issuer, d.keys, &oidc.Config{
 		ClientID: p.o.ClientID, SupportedSigningAlgs: Algorithms,
 		Now: func() time.Time { return time.UnixMilli(p.o.Clock()).Add(-leeway) },
 	})
 	return d, nil
+}
+
+// client is this host as the provider knows it.
+func (p *Provider) client(found *discovered) *oauth2.Config {
+	c := &oauth2.Config{ClientID: p.o.ClientID, ClientSecret: *p.secret.Load(), Endpoint: found.endpoint, RedirectURL: p.redirect, Scopes: p.o.Scopes}
+	if c.ClientSecret == "" {
+		c.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return c
 }
 
 // endpoint admits https, and http where both the issuer and the endpoint are of
@@ -123,8 +130,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// client calls the provider: no redirect, no proxy, ten seconds, a mebibyte.
-func (p *Provider) client(pace *paced) *http.Client {
+// caller calls the provider: no redirect, no proxy, ten seconds, a mebibyte.
+func (p *Provider) caller(pace *paced) *http.Client {
 	transport := &http.Transport{
 		DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, TLSHandshakeTimeout: 3 * time.Second,
 		MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,

@@ -55,7 +55,7 @@ func (p *Provider) Finish(ctx context.Context, a Answer) (Identity, error) {
 	if err != nil {
 		return refuse(Unreachable, err)
 	}
-	tokens, err := found.config.Exchange(oidc.ClientContext(ctx, p.client(nil)), a.Code, oauth2.VerifierOption(k.Verifier))
+	tokens, err := p.client(found).Exchange(oidc.ClientContext(ctx, p.caller(nil)), a.Code, oauth2.VerifierOption(k.Verifier))
 	if err != nil {
 		return refuse(exchangeReason(err), nil) // its text quotes the provider's answer
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/authzhost/authz/host/service/account"
@@ -39,6 +40,7 @@ type Options struct {
 type Provider struct {
 	o        Options
 	redirect string
+	secret   atomic.Pointer[string] // Options.ClientSecret, until it is another
 
 	mu      sync.Mutex // of found and the times beside it
 	found   *discovered
@@ -62,8 +64,14 @@ func New(o Options) (*Provider, error) {
 	if !slices.Contains(o.Scopes, "openid") {
 		o.Scopes = append([]string{"openid"}, o.Scopes...)
 	}
-	return &Provider{o: o, redirect: strings.TrimSuffix(o.PublicURL, "/") + CallbackPath}, nil
+	p := &Provider{o: o, redirect: strings.TrimSuffix(o.PublicURL, "/") + CallbackPath}
+	p.SetClientSecret(o.ClientSecret)
+	return p, nil
 }
+
+// SetClientSecret makes another secret this client's at the provider, from the next
+// exchange of a code on; "" is a public client.
+func (p *Provider) SetClientSecret(secret string) { p.secret.Store(&secret) }
 
 // RedirectURI is what the provider must have registered for this host.
 func (p *Provider) RedirectURI() string { return p.redirect }

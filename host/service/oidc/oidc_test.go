@@ -117,6 +117,17 @@ func TestAnotherHostFinishesWhatOneBegan(t *testing.T) {
 	}
 }
 
+func TestAnotherClientSecretCountsFromTheNextExchange(t *testing.T) {
+	w := newWorld(t, nil)
+	begun := w.start()
+	w.b.SetClientSecret("the secret that came next")
+	w.refused(begun, oidc.CodeRefused)
+	w.b.SetClientSecret(clientSecret)
+	if _, err := w.b.Finish(w.ctx, w.start()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheRequestIsOfACodeWithPKCE(t *testing.T) {
 	w := newWorld(t, nil)
 	seen := map[string]bool{}

@@ -243,7 +243,7 @@ func (p *Provider) Start(ctx context.Context, org, returnTo string) (Started, er
 	if err != nil {
 		return Started{}, err
 	}
-	u := found.config.AuthCodeURL(state, oauth2.SetAuthURLParam("nonce", k.Nonce), oauth2.S256ChallengeOption(k.Verifier))
+	u := p.client(found).AuthCodeURL(state, oauth2.SetAuthURLParam("nonce", k.Nonce), oauth2.S256ChallengeOption(k.Verifier))
 	return Started{AuthorizationURL: u, Cookie: cookie}, nil
 }
 

@@ -21,6 +21,12 @@ type AuditFilter struct {
 	Export                bool
 }
 
+func (f AuditFilter) matches(e authz.AuditEntry) bool {
+	is := func(want *string, have string) bool { return want == nil || *want == have }
+	return is(f.Target, e.Target) && is(f.Actor, e.Actor) && is(f.Action, e.Action) &&
+		(f.From == nil || e.At >= *f.From) && (f.To == nil || e.At < *f.To)
+}
+
 // Audit lists the org root's log.
 func (r *Root) Audit(ctx context.Context, a *service.Access, f AuditFilter, p Page) (List[authz.AuditEntry], error) {
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (List[authz.AuditEntry], error) { return events(ctx, to, f, p) })
@@ -48,12 +54,13 @@ func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (
 	}
 	q.Limit = &limit
 	rows, err := taken(to.Relay.ListAuditEvents(ctx, q), p)
+	rows, err = matching(rows, err, to.ID, f.matches)
 	if err != nil {
 		return List[authz.AuditEntry]{}, err
 	}
 	for i, e := range rows {
-		if i > 0 && !rows[i-1].Cursor().Before(e.Cursor()) {
-			return List[authz.AuditEntry]{}, fault.Transport(502, "application_protocol_error", to.ID, "", "the application answers a log that is not in the order of the contract")
+		if i == 0 && f.Export && !q.Cursor.Before(e.Cursor()) || i > 0 && !rows[i-1].Cursor().Before(e.Cursor()) || !f.Export && i == p.Limit {
+			return List[authz.AuditEntry]{}, fault.Transport(502, "application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
 		}
 	}
 	return cut(rows, p, func(e authz.AuditEntry) string { return strconv.FormatInt(e.At, 10) + "/" + e.ID }), nil

@@ -41,7 +41,7 @@ func (r *Root) Grants(ctx context.Context, a *service.Access, q provider.GrantQu
 		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, p, func(g authz.Grant) string { return g.ID })
 		return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
 	}
-	return merged(ctx, r, a.Org.ID, scope, p, list,
+	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Grant, error] { return r.account.AccountGrants(ctx, a.Org.ID, q) },
 		func(g authz.Grant) string { return g.ID }, func(g authz.Grant, h Home) HomedGrant { return HomedGrant{g, h} })
 }

@@ -26,8 +26,10 @@ func (r *Root) readHome(ctx context.Context, org, scope string) (Home, error) {
 	return r.owner(ctx, org, scope)
 }
 
-// merged is a page of the rows at a scope by id, each with its home.
-func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, list func(applications.Asked, Page) ([]T, error),
+// merged is a page of the rows at a scope by id, each with its home. Of two rows
+// with one id accountWins leaves out the root's. A page is full without it: for
+// each row that is left out there is the one of account data.
+func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, accountWins bool, list func(applications.Asked, Page) ([]T, error),
 	account func() iter.Seq2[T, error], id func(T) string, with func(T, Home) H) (List[H], error) {
 	h, err := r.readHome(ctx, org, scope)
 	if err != nil {
@@ -37,7 +39,7 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, l
 		at  string
 		row H
 	}
-	after, _, _ := strings.Cut(p.After, "\x00")
+	after := idOf(p.After)
 	var all []placed
 	if h != inAccount {
 		if err := r.at(ctx, org, h, func(to applications.Asked) error {
@@ -67,6 +69,15 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, l
 		}
 	}
 	slices.SortFunc(all, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	if accountWins {
+		kept := all[:0]
+		for i, row := range all {
+			if i+1 == len(all) || idOf(row.at) != idOf(all[i+1].at) {
+				kept = append(kept, row)
+			}
+		}
+		all = kept
+	}
 	l := List[H]{Rows: make([]H, 0, min(len(all), p.Limit))}
 	for i, row := range all {
 		if i == p.Limit {
@@ -76,6 +87,12 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, l
 		l.Rows = append(l.Rows, row.row)
 	}
 	return l, nil
+}
+
+// idOf undoes homed.
+func idOf(position string) string {
+	id, _, _ := strings.Cut(position, "\x00")
+	return id
 }
 
 // matching refuses rows that were not asked for: shown under a filter that they do

@@ -96,9 +96,5 @@ func find[T any](rows iter.Seq2[T, error], what, id string, idOf func(T) string)
 
 // rejected is a refusal as an application would make it.
 func rejected(code authz.Code, message string) *fault.Error {
-	status := http.StatusBadRequest
-	if code == authz.CodeNotFound {
-		status = http.StatusNotFound
-	}
-	return &fault.Error{Status: status, Name: "ProviderWriteRejectedError", Code: string(code), Message: message}
+	return fault.Rejected(code, "%s", message)
 }

@@ -93,8 +93,8 @@ func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (
 			return nil, err
 		}
 		if published != nil {
-			if declared, err = catalog.FromDocument(published.Document, catalog.DocumentOptions{}); err != nil {
-				return nil, fault.Transport(502, "application_protocol_error", to.ID, "", "the application's published catalog cannot be read")
+			if declared, err = rebuilt(ctx, to, published.Document, key); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -102,6 +102,33 @@ func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (
 		return nil, relay.Refusal(declared.UnknownPermission(key, authz.ExpectedKey))
 	}
 	return access.NewVocabulary(declared), nil
+}
+
+// rebuilt is a published catalog, with what it imports when the key is not of its
+// own.
+func rebuilt(ctx context.Context, to applications.Asked, document json.RawMessage, key string) (*catalog.Catalog, error) {
+	unreadable := func() error {
+		return fault.Transport(502, "application_protocol_error", to.ID, "", "the application's published catalog cannot be read")
+	}
+	own, err := catalog.FromDocument(document, catalog.DocumentOptions{})
+	if err != nil {
+		return nil, unreadable()
+	}
+	if own.HasKey(key) {
+		return own, nil
+	}
+	imports, err := to.Relay.GetPublishedImports(ctx)
+	switch {
+	case unsupported(err) || err == nil && imports == nil:
+		return own, nil
+	case err != nil:
+		return nil, err
+	}
+	whole, err := catalog.FromDocument(document, catalog.DocumentOptions{Imports: imports.Manifest})
+	if err != nil {
+		return nil, unreadable()
+	}
+	return whole, nil
 }
 
 // Registry is what is published; *registry.Registry has it.

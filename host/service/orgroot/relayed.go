@@ -163,6 +163,7 @@ func (r *Root) AppRequests(ctx context.Context, a *service.Access, application s
 	}
 	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
 	rows, err := taken(to.Relay.ListRequests(ctx, q), p)
+	rows, err = matching(rows, err, to.ID, func(found authz.Request) bool { return requestMatches(found, q) })
 	if err != nil {
 		return List[authz.Request]{}, err
 	}

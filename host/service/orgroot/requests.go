@@ -58,10 +58,12 @@ func (r *Root) Requests(ctx context.Context, a *service.Access, f RequestFilter,
 		return Inbox{}, err
 	}
 	return r.inbox(ctx, a.Org.ID, f.Application, p, func(ctx context.Context, to applications.Asked) iter.Seq2[authz.Request, error] {
-		return only(to.Relay.ListRequests(ctx, q), func(found authz.Request) bool {
-			return (q.State == nil || found.State == *q.State) && (q.RequesterUserID == nil || found.RequesterUserID == *q.RequesterUserID)
-		})
+		return only(to.Relay.ListRequests(ctx, q), func(found authz.Request) bool { return requestMatches(found, q) })
 	})
+}
+
+func requestMatches(found authz.Request, q provider.RequestQuery) bool {
+	return (q.State == nil || found.State == *q.State) && (q.RequesterUserID == nil || found.RequesterUserID == *q.RequesterUserID)
 }
 
 // Queue lists what the caller is entitled to decide now.
@@ -167,6 +169,11 @@ func noRequest() error { return rejected(authz.CodeNotFound, "request not found"
 // that is not there is denied like one that is.
 func (r *Root) Request(ctx context.Context, a *service.Access, id, application string) (Entry, error) {
 	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
+	if e := new(fault.Error); errors.As(err, &e) && e.Name == "CloudError" { // there is no such application to ask
+		if denied := r.require(ctx, a, keyRequests, false); denied != nil {
+			return Entry{}, denied
+		}
+	}
 	if err != nil {
 		return Entry{}, err
 	}

@@ -29,7 +29,7 @@ func (r *Root) Revokes(ctx context.Context, a *service.Access, q provider.Revoke
 		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, p, func(v authz.Revoke) string { return v.ID })
 		return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
 	}
-	return merged(ctx, r, a.Org.ID, scope, p, list,
+	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Revoke, error] { return r.account.AccountRevokes(ctx, a.Org.ID, q) },
 		func(v authz.Revoke) string { return v.ID }, func(v authz.Revoke, h Home) HomedRevoke { return HomedRevoke{v, h} })
 }

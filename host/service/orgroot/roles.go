@@ -52,7 +52,7 @@ func (r *Root) Roles(ctx context.Context, a *service.Access, p Page) (List[authz
 	list := func(to applications.Asked, p Page) ([]authz.Role, error) {
 		return ordered(to.Relay.ListRoles(ctx, provider.Paging{After: p.After, Limit: p.Limit + 1}), to.ID, p, func(role authz.Role) string { return role.ID })
 	}
-	return merged(ctx, r, a.Org.ID, authz.Global, p, list,
+	return merged(ctx, r, a.Org.ID, authz.Global, p, true, list,
 		func() iter.Seq2[authz.Role, error] {
 			return r.account.AccountRoles(ctx, a.Org.ID, provider.Paging{})
 		},
@@ -113,7 +113,7 @@ func (r *Root) idIsFree(ctx context.Context, org, id string, h Home) error {
 }
 
 func idTaken(id string) error {
-	return &fault.Error{Status: 409, Name: "ProviderWriteRejectedError", Code: string(authz.CodeConflict), Message: "role id " + authz.Quote(id) + " already exists"}
+	return rejected(authz.CodeConflict, "role id "+authz.Quote(id)+" already exists")
 }
 
 // roleHome is where the role of that id lies.

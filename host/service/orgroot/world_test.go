@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/orgroot"
+	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/plugins/memory/memory"
@@ -53,6 +54,7 @@ func openStore(t testing.TB, partition string) storage.Store {
 type world struct {
 	service *service.Service
 	root    *orgroot.Root
+	catalog *registry.Registry
 	docs    *application.Application
 	billing *application.Application
 	far     atomic.Pointer[http.HandlerFunc]
@@ -74,6 +76,7 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 	t.Cleanup(r.Close)
 	meters := billing.New(billing.Options{Store: accounts})
 	entries := applications.New(applications.Options{Store: accounts, Keys: keys, Relay: r, Meters: meters})
+	w.catalog = registry.New(registry.Options{Store: accounts, Applications: entries, Meters: meters})
 	w.root = orgroot.New(entries, clock)
 	t.Cleanup(w.root.Close)
 	w.service, err = service.New(service.Options{Accounts: accounts, Keys: keys, Clock: clock, PublicURL: "http://127.0.0.1:1",

@@ -67,8 +67,10 @@ func read(raw json.RawMessage) (document, error) {
 	if !slices.Contains(named, d.primary) {
 		return document{}, malformed(fault.Issue{Path: "document.namespace", Message: "is not one of document.namespaces"})
 	}
-	for _, ns := range named {
+	for i, ns := range named {
 		switch {
+		case slices.Contains(named[:i], ns):
+			return document{}, malformed(fault.Issue{Path: "document.namespaces", Message: authz.Quote(ns) + " is named twice"})
 		case ns == authz.InternalNamespace && ns != d.primary && len(d.keys[ns]) > 0:
 			// The built-in leaves that every catalog may carry, and whose namespace
 			// its document then lists: nobody's to register.

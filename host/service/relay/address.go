@@ -102,19 +102,21 @@ func (r *Relay) allowedForm(a netip.Addr) bool {
 	return within(a, global6) && !within(a, refused6)
 }
 
-// own reports a listener of this host: through it the service would ask itself.
-func (r *Relay) own(to netip.AddrPort) bool {
+// own reports a listener of this host, whichever form its address is given in:
+// through it the service would ask itself.
+func (r *Relay) own(a netip.Addr, port uint16) bool {
 	if r.listeners == nil {
 		return false
 	}
-	address := to.Addr().Unmap().WithZone("")
 	for _, l := range r.listeners() {
-		if l.Port() != to.Port() {
+		if l.Port() != port {
 			continue
 		}
 		at := l.Addr().Unmap().WithZone("")
-		if at == address || at.IsUnspecified() && ofThisMachine(address) {
-			return true
+		for _, form := range forms(a) {
+			if at == form || at.IsUnspecified() && ofThisMachine(form) {
+				return true
+			}
 		}
 	}
 	return false

@@ -177,6 +177,16 @@ func TestTheHostNeverAsksItself(t *testing.T) {
 	}
 }
 
+func TestTheHostKnowsItselfInEveryForm(t *testing.T) {
+	own := func() []netip.AddrPort { return []netip.AddrPort{netip.MustParseAddrPort("93.184.216.34:443")} }
+	for _, form := range []string{"93.184.216.34", "::ffff:93.184.216.34", "64:ff9b::5db8:d822", "2002:5db8:d822::1"} {
+		r := strict(t, relay.Options{Lookup: addresses(form), OwnListeners: own})
+		if err := r.CheckURL(context.Background(), "acme", "https://docs.example/authz"); !isRejected(err) {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+}
+
 func TestPlainHTTPIsForOneDevelopersOrg(t *testing.T) {
 	server := httptest.NewServer(served(t, newApplication(t)))
 	t.Cleanup(server.Close)
@@ -192,6 +202,12 @@ func TestPlainHTTPIsForOneDevelopersOrg(t *testing.T) {
 	if got := said(t, write(r.For(target(server.URL)))); got != unreachable {
 		t.Error(got)
 	}
+	secure := strict(t, relay.Options{AllowLoopback: true, Orgs: func(context.Context) (int, error) { return int(orgs.Load()), nil }})
+	if err := secure.CheckURL(context.Background(), "acme", "https://127.0.0.1:8443"); !isRejected(err) {
+		t.Errorf("one org of two may have its neighbours on this machine asked over https: %v", err)
+	}
+	orgs.Store(1)
+	must(t, secure.CheckURL(context.Background(), "acme", "https://127.0.0.1:8443"))
 	if _, err := relay.New(relay.Options{AllowLoopback: true}); err == nil {
 		t.Error("loopback is allowed without counting orgs")
 	}

@@ -72,12 +72,15 @@ func (a *application) ask(ctx context.Context, op string, fn func(context.Contex
 	}
 	bounded, cancel := context.WithTimeout(ctx, a.relay.times.of(op))
 	defer cancel()
-	f := a.attempt(bounded, op, fn)
+	var f failure
+	defer func() {
+		counts := !errors.Is(ctx.Err(), context.Canceled) // a caller who left proves nothing
+		a.leave(a.relay.clock(), probe, f.transport(), counts)
+	}()
+	f = a.attempt(bounded, op, fn)
 	if f.lost() && !writes[op] && (delivered == nil || !delivered()) && bounded.Err() == nil {
 		f = a.attempt(bounded, op, fn)
 	}
-	counts := !errors.Is(ctx.Err(), context.Canceled) // a caller who left proves nothing
-	a.leave(a.relay.clock(), probe, f.transport(), counts)
 	return a.fault(op, f)
 }
 

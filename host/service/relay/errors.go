@@ -136,12 +136,6 @@ const (
 	outcomeAlways = "=" + notApplied
 )
 
-// statuses of refused writes in this API, which differ from those of the wire.
-var statuses = map[authz.Code]int{
-	authz.CodeNotOrgRoot: http.StatusConflict, authz.CodeGraphCycle: http.StatusConflict, authz.CodeValidation: http.StatusBadRequest,
-	authz.CodeNotFound: http.StatusNotFound, authz.CodeConflict: http.StatusConflict, authz.CodeUnsupported: http.StatusNotImplemented,
-}
-
 // refused passes on what the application says in the product's own words; nil
 // when it said something else, a denial included: whether somebody may is never
 // for the far side of a relay to say.
@@ -181,14 +175,17 @@ func Refusal(err error) *fault.Error {
 		copied := *here
 		copied.Fields = maps.Clone(here.Fields)
 		return &copied
-	case errors.As(err, &write) && statuses[write.Code] != 0:
-		e := &fault.Error{Status: statuses[write.Code], Name: write.ErrorName(), Code: string(write.Code), Message: write.Message}
+	case errors.As(err, &write):
+		e := fault.Rejected(write.Code, "%s", write.Message)
+		if e.Status == 0 { // a code that is none of the contract
+			return nil
+		}
 		if write.Path != nil {
 			e.With("path", write.Path)
 		}
 		return e
 	case errors.As(err, &principal):
-		return &fault.Error{Status: http.StatusBadRequest, Name: "ProviderWriteRejectedError", Code: string(authz.CodeValidation), Message: principal.Message}
+		return fault.Rejected(authz.CodeValidation, "%s", principal.Message)
 	case errors.As(err, &cycle):
 		path := cycle.Path
 		if path == nil {
@@ -196,22 +193,12 @@ func Refusal(err error) *fault.Error {
 		}
 		return (&fault.Error{Status: http.StatusConflict, Name: cycle.ErrorName(), Message: cycle.Error()}).With("path", path)
 	case errors.As(err, &name):
-		return unknownPermission(name)
+		return fault.UnknownPermission(name)
 	case errors.As(err, &condition):
 		e := &fault.Error{Status: http.StatusInternalServerError, Name: condition.ErrorName(), Message: condition.Error()}
 		return e.With("permission", condition.Permission).With("shape", condition.Shape)
 	}
 	return nil
-}
-
-func unknownPermission(u *authz.UnknownPermissionError) *fault.Error {
-	e := &fault.Error{Status: http.StatusInternalServerError, Name: u.ErrorName(), Message: u.Message}
-	e.With("permission", u.Permission).With("expected", string(u.Expected)).With("namespaceOrigin", string(u.NamespaceOrigin))
-	e.With("didYouMean", append([]string{}, u.DidYouMean...)).With("importedPatterns", append([]string{}, u.ImportedPatterns...))
-	if u.Suggestion != "" {
-		e.With("suggestion", u.Suggestion)
-	}
-	return e
 }
 
 // clean makes text of the far side fit to be passed on: bounded, without control

@@ -83,14 +83,19 @@ func (r *Relay) checkScheme(ctx context.Context, u *url.URL) error {
 	if !r.loopback || !loopbackName(u.Hostname()) {
 		return rejected(must)
 	}
-	n, err := r.orgs(ctx)
+	one, err := r.oneOrg(ctx)
 	if err != nil {
 		return err
 	}
-	if n > 1 {
+	if !one {
 		return rejected(must + " on a host with more than one org")
 	}
 	return nil
+}
+
+func (r *Relay) oneOrg(ctx context.Context) (bool, error) {
+	n, err := r.orgs(ctx)
+	return n <= 1, err
 }
 
 // loopbackName are the names over which the provider contract allows plain http.
@@ -120,8 +125,15 @@ func (r *Relay) resolve(ctx context.Context, host string, port uint16, plain boo
 	list := make([]netip.AddrPort, len(found))
 	for i, a := range found {
 		to := netip.AddrPortFrom(a.Unmap(), port)
-		if !r.allowed(a) || r.own(to) || plain && !to.Addr().IsLoopback() {
+		if !r.allowed(a) || r.own(a, port) || plain && !to.Addr().IsLoopback() {
 			return nil, errAddress
+		}
+		if to.Addr().IsLoopback() && !within(to.Addr(), r.networks) { // it is AllowLoopback that admits it
+			if one, err := r.oneOrg(ctx); err != nil {
+				return nil, err
+			} else if !one {
+				return nil, errAddress
+			}
 		}
 		list[i] = to
 	}

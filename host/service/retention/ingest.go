@@ -73,9 +73,8 @@ type Result struct {
 // progress is how far an application's log is ingested, and when the last run
 // ended.
 type progress struct {
-	Cursor    *authz.AuditCursor `json:"cursor"`
-	RanAt     int64              `json:"ranAt"`
-	Integrity Integrity          `json:"integrity"`
+	Cursor *authz.AuditCursor `json:"cursor"`
+	RanAt  int64              `json:"ranAt"`
 }
 
 var ingests = account.Collection[progress]{Name: "ingests"}
@@ -110,7 +109,7 @@ func (r *Retention) Ingest(ctx context.Context, actor, org, application string) 
 	}
 	run := run{Retention: r, org: org, application: application, asked: asked, until: time.Now().Add(runTime),
 		result: Result{Integrity: Intact}}
-	err = r.store.Exclusive(ctx, "ingest:"+org+":"+application, func(ctx context.Context) error { return run.all(ctx, actor) })
+	err = r.store.Exclusive(ctx, section(org, application), func(ctx context.Context) error { return run.all(ctx, actor) })
 	return run.result, err
 }
 
@@ -124,8 +123,8 @@ func (r *Retention) open(ctx context.Context, org, application string) (applicat
 }
 
 // IngestDue ingests from every opted-in application of the org that no host
-// ingested from in the last five minutes. What an application refuses is logged
-// and tried again.
+// ingested from, or tried to, in the last five minutes. What an application refuses
+// is logged.
 func (r *Retention) IngestDue(ctx context.Context, org string) error {
 	linked, err := r.applications.AllLinked(ctx, org)
 	if err != nil {
@@ -148,6 +147,9 @@ func (r *Retention) IngestDue(ctx context.Context, org string) error {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			result, err := r.Ingest(ctx, "", org, a.ID)
+			if err != nil {
+				r.postpone(ctx, org, a.ID)
+			}
 			if coded := new(fault.Error); errors.As(err, &coded) {
 				r.log.Warn("an audit log was not ingested", "org", org, "application", a.ID, "code", coded.Code)
 			} else if err == nil && result.Integrity == Mismatch {
@@ -158,3 +160,24 @@ func (r *Retention) IngestDue(ctx context.Context, org string) error {
 	runs.Wait()
 	return nil
 }
+
+// postpone lets what failed rest as long as what went well: hosts look more often
+// than a run is due.
+func (r *Retention) postpone(ctx context.Context, org, application string) {
+	err := r.store.Exclusive(ctx, section(org, application), func(ctx context.Context) error {
+		row, _, err := ingests.Get(ctx, r.store, org, application)
+		if err != nil {
+			return err
+		}
+		p := row.Value
+		p.RanAt = r.store.Now(ctx)
+		tx := r.store.Begin(ctx)
+		ingests.Put(tx, org, application, p, row.Version)
+		return tx.Commit()
+	})
+	if err != nil {
+		r.log.Warn("a failed ingest is tried again soon", "org", org, "application", application, "error", err)
+	}
+}
+
+func section(org, application string) string { return "ingest:" + org + ":" + application }

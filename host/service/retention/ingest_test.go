@@ -3,8 +3,10 @@ package retention_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,6 +222,36 @@ func TestWhatKeepsNotToTheContractIsAnErrorOfTheApplication(t *testing.T) {
 	}
 }
 
+// What a run took in before it failed is metered, and so it is in the account log.
+func TestAnIngestThatFailsHalfWayIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	docs, l := w.serve("docs"), &liar{}
+	var asked atomic.Int32
+	docs.Instead(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/listAuditEvents") {
+			if asked.Add(1) > 1 {
+				http.Error(rw, "no", http.StatusInternalServerError)
+				return
+			}
+		}
+		l.serve(rw, r)
+	})
+	l.set(authz.AuditEntry{ID: "a", At: 5, Actor: "u", Action: "grant.create", Target: "g"})
+	if _, err := w.Ingest(t.Context(), "u_1", "acme", "docs"); codeOf(err) != "application_protocol_error" {
+		t.Fatal(err)
+	}
+	var logged []string
+	for row, err := range account.Log.All(t.Context(), w.store, "acme") {
+		w.must(err)
+		if row.Value.Action == "retention.ingest" {
+			logged = append(logged, row.Value.Actor+" "+row.Value.Target)
+		}
+	}
+	if len(w.retained(retention.Filter{})) != 1 || !slices.Equal(logged, []string{"u_1 docs"}) {
+		t.Errorf("%v", logged)
+	}
+}
+
 func TestALongDetailComesBackWhole(t *testing.T) {
 	w := newWorld(t)
 	docs, l := w.serve("docs"), &liar{}
@@ -256,4 +288,26 @@ func TestDueIngestsHappenEveryFiveMinutes(t *testing.T) {
 	due(2)
 	w.clock.Add(5 * time.Minute.Milliseconds())
 	due(3)
+}
+
+func TestADueIngestThatFailsIsNotTriedAtEveryLook(t *testing.T) {
+	w := newWorld(t)
+	var asked atomic.Int32
+	w.serve("docs").Instead(func(rw http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write([]byte(`{"api":1,"application":"docs","orgRoot":true,"hasEpoch":false,"auditOptIn":false}`))
+	})
+	for _, wait := range []time.Duration{0, 15 * time.Second, 4 * time.Minute} {
+		w.clock.Add(wait.Milliseconds())
+		w.must(w.IngestDue(t.Context(), "acme"))
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	w.clock.Add(time.Minute.Milliseconds())
+	w.must(w.IngestDue(t.Context(), "acme"))
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
 }

@@ -1,16 +1,12 @@
 package retention
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/authzhost/authz/host/service/account"
-	"github.com/authzhost/authz/host/service/fault"
-	"github.com/authzhost/authz/sdk/authz"
 )
 
 // Page reads events forwards (mode=export): at most limit after the position,
@@ -101,35 +97,4 @@ func (r *Retention) Export(ctx context.Context, actor, org string, f Filter) (it
 			}
 		}
 	}, nil
-}
-
-// WriteNDJSON writes one event a line, and the line that says that all of them
-// are there. After an error that line is missing: the stream is cut off.
-func WriteNDJSON(w io.Writer, events iter.Seq2[Event, error]) error {
-	out := bufio.NewWriterSize(w, 64<<10)
-	line := func(v any) error {
-		raw, err := authz.Marshal(v)
-		if err != nil {
-			return fault.Internal(err)
-		}
-		_, err = out.Write(append(raw, '\n'))
-		return err
-	}
-	count := 0
-	for e, err := range events {
-		if err == nil {
-			err = line(e)
-		}
-		if err != nil {
-			return err
-		}
-		count++
-	}
-	if err := line(struct {
-		End   bool `json:"end"`
-		Count int  `json:"count"`
-	}{true, count}); err != nil {
-		return err
-	}
-	return out.Flush()
 }

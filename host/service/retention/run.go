@@ -26,7 +26,19 @@ type run struct {
 
 const capReached = "cap_reached"
 
+// all ingests, and records what it took in also when it then failed.
 func (r *run) all(ctx context.Context, actor string) error {
+	err := r.pages(ctx)
+	if err == nil {
+		return r.finish(ctx, actor)
+	}
+	if r.result.Ingested > 0 || r.result.Integrity != Intact {
+		_ = r.finish(ctx, actor) // the first failure is the answer
+	}
+	return err
+}
+
+func (r *run) pages(ctx context.Context) error {
 	last, _, err := ingests.Get(ctx, r.store, r.org, r.application)
 	if err != nil {
 		return err
@@ -70,7 +82,7 @@ func (r *run) all(ctx context.Context, actor string) error {
 		r.verify(page[:kept], first)
 		from = page[kept-1].Cursor()
 	}
-	return r.finish(ctx, actor)
+	return nil
 }
 
 // room is how many events the cap leaves, the largest integer without one.
@@ -217,7 +229,7 @@ func (r *run) finish(ctx context.Context, actor string) error {
 		return err
 	}
 	p := row.Value
-	p.RanAt, p.Integrity = r.store.Now(ctx), r.result.Integrity
+	p.RanAt = r.store.Now(ctx)
 	tx := r.store.Begin(ctx)
 	ingests.Put(tx, r.org, r.application, p, row.Version)
 	if actor != "" {
