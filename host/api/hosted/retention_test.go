@@ -117,7 +117,7 @@ func TestAnExportOutlivesTheTimeOfABody(t *testing.T) {
 					}
 				}}.respond(c, rw)
 			}))
-			server.Config.ReadTimeout = 150 * time.Millisecond
+			server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = 100*time.Millisecond, 150*time.Millisecond
 			server.Start()
 			defer server.Close()
 			answer, err := http.Get(server.URL)
