@@ -29,6 +29,9 @@ import (
 var plugins string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(childConfig) != "" {
+		os.Exit(serveAsChild())
+	}
 	if len(os.Args) == 3 && os.Args[1] == asPlugin {
 		plugin.Serve(ownPlugins[os.Args[2]]("test")) // ends the process
 	}
@@ -82,7 +85,17 @@ func (l *logs) String() string {
 const testSecret = "a-secret-of-the-test"
 
 // configure writes a configuration of one application and loads it.
-func configure(t *testing.T, extra string) *config.Config {
+func configure(t testing.TB, extra string) *config.Config {
+	t.Helper()
+	cfg, err := config.Load(config.Source{Path: configFile(t, extra)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// configFile writes what configure loads.
+func configFile(t testing.TB, extra string) (path string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "authz") // short: sockets live below it
 	if err != nil {
@@ -91,7 +104,7 @@ func configure(t *testing.T, extra string) *config.Config {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	write(t, filepath.Join(dir, "docs.yaml"), testCatalog)
 	write(t, filepath.Join(dir, "secret"), testSecret)
-	path := filepath.Join(dir, "authz.yaml")
+	path = filepath.Join(dir, "authz.yaml")
 	write(t, path, `
 listen: 127.0.0.1:0
 ops_listen: 127.0.0.1:0
@@ -106,21 +119,17 @@ applications:
     provider: {secret: "file:secret"}
     ancestry: {kind: stored}
 `+extra)
-	cfg, err := config.Load(config.Source{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return path
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func open(t *testing.T, cfg *config.Config) (*host.Host, *logs) {
+func open(t testing.TB, cfg *config.Config) (*host.Host, *logs) {
 	t.Helper()
 	log := &logs{}
 	h, err := host.Open(t.Context(), cfg, host.Options{Version: "test", Logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug})})
@@ -131,7 +140,7 @@ func open(t *testing.T, cfg *config.Config) (*host.Host, *logs) {
 	return h, log
 }
 
-func closeHost(t *testing.T, h *host.Host) {
+func closeHost(t testing.TB, h *host.Host) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -146,7 +155,7 @@ func caller(h *host.Host) *provider.Caller {
 
 type object = map[string]any
 
-func call(t *testing.T, c *provider.Caller, op string, params object) object {
+func call(t testing.TB, c *provider.Caller, op string, params object) object {
 	t.Helper()
 	var result object
 	if err := c.Call(t.Context(), op, params, &result); err != nil {
@@ -404,7 +413,7 @@ func edit(c *config.Config, change func(*config.Plugin)) {
 	c.Plugins.Instances = map[string]config.Plugin{"main": p}
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for range 400 {
 		if holds() {

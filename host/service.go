@@ -113,7 +113,7 @@ func (s *hostedService) openAccounts(ctx context.Context, h *Host, cfg *config.S
 func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, publicURL string) (err error) {
 	clock, c := h.clock(), cfg.Service
 	s.relay, err = relay.New(relay.Options{
-		AllowLoopback: c.Relay.AllowLoopback, AllowedNetworks: config.Networks(c.Relay.AllowedNetworks), Orgs: s.countOrgs,
+		AllowLoopback: c.Relay.AllowLoopback, AllowedNetworks: config.Networks(c.Relay.AllowedNetworks), Orgs: s.accounts.CountOrgs,
 		OwnListeners: h.listeners, Local: h.localFor(c.Local), Clock: clock, Logger: s.log,
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters})
 	s.root = orgroot.New(s.entries, clock)
 	o := service.Options{
-		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, PublicURL: publicURL, OIDC: c.OIDC != nil,
+		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, OIDC: c.OIDC != nil,
 		SessionLife: c.Session.Lifetime, SessionIdle: c.Session.Idle, OrgCreation: c.OrgCreation,
 		Root: s.root, Applications: s.entries, Meters: meters,
 	}
@@ -166,16 +166,6 @@ func (s *hostedService) warn(c *config.Service) {
 	if c.Relay.AllowLoopback {
 		s.log.Warn("service.relay.allow_loopback is on: applications of this machine may be linked over plain http; for development only")
 	}
-}
-
-func (s *hostedService) countOrgs(ctx context.Context) (n int, err error) {
-	for _, err := range account.OrgIDs.All(ctx, s.accounts, "") {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
 }
 
 // forOrgs calls do for every org there is.

@@ -125,7 +125,7 @@ func (q *quickstart) run(ctx context.Context) error {
 		if err := q.show(ctx, local, baseURL(h, cfg), secret); err != nil {
 			return err
 		}
-		if err := q.showOwner(made, cfg); err != nil {
+		if err := q.showOwner(baseURL(h, cfg), made, cfg); err != nil {
 			return err
 		}
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")

@@ -180,20 +180,20 @@ func linkSample(ctx context.Context, a *founder) error {
 
 // showOwner prints how the owner signs in; the secret itself once, when the org was
 // made.
-func (q *quickstart) showOwner(made bool, cfg *config.Config) error {
+func (q *quickstart) showOwner(base string, made bool, cfg *config.Config) error {
 	if cfg.Service == nil || cfg.Service.Bootstrap == nil {
 		return nil
 	}
 	file := filepath.Join(q.dir, ownerSecret)
 	if !made {
-		fmt.Fprintf(q.out, "Its org is %s, its owner %s; the owner's secret is in %s\n", sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))
+		fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, whose secret is in %s\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))
 		return nil
 	}
 	secret, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(q.out, "Its org is %s, its owner %s, who signs in with this secret, shown once (it is kept in %s):\n%s\n",
-		sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file), strings.TrimSpace(string(secret)))
+	fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, who signs in with this secret, shown once (it is kept in %s):\n%s\n",
+		base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file), strings.TrimSpace(string(secret)))
 	return nil
 }

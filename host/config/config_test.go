@@ -239,6 +239,31 @@ func TestVariablesThatAreNoKeysAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestTheServiceSampleLoads(t *testing.T) {
+	text, err := os.ReadFile("../../configs/service.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	files := map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "postgres.dsn": "postgres://", "host.key": hostKey,
+		"oidc.secret": secret, "bootstrap.secret": bootstrap, "docs.secret": secret}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := cfg.Service
+	got := []any{s.PublicURL, s.Storage.Driver, s.OIDC.ClientSecret.Reveal(), s.Bootstrap.Keep, s.Bootstrap.Secret.Reveal(), s.Local, cfg.TrustedProxies}
+	want := []any{"https://authz.example", "main", secret, true, bootstrap, map[string][]string{"acme": {"docs"}}, []string{"10.0.0.0/28"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestQuickstartLoads(t *testing.T) {
 	text, err := os.ReadFile("../../configs/quickstart.yaml")
 	if err != nil {

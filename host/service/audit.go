@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/authzhost/authz/host/service/account"
@@ -50,34 +51,48 @@ func (s *Service) Audit(ctx context.Context, a *Access, q AuditQuery, p Page) (L
 const firstWindow = int64(time.Hour / time.Millisecond)
 
 // recent is the newest entries, ascending. The log reads forwards only, so it is
-// read from an instant that is moved back until there are enough.
+// read from an instant that is moved back until there are enough. Without an end
+// the first look has none: another host's clock may be ahead.
 func (s *Service) recent(ctx context.Context, org string, q AuditQuery, limit int) (List[authz.AuditEntry], error) {
-	end := s.Clock() + 1
+	to, from := int64(math.MaxInt64), s.Clock()
 	if q.To != nil {
-		end = min(end, *q.To)
+		to, from = *q.To, min(from, *q.To)
 	}
 	beginning := int64(0)
 	if q.From != nil {
 		beginning = max(0, *q.From)
 	}
 	var found []authz.AuditEntry
-	to := end
 	for window := firstWindow; to > beginning && len(found) < limit; window *= 2 {
-		from := max(beginning, to-window)
-		var older []authz.AuditEntry
-		for row, err := range account.Log.Page(ctx, s.Accounts, org, account.LogID(from, ""), 0) {
-			if err != nil {
-				return List[authz.AuditEntry]{}, err
-			}
-			if row.Value.At >= to {
-				break
-			}
-			if q.selects(row.Value) {
-				older = append(older, row.Value)
-			}
+		from = max(beginning, from-window)
+		older, err := s.newest(ctx, org, q, from, to, limit-len(found))
+		if err != nil {
+			return List[authz.AuditEntry]{}, err
 		}
 		found = append(older, found...)
 		to = from
 	}
-	return List[authz.AuditEntry]{Rows: append([]authz.AuditEntry{}, found[max(0, len(found)-limit):]...)}, nil
+	return List[authz.AuditEntry]{Rows: append([]authz.AuditEntry{}, found...)}, nil
+}
+
+// newest is at most limit entries from an instant up to another, the last ones. It
+// holds no more than twice as many, however long the log is.
+func (s *Service) newest(ctx context.Context, org string, q AuditQuery, from, to int64, limit int) ([]authz.AuditEntry, error) {
+	var kept []authz.AuditEntry
+	for row, err := range account.Log.Page(ctx, s.Accounts, org, account.LogID(from, ""), 0) {
+		if err != nil {
+			return nil, err
+		}
+		if row.Value.At >= to {
+			break
+		}
+		if !q.selects(row.Value) {
+			continue
+		}
+		if len(kept) == 2*limit {
+			kept = append(kept[:0], kept[limit:]...)
+		}
+		kept = append(kept, row.Value)
+	}
+	return kept[max(0, len(kept)-limit):], nil
 }

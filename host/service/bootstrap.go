@@ -19,6 +19,10 @@ const (
 	failuresInAll      = 10
 	addressWindow      = int64(15 * time.Minute / time.Millisecond)
 	allWindow          = int64(time.Hour / time.Millisecond)
+
+	// keptFailures bounds the record. Past failuresInAll only the addresses of this
+	// machine add to it, and those are many.
+	keptFailures = 1000
 )
 
 // proofFailure is kept for an hour, shared by all hosts.
@@ -120,6 +124,7 @@ func (s *Service) countFailure(ctx context.Context, address string) error {
 	}
 	now := s.Clock()
 	kept := slices.DeleteFunc(row.Value, func(f proofFailure) bool { return f.At <= now-allWindow })
+	kept = kept[max(0, len(kept)-keptFailures+1):]
 	tx := s.Accounts.Begin(ctx)
 	proofFailures.Put(tx, "", failuresID, append(kept, proofFailure{address, now}), row.Version)
 	return tx.Commit()

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
@@ -199,9 +201,17 @@ func TestAPreviewOnlyNarrows(t *testing.T) {
 	w.grant(provider.GrantInput{Subject: "user:" + bootUser, Pattern: client.ViewAsKey})
 	w.pass(time.Minute)
 
-	me, err := w.s.ViewAs(t.Context(), owner, as)
+	work := uuid.New()
+	begun := account.WithWork(t.Context(), &account.Work{ID: work, At: w.clock.Load()})
+	me, err := w.s.ViewAs(begun, owner, as)
 	if err != nil || me.ViewAs == nil || len(me.Permissions.Account) != 1 || me.Permissions.Account[0].Scopes[0] != cloud.App("docs") {
 		t.Fatalf("me, previewed: %+v, %v", me, err)
+	}
+	again := account.WithWork(t.Context(), &account.Work{ID: work, At: w.clock.Load(), Repeated: true})
+	_, err = w.s.ViewAs(again, owner, as)
+	expect(t, "the same work again, after its host died", err, "ok")
+	if n := slices.Index(w.actions("acme"), "view_as.start"); slices.Contains(w.actions("acme")[n+1:], "view_as.start") {
+		t.Error("one preview is in the log twice")
 	}
 	check := func(gate service.Gate, want string) {
 		t.Helper()

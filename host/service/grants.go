@@ -53,6 +53,18 @@ func (s *Service) CreateAccountGrants(ctx context.Context, a *Access, in []provi
 	if len(in) > maxGrants {
 		return nil, fault.Rejected(authz.CodeValidation, "at most %d grants at once", maxGrants)
 	}
+	var rows []authz.Grant
+	err := account.Retry(func() (err error) {
+		rows, err = s.createAccountGrants(ctx, a, in, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provider.GrantInput, one bool) ([]authz.Grant, error) {
 	rows := make([]authz.Grant, 0, len(in))
 	var giving []conferred
 	roles := map[string]account.Row[authz.Role]{}
@@ -76,7 +88,9 @@ func (s *Service) CreateAccountGrants(ctx context.Context, a *Access, in []provi
 	}
 	for id, role := range roles {
 		if role.Version > 0 { // built-in ones are no records
-			account.Roles.Require(tx, a.Org.ID, id, role.Version)
+			// Written, though it stays as it is: its deletion, which counted no grant of
+			// it, must not go through beside this one.
+			account.Roles.Put(tx, a.Org.ID, id, role.Value, role.Version)
 		}
 	}
 	if one && len(rows) == 1 {
@@ -107,7 +121,7 @@ func (s *Service) accountGrant(ctx context.Context, a *Access, in provider.Grant
 	}
 	kind, id, ok := authz.ParseSubject(in.Subject)
 	switch {
-	case !ok || len(id) > maxUser:
+	case !ok || !storable(id, maxUser):
 		return refused("%s is not a valid subject id", authz.Quote(in.Subject))
 	case !slices.Contains([]authz.SubjectKind{authz.SubjectUser, authz.SubjectGroup, authz.SubjectOrg, authz.SubjectService}, kind):
 		return refused("%s cannot hold account rows; grant to users, groups, orgs or services", authz.Quote(in.Subject))

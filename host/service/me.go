@@ -114,6 +114,9 @@ func (s *Service) roleExists(ctx context.Context, org, id string) error {
 
 func (s *Service) keepView(ctx context.Context, a *Access, view *client.ViewAs) error {
 	return account.Retry(func() error {
+		if applied, err := s.Accounts.Applied(ctx); err != nil || applied {
+			return err
+		}
 		tx := s.Accounts.Begin(ctx)
 		audit := func(was *client.ViewAs) {
 			switch {

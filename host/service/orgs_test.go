@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -352,5 +353,76 @@ func TestTheAccountLogIsReadNewestFirstAndExportedFromTheBeginning(t *testing.T)
 	}
 	if len(all) != 24 || all[0] != "u06" || all[23] != "u29" || !slices.IsSorted(all) {
 		t.Errorf("export from u06: %v", all)
+	}
+}
+
+func TestARoleIsNotDeletedBesideTheGrantThatNamesIt(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	if _, err := w.s.CreateAccountRole(t.Context(), owner, provider.RoleInput{ID: new("billing"), Name: "Billing", Patterns: []string{cloud.BillingRead}}); err != nil {
+		t.Fatal(err)
+	}
+	read, _, err := account.Roles.Get(t.Context(), w.accounts, "acme", "billing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.allow(owner, provider.GrantInput{Subject: "user:u1", RoleID: "billing"})
+	tx := w.accounts.Begin(t.Context())
+	account.Roles.Delete(tx, "acme", "billing", read.Version) // as a deletion that counted its grants before
+	if err := tx.Commit(); err != error(account.ErrMoved) {
+		t.Errorf("the role went from under its grant: %v", err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			_, err := w.s.CreateAccountGrants(t.Context(), w.enter(owner.Caller, "acme"), []provider.GrantInput{{Subject: "user:u1", RoleID: "billing"}}, true)
+			expect(t, "grants of one role at the same time", err, "ok")
+		})
+	}
+	wg.Wait()
+}
+
+func TestTextThatNoDriverKeepsIsRefusedAndNoOutage(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	const rejects = "400 ProviderWriteRejectedError validation"
+	role := func(id, name, description string) error {
+		_, err := w.s.CreateAccountRole(t.Context(), owner, provider.RoleInput{ID: &id, Name: name, Description: description, Patterns: []string{cloud.BillingRead}})
+		return err
+	}
+	_, err := w.s.CreateAccountGrants(t.Context(), owner, []provider.GrantInput{{Subject: "user:a\x00b", Pattern: cloud.BillingRead}}, true)
+	expect(t, "a subject", err, rejects)
+	_, err = w.s.CreateAccountRevoke(t.Context(), owner, provider.RevokeInput{UserID: "a\x00b", Pattern: cloud.BillingRead})
+	expect(t, "a revoke's user", err, rejects)
+	expect(t, "a role's id", role("a\x00b", "x", ""), rejects)
+	expect(t, "a role's id that no path names", role("a/b", "x", ""), rejects)
+	expect(t, "a role's name", role("r", "a\x00b", ""), rejects)
+	expect(t, "a role's description", role("r", "x", "\xff"), rejects)
+}
+
+func TestTheNewestEntriesOfTheLogAreFound(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	fast := account.New(w.records, func() int64 { return w.clock.Load() + 5000 }) // another host, whose clock is ahead
+	for i := range 7 {
+		tx := fast.Begin(t.Context())
+		tx.Audit("acme", "other", "org.update", fmt.Sprint(i), nil)
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, limit := range []int{1, 2, 3, 7, 100} {
+		list, err := w.s.Audit(t.Context(), owner, service.AuditQuery{Actor: "other"}, service.Page{Limit: limit})
+		if err != nil || len(list.Rows) != min(limit, 7) || !slices.IsSortedFunc(list.Rows, func(a, b authz.AuditEntry) int { return cmp.Compare(a.ID, b.ID) }) {
+			t.Errorf("%d of the newest: %+v, %v", limit, list.Rows, err)
+		}
+	}
+	all, err := w.s.Audit(t.Context(), owner, service.AuditQuery{Actor: "other", Export: true}, service.Page{Limit: 100})
+	if err != nil || len(all.Rows) != 7 {
+		t.Fatalf("%+v, %v", all.Rows, err)
+	}
+	list, err := w.s.Audit(t.Context(), owner, service.AuditQuery{Actor: "other"}, service.Page{Limit: 3})
+	if err != nil || !slices.EqualFunc(list.Rows, all.Rows[4:], func(a, b authz.AuditEntry) bool { return a.ID == b.ID }) {
+		t.Errorf("not the last three: %+v, %v", list.Rows, err)
 	}
 }

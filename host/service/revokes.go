@@ -28,8 +28,8 @@ func (s *Service) CreateAccountRevoke(ctx context.Context, a *Access, in provide
 	if row.Scope == "" {
 		row.Scope = authz.Global
 	}
-	if row.UserID == "" || len(row.UserID) > maxUser {
-		return authz.Revoke{}, fault.Rejected(authz.CodeValidation, "userId must be 1 to %d bytes", maxUser)
+	if row.UserID == "" || !storable(row.UserID, maxUser) {
+		return authz.Revoke{}, fault.Rejected(authz.CodeValidation, "userId must be 1 to %d bytes of text", maxUser)
 	}
 	if err := accountPattern(in.Pattern); err != nil {
 		return authz.Revoke{}, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
@@ -191,12 +192,12 @@ const (
 
 func checkAccountRole(role authz.Role) error {
 	switch {
-	case role.ID == "" || len(role.ID) > maxRoleID:
-		return fault.Rejected(authz.CodeValidation, "a role id of account data has 1 to %d bytes", maxRoleID)
-	case len(role.Name) > maxName:
-		return fault.Rejected(authz.CodeValidation, "name is longer than %d bytes", maxName)
-	case len(role.Description) > maxDescription:
-		return fault.Rejected(authz.CodeValidation, "description is longer than %d bytes", maxDescription)
+	case role.ID == "" || strings.Contains(role.ID, "/") || !storable(role.ID, maxRoleID):
+		return fault.Rejected(authz.CodeValidation, "a role id of account data has 1 to %d bytes of text without /", maxRoleID)
+	case !storable(role.Name, maxName):
+		return fault.Rejected(authz.CodeValidation, "name must be text of at most %d bytes", maxName)
+	case !storable(role.Description, maxDescription):
+		return fault.Rejected(authz.CodeValidation, "description must be text of at most %d bytes", maxDescription)
 	case !cloud.IsRole(role.Patterns):
 		return fault.Rejected(authz.CodeValidation, "a role mixes %s with other namespaces only on a hosted root", cloud.Everything)
 	}

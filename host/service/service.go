@@ -3,7 +3,6 @@ package service
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -33,10 +32,6 @@ type Options struct {
 	Keys     *secret.Keys
 	Clock    func() int64 // epoch milliseconds
 	Logger   hclog.Logger // nil logs nothing
-
-	// PublicURL is the only source of the origin, and of whether cookies are
-	// Secure. It is https, or http on loopback.
-	PublicURL string
 
 	// Bootstrap is the break-glass credential; the zero value admits nobody.
 	Bootstrap Bootstrap
@@ -69,8 +64,6 @@ type Bootstrap struct {
 // are safe for use by many goroutines.
 type Service struct {
 	Options
-	origin  string
-	secure  bool
 	touches *toucher
 
 	bootstrapSecret atomic.Pointer[string] // Bootstrap.Secret, until it is another
@@ -84,10 +77,7 @@ func New(o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	u, err := url.Parse(o.PublicURL)
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return nil, fmt.Errorf("service.public_url %q is not an absolute http or https URL", o.PublicURL)
-	}
+	var err error
 	if o.SessionLife, err = within("session life", o.SessionLife, DefaultSessionLife, MaxSessionLife); err != nil {
 		return nil, err
 	}
@@ -104,7 +94,7 @@ func New(o Options) (*Service, error) {
 	default:
 		return nil, fmt.Errorf("service.org_creation %q is neither bootstrap nor session", o.OrgCreation)
 	}
-	s := &Service{Options: o, origin: u.Scheme + "://" + u.Host, secure: u.Scheme == "https", touches: startToucher(o.Accounts)}
+	s := &Service{Options: o, touches: startToucher(o.Accounts)}
 	s.SetBootstrapSecret(o.Bootstrap.Secret)
 	return s, nil
 }
@@ -115,12 +105,6 @@ func (s *Service) SetBootstrapSecret(secret string) { s.bootstrapSecret.Store(&s
 
 // Close ends what runs in the background.
 func (s *Service) Close() { s.touches.close() }
-
-// Origin is what the Origin header of this service's own pages says.
-func (s *Service) Origin() string { return s.origin }
-
-// Secure tells whether cookies are Secure and carry the __Host- prefix.
-func (s *Service) Secure() bool { return s.secure }
 
 func within(what string, d, fallback, longest time.Duration) (time.Duration, error) {
 	switch {

@@ -48,6 +48,12 @@ func (s *shape) user(path, value string) {
 	}
 }
 
+// storable tells whether every storage driver keeps the text. A refusal of the
+// driver's would read as an outage.
+func storable(text string, limit int) bool {
+	return len(text) <= limit && utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
+}
+
 func (s *shape) err() error {
 	if len(s.issues) > 0 {
 		return fault.Invalid(s.issues...)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 	"time"
 
@@ -45,11 +46,19 @@ type SignedIn struct {
 // seat_required. Without an org it needs one who may create orgs.
 func (s *Service) SignIn(ctx context.Context, p Proved) (SignedIn, error) {
 	var in SignedIn
-	err := account.Retry(func() (err error) {
-		in, err = s.signIn(ctx, p)
-		return err
+	err := s.Accounts.Exclusive(ctx, sessionsSection(p.UserID), func(ctx context.Context) error {
+		return account.Retry(func() (err error) {
+			in, err = s.signIn(ctx, p)
+			return err
+		})
 	})
 	return in, err
+}
+
+// sessionsSection is where a user's sessions are counted. Its name is bounded,
+// which ids of users that providers make are not.
+func sessionsSection(userID string) string {
+	return "sessions:" + hex.EncodeToString(secret.Hash(userID)[:16])
 }
 
 func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
@@ -66,8 +75,7 @@ func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
 	switch {
 	case err != nil:
 		return SignedIn{}, err
-	case !found || seat.Value.State == account.SeatRemoved,
-		p.Method == MethodBootstrap && seat.Value.Kind != account.SeatOwner:
+	case !found || !p.enters(seat.Value):
 		return SignedIn{}, s.refuseSeat(ctx, p)
 	case seat.Value.State == account.SeatActive:
 		return s.openSession(ctx, p, &seat)
@@ -78,10 +86,11 @@ func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
 		if err != nil {
 			return err
 		}
-		if !found || seat.Value.State == account.SeatRemoved {
+		if !found || !p.enters(seat.Value) {
 			return s.refuseSeat(ctx, p)
 		}
-		if seat.Value.State == account.SeatInvited && seat.Value.Administers() {
+		// Owners are never locked out (§16).
+		if seat.Value.State == account.SeatInvited && seat.Value.Kind == account.SeatAdmin {
 			if err := s.Meters.Check(ctx, p.Org, DimensionSeats); err != nil {
 				return err
 			}
@@ -90,6 +99,12 @@ func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
 		return err
 	})
 	return in, err
+}
+
+// enters tells whether the proof is good for the seat: that of the bootstrap
+// credential only for an owner's.
+func (p Proved) enters(seat account.Seat) bool {
+	return seat.State != account.SeatRemoved && (p.Method != MethodBootstrap || seat.Kind == account.SeatOwner)
 }
 
 // RefuseSignIn records a failed proof, with its reason for the log only, and is the

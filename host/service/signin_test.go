@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 const (
@@ -232,5 +234,76 @@ func TestCSRFTokensBelongToOneSession(t *testing.T) {
 	current, err := w.s.CurrentSession(t.Context(), w.caller(a.Token))
 	if err != nil || current.CSRFToken != a.CSRFToken || !current.Session.Current {
 		t.Errorf("GET /auth/session: %+v, %v", current, err)
+	}
+}
+
+func TestAnInvitedOwnerIsNotLockedOutByTheCap(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	if _, err := w.s.InviteSeat(t.Context(), owner, service.SeatInput{UserID: "u1", Kind: account.SeatOwner}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.meters.SetCap(t.Context(), bootUser, "acme", "admin_seats", new(int64(1))); err != nil {
+		t.Fatal(err)
+	}
+	if in := w.signIn("acme", "u1"); in.Seat.State != account.SeatActive {
+		t.Errorf("the seat is %+v", in.Seat)
+	}
+}
+
+// slow takes its time to commit, so that what was read at once is written at once.
+type slow struct{ storage.Store }
+
+func (s slow) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Store.Commit(ctx, c)
+}
+
+func TestSignInsAtTheSameTimeDoNotOutrunTheLimitOfSessions(t *testing.T) {
+	w := newWorld(t)
+	w.member(w.org("acme"), "u1", account.SeatPortal)
+	for range 15 {
+		w.signIn("acme", "u1")
+	}
+	w.accounts = account.New(slow{w.records}, w.clock.Load)
+	w.s = w.host(service.Options{})
+	var wg sync.WaitGroup
+	for range 12 {
+		wg.Go(func() {
+			if _, err := w.s.SignIn(t.Context(), service.Proved{Org: "acme", UserID: "u1", Method: service.MethodOIDC}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	for range account.Sessions.Under(t.Context(), w.accounts, "", "u1") {
+		n++
+	}
+	if n != service.MaxSessions {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+func TestTheRecordOfFailedProofsIsBounded(t *testing.T) {
+	type failure struct {
+		Address string `json:"address"`
+		At      int64  `json:"at"`
+	}
+	w := newWorld(t)
+	record := account.Collection[[]failure]{Name: "proof_failures"}
+	many := make([]failure, 5000)
+	for i := range many {
+		many[i] = failure{"127.0.0.2", w.clock.Load()}
+	}
+	tx := w.accounts.Begin(t.Context())
+	record.Put(tx, "", "bootstrap", many, 0)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "one more of this machine", w.try("", bootUser, "wrong", "127.0.0.1", true), failed)
+	row, _, err := record.Get(t.Context(), w.accounts, "", "bootstrap")
+	if err != nil || len(row.Value) > 1000 || row.Value[len(row.Value)-1].Address != "127.0.0.1" {
+		t.Errorf("%d failures are kept, %v", len(row.Value), err)
 	}
 }

@@ -88,7 +88,7 @@ func worldOf(t *testing.T, o service.Options) *world {
 // host is one more host over the same account data.
 func (w *world) host(o service.Options) *service.Service {
 	w.t.Helper()
-	o.Accounts, o.Keys, o.Clock, o.PublicURL = w.accounts, w.keys, w.clock.Load, "https://authz.example"
+	o.Accounts, o.Keys, o.Clock = w.accounts, w.keys, w.clock.Load
 	o.Root, o.Applications, o.Meters = w.root, w.entries, w.meters
 	if o.Bootstrap == (service.Bootstrap{}) {
 		o.Bootstrap = service.Bootstrap{UserID: bootUser, Secret: bootSecret}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/authzhost/authz/host/service"
 )
 
 // clientAddress is who asks: the connection's peer, or when that is a trusted
@@ -51,17 +53,8 @@ func within(address netip.Addr, networks []netip.Prefix) bool {
 	return address.IsValid() && slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// counted is the text under which an address is counted: of IPv6 its /64.
-func counted(address netip.Addr) string {
-	if !address.Is6() {
-		return address.String()
-	}
-	network, err := address.Prefix(64)
-	if err != nil {
-		return address.String()
-	}
-	return network.String()
-}
+// counted is the text under which an address is counted.
+func counted(address netip.Addr) string { return service.AddressBucket(address.String()) }
 
 // directLoopback reports a connection from this machine that no proxy forwarded.
 func directLoopback(r *http.Request) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/secret"
 )
@@ -155,7 +156,7 @@ func (c *Call) serve(w http.ResponseWriter) error {
 	if c.endpoint.write() {
 		ctx = context.WithoutCancel(ctx) // a caller that leaves must not cut a write in two
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.endpoint.within())
+	ctx, cancel := context.WithTimeout(applications.WithOneRoot(ctx), c.endpoint.within())
 	defer cancel()
 	if err := c.enter(ctx, input); err != nil {
 		c.standing.show(w.Header())

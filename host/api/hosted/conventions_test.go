@@ -335,3 +335,17 @@ func TestTooManyRequestsAreRefusedWithWhenToComeBack(t *testing.T) {
 	owner.call("POST", "/orgs/acme/seats", `{}`).want(t, 429, "rate_limited")
 	owner.call("GET", "/orgs/acme/seats", "").want(t, 200, "")
 }
+
+func TestAServiceThatMayChangeSeatsChangesThem(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	owner.call("POST", "/orgs/acme/seats", `{"userId":"u_7"}`).want(t, 201, "")
+	bot := owner.key(`{"kind":"principal","name":"hr","serviceId":"hr"}`)
+	bot.call("PATCH", "/orgs/acme/seats/u_7", `{"displayName":"Seven"}`).want(t, 403, "forbidden")
+	bot.call("PATCH", "/orgs/acme/seats/absent", `{"displayName":"Seven"}`).want(t, 403, "forbidden")
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"service:hr","pattern":"cloud.seats.update_seat"}`).want(t, 201, "")
+	if r := bot.call("PATCH", "/orgs/acme/seats/u_7", `{"displayName":"Seven"}`).want(t, 200, ""); r.text("seat", "displayName") != "Seven" {
+		t.Errorf("the seat: %s", r.raw)
+	}
+	bot.call("PATCH", "/orgs/acme/seats/u_7", `{"kind":"owner"}`).want(t, 403, "owner_required")
+}

@@ -78,7 +78,7 @@ func newWorld(t *testing.T) *world {
 	root := orgroot.New(entries, w.clock.Load)
 	t.Cleanup(root.Close)
 	log := hclog.New(&hclog.LoggerOptions{Output: &w.logs, Level: hclog.Debug})
-	w.core, err = service.New(service.Options{Accounts: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log, PublicURL: w.server.URL,
+	w.core, err = service.New(service.Options{Accounts: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log,
 		Bootstrap: service.Bootstrap{UserID: testUser, Secret: testSecret}, RefusalTime: time.Millisecond, Root: root, Applications: entries, Meters: meters})
 	w.must(err)
 	t.Cleanup(w.core.Close)

@@ -2,6 +2,7 @@ package applications
 
 import (
 	"context"
+	"sync"
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
@@ -74,9 +75,41 @@ func (e *Entries) Sources(ctx context.Context, org string) ([]registry.Source, e
 	return sources, nil
 }
 
+// roots are the org roots that one request has found.
+type roots struct {
+	mu    sync.Mutex
+	found map[string]Asked
+}
+
+type rootsKey struct{}
+
+// WithOneRoot has what runs under the context, one request, find an org's root
+// once: its gates and its operation then mean the same root. Never longer than a
+// request, since the next one must see what another host has changed.
+func WithOneRoot(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rootsKey{}, &roots{found: map[string]Asked{}})
+}
+
 // Root is the way to the org root, the primary application while it is linked:
 // no_org_root.
 func (e *Entries) Root(ctx context.Context, org string) (Asked, error) {
+	known, ok := ctx.Value(rootsKey{}).(*roots)
+	if !ok {
+		return e.root(ctx, org)
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if root, ok := known.found[org]; ok {
+		return root, nil
+	}
+	root, err := e.root(ctx, org)
+	if err == nil {
+		known.found[org] = root
+	}
+	return root, err
+}
+
+func (e *Entries) root(ctx context.Context, org string) (Asked, error) {
 	row, err := e.org(ctx, org)
 	if err != nil {
 		return Asked{}, err

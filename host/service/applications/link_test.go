@@ -322,3 +322,25 @@ func TestDueProbesLeaveFreshHealthAlone(t *testing.T) {
 		t.Error("a minute later it was not probed")
 	}
 }
+
+func TestARequestFindsItsRootOnceAndTheNextSeesWhatChanged(t *testing.T) {
+	w := newWorld(t)
+	w.register("docs", "docs")
+	request := applications.WithOneRoot(t.Context())
+	if _, err := w.Root(request, "acme"); codeOf(err) != "no_org_root" {
+		t.Fatalf("nothing is linked: %v", err)
+	}
+	w.link("docs", w.serve(remote.Options{ID: "docs", Catalog: docsCatalog}))
+	if root, err := w.Root(request, "acme"); err != nil || root.ID != "docs" {
+		t.Fatalf("that there is none was kept: %v, %v", root.ID, err)
+	}
+	if _, err := w.Unlink(t.Context(), "u_1", "acme", "docs"); err != nil {
+		t.Fatal(err)
+	}
+	if root, err := w.Root(request, "acme"); err != nil || root.ID != "docs" {
+		t.Errorf("the root of one request is another: %v, %v", root.ID, err)
+	}
+	if _, err := w.Root(applications.WithOneRoot(t.Context()), "acme"); codeOf(err) != "no_org_root" {
+		t.Errorf("the next request: %v", err)
+	}
+}

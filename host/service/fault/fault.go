@@ -129,7 +129,7 @@ func Storage(cause error) *Error {
 // Denied is AccessDeniedError of a gate.
 func Denied(reason, permission, scope string, principal any) *Error {
 	e := &Error{Status: http.StatusForbidden, Name: "AccessDeniedError", Code: reason,
-		Message: "access denied: " + permission + " at " + scope + "; explain tells why"}
+		Message: "access denied: " + permission + " at " + authz.Echo(scope) + "; explain tells why"}
 	return e.With("permission", permission).With("scope", scope).With("principal", principal)
 }
 
@@ -140,7 +140,8 @@ var rejected = map[authz.Code]int{
 	authz.CodeNotFound: http.StatusNotFound, authz.CodeConflict: http.StatusConflict, authz.CodeUnsupported: http.StatusNotImplemented,
 }
 
-// Rejected is ProviderWriteRejectedError.
+// Rejected is ProviderWriteRejectedError; its status is 0 for a code that this API
+// does not have.
 func Rejected(code authz.Code, format string, args ...any) *Error {
 	return &Error{Status: rejected[code], Name: "ProviderWriteRejectedError", Code: string(code), Message: fmt.Sprintf(format, args...)}
 }

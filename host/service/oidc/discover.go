@@ -15,11 +15,14 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 const (
 	callTimeout = 10 * time.Second
 	maxAnswer   = 1 << 20
+	maxQuoted   = 500 // characters of it in a log
 
 	refreshDiscovery = time.Hour
 	retryDiscovery   = 5 * time.Second
@@ -64,10 +67,10 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 }
 
 func (p *Provider) read(ctx context.Context) (*discovered, error) {
-	ctx = oidc.ClientContext(ctx, p.caller(nil))
+	ctx = oidc.ClientContext(ctx, p.http)
 	provider, err := oidc.NewProvider(ctx, p.o.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("discovery: %w", err)
+		return nil, fmt.Errorf("discovery: %s", authz.EchoN(err.Error(), maxQuoted)) // it quotes whole answers
 	}
 	var document struct {
 		Keys    string   `json:"jwks_uri"`
@@ -90,7 +93,7 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 	if p.found != nil && p.found.keysURL == d.keysURL {
 		d.keys = p.found.keys // with what it fetched, and when
 	} else {
-		d.keys = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, p.caller(&paced{clock: p.o.Clock})), d.keysURL)
+		d.keys = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, caller(&paced{clock: p.o.Clock})), d.keysURL)
 	}
 	d.verifier = oidc.NewVerifier(p.o.Issuer, d.keys, &oidc.Config{
 		ClientID: p.o.ClientID, SupportedSigningAlgs: Algorithms,
@@ -131,7 +134,7 @@ func loopback(host string) bool {
 }
 
 // caller calls the provider: no redirect, no proxy, ten seconds, a mebibyte.
-func (p *Provider) caller(pace *paced) *http.Client {
+func caller(pace *paced) *http.Client {
 	transport := &http.Transport{
 		DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, TLSHandshakeTimeout: 3 * time.Second,
 		MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,

@@ -18,7 +18,7 @@ import (
 // leeway is how far the provider's clock and ours may be apart.
 const leeway = 60 * time.Second
 
-const maxUserID = 1024 // bytes
+const maxUserID = 256 // bytes; a seat names no longer one
 
 // Answer is what a browser came back with.
 type Answer struct {
@@ -55,7 +55,7 @@ func (p *Provider) Finish(ctx context.Context, a Answer) (Identity, error) {
 	if err != nil {
 		return refuse(Unreachable, err)
 	}
-	tokens, err := p.client(found).Exchange(oidc.ClientContext(ctx, p.caller(nil)), a.Code, oauth2.VerifierOption(k.Verifier))
+	tokens, err := p.client(found).Exchange(oidc.ClientContext(ctx, p.http), a.Code, oauth2.VerifierOption(k.Verifier))
 	if err != nil {
 		return refuse(exchangeReason(err), nil) // its text quotes the provider's answer
 	}

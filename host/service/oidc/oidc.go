@@ -2,6 +2,7 @@ package oidc
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ type Options struct {
 type Provider struct {
 	o        Options
 	redirect string
+	http     *http.Client
 	secret   atomic.Pointer[string] // Options.ClientSecret, until it is another
 
 	mu      sync.Mutex // of found and the times beside it
@@ -64,7 +66,7 @@ func New(o Options) (*Provider, error) {
 	if !slices.Contains(o.Scopes, "openid") {
 		o.Scopes = append([]string{"openid"}, o.Scopes...)
 	}
-	p := &Provider{o: o, redirect: strings.TrimSuffix(o.PublicURL, "/") + CallbackPath}
+	p := &Provider{o: o, redirect: strings.TrimSuffix(o.PublicURL, "/") + CallbackPath, http: caller(nil)}
 	p.SetClientSecret(o.ClientSecret)
 	return p, nil
 }

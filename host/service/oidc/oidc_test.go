@@ -199,6 +199,7 @@ func TestAWrongTokenIsRefused(t *testing.T) {
 		{"a subject that is no text", map[string]any{"sub": []int{42}}, oidc.TokenInvalid},
 		{"a subject with a line break", map[string]any{"sub": "u_42\nu_1"}, oidc.ClaimMissing},
 		{"a subject with space around it", map[string]any{"sub": " u_42"}, oidc.ClaimMissing},
+		{"a subject that no seat can name", map[string]any{"sub": strings.Repeat("u", 257)}, oidc.ClaimMissing},
 	}
 	w := newWorld(t, nil)
 	for _, c := range cases {

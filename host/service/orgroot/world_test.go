@@ -79,7 +79,7 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 	w.catalog = registry.New(registry.Options{Store: accounts, Applications: entries, Meters: meters})
 	w.root = orgroot.New(entries, clock)
 	t.Cleanup(w.root.Close)
-	w.service, err = service.New(service.Options{Accounts: accounts, Keys: keys, Clock: clock, PublicURL: "http://127.0.0.1:1",
+	w.service, err = service.New(service.Options{Accounts: accounts, Keys: keys, Clock: clock,
 		Bootstrap: service.Bootstrap{UserID: "olga", Secret: bootstrap}, Root: w.root, Applications: entries, Meters: meters})
 	must(t, err)
 	t.Cleanup(w.service.Close)
