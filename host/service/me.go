@@ -29,7 +29,7 @@ type MeCaller struct {
 // MePermissions are keys with their scopes. Org is nil when the root cannot be
 // asked.
 type MePermissions struct {
-	Org     []HeldKey `json:"org"`
+	Org     []HeldKey `json:"org" nullable:"true"`
 	Account []HeldKey `json:"account"`
 }
 

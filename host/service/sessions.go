@@ -22,7 +22,7 @@ type SessionView struct {
 type CurrentSession struct {
 	Session   SessionView              `json:"session"`
 	CSRFToken string                   `json:"csrfToken"`
-	ViewAs    map[string]client.ViewAs `json:"viewAs"`
+	ViewAs    map[string]client.ViewAs `json:"viewAs" nullable:"true"`
 }
 
 // CurrentSession is the caller's session.

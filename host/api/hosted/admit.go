@@ -84,24 +84,31 @@ func (c *Call) oversized() *fault.Error {
 }
 
 // identify finds out who calls, and refuses a kind of credential that the endpoint
-// is not for. Failed lookups are counted by address, and refused before the next
-// lookup once there were too many.
+// is not for. Who is nobody is counted by address, and refused before the next
+// lookup once there were too many: bad bearer credentials, and apart from them
+// sessions that are none, of which a page left open may send many.
 func (c *Call) identify(ctx context.Context) error {
 	gate := c.endpoint.Gate
 	if gate.Kind == service.GatePublic {
 		return nil
 	}
 	subject := counted(c.Address)
-	standing, limited := c.api.limits.look(rateBadCredential, subject)
-	c.stand(standing)
-	if limited != nil {
-		return limited
+	for _, r := range []rate{rateBadCredential, rateAnybody} {
+		standing, limited := c.api.limits.look(r, subject)
+		c.stand(standing)
+		if limited != nil {
+			return limited
+		}
 	}
 	caller, err := c.credential(ctx)
 	if err != nil {
 		var e *fault.Error
-		if errors.As(err, &e) && e.Code == "credential_invalid" {
+		switch {
+		case !errors.As(err, &e) || e.Status != http.StatusUnauthorized:
+		case e.Code == "credential_invalid":
 			c.stand(c.api.limits.charge(rateBadCredential, subject))
+		default:
+			c.stand(c.api.limits.charge(rateAnybody, subject))
 		}
 		return err
 	}
@@ -309,6 +316,9 @@ func (c *Call) enter(ctx context.Context, input any) error {
 		return core.AuthorizeSession(ctx, c.Caller, writes)
 	}
 	if !c.endpoint.inOrg() {
+		if gate.Kind == service.GatePublisher {
+			return c.limitOrg()
+		}
 		return nil
 	}
 	access, err := core.Authorize(ctx, c.Caller, c.org(), c.values["app"], gate, c.endpoint.write())

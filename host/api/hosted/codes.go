@@ -58,7 +58,7 @@ var relayCodes = []string{
 // errors are every code that the endpoint may answer: its own and those that its
 // gate, path, method and input bring along.
 func (e *endpoint) errors() []string {
-	codes := append([]string{"invalid_parameter", "not_acceptable", "payload_too_large", "headers_too_large",
+	codes := append([]string{"invalid_request", "invalid_parameter", "not_acceptable", "payload_too_large", "headers_too_large",
 		"rate_limited", "internal", "storage_unavailable"}, e.Own...)
 	also := func(when bool, more ...string) {
 		if when {
@@ -70,7 +70,6 @@ func (e *endpoint) errors() []string {
 	also(!public, "credential_missing", "credential_invalid", "credential_not_allowed")
 	also(e.Gate.Admits(service.CallerSession) && !public, "session_expired")
 	also(e.write() && (e.Gate.Admits(service.CallerSession) && !public || e.OriginRule), "csrf_failed")
-	also(e.write(), "invalid_request")
 	also(e.takesBody(), "unsupported_media_type")
 	also(e.paged, "invalid_cursor")
 	also(post && !public, "invalid_idempotency_key", "idempotency_conflict", "idempotency_in_progress")

@@ -78,7 +78,9 @@ func (d *decoder) value(raw []byte, v reflect.Value, path string, tag reflect.St
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(raw, v.Elem(), path, tag)
 		return
-	case reflect.PointerTo(v.Type()).Implements(unmarshalerType):
+	case reflect.PointerTo(v.Type()).Implements(unmarshalerType) && len(bodyFields(v.Type())) == 0:
+		// One with members of its own is read by them: its reader would fold case and
+		// skip what it does not know.
 		if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
 			d.issue(path, "not of the expected form")
 		}

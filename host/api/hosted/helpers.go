@@ -18,6 +18,14 @@ func (c *Call) located(segments ...string) {
 	c.header.Set("Location", c.api.origin.text+base+"/"+strings.Join(segments, "/"))
 }
 
+// locatedAt adds the application that keeps the object, without which it is not
+// found; "" is none.
+func (c *Call) locatedAt(application string) {
+	if application != "" {
+		c.header.Set("Location", c.header.Get("Location")+"?application="+url.QueryEscape(application))
+	}
+}
+
 // userAgent is what the client calls itself, cut and without control characters.
 func (c *Call) userAgent() string {
 	agent := echo(c.Request.UserAgent())

@@ -160,33 +160,38 @@ func kept(h http.Header) http.Header {
 	return out
 }
 
-const maxSweep = 500
+const (
+	maxSweep  = 500 // entries at once
+	sweepDays = 31  // a month in which an org wrote nothing is looked through
+)
 
-// sweep deletes, once a day and org, what was made before yesterday.
+// sweep deletes what was made before yesterday, until there is nothing left of it
+// that day: each answer that is kept makes room for more than itself.
 func (i *idempotency) sweep(ctx context.Context, org string) error {
 	now := i.store.Now(ctx)
 	i.mu.Lock()
 	done := i.swept[org] == day(now)
-	i.swept[org] = day(now)
 	i.mu.Unlock()
 	if done {
 		return nil
 	}
-	for back := int64(2); back <= 8; back++ { // a week of days on which nobody wrote
-		tx := i.store.Begin(ctx)
-		n := 0
+	tx, n := i.store.Begin(ctx), 0
+	for back := int64(2); back <= sweepDays && n < maxSweep; back++ {
 		for row, err := range entries.Under(ctx, i.store, org, day(now-back*idempotencyLifetimeMs)) {
 			if err != nil {
 				return err
 			}
-			if n++; n > maxSweep {
+			entries.Delete(tx, org, row.ID, row.Version)
+			if n++; n == maxSweep {
 				break
 			}
-			entries.Delete(tx, org, row.ID, row.Version)
-		}
-		if err := tx.Commit(); err != nil {
-			return err
 		}
 	}
+	if err := tx.Commit(); err != nil || n == maxSweep {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.swept[org] = day(now)
 	return nil
 }

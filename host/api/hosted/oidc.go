@@ -74,7 +74,7 @@ type callback struct {
 
 func oidcRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: "/auth/oidc/start", Summary: "Begin a sign-in at the OpenID provider", Gate: service.Public, Rate: rateOIDCStart,
-		Status: http.StatusSeeOther, Also: []int{http.StatusOK}, Own: []string{"invalid_parameter"}, browser: true},
+		Status: http.StatusSeeOther, Also: []int{http.StatusOK}, Own: []string{"invalid_parameter", "route_not_found"}, browser: true},
 		func(ctx context.Context, c *Call, in startOIDC) (started, error) {
 			p := c.api.o.Services.OIDC
 			if p == nil {
@@ -114,7 +114,9 @@ func (c *Call) finishOIDC(ctx context.Context, a oidc.Answer, org, userID string
 	began := time.Now()
 	p := c.api.o.Services.OIDC
 	if p == nil {
-		return oidc.Identity{}, service.SignedIn{}, noOIDC()
+		proved := c.proved(org, userID)
+		proved.Method = service.MethodOIDC
+		return oidc.Identity{}, service.SignedIn{}, c.core().RefuseSignIn(ctx, proved, "OpenID Connect is not configured", began)
 	}
 	name := c.api.cookieName("oidc")
 	if cookies := c.Request.CookiesNamed(name); len(cookies) == 1 {

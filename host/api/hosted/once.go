@@ -7,6 +7,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // idempotencyKey is "" where it is not asked for or counts for nothing.
@@ -22,12 +23,11 @@ func (c *Call) idempotencyKey() (string, *fault.Error) {
 // The answer is kept before it is sent, so that nobody who has it finds its
 // request still running.
 func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, input any) error {
-	var relayed *string
-	if c.endpoint.Relayed {
-		app := c.relayedTo()
-		relayed = &app
+	relayed, err := c.relayedTo(ctx, input)
+	if err != nil {
+		return err
 	}
-	id := entryID(string(c.Caller.Kind)+":"+c.Caller.Org+":"+c.Caller.Actor(), rawPath(c.Request), key)
+	id := entryID(string(c.Caller.Kind)+":"+c.Caller.Actor(), rawPath(c.Request), key)
 	a, replay, err := c.api.idempotency.begin(ctx, c.org(), id, c.body, relayed)
 	if err != nil {
 		return err
@@ -47,34 +47,51 @@ func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, inpu
 	}
 	if err != nil {
 		e := typed(err)
-		c.keep(ctx, a, e.Status, envelope(e, c.requestID))
+		c.keep(ctx, a, e.Status, envelope(e, c.requestID), relayed != nil)
 		return err
 	}
 	without, err := withheld(output, body)
 	if err != nil {
 		return err
 	}
-	c.keep(ctx, a, c.status, without)
+	c.keep(ctx, a, c.status, without, relayed != nil)
 	c.write(w, c.status, body)
 	return nil
 }
 
 // keep stores an answer. Where that fails the request itself has still been
 // answered; until its minute is over a repeat is told that it is running.
-func (c *Call) keep(ctx context.Context, a *attempt, status int, body []byte) {
-	if err := c.api.idempotency.end(ctx, a, status, c.header, body, c.endpoint.Relayed); err != nil {
+func (c *Call) keep(ctx context.Context, a *attempt, status int, body []byte, relayed bool) {
+	if err := c.api.idempotency.end(ctx, a, status, c.header, body, relayed); err != nil {
 		c.api.log.Warn("the answer to a request with an Idempotency-Key was not kept", "request_id", c.requestID, "endpoint", c.name(), "error", err)
 	}
 }
 
+// homed inputs create a row whose home follows from what it is (§10).
+type homed interface {
+	home() (scope, pattern, roleID string)
+}
+
 // relayedTo names the application that a relayed call goes to: that of the path,
-// else the org root.
-func (c *Call) relayedTo() string {
+// the owner of the row's scope, else the org root; nil for a call that writes
+// account data, which this host can send again.
+func (c *Call) relayedTo(ctx context.Context, input any) (*string, error) {
+	if !c.endpoint.Relayed {
+		return nil, nil
+	}
 	if app := c.values["app"]; app != "" {
-		return app
+		return &app, nil
 	}
-	if c.Access != nil && c.Access.Org.PrimaryApplication != nil {
-		return *c.Access.Org.PrimaryApplication
+	if row, ok := input.(homed); ok {
+		scope, pattern, roleID := row.home()
+		ours, err := c.core().IsAccountWrite(ctx, c.org(), scope, pattern, roleID)
+		if err != nil || ours {
+			return nil, err
+		}
+		if scope != "" && scope != authz.Global {
+			owner, _, err := c.entries().OwnerID(ctx, c.org(), authz.NamespaceOf(authz.ScopeType(scope)))
+			return &owner, err
+		}
 	}
-	return ""
+	return new(deref(c.Access.Org.PrimaryApplication)), nil
 }

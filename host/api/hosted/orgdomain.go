@@ -3,8 +3,10 @@ package hosted
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -95,6 +97,15 @@ type createRole struct {
 	Description string             `json:"description,omitempty"`
 	Patterns    []string           `json:"patterns"`
 	Requestable *authz.Requestable `json:"requestable,omitempty"`
+}
+
+func (in createRole) home() (scope, pattern, roleID string) {
+	for _, p := range in.Patterns {
+		if !cloud.IsPattern(p) {
+			return "", p, "" // as a mixed role is refused, so that it is no matter whose it were
+		}
+	}
+	return "", strings.Join(in.Patterns[:min(len(in.Patterns), 1)], ""), ""
 }
 
 type objectOf struct {
@@ -242,7 +253,7 @@ func groupRows(t *table) {
 		func(ctx context.Context, c *Call, in setParents) (groupAnswer, error) {
 			return answer(c.root().SetGroupParents(ctx, c.Access, in.ID, in.Parents, c.rootMatch()))
 		})
-	add(t, endpoint{Method: "GET", Path: path + "/{id}/members", Summary: "A group's direct members", Gate: read, Own: []string{"not_found"}},
+	add(t, endpoint{Method: "GET", Path: path + "/{id}/members", Summary: "A group's direct members", Gate: read},
 		func(ctx context.Context, c *Call, in listMembers) (out members, err error) {
 			list, err := c.root().GroupMembers(ctx, c.Access, in.ID, c.page())
 			if err != nil {

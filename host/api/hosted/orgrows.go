@@ -64,11 +64,19 @@ func checkGrant(path string, in grantInput) error {
 	return nil
 }
 
+func (in grantInput) home() (scope, pattern, roleID string) {
+	return deref(in.Scope), deref(in.Pattern), deref(in.RoleID)
+}
+
+func (in createGrants) home() (scope, pattern, roleID string) { return in.Grants[0].home() }
+
 type revokeInput struct {
 	UserID  string  `json:"userId" min:"1" max:"512"`
 	Pattern string  `json:"pattern" min:"1"`
 	Scope   *string `json:"scope,omitempty"`
 }
+
+func (in revokeInput) home() (scope, pattern, roleID string) { return deref(in.Scope), in.Pattern, "" }
 
 func (in revokeInput) of() provider.RevokeInput {
 	return provider.RevokeInput{UserID: in.UserID, Pattern: in.Pattern, Scope: deref(in.Scope)}
@@ -210,6 +218,7 @@ func rowRows(t *table) {
 		func(ctx context.Context, c *Call, in createGrant) (out homedGrant, err error) {
 			if out.Grant, out.Home, err = c.root().CreateGrant(ctx, c.Access, in.of()); err == nil {
 				c.located("orgs", in.Org, "org", "grants", out.Grant.ID)
+				c.locatedAt(out.Home.Application)
 			}
 			return out, err
 		})
@@ -244,6 +253,7 @@ func rowRows(t *table) {
 		func(ctx context.Context, c *Call, in createRevoke) (out homedRevoke, err error) {
 			if out.Revoke, out.Home, err = c.root().CreateRevoke(ctx, c.Access, in.of()); err == nil {
 				c.located("orgs", in.Org, "org", "revokes", out.Revoke.ID)
+				c.locatedAt(out.Home.Application)
 			}
 			return out, err
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/authzhost/authz/host/service"
@@ -63,7 +64,7 @@ func registryRows(t *table) {
 		Gate: service.CloudAtApp(cloud.PublishCatalog), Status: http.StatusCreated, Also: []int{http.StatusOK}, BodyLimit: maxCatalog, Own: publishCodes,
 		Audit: []string{"A: registry.publish"}, Meter: []string{"catalog_publishes"}},
 		func(ctx context.Context, c *Call, in publishFrom) (registry.Result, error) {
-			if err := c.limitPublishes(in.Document); err != nil {
+			if err := c.limitPublishes(ctx, in); err != nil {
 				return registry.Result{}, err
 			}
 			return c.published(c.api.o.Services.Registry.PublishApplication(ctx, c.Caller.Actor(), in.Org, in.App, in.input()))
@@ -110,17 +111,24 @@ func (c *Call) published(result registry.Result, err error) (registry.Result, er
 	return result, err
 }
 
-// limitPublishes counts the publish under every namespace that the document names;
-// what is no document is counted as one without any, and refused by the registry.
-func (c *Call) limitPublishes(document json.RawMessage) error {
+// limitPublishes counts the publish under the application's namespaces that the
+// document names: who may publish for one uses up nothing of another's.
+func (c *Call) limitPublishes(ctx context.Context, in publishFrom) error {
 	var d struct {
 		Namespaces []string `json:"namespaces"`
 	}
-	if json.Unmarshal(document, &d) != nil || len(d.Namespaces) > maxElements {
-		return nil
+	if json.Unmarshal(in.Document, &d) != nil {
+		return nil // refused by the registry
 	}
-	for _, namespace := range d.Namespaces {
-		if err := c.limitPublish(c.org(), namespace); err != nil {
+	app, err := c.entries().Get(ctx, in.Org, in.App)
+	if err != nil {
+		return err
+	}
+	for _, namespace := range app.Namespaces {
+		if !slices.Contains(d.Namespaces, namespace) {
+			continue
+		}
+		if err := c.limitPublish(in.Org, namespace); err != nil {
 			return err
 		}
 	}

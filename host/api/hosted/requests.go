@@ -19,6 +19,14 @@ type listRequests struct {
 	Paging
 }
 
+// gate is a seat for one's own requests, which a service has none of.
+func (in listRequests) gate() service.Gate {
+	if in.Mine {
+		return service.AnySeat
+	}
+	return service.OrgKey(readRequests)
+}
+
 type inbox struct {
 	Entries     []orgroot.Entry       `json:"entries"`
 	Unavailable []orgroot.Unavailable `json:"unavailable"`
@@ -84,6 +92,7 @@ func requestRows(t *table) {
 			out, err := c.root().Submit(ctx, c.Access, r)
 			if err == nil {
 				c.located("orgs", in.Org, "requests", out.Request.ID)
+				c.locatedAt(deref(out.Application))
 			}
 			return out, err
 		})

@@ -125,6 +125,9 @@ func (s *schemas) properties(t reflect.Type, closed bool) map[string]any {
 	members, required := map[string]any{}, []string{}
 	for _, f := range bodyFields(t) {
 		members[f.name] = s.of(f.typ, f.tag)
+		if f.tag.Get("nullable") == "true" { // of lists and maps, which have no pointer
+			members[f.name] = orNull(members[f.name].(map[string]any))
+		}
 		if !f.optional {
 			required = append(required, f.name)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/host/service/retention"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -45,7 +46,10 @@ type world struct {
 	accounts *account.Store
 	app      *application.Application
 	farURL   string
+	publish  string // the body that publishes docs' catalog
 	farToken atomic.Pointer[string]
+	core     *service.Service
+	options  Options
 	api      *API
 	server   *httptest.Server
 	logs     bytes.Buffer
@@ -74,15 +78,17 @@ func newWorld(t *testing.T) *world {
 	root := orgroot.New(entries, w.clock.Load)
 	t.Cleanup(root.Close)
 	log := hclog.New(&hclog.LoggerOptions{Output: &w.logs, Level: hclog.Debug})
-	core, err := service.New(service.Options{Accounts: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log,
+	w.core, err = service.New(service.Options{Accounts: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log,
 		Bootstrap: service.Bootstrap{UserID: testUser, Secret: testSecret}, RefusalTime: time.Millisecond, Root: root, Applications: entries, Meters: meters})
 	w.must(err)
-	t.Cleanup(core.Close)
-	root.Bind(core)
-	w.api, err = New(Options{PublicURL: w.server.URL, Account: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log, Services: Services{
-		Core: core, Applications: entries, Meters: meters, Root: root,
-		Registry: registry.New(registry.Options{Store: w.accounts, Applications: entries, Meters: meters}),
-	}})
+	t.Cleanup(w.core.Close)
+	root.Bind(w.core)
+	w.options = Options{PublicURL: w.server.URL, Account: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log, Services: Services{
+		Core: w.core, Applications: entries, Meters: meters, Root: root,
+		Registry:  registry.New(registry.Options{Store: w.accounts, Applications: entries, Meters: meters}),
+		Retention: retention.New(retention.Options{Store: w.accounts, Applications: entries, Meters: meters, Logger: log}),
+	}}
+	w.api, err = New(w.options)
 	w.must(err)
 	return w
 }
@@ -103,11 +109,18 @@ func (w *world) serveFar() *x509.CertPool {
 	w.must(err)
 	built, err := catalog.Build(in)
 	w.must(err)
-	w.app, err = application.New(context.Background(), application.Options{Name: "docs", Catalog: built, Store: w.store("docs"), Clock: w.clock.Load})
+	document, err := built.Document()
+	w.must(err)
+	w.publish = `{"document":` + string(document) + `}`
+	records := w.store("docs")
+	w.app, err = application.New(context.Background(), application.Options{Name: "docs", Catalog: built, Store: records, Clock: w.clock.Load,
+		Ancestry: application.Stored(records), HashChain: true, Metrics: &application.Metrics{}})
 	w.must(err)
 	w.t.Cleanup(func() { _ = w.app.Close() })
+	_, err = w.app.PublishCatalog(context.Background(), document, authz.AdminProvenance("setup"))
+	w.must(err)
 	w.farToken.Store(new("not-linked-yet-0123456789"))
-	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "docs", Secrets: func() []string { return []string{*w.farToken.Load()} }})
+	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "docs", AuditOptIn: true, Secrets: func() []string { return []string{*w.farToken.Load()} }})
 	w.must(err)
 	server := httptest.NewTLSServer(handler)
 	w.t.Cleanup(server.Close)
@@ -205,6 +218,13 @@ func (c caller) call(method, path, body string) reply {
 
 func (w *world) do(r *http.Request) reply {
 	w.t.Helper()
+	var sent []byte
+	if r.GetBody != nil {
+		body, err := r.GetBody()
+		w.must(err)
+		sent, err = io.ReadAll(body)
+		w.must(err)
+	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	answer, err := transport.RoundTrip(r)
@@ -214,6 +234,9 @@ func (w *world) do(r *http.Request) reply {
 	out.raw, err = io.ReadAll(answer.Body)
 	w.must(err)
 	_ = json.Unmarshal(out.raw, &out.body) // 204 and streams are none
+	if err := abides(r, sent, out.status, out.header, out.raw); err != nil {
+		w.t.Errorf("%s %s %.300s\nanswered %d %.500s\nis not what the description says: %.1500v", r.Method, r.URL.Path, sent, out.status, out.raw, err)
+	}
 	return out
 }
 
@@ -257,6 +280,14 @@ func (w *world) grant(subject string) {
 	w.t.Helper()
 	_, err := w.app.CreateGrant(context.Background(), provider.GrantInput{Subject: subject, Pattern: "authz_internal.*"}, authz.AdminProvenance("setup"))
 	w.must(err)
+}
+
+// signInAs is a session of any user with a seat, as OpenID Connect would prove it.
+func (w *world) signInAs(user string) caller {
+	w.t.Helper()
+	in, err := w.core.SignIn(context.Background(), service.Proved{Org: "acme", UserID: user, Method: service.MethodOIDC})
+	w.must(err)
+	return caller{w: w, cookie: in.Token, csrf: in.CSRFToken}
 }
 
 // key makes an API key and is its caller.

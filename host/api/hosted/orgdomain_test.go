@@ -1,0 +1,221 @@
+package hosted
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// ids are the values of a member of the rows of a list.
+func (r reply) ids(list, name string) string {
+	var out []string
+	rows, _ := r.at(list).([]any)
+	for _, row := range rows {
+		m, _ := row.(map[string]any)
+		if inner, ok := m["request"].(map[string]any); ok {
+			m = inner
+		}
+		id, _ := m[name].(string)
+		out = append(out, id)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestGroupsAndUsersOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	made := owner.call("POST", "/orgs/acme/org/groups", `{"id":"eng","name":"Engineering"}`).want(t, 201, "")
+	if got, want := made.header.Get("Location"), w.server.URL+"/api/v1/orgs/acme/org/groups/eng"; got != want || made.header.Get("ETag") == "" {
+		t.Errorf("Location %q, want %q; ETag %q", got, want, made.header.Get("ETag"))
+	}
+	owner.call("POST", "/orgs/acme/org/groups", `{"id":"core","name":"Core","parents":["eng"]}`).want(t, 201, "")
+	owner.call("POST", "/orgs/acme/org/groups", `{"id":"core","name":"Core"}`).want(t, 409, "conflict")
+	cycle := owner.call("PUT", "/orgs/acme/org/groups/eng/parents", `{"parents":["core"]}`).want(t, 409, "graph_cycle")
+	if cycle.text("error", "name") != "ProviderWriteRejectedError" || !strings.HasPrefix(cycle.text("error", "message"), "cycle: ") {
+		t.Errorf("cycle: %s", cycle.raw)
+	}
+	etag := made.text("group", "etag")
+	owner.with("If-Match", `"other"`).call("PATCH", "/orgs/acme/org/groups/eng", `{"name":"E"}`).want(t, 409, "precondition_failed")
+	owner.with("If-Match", etag).call("PATCH", "/orgs/acme/org/groups/eng", `{"name":"E","description":"d"}`).want(t, 200, "")
+	owner.with("If-Match", etag).call("DELETE", "/orgs/acme/org/groups/eng", "").want(t, 409, "precondition_failed")
+	if r := owner.call("PATCH", "/orgs/acme/org/groups/eng", `{"description":null}`).want(t, 200, ""); r.at("group", "description") != nil {
+		t.Errorf("null did not clear: %s", r.raw)
+	}
+
+	owner.call("PUT", "/orgs/acme/org/users/u_7/membership", `{"groupIds":["core"]}`).want(t, 200, "")
+	owner.call("PUT", "/orgs/acme/org/users/u_7/membership", `{"groupIds":["nothing"]}`).want(t, 404, "not_found")
+	owner.call("PUT", "/orgs/acme/org/users/u_7/manager", `{}`).want(t, 400, "invalid_request")
+	owner.call("PUT", "/orgs/acme/org/users/u_7/manager", `{"managerUserId":"u_8"}`).want(t, 200, "")
+	owner.call("PUT", "/orgs/acme/org/users/u_8/manager", `{"managerUserId":"u_7"}`).want(t, 409, "graph_cycle")
+	owner.call("PUT", "/orgs/acme/org/users/u_8/active", `{"active":false}`).want(t, 200, "")
+	if got := owner.call("GET", "/orgs/acme/org/groups/core/members", ""); len(got.at("userIds").([]any)) != 1 {
+		t.Errorf("members: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/groups?limit=1", ""); got.ids("groups", "id") != "core" || got.text("nextCursor") == "" {
+		t.Errorf("groups: %s", got.raw)
+	} else if got = owner.call("GET", "/orgs/acme/org/groups?limit=1&cursor="+got.text("nextCursor"), ""); got.ids("groups", "id") != "eng" {
+		t.Errorf("second page: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/users", ""); got.ids("users", "userId") != "u_7 u_8 "+testUser || got.at("complete") != false {
+		t.Errorf("users: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/users?active=false", ""); got.ids("users", "userId") != "u_8" {
+		t.Errorf("inactive users: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/reporting-edges", ""); got.ids("edges", "managerUserId") != "u_8" {
+		t.Errorf("edges: %s", got.raw)
+	}
+	owner.call("PUT", "/orgs/acme/org/users/u_7/manager", `{"managerUserId":null}`).want(t, 200, "")
+	if got := owner.call("GET", "/orgs/acme/org/subject-access?userId=u_7", "").want(t, 200, ""); !strings.Contains(string(got.raw), `"group:eng"`) {
+		t.Errorf("closure: %s", got.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/subject-access", "").want(t, 400, "invalid_parameter")
+	owner.call("GET", "/orgs/acme/org/subject-access?userId=u&serviceId=s", "").want(t, 400, "invalid_parameter")
+	if got := owner.call("GET", "/orgs/acme/org/audit?action=user.set_manager", ""); got.ids("events", "actor") != testUser+" "+testUser {
+		t.Errorf("the actor of a relayed write: %s", got.raw)
+	}
+}
+
+func TestRolesExplainAndCatalogOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	owner.call("POST", "/orgs/acme/applications/docs/publish", w.publish).want(t, 201, "")
+	owner.call("POST", "/orgs/acme/applications/docs/publish", w.publish).want(t, 200, "")
+	made := owner.call("POST", "/orgs/acme/org/roles", `{"id":"reader","name":"R","patterns":["docs.admin.read"],"description":"d"}`).want(t, 201, "")
+	owner.with("If-Match", made.text("role", "etag")).call("PATCH", "/orgs/acme/org/roles/reader", `{"description":null,"name":"S"}`).want(t, 200, "")
+	owner.with("If-Match", made.text("role", "etag")).call("DELETE", "/orgs/acme/org/roles/reader", "").want(t, 409, "precondition_failed")
+	owner.call("POST", "/orgs/acme/org/roles", `{"name":"R","patterns":["docs.admin.read","cloud.seats.read"]}`).want(t, 400, "validation")
+	seats := owner.call("POST", "/orgs/acme/org/roles", `{"id":"seats","name":"S","patterns":["cloud.seats.read"]}`).want(t, 201, "")
+	owner.with("If-Match", seats.text("role", "etag")).call("PATCH", "/orgs/acme/org/roles/seats", `{"name":"T"}`).want(t, 200, "")
+	if got := owner.call("GET", "/orgs/acme/org/roles", "").want(t, 200, ""); !strings.Contains(got.ids("roles", "id"), "reader seats") {
+		t.Errorf("roles: %s", got.raw)
+	}
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","roleId":"reader"}`).want(t, 201, "")
+	owner.call("DELETE", "/orgs/acme/org/roles/reader", "").want(t, 409, "conflict")
+	if got := owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=docs.admin.read&scope=*", "").want(t, 200, ""); got.at("allowed") != true {
+		t.Errorf("explain: %s", got.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=docs.files.read&scope=docs.doc:1", "").want(t, 200, "")
+	unknown := owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=docs.admin.reed&scope=*", "").want(t, 500, "UnknownPermissionError")
+	if unknown.text("error", "permission") != "docs.admin.reed" || unknown.at("error", "code") != nil {
+		t.Errorf("unknown key: %s", unknown.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/catalog", "").want(t, 200, ""); got.ids("namespaces", "namespace") != "docs" {
+		t.Errorf("catalog: %s", got.raw)
+	}
+	bulk := owner.call("POST", "/orgs/acme/org/grants/bulk", `{"grants":[{"subject":"user:u_1","pattern":"docs.admin.read"},{"subject":"user:u_2","pattern":"docs.admin.read"}]}`).want(t, 201, "")
+	if bulk.text("home", "kind") != "root" || len(bulk.at("grants").([]any)) != 2 {
+		t.Errorf("bulk: %s", bulk.raw)
+	}
+	owner.call("POST", "/orgs/acme/org/grants/bulk", `{"grants":[{"subject":"user:u_1","pattern":"docs.admin.read"},{"subject":"user:u_2","pattern":"cloud.seats.read"}]}`).want(t, 400, "mixed_homes")
+	at := owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_1","pattern":"docs.files.read","scope":"docs.doc:1"}`).want(t, 201, "")
+	if where := at.header.Get("Location"); !strings.HasSuffix(where, at.text("grant", "id")+"?application=docs") {
+		t.Errorf("an instance row is at %q", where)
+	} else {
+		owner.call("DELETE", strings.TrimPrefix(where, w.server.URL+base), "").want(t, 204, "")
+	}
+	if got := owner.call("GET", "/orgs/acme/org/grants/count?subject=user:u_1", ""); got.at("count") != float64(1) {
+		t.Errorf("count: %s", got.raw)
+	}
+	if got := owner.call("DELETE", "/orgs/acme/org/subjects/user:u_1", "").want(t, 200, ""); got.at("deletedGrants") != float64(1) {
+		t.Errorf("delete subject: %s", got.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/epoch", "").want(t, 200, "")
+}
+
+func TestRequestsAndTheQueueOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	people := w.crowd(owner)
+	portal, admin := people["portal"], people["admin"]
+	owner.call("POST", "/orgs/acme/org/roles", `{"id":"approver","name":"a","patterns":["docs.admin.read"]}`).want(t, 201, "")
+	owner.call("POST", "/orgs/acme/org/roles", `{"id":"asked","name":"r","patterns":["docs.admin.read"],"requestable":{"stages":[{"kind":"named_approvers","roleId":"approver"}]}}`).want(t, 201, "")
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_admin","roleId":"approver"}`).want(t, 201, "")
+
+	ask := func() (string, string) {
+		made := portal.call("POST", "/orgs/acme/requests", `{"roleId":"asked"}`).want(t, 201, "")
+		if made.text("request", "requesterUserId") != "u_portal" || made.at("application") != nil {
+			t.Fatalf("submitted: %s", made.raw)
+		}
+		return made.text("request", "id"), strings.TrimPrefix(made.header.Get("Location"), w.server.URL+base)
+	}
+	id, where := ask()
+	portal.call("POST", "/orgs/acme/requests", `{"roleId":"asked","requesterUserId":"u_7"}`).want(t, 400, "invalid_request")
+	portal.call("POST", "/orgs/acme/requests", `{}`).want(t, 400, "invalid_request")
+	for name, c := range map[string]caller{"requester": portal.caller, "approver": admin.caller, "reader": owner} {
+		if got := c.call("GET", where, "").want(t, 200, ""); got.text("request", "id") != id {
+			t.Errorf("%s: %s", name, got.raw)
+		}
+	}
+	other := owner.call("POST", "/orgs/acme/requests", `{"roleId":"asked"}`).want(t, 201, "").text("request", "id")
+	there := sayings(portal.call("GET", "/orgs/acme/requests/"+other, "").want(t, 403, "forbidden"))
+	if none := sayings(portal.call("GET", "/orgs/acme/requests/ghost", "").want(t, 403, "forbidden")); there != none {
+		t.Errorf("a request of others is told from none: %s, %s", there, none)
+	}
+	owner.call("GET", "/orgs/acme/requests/ghost", "").want(t, 404, "not_found")
+
+	portal.call("GET", "/orgs/acme/requests", "").want(t, 403, "forbidden")
+	portal.call("GET", "/orgs/acme/requests?mine=0", "").want(t, 403, "forbidden")
+	if got := portal.call("GET", "/orgs/acme/requests?mine=1&requesterUserId="+testUser, "").want(t, 200, ""); got.ids("entries", "id") != id {
+		t.Errorf("mine: %s", got.raw)
+	}
+	for _, service := range []string{"bare service", "granted service"} {
+		people[service].call("GET", "/orgs/acme/requests?mine=1", "").want(t, 403, "credential_not_allowed")
+	}
+	people["granted service"].call("GET", "/orgs/acme/requests", "").want(t, 200, "")
+	if got := admin.call("GET", "/orgs/acme/requests/queue", "").want(t, 200, ""); len(strings.Fields(got.ids("entries", "id"))) != 2 || len(got.at("unavailable").([]any)) != 0 {
+		t.Errorf("queue: %s", got.raw)
+	}
+	if got := portal.call("GET", "/orgs/acme/requests/queue", "").want(t, 200, ""); got.ids("entries", "id") != "" {
+		t.Errorf("queue of one who decides nothing: %s", got.raw)
+	}
+
+	portal.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"approved"}`).want(t, 400, "validation")
+	owner.call("POST", "/orgs/acme/requests/"+other+"/decide", `{"decision":"approved"}`).want(t, 400, "validation")
+	admin.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"perhaps"}`).want(t, 400, "invalid_request")
+	if got := admin.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"approved","note":"n"}`).want(t, 200, ""); got.text("request", "state") != "approved" {
+		t.Errorf("decided: %s", got.raw)
+	}
+	admin.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"denied"}`).want(t, 409, "conflict")
+	mine, _ := ask()
+	admin.call("POST", "/orgs/acme/requests/"+mine+"/cancel", `{}`).want(t, 400, "validation")
+	if got := portal.call("POST", "/orgs/acme/requests/"+mine+"/cancel", `{}`).want(t, 200, ""); got.text("request", "state") != "cancelled" {
+		t.Errorf("cancelled: %s", got.raw)
+	}
+	portal.call("POST", "/orgs/acme/requests/"+mine+"/cancel", `{}`).want(t, 409, "conflict")
+	if got := owner.call("GET", "/orgs/acme/applications/docs/requests?state=approved", "").want(t, 200, ""); got.ids("requests", "id") != id {
+		t.Errorf("the application's requests: %s", got.raw)
+	}
+}
+
+func TestEvaluateOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	people := w.crowd(w.acme())
+	granted, bare := people["granted service"], people["bare service"]
+	for body, want := range map[string]bool{
+		`{"key":["cloud.seats.read"]}`:                                                                     true,
+		`{"key":["authz_internal.access.read"],"fresh":true}`:                                              true,
+		`{"key":["cloud.seats.read"],"scope":"*","principal":{"serviceId":"granted"}}`:                     true,
+		`{"key":["cloud.applications.read"],"scope":"cloud.app:docs","principal":{"serviceId":"granted"}}`: true,
+	} {
+		if r := granted.call("POST", "/orgs/acme/evaluate", body).want(t, 200, ""); r.at("allowed") != want {
+			t.Errorf("%s: %s", body, r.raw)
+		}
+	}
+	for _, key := range []string{"cloud.seats.read", "authz_internal.access.read"} {
+		if r := bare.call("POST", "/orgs/acme/evaluate", `{"key":["`+key+`"]}`).want(t, 200, ""); r.at("allowed") != false {
+			t.Errorf("a service without grants: %s", r.raw)
+		}
+	}
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.read"],"principal":{"serviceId":"granted"}}`).want(t, 403, "principal_mismatch")
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.read"],"principal":{"serviceId":"bare","serviceID":"granted"}}`).want(t, 400, "invalid_request")
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":["docs.admin.read"]}`).want(t, 400, "not_evaluable_here")
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.read"],"scope":"docs.doc:1"}`).want(t, 400, "not_evaluable_here")
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.reed"]}`).want(t, 500, "UnknownPermissionError")
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":[]}`).want(t, 400, "invalid_request")
+	bare.call("POST", "/orgs/acme/evaluate", `{"key":[`+strings.TrimSuffix(strings.Repeat(`"cloud.seats.read",`, 51), ",")+`]}`).want(t, 400, "invalid_request")
+	if got := bare.call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.read"]}`).header.Get("Ratelimit-Limit"); got != "600" {
+		t.Errorf("the bucket of evaluate is %s", got)
+	}
+	people["owner"].call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.read"]}`).want(t, http.StatusForbidden, "credential_not_allowed")
+}

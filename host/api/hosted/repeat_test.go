@@ -1,0 +1,133 @@
+package hosted
+
+import (
+	"context"
+	"strconv"
+	"testing"
+)
+
+// dies makes the entries of the org what they are when the host died after the
+// commit and before the answer was kept.
+func (w *world) dies(org string) {
+	w.t.Helper()
+	ctx := context.Background()
+	for row, err := range entries.All(ctx, w.accounts, org) {
+		w.must(err)
+		e := row.Value
+		e.RunningAt, e.Status, e.Header, e.Answer = w.clock.Load(), 0, nil, nil
+		tx := w.accounts.Begin(ctx)
+		entries.Put(tx, org, row.ID, e, row.Version)
+		w.must(tx.Commit())
+	}
+}
+
+func TestARepeatAfterItsHostDiedDoesNothingTwice(t *testing.T) {
+	id := func(path ...string) func(reply) string { return func(r reply) string { return r.text(path...) } }
+	for name, c := range map[string]struct {
+		path, body, org string
+		id              func(reply) string
+		list, rows      string
+		want            int // rows in the list at the end
+	}{
+		"org":         {"/orgs", `{"name":"N","ownerUserId":"` + testUser + `"}`, "", id("org", "id"), "/orgs", "orgs", 2},
+		"seat":        {"/orgs/acme/seats", `{"userId":"u_1"}`, "acme", id("seat", "userId"), "/orgs/acme/seats", "seats", 2},
+		"key":         {"/orgs/acme/api-keys", `{"kind":"principal","name":"ci","serviceId":"ci"}`, "acme", id("apiKey", "id"), "/orgs/acme/api-keys", "apiKeys", 1},
+		"application": {"/orgs/acme/applications", `{"id":"wiki","name":"W","namespaces":["wiki"]}`, "acme", id("application", "id"), "/orgs/acme/applications", "applications", 2},
+		"account grant": {"/orgs/acme/org/grants", `{"subject":"user:u_1","pattern":"cloud.seats.read"}`, "acme", id("grant", "id"),
+			"/orgs/acme/org/grants?subject=user:u_1", "grants", 1},
+		"account grants": {"/orgs/acme/org/grants/bulk", `{"grants":[{"subject":"user:u_1","pattern":"cloud.seats.read"},{"subject":"user:u_1","pattern":"cloud.billing.read"}]}`, "acme",
+			func(r reply) string { return r.ids("grants", "id") }, "/orgs/acme/org/grants?subject=user:u_1", "grants", 2},
+		"account revoke": {"/orgs/acme/org/revokes", `{"userId":"u_1","pattern":"cloud.seats.read"}`, "acme", id("revoke", "id"), "/orgs/acme/org/revokes?userId=u_1", "revokes", 1},
+		"account role":   {"/orgs/acme/org/roles", `{"name":"r","patterns":["cloud.seats.read"]}`, "acme", id("role", "id"), "/orgs/acme/audit?action=role.create", "events", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			owner := w.acme()
+			c2 := owner.with("Idempotency-Key", "k")
+			first := c2.call("POST", c.path, c.body).want(t, 201, "")
+			w.dies(c.org)
+			running := c2.call("POST", c.path, c.body).want(t, 409, "idempotency_in_progress")
+			if running.header.Get("Retry-After") == "" {
+				t.Error("nobody says when to come back")
+			}
+			w.clock.Add(runningMs)
+			again := c2.call("POST", c.path, c.body).want(t, 201, "")
+			if got, want := c.id(again), c.id(first); got != want || got == "" {
+				t.Errorf("the repeat made %q, the first run %q", got, want)
+			}
+			if first.at("secret") != nil && (again.at("secret") != nil || again.at("secretWithheld") != true) {
+				t.Errorf("a secret that was not stored was told: %s", again.raw)
+			}
+			if r := owner.call("GET", c.list, "").want(t, 200, ""); len(r.at(c.rows).([]any)) != c.want {
+				t.Errorf("want %d: %s", c.want, r.raw)
+			}
+			if r := c2.call("POST", c.path, c.body).want(t, 201, ""); r.header.Get("Idempotency-Replayed") != "true" {
+				t.Error("the repeat's answer was not kept")
+			}
+		})
+	}
+}
+
+func TestARelayedWriteLeftRunningIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	for path, body := range map[string]string{
+		"/orgs/acme/org/grants":               `{"subject":"user:u_1","pattern":"docs.admin.read"}`,
+		"/orgs/acme/applications/docs/grants": `{"subject":"user:u_1","pattern":"docs.files.read","scope":"docs.doc:1"}`,
+	} {
+		c := owner.with("Idempotency-Key", "k")
+		c.call("POST", path, body).want(t, 201, "")
+		w.dies("acme")
+		w.clock.Add(runningMs)
+		r := c.call("POST", path, body).want(t, 504, "application_timeout")
+		if r.text("error", "outcome") != "unknown" || r.text("error", "application") != "docs" {
+			t.Errorf("%s: %s", path, r.raw)
+		}
+	}
+}
+
+func TestAnswersOfEarlierDaysGoHoweverManyThereAre(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	for n := range maxSweep + 50 {
+		_, _, err := w.api.idempotency.begin(ctx, "acme", entryID("c", "/p", strconv.Itoa(n)), nil, nil)
+		w.must(err)
+	}
+	w.clock.Add(20 * idempotencyLifetimeMs) // the org wrote nothing meanwhile
+	for range 2 {
+		w.must(w.api.idempotency.sweep(ctx, "acme"))
+	}
+	for range entries.All(ctx, w.accounts, "acme") {
+		t.Fatal("an answer of weeks ago is still there")
+	}
+}
+
+func TestForgedSessionsAreCounted(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	owner.call("POST", "/auth/sign-out", `{}`).want(t, 204, "")
+	for range rateAnybody.perMinute + 1 {
+		if owner.call("GET", "/orgs", "").status == 429 {
+			return
+		}
+	}
+	t.Error("sessions that are none are looked up without end")
+}
+
+func TestThePublishesOfAnOrgAreCountedToIt(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	owner.key(`{"kind":"publisher","name":"b","namespace":"docs"}`).call("POST", "/registry/publish", w.publish).want(t, 201, "")
+	w.api.limits.mu.Lock()
+	b := w.api.limits.buckets[bucketKey{rateOrgWrites.name, "acme"}].Value.(*bucket)
+	w.api.limits.mu.Unlock()
+	before := b.tokens
+	owner.key(`{"kind":"publisher","name":"b","namespace":"docs"}`).call("POST", "/registry/publish", w.publish).want(t, 200, "")
+	if after := b.tokens; before-after != 2 { // the key's making, and the publish
+		t.Errorf("%v calls of 2 were counted to the org", before-after)
+	}
+	owner.call("POST", "/orgs/acme/applications", `{"id":"wiki","name":"W","namespaces":["wiki"]}`).want(t, 201, "")
+	for range ratePublish.perMinute + 2 {
+		owner.call("POST", "/orgs/acme/applications/wiki/publish", w.publish).want(t, 403, "namespace_not_owned")
+	}
+}
