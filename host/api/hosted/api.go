@@ -17,6 +17,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/secret"
 )
 
@@ -156,9 +157,10 @@ func (c *Call) serve(w http.ResponseWriter) error {
 	if c.endpoint.write() {
 		ctx = context.WithoutCancel(ctx) // a caller that leaves must not cut a write in two
 	}
-	ctx, cancel := context.WithTimeout(applications.WithOneRoot(ctx), c.endpoint.within())
+	ctx = orgroot.WithOneReading(applications.WithOneRoot(ctx))
+	ctx, cancel := context.WithTimeout(ctx, c.endpoint.within())
 	defer cancel()
-	if err := c.enter(ctx, input); err != nil {
+	if err := c.enter(account.Remember(ctx), input); err != nil {
 		c.standing.show(w.Header())
 		return err
 	}

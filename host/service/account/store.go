@@ -71,7 +71,7 @@ func area(org string) string {
 
 // Get reads a value; org "" is the area that belongs to no org.
 func (c Collection[T]) Get(ctx context.Context, s *Store, org, id string) (Row[T], bool, error) {
-	record, found, err := s.records.GetRecord(ctx, c.Name, recordID(org, id))
+	record, found, err := s.get(ctx, c.Name, recordID(org, id))
 	if err != nil || !found {
 		return Row[T]{}, false, failed(err)
 	}

@@ -238,3 +238,32 @@ func TestOrgIDsHaveTheFormOfAPartitionsName(t *testing.T) {
 		t.Error("an org id has at most 57 characters")
 	}
 }
+
+func TestAGateReadsEachRecordOnceAndTheNextRequestAnew(t *testing.T) {
+	s := open(t)
+	if err := put(t, s, "acme", account.Seat{UserID: "u", Kind: account.SeatAdmin}, 0); err != nil {
+		t.Fatal(err)
+	}
+	gate := account.Remember(t.Context())
+	kind := func(ctx context.Context) string {
+		t.Helper()
+		row, found, err := account.Seats.Get(ctx, s, "acme", "u")
+		if err != nil || !found {
+			t.Fatalf("%v, %v", found, err)
+		}
+		return string(row.Value.Kind)
+	}
+	if _, found, err := account.Seats.Get(gate, s, "acme", "later"); found || err != nil {
+		t.Fatal(found, err)
+	}
+	before := kind(gate)
+	if err := errors.Join(put(t, s, "acme", account.Seat{UserID: "u", Kind: account.SeatPortal}, 1), put(t, s, "acme", account.Seat{UserID: "later"}, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, _ := account.Seats.Get(gate, s, "acme", "later"); !found {
+		t.Error("that there was none was kept")
+	}
+	if again, next := kind(gate), kind(account.Remember(t.Context())); again != before || next == before {
+		t.Errorf("the gate saw %s and then %s, the next one %s", before, again, next)
+	}
+}

@@ -133,11 +133,17 @@ func (r *Root) rows(ctx context.Context, org string, p authz.Principal, fresh bo
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := c.Snapshot(ctx, p, client.SnapshotOptions{Fresh: fresh})
-	if err != nil {
-		return nil, failed(err)
+	read := func() (*authz.SubjectAccess, error) {
+		snapshot, err := c.Snapshot(ctx, p, client.SnapshotOptions{Fresh: fresh})
+		if err != nil {
+			return nil, failed(err)
+		}
+		return snapshot.Rows(), nil
 	}
-	return snapshot.Rows(), nil
+	if !fresh {
+		return read()
+	}
+	return once(ctx, org, p, read)
 }
 
 // failed keeps errors of the API and names the others.
