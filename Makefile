@@ -36,12 +36,12 @@ run: build-host ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loa
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
 
 # Of a name of its own: a test that go takes from its cache reports nothing.
-test: export AUTHZ_VECTORS_REPORT := $(CURDIR)/$(BIN)/test/vectors.$(shell date +%s)
+test: export AUTHZ_TEST_VECTORS_REPORT := $(CURDIR)/$(BIN)/test/vectors.$(shell date +%s)
 test: tools lint ## everything that must pass
 	@mkdir -p $(BIN)/test && rm -f $(BIN)/test/vectors.*
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -timeout 15m ./...
 	@$(MAKE) --no-print-directory test-modules
-	@scripts/vectors --sum $(AUTHZ_VECTORS_REPORT)
+	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
 	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory faults KILLS=12
 

@@ -25,7 +25,7 @@ const (
 	DirEnv = "AUTHZ_VECTORS"
 
 	// ReportEnv names a file to which each replay appends its summary line.
-	ReportEnv = "AUTHZ_VECTORS_REPORT"
+	ReportEnv = "AUTHZ_TEST_VECTORS_REPORT"
 )
 
 // maxLine bounds one case.
