@@ -233,7 +233,7 @@ func TestSecretsMayBeRotated(t *testing.T) {
 
 func TestVariablesThatAreNoKeysAreLeftAlone(t *testing.T) {
 	cfg := load(t, strings.Replace(small, "ACME_SECRET", "AUTHZ_ACME__SECRET", 1),
-		"AUTHZ_ACME__SECRET="+secret, "AUTHZ_TEST_MONGODB_URI=x", "AUTHZ_VECTORS=x", "AUTHZ_CONFIG=x", "OTHER=1", "AUTHZ_LISTEN=[::1]:0")
+		"AUTHZ_ACME__SECRET="+secret, "AUTHZ_TEST_MONGODB_URI=x", "AUTHZ_VECTORS=x", "AUTHZ_CONFIG=x", "AUTHZ_TOKEN_FILE=x", "AUTHZ_SERVICE_KEYS=x", "AUTHZ_VERIFY_CONFIG=x", "AUTHZ_FULL=1", "OTHER=1", "AUTHZ_LISTEN=[::1]:0")
 	if cfg.Listen != "[::1]:0" || cfg.Applications["acme"].Provider.Secrets[0].Reveal() != secret {
 		t.Error(cfg.Listen)
 	}

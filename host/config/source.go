@@ -45,9 +45,14 @@ const (
 	maxFile = 1 << 20
 )
 
-// foreign are variables with our prefix that are no keys.
+// foreign are variables with our prefix that are no keys: other parts of the
+// product read them.
 func foreign(name string) bool {
-	return name == "AUTHZ_CONFIG" || name == "AUTHZ_VECTORS" || strings.HasPrefix(name, "AUTHZ_TEST_")
+	switch name {
+	case "AUTHZ_CONFIG", "AUTHZ_TOKEN_FILE", "AUTHZ_SERVICE_KEYS", "AUTHZ_VERIFY_CONFIG", "AUTHZ_PLUGIN", "AUTHZ_VECTORS", "AUTHZ_FULL":
+		return true
+	}
+	return strings.HasPrefix(name, "AUTHZ_TEST_")
 }
 
 // layer is one source as a tree. Relative paths in it start at base.
