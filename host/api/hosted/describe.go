@@ -20,7 +20,7 @@ func Describe() ([]byte, error) {
 		}
 		paths[e.Path][strings.ToLower(e.Method)] = e.operation(s)
 	}
-	components := map[string]any{"securitySchemes": securitySchemes, "schemas": s.components}
+	components := map[string]any{"securitySchemes": securitySchemes, "schemas": s.components, "examples": s.examples}
 	s.components["Error"] = errorSchema
 	return stable(map[string]any{
 		"openapi": "3.1.0",
@@ -166,7 +166,8 @@ func (e *endpoint) responses(s *schemas) map[string]any {
 			if classOf(code).name != code {
 				body["code"] = code
 			}
-			examples[code] = map[string]any{"value": map[string]any{"error": body}}
+			s.examples[code] = map[string]any{"value": map[string]any{"error": body}}
+			examples[code] = map[string]any{"$ref": "#/components/examples/" + code}
 		}
 		out[strconv.Itoa(status)] = map[string]any{
 			"description": fmt.Sprintf("%s: %s", http.StatusText(status), strings.Join(codes, ", ")),

@@ -12,11 +12,12 @@ import (
 // schemas gathers the JSON Schemas of types; structs with a name are components.
 type schemas struct {
 	components map[string]map[string]any
+	examples   map[string]any // of error codes
 	types      map[string]reflect.Type
 }
 
 func newSchemas() *schemas {
-	return &schemas{components: map[string]map[string]any{}, types: map[string]reflect.Type{}}
+	return &schemas{components: map[string]map[string]any{}, examples: map[string]any{}, types: map[string]reflect.Type{}}
 }
 
 var expiryType = reflect.TypeFor[authz.Expiry]()
