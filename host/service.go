@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,17 +169,19 @@ func (s *hostedService) warn(c *config.Service) {
 	}
 }
 
-// forOrgs calls do for every org there is.
+// forOrgs calls do for every org there is; one that fails keeps no other from its
+// turn. The error is the first one's.
 func (s *hostedService) forOrgs(ctx context.Context, do func(ctx context.Context, org string) error) error {
+	var first error
 	for row, err := range account.OrgIDs.All(ctx, s.accounts, "") {
-		if err == nil {
-			err = do(ctx, row.ID)
-		}
 		if err != nil {
-			return err
+			return cmp.Or(first, err)
+		}
+		if err := do(ctx, row.ID); err != nil && first == nil {
+			first = fmt.Errorf("org %s: %w", row.ID, err)
 		}
 	}
-	return nil
+	return first
 }
 
 const (
