@@ -11,7 +11,6 @@ import (
 
 // Homes of an org root, in me.orgRoot.home (§10).
 const (
-	HomeHosted      = "hosted"
 	HomeApplication = "application"
 	HomeNone        = "none"
 )
