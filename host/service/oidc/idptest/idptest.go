@@ -5,23 +5,14 @@
 package idptest
 
 import (
-	"bufio"
 	"bytes"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strings"
-	"time"
+
+	"github.com/authzhost/authz/internal/testprocess"
 )
 
 // ClientID is what the provider calls its one client, on any port of loopback.
@@ -31,8 +22,7 @@ const ClientID = "authz"
 type Provider struct {
 	Issuer string
 
-	child *exec.Cmd
-	stdin io.Closer
+	process *testprocess.Process
 }
 
 // Behaviour is how the provider behaves from now on; the zero value is an honest
@@ -51,42 +41,20 @@ type Behaviour struct {
 // Start runs a provider whose client has the secret; "" is a public client. The
 // path is that of the redirect URI.
 func Start(path, secret string) (*Provider, error) {
-	binary, err := build()
+	binary, err := testprocess.Build("host/service/oidc/idptest/idp", "openid-provider")
 	if err != nil {
 		return nil, fmt.Errorf("the OpenID provider for tests cannot be built: %w", err)
 	}
-	p := &Provider{child: exec.Command(binary, "-client", ClientID, "-secret", secret, "-redirect", "http://127.0.0.1"+path)}
-	p.child.Stderr = os.Stderr
-	if p.stdin, err = p.child.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.child.StdoutPipe()
+	process, err := testprocess.Start(binary, "-client", ClientID, "-secret", secret, "-redirect", "http://127.0.0.1"+path)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.child.Start(); err != nil {
-		return nil, err
-	}
-	lines := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		lines <- strings.TrimSpace(line)
-	}()
-	select {
-	case p.Issuer = <-lines:
-	case <-time.After(time.Minute):
-	}
-	if p.Issuer == "" {
-		_ = p.child.Process.Kill()
-		return nil, errors.Join(errors.New("the OpenID provider did not become ready"), p.child.Wait())
-	}
-	return p, nil
+	return &Provider{Issuer: process.Line, process: process}, nil
 }
 
 // Stop ends the provider.
 func (p *Provider) Stop() error {
-	_ = p.stdin.Close()
-	return p.child.Wait()
+	return p.process.Stop()
 }
 
 // Behave changes how the provider behaves.
@@ -132,45 +100,4 @@ func (p *Provider) Consent(authorizationURL string) (url.Values, error) {
 		return nil, fmt.Errorf("the provider answered %s: %s", answer.Status, text)
 	}
 	return back.Query(), nil
-}
-
-// build compiles the provider unless the same sources were compiled before.
-func build() (string, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("the sources cannot be found")
-	}
-	source := filepath.Join(filepath.Dir(file), "idp")
-	sum := sha256.New()
-	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {
-		files, err := filepath.Glob(filepath.Join(source, pattern))
-		if err != nil {
-			return "", err
-		}
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				return "", err
-			}
-			sum.Write(b)
-		}
-	}
-	cache := filepath.Join(source, "..", "..", "..", "..", "..", "bin", "test")
-	binary := filepath.Join(cache, "openid-provider-"+hex.EncodeToString(sum.Sum(nil)[:8]))
-	if _, err := os.Stat(binary); err == nil {
-		return binary, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	// Two test processes may build at once: each renames a file of its own.
-	fresh := binary + "." + rand.Text()
-	defer os.Remove(fresh)
-	cmd := exec.Command("go", "build", "-o", fresh, ".")
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return binary, os.Rename(fresh, binary)
 }

@@ -1,0 +1,106 @@
+package testprocess
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Process is a running server. It ends when its standard input does, so also with
+// the test that was killed.
+type Process struct {
+	Line string // what it printed first: where it is
+
+	child *exec.Cmd
+	stdin io.Closer
+}
+
+// Start runs a program and waits until it has printed a line.
+func Start(binary string, args ...string) (*Process, error) {
+	p := &Process{child: exec.Command(binary, args...)}
+	p.child.Stderr = os.Stderr
+	var err error
+	if p.stdin, err = p.child.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.child.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.child.Start(); err != nil {
+		return nil, err
+	}
+	lines := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		lines <- strings.TrimSpace(line)
+	}()
+	select {
+	case p.Line = <-lines:
+	case <-time.After(time.Minute):
+	}
+	if p.Line == "" {
+		_ = p.child.Process.Kill()
+		return nil, errors.Join(fmt.Errorf("%s did not become ready", filepath.Base(binary)), p.child.Wait())
+	}
+	return p, nil
+}
+
+// Stop ends the process.
+func (p *Process) Stop() error {
+	_ = p.stdin.Close()
+	return p.child.Wait()
+}
+
+// Build compiles the module in a folder of the repository unless the same sources
+// were compiled before.
+func Build(folder, name string) (binary string, err error) {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", errors.New("the sources cannot be found")
+	}
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	source := filepath.Join(root, folder)
+	sum := sha256.New()
+	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {
+		files, err := filepath.Glob(filepath.Join(source, pattern))
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				return "", err
+			}
+			sum.Write(b)
+		}
+	}
+	cache := filepath.Join(root, "bin", "test")
+	binary = filepath.Join(cache, name+"-"+hex.EncodeToString(sum.Sum(nil)[:8]))
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	// Two test processes may build at once: each renames a file of its own.
+	fresh := binary + "." + rand.Text()
+	defer os.Remove(fresh)
+	cmd := exec.Command("go", "build", "-o", fresh, ".")
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, os.Rename(fresh, binary)
+}
