@@ -38,8 +38,8 @@ type served struct {
 	options application.Options
 	client  *client.Client
 	store   *store.Store
-	poller  *provider.Poller // nil without a log of events
-	usage   *metrics.Sink    // nil with metrics off
+	poller  *provider.Poller      // nil without a log of events
+	usage   *metrics.ProviderSink // nil with metrics off
 	secrets atomic.Pointer[[]string]
 	moves   *moves
 }

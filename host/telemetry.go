@@ -105,7 +105,7 @@ func (o *observation) storage(app string) func(call, outcome string, took time.D
 // checks observes the checks of an application for the metrics of the process, and
 // for usage unless that is nil; nil when nobody asks. Only usage wants to know the
 // rows. Both take the share for what it stands for.
-func (o *observation) checks(app string, share float64, usage *metrics.Sink) *metrics.RecorderOptions {
+func (o *observation) checks(app string, share float64, usage *metrics.ProviderSink) *metrics.RecorderOptions {
 	r := &metrics.RecorderOptions{OmitAttribution: usage == nil}
 	if o.metrics != nil && share > 0 {
 		r.Observers, r.GateRate = append(r.Observers, o.metrics.Checks(app)), &share

@@ -28,7 +28,7 @@ func (r reporter) ReportMetrics(ctx context.Context, b metrics.Batch) error {
 
 // usageSink stores what this host's own checks used, nil with metrics off. Its
 // instance is the machine: batches of several hosts add up in the store.
-func usageSink(a *served, log hclog.Logger) (*metrics.Sink, error) {
+func usageSink(a *served, log hclog.Logger) (*metrics.ProviderSink, error) {
 	if !a.current.Load().HasMetrics() {
 		return nil, nil
 	}
@@ -36,13 +36,13 @@ func usageSink(a *served, log hclog.Logger) (*metrics.Sink, error) {
 	if err != nil {
 		instance = "" // the sink's default
 	}
-	o := metrics.SinkOptions{Accepts: func(ctx context.Context) (bool, error) {
+	o := metrics.ProviderSinkOptions{Accepts: func(ctx context.Context) (bool, error) {
 		c, err := a.current.Load().Capabilities(ctx)
 		return c.Metrics, err
 	}}
 	o.InstanceID = instance
 	o.OnError = func(err error) { log.Warn("usage of permissions was lost", "error", err) }
-	return metrics.NewSink(reporter{a}, o)
+	return metrics.NewProviderSink(reporter{a}, o)
 }
 
 // stopUsage delivers the window that is open, within the sink's own bound.

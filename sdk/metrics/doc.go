@@ -1,7 +1,7 @@
 // Package metrics counts an application's own checks and the rows that decided
 // them: observations and the observers that receive them, the Recorder by which
 // a client samples and delivers, the Aggregator that folds observations into
-// bounded windows, the Sink that hands closed windows on, and the safeguard that
+// bounded windows, the ProviderSink that hands closed windows to a provider, and the safeguard that
 // reads usage before a row is removed.
 //
 // Metrics are counts, not audit: sampled, lossy, dropped under load, never a

@@ -21,7 +21,7 @@ func (printed) ReportMetrics(_ context.Context, b metrics.Batch) error {
 }
 
 func Example() {
-	sink, err := metrics.NewSink(printed{}, metrics.SinkOptions{
+	sink, err := metrics.NewProviderSink(printed{}, metrics.ProviderSinkOptions{
 		AggregatorOptions: metrics.AggregatorOptions{InstanceID: "web-3", OnError: func(err error) { log.Print(err) }},
 		Interval:          time.Minute,
 	})

@@ -288,7 +288,7 @@ func TestANonBlockingObserverIsCalledInTheCheckItself(t *testing.T) {
 }
 
 func TestTheShippedObserversAreNonBlocking(t *testing.T) {
-	for _, o := range []metrics.Observer{(*metrics.Aggregator)(nil), (*metrics.Sink)(nil)} {
+	for _, o := range []metrics.Observer{(*metrics.Aggregator)(nil), (*metrics.ProviderSink)(nil)} {
 		if _, ok := o.(metrics.NonBlocking); !ok {
 			t.Errorf("%T is bounded", o)
 		}

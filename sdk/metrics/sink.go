@@ -1,222 +1,53 @@
 package metrics
 
-import (
-	"context"
-	"fmt"
-	"sync"
-	"time"
-)
+import "context"
 
-// stopTimeout bounds Sink.Stop, so that a dead store cannot hang a shutdown.
-const stopTimeout = 10 * time.Second
+// Sink takes closed windows to another system: to Prometheus, to a collector. A
+// plugin of kind metrics_sink serves one. Methods may be called concurrently, but
+// windows of one origin come one at a time, in the order of their sequence.
+type Sink interface {
+	Info() SinkInfo
 
-// Reporter takes closed windows: a provider, or a metrics sink plugin. A window
-// that it refuses is lost; it is never sent twice.
-type Reporter interface {
-	ReportMetrics(ctx context.Context, b Batch) error
+	// Write takes one window; nil says that its counts are taken, so that an
+	// orderly stop does not lose them, and neither does a kill of a sink that
+	// recognises. It takes all of a window or nothing. What it refuses for good is
+	// an *authz.WriteRejectedError; an *authz.UnavailableError says by its Outcome
+	// whether the window may have been taken all the same. It returns soon after
+	// ctx ends.
+	Write(ctx context.Context, w Window) error
+
+	// Close passes on what was taken and ends the sink; ctx bounds it.
+	Close(ctx context.Context) error
 }
 
-// SinkOptions configures a sink.
-type SinkOptions struct {
-	AggregatorOptions // OnError hears of failed deliveries too
-
-	// Accepts reads whether the reporter keeps metrics (capability metrics). It
-	// is asked before the first delivery and again after a failure, whose batch
-	// is discarded; after false nothing is ever sent. Nil is yes.
-	Accepts func(context.Context) (bool, error)
-
-	// Interval (Window) is how often windows are closed by time.
-	Interval time.Duration
-
-	// MaxPendingBatches (4) is how many batches may wait or be in delivery
-	// before new ones are dropped.
-	MaxPendingBatches *int
+// SinkInfo is what a configured sink says of itself.
+type SinkInfo struct {
+	Name         string
+	Capabilities []SinkCapability
 }
 
-// Sink is an aggregator whose closed windows go to a reporter, one at a time, in
-// order, never twice. No check waits for it and no queue grows. It is an
-// Observer; Stop ends it.
-type Sink struct {
-	aggregator *Aggregator
-	reporter   Reporter
-	accepts    func(context.Context) (bool, error)
-	limit      int
-	errors     *errorHook
-	cancel     context.CancelFunc // of deliveries
-	context    context.Context
-	stopTimer  func()
-	stop       sync.Once
+// SinkCapability is what a sink can do beyond taking windows.
+type SinkCapability string
 
-	mu        sync.Mutex
-	pending   []delivery // the first one is in delivery
-	decided   bool       // the capability was read
-	accepting bool
-	stopped   bool
-	dropped   uint64
-}
+// SinkRecognises is the capability to take a window once, however often it is sent
+// by the same origin and sequence, also when the sink's process was killed in
+// between. Writers repeat a window whose fate they do not know for such a sink
+// alone; any other may then have lost it, and it counts as dropped.
+const SinkRecognises SinkCapability = "recognises"
 
-type delivery struct {
-	batch Batch
-	done  chan struct{}
-}
+// SinkCapabilities lists every capability.
+func SinkCapabilities() []SinkCapability { return []SinkCapability{SinkRecognises} }
 
-// NewSink checks the options and starts timed closing. A nil reporter leaves a
-// local aggregator.
-func NewSink(reporter Reporter, o SinkOptions) (*Sink, error) {
-	s := &Sink{reporter: reporter, accepts: o.Accepts, limit: 4}
-	if o.MaxPendingBatches != nil {
-		s.limit = *o.MaxPendingBatches
-	}
-	if s.limit < 0 {
-		return nil, fmt.Errorf("metrics: SinkOptions.MaxPendingBatches must not be negative: %d", s.limit)
-	}
-	if o.Interval < 0 {
-		return nil, fmt.Errorf("metrics: SinkOptions.Interval must not be negative: %v", o.Interval)
-	}
-	a, err := newAggregator(o.AggregatorOptions, s.enqueue)
-	if err != nil {
-		return nil, err
-	}
-	if o.Interval == 0 {
-		o.Interval = o.Window
-	}
-	s.aggregator, s.errors = a, a.errors
-	s.context, s.cancel = context.WithCancel(context.Background())
-	s.stopTimer = a.StartFlusher(o.Interval)
-	return s, nil
-}
+// Window is a closed window on its way to a sink. Its counts are those of this
+// window alone: a sink that tells totals adds them up.
+type Window struct {
+	Application string // whose checks they are
 
-// NonBlocking says that checks may call Observe directly.
-func (s *Sink) NonBlocking() {}
+	// Origin is one writer of windows in one life of its process: letters, digits,
+	// "-" and "_", at most 64. Sequence counts its windows from 1 and only grows;
+	// windows that were dropped leave gaps.
+	Origin   string
+	Sequence uint64
 
-// Observe counts one observation. The error is always nil.
-func (s *Sink) Observe(o CheckObservation) error { return s.aggregator.Observe(o) }
-
-// Aggregator is where the sink counts.
-func (s *Sink) Aggregator() *Aggregator { return s.aggregator }
-
-// DroppedBatches counts the batches that were not sent because too many were
-// pending, or because the sink had stopped.
-func (s *Sink) DroppedBatches() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dropped
-}
-
-// Flush closes the window and waits until it, and what was closed before it, was
-// delivered or lost. The error is ctx's.
-func (s *Sink) Flush(ctx context.Context) error {
-	s.aggregator.flushAt(ctx, s.aggregator.clock())
-	s.mu.Lock()
-	var last chan struct{}
-	if n := len(s.pending); n > 0 {
-		last = s.pending[n-1].done
-	}
-	s.mu.Unlock()
-	if last == nil {
-		return ctx.Err()
-	}
-	select {
-	case <-last:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Stop stops the timer and flushes, for at most 10 s; then it gives up, drops
-// what is pending and tells OnError. It may be called twice.
-func (s *Sink) Stop() {
-	s.stop.Do(func() {
-		s.stopTimer()
-		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-		defer cancel()
-		err := s.Flush(ctx)
-		s.mu.Lock()
-		s.stopped = true
-		if waiting := len(s.pending); waiting > 1 {
-			for _, d := range s.pending[1:] {
-				close(d.done)
-			}
-			s.pending = s.pending[:1]
-			s.dropped += uint64(waiting - 1)
-		}
-		s.mu.Unlock()
-		s.cancel()
-		if err != nil {
-			s.errors.report(fmt.Errorf("metrics: the sink stopped before its last window was delivered: %w", err))
-		}
-	})
-}
-
-// enqueue takes a closed window of the aggregator. It never blocks.
-func (s *Sink) enqueue(b Batch) {
-	if s.reporter == nil || b.Empty() {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.decided && !s.accepting:
-		return
-	case s.stopped || len(s.pending) >= s.limit:
-		s.dropped++
-		return
-	}
-	s.pending = append(s.pending, delivery{batch: b, done: make(chan struct{})})
-	if len(s.pending) == 1 {
-		go s.deliver()
-	}
-}
-
-// deliver sends what is pending and ends. There is one at a time.
-func (s *Sink) deliver() {
-	for {
-		s.mu.Lock()
-		next := s.pending[0]
-		s.mu.Unlock()
-		s.errors.report(s.send(next.batch))
-		s.mu.Lock()
-		s.pending = s.pending[1:]
-		left := len(s.pending)
-		s.mu.Unlock()
-		close(next.done)
-		if left == 0 {
-			return
-		}
-	}
-}
-
-// send reads the capability first, unless it is known.
-func (s *Sink) send(b Batch) error {
-	s.mu.Lock()
-	decided, accepting := s.decided, s.accepting
-	s.mu.Unlock()
-	if !decided {
-		var err error
-		if accepting, err = s.capability(); err != nil {
-			return fmt.Errorf("metrics: a window was lost, the reporter's capability could not be read: %w", err)
-		}
-		s.mu.Lock()
-		s.decided, s.accepting = true, accepting
-		s.mu.Unlock()
-	}
-	if !accepting {
-		return nil
-	}
-	if err := try("ReportMetrics", func() error { return s.reporter.ReportMetrics(s.context, b) }); err != nil {
-		return fmt.Errorf("metrics: a window was lost, its delivery failed: %w", err)
-	}
-	return nil
-}
-
-func (s *Sink) capability() (accepting bool, err error) {
-	if s.accepts == nil {
-		return true, nil
-	}
-	err = try("Accepts", func() (failed error) {
-		accepting, failed = s.accepts(s.context)
-		return failed
-	})
-	return accepting, err
+	Batch
 }

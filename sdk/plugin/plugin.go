@@ -6,6 +6,8 @@ import (
 
 	goplugin "github.com/hashicorp/go-plugin"
 
+	"github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -15,8 +17,12 @@ const BinaryPrefix = "authz-plugin-"
 // ProtocolVersion is the newest version of the wire that this SDK speaks.
 const ProtocolVersion = 1
 
-// KindStorage is the kind of plugins that serve a storage driver.
-const KindStorage = "storage"
+// The kinds of plugins.
+const (
+	KindStorage  = "storage"            // a storage driver
+	KindSink     = "metrics_sink"       // a metrics sink
+	KindImporter = "directory_importer" // a directory importer
+)
 
 // Handshake tells a plugin that it was started by a host. It is no security
 // measure: mutual TLS is.
@@ -25,12 +31,15 @@ var Handshake = goplugin.HandshakeConfig{
 	MagicCookieValue: "5b7c0a6d-authz-plugin",
 }
 
-// Plugin is what a binary serves. ConfigSchema lists every setting that its
-// configuration may hold; nil means none.
+// Plugin is what a binary serves: the kinds whose Configure is set, at least one.
+// ConfigSchema lists every setting that its configuration may hold; nil means none.
+// A plugin of several kinds has one configuration, which each of them is given.
 type Plugin struct {
 	Name         string // the <name> of authz-plugin-<name>
 	Version      string // "" is the version of the binary's main module
 	Storage      StorageKind
+	Sink         SinkKind
+	Importer     ImporterKind
 	ConfigSchema []Setting
 }
 
@@ -45,6 +54,20 @@ type StorageKind struct {
 	// successfully. An error's text is shown to the operator: no secrets in it;
 	// a *ConfigError names the setting at fault.
 	Configure func(ctx context.Context, config map[string]any) (storage.Driver, error)
+}
+
+// SinkKind serves a metrics sink. Capabilities and Configure are as those of
+// StorageKind.
+type SinkKind struct {
+	Capabilities []metrics.SinkCapability
+	Configure    func(ctx context.Context, config map[string]any) (metrics.Sink, error)
+}
+
+// ImporterKind serves a directory importer. Capabilities and Configure are as those
+// of StorageKind.
+type ImporterKind struct {
+	Capabilities []directory.ImporterCapability
+	Configure    func(ctx context.Context, config map[string]any) (directory.Importer, error)
 }
 
 // Description is what a plugin says of itself before it is configured.

@@ -50,9 +50,9 @@ func (s *store) received() []string {
 	return slices.Clone(s.got)
 }
 
-func newSink(t *testing.T, r metrics.Reporter, o metrics.SinkOptions) *metrics.Sink {
+func newSink(t *testing.T, r metrics.Reporter, o metrics.ProviderSinkOptions) *metrics.ProviderSink {
 	t.Helper()
-	s, err := metrics.NewSink(r, o)
+	s, err := metrics.NewProviderSink(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestClosedWindowsAreDeliveredInOrderOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &store{delay: sleep(50 * time.Millisecond)}
 		var also []metrics.Batch
-		s := newSink(t, st, metrics.SinkOptions{AggregatorOptions: metrics.AggregatorOptions{
+		s := newSink(t, st, metrics.ProviderSinkOptions{AggregatorOptions: metrics.AggregatorOptions{
 			Flush: func(b metrics.Batch) error { also = append(also, b); return nil }}})
 		for _, p := range []string{"a", "b", "c"} {
 			observe(s, p)
@@ -101,7 +101,7 @@ func TestClosedWindowsAreDeliveredInOrderOneAtATime(t *testing.T) {
 func TestWindowsAreClosedByTimeAndEmptyOnesNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &store{}
-		s := newSink(t, st, metrics.SinkOptions{AggregatorOptions: metrics.AggregatorOptions{Window: time.Second}})
+		s := newSink(t, st, metrics.ProviderSinkOptions{AggregatorOptions: metrics.AggregatorOptions{Window: time.Second}})
 		observe(s, "a")
 		time.Sleep(5500 * time.Millisecond)
 		observe(s, "b")
@@ -118,7 +118,7 @@ func TestWindowsAreClosedByTimeAndEmptyOnesNotSent(t *testing.T) {
 func TestASlowStoreDropsNewBatchesAndGrowsNoQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &store{delay: sleep(time.Minute)}
-		s := newSink(t, st, metrics.SinkOptions{Interval: time.Hour, MaxPendingBatches: new(2)})
+		s := newSink(t, st, metrics.ProviderSinkOptions{Interval: time.Hour, MaxPendingBatches: new(2)})
 		start := time.Now()
 		for _, p := range []string{"a", "b", "c", "d", "e"} {
 			observe(s, p)
@@ -152,7 +152,7 @@ func TestAFailedDeliveryIsALostBatchAndIsToldOnce(t *testing.T) {
 			return nil
 		}}
 		var reported []error
-		s := newSink(t, st, metrics.SinkOptions{AggregatorOptions: metrics.AggregatorOptions{OnError: func(err error) { reported = append(reported, err) }}})
+		s := newSink(t, st, metrics.ProviderSinkOptions{AggregatorOptions: metrics.AggregatorOptions{OnError: func(err error) { reported = append(reported, err) }}})
 		for _, p := range []string{"a", "b", "c"} {
 			observe(s, p)
 			if err := s.Flush(t.Context()); err != nil {
@@ -185,7 +185,7 @@ func TestTheCapabilityIsReadOnceBeforeTheFirstDelivery(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reads := 0
 				st := &store{}
-				s := newSink(t, st, metrics.SinkOptions{Accepts: func(context.Context) (bool, error) {
+				s := newSink(t, st, metrics.ProviderSinkOptions{Accepts: func(context.Context) (bool, error) {
 					reads++
 					switch answer := c.answers[reads-1].(type) {
 					case error:
@@ -217,7 +217,7 @@ func TestStopGivesUpOnADeadStoreAfterTenSeconds(t *testing.T) {
 		st := &store{delay: sleep(1000 * time.Hour)}
 		var mu sync.Mutex
 		var reported []error
-		s := newSink(t, st, metrics.SinkOptions{AggregatorOptions: metrics.AggregatorOptions{OnError: func(err error) {
+		s := newSink(t, st, metrics.ProviderSinkOptions{AggregatorOptions: metrics.AggregatorOptions{OnError: func(err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			reported = append(reported, err)
@@ -244,7 +244,7 @@ func TestStopGivesUpOnADeadStoreAfterTenSeconds(t *testing.T) {
 func TestAStoppedSinkCountsButSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &store{}
-		s := newSink(t, st, metrics.SinkOptions{})
+		s := newSink(t, st, metrics.ProviderSinkOptions{})
 		observe(s, "a")
 		s.Stop()
 		observe(s, "b")
@@ -261,7 +261,7 @@ func TestAStoppedSinkCountsButSendsNothing(t *testing.T) {
 func TestWithoutAReporterASinkIsALocalAggregator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closed []metrics.Batch
-		s := newSink(t, nil, metrics.SinkOptions{AggregatorOptions: metrics.AggregatorOptions{Flush: func(b metrics.Batch) error { closed = append(closed, b); return nil }}})
+		s := newSink(t, nil, metrics.ProviderSinkOptions{AggregatorOptions: metrics.AggregatorOptions{Flush: func(b metrics.Batch) error { closed = append(closed, b); return nil }}})
 		observe(s, "a")
 		s.Stop()
 		if len(closed) != 1 || closed[0].Checks[0].Permission != "a" || s.DroppedBatches() != 0 {
@@ -272,7 +272,7 @@ func TestWithoutAReporterASinkIsALocalAggregator(t *testing.T) {
 
 func TestAFlushGoesOnlyAsFarAsItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSink(t, &store{delay: sleep(time.Minute)}, metrics.SinkOptions{})
+		s := newSink(t, &store{delay: sleep(time.Minute)}, metrics.ProviderSinkOptions{})
 		observe(s, "a")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -284,12 +284,12 @@ func TestAFlushGoesOnlyAsFarAsItsContext(t *testing.T) {
 }
 
 func TestASinkRefusesBadOptions(t *testing.T) {
-	for name, o := range map[string]metrics.SinkOptions{
+	for name, o := range map[string]metrics.ProviderSinkOptions{
 		"a negative interval": {Interval: -1},
 		"a negative bound":    {MaxPendingBatches: new(-1)},
 		"a negative window":   {AggregatorOptions: metrics.AggregatorOptions{Window: -1}},
 	} {
-		if s, err := metrics.NewSink(&store{}, o); err == nil || s != nil {
+		if s, err := metrics.NewProviderSink(&store{}, o); err == nil || s != nil {
 			t.Errorf("%s: %v, %v", name, s, err)
 		}
 	}
