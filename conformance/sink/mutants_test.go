@@ -49,7 +49,8 @@ func (a *altered) Close(ctx context.Context) error {
 
 func informing(info metrics.SinkInfo) func(*memorySink) metrics.Sink {
 	return func(s *memorySink) metrics.Sink {
-		return &altered{Sink: s, info: func() metrics.SinkInfo { return info }}
+		own := metrics.SinkInfo{Name: info.Name, Capabilities: slices.Clone(info.Capabilities)}
+		return &altered{Sink: s, info: func() metrics.SinkInfo { return own }}
 	}
 }
 
