@@ -8,7 +8,7 @@ var processCases = []importerCase{
 		next := w.begun(w.ctx, w.importer)
 		w.kill()
 		late := false
-		w.within(0, "the reading", func() { late = w.cutOff(w.rest(next)) })
+		w.within(0, "the reading", func() { late = w.cutOff(first, w.rest(next)) })
 		w.same(first, w.full(w.connect()))
 		w.skipLate(late)
 	}},
@@ -40,10 +40,11 @@ var processCases = []importerCase{
 		w.within(0, "the reading", func() { w.broken(w.read(w.ctx, w.importer, "", nil)) })
 	}},
 	{ID: "D27", Rule: "Close ends a reading that is under way, soon and without an End", run: func(w *world) {
+		first := w.full(w.importer)
 		next := w.begun(w.ctx, w.importer)
 		w.close()
 		late := false
-		w.within(0, "the reading", func() { late = w.cutOff(w.rest(next)) })
+		w.within(0, "the reading", func() { late = w.cutOff(first, w.rest(next)) })
 		w.skipLate(late)
 	}},
 }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/authzhost/authz/sdk/directory"
@@ -36,13 +37,14 @@ var readerCases = []importerCase{
 		w.full(w.importer)
 	}},
 	{ID: "D14", Rule: "a reading whose context ends in its middle ends soon and unavailable, without an End", run: func(w *world) {
+		first := w.full(w.importer)
 		ctx, cancel := context.WithCancel(w.ctx)
 		defer cancel()
 		next := w.begun(ctx, w.importer)
 		cancel()
 		late := false
-		w.within(0, "the reading", func() { late = w.cutOff(w.rest(next)) })
-		w.full(w.importer)
+		w.within(0, "the reading", func() { late = w.cutOff(first, w.rest(next)) })
+		w.same(first, w.full(w.importer))
 		w.skipLate(late)
 	}},
 	{ID: "D15", Rule: "a reader that is slow gets the whole reading all the same", run: func(w *world) {
@@ -108,10 +110,10 @@ func (w *world) rest(pull next) reading {
 	}
 }
 
-// cutOff expects that a reading was cut off soon after its first entry. late says
-// that it was not because all of it was on its way already.
-func (w *world) cutOff(r reading) (late bool) {
-	if r.err == nil && r.ended() && len(r.entries) <= inFlight {
+// cutOff expects that a reading of what first has read was cut off soon after its
+// first entry. late says that it was not because all of it was on its way already.
+func (w *world) cutOff(first, r reading) (late bool) {
+	if r.err == nil && r.ended() && len(r.entries) <= inFlight && slices.Equal(first.told(), r.told()) {
 		return true
 	}
 	if len(r.entries) > inFlight {

@@ -151,8 +151,9 @@ func (r reading) told() []string {
 }
 
 // same expects that two readings tell the same.
-func (w *world) same(first, second reading) {
-	a, b := first.told(), second.told()
+func (w *world) same(first, second reading) { w.sameTold(first.told(), second.told()) }
+
+func (w *world) sameTold(a, b []string) {
 	if slices.Equal(a, b) {
 		return
 	}
