@@ -28,7 +28,9 @@ import (
 // The largest window that an aggregator with its default caps can make: every
 // list full and every text at its longest.
 func TestTheLargestWindowOfAnAggregatorCrosses(t *testing.T) {
-	long := func(s string, i, limit int) string { return fmt.Sprintf("%06d", i) + strings.Repeat(s, limit-6) + "…" }
+	long := func(s string, i, limit int) string {
+		return fmt.Sprintf("%06d", i) + strings.Repeat(s, limit-6) + "…"
+	}
 	var recent []string
 	for i := range 5 {
 		recent = append(recent, "service:"+long("u", i, 1024))
@@ -151,7 +153,9 @@ func TestAHostRefusesWhatIsNoReading(t *testing.T) {
 	user := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_User{User: &pluginv1.ImportUser{UserId: "u"}}}
 	wide := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Group{Group: &pluginv1.ImportGroup{Name: strings.Repeat("n", 2<<20)}}}
 	vast := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Group{Group: &pluginv1.ImportGroup{Name: strings.Repeat("n", 5<<20)}}}
-	chunk := func(entries ...*pluginv1.ImportEntry) *pluginv1.ImportChunk { return &pluginv1.ImportChunk{Entries: entries} }
+	chunk := func(entries ...*pluginv1.ImportEntry) *pluginv1.ImportChunk {
+		return &pluginv1.ImportChunk{Entries: entries}
+	}
 	for name, c := range map[string]struct {
 		told   *rawImporter
 		before int
