@@ -89,7 +89,7 @@ func (l *launcher) ground() (*ground, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.relay, values = r, append(values, placeTarget, r.address())
+		g.relay, values = r, append(values, placeTarget, r.near)
 	}
 	g.fill = strings.NewReplacer(values...).Replace
 	g.config = replaced(l.settings.values, g.fill).(map[string]any)

@@ -10,16 +10,15 @@ import (
 // relay stands between a plugin and its far side, and can stop passing on what they
 // say (stall) or break their connections and refuse new ones (cut).
 type relay struct {
-	listener net.Listener
-	far      string
-	running  sync.WaitGroup
+	near, far string // addresses
+	running   sync.WaitGroup
 
-	mu    sync.Mutex
-	cut   bool
-	shut  bool
-	open  map[net.Conn]bool
-	gate  chan struct{} // closed while what is said is passed on
-	ended chan struct{}
+	mu       sync.Mutex
+	listener net.Listener // nil while the line is cut
+	shut     bool
+	open     map[net.Conn]bool
+	gate     chan struct{} // closed while what is said is passed on
+	ended    chan struct{}
 }
 
 func newRelay(far string) (*relay, error) {
@@ -27,17 +26,15 @@ func newRelay(far string) (*relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{listener: l, far: far, open: map[net.Conn]bool{}, gate: make(chan struct{}), ended: make(chan struct{})}
+	r := &relay{near: l.Addr().String(), far: far, listener: l, open: map[net.Conn]bool{}, gate: make(chan struct{}), ended: make(chan struct{})}
 	close(r.gate)
-	r.running.Go(r.accept)
+	r.running.Go(func() { r.accept(l) })
 	return r, nil
 }
 
-func (r *relay) address() string { return r.listener.Addr().String() }
-
-func (r *relay) accept() {
+func (r *relay) accept(l net.Listener) {
 	for {
-		near, err := r.listener.Accept()
+		near, err := l.Accept()
 		if err != nil {
 			return
 		}
@@ -52,7 +49,7 @@ func (r *relay) accept() {
 func (r *relay) keep(c net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cut || r.shut {
+	if r.listener == nil || r.shut {
 		_ = c.Close()
 		return false
 	}
@@ -129,7 +126,10 @@ func (r *relay) Stall() error {
 func (r *relay) Cut() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cut = true
+	if r.listener != nil {
+		_ = r.listener.Close()
+		r.listener = nil
+	}
 	r.breakAll()
 	return nil
 }
@@ -137,12 +137,20 @@ func (r *relay) Cut() error {
 func (r *relay) Resume() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cut = false
 	select {
 	case <-r.gate:
 	default:
 		close(r.gate)
 	}
+	if r.listener != nil || r.shut {
+		return nil
+	}
+	l, err := net.Listen("tcp", r.near)
+	if err != nil {
+		return err
+	}
+	r.listener = l
+	r.running.Go(func() { r.accept(l) })
 	return nil
 }
 
@@ -156,8 +164,10 @@ func (r *relay) breakAll() {
 }
 
 func (r *relay) close() {
-	_ = r.listener.Close()
 	r.mu.Lock()
+	if r.listener != nil {
+		_ = r.listener.Close()
+	}
 	if !r.shut {
 		r.shut = true
 		close(r.ended)

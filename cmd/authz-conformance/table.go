@@ -21,8 +21,8 @@ func newTable() *cobra.Command {
 	return &cobra.Command{
 		Use:   "table REPORT.json...",
 		Short: "Lay the reports of several plugins side by side",
-		Long: `Lay reports of 'run --output json' side by side: a line a case, a column a report, named as
-its file. Below it says why cases were skipped. It fails when a report did not pass: a case failed in
+		Long: `Lay reports of 'run --output json' side by side, kind by kind: a line a case, a column a report,
+named as its file. Below it says why cases were skipped. It fails when a report did not pass: a case failed in
 it, known here or not, or its run was ended.`,
 		Example: `  authz-conformance run ./authz-plugin-acmedb --config acme.yaml --output json >acmedb.json
   authz-conformance table acmedb.json sqlite.json`,
@@ -60,40 +60,29 @@ func (c column) result(suite, id string) (documentCase, bool) {
 	return documentCase{}, false
 }
 
+// proves reports whether the report has cases of those suites.
+func (c column) proves(suites []string) bool {
+	return slices.ContainsFunc(c.report.Cases, func(r documentCase) bool { return slices.Contains(suites, r.Suite) })
+}
+
 func writeTable(out io.Writer, columns []column) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "CASE")
-	for _, col := range columns {
-		fmt.Fprintf(w, "\t%s", col.name)
-	}
-	fmt.Fprintln(w)
-	for _, c := range allCases() {
-		fmt.Fprintf(w, "%s/%s", c.Suite, c.ID)
-		for _, col := range columns {
-			r, ran := col.result(c.Suite, c.ID)
-			cell := "not run"
-			if ran {
-				cell = string(r.Outcome)
-			}
-			if r.Outcome == runner.Failed {
-				cell = "FAILED"
-			}
-			fmt.Fprintf(w, "\t%s", cell)
+	blocks := 0
+	for _, kind := range kinds {
+		cases, err := casesOf([]string{kind})
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(w)
-	}
-	fmt.Fprint(w, "passed")
-	for _, col := range columns {
-		passed, all := 0, 0
-		for _, s := range col.report.Summary {
-			passed += s.Passed
-			all += s.Passed + s.Failed + s.Skipped
+		suites := runner.Suites(cases)
+		proving := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !c.proves(suites) })
+		if len(proving) == 0 {
+			continue
 		}
-		fmt.Fprintf(w, "\t%d of %d", passed, all)
-	}
-	fmt.Fprintln(w)
-	if err := w.Flush(); err != nil {
-		return err
+		if blocks++; blocks > 1 {
+			fmt.Fprintln(out)
+		}
+		if err := writeBlock(out, cases, proving); err != nil {
+			return err
+		}
 	}
 	failed := false
 	for _, col := range columns {
@@ -110,6 +99,42 @@ func writeTable(out io.Writer, columns []column) error {
 		return errFailed
 	}
 	return nil
+}
+
+// writeBlock lays the reports of one kind side by side.
+func writeBlock(out io.Writer, cases []runner.Case, columns []column) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "CASE")
+	for _, col := range columns {
+		fmt.Fprintf(w, "\t%s", col.name)
+	}
+	fmt.Fprintln(w)
+	passed, all := make([]int, len(columns)), make([]int, len(columns))
+	for _, c := range cases {
+		fmt.Fprintf(w, "%s/%s", c.Suite, c.ID)
+		for i, col := range columns {
+			r, ran := col.result(c.Suite, c.ID)
+			cell := "not run"
+			if ran {
+				cell = string(r.Outcome)
+				all[i]++
+			}
+			switch r.Outcome {
+			case runner.Passed:
+				passed[i]++
+			case runner.Failed:
+				cell = "FAILED"
+			}
+			fmt.Fprintf(w, "\t%s", cell)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprint(w, "passed")
+	for i := range columns {
+		fmt.Fprintf(w, "\t%d of %d", passed[i], all[i])
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
 }
 
 // failures are the failed cases, those included that this version does not know, and

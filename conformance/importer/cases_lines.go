@@ -19,7 +19,7 @@ var lineCases = []importerCase{
 		defer cancel()
 		next := w.begun(ctx, w.importer)
 		w.cut()
-		late := w.cutOff(first, w.rest(next))
+		late := w.brokenOrLate(first, w.rest(next))
 		w.resume()
 		w.same(first, w.full(w.importer))
 		w.skipLate(late)

@@ -113,11 +113,16 @@ func (w *world) rest(pull next) reading {
 // cutOff expects that a reading of what first has read was cut off soon after its
 // first entry. late says that it was not because all of it was on its way already.
 func (w *world) cutOff(first, r reading) (late bool) {
-	if r.err == nil && r.ended() && len(r.entries) <= inFlight && slices.Equal(first.told(), r.told()) {
-		return true
-	}
 	if len(r.entries) > inFlight {
 		w.Want("no more entries than were on their way", "%d%s", len(r.entries), r.ending())
+	}
+	return w.brokenOrLate(first, r)
+}
+
+// brokenOrLate is cutOff for what may have been on its way in any number.
+func (w *world) brokenOrLate(first, r reading) (late bool) {
+	if r.err == nil && r.ended() && slices.Equal(first.told(), r.told()) {
+		return true
 	}
 	w.broken(r)
 	return false
