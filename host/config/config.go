@@ -27,6 +27,9 @@ type Config struct {
 	// form that netip.ParsePrefix reads.
 	TrustedProxies []string `koanf:"trusted_proxies"`
 
+	// Metrics is where the counts of checks go beside stored usage.
+	Metrics Observation `koanf:"metrics"`
+
 	// Service is the hosted service; nil is off.
 	Service *Service `koanf:"service"`
 
@@ -88,6 +91,15 @@ type Plugin struct {
 
 	StartTimeout time.Duration `koanf:"start_timeout"` // 0 is the plugin host's default
 	HangTimeout  time.Duration `koanf:"hang_timeout"`  // 0 never asks whether the process is alive
+}
+
+// Observation is how the checks of every application are counted, and where the
+// counts go. Each application's own section metrics stores them.
+type Observation struct {
+	Sinks          []string      `koanf:"sinks"` // names of plugin instances, each once
+	Window         time.Duration `koanf:"window"`
+	Instance       string        `koanf:"instance"`        // "" is the machine's name
+	ScopeInstances []string      `koanf:"scope_instances"` // scope types, "*" is every one
 }
 
 // Application is one application served by the host.
