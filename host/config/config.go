@@ -118,6 +118,19 @@ type Application struct {
 	Client             Client   `koanf:"client"`
 }
 
+// Drivers are the plugin instances that keep rows, of an application or of the
+// hosted service.
+func (c *Config) Drivers() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range c.Applications {
+		names[a.Storage.Driver] = true
+	}
+	if c.Service != nil {
+		names[c.Service.Storage.Driver] = true
+	}
+	return names
+}
+
 // Storage says where an application's rows live. No two applications have both
 // members alike.
 type Storage struct {
