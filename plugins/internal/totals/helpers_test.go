@@ -49,7 +49,7 @@ func window(origin string, sequence uint64, value float64, permissions ...string
 	w.InstanceID, w.WindowStart, w.WindowEnd = "host-1", 1000, 61000
 	for _, p := range permissions {
 		w.Checks = append(w.Checks, metrics.CheckCounter{Permission: p, Decision: metrics.Allow, Shape: metrics.ShapeCan, Gate: true,
-			ScopeType: "*", Observed: int64(value), Estimated: value})
+			ScopeType: "*", Observed: 1, Estimated: value})
 	}
 	return w
 }

@@ -115,10 +115,10 @@ type Point struct {
 	Value float64
 }
 
-// Points are the counters of a window, those of rows with attribution only. Texts
-// are bounded; counts of zero are left out. Some may be of equal key.
+// Points are the counters of a window, those of rows with attribution only. Counts
+// of zero are left out. Some may be of equal key.
 func Points(w *metrics.Window, attribution bool) []Point {
-	about := Key{Application: metrics.BoundID(w.Application), Instance: metrics.BoundID(w.InstanceID)}
+	about := Key{Application: w.Application, Instance: w.InstanceID}
 	points := make([]Point, 0, len(w.Checks)+1)
 	add := func(k Key, value float64) {
 		if value > 0 {
@@ -127,16 +127,16 @@ func Points(w *metrics.Window, attribution bool) []Point {
 	}
 	for _, c := range w.Checks {
 		k := about
-		k.Instrument, k.Name, k.Gate = Checks, metrics.BoundName(c.Permission), c.Gate
-		k.Decision, k.Shape = metrics.BoundName(string(c.Decision)), metrics.BoundName(string(c.Shape))
-		k.ScopeType, k.Scope = metrics.BoundName(c.ScopeType), metrics.BoundID(c.Scope)
+		k.Instrument, k.Name, k.Gate = Checks, c.Permission, c.Gate
+		k.Decision, k.Shape = string(c.Decision), string(c.Shape)
+		k.ScopeType, k.Scope = c.ScopeType, c.Scope
 		add(k, c.Estimated)
 	}
 	if attribution {
 		rows := func(counters []metrics.RowCounter, matched, sole Instrument) {
 			for _, r := range counters {
 				k := about
-				k.Instrument, k.Name = matched, metrics.BoundID(r.RowID)
+				k.Instrument, k.Name = matched, r.RowID
 				add(k, r.EstimatedMatched)
 				if k.Instrument = sole; sole != "" {
 					add(k, r.EstimatedSoleMatch)

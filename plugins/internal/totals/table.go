@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -109,7 +110,7 @@ func (t *Table) Taken() uint64 { return t.taken.Load() }
 // Write takes a window: all of it or nothing, and nothing twice. Errors are those
 // of metrics.Sink. What the disk does when ctx has ended is of unknown outcome.
 func (t *Table) Write(ctx context.Context, w metrics.Window) error {
-	if err := Check(&w); err != nil {
+	if err := w.Validate(); err != nil {
 		return err
 	}
 	select {
@@ -142,7 +143,7 @@ func (t *Table) take(w *metrics.Window) error {
 		return unavailable(authz.OutcomeNotApplied, nil, "the sink is closed")
 	}
 	now := t.options.Clock()
-	origin := Origin{metrics.BoundID(w.Application), w.Origin}
+	origin := Origin{w.Application, w.Origin}
 	if known := t.origins[origin]; known != nil && w.Sequence <= known.Sequence {
 		return nil // taken before
 	}
@@ -182,7 +183,7 @@ func (t *Table) add(points []Point, now time.Time) (grown []Series, evicted bool
 			at[p.Key] = i
 			grown = append(grown, s)
 		}
-		grown[i].Total += p.Value
+		grown[i].Total = min(grown[i].Total+p.Value, math.MaxFloat64) // which JSON can say
 		grown[i].Grew = now.UnixMilli()
 	}
 	for _, p := range points {
