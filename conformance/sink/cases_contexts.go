@@ -10,8 +10,9 @@ import (
 
 // Back-pressure is seen in what a sink's process comes to hold.
 const (
-	pressing = 150       // windows that are pressed on a target system that does not answer
-	mayHold  = 256 << 20 // bytes that the sink may hold of them
+	warming  = 10        // windows after which a process has the memory that it works with
+	pressing = 40        // windows that are pressed on a target system that does not answer
+	mayHold  = 256 << 20 // bytes that the sink may hold of them, which are more
 )
 
 var contextCases = []sinkCase{
@@ -38,11 +39,15 @@ var contextCases = []sinkCase{
 				}
 				return n
 			}
-			w.take(w.sink, w.large("a", 1))
+			full := w.large("a", 1)
+			for n := range warming {
+				full.Sequence = uint64(n + 1)
+				w.take(w.sink, full)
+			}
 			w.stall()
-			before, taken, full := weigh(), 0, w.large("a", 2)
+			before, taken := weigh(), 0
 			for n := range pressing {
-				full.Sequence = uint64(n + 2)
+				full.Sequence = uint64(warming + n + 1)
 				if err := w.write(w.sink, full, time.Second); err == nil {
 					taken++
 				} else if w.unavailable(err, either...); taken+4 < n {

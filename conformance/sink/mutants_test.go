@@ -294,7 +294,7 @@ var all = []mutant{
 		return s.Write(long, w)
 	}), nil},
 	{"what the system does not take is queued without a bound", "W22", writing(func(s *memorySink, ctx context.Context, w metrics.Window) error {
-		return straight(s, ctx, w, func() { s.b.held.Add(int64(len(w.Checks)+3*len(w.Grants)) * 100) })
+		return straight(s, ctx, w, func() { s.b.held.Add(int64(len(w.Checks)+3*len(w.Grants)) * 400) })
 	}), nil},
 	{"Close waits for its system without its context", "W23", func(s *memorySink) metrics.Sink {
 		return &altered{Sink: s, close: func(ctx context.Context) error {
