@@ -2,7 +2,12 @@ package host_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,7 +132,7 @@ func openScraped(t testing.TB, instance, address string) *sinking {
 	cfg := configure(t, "")
 	cfg.Plugins.Instances["prom"] = config.Plugin{Plugin: "prometheus", HangTimeout: 15 * time.Second,
 		Config: config.NewSettings(map[string]any{"listen": address, "state_dir": s.path("state")})}
-	cfg.Metrics = config.Observation{Sinks: []string{"prom"}, Window: 100 * time.Millisecond, Instance: instance}
+	cfg.Metrics = config.Observation{Sinks: []string{"prom"}, Window: time.Second, Instance: instance}
 	h, err := host.Open(t.Context(), cfg, host.Options{Version: "test", Embedded: embedded(t),
 		Logger: hclog.New(&hclog.LoggerOptions{Output: s.log, Level: hclog.Info})})
 	if err != nil {
@@ -197,4 +202,53 @@ func (w *watch) besideAKill(at time.Time) bool {
 		}
 	}
 	return false
+}
+
+// The sample runs as it stands, but for its addresses.
+func TestTheSampleWithASinkRuns(t *testing.T) {
+	text, err := os.ReadFile("../configs/metrics.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "authz") // short: sockets live below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	address := promtest.FreeAddress(t)
+	write(t, filepath.Join(dir, "authz.yaml"), strings.Replace(string(text), "127.0.0.1:9464", address, 1))
+	write(t, filepath.Join(dir, "docs.catalog.yaml"), testCatalog)
+	write(t, filepath.Join(dir, "docs.secret"), testSecret)
+	cfg, err := config.Load(config.Source{Path: filepath.Join(dir, "authz.yaml"),
+		Overrides: map[string]any{"listen": "127.0.0.1:0", "ops_listen": "127.0.0.1:0", "run_dir": filepath.Join(dir, "run"), "plugin_dirs": dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), cfg, host.Options{Embedded: embedded(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeHost(t, h) })
+	for range 3 {
+		call(t, caller(h), "check", object{"principal": object{"userId": "ann"}, "key": "docs.files.read"})
+	}
+	app, _ := h.Application("docs")
+	if err := app.FlushUsage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	scraped, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^authz_checks_total\{.*permission="docs.files.read".*\} 3$`).Match(scraped) {
+		t.Errorf("scraped\n%s", scraped)
+	}
+	if usage := call(t, caller(h), "getPermissionUsage", object{"query": object{}})["usage"].([]any); len(usage) != 1 {
+		t.Errorf("stored %v", usage)
+	}
 }
