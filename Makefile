@@ -65,7 +65,7 @@ test-full: test ## also fuzzing, properties at length, mutations, faults in full
 vectors: ## replay the golden vectors (AUTHZ_VECTORS=DIR replaces the folder)
 	@scripts/vectors
 
-conformance: ## every storage plugin's binary against every case of the storage contract
+conformance: ## every plugin's binary against every case of its kind's contract
 	@scripts/conformance
 
 KILLS ?= 200

@@ -2,6 +2,9 @@
 // the cases of the contract as tables, run by `go test` (Run) for drivers written
 // in Go, and by a command (Check) for plugin binaries in any language.
 //
+// The packages below it prove other kinds of plugins in the same way; what runs
+// their cases is package runner.
+//
 // It knows the storage seam and nothing of any driver, host or process: what a
 // case needs beyond the seam, killing or stopping a process, its backend offers
 // by an optional interface. It never passes a case that it could not run: such a

@@ -1,7 +1,7 @@
-// Command authz-conformance proves that a storage plugin keeps the storage
-// contract: it starts the plugin's binary the way a host does, runs the cases of
-// the conformance package over it, kills and stops its processes where a case
-// says so, and reports. It knows no driver and decides nothing itself.
+// Command authz-conformance proves that a plugin keeps the contracts of the kinds
+// that it serves: it starts the plugin's binary the way a host does, runs the cases
+// of the conformance packages over it, kills and stops its processes where a case
+// says so, and reports. It knows no plugin and decides nothing itself.
 package main
 
 import (
@@ -75,10 +75,11 @@ func exitCode(err error) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "authz-conformance",
-		Short: "Prove that a storage plugin keeps the storage contract",
-		Long: `authz-conformance starts the binary of a storage plugin as a host would, runs the
-cases of the storage contract over it and says of each failure which rule was
-broken, what was done, what was expected and what came.
+		Short: "Prove that a plugin keeps the contract of its kind",
+		Long: `authz-conformance starts the binary of a plugin as a host would, runs the cases of
+the contract of each kind that it serves (storage, metrics_sink, directory_importer)
+and says of each failure which rule was broken, what was done, what was expected and
+what came.
 
 Try it:
   authz-conformance list

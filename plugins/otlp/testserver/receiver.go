@@ -203,6 +203,7 @@ func (r *receiver) control() http.Handler {
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"Series": all, "Requests": r.requests, "Headers": r.headers, "Largest": r.largest})
 	})
+	mux.HandleFunc("GET /metrics", r.text)
 	mux.HandleFunc("POST /behave", func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
