@@ -231,7 +231,7 @@ var all = []mutant{
 				known = w.Sequence <= s.b.system.newest[w.Origin]
 				s.b.system.newest[w.Origin] = max(w.Sequence, s.b.system.newest[w.Origin])
 			})
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(80 * time.Millisecond) // long enough to be killed in
 			if !known && s.process.Pass(ctx) == nil {
 				s.b.system.locked(func() { s.b.system.count(w, w.Application) })
 			}
@@ -308,7 +308,7 @@ var all = []mutant{
 	}, nil},
 	{"a dead process is a refusal", "W25 W26", writing(func(s *memorySink, ctx context.Context, w metrics.Window) error {
 		err := s.Write(ctx, w)
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(80 * time.Millisecond) // long enough to be killed in
 		if s.process.Pass(ctx) != nil {
 			return authz.Validation("it is dead")
 		}
