@@ -71,8 +71,8 @@ func BenchmarkSinks(b *testing.B) {
 }
 
 // slicesOfARun are timed by turns with those of the other hosts, and their median is
-// the run's figure: what else the machine does falls on all alike.
-const slicesOfARun = 40
+// the run's figure: short ones, most of which nothing else on the machine interrupts.
+const slicesOfARun = 400
 
 func middle(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
