@@ -160,6 +160,22 @@ func (e *Entries) OwnerID(ctx context.Context, org, namespace string) (id string
 	return row.Value.Application, found, err
 }
 
+// Claim is OwnerID for what tx writes: tx fails when the application has gone by
+// then, or has lost the namespace.
+func (e *Entries) Claim(ctx context.Context, tx *account.Tx, org, namespace string) (id string, found bool, err error) {
+	row, found, err := claims.Get(ctx, e.store, org, namespace)
+	if err != nil || !found {
+		return "", false, err
+	}
+	owner, found, err := entries.Get(ctx, e.store, org, row.Value.Application)
+	if err != nil || !found {
+		return "", false, err
+	}
+	claims.Require(tx, org, namespace, row.Version)
+	entries.Require(tx, org, owner.ID, owner.Version)
+	return owner.ID, true, nil
+}
+
 // Owners maps every namespace that an application of the org has to its id.
 func (e *Entries) Owners(ctx context.Context, org string) (map[string]string, error) {
 	owners := map[string]string{}

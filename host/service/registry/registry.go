@@ -19,6 +19,9 @@ type Applications interface {
 	// NamespacesOf lists the namespaces of an application: application_not_found.
 	NamespacesOf(ctx context.Context, org, application string) ([]string, error)
 
+	// Claim is OwnerID for what tx writes: tx fails when that has changed by then.
+	Claim(ctx context.Context, tx *account.Tx, org, namespace string) (id string, found bool, err error)
+
 	// OwnerID is the application that has the namespace.
 	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
 
