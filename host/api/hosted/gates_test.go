@@ -290,3 +290,11 @@ func absentFirst(path, code string) string {
 	}
 	return code
 }
+
+func TestTheShapeOfABodyIsJudgedBeforeTheGateAndItsOwnRulesAfter(t *testing.T) {
+	w := newWorld(t)
+	portal := w.crowd(w.acme())["portal"]
+	portal.call("POST", "/orgs/acme/applications", `{"id":"Wiki","name":"W","namespaces":["wiki"]}`).want(t, 400, "invalid_request")
+	portal.call("POST", "/orgs/acme/applications", `{"id":"wiki","name":"W","namespaces":["cloud"]}`).want(t, 403, "forbidden")
+	portal.call("POST", "/orgs/elsewhere/applications", `{"id":"Wiki","name":"W","namespaces":["wiki"]}`).want(t, 400, "invalid_request")
+}
