@@ -19,7 +19,7 @@ type control struct{ host *Host }
 func (c control) Status(context.Context) (api.HostStatus, error) {
 	h := c.host
 	return api.HostStatus{
-		Version: h.options.Version, StartedAt: h.startedAt.UnixMilli(), Ready: h.Ready(),
+		Version: h.options.Version, StartedAt: h.startedAt.UnixMilli(), Ready: h.Ready(), Address: h.Address(),
 		Checks: h.checks(), Applications: sorted(h.apps),
 	}, nil
 }
