@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 func newList() *cobra.Command {
@@ -22,16 +22,13 @@ func newList() *cobra.Command {
 		Short: "List the cases: suite, id, what each needs, and the rule that it proves",
 		Example: `  authz-conformance list
   authz-conformance list --suite isolation
+  authz-conformance list --kind directory_importer
   authz-conformance list --case B79 --output json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			chosen, err := selected.of()
+			_, cases, err := selected.of()
 			if err != nil {
 				return err
-			}
-			cases, err := chosen.Cases()
-			if err != nil {
-				return usageError{err}
 			}
 			switch output {
 			case "text":
@@ -48,42 +45,27 @@ func newList() *cobra.Command {
 	return c
 }
 
-func listText(w io.Writer, cases []conformance.Case) error {
+func listText(w io.Writer, cases []runner.Case) error {
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SUITE\tCASE\tNEEDS\tRULE")
 	for _, c := range cases {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Suite, c.ID, strings.Join(needs(c), " "), c.Rule)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Suite, c.ID, strings.Join(c.Needs, " "), c.Rule)
 	}
 	return table.Flush()
 }
 
-// needs lists what a case needs: capabilities, abilities, and "no x" for one
-// that is about the absence of a capability.
-func needs(c conformance.Case) []string {
-	all := []string{}
-	for _, capability := range c.Needs {
-		all = append(all, string(capability))
-	}
-	for _, ability := range c.Abilities {
-		all = append(all, string(ability))
-	}
-	if c.Without != "" {
-		all = append(all, "no:"+string(c.Without))
-	}
-	return all
-}
-
 type listedCase struct {
+	Kind  string   `json:"kind"`
 	Suite string   `json:"suite"`
 	ID    string   `json:"id"`
 	Needs []string `json:"needs"`
 	Rule  string   `json:"rule"`
 }
 
-func listJSON(w io.Writer, cases []conformance.Case) error {
+func listJSON(w io.Writer, cases []runner.Case) error {
 	all := make([]listedCase, len(cases))
 	for i, c := range cases {
-		all[i] = listedCase{c.Suite, c.ID, needs(c), c.Rule}
+		all[i] = listedCase{c.Kind, c.Suite, c.ID, c.Needs, c.Rule}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -92,28 +74,35 @@ func listJSON(w io.Writer, cases []conformance.Case) error {
 
 // selection is the flags that choose cases.
 type selection struct {
-	suites, cases, skip []string
+	kinds, suites, cases, skip []string
 }
 
 func (s *selection) flags(c *cobra.Command) {
-	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(conformance.Suites(), ", "))
+	c.Flags().StringSliceVar(&s.kinds, "kind", nil, "only these kinds of plugin: "+strings.Join(kinds, ", "))
+	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(runner.Suites(allCases()), ", "))
 	c.Flags().StringSliceVar(&s.cases, "case", nil, "only these cases, e.g. B61,I05; an id also selects its variants")
 	c.Flags().StringSliceVar(&s.skip, "skip", nil, "leave out these cases: a run that proves less")
-	complete(c, "suite", conformance.Suites()...)
+	complete(c, "kind", kinds...)
+	complete(c, "suite", runner.Suites(allCases())...)
 	var known []string
-	for _, one := range conformance.Cases() {
+	for _, one := range allCases() {
 		known = append(known, one.ID+"\t"+one.Rule)
 	}
 	complete(c, "case", known...)
 	complete(c, "skip", known...)
 }
 
-func (s *selection) of() (conformance.Selection, error) {
-	chosen := conformance.Selection{Suites: s.suites, IDs: s.cases, Skip: s.skip}
-	if _, err := chosen.Cases(); err != nil {
-		return chosen, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
+// of is the selection, and the cases of the kinds that it selects.
+func (s *selection) of() (runner.Selection, []runner.Case, error) {
+	chosen := runner.Selection{Suites: s.suites, IDs: s.cases, Skip: s.skip}
+	cases, err := casesOf(s.kinds)
+	if err != nil {
+		return chosen, nil, err
 	}
-	return chosen, nil
+	if cases, err = chosen.Of(cases); err != nil {
+		return chosen, nil, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
+	}
+	return chosen, cases, nil
 }
 
 // complete gives the shell the values of a flag.
