@@ -39,7 +39,13 @@ func (r *reading) relate() error {
 		groups[r.groups[i].id] = &r.groups[i]
 	}
 	r.managers, r.groupsOf, r.parents, r.warned = map[string]string{}, map[string][]string{}, map[string][]string{}, map[string]int{}
+	if len(r.users) == 0 {
+		return authz.Validation("%s: the service tells nobody, or nobody to these credentials", pathUsers)
+	}
 	r.datasets = []directory.ImporterCapability{directory.CapUsers}
+	if r.o.Groups && len(r.groups) == 0 {
+		return authz.Validation("%s: the service tells no group, or none to these credentials: set %s to false if there is none", pathGroups, settingGroups)
+	}
 	if r.o.Groups {
 		r.datasets = append(r.datasets, directory.CapGroups, directory.CapMemberships)
 		if err := r.members(users, groups); err != nil {
@@ -74,7 +80,7 @@ func (r *reading) members(users map[string]*user, groups map[string]*group) erro
 	if len(r.groupsOf) > 0 || r.o.GroupFilter != "" {
 		return nil
 	}
-	// A service that leaves out its groups, or all their members, must not empty them.
+	// A service that leaves out all members must not empty its groups.
 	for _, u := range r.users {
 		if u.in != "" {
 			return authz.Validation("%s: no group has a member, but User %s says it is in group %s: the service does not tell the members of groups in lists, or not to these credentials",
@@ -88,7 +94,7 @@ func (r *reading) members(users map[string]*user, groups map[string]*group) erro
 // nothing is known of managers and orgs.
 func (r *reading) enterprise(users map[string]*user) error {
 	extended := slices.ContainsFunc(r.users, func(u user) bool { return u.enterprise })
-	if len(r.o.OrgAttributes) > 0 && len(r.users) > 0 {
+	if len(r.o.OrgAttributes) > 0 {
 		if !slices.ContainsFunc(r.users, func(u user) bool { return len(u.orgs) > 0 }) {
 			return authz.Validation("%s: no user has one of %s (%s)", pathUsers, authz.QuoteList(r.o.OrgAttributes), settingOrgs)
 		}
