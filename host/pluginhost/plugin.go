@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -59,6 +60,7 @@ type Plugin struct {
 	since       time.Time
 	lastError   string
 	onRestart   []func()
+	changed     chan struct{} // closed, and another made, when the state changes
 }
 
 type restartRequest struct {
@@ -67,7 +69,7 @@ type restartRequest struct {
 }
 
 func newPlugin(h *Host, spec Spec) *Plugin {
-	p := &Plugin{host: h, spec: spec, requests: make(chan restartRequest), finished: make(chan struct{})}
+	p := &Plugin{host: h, spec: spec, requests: make(chan restartRequest), finished: make(chan struct{}), changed: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -146,11 +148,51 @@ func (p *Plugin) Restart(ctx context.Context) error {
 	}
 }
 
+// AwaitRunning returns when the plugin runs and answers. It asks the process: that
+// one has ended shows in its state only a moment after its last call broke off. Its
+// error is an *authz.UnavailableError, when ctx ends first or the plugin is stopped
+// for good.
+func (p *Plugin) AwaitRunning(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		state, proc, changed := p.state, p.current, p.changed
+		p.mu.Unlock()
+		switch state {
+		case StateStopped:
+			return p.unavailableFor(authz.OutcomeNotApplied, nil)
+		case StateRunning:
+			if _, err := proc.rpc.Describe(ctx); err == nil {
+				return nil
+			}
+		}
+		again := time.NewTimer(askAgain)
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return p.unavailableFor(authz.OutcomeNotApplied, ctx.Err())
+		}
+		again.Stop()
+	}
+}
+
+// askAgain is how soon a process that gave no answer is asked again, unless its
+// state changes before.
+const askAgain = 50 * time.Millisecond
+
 func (p *Plugin) running(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current, p.description = proc, proc.description
-	p.state, p.since = StateRunning, time.Now()
+	p.turn(StateRunning)
+}
+
+// turn sets the state; p.mu is held.
+func (p *Plugin) turn(state State) {
+	p.state, p.since = state, time.Now()
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
 
 // answering notes whether the current process answers.
@@ -162,7 +204,7 @@ func (p *Plugin) answering(proc *process, answers bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current == proc && p.state != state {
-		p.state, p.since = state, time.Now()
+		p.turn(state)
 	}
 }
 
@@ -170,7 +212,7 @@ func (p *Plugin) notRunning(state State, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current = nil
-	p.state, p.since = state, time.Now()
+	p.turn(state)
 	if reason != "" {
 		p.lastError = reason
 	}
