@@ -53,7 +53,7 @@ type told struct {
 }
 
 // read takes a reading by itself, not by directory.Collect, so that its order is seen.
-func read(ctx context.Context, i *file.Importer) (t told, err error) {
+func read(ctx context.Context, i directory.Importer) (t told, err error) {
 	begun, ended := false, false
 	for entry, err := range i.Import(ctx, directory.Request{}) {
 		if err != nil {

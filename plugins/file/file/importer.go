@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -140,8 +141,21 @@ func (r *reading) told() []directory.ImporterCapability {
 
 func (r *reading) warn(kind, format string, args ...any) {
 	if r.warned[kind]++; r.warned[kind] <= maxWarnings {
-		r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+		r.warnings = append(r.warnings, short(fmt.Sprintf(format, args...)))
 	}
+}
+
+// short cuts a warning to what directory.Warning may hold.
+func short(message string) string {
+	const most = 500
+	if len(message) <= most {
+		return message
+	}
+	end := most - len("…")
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end] + "…"
 }
 
 // allWarnings ends with how many were left out.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -148,7 +149,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(people + "\n" + strings.TrimSuffix(groups, "\n") + "\n")
 	for range 150 {
-		b.WriteString("uniqueMember: cn=ghost,dc=example,dc=org\n")
+		b.WriteString("uniqueMember: cn=" + strings.Repeat("\U0001F47B", 300) + ",dc=example,dc=org\n")
 	}
 	got, err := read(t.Context(), open(t, at(write(t, t.TempDir(), "all.ldif", b.String()))))
 	if err != nil {
@@ -156,6 +157,11 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 	if n := len(got.warnings); n != 101 || got.warnings[100] != "52 more members that do not exist" {
 		t.Errorf("%d warnings, at last %q", n, got.warnings[n-1])
+	}
+	for _, w := range got.warnings {
+		if len(w) > 500 || !utf8.ValidString(w) {
+			t.Errorf("a warning of %d bytes: %q", len(w), w)
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ type told struct {
 
 // read takes the sequence by itself, not by directory.Collect, so that the order of
 // its entries is seen.
-func read(ctx context.Context, i *scim.Importer) (t told, err error) {
+func read(ctx context.Context, i directory.Importer) (t told, err error) {
 	first := true
 	for entry, err := range i.Import(ctx, directory.Request{}) {
 		if err != nil {
