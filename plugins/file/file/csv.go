@@ -245,11 +245,11 @@ func (r *reading) groupRow(t *table) error {
 	if g.ID, err = t.id("id"); err != nil {
 		return err
 	}
-	if len(g.Name) > maxName {
-		return t.refuse("name", "name is longer than %d bytes", maxName)
+	if len(g.Name) > directory.MaxName {
+		return t.refuse("name", "name is longer than %d bytes", directory.MaxName)
 	}
-	if len(g.Description) > maxText {
-		return t.refuse("description", "description is longer than %d bytes", maxText)
+	if len(g.Description) > directory.MaxText {
+		return t.refuse("description", "description is longer than %d bytes", directory.MaxText)
 	}
 	if g.Parents, err = t.list("parents"); err != nil {
 		return err

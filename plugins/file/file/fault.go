@@ -9,12 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/sdk/authz"
-)
-
-const (
-	maxID   = 1024  // bytes of an id, as an application takes it
-	maxName = 1024  // of a group's name
-	maxText = 65536 // of a description
+	"github.com/authzhost/authz/sdk/directory"
 )
 
 // document is a file that was read.
@@ -67,8 +62,8 @@ func badID(value string) string {
 	switch {
 	case value == "":
 		return "is empty"
-	case len(value) > maxID:
-		return fmt.Sprintf("is longer than %d bytes", maxID)
+	case len(value) > directory.MaxID:
+		return fmt.Sprintf("is longer than %d bytes", directory.MaxID)
 	case strings.TrimSpace(value) != value:
 		return "has space at its ends"
 	case strings.IndexByte(value, 0) >= 0:

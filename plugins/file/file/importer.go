@@ -147,11 +147,10 @@ func (r *reading) warn(kind, format string, args ...any) {
 
 // short cuts a warning to what directory.Warning may hold.
 func short(message string) string {
-	const most = 500
-	if len(message) <= most {
+	if len(message) <= directory.MaxWarning {
 		return message
 	}
-	end := most - len("…")
+	end := directory.MaxWarning - len("…")
 	for !utf8.RuneStart(message[end]) {
 		end--
 	}

@@ -96,9 +96,9 @@ func (r *reading) jsonGroup(v *values) error {
 		case "id":
 			g.ID, err = v.id("id")
 		case "name":
-			g.Name, err = v.text("name", maxName)
+			g.Name, err = v.text("name", directory.MaxName)
 		case "description":
-			g.Description, err = v.text("description", maxText)
+			g.Description, err = v.text("description", directory.MaxText)
 		case "parents":
 			g.Parents, err = v.ids("a parent")
 		}
@@ -252,7 +252,7 @@ func (v *values) whole(text string) error {
 }
 
 func (v *values) id(what string) (string, error) {
-	id, err := v.text(what, maxID)
+	id, err := v.text(what, directory.MaxID)
 	return id, first(err, nil, func() error { return v.goodID(what, id) })
 }
 

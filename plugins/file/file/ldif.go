@@ -208,10 +208,10 @@ func (r *reading) ldifGroups(t *tree) error {
 	for _, e := range t.groups {
 		g := directory.Group{ID: e.id}
 		var err error
-		if g.Name, err = e.label(r.o.GroupName, maxName); err != nil {
+		if g.Name, err = e.label(r.o.GroupName, directory.MaxName); err != nil {
 			return err
 		}
-		if g.Description, err = e.label(r.o.Description, maxText); err != nil {
+		if g.Description, err = e.label(r.o.Description, directory.MaxText); err != nil {
 			return err
 		}
 		slices.Sort(parents[e])

@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/directory"
 )
 
 const (
 	schemaUser       = "urn:ietf:params:scim:schemas:core:2.0:User"
 	schemaGroup      = "urn:ietf:params:scim:schemas:core:2.0:Group"
 	schemaEnterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
-
-	maxID = 1024 // bytes, as an application takes it
 )
 
 // user is what a reading keeps of a User.
@@ -158,8 +157,8 @@ func key(what, id, attribute string, values map[string]string) (string, error) {
 
 func checkID(value string) error {
 	switch {
-	case len(value) > maxID:
-		return authz.Validation("is longer than %d bytes", maxID)
+	case len(value) > directory.MaxID:
+		return authz.Validation("is longer than %d bytes", directory.MaxID)
 	case strings.IndexByte(value, 0) >= 0:
 		return authz.Validation("holds U+0000")
 	}
