@@ -13,7 +13,7 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify bench/http bench/storage
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
 .PHONY: help build build-host run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
