@@ -3,6 +3,7 @@ package file_test
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -59,4 +61,29 @@ func TestThePluginsProcess(t *testing.T) {
 	if _, err := h.Start(t.Context(), pluginhost.Spec{Name: "refused", Plugin: "file", Config: map[string]any{"paht": "."}}); err == nil || !strings.Contains(err.Error(), `did you mean "path"?`) {
 		t.Error(err)
 	}
+
+	sample := sampleConfig(t)
+	if _, err := h.Start(t.Context(), pluginhost.Spec{Name: "sample", Plugin: "file", Config: sample}); err != nil {
+		t.Errorf("the settings of configs/importers.yaml: %v", err)
+	}
+}
+
+// sampleConfig are the settings of configs/importers.yaml.
+func sampleConfig(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile("../../../configs/importers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for name, content := range map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "scim.token": "sample-token-0123456789"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Plugins.Instances["contractors"].Config.Reveal()
 }

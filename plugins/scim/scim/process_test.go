@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/plugins/scim/scimtest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -124,4 +126,29 @@ func TestThePluginsProcess(t *testing.T) {
 			t.Errorf("%v: %v", config, err)
 		}
 	}
+
+	sample := sampleConfig(t)
+	if _, err := h.Start(t.Context(), pluginhost.Spec{Name: "sample", Plugin: "scim", Config: sample}); err != nil {
+		t.Errorf("the settings of configs/importers.yaml: %v", err)
+	}
+}
+
+// sampleConfig are the settings of configs/importers.yaml.
+func sampleConfig(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile("../../../configs/importers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for name, content := range map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "scim.token": "sample-token-0123456789"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Plugins.Instances["staff"].Config.Reveal()
 }
