@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/plugins/file/file"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
 	"github.com/authzhost/authz/sdk/plugin"
@@ -18,6 +19,7 @@ import (
 // carried are the plugins that this binary can be started as. They run as
 // processes of their own like any other.
 var carried = map[string]func(version string) plugin.Plugin{
+	"file":   file.Plugin,
 	"memory": memory.Plugin,
 	"sqlite": sqlite.Plugin,
 }
