@@ -336,19 +336,25 @@ func compareMatched(t *rapid.T, v *access.Vocabulary, a *access.Access, key stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := access.Matched{Sole: walked.Sole}
-	for _, g := range walked.Grants {
-		want.Grants = append(want.Grants, g.ID)
-		if g.RoleID != "" && g.Pattern == "" && !slices.Contains(want.Roles, g.RoleID) {
-			want.Roles = append(want.Roles, g.RoleID)
+	k, _ := v.Lookup(key)
+	if len(walked.Revokes) == 0 {
+		want := access.Allowing{Sole: walked.Sole}
+		for _, g := range walked.Grants {
+			want.Grants = append(want.Grants, g.ID)
+			if g.RoleID != "" && g.Pattern == "" && !slices.Contains(want.Roles, g.RoleID) {
+				want.Roles = append(want.Roles, g.RoleID)
+			}
+		}
+		if diff := cmp.Diff(want, a.Allowing(k, chain, now)); diff != "" {
+			t.Fatalf("grants of %s at %s, instant %d (-walk +index)\n%s", key, chain.Scopes()[0], now, diff)
 		}
 	}
+	var revokes []string
 	for _, r := range walked.Revokes {
-		want.Revokes = append(want.Revokes, r.ID)
+		revokes = append(revokes, r.ID)
 	}
-	k, _ := v.Lookup(key)
-	if diff := cmp.Diff(want, a.Matched(k, chain, now)); diff != "" {
-		t.Fatalf("rows of %s at %s, instant %d (-walk +index)\n%s", key, chain.Scopes()[0], now, diff)
+	if diff := cmp.Diff(revokes, a.Suppressing(k, chain, now)); diff != "" {
+		t.Fatalf("revokes of %s at %s, instant %d (-walk +index)\n%s", key, chain.Scopes()[0], now, diff)
 	}
 }
 

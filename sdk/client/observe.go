@@ -51,7 +51,7 @@ func (c *Client) observeGate(g answered) {
 		o.Implied = g.implied
 	case !g.access.Active():
 	case g.key != "" && declared && !k.ImpliedOnAncestors():
-		g.matched(o, g.access.Matched(k, g.chain, g.at))
+		g.find(o, k)
 	default:
 		c.walk(g, o)
 	}
@@ -91,11 +91,14 @@ func (c *Client) walk(g answered, o *metrics.CheckObservation) {
 	}
 }
 
-func (g answered) matched(o *metrics.CheckObservation, m access.Matched) {
+// find attributes a gate of one key by the rows' index. What the rows said tells which
+// of them to look for.
+func (g answered) find(o *metrics.CheckObservation, k access.Key) {
 	if !g.rows {
-		o.MatchedRevokeIDs = m.Revokes
+		o.MatchedRevokeIDs = g.access.Suppressing(k, g.chain, g.at)
 		return
 	}
+	m := g.access.Allowing(k, g.chain, g.at)
 	o.MatchedGrantIDs, o.RoleIDs = m.Grants, m.Roles
 	if g.allowed {
 		o.SoleMatchGrantID = m.Sole

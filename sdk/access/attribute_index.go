@@ -6,29 +6,37 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Matched are the rows that decide one key on a chain: what Attribute finds for it,
-// by id and in supply order. Callers must not modify the lists, which share memory.
-type Matched struct {
-	Grants  []string // that allow it; none when a revoke suppresses it
-	Roles   []string // the distinct ones by which Grants confer it
-	Revokes []string // that suppress it
-	Sole    string   // the id of the only grant, "" unless it is one
+// Allowing are the rows that allow one key on a chain: what Attribute finds for it, by
+// id and in supply order. Callers must not modify the lists, which share memory.
+type Allowing struct {
+	Grants []string
+	Roles  []string // the distinct ones by which Grants confer the key
+	Sole   string   // the id of the only grant, "" unless it is one
 }
 
-// Matched finds the deciding rows of a declared key which no grant below implies,
-// for an instant at which a is valid: by an index of the rows that the first call
-// makes, so that its cost is that of the rows at the chain's scopes. One that one
-// row allows, or none, allocates nothing.
-func (a *Access) Matched(k Key, c *Chain, now int64) (m Matched) {
+// Suppressing lists the revokes that suppress a declared key on a chain, by id and in
+// supply order.
+func (a *Access) Suppressing(k Key, c *Chain, now int64) []string {
 	a.indexOnce.Do(func() { a.index = a.indexRows(now) })
 	var room [16]uint32
-	if revokes := a.index.revokes.find(a, k, c, false, room[:0]); len(revokes) > 0 {
-		m.Revokes = make([]string, len(revokes))
-		for i, row := range revokes {
-			m.Revokes[i] = a.data.Revokes[row].ID
-		}
-		return m
+	rows := a.index.revokes.find(a, k, c, false, room[:0])
+	if len(rows) == 0 {
+		return nil
 	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = a.data.Revokes[row].ID
+	}
+	return ids
+}
+
+// Allowing finds the rows that allow a declared key which no revoke suppresses and no
+// grant below implies, for an instant at which a is valid: by an index of the rows that
+// the first call makes, so that its cost is that of the rows at the chain's scopes. What
+// one row allows allocates nothing.
+func (a *Access) Allowing(k Key, c *Chain, now int64) (m Allowing) {
+	a.indexOnce.Do(func() { a.index = a.indexRows(now) })
+	var room [16]uint32
 	rows := a.index.grants.find(a, k, c, true, room[:0])
 	switch len(rows) {
 	case 0:
