@@ -30,6 +30,13 @@ func (c *Config) tree() map[string]any {
 		"tracing":         map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
 		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 	}
+	if len(c.Directories) > 0 {
+		directories := map[string]any{}
+		for name, d := range c.Directories {
+			directories[name] = d.tree()
+		}
+		tree["directories"] = directories
+	}
 	if c.Service != nil {
 		tree["service"] = c.Service.tree()
 	}
