@@ -41,7 +41,7 @@ func TestEveryProblemOfADirectoryIsNamed(t *testing.T) {
 		"a day that never comes":      {"directories: {staff: {importer: ldap, schedule: '0 0 30 2 *'}}", []string{"there is no such day"}},
 		"a share of more than all":    {"directories: {staff: {importer: ldap, max_deactivations: 10}}", []string{"directories.staff.max_deactivations: must be"}},
 		"no time at all":              {"directories: {staff: {importer: ldap, timeout: 0s}}", []string{"directories.staff.timeout: must be from 1s to 6h0m0s, not 0s"}},
-		"more jitter than a day":      {"directories: {staff: {importer: ldap, jitter: 25h}}", []string{"directories.staff.jitter: must be from 0s to 24h0m0s"}},
+		"more jitter than a day":      {"directories: {staff: {importer: ldap, jitter: 25h}}", []string{"directories.staff.jitter: must be from 0s to 24h"}},
 		"two that deactivate people":  {"directories: {a: {importer: ldap, authoritative: true}, b: {importer: ldap, authoritative: true}}", []string{"directories.b.authoritative: directories.a is authoritative for the same application"}},
 		"names outside the grammar":   {"directories: {Staff: {importer: ldap}}", []string{"directories.Staff: a name holds"}},
 		"a directory that is no such": {"directories: {staff: ldap}", []string{"directories.staff: must be a mapping"}},
