@@ -51,8 +51,9 @@ type run struct {
 	entries  atomic.Int64
 	expected atomic.Int64
 
-	report Report
-	cursor string
+	report   Report
+	warnings []string
+	cursor   string
 }
 
 func (r *run) progress() *Progress {
@@ -176,10 +177,13 @@ func (r *run) inside(ctx context.Context) error {
 		Authoritative:    (d.o.Authoritative || r.request.Authoritative) && !collected.Begin.Incremental,
 		MaxDeactivations: &d.o.MaxDeactivations, Confirmed: r.request.Confirmed,
 	}
+	if o.Authoritative {
+		r.leaveOut(&collected)
+	}
 	r.report = Report{
 		Directory: d.o.Name, Application: d.o.ApplicationName, Source: d.o.Source, DryRun: r.request.DryRun,
 		Authoritative: o.Authoritative, Incremental: collected.Begin.Incremental, StartedAt: r.started.UnixMilli(), Entries: collected.Entries,
-		People: len(collected.Snapshot.Users), Groups: len(collected.Snapshot.Groups), Reading: some(collected.Warnings),
+		People: len(collected.Snapshot.Users), Groups: len(collected.Snapshot.Groups), Reading: some(append(collected.Warnings, r.warnings...)),
 	}
 	// What has begun to be written is finished, whoever has left meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.o.Timeout)
