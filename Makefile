@@ -27,7 +27,7 @@ build-host: # without the verifier, whose parser is long in the making
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
-	@for name in memory sqlite postgres mongo; do \
+	@for name in memory sqlite postgres mongo prometheus; do \
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions

@@ -40,6 +40,23 @@ type App struct {
 	StorageReady bool
 	Caches       []Cache
 	Events       *Events // nil without a log of events
+	UsageDropped *uint64 // windows; nil without stored usage
+	Sinks        []Sink
+}
+
+// Sink is what became of the windows of an application's counts on their way to one
+// sink.
+type Sink struct {
+	Name     string
+	Outcomes []Outcome
+	Repeated uint64
+	Pending  int
+}
+
+// Outcome counts windows of one fate, and the checks in them.
+type Outcome struct {
+	Name            string
+	Windows, Checks uint64
 }
 
 // Cache is one side of an application's client.
@@ -77,6 +94,11 @@ var (
 	descPeople      = desc("directory_people", "People told by the last reading that was applied.", "directory")
 	descGroups      = desc("directory_groups", "Groups told by the last reading that was applied.", "directory")
 	descWarnings    = desc("directory_warnings", "Warnings of the last run that succeeded.", "directory")
+	descUsage       = desc("usage_windows_dropped_total", "Windows of stored usage that were not sent because too many were pending.", "app")
+	descWindows     = desc("sink_windows_total", "Windows of counts by what became of them on their way to a sink.", "app", "sink", "outcome")
+	descSinkChecks  = desc("sink_checks_total", "Checks observed in the windows of sink_windows_total.", "app", "sink", "outcome")
+	descRepeats     = desc("sink_repeats_total", "Times that a window was sent to a sink again.", "app", "sink")
+	descPending     = desc("sink_windows_pending", "Windows that wait for a sink or are on their way to it.", "app", "sink")
 	descLookFailure = desc("events_look_failures_total", "Looks at the log that failed.", "app")
 )
 
@@ -85,7 +107,8 @@ type collector struct{ facts func() Facts }
 
 func (collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries,
-		descCursor, descLag, descLook, descLookFailure, descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
+		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending,
+		descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
 		to <- d
 	}
 }
@@ -117,6 +140,17 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			gauge(descLag, float64(max(0, e.Head-e.Cursor)), a.Name)
 			gauge(descLook, e.SinceLook, a.Name)
 			counter(descLookFailure, float64(e.Failures), a.Name)
+		}
+		if a.UsageDropped != nil {
+			counter(descUsage, float64(*a.UsageDropped), a.Name)
+		}
+		for _, s := range a.Sinks {
+			for _, o := range s.Outcomes {
+				counter(descWindows, float64(o.Windows), a.Name, s.Name, o.Name)
+				counter(descSinkChecks, float64(o.Checks), a.Name, s.Name, o.Name)
+			}
+			counter(descRepeats, float64(s.Repeated), a.Name, s.Name)
+			gauge(descPending, float64(s.Pending), a.Name, s.Name)
 		}
 	}
 	for _, d := range f.Directories {
