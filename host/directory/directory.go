@@ -42,6 +42,10 @@ type Options struct {
 	Cron     string   // the schedule as it was written, shown to people
 	Jitter   time.Duration
 
+	// Patience is how long a run waits for one of another host. The default
+	// outlives the lease of a host that died.
+	Patience time.Duration
+
 	Importer    sdk.Importer
 	Application func() Application // as it is now
 	Store       storage.Store      // the application's
@@ -78,6 +82,9 @@ func Open(ctx context.Context, o Options) *Directory {
 	}
 	if d.o.Clock == nil {
 		d.o.Clock = time.Now
+	}
+	if d.o.Patience <= 0 {
+		d.o.Patience = storage.DefaultLease + 2*time.Second
 	}
 	d.life, d.end = context.WithCancel(context.Background())
 	d.hard, d.kill = context.WithCancel(context.Background())

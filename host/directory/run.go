@@ -29,9 +29,6 @@ const (
 	PhaseApplying = "applying" // planning it counts
 )
 
-// sectionWait is how long a run waits for one of another host.
-const sectionWait = 3 * time.Second
-
 var (
 	errBusy      = errors.New("another host is running it")
 	errSkipped   = errors.New("another run began since this one was due")
@@ -143,7 +140,7 @@ func (r *run) do(ctx context.Context) error {
 func (d *Directory) exclusively(ctx context.Context, fn func(context.Context) error) error {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	patience := time.AfterFunc(sectionWait, func() { giveUp(errBusy) })
+	patience := time.AfterFunc(d.o.Patience, func() { giveUp(errBusy) })
 	defer patience.Stop()
 	err := storage.RunExclusive(waiting, d.o.Store, "directory:"+d.o.Name, func(ctx context.Context) error {
 		if !patience.Stop() {

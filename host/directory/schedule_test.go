@@ -74,7 +74,7 @@ func TestARunWaitsForNoOtherHostsForLong(t *testing.T) {
 		}
 		yield(nil, &authz.UnavailableError{Message: "down"})
 	})
-	one, other := w.open(), w.open()
+	one, other := w.open(), w.open(func(o *directory.Options) { o.Patience = 100 * time.Millisecond })
 	var running sync.WaitGroup
 	running.Go(func() { _, _ = one.Run(context.Background(), directory.Request{}) })
 	eventually(t, "it reads", func() bool { return w.importer.readings.Load() == 1 })
