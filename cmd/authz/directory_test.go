@@ -34,7 +34,9 @@ func TestADirectoryIsListedImportedAndGuarded(t *testing.T) {
 	listening := regexp.MustCompile(`"listen":"([^"]+)"`)
 	eventually(t, "the host is ready", func() bool { return listening.MatchString(host.errs.String()) })
 	socket := filepath.Join(s.dir, "run", "authz.sock")
-	at := func(args ...string) []string { return append(append([]string{"directory"}, args...), "--socket", socket) }
+	at := func(args ...string) []string {
+		return append(append([]string{"directory"}, args...), "--socket", socket)
+	}
 	says := func(out string, want ...string) {
 		t.Helper()
 		for _, w := range want {
