@@ -80,6 +80,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
 		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01}, Metrics: config.Observation{Window: time.Minute},
 		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
+		Directories: map[string]config.Directory{},
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {
 		t.Error(d)
