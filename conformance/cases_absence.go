@@ -9,7 +9,7 @@ import (
 
 // The operations of a capability that is absent answer unsupported, and a commit
 // that holds one is refused whole.
-var absenceCases = []Case{
+var absenceCases = []storageCase{
 	{ID: "B47", Rule: "without history the operations answer unsupported and the head still works", Without: storage.CapHistory, run: func(w *world) {
 		w.write(putCatalog(1, 1, `{"v":1}`, nil))
 		w.write(putCatalog(2, 2, `{"v":2}`, ptr(int64(1))))

@@ -8,11 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var accessCases = []Case{
+var accessCases = []storageCase{
 	{ID: "B17", Rule: "readAccess answers the record, exactly those grants and revokes, and existing roles only", run: func(w *world) {
 		u := user("u", in("a", "b"), under("m"))
 		head := int64(len(w.events(authz.Event{Type: authz.EventAll})))
@@ -112,7 +113,7 @@ var accessCases = []Case{
 				start := time.Now()
 				w.write(storage.InsertGrant{Grant: grant(fmt.Sprintf("a%d", len(got)), "user:new")}, storage.UpsertRole{Role: fullRole("r")})
 				if took := time.Since(start); took > atOnce {
-					w.want("a write beside a paused list at once", "after %v", took)
+					w.Want("a write beside a paused list at once", "after %v", took)
 				}
 			}
 			got = append(got, g.ID)
@@ -141,13 +142,13 @@ var accessCases = []Case{
 		}
 		want := text()
 		for _, written := range []any{&role, &q, &rec, &u, &g, &e, &parents, &patch, &document} {
-			overwrite(written)
+			runner.Overwrite(written)
 		}
 		if diff := cmp.Diff(want, text()); diff != "" {
 			w.Fatalf("what was written moved with its writer:\n%s", diff)
 		}
 		for _, got := range read() {
-			overwrite(got)
+			runner.Overwrite(got)
 		}
 		if diff := cmp.Diff(want, text()); diff != "" {
 			w.Fatalf("what was read moved with its reader:\n%s", diff)
@@ -157,7 +158,7 @@ var accessCases = []Case{
 		w.write(storage.InsertRequest{Request: fullRequest("q")})
 		c := changes(storage.DeleteRequest{ID: "q"})
 		first := w.do(c)
-		overwrite(first.Results[0].Request)
+		runner.Overwrite(first.Results[0].Request)
 		again := w.do(c)
 		w.same(fullRequest("q"), *again.Results[0].Request)
 		again.Results[0].Request.Justification["why"] = "scribbled"

@@ -26,7 +26,7 @@ func fiveEntries(w *world) {
 	w.append(entry("e", 30), entry("b", 20), entry("a", 20), entry("d", 10), entry("c", 20))
 }
 
-var auditCases = []Case{
+var auditCases = []storageCase{
 	{ID: "B50", Rule: "entries appended out of time order are listed by (at, id)", run: func(w *world) {
 		fiveEntries(w)
 		w.same("d a b c e", w.audit(storage.AuditFilter{}))
@@ -95,7 +95,7 @@ var auditCases = []Case{
 		}
 	}},
 	{ID: "B57", large: true, Rule: "the newest entry is exact after concurrent appends", run: func(w *world) {
-		w.each(4, func(i int) {
+		w.Each(4, func(i int) {
 			for n := range 50 {
 				if _, err := w.Commit(w.ctx, storage.Commit{ID: commitID(), Audit: []authz.AuditEntry{entry(fmt.Sprintf("%d-%02d", i, n), int64(n/2))}}); err != nil {
 					w.Errorf("append: %v", err)

@@ -57,7 +57,7 @@ func nothing(w *world) {
 	}
 }
 
-var commitCases = []Case{
+var commitCases = []storageCase{
 	{ID: "B58", Rule: "a commit whose last change, audit entry or head is refused leaves nothing, not even its id", run: func(w *world) {
 		c := storage.Commit{ID: "c", At: 1, Changes: w.allKinds(), Audit: []authz.AuditEntry{entry("a", 1)}, Events: w.events(authz.Event{Type: authz.EventAll})}
 		whole := c
@@ -226,7 +226,7 @@ var commitCases = []Case{
 			c := storage.Commit{ID: fmt.Sprintf("c%d", round), Events: []authz.Event{{Type: authz.EventAll}}, Changes: []storage.Change{
 				storage.PutRecord{Record: storage.Record{Collection: "c", ID: fmt.Sprint(round), Data: json.RawMessage(`1`)}}}}
 			results, errs := make([]storage.CommitResult, 2), make([]error, 2)
-			w.each(2, func(i int) { results[i], errs[i] = []*named{w.named, other}[i].Commit(w.ctx, c) })
+			w.Each(2, func(i int) { results[i], errs[i] = []*named{w.named, other}[i].Commit(w.ctx, c) })
 			if errs[0] != nil || errs[1] != nil || results[0].Replayed == results[1].Replayed {
 				w.Fatalf("%+v, %v", results, errs)
 			}
@@ -258,7 +258,7 @@ var commitCases = []Case{
 		none[authz.Grant](w)(w.GetGrant(w.ctx, "g"))
 		for round := int64(1); round <= 30; round++ {
 			errs := make([]error, 2)
-			w.each(2, func(i int) {
+			w.Each(2, func(i int) {
 				_, errs[i] = w.Commit(w.ctx, requiring(storage.RequireHead{Seq: round}, fmt.Sprintf("r%d-%d", round, i)))
 			})
 			if (errs[0] == nil) == (errs[1] == nil) {

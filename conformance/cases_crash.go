@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -42,7 +41,7 @@ func (s *named) wholeOrAbsent(name string, headBefore int64) (whole bool) {
 	case a.User == nil && len(a.Grants) == 0 && len(a.Revokes) == 0 && len(a.Roles) == 0 && a.Head == headBefore:
 		return false
 	}
-	w.want("the commit whole or absent", "record %v, %d of %d grants, %d revokes, %d roles, head %d from %d",
+	w.Want("the commit whole or absent", "record %v, %d of %d grants, %d revokes, %d roles, head %d from %d",
 		a.User != nil, len(a.Grants), crashRows, len(a.Revokes), len(a.Roles), a.Head, headBefore)
 	return false
 }
@@ -62,52 +61,16 @@ func (s *named) crashLength(name string) time.Duration {
 	return time.Since(start)
 }
 
-// rounds repeats f up to n times while the case has time for it: at least twice,
-// and for a third of its time at most.
-func (w *world) rounds(n int, f func(round int)) {
-	end := time.Now().Add(DefaultTimeout / 3)
-	if deadline, ok := w.ctx.Deadline(); ok {
-		end = time.Now().Add(time.Until(deadline) / 3)
-	}
-	for round := range n {
-		if round >= 2 && time.Now().After(end) {
-			w.trace.add("%d of %d rounds for want of time", round, n)
-			return
-		}
-		f(round)
-	}
-}
-
-// interrupt begins act and calls stop at a random moment, about as often before
-// the end of act as after it: length, a first guess of how long act takes, follows
-// what happens. The result waits for act.
-func (w *world) interrupt(length *time.Duration, act, stop func()) (wait func()) {
-	done := make(chan struct{})
-	wait = w.background(func() {
-		defer close(done)
-		act()
-	})
-	time.Sleep(rand.N(max(*length, 200*time.Microsecond)))
-	select {
-	case <-done:
-		*length = *length * 3 / 4
-	default:
-		*length = *length * 5 / 4
-	}
-	stop()
-	return wait
-}
-
-var crashCases = []Case{
+var crashCases = []storageCase{
 	{ID: "B61", Rule: "a commit whose process is killed at any moment is whole or absent, an acknowledged one is there, and sending it again settles it", Abilities: []Ability{Kill}, run: func(w *world) {
 		length := w.crashLength("first")
-		w.rounds(20, func(round int) {
+		w.Rounds(w.ctx, 20, func(round int) {
 			name := fmt.Sprint("u", round)
 			c := w.crashCommit(name)
 			s := w.victim("")
 			head := s.headNow()
 			var answer error
-			w.interrupt(&length, func() { _, answer = s.Commit(w.ctx, c) }, func() { w.kill(s) })()
+			w.Interrupt(&length, func() { _, answer = s.Commit(w.ctx, c) }, func() { w.kill(s) })()
 			if answer != nil {
 				w.code(storage.CodeUnavailable, answer)
 			}
@@ -121,17 +84,17 @@ var crashCases = []Case{
 			w.code("", err)
 			again := next.do(c)
 			if whole && !again.Replayed || found && !again.Replayed {
-				w.want("replayed", "applied a second time")
+				w.Want("replayed", "applied a second time")
 			}
 			if survived && answer == nil && !again.Replayed {
-				w.want("an acknowledged commit survives", "it was gone")
+				w.Want("an acknowledged commit survives", "it was gone")
 			}
 			if !next.wholeOrAbsent(name, head) {
-				w.want("the commit whole after it was sent again", "absent")
+				w.Want("the commit whole after it was sent again", "absent")
 			}
 			w.same(1, len(rows(w, next.ListAudit(w.ctx, storage.AuditFilter{Target: &name}))))
 			if !next.do(c).Replayed {
-				w.want("replayed", "applied again")
+				w.Want("replayed", "applied again")
 			}
 			_ = next.driver.Close()
 		})
@@ -150,9 +113,9 @@ var crashCases = []Case{
 		w.write(storage.UpsertRole{Role: generation(0)})
 		length := time.Since(start)
 		current := 0
-		w.rounds(10, func(round int) {
+		w.Rounds(w.ctx, 10, func(round int) {
 			s := w.victim("")
-			w.interrupt(&length, func() { _, _ = s.Commit(w.ctx, changes(storage.UpsertRole{Role: generation(round + 1)})) }, func() { w.kill(s) })()
+			w.Interrupt(&length, func() { _, _ = s.Commit(w.ctx, changes(storage.UpsertRole{Role: generation(round + 1)})) }, func() { w.kill(s) })()
 			next := w.victim("")
 			got := next.role("r")
 			if got.Name == fmt.Sprint(current) {
@@ -171,7 +134,7 @@ var crashCases = []Case{
 			groups = append(groups, fmt.Sprintf("g%03d", i))
 		}
 		length := time.Duration(0)
-		w.rounds(10, func(round int) {
+		w.Rounds(w.ctx, 10, func(round int) {
 			id := fmt.Sprint("u", round)
 			s := w.victim("")
 			s.write(storage.UpsertUser{User: user(id, in(groups...))})
@@ -181,7 +144,7 @@ var crashCases = []Case{
 				length = time.Since(start)
 				return
 			}
-			w.interrupt(&length, func() { _, _ = s.Commit(w.ctx, changes(storage.DeleteUser{UserID: id})) }, func() { w.kill(s) })()
+			w.Interrupt(&length, func() { _, _ = s.Commit(w.ctx, changes(storage.DeleteUser{UserID: id})) }, func() { w.kill(s) })()
 			next := w.victim("")
 			for {
 				_, before, err := next.GetUser(w.ctx, id)
@@ -196,7 +159,7 @@ var crashCases = []Case{
 					continue
 				}
 				if after && (memberships != 3 || len(row.GroupIDs) != len(groups)) || !after && memberships != 0 {
-					w.want("the record with its memberships, or neither", "record %v, %d of 3 memberships looked at", after, memberships)
+					w.Want("the record with its memberships, or neither", "record %v, %d of 3 memberships looked at", after, memberships)
 				}
 				break
 			}
@@ -219,28 +182,28 @@ var crashCases = []Case{
 }
 
 // crashIsolation is the crash case of the isolation suite.
-var crashIsolation = Case{ID: "I26", Rule: "when a process dies while it commits in one partition, another is unaffected and the commit is whole or absent", Abilities: []Ability{Kill, Durable}, run: func(w *world) {
+var crashIsolation = storageCase{ID: "I26", Rule: "when a process dies while it commits in one partition, another is unaffected and the commit is whole or absent", Abilities: []Ability{Kill, Durable}, run: func(w *world) {
 	w.open("B").everything("B")
 	length := w.open("A").crashLength("first")
-	w.rounds(12, func(round int) {
+	w.Rounds(w.ctx, 12, func(round int) {
 		name := fmt.Sprint("u", round)
 		s := w.victim("A")
 		head := s.headNow()
-		w.interrupt(&length, func() { _, _ = s.Commit(w.ctx, w.crashCommit(name)) }, func() { w.kill(s) })()
+		w.Interrupt(&length, func() { _, _ = s.Commit(w.ctx, w.crashCommit(name)) }, func() { w.kill(s) })()
 		d := w.connect()
 		b := w.openOver(d, "B")
 		ctx, cancel := context.WithTimeout(w.ctx, 2*atOnce)
 		_, err := b.Commit(ctx, changes(storage.UpsertUser{User: user("u-B", in("g"))}))
 		cancel()
 		if err != nil {
-			w.want("the other partition writes on", "%v", err)
+			w.Want("the other partition writes on", "%v", err)
 		}
 		b.only("B")
 		a := w.openOver(d, "A")
 		a.wholeOrAbsent(name, head)
 		a.do(w.crashCommit(name))
 		if !a.wholeOrAbsent(name, head) {
-			w.want("the commit whole after it was sent again", "absent")
+			w.Want("the commit whole after it was sent again", "absent")
 		}
 		b.only("B")
 		_ = d.Close()

@@ -45,7 +45,7 @@ func (s *named) user(id string) authz.User {
 	return one[authz.User](s.w)(s.GetUser(s.w.ctx, id))
 }
 
-var directoryCases = []Case{
+var directoryCases = []storageCase{
 	{ID: "B23", Rule: "upserting a role again replaces the one row whole", run: func(w *world) {
 		w.write(storage.UpsertRole{Role: fullRole("r")})
 		w.same(fullRole("r"), w.role("r"))
@@ -82,7 +82,7 @@ var directoryCases = []Case{
 	{ID: "B27", Rule: "two concurrent upserts of one role leave one of the two values", run: func(w *world) {
 		other := authz.Role{ID: "r", Name: "Other"}
 		stores := []*named{w.named, w.another("")}
-		w.each(2, func(i int) {
+		w.Each(2, func(i int) {
 			if _, err := stores[i].Commit(w.ctx, changes(storage.UpsertRole{Role: []authz.Role{fullRole("r"), other}[i]})); err != nil {
 				w.Errorf("upsert: %v", err)
 			}
@@ -198,7 +198,7 @@ var directoryCases = []Case{
 		patches := []storage.PatchUser{
 			{UserID: "u", Active: ptr(false)}, {UserID: "u", GroupIDs: &[]string{"new", "newer"}}, {UserID: "u", ManagerUserID: ptr("new")},
 		}
-		w.each(3, func(i int) {
+		w.Each(3, func(i int) {
 			if _, err := w.Commit(w.ctx, changes(patches[i])); err != nil {
 				w.Errorf("patch: %v", err)
 			}
@@ -218,7 +218,7 @@ var directoryCases = []Case{
 			role, id := fmt.Sprintf("r%d", round), fmt.Sprintf("g%d", round)
 			w.write(storage.UpsertRole{Role: authz.Role{ID: role}})
 			errs := make([]error, 2)
-			w.each(2, func(i int) {
+			w.Each(2, func(i int) {
 				c := changes(storage.DeleteRole{ID: role, Unnamed: true})
 				if i == round%2 {
 					c = changes(storage.InsertGrant{Grant: grant(id, "user:u1", ofRole(role), func(g *authz.Grant) { g.ExpiresAt = authz.ExpiresAt(1) })})

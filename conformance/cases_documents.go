@@ -32,7 +32,7 @@ func putCatalog(version, publishedAt int64, document string, expect *int64) stor
 	return storage.PutCatalog{Version: version, Document: json.RawMessage(document), PublishedAt: publishedAt, Expect: expect}
 }
 
-var documentCases = []Case{
+var documentCases = []storageCase{
 	{ID: "B40", Rule: "a request round-trips with all fields, is replaced and deleted", run: func(w *world) {
 		w.write(storage.InsertRequest{Request: fullRequest("q")})
 		w.same(fullRequest("q"), one[authz.Request](w)(w.GetRequest(w.ctx, "q")))
@@ -146,7 +146,7 @@ var documentCases = []Case{
 		w.same(storage.Record{Collection: "c", ID: "i", Version: 2, Data: json.RawMessage(`2`), UpdatedAt: 7},
 			one[storage.Record](w)(w.GetRecord(w.ctx, "c", "i")))
 		errs := make([]error, 8)
-		w.each(8, func(i int) { _, errs[i] = w.Commit(w.ctx, changes(put(2, fmt.Sprint(i)))) })
+		w.Each(8, func(i int) { _, errs[i] = w.Commit(w.ctx, changes(put(2, fmt.Sprint(i)))) })
 		won := 0
 		for _, err := range errs {
 			if err == nil {
@@ -192,7 +192,7 @@ var documentCases = []Case{
 			expect := &storage.RequestExpect{State: authz.RequestPending}
 			done := fullRequest(id)
 			errs := make([]error, 2)
-			w.each(2, func(i int) {
+			w.Each(2, func(i int) {
 				_, errs[i] = stores[i].Commit(w.ctx, changes(storage.UpdateRequest{Request: done, Expect: expect}))
 			})
 			if (errs[0] == nil) == (errs[1] == nil) {

@@ -44,7 +44,7 @@ func (s *named) prune(p storage.PruneEvents) int64 {
 // watch collects heads in the background until the watch ends.
 func (s *named) watch(ctx context.Context, heads chan int64) (<-chan int64, <-chan error) {
 	ended := make(chan error, 1)
-	s.w.background(func() {
+	s.w.Background(func() {
 		for head, err := range s.Watch(ctx) {
 			if err != nil {
 				ended <- err
@@ -66,7 +66,7 @@ func (w *world) nextHead(heads <-chan int64) int64 {
 	case head := <-heads:
 		return head
 	case <-time.After(2 * atOnce):
-		w.want("a head", "none within %v", 2*atOnce)
+		w.Want("a head", "none within %v", 2*atOnce)
 	}
 	return 0
 }
@@ -76,13 +76,13 @@ func (w *world) headUpTo(want int64, heads <-chan int64) {
 	for last := int64(0); last < want; {
 		head := w.nextHead(heads)
 		if head < last || head > want {
-			w.want(fmt.Sprintf("heads that grow up to %d", want), "%d after %d", head, last)
+			w.Want(fmt.Sprintf("heads that grow up to %d", want), "%d after %d", head, last)
 		}
 		last = head
 	}
 }
 
-var eventCases = []Case{
+var eventCases = []storageCase{
 	{ID: "E01", Rule: "a new store has head 0 and an empty page", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		w.same(int64(0), w.head())
 		w.same("→0", w.since(0, 10))
@@ -131,7 +131,7 @@ var eventCases = []Case{
 	{ID: "E10", Rule: "two stores appending at once share no number and leave none out", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
 		upTo := make([][]int64, 2)
-		w.each(2, func(i int) {
+		w.Each(2, func(i int) {
 			for n := range 100 {
 				r, err := stores[i].Commit(w.ctx, storage.Commit{ID: fmt.Sprintf("%d-%d", i, n), Events: []authz.Event{authz.UserEvent(fmt.Sprint(i))}})
 				if err != nil {
@@ -245,10 +245,10 @@ var eventCases = []Case{
 		select {
 		case err := <-ended:
 			if err != nil {
-				w.want("the end of the context is no error of a watch", "%v", err)
+				w.Want("the end of the context is no error of a watch", "%v", err)
 			}
 		case <-time.After(atOnce):
-			w.want("the watch ends with its context", "it goes on")
+			w.Want("the watch ends with its context", "it goes on")
 		}
 	}},
 	{ID: "E19b", Rule: "a refused commit moves no watcher on, and closing the handle ends a watch", Needs: storage.Capabilities{storage.CapEvents, storage.CapWatch}, run: func(w *world) {
@@ -269,7 +269,7 @@ var eventCases = []Case{
 		case err := <-ended:
 			w.code(storage.CodeUnavailable, err)
 		case <-time.After(atOnce):
-			w.want("the watch of a closed handle ends", "it goes on")
+			w.Want("the watch of a closed handle ends", "it goes on")
 		}
 	}},
 	{ID: "E20", large: true, Rule: "a reader that pages while another prunes sees events in order or a gap, never a hole", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
@@ -279,7 +279,7 @@ var eventCases = []Case{
 			c.Events = append(c.Events, authz.UserEvent(fmt.Sprint(i+1)))
 		}
 		w.do(c)
-		written := w.background(func() {
+		written := w.Background(func() {
 			for i := ahead; i < 600; i++ {
 				if _, err := w.Commit(w.ctx, storage.Commit{ID: fmt.Sprint(i), Events: []authz.Event{authz.UserEvent(fmt.Sprint(i + 1))}}); err != nil {
 					w.Fatalf("append: %v", err)
@@ -291,7 +291,7 @@ var eventCases = []Case{
 				}
 			}
 		})
-		for seq := int64(0); seq < 600 && !w.failed(); {
+		for seq := int64(0); seq < 600 && !w.Failed(); {
 			page, err := w.EventsSince(w.ctx, seq, 7)
 			if err != nil {
 				w.Fatalf("%v", err)

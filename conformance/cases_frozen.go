@@ -24,7 +24,7 @@ func (w *world) ask(f func(ctx context.Context) error) (answered bool) {
 	case storage.CodeUnavailable:
 		return false
 	default:
-		w.want("an answer, or unavailable", "%v", err)
+		w.Want("an answer, or unavailable", "%v", err)
 		return false
 	}
 }
@@ -36,7 +36,7 @@ func (w *world) whileStopped(s *named, f func()) {
 	f()
 }
 
-var frozenCases = []Case{
+var frozenCases = []storageCase{
 	{ID: "B25f", Rule: "a role is never missing while a process that upserts it is stopped in the middle", Abilities: []Ability{Freeze, Processes}, run: func(w *world) {
 		role := fullRole("r")
 		for i := range 3000 {
@@ -46,14 +46,14 @@ var frozenCases = []Case{
 		w.write(storage.UpsertRole{Role: role})
 		length := time.Since(start)
 		s, answers := w.victim(""), 0
-		w.rounds(12, func(int) {
-			answered := w.interrupt(&length, func() { s.write(storage.UpsertRole{Role: role}) }, func() { w.stop(s) })
+		w.Rounds(w.ctx, 12, func(int) {
+			answered := w.Interrupt(&length, func() { s.write(storage.UpsertRole{Role: role}) }, func() { w.stop(s) })
 			w.whileStopped(s, func() {
 				for range 10 {
 					if w.ask(func(ctx context.Context) error {
 						_, found, err := w.GetRole(ctx, "r")
 						if err == nil && !found {
-							w.want("the role", "none")
+							w.Want("the role", "none")
 						}
 						return err
 					}) {
@@ -89,14 +89,14 @@ var frozenCases = []Case{
 		w = w.fresh(Options{Lease: shortLease})
 		w.crashLength("warm")
 		length := w.crashLength("first")
-		w.rounds(12, func(round int) {
+		w.Rounds(w.ctx, 12, func(round int) {
 			name, key := fmt.Sprint("u", round), fmt.Sprint("k", round)
 			holder := w.victim("")
 			section := holder.acquire(key)
 			c := w.crashCommit(name)
 			c.Fences = []storage.Fence{section.Fence()}
 			var answer error
-			answered := w.interrupt(&length, func() { _, answer = holder.Commit(w.ctx, c) }, func() { w.stop(holder) })
+			answered := w.Interrupt(&length, func() { _, answer = holder.Commit(w.ctx, c) }, func() { w.stop(holder) })
 			var thief storage.Section
 			first, waited := int64(-1), w.waiter(key)
 			w.whileStopped(holder, func() {
@@ -152,7 +152,7 @@ var frozenCases = []Case{
 		var followed []authz.Event
 		follow := func() { followed = reader.follow(w.ctx, followed) }
 		stop := w.meanwhile(func() bool { follow(); return true })
-		w.each(len(writers), func(i int) {
+		w.Each(len(writers), func(i int) {
 			for n := range 40 {
 				c := storage.Commit{ID: fmt.Sprintf("%d-%d", i, n), Events: []authz.Event{authz.UserEvent(fmt.Sprintf("%d-%d", i, n)), authz.RoleEvent("r")}}
 				if _, err := writers[i].Commit(w.ctx, c); err != nil {
@@ -169,9 +169,9 @@ var frozenCases = []Case{
 		length := s.crashLength("first")
 		total := 2
 		var followed []authz.Event
-		w.rounds(10, func(round int) {
+		w.Rounds(w.ctx, 10, func(round int) {
 			c := w.crashCommit(fmt.Sprint("u", round))
-			answered := w.interrupt(&length, func() { s.do(c) }, func() { w.stop(s) })
+			answered := w.Interrupt(&length, func() { s.do(c) }, func() { w.stop(s) })
 			w.whileStopped(s, func() {
 				own := storage.Commit{ID: fmt.Sprint("own", round), Events: []authz.Event{authz.UserEvent("own")}}
 				if w.ask(func(ctx context.Context) error { _, err := w.Commit(ctx, own); return err }) {
@@ -205,7 +205,7 @@ func (s *named) follow(ctx context.Context, so []authz.Event) []authz.Event {
 		}
 		w.code("", err)
 		if page.Gap || page.UpTo != seq+int64(len(page.Events)) {
-			w.want(fmt.Sprintf("events that follow %d without a hole", seq), "gap %v, %d events up to %d", page.Gap, len(page.Events), page.UpTo)
+			w.Want(fmt.Sprintf("events that follow %d without a hole", seq), "gap %v, %d events up to %d", page.Gap, len(page.Events), page.UpTo)
 		}
 		if len(page.Events) == 0 {
 			return so

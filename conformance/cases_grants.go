@@ -9,7 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var grantCases = []Case{
+var grantCases = []storageCase{
 	{ID: "B01", Rule: "grants with every field, provenance kind, role and pattern form read back equal", run: func(w *world) {
 		kinds := []authz.Provenance{
 			authz.AdminProvenance("root"),
@@ -138,7 +138,7 @@ var grantCases = []Case{
 			id := fmt.Sprintf("g%d", round)
 			w.write(storage.InsertGrant{Grant: grant(id, "user:u1")})
 			got := make([]*authz.Grant, 2)
-			w.each(2, func(i int) {
+			w.Each(2, func(i int) {
 				if r, err := stores[i].Commit(w.ctx, changes(storage.DeleteGrant{ID: id})); err == nil {
 					got[i] = r.Results[0].Grant
 				}

@@ -24,7 +24,7 @@ func both(run func(w *world, a, b *named)) func(*world) {
 	})
 }
 
-var isolationCases = []Case{
+var isolationCases = []storageCase{
 	{ID: "I01", Rule: "a list without a filter shows the rows of its partition only", run: both(func(w *world, a, b *named) {
 		w.same([]string{"only-A", "x"}, a.grantIDs(storage.GrantFilter{}))
 		w.same([]string{"only-B", "x"}, b.grantIDs(storage.GrantFilter{}))
@@ -174,7 +174,7 @@ var isolationCases = []Case{
 	{ID: "I20", Rule: "the same commit id is applied in both partitions", run: two(func(w *world, a, b *named) {
 		c := storage.Commit{ID: "same", Changes: []storage.Change{storage.UpsertRole{Role: fullRole("r")}}}
 		if a.do(c).Replayed || b.do(c).Replayed {
-			w.want("applied in each", "replayed")
+			w.Want("applied in each", "replayed")
 		}
 		other := storage.Commit{ID: "other", Changes: []storage.Change{storage.UpsertRole{Role: fullRole("r2")}}}
 		a.do(other)
@@ -195,7 +195,7 @@ var isolationCases = []Case{
 	{ID: "I22", Rule: "a partition name that is none is refused at opening", run: func(w *world) {
 		for _, name := range []string{"a b", "a/b", "a.b", "$a", "é", "a\x00", strings.Repeat("a", 64)} {
 			if _, err := w.driver.Open(w.ctx, name); storage.CodeOf(err) != storage.CodeValidation {
-				w.want(fmt.Sprintf("partition %q refused with validation", name), "%v", err)
+				w.Want(fmt.Sprintf("partition %q refused with validation", name), "%v", err)
 			}
 		}
 	}},
@@ -208,7 +208,7 @@ var isolationCases = []Case{
 		for _, name := range names {
 			s, err := w.driver.Open(w.ctx, name)
 			if err != nil {
-				w.want(fmt.Sprintf("partition %q opened", name), "%v", err)
+				w.Want(fmt.Sprintf("partition %q opened", name), "%v", err)
 			}
 			w.same(name, s.Info().Partition)
 		}
@@ -230,7 +230,7 @@ var isolationCases = []Case{
 		for _, row := range []any{rows(w, a.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{})), rows(w, a.ListUsers(w.ctx, storage.UserFilter{}, storage.Page{})),
 			a.role("r"), a.group("g"), rows(w, a.ListAudit(w.ctx, storage.AuditFilter{})), a.catalog()} {
 			if len(name) > 1 && strings.Contains(shown(row), name) {
-				w.want("rows without the name "+name, "%s", shown(row))
+				w.Want("rows without the name "+name, "%s", shown(row))
 			}
 		}
 	})},
@@ -244,7 +244,7 @@ var isolationCases = []Case{
 		w.same(fullRole("by the other"), a.role("by the other"))
 		none[authz.Role](w)(b.GetRole(w.ctx, "by the other"))
 		if a.Info().Incarnation != again.Info().Incarnation || a.Info().Incarnation == b.Info().Incarnation {
-			w.want("one incarnation of a partition, another of another", "%q, %q, %q", a.Info().Incarnation, again.Info().Incarnation, b.Info().Incarnation)
+			w.Want("one incarnation of a partition, another of another", "%q, %q, %q", a.Info().Incarnation, again.Info().Incarnation, b.Info().Incarnation)
 		}
 	}},
 }
@@ -335,7 +335,7 @@ func (s *named) ownCounts(mark string) {
 		{storage.GrantFilter{RoleID: ptr("r")}, 1}, {storage.GrantFilter{Scope: ptr("docs.doc:" + mark)}, 1}, {storage.GrantFilter{Scope: ptr("*")}, 1},
 	} {
 		if n, err := s.CountGrants(w.ctx, c.f); n != c.want || err != nil {
-			w.want(fmt.Sprintf("%d grants by %s", c.want, filter(c.f)), "%d, %v", n, err)
+			w.Want(fmt.Sprintf("%d grants by %s", c.want, filter(c.f)), "%d, %v", n, err)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (s *named) pruneMetrics(before int64) int64 {
 	return n
 }
 
-var metricCases = []Case{
+var metricCases = []storageCase{
 	{ID: "M01", Rule: "recording 3, then 4 under one key gives 7, also within one batch", Needs: storage.Capabilities{storage.CapMetrics}, run: func(w *world) {
 		w.count(bucket(0, "grant", "g", "matched", 3))
 		w.count(bucket(0, "grant", "g", "matched", 4))
@@ -87,7 +87,7 @@ var metricCases = []Case{
 	}},
 	{ID: "M06", Rule: "two stores incrementing one key 100 times each reach 200", Needs: storage.Capabilities{storage.CapMetrics}, run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
-		w.each(2, func(i int) {
+		w.Each(2, func(i int) {
 			for range 100 {
 				if err := stores[i].RecordMetrics(w.ctx, []storage.MetricBucket{bucket(0, "grant", "g", "matched", 1)}); err != nil {
 					w.Errorf("record: %v", err)

@@ -67,7 +67,7 @@ func (w *world) commitsWith(s string) map[string]storage.Commit {
 	return out
 }
 
-var ruleCases = []Case{
+var ruleCases = []storageCase{
 	{ID: "S05", Rule: "invalid UTF-8 and U+0000 are a validation error wherever a commit holds a string", run: func(w *world) {
 		for kind, s := range badStrings {
 			for place, c := range w.commitsWith(s) {
@@ -218,7 +218,7 @@ var ruleCases = []Case{
 		n := 0
 		for _, err := range w.ListGrants(ctx, storage.GrantFilter{}, storage.Page{}) {
 			if ended != nil {
-				w.want("the list ends with its first error", "it went on")
+				w.Want("the list ends with its first error", "it went on")
 			}
 			if n++; n == 1 {
 				w.code("", err)

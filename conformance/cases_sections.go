@@ -23,7 +23,7 @@ func (s *named) acquire(key string) storage.Section {
 	defer cancel()
 	section, err := s.Acquire(ctx, key)
 	if err != nil {
-		s.w.want(fmt.Sprintf("section %q at once", key), "%v", err)
+		s.w.Want(fmt.Sprintf("section %q at once", key), "%v", err)
 	}
 	return section
 }
@@ -34,7 +34,7 @@ func (s *named) acquireWithin(limit time.Duration, key string) storage.Section {
 	defer cancel()
 	section, err := s.Acquire(ctx, key)
 	if err != nil {
-		s.w.want(fmt.Sprintf("section %q within %v", key, limit), "%v", err)
+		s.w.Want(fmt.Sprintf("section %q within %v", key, limit), "%v", err)
 	}
 	return section
 }
@@ -50,7 +50,7 @@ func (s *named) busy(key string) {
 // waiter acquires in the background; the section arrives when it is granted.
 func (s *named) waiter(key string) <-chan storage.Section {
 	granted := make(chan storage.Section, 1)
-	s.w.background(func() {
+	s.w.Background(func() {
 		section, err := s.Acquire(s.w.ctx, key)
 		if err != nil {
 			s.w.Errorf("the waiter for section %q got %v", key, err)
@@ -67,20 +67,20 @@ func (w *world) granted(within time.Duration, waiter <-chan storage.Section) sto
 	case section := <-waiter:
 		return section
 	case <-time.After(within):
-		w.want(fmt.Sprintf("the waiter holds within %v", within), "it still waits")
+		w.Want(fmt.Sprintf("the waiter holds within %v", within), "it still waits")
 	}
 	return nil
 }
 
 func (w *world) release(s storage.Section) {
 	if err := s.Release(w.ctx); err != nil {
-		w.want("the section released", "%v", err)
+		w.Want("the section released", "%v", err)
 	}
 }
 
 func (w *world) renew(s storage.Section) {
 	if err := s.Renew(w.ctx); err != nil {
-		w.want("the section renewed", "%v", err)
+		w.Want("the section renewed", "%v", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *named) counter(ctx context.Context, id string) (int64, error) {
 func (s *named) counted(id string, want int64) {
 	n, err := s.counter(s.w.ctx, id)
 	if n != want || err != nil {
-		s.w.want(fmt.Sprintf("counter %s at %d", id, want), "%d, %v", n, err)
+		s.w.Want(fmt.Sprintf("counter %s at %d", id, want), "%d, %v", n, err)
 	}
 }
 
@@ -110,7 +110,7 @@ func putCounter(id string, n int64) storage.UpsertRole {
 	return storage.UpsertRole{Role: authz.Role{ID: "count-" + id, Name: fmt.Sprint(n)}}
 }
 
-var sectionCases = []Case{
+var sectionCases = []storageCase{
 	{ID: "B68", Rule: "of two bodies on one key the second starts after the first ends", run: func(w *world) {
 		other := w.another("")
 		first := w.acquire("k")
@@ -130,7 +130,7 @@ var sectionCases = []Case{
 	{ID: "B69", Rule: "after a body that failed the section is granted at once", run: func(w *world) {
 		failure := errors.New("body")
 		if err := storage.RunExclusive(w.ctx, w, "k", func(context.Context) error { return failure }); !errors.Is(err, failure) {
-			w.want("the body's own error", "%v", err)
+			w.Want("the body's own error", "%v", err)
 		}
 		w.release(w.acquire("k"))
 	}},
@@ -149,7 +149,7 @@ var sectionCases = []Case{
 			section := w.acquire("k")
 			fence := section.Fence()
 			if fence.Key != "k" || fence.Fence <= last || i == 0 && (fence.Fence < now-skew || fence.Fence > now+skew) {
-				w.want(fmt.Sprintf("a fence of k above %d, the first one near %d", last, now), "%+v", fence)
+				w.Want(fmt.Sprintf("a fence of k above %d, the first one near %d", last, now), "%+v", fence)
 			}
 			last = fence.Fence
 			w.release(section)
@@ -210,20 +210,20 @@ var sectionCases = []Case{
 				w.renew(kept)
 			}
 			if since := time.Since(start); since > 2*lease+atOnce {
-				w.want(fmt.Sprintf("the section stolen soon after its lease of %v", lease), "not stolen after %v", since)
+				w.Want(fmt.Sprintf("the section stolen soon after its lease of %v", lease), "not stolen after %v", since)
 			}
 		}
 		if since := time.Since(start); since < lease/2 {
-			w.want(fmt.Sprintf("the section held for its lease of %v", lease), "stolen after %v", since)
+			w.Want(fmt.Sprintf("the section held for its lease of %v", lease), "stolen after %v", since)
 		}
 		if thief.Fence().Fence <= lost.Fence().Fence {
-			w.want(fmt.Sprintf("a fence above %d", lost.Fence().Fence), "%d", thief.Fence().Fence)
+			w.Want(fmt.Sprintf("a fence above %d", lost.Fence().Fence), "%d", thief.Fence().Fence)
 		}
 		w.codes(lost.Renew(w.ctx), storage.CodeStaleFence, storage.CodeUnavailable)
 		w.refuse(storage.CodeStaleFence, fenced(lost, putCounter("n", 1)))
 		_ = lost.Release(w.ctx)
 		if err := thief.Renew(w.ctx); err != nil {
-			w.want("the thief's section untouched by its old holder's release", "%v", err)
+			w.Want("the thief's section untouched by its old holder's release", "%v", err)
 		}
 		w.renew(kept)
 		w.busy("kept")
@@ -239,7 +239,7 @@ var sectionCases = []Case{
 	}},
 	{ID: "B75", Rule: "two processes counting 100 times each under one key reach 200", Abilities: []Ability{CrossLocks}, run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
-		w.each(2, func(i int) {
+		w.Each(2, func(i int) {
 			s := stores[i]
 			for range 100 {
 				err := storage.RunExclusive(w.ctx, s, "k", func(ctx context.Context) error {
@@ -269,7 +269,7 @@ var sectionCases = []Case{
 		_, err := w.Acquire(ctx, "k")
 		w.code(storage.CodeUnavailable, err)
 		if took := time.Since(start); took > atOnce {
-			w.want("a cancelled waiter returns at once", "after %v", took)
+			w.Want("a cancelled waiter returns at once", "after %v", took)
 		}
 		w.release(held)
 		err = storage.RunExclusive(w.ctx, w, "k", func(ctx context.Context) error {
@@ -289,7 +289,7 @@ var sectionCases = []Case{
 		var refused atomic.Int64
 		for round := range 20 {
 			a, b := fmt.Sprintf("a%d", round), fmt.Sprintf("b%d", round)
-			w.each(2, func(i int) {
+			w.Each(2, func(i int) {
 				s, child, parent := stores[i], []string{a, b}[i], []string{b, a}[i]
 				err := storage.RunExclusive(w.ctx, s, "groups", func(ctx context.Context) error {
 					if above, found, err := s.GetGroup(ctx, parent); err != nil || found && len(above.Parents) > 0 {
@@ -338,7 +338,7 @@ var sectionCases = []Case{
 				continue
 			}
 			var answer error
-			answered := w.background(func() { _, answer = w.Commit(w.ctx, c) })
+			answered := w.Background(func() { _, answer = w.Commit(w.ctx, c) })
 			time.Sleep(length * time.Duration(round) / 14)
 			if err := holder.Close(); err != nil {
 				w.Fatalf("%v", err)
@@ -359,7 +359,7 @@ const shortLease = time.Second
 func (s *named) grantsOf(subject string) int64 {
 	n, err := s.CountGrants(s.w.ctx, storage.GrantFilter{Subject: &subject})
 	if err != nil {
-		s.w.want("countGrants answers", "%v", err)
+		s.w.Want("countGrants answers", "%v", err)
 	}
 	return n
 }
@@ -369,19 +369,19 @@ func (s *named) grantsOf(subject string) int64 {
 func (w *world) wholeOrStale(answer error, first, second, rows int64) {
 	switch {
 	case first != second:
-		w.want("two equal reads under one section", "%d rows, then %d", first, second)
+		w.Want("two equal reads under one section", "%d rows, then %d", first, second)
 	case answer == nil && first == rows, storage.CodeOf(answer) == storage.CodeStaleFence && first == 0:
 	default:
-		w.want(fmt.Sprintf("%d rows and no error, or no rows and stale_fence", rows), "%d rows, %v", first, answer)
+		w.Want(fmt.Sprintf("%d rows and no error, or no rows and stale_fence", rows), "%d rows, %v", first, answer)
 	}
 }
 
-var lifeCases = []Case{
+var lifeCases = []storageCase{
 	{ID: "B67", Rule: "reopening keeps rows and incarnation, over every handle and process", run: func(w *world) {
 		w.write(storage.UpsertRole{Role: fullRole("r")})
 		before := w.Info().Incarnation
 		if before == "" {
-			w.want("an incarnation", "none")
+			w.Want("an incarnation", "none")
 		}
 		w.named = w.reopen()
 		w.same(fullRole("r"), w.role("r"))
@@ -389,7 +389,7 @@ var lifeCases = []Case{
 		w.same(before, w.open("").Info().Incarnation)
 		w.same(before, w.another("").Info().Incarnation)
 		if a := w.open("a").Info().Incarnation; a == before || a == "" {
-			w.want("an incarnation of each partition's own", "%q for two", a)
+			w.Want("an incarnation of each partition's own", "%q for two", a)
 		}
 	}},
 	{ID: "B67b", Rule: "a driver that is not durable has another incarnation and no rows in its next life", Abilities: []Ability{Volatile}, run: func(w *world) {
@@ -397,7 +397,7 @@ var lifeCases = []Case{
 		before := w.Info().Incarnation
 		next := w.nextLife()
 		if after := next.Info().Incarnation; after == before || after == "" {
-			w.want("another incarnation than "+before, "%q", after)
+			w.Want("another incarnation than "+before, "%q", after)
 		}
 		none[authz.Role](w)(next.GetRole(w.ctx, "r"))
 	}},
@@ -410,13 +410,13 @@ var lifeCases = []Case{
 		_, _, err := old.GetRole(w.ctx, "r")
 		w.code(storage.CodeUnavailable, err)
 		if refusal := old.refuse(storage.CodeUnavailable, c); refusal.Outcome != authz.OutcomeNotApplied {
-			w.want("the outcome not_applied", "%q", refusal.Outcome)
+			w.Want("the outcome not_applied", "%q", refusal.Outcome)
 		}
 		w.code(storage.CodeUnavailable, listError(old.ListRoles(w.ctx, storage.Page{})))
 		_, err = old.Acquire(w.ctx, "k")
 		w.code(storage.CodeUnavailable, err)
 		if fence := next.acquire("k").Fence().Fence; fence <= section.Fence().Fence {
-			w.want(fmt.Sprintf("a fence above %d", section.Fence().Fence), "%d", fence)
+			w.Want(fmt.Sprintf("a fence above %d", section.Fence().Fence), "%d", fence)
 		}
 	}},
 	{ID: "B87b", Rule: "a closed driver and its stores answer unavailable, not applied", run: func(w *world) {
@@ -430,7 +430,7 @@ var lifeCases = []Case{
 		_, _, err := old.GetRole(w.ctx, "r")
 		w.code(storage.CodeUnavailable, err)
 		if refusal := old.refuse(storage.CodeUnavailable, c); refusal.Outcome != authz.OutcomeNotApplied {
-			w.want("the outcome not_applied", "%q", refusal.Outcome)
+			w.Want("the outcome not_applied", "%q", refusal.Outcome)
 		}
 		w.code(storage.CodeUnavailable, listError(old.ListRoles(w.ctx, storage.Page{})))
 		_, err = old.Acquire(w.ctx, "k")
@@ -442,7 +442,7 @@ var lifeCases = []Case{
 		held := w.acquire("k")
 		other := w.open("")
 		stopped := make(chan error, 1)
-		w.background(func() {
+		w.Background(func() {
 			_, err := other.Acquire(w.ctx, "k")
 			stopped <- err
 		})
@@ -456,7 +456,7 @@ var lifeCases = []Case{
 		case err := <-stopped:
 			w.code(storage.CodeUnavailable, err)
 		case <-time.After(atOnce):
-			w.want("the waiter stops waiting", "it still waits")
+			w.Want("the waiter stops waiting", "it still waits")
 		}
 		w.release(held)
 		w.release(w.acquire("k"))
@@ -476,7 +476,7 @@ var lifeCases = []Case{
 		w.code("", err)
 		again := w.another("")
 		if renewed == "" || renewed == before || again.Info().Incarnation != renewed || w.Info().Incarnation != before {
-			w.want("another incarnation than "+before+", and only for the next handle", "%q; the open handle has %q, the next %q",
+			w.Want("another incarnation than "+before+", and only for the next handle", "%q; the open handle has %q, the next %q",
 				renewed, w.Info().Incarnation, again.Info().Incarnation)
 		}
 		w.same(fullRole("r"), again.role("r"))
@@ -484,17 +484,17 @@ var lifeCases = []Case{
 	}},
 	{ID: "S13", Rule: "driver and store say what they are: a name, the partition, a schema version, capabilities that are the caller's own", run: func(w *world) {
 		if w.driver.Info().Name == "" {
-			w.want("a driver name", "none")
+			w.Want("a driver name", "none")
 		}
 		info := w.Info()
 		w.same(w.partition(""), info.Partition)
 		if info.SchemaVersion < 1 {
-			w.want("a schema version from 1", "%d", info.SchemaVersion)
+			w.Want("a schema version from 1", "%d", info.SchemaVersion)
 		}
 		seen := map[storage.Capability]bool{}
 		for _, c := range info.Capabilities {
 			if seen[c] || !storage.AllCapabilities.Has(c) {
-				w.want("known capabilities, each once", "%v", info.Capabilities)
+				w.Want("known capabilities, each once", "%v", info.Capabilities)
 			}
 			seen[c] = true
 		}
@@ -516,7 +516,7 @@ func (w *world) nextLife() *named {
 		return w.openOver(w.connect(), "")
 	}
 	if err := w.driver.Close(); err != nil {
-		w.want("the driver closes", "%v", err)
+		w.Want("the driver closes", "%v", err)
 	}
 	time.Sleep(5 * time.Millisecond)
 	return w.fresh(Options{}).named

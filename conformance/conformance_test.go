@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,12 +35,7 @@ func all(t *testing.T, target conformance.Target, keep func(conformance.Case) bo
 
 func TestProcessesThatAreKilledAndStopped(t *testing.T) {
 	all(t, processTarget(nil), func(c conformance.Case) bool {
-		for _, a := range c.Abilities {
-			if a == conformance.Kill || a == conformance.Freeze {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(c.Needs, string(conformance.Kill)) || slices.Contains(c.Needs, string(conformance.Freeze))
 	})
 }
 

@@ -52,7 +52,7 @@ func insertGrants(list ...authz.Grant) []storage.Change {
 func (s *named) access(q storage.AccessQuery) storage.Access {
 	a, err := s.ReadAccess(s.w.ctx, q)
 	if err != nil {
-		s.w.want("readAccess answers", "%v", err)
+		s.w.Want("readAccess answers", "%v", err)
 	}
 	return a
 }
@@ -68,7 +68,7 @@ func (w *world) events(list ...authz.Event) []authz.Event {
 func (s *named) head() int64 {
 	head, err := s.HeadSeq(s.w.ctx)
 	if err != nil {
-		s.w.want("headSeq answers", "%v", err)
+		s.w.Want("headSeq answers", "%v", err)
 	}
 	return head
 }

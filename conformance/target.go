@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -34,11 +35,7 @@ type Target struct {
 }
 
 // DefaultTimeout is how long a case may take.
-const DefaultTimeout = 2 * time.Minute
-
-// largeFactor is how many times as long the cases of thousands of rows or commits may take: a
-// slow database on a busy machine is no defect of its driver.
-const largeFactor = 4
+const DefaultTimeout = runner.DefaultTimeout
 
 // Backend is the fresh, empty database of one case. It may also be a Crasher and
 // a Freezer.

@@ -7,66 +7,17 @@ import (
 	"iter"
 	"reflect"
 	"strings"
-	"sync"
 
+	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// keepSteps is how many of the last steps of a case a failure shows.
-const keepSteps = 24
-
-// trace remembers the last steps of a case; steps alike in a row are counted.
-type trace struct {
-	mu    sync.Mutex
-	list  []tracedStep
-	total int
-}
-
-type tracedStep struct {
-	text  string
-	times int
-}
-
-func (t *trace) add(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.total++
-	if n := len(t.list); n > 0 && t.list[n-1].text == text {
-		t.list[n-1].times++
-		return
-	}
-	if len(t.list) == keepSteps {
-		t.list = append(t.list[:0], t.list[1:]...)
-	}
-	t.list = append(t.list, tracedStep{text, 1})
-}
-
-func (t *trace) steps() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	shown := 0
-	var out []string
-	for _, s := range t.list {
-		shown += s.times
-		if s.times > 1 {
-			out = append(out, fmt.Sprintf("%s (%d times)", s.text, s.times))
-		} else {
-			out = append(out, s.text)
-		}
-	}
-	if earlier := t.total - shown; earlier > 0 {
-		out = append([]string{fmt.Sprintf("… %d earlier steps", earlier)}, out...)
-	}
-	return out
-}
-
 // tracedStore records what a case does to a store.
 type tracedStore struct {
 	storage.Store
-	name  string
-	trace *trace
+	name   string
+	record *runner.Record
 }
 
 func (s *tracedStore) did(err error, format string, args ...any) {
@@ -74,19 +25,19 @@ func (s *tracedStore) did(err error, format string, args ...any) {
 	if err != nil {
 		end = " → " + shortError(err)
 	}
-	s.trace.add("%s: %s%s", s.name, fmt.Sprintf(format, args...), end)
+	s.record.Step("%s: %s%s", s.name, fmt.Sprintf(format, args...), end)
 }
 
 func shortError(err error) string {
 	var e *storage.Error
 	if !errors.As(err, &e) {
-		return clip(err.Error(), 200)
+		return runner.Clip(err.Error(), 200)
 	}
 	text := string(e.Code)
 	if e.Outcome != "" {
 		text += "/" + string(e.Outcome)
 	}
-	return clip(text+" ("+e.Message+")", 300)
+	return runner.Clip(text+" ("+e.Message+")", 300)
 }
 
 func (s *tracedStore) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
@@ -239,7 +190,7 @@ func (s *tracedSection) Release(ctx context.Context) error {
 	return err
 }
 
-func short(s string) string { return clip(fmt.Sprintf("%q", clip(s, 60)), 90) }
+func short(s string) string { return runner.Clip(fmt.Sprintf("%q", runner.Clip(s, 60)), 90) }
 
 // filter renders the members of a filter that are present.
 func filter(f any) string {
@@ -262,7 +213,7 @@ func filter(f any) string {
 				continue
 			}
 		}
-		parts = append(parts, v.Type().Field(i).Name+"="+clip(fmt.Sprintf("%+v", m.Interface()), 80))
+		parts = append(parts, v.Type().Field(i).Name+"="+runner.Clip(fmt.Sprintf("%+v", m.Interface()), 80))
 	}
 	return "{" + strings.Join(parts, " ") + "}"
 }
@@ -274,7 +225,7 @@ func describeCommit(c storage.Commit) string {
 		parts = append(parts, fmt.Sprintf("under %s@%d", short(f.Key), f.Fence))
 	}
 	for _, r := range c.Requires {
-		parts = append(parts, clip(fmt.Sprintf("requires %T%+v", r, r), 120))
+		parts = append(parts, runner.Clip(fmt.Sprintf("requires %T%+v", r, r), 120))
 	}
 	const most = 4
 	for i, change := range c.Changes {
@@ -313,9 +264,9 @@ func describeChange(change storage.Change) string {
 	case storage.PutCatalog:
 		id = fmt.Sprint("version ", c.Version)
 	case storage.PutRecord:
-		return fmt.Sprintf("PutRecord %s/%s expect %d", clip(c.Record.Collection, 40), clip(c.Record.ID, 40), c.Expect)
+		return fmt.Sprintf("PutRecord %s/%s expect %d", runner.Clip(c.Record.Collection, 40), runner.Clip(c.Record.ID, 40), c.Expect)
 	default:
-		return clip(fmt.Sprintf("%T%+v", change, change), 120)
+		return runner.Clip(fmt.Sprintf("%T%+v", change, change), 120)
 	}
 	return fmt.Sprintf("%T %s", change, short(id))
 }

@@ -15,9 +15,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
+
+// record is what becomes of a case, with what all its worlds share.
+type record struct {
+	*runner.Record
+	target Target
+	c      storageCase
+	open   atomic.Int64 // stores that were opened
+}
 
 // world is one backend of a case, with a store of its partition "".
 type world struct {
@@ -48,12 +57,12 @@ func newWorld(ctx context.Context, r *record, o Options) *world {
 	}
 	b, err := r.target.New(ctx, o)
 	if err != nil {
-		w.want("a fresh backend", "%v", err)
+		w.Want("a fresh backend", "%v", err)
 	}
 	w.backend = b
 	w.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			w.fail("the backend closed, with nothing left behind", err.Error())
+			w.Fail("the backend closed, with nothing left behind", err.Error())
 		}
 	})
 	w.driver = w.connect()
@@ -129,9 +138,9 @@ func (w *world) partition(logical string) string {
 func (w *world) connect() storage.Driver {
 	d, err := w.backend.Connect(w.ctx)
 	if err != nil {
-		w.want("a connection", "%v", err)
+		w.Want("a connection", "%v", err)
 	}
-	w.trace.add("connect → %s", d.Info().Name)
+	w.Step("connect → %s", d.Info().Name)
 	w.Cleanup(func() { _ = d.Close() })
 	return d
 }
@@ -150,14 +159,11 @@ func (w *world) another(logical string) *named {
 func (w *world) openOver(d storage.Driver, logical string) *named {
 	s, err := d.Open(w.ctx, w.partition(logical))
 	if err != nil {
-		w.want(fmt.Sprintf("partition %q opened", w.partition(logical)), "%v", err)
+		w.Want(fmt.Sprintf("partition %q opened", w.partition(logical)), "%v", err)
 	}
-	w.record.mu.Lock()
-	w.record.open++
-	name := fmt.Sprintf("store %d", w.record.open)
-	w.record.mu.Unlock()
-	w.trace.add("%s: open partition %q", name, w.partition(logical))
-	return &named{&tracedStore{Store: s, name: name, trace: &w.trace}, w, d, logical}
+	name := fmt.Sprintf("store %d", w.record.open.Add(1))
+	w.Step("%s: open partition %q", name, w.partition(logical))
+	return &named{&tracedStore{Store: s, name: name, record: w.Record}, w, d, logical}
 }
 
 // reopen closes the store and opens its partition again, over a new connection
@@ -165,7 +171,7 @@ func (w *world) openOver(d storage.Driver, logical string) *named {
 func (s *named) reopen() *named {
 	w := s.w
 	if err := s.Close(); err != nil {
-		w.want("the store closes", "%v", err)
+		w.Want("the store closes", "%v", err)
 	}
 	if !w.able(Durable) {
 		return w.openOver(s.driver, s.logical)
@@ -181,35 +187,25 @@ func (s *named) reopen() *named {
 // kill ends the process behind a store.
 func (w *world) kill(s *named) {
 	err := w.backend.(Crasher).Kill(s.driver)
-	w.trace.add("kill the process behind %s", s.Store.(*tracedStore).name)
+	w.Step("kill the process behind %s", s.Store.(*tracedStore).name)
 	if err != nil {
-		w.want("the process killed", "%v", err)
+		w.Want("the process killed", "%v", err)
 	}
 }
 
 func (w *world) stop(s *named) {
 	err := w.backend.(Freezer).Stop(s.driver)
-	w.trace.add("stop the process behind %s", s.Store.(*tracedStore).name)
+	w.Step("stop the process behind %s", s.Store.(*tracedStore).name)
 	if err != nil {
-		w.want("the process stopped", "%v", err)
+		w.Want("the process stopped", "%v", err)
 	}
 }
 
 func (w *world) proceed(s *named) {
-	w.trace.add("continue the process behind %s", s.Store.(*tracedStore).name)
+	w.Step("continue the process behind %s", s.Store.(*tracedStore).name)
 	if err := w.backend.(Freezer).Continue(s.driver); err != nil {
-		w.want("the process continued", "%v", err)
+		w.Want("the process continued", "%v", err)
 	}
-}
-
-// background runs f until it returns; wait waits for that.
-func (w *world) background(f func()) (wait func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.guard(f)
-	}()
-	return func() { <-done }
 }
 
 // meanwhile repeats f until it says no, or stop is called; stop waits for its
@@ -217,8 +213,8 @@ func (w *world) background(f func()) (wait func()) {
 func (w *world) meanwhile(f func() bool) (stop func()) {
 	var over atomic.Bool
 	var rounds atomic.Int64
-	wait := w.background(func() {
-		for !over.Load() && !w.failed() {
+	wait := w.Background(func() {
+		for !over.Load() && !w.Failed() {
 			if !f() {
 				return
 			}
@@ -227,7 +223,7 @@ func (w *world) meanwhile(f func() bool) (stop func()) {
 	})
 	w.Cleanup(func() { over.Store(true) })
 	return func() {
-		for end := time.Now().Add(5 * time.Second); rounds.Load() == 0 && time.Now().Before(end) && !w.failed(); {
+		for end := time.Now().Add(5 * time.Second); rounds.Load() == 0 && time.Now().Before(end) && !w.Failed(); {
 			time.Sleep(time.Millisecond)
 		}
 		over.Store(true)
@@ -242,7 +238,7 @@ func (w *world) against(read func() bool, n int, write func(i int)) {
 	var rounds atomic.Int64
 	stop := w.meanwhile(func() bool { defer rounds.Add(1); return read() })
 	end := time.Now().Add(20 * time.Second)
-	for i := 0; (i < n || rounds.Load() < often && time.Now().Before(end)) && !w.failed(); i++ {
+	for i := 0; (i < n || rounds.Load() < often && time.Now().Before(end)) && !w.Failed(); i++ {
 		write(i)
 	}
 	stop()
@@ -260,7 +256,7 @@ func changes(changes ...storage.Change) storage.Commit {
 func (s *named) do(c storage.Commit) storage.CommitResult {
 	result, err := s.Commit(s.w.ctx, c)
 	if err != nil {
-		s.w.want("the commit applied", "%v", err)
+		s.w.Want("the commit applied", "%v", err)
 	}
 	return result
 }
@@ -273,7 +269,7 @@ func (s *named) write(c ...storage.Change) []storage.ChangeResult {
 func (s *named) refuse(code storage.Code, c storage.Commit) *storage.Error {
 	result, err := s.Commit(s.w.ctx, c)
 	if storage.CodeOf(err) != code {
-		s.w.want(fmt.Sprintf("the commit refused with %s", code), "%s", answer(result, err))
+		s.w.Want(fmt.Sprintf("the commit refused with %s", code), "%s", answer(result, err))
 	}
 	var refusal *storage.Error
 	errors.As(err, &refusal)
@@ -293,7 +289,7 @@ func (w *world) code(want storage.Code, err error) { w.codes(err, want) }
 // codes expects an error of one of the codes.
 func (w *world) codes(err error, want ...storage.Code) {
 	if !slices.Contains(want, storage.CodeOf(err)) || err != nil && storage.CodeOf(err) == "" {
-		w.want(fmt.Sprintf("an error with the code %q", want), "%v", err)
+		w.Want(fmt.Sprintf("an error with the code %q", want), "%v", err)
 	}
 }
 
@@ -302,7 +298,7 @@ func rows[T any](w *world, list iter.Seq2[T, error]) []T {
 	var out []T
 	for row, err := range list {
 		if err != nil {
-			w.want("a list without an error", "%v after %d rows", err, len(out))
+			w.Want("a list without an error", "%v after %d rows", err, len(out))
 		}
 		out = append(out, row)
 	}
@@ -323,7 +319,7 @@ func listError[T any](list iter.Seq2[T, error]) error {
 func one[T any](w *world) func(T, bool, error) T {
 	return func(row T, found bool, err error) T {
 		if err != nil || !found {
-			w.want(fmt.Sprintf("the %T", row), "found %v, error %v", found, err)
+			w.Want(fmt.Sprintf("the %T", row), "found %v, error %v", found, err)
 		}
 		return row
 	}
@@ -334,7 +330,7 @@ func none[T any](w *world) func(T, bool, error) {
 	return func(row T, found bool, err error) {
 		var zero T
 		if err != nil || found {
-			w.want(fmt.Sprintf("no %T", row), "found %v %+v, error %v", found, row, err)
+			w.Want(fmt.Sprintf("no %T", row), "found %v %+v, error %v", found, row, err)
 		}
 		w.same(zero, row)
 	}
@@ -362,7 +358,7 @@ func jsonEqual(a, b json.RawMessage) bool {
 // same compares by value: JSON by what it says, lists nil or empty alike.
 func (w *world) same(want, got any) {
 	if diff := cmp.Diff(want, got, sameOptions); diff != "" {
-		w.want(clip(shown(want), 300), "%s\ndifference (-expected +got):\n%s", clip(shown(got), 300), clip(diff, 2000))
+		w.Want(runner.Clip(shown(want), 300), "%s\ndifference (-expected +got):\n%s", runner.Clip(shown(got), 300), runner.Clip(diff, 2000))
 	}
 }
 

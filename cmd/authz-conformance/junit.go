@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 type junitSuites struct {
@@ -51,7 +51,7 @@ type junitSkipped struct {
 
 func (d document) writeJUnit(w io.Writer) error {
 	all := junitSuites{Name: "authz-conformance " + d.Plugin.Name, Time: seconds(d.TookMs)}
-	for _, name := range conformance.Suites() {
+	for _, name := range runner.Suites(allCases()) {
 		s := junitSuite{Name: name, Timestamp: d.Started.Format("2006-01-02T15:04:05")}
 		var took int64
 		for _, c := range d.Cases {
@@ -62,10 +62,10 @@ func (d document) writeJUnit(w io.Writer) error {
 			s.Tests++
 			one := junitCase{Class: "conformance." + name, Name: c.ID + " " + c.Rule, Time: seconds(c.TookMs)}
 			switch c.Outcome {
-			case conformance.Failed:
+			case runner.Failed:
 				s.Failures++
 				one.Failure = &junitFailure{Message: c.Rule, Type: "conformance", Text: c.Failure.text()}
-			case conformance.Skipped:
+			case runner.Skipped:
 				s.Skipped++
 				one.Skipped = &junitSkipped{c.Reason}
 			}

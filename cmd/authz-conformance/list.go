@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 func newList() *cobra.Command {
@@ -29,7 +29,7 @@ func newList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cases, err := chosen.Cases()
+			cases, err := chosen.Of(allCases())
 			if err != nil {
 				return usageError{err}
 			}
@@ -48,29 +48,13 @@ func newList() *cobra.Command {
 	return c
 }
 
-func listText(w io.Writer, cases []conformance.Case) error {
+func listText(w io.Writer, cases []runner.Case) error {
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SUITE\tCASE\tNEEDS\tRULE")
 	for _, c := range cases {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Suite, c.ID, strings.Join(needs(c), " "), c.Rule)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Suite, c.ID, strings.Join(c.Needs, " "), c.Rule)
 	}
 	return table.Flush()
-}
-
-// needs lists what a case needs: capabilities, abilities, and "no x" for one
-// that is about the absence of a capability.
-func needs(c conformance.Case) []string {
-	all := []string{}
-	for _, capability := range c.Needs {
-		all = append(all, string(capability))
-	}
-	for _, ability := range c.Abilities {
-		all = append(all, string(ability))
-	}
-	if c.Without != "" {
-		all = append(all, "no:"+string(c.Without))
-	}
-	return all
 }
 
 type listedCase struct {
@@ -80,10 +64,10 @@ type listedCase struct {
 	Rule  string   `json:"rule"`
 }
 
-func listJSON(w io.Writer, cases []conformance.Case) error {
+func listJSON(w io.Writer, cases []runner.Case) error {
 	all := make([]listedCase, len(cases))
 	for i, c := range cases {
-		all[i] = listedCase{c.Suite, c.ID, needs(c), c.Rule}
+		all[i] = listedCase{c.Suite, c.ID, c.Needs, c.Rule}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -96,21 +80,21 @@ type selection struct {
 }
 
 func (s *selection) flags(c *cobra.Command) {
-	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(conformance.Suites(), ", "))
+	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(runner.Suites(allCases()), ", "))
 	c.Flags().StringSliceVar(&s.cases, "case", nil, "only these cases, e.g. B61,I05; an id also selects its variants")
 	c.Flags().StringSliceVar(&s.skip, "skip", nil, "leave out these cases: a run that proves less")
-	complete(c, "suite", conformance.Suites()...)
+	complete(c, "suite", runner.Suites(allCases())...)
 	var known []string
-	for _, one := range conformance.Cases() {
+	for _, one := range allCases() {
 		known = append(known, one.ID+"\t"+one.Rule)
 	}
 	complete(c, "case", known...)
 	complete(c, "skip", known...)
 }
 
-func (s *selection) of() (conformance.Selection, error) {
-	chosen := conformance.Selection{Suites: s.suites, IDs: s.cases, Skip: s.skip}
-	if _, err := chosen.Cases(); err != nil {
+func (s *selection) of() (runner.Selection, error) {
+	chosen := runner.Selection{Suites: s.suites, IDs: s.cases, Skip: s.skip}
+	if _, err := chosen.Of(allCases()); err != nil {
 		return chosen, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
 	}
 	return chosen, nil

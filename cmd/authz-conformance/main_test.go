@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 // built is a plugin's binary, made once.
@@ -76,10 +76,10 @@ func TestTheMemoryPluginPassesEverySuite(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, out, errs)
 	}
 	for _, c := range report.Cases {
-		if c.Outcome == conformance.Failed {
+		if c.Outcome == runner.Failed {
 			t.Errorf("%s: %+v", c.ID, c.Failure)
 		}
-		if c.Outcome == conformance.Skipped && c.Reason == "" {
+		if c.Outcome == runner.Skipped && c.Reason == "" {
 			t.Errorf("%s is skipped without a reason", c.ID)
 		}
 	}

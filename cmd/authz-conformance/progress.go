@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 // progress tells how far a run is: on a terminal in one line that changes,
@@ -17,11 +17,11 @@ type progress struct {
 	left     map[string]int // cases of each suite
 	total    int
 	done     int
-	counts   map[string]map[conformance.Outcome]int
+	counts   map[string]map[runner.Outcome]int
 }
 
-func newProgress(w io.Writer, cases []conformance.Case) *progress {
-	p := &progress{w: w, left: map[string]int{}, total: len(cases), counts: map[string]map[conformance.Outcome]int{}}
+func newProgress(w io.Writer, cases []runner.Case) *progress {
+	p := &progress{w: w, left: map[string]int{}, total: len(cases), counts: map[string]map[runner.Outcome]int{}}
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil {
 			p.terminal = info.Mode()&os.ModeCharDevice != 0
@@ -30,7 +30,7 @@ func newProgress(w io.Writer, cases []conformance.Case) *progress {
 	for _, c := range cases {
 		p.left[c.Suite]++
 		if p.counts[c.Suite] == nil {
-			p.counts[c.Suite] = map[conformance.Outcome]int{}
+			p.counts[c.Suite] = map[runner.Outcome]int{}
 		}
 	}
 	return p
@@ -44,13 +44,13 @@ func (p *progress) begin(d described) {
 }
 
 // tell is called for one result at a time.
-func (p *progress) tell(r conformance.Result) {
+func (p *progress) tell(r runner.Result) {
 	suite := r.Case.Suite
 	p.done++
 	p.left[suite]--
 	p.counts[suite][r.Outcome]++
 	if p.terminal {
-		if r.Outcome == conformance.Failed {
+		if r.Outcome == runner.Failed {
 			fmt.Fprintf(p.w, "\r\x1b[Kfailed: %s %s\n", r.Case.ID, r.Case.Rule)
 		}
 		fmt.Fprintf(p.w, "\r\x1b[K%d of %d, %d failed: %s %s", p.done, p.total, p.failed(), r.Case.ID, clip(r.Case.Rule, 50))
@@ -58,14 +58,14 @@ func (p *progress) tell(r conformance.Result) {
 	}
 	if p.left[suite] == 0 {
 		c := p.counts[suite]
-		fmt.Fprintf(p.w, "%s: %d passed, %d failed, %d skipped\n", suite, c[conformance.Passed], c[conformance.Failed], c[conformance.Skipped])
+		fmt.Fprintf(p.w, "%s: %d passed, %d failed, %d skipped\n", suite, c[runner.Passed], c[runner.Failed], c[runner.Skipped])
 	}
 }
 
 func (p *progress) failed() int {
 	n := 0
 	for _, c := range p.counts {
-		n += c[conformance.Failed]
+		n += c[runner.Failed]
 	}
 	return n
 }

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 // document is a report as programs read it.
@@ -44,14 +44,14 @@ type documentSuite struct {
 }
 
 type documentCase struct {
-	Suite   string              `json:"suite"`
-	ID      string              `json:"id"`
-	Rule    string              `json:"rule"`
-	Needs   []string            `json:"needs"`
-	Outcome conformance.Outcome `json:"outcome"`
-	Reason  string              `json:"reason,omitempty"` // of a skip
-	TookMs  int64               `json:"tookMs"`
-	Failure *documentFailure    `json:"failure,omitempty"`
+	Suite   string           `json:"suite"`
+	ID      string           `json:"id"`
+	Rule    string           `json:"rule"`
+	Needs   []string         `json:"needs"`
+	Outcome runner.Outcome   `json:"outcome"`
+	Reason  string           `json:"reason,omitempty"` // of a skip
+	TookMs  int64            `json:"tookMs"`
+	Failure *documentFailure `json:"failure,omitempty"`
 }
 
 type documentFailure struct {
@@ -62,22 +62,22 @@ type documentFailure struct {
 	Again    string   `json:"again"` // the command line that runs this case alone
 }
 
-func (f *runFlags) report(d described, r conformance.Report) document {
+func (f *runFlags) report(d described, r runner.Report) document {
 	doc := document{
 		Plugin: documentPlugin{d.plugin.Name, d.plugin.Version, d.path},
 		Driver: documentDriver{d.driver.Name, d.driver.Durable, d.driver.CrossProcess},
 		Notes:  append([]string{}, d.notes...), Started: r.Started.UTC(), TookMs: r.Took.Milliseconds(),
-		Passed: !r.Ended && r.Count("", conformance.Failed) == 0, Ended: r.Ended, Summary: map[string]documentSuite{}, Cases: []documentCase{},
+		Passed: !r.Ended && r.Count("", runner.Failed) == 0, Ended: r.Ended, Summary: map[string]documentSuite{}, Cases: []documentCase{},
 	}
 	for _, result := range r.Results {
-		c := documentCase{Suite: result.Case.Suite, ID: result.Case.ID, Rule: result.Case.Rule, Needs: needs(result.Case),
+		c := documentCase{Suite: result.Case.Suite, ID: result.Case.ID, Rule: result.Case.Rule, Needs: result.Case.Needs,
 			Outcome: result.Outcome, Reason: result.Reason, TookMs: result.Duration.Milliseconds()}
 		if x := result.Failure; x != nil {
 			c.Failure = &documentFailure{Done: append([]string{}, x.Steps...), Expected: x.Expected, Got: x.Got, Where: x.Where, Again: f.again(d, c.ID)}
 		}
 		doc.Cases = append(doc.Cases, c)
-		doc.Summary[c.Suite] = documentSuite{Passed: r.Count(c.Suite, conformance.Passed),
-			Failed: r.Count(c.Suite, conformance.Failed), Skipped: r.Count(c.Suite, conformance.Skipped)}
+		doc.Summary[c.Suite] = documentSuite{Passed: r.Count(c.Suite, runner.Passed),
+			Failed: r.Count(c.Suite, runner.Failed), Skipped: r.Count(c.Suite, runner.Skipped)}
 	}
 	return doc
 }
@@ -104,7 +104,7 @@ func (f *runFlags) again(d described, id string) string {
 	if f.partition != "" {
 		args = append(args, "--partition", f.partition)
 	}
-	if f.timeout != conformance.DefaultTimeout {
+	if f.timeout != runner.DefaultTimeout {
 		args = append(args, "--timeout", f.timeout.String())
 	}
 	for i, arg := range args {
@@ -147,7 +147,7 @@ func (d document) writeText(w io.Writer) error {
 	}
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SUITE\tPASSED\tFAILED\tSKIPPED")
-	for _, suite := range conformance.Suites() {
+	for _, suite := range runner.Suites(allCases()) {
 		if s, ran := d.Summary[suite]; ran {
 			fmt.Fprintf(table, "%s\t%d\t%d\t%d\n", suite, s.Passed, s.Failed, s.Skipped)
 		}
@@ -166,7 +166,7 @@ func (d document) writeSkips(w io.Writer) error {
 	ids := map[string][]string{}
 	var reasons []string
 	for _, c := range d.Cases {
-		if c.Outcome == conformance.Skipped {
+		if c.Outcome == runner.Skipped {
 			if len(ids[c.Reason]) == 0 {
 				reasons = append(reasons, c.Reason)
 			}

@@ -100,7 +100,7 @@ func (f *runFlags) run(ctx context.Context, out, errs io.Writer) error {
 		return notStarted(err)
 	}
 	found.target.Timeout = f.timeout
-	cases, err := selected.Cases()
+	cases, err := selected.Of(allCases())
 	if err != nil {
 		return usageError{err}
 	}

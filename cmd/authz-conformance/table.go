@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 func newTable() *cobra.Command {
@@ -67,7 +67,7 @@ func writeTable(out io.Writer, columns []column) error {
 		fmt.Fprintf(w, "\t%s", col.name)
 	}
 	fmt.Fprintln(w)
-	for _, c := range conformance.Cases() {
+	for _, c := range allCases() {
 		fmt.Fprintf(w, "%s/%s", c.Suite, c.ID)
 		for _, col := range columns {
 			r, ran := col.result(c.Suite, c.ID)
@@ -75,7 +75,7 @@ func writeTable(out io.Writer, columns []column) error {
 			if ran {
 				cell = string(r.Outcome)
 			}
-			if r.Outcome == conformance.Failed {
+			if r.Outcome == runner.Failed {
 				cell = "FAILED"
 			}
 			fmt.Fprintf(w, "\t%s", cell)
@@ -116,7 +116,7 @@ func writeTable(out io.Writer, columns []column) error {
 // that the run was ended.
 func (c column) failures() (all []string) {
 	for _, r := range c.report.Cases {
-		if r.Outcome == conformance.Failed {
+		if r.Outcome == runner.Failed {
 			all = append(all, r.ID)
 		}
 	}
@@ -130,7 +130,7 @@ func (c column) failures() (all []string) {
 func (c column) skips() map[string][]string {
 	reasons := map[string][]string{}
 	for _, r := range c.report.Cases {
-		if r.Outcome == conformance.Skipped {
+		if r.Outcome == runner.Skipped {
 			reasons[r.Reason] = append(reasons[r.Reason], r.ID)
 		}
 	}

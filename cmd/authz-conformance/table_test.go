@@ -8,18 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/conformance/runner"
 )
 
 // reportFile writes the report of a run in which every case passed but those named.
-func reportFile(t *testing.T, name string, others map[string]conformance.Outcome) string {
+func reportFile(t *testing.T, name string, others map[string]runner.Outcome) string {
 	t.Helper()
 	doc := document{Passed: true}
-	for _, c := range conformance.Cases() {
-		outcome := conformance.Passed
+	for _, c := range allCases() {
+		outcome := runner.Passed
 		if o, ok := others[c.ID]; ok {
 			outcome = o
-			doc.Passed = doc.Passed && o != conformance.Failed
+			doc.Passed = doc.Passed && o != runner.Failed
 		}
 		doc.Cases = append(doc.Cases, documentCase{Suite: c.Suite, ID: c.ID, Outcome: outcome, Reason: "of " + string(outcome)})
 	}
@@ -40,10 +40,10 @@ func writeReport(t *testing.T, name string, doc document) string {
 }
 
 func TestReportsAreLaidSideBySide(t *testing.T) {
-	good := reportFile(t, "good", map[string]conformance.Outcome{"M09": conformance.Skipped})
-	bad := reportFile(t, "bad", map[string]conformance.Outcome{"B61": conformance.Failed})
-	newer := writeReport(t, "newer", document{Cases: []documentCase{{Suite: "driver", ID: "B999", Outcome: conformance.Failed}}})
-	ended := writeReport(t, "ended", document{Ended: true, Cases: []documentCase{{Suite: "driver", ID: "B61", Outcome: conformance.Passed}}})
+	good := reportFile(t, "good", map[string]runner.Outcome{"M09": runner.Skipped})
+	bad := reportFile(t, "bad", map[string]runner.Outcome{"B61": runner.Failed})
+	newer := writeReport(t, "newer", document{Cases: []documentCase{{Suite: "driver", ID: "B999", Outcome: runner.Failed}}})
+	ended := writeReport(t, "ended", document{Ended: true, Cases: []documentCase{{Suite: "driver", ID: "B61", Outcome: runner.Passed}}})
 	for _, c := range []struct {
 		files []string
 		code  int

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -20,24 +22,33 @@ func (p *Plugin) Storage() (storage.Driver, error) {
 	if p.current == nil {
 		return nil, p.unavailable()
 	}
-	if p.current.driver == nil {
-		return nil, fmt.Errorf("plugin %q serves no storage", p.spec.Name)
+	if p.current.serves.Storage == nil {
+		return nil, p.servesNo(p.description, plugin.KindStorage)
 	}
-	return &driver{plugin: p, info: p.current.driver.Info(), open: map[*store]struct{}{}}, nil
+	return &driver{plugin: p, info: p.current.serves.Storage.Info(), open: map[*store]struct{}{}}, nil
 }
 
 func (p *Plugin) unavailable() error {
 	return storage.Unavailable(authz.OutcomeNotApplied, nil, "plugin %q is %s", p.spec.Name, p.state)
 }
 
+// servesNo is a plugin that is configured for a part that it does not play.
+func (p *Plugin) servesNo(d plugin.Description, kind string) error {
+	var serves []string
+	for _, k := range d.Kinds {
+		serves = append(serves, k.Name)
+	}
+	return fmt.Errorf("plugin %q serves no %s: it serves %s", p.spec.Name, kind, strings.Join(serves, ", "))
+}
+
 // driverNow is the current process's driver.
 func (p *Plugin) driverNow() (storage.Driver, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.current == nil || p.current.driver == nil {
+	if p.current == nil || p.current.serves.Storage == nil {
 		return nil, p.unavailable()
 	}
-	return p.current.driver, nil
+	return p.current.serves.Storage, nil
 }
 
 type driver struct {

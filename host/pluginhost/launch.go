@@ -18,7 +18,6 @@ import (
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
 // stopGrace is how long a plugin may take to close its driver, and then to exit.
@@ -30,7 +29,8 @@ type process struct {
 	client      *goplugin.Client
 	rpc         *plugin.Client
 	description plugin.Description
-	driver      storage.Driver // nil when it serves no storage
+	serves      plugin.Configured
+	cut         <-chan struct{} // closed when the process let go of its lifeline
 	output      *tail
 	release     context.CancelFunc // of the lifeline
 	gone        chan struct{}      // closed when the process is reaped
@@ -112,6 +112,7 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 			err = ctx.Err()
 		}
 		if err == nil {
+			proc.cut = ended
 			go proc.watch(ended)
 		}
 		return err
@@ -128,7 +129,7 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 		return "", err
 	}
 	return bounded("Configure", func(ctx context.Context) (err error) {
-		proc.driver, err = proc.rpc.Configure(ctx, p.spec.settings(proc.description))
+		proc.serves, err = proc.rpc.Configure(ctx, p.spec.settings(proc.description))
 		return err
 	})
 }
@@ -151,8 +152,8 @@ func (p *Plugin) checkDescription(d plugin.Description) error {
 	if want := p.prog.name; want != "" && d.Name != want {
 		return fmt.Errorf("it calls itself %s, its file %s%s", authz.Quote(d.Name), plugin.BinaryPrefix, want)
 	}
-	if !slices.ContainsFunc(d.Kinds, func(k plugin.Kind) bool { return k.Name == plugin.KindStorage }) {
-		return fmt.Errorf("it serves none of the kinds that this host knows (%s)", plugin.KindStorage)
+	if !slices.ContainsFunc(plugin.Kinds(), d.Serves) {
+		return fmt.Errorf("it serves none of the kinds that this host knows (%s)", strings.Join(plugin.Kinds(), ", "))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	keepLines = 20
+	keepLines = 40   // the trace of a panic, from its first line, with those of gRPC
 	keepBytes = 1000 // of a line
 )
 

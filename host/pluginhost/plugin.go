@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -59,6 +60,7 @@ type Plugin struct {
 	since       time.Time
 	lastError   string
 	onRestart   []func()
+	changed     chan struct{} // closed, and another made, when the state changes
 }
 
 type restartRequest struct {
@@ -67,7 +69,7 @@ type restartRequest struct {
 }
 
 func newPlugin(h *Host, spec Spec) *Plugin {
-	p := &Plugin{host: h, spec: spec, requests: make(chan restartRequest), finished: make(chan struct{})}
+	p := &Plugin{host: h, spec: spec, requests: make(chan restartRequest), finished: make(chan struct{}), changed: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -146,11 +148,50 @@ func (p *Plugin) Restart(ctx context.Context) error {
 	}
 }
 
+// AwaitRunning returns when the plugin runs and answers, as far as the host has
+// noticed: that a process ended shows a moment after its connection is lost. Its
+// error is an *authz.UnavailableError, when ctx ends first or the plugin is stopped
+// for good.
+func (p *Plugin) AwaitRunning(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		state, proc, changed := p.state, p.current, p.changed
+		p.mu.Unlock()
+		if state == StateRunning && !isClosed(proc.cut) {
+			return nil
+		}
+		if state == StateStopped {
+			return p.unavailableFor(authz.OutcomeNotApplied, nil)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return p.unavailableFor(authz.OutcomeNotApplied, ctx.Err())
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 func (p *Plugin) running(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current, p.description = proc, proc.description
-	p.state, p.since = StateRunning, time.Now()
+	p.turn(StateRunning)
+}
+
+// turn sets the state; p.mu is held.
+func (p *Plugin) turn(state State) {
+	p.state, p.since = state, time.Now()
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
 
 // answering notes whether the current process answers.
@@ -162,7 +203,7 @@ func (p *Plugin) answering(proc *process, answers bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current == proc && p.state != state {
-		p.state, p.since = state, time.Now()
+		p.turn(state)
 	}
 }
 
@@ -170,7 +211,7 @@ func (p *Plugin) notRunning(state State, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current = nil
-	p.state, p.since = state, time.Now()
+	p.turn(state)
 	if reason != "" {
 		p.lastError = reason
 	}

@@ -74,12 +74,14 @@ func (c RowCounter) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
+var batchMembers = []string{"instanceId", "windowStart", "windowEnd", "checks", "grants", "revokes", "roles", "principals", "dropped"}
+
 // UnmarshalJSON refuses a batch without its required members or with a number
 // that is not finite, as an *authz.WriteRejectedError of code validation.
 func (b *Batch) UnmarshalJSON(data []byte) error {
 	type plain Batch
 	var p plain
-	if err := decode(data, &p, "batch", "instanceId", "windowStart", "windowEnd", "checks", "grants", "revokes", "roles", "principals", "dropped"); err != nil {
+	if err := decode(data, &p, "batch", batchMembers...); err != nil {
 		return err
 	}
 	*b = Batch(p)

@@ -102,11 +102,11 @@ func bridged(t *testing.T, d storage.Driver) storage.Driver {
 
 func configured(t *testing.T, client *plugin.Client) storage.Driver {
 	t.Helper()
-	d, err := client.Configure(t.Context(), nil)
+	c, err := client.Configure(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return c.Storage
 }
 
 func openStore(t *testing.T, d storage.Driver, partition string) storage.Store {

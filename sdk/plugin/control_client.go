@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/storage"
 
 	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
@@ -62,13 +64,18 @@ func (*clientSide) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *g
 // Client is the host's side of one plugin process. Errors of Describe and
 // Configure are *ConfigError, *storage.Error, or the plugin's own words.
 type Client struct {
-	control pluginv1.PluginClient
-	storage pluginv1.StorageClient
+	control  pluginv1.PluginClient
+	storage  pluginv1.StorageClient
+	sink     pluginv1.MetricsSinkClient
+	importer pluginv1.DirectoryImporterClient
 }
 
 // NewClient speaks to the plugin behind conn.
 func NewClient(conn grpc.ClientConnInterface) *Client {
-	return &Client{control: pluginv1.NewPluginClient(conn), storage: pluginv1.NewStorageClient(conn)}
+	return &Client{
+		control: pluginv1.NewPluginClient(conn), storage: pluginv1.NewStorageClient(conn),
+		sink: pluginv1.NewMetricsSinkClient(conn), importer: pluginv1.NewDirectoryImporterClient(conn),
+	}
 }
 
 // Lifeline opens the plugin's lifeline and returns once the plugin holds it.
@@ -118,26 +125,43 @@ func (c *Client) Describe(ctx context.Context) (Description, error) {
 	return d, nil
 }
 
-// Configure gives the plugin its settings, once. The driver is nil when the
-// plugin serves no storage. Closing it closes the plugin's driver.
-func (c *Client) Configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
+// Configured is what a plugin serves once it is configured; a kind that it does
+// not serve is nil. Closing the driver stops all of the plugin; closing the sink or
+// the importer ends that one.
+type Configured struct {
+	Storage  storage.Driver
+	Sink     metrics.Sink
+	Importer directory.Importer
+}
+
+// Configure gives the plugin its settings, once.
+func (c *Client) Configure(ctx context.Context, config map[string]any) (Configured, error) {
+	var out Configured
 	if config == nil {
 		config = map[string]any{}
 	}
 	document, err := json.Marshal(config)
 	if err != nil {
-		return nil, &ConfigError{Message: "the configuration is no JSON object"}
+		return out, &ConfigError{Message: "the configuration is no JSON object"}
 	}
 	r, err := c.control.Configure(ctx, &pluginv1.ConfigureRequest{ConfigJson: document})
 	if err != nil {
-		return nil, plainError(ctx, err)
+		return out, plainError(ctx, err)
 	}
-	if r.GetStorage() == nil {
-		return nil, nil
+	if i := r.GetStorage(); i != nil {
+		out.Storage = &driverClient{rpc: c.storage, stop: c.Stop, info: storage.DriverInfo{
+			Name: i.GetName(), Durable: i.Durable, CrossProcess: i.GetCrossProcess(),
+		}}
 	}
-	return &driverClient{rpc: c.storage, stop: c.Stop, info: storage.DriverInfo{
-		Name: r.GetStorage().GetName(), Durable: r.GetStorage().Durable, CrossProcess: r.GetStorage().GetCrossProcess(),
-	}}, nil
+	if i := r.GetSink(); i != nil {
+		out.Sink = &sinkClient{rpc: c.sink, info: metrics.SinkInfo{
+			Name: i.GetName(), Capabilities: named[metrics.SinkCapability](i.GetCapabilities())}}
+	}
+	if i := r.GetImporter(); i != nil {
+		out.Importer = &importerClient{rpc: c.importer, info: directory.ImporterInfo{
+			Name: i.GetName(), Capabilities: named[directory.ImporterCapability](i.GetCapabilities())}}
+	}
+	return out, nil
 }
 
 // Stop closes what Configure opened.

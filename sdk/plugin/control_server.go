@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -19,10 +20,12 @@ import (
 // controlServer serves the life of a plugin: Lifeline, Describe, Configure, Stop.
 type controlServer struct {
 	pluginv1.UnimplementedPluginServer
-	plugin  Plugin
-	storage *storageServer
-	life    *life
-	spans   *tracing
+	plugin   Plugin
+	storage  *storageServer
+	sink     *sinkServer
+	importer *importerServer
+	life     *life
+	spans    *tracing
 
 	configuring sync.Mutex
 	configured  bool
@@ -38,11 +41,10 @@ func (c *controlServer) Lifeline(_ *pluginv1.LifelineRequest, st grpc.ServerStre
 }
 
 func (c *controlServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeReply, error) {
-	kind := &pluginv1.Kind{Name: KindStorage}
-	for _, capability := range c.plugin.Storage.Capabilities {
-		kind.Capabilities = append(kind.Capabilities, string(capability))
+	reply := &pluginv1.DescribeReply{Name: c.plugin.Name, Version: c.plugin.Version}
+	for _, k := range c.plugin.kinds() {
+		reply.Kinds = append(reply.Kinds, &pluginv1.Kind{Name: k.Name, Capabilities: k.Capabilities})
 	}
-	reply := &pluginv1.DescribeReply{Name: c.plugin.Name, Version: c.plugin.Version, Kinds: []*pluginv1.Kind{kind}}
 	for _, s := range c.plugin.ConfigSchema {
 		setting := &pluginv1.Setting{
 			Name: s.Name, Type: string(s.Type), Required: s.Required, Secret: s.Secret, Description: s.Description,
@@ -74,16 +76,67 @@ func (c *controlServer) Configure(ctx context.Context, r *pluginv1.ConfigureRequ
 	if err != nil {
 		return nil, configStatus(err)
 	}
-	driver, err := c.plugin.Storage.Configure(ctx, config)
+	reply, err := c.open(ctx, config)
 	if err != nil {
+		c.close(ctx)
 		return nil, c.refusal(err)
 	}
-	c.storage.use(driver)
 	c.configured = true
-	info := driver.Info()
-	return &pluginv1.ConfigureReply{Storage: &pluginv1.DriverInfo{
-		Name: info.Name, Durable: info.Durable, CrossProcess: info.CrossProcess,
-	}}, nil
+	return reply, nil
+}
+
+// open configures every kind that the plugin serves.
+func (c *controlServer) open(ctx context.Context, config map[string]any) (*pluginv1.ConfigureReply, error) {
+	reply := &pluginv1.ConfigureReply{}
+	if configure := c.plugin.Storage.Configure; configure != nil {
+		driver, err := configure(ctx, maps.Clone(config))
+		if err != nil {
+			return nil, err
+		}
+		c.storage.use(driver)
+		info := driver.Info()
+		reply.Storage = &pluginv1.DriverInfo{Name: info.Name, Durable: info.Durable, CrossProcess: info.CrossProcess}
+	}
+	if configure := c.plugin.Sink.Configure; configure != nil {
+		sink, err := configure(ctx, maps.Clone(config))
+		if err != nil {
+			return nil, err
+		}
+		c.sink.use(sink)
+		info := sink.Info()
+		reply.Sink = &pluginv1.SinkInfo{Name: info.Name, Capabilities: namesOf(info.Capabilities)}
+	}
+	if configure := c.plugin.Importer.Configure; configure != nil {
+		importer, err := configure(ctx, maps.Clone(config))
+		if err != nil {
+			return nil, err
+		}
+		c.importer.use(importer)
+		info := importer.Info()
+		reply.Importer = &pluginv1.ImporterInfo{Name: info.Name, Capabilities: namesOf(info.Capabilities)}
+	}
+	return reply, nil
+}
+
+// close ends what open opened, side by side: none of them waits for another's
+// share of ctx.
+func (c *controlServer) close(ctx context.Context) {
+	var closing sync.WaitGroup
+	for _, kind := range []struct {
+		name  string
+		close func() error
+	}{
+		{"the driver", c.storage.stop},
+		{theSink, func() error { return c.sink.stop(ctx) }},
+		{theImporter, c.importer.stop},
+	} {
+		closing.Go(func() {
+			if err := kind.close(); err != nil {
+				c.storage.log.Error(kind.name+" did not close cleanly", "error", err)
+			}
+		})
+	}
+	closing.Wait()
 }
 
 // refusal keeps the identity of a driver's refusal; any other text is the
@@ -114,10 +167,8 @@ func configStatus(err error) error {
 	return s.Err()
 }
 
-func (c *controlServer) Stop(context.Context, *pluginv1.StopRequest) (*pluginv1.StopReply, error) {
-	if err := c.storage.stop(); err != nil {
-		c.storage.log.Error("the driver did not close cleanly", "error", err)
-	}
+func (c *controlServer) Stop(ctx context.Context, _ *pluginv1.StopRequest) (*pluginv1.StopReply, error) {
+	c.close(ctx)
 	c.spans.stop()
 	return &pluginv1.StopReply{}, nil
 }

@@ -83,8 +83,39 @@ func (d Description) Declares(name string, t SettingType) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == name && s.Type == t })
 }
 
+// Serves reports whether the plugin serves a kind.
+func (d Description) Serves(kind string) bool {
+	return slices.ContainsFunc(d.Kinds, func(k Kind) bool { return k.Name == kind })
+}
+
 // Kind is one role of a plugin.
 type Kind struct {
 	Name         string
 	Capabilities []string
+}
+
+// kinds are those that the binary serves.
+func (p Plugin) kinds() []Kind {
+	var out []Kind
+	if p.Storage.Configure != nil {
+		out = append(out, Kind{KindStorage, namesOf(p.Storage.Capabilities)})
+	}
+	if p.Sink.Configure != nil {
+		out = append(out, Kind{KindSink, namesOf(p.Sink.Capabilities)})
+	}
+	if p.Importer.Configure != nil {
+		out = append(out, Kind{KindImporter, namesOf(p.Importer.Capabilities)})
+	}
+	return out
+}
+
+// Kinds lists the kinds of plugins that this SDK knows.
+func Kinds() []string { return []string{KindStorage, KindSink, KindImporter} }
+
+func namesOf[T ~string](list []T) []string {
+	return mapRows(list, func(v T) string { return string(v) })
+}
+
+func named[T ~string](list []string) []T {
+	return mapRows(list, func(v string) T { return T(v) })
 }

@@ -67,7 +67,7 @@ func check(p Plugin) error {
 	if p.Name == "" {
 		return fmt.Errorf("it has no name")
 	}
-	if p.Storage.Configure == nil {
+	if len(p.kinds()) == 0 {
 		return fmt.Errorf("plugin %q serves no kind", p.Name)
 	}
 	return checkSchema(p.ConfigSchema)
@@ -92,9 +92,12 @@ func (*serverSide) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.Clien
 }
 
 func register(server grpc.ServiceRegistrar, p Plugin, l *life, log hclog.Logger, spans *tracing) {
-	store := newStorageServer(log)
-	pluginv1.RegisterPluginServer(server, &controlServer{plugin: p, storage: store, life: l, spans: spans})
-	pluginv1.RegisterStorageServer(server, store)
+	control := &controlServer{plugin: p, storage: newStorageServer(log), sink: &sinkServer{log: log}, importer: &importerServer{log: log},
+		life: l, spans: spans}
+	pluginv1.RegisterPluginServer(server, control)
+	pluginv1.RegisterStorageServer(server, control.storage)
+	pluginv1.RegisterMetricsSinkServer(server, control.sink)
+	pluginv1.RegisterDirectoryImporterServer(server, control.importer)
 }
 
 const (

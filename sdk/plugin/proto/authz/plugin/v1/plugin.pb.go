@@ -197,7 +197,8 @@ func (x *DescribeReply) GetSettings() []*Setting {
 	return nil
 }
 
-// Kind is one role that the binary serves: "storage".
+// Kind is one role that the binary serves: "storage", "metrics_sink" or
+// "directory_importer".
 type Kind struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -380,8 +381,11 @@ func (x *ConfigureRequest) GetConfigJson() []byte {
 }
 
 type ConfigureReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Storage       *DriverInfo            `protobuf:"bytes,1,opt,name=storage,proto3" json:"storage,omitempty"` // absent when the plugin serves no storage
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent when the plugin does not serve the kind.
+	Storage       *DriverInfo   `protobuf:"bytes,1,opt,name=storage,proto3" json:"storage,omitempty"`
+	Sink          *SinkInfo     `protobuf:"bytes,2,opt,name=sink,proto3" json:"sink,omitempty"`
+	Importer      *ImporterInfo `protobuf:"bytes,3,opt,name=importer,proto3" json:"importer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -419,6 +423,20 @@ func (*ConfigureReply) Descriptor() ([]byte, []int) {
 func (x *ConfigureReply) GetStorage() *DriverInfo {
 	if x != nil {
 		return x.Storage
+	}
+	return nil
+}
+
+func (x *ConfigureReply) GetSink() *SinkInfo {
+	if x != nil {
+		return x.Sink
+	}
+	return nil
+}
+
+func (x *ConfigureReply) GetImporter() *ImporterInfo {
+	if x != nil {
+		return x.Importer
 	}
 	return nil
 }
@@ -483,6 +501,110 @@ func (x *DriverInfo) GetCrossProcess() bool {
 	return false
 }
 
+type SinkInfo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Capabilities  []string               `protobuf:"bytes,2,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SinkInfo) Reset() {
+	*x = SinkInfo{}
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SinkInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SinkInfo) ProtoMessage() {}
+
+func (x *SinkInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SinkInfo.ProtoReflect.Descriptor instead.
+func (*SinkInfo) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SinkInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SinkInfo) GetCapabilities() []string {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+type ImporterInfo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Capabilities  []string               `protobuf:"bytes,2,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImporterInfo) Reset() {
+	*x = ImporterInfo{}
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImporterInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImporterInfo) ProtoMessage() {}
+
+func (x *ImporterInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImporterInfo.ProtoReflect.Descriptor instead.
+func (*ImporterInfo) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ImporterInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ImporterInfo) GetCapabilities() []string {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
 type StopRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -491,7 +613,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +625,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +638,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 type StopReply struct {
@@ -527,7 +649,7 @@ type StopReply struct {
 
 func (x *StopReply) Reset() {
 	*x = StopReply{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +661,7 @@ func (x *StopReply) String() string {
 func (*StopReply) ProtoMessage() {}
 
 func (x *StopReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +674,7 @@ func (x *StopReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopReply.ProtoReflect.Descriptor instead.
 func (*StopReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 // ConfigProblem names the setting that a Configure refused.
@@ -567,7 +689,7 @@ type ConfigProblem struct {
 
 func (x *ConfigProblem) Reset() {
 	*x = ConfigProblem{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +701,7 @@ func (x *ConfigProblem) String() string {
 func (*ConfigProblem) ProtoMessage() {}
 
 func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +714,7 @@ func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
 func (*ConfigProblem) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ConfigProblem) GetField() string {
@@ -642,16 +764,24 @@ const file_authz_plugin_v1_plugin_proto_rawDesc = "" +
 	"\r_default_json\"3\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
-	"configJson\"G\n" +
+	"configJson\"\xb1\x01\n" +
 	"\x0eConfigureReply\x125\n" +
-	"\astorage\x18\x01 \x01(\v2\x1b.authz.plugin.v1.DriverInfoR\astorage\"p\n" +
+	"\astorage\x18\x01 \x01(\v2\x1b.authz.plugin.v1.DriverInfoR\astorage\x12-\n" +
+	"\x04sink\x18\x02 \x01(\v2\x19.authz.plugin.v1.SinkInfoR\x04sink\x129\n" +
+	"\bimporter\x18\x03 \x01(\v2\x1d.authz.plugin.v1.ImporterInfoR\bimporter\"p\n" +
 	"\n" +
 	"DriverInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\adurable\x18\x02 \x01(\bH\x00R\adurable\x88\x01\x01\x12#\n" +
 	"\rcross_process\x18\x03 \x01(\bR\fcrossProcessB\n" +
 	"\n" +
-	"\b_durable\"\r\n" +
+	"\b_durable\"B\n" +
+	"\bSinkInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\"\n" +
+	"\fcapabilities\x18\x02 \x03(\tR\fcapabilities\"F\n" +
+	"\fImporterInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\"\n" +
+	"\fcapabilities\x18\x02 \x03(\tR\fcapabilities\"\r\n" +
 	"\vStopRequest\"\v\n" +
 	"\tStopReply\"_\n" +
 	"\rConfigProblem\x12\x14\n" +
@@ -678,7 +808,7 @@ func file_authz_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_authz_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_authz_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_authz_plugin_v1_plugin_proto_goTypes = []any{
 	(*LifelineRequest)(nil),  // 0: authz.plugin.v1.LifelineRequest
 	(*LifelineReply)(nil),    // 1: authz.plugin.v1.LifelineReply
@@ -689,27 +819,31 @@ var file_authz_plugin_v1_plugin_proto_goTypes = []any{
 	(*ConfigureRequest)(nil), // 6: authz.plugin.v1.ConfigureRequest
 	(*ConfigureReply)(nil),   // 7: authz.plugin.v1.ConfigureReply
 	(*DriverInfo)(nil),       // 8: authz.plugin.v1.DriverInfo
-	(*StopRequest)(nil),      // 9: authz.plugin.v1.StopRequest
-	(*StopReply)(nil),        // 10: authz.plugin.v1.StopReply
-	(*ConfigProblem)(nil),    // 11: authz.plugin.v1.ConfigProblem
+	(*SinkInfo)(nil),         // 9: authz.plugin.v1.SinkInfo
+	(*ImporterInfo)(nil),     // 10: authz.plugin.v1.ImporterInfo
+	(*StopRequest)(nil),      // 11: authz.plugin.v1.StopRequest
+	(*StopReply)(nil),        // 12: authz.plugin.v1.StopReply
+	(*ConfigProblem)(nil),    // 13: authz.plugin.v1.ConfigProblem
 }
 var file_authz_plugin_v1_plugin_proto_depIdxs = []int32{
 	4,  // 0: authz.plugin.v1.DescribeReply.kinds:type_name -> authz.plugin.v1.Kind
 	5,  // 1: authz.plugin.v1.DescribeReply.settings:type_name -> authz.plugin.v1.Setting
 	8,  // 2: authz.plugin.v1.ConfigureReply.storage:type_name -> authz.plugin.v1.DriverInfo
-	0,  // 3: authz.plugin.v1.Plugin.Lifeline:input_type -> authz.plugin.v1.LifelineRequest
-	2,  // 4: authz.plugin.v1.Plugin.Describe:input_type -> authz.plugin.v1.DescribeRequest
-	6,  // 5: authz.plugin.v1.Plugin.Configure:input_type -> authz.plugin.v1.ConfigureRequest
-	9,  // 6: authz.plugin.v1.Plugin.Stop:input_type -> authz.plugin.v1.StopRequest
-	1,  // 7: authz.plugin.v1.Plugin.Lifeline:output_type -> authz.plugin.v1.LifelineReply
-	3,  // 8: authz.plugin.v1.Plugin.Describe:output_type -> authz.plugin.v1.DescribeReply
-	7,  // 9: authz.plugin.v1.Plugin.Configure:output_type -> authz.plugin.v1.ConfigureReply
-	10, // 10: authz.plugin.v1.Plugin.Stop:output_type -> authz.plugin.v1.StopReply
-	7,  // [7:11] is the sub-list for method output_type
-	3,  // [3:7] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	9,  // 3: authz.plugin.v1.ConfigureReply.sink:type_name -> authz.plugin.v1.SinkInfo
+	10, // 4: authz.plugin.v1.ConfigureReply.importer:type_name -> authz.plugin.v1.ImporterInfo
+	0,  // 5: authz.plugin.v1.Plugin.Lifeline:input_type -> authz.plugin.v1.LifelineRequest
+	2,  // 6: authz.plugin.v1.Plugin.Describe:input_type -> authz.plugin.v1.DescribeRequest
+	6,  // 7: authz.plugin.v1.Plugin.Configure:input_type -> authz.plugin.v1.ConfigureRequest
+	11, // 8: authz.plugin.v1.Plugin.Stop:input_type -> authz.plugin.v1.StopRequest
+	1,  // 9: authz.plugin.v1.Plugin.Lifeline:output_type -> authz.plugin.v1.LifelineReply
+	3,  // 10: authz.plugin.v1.Plugin.Describe:output_type -> authz.plugin.v1.DescribeReply
+	7,  // 11: authz.plugin.v1.Plugin.Configure:output_type -> authz.plugin.v1.ConfigureReply
+	12, // 12: authz.plugin.v1.Plugin.Stop:output_type -> authz.plugin.v1.StopReply
+	9,  // [9:13] is the sub-list for method output_type
+	5,  // [5:9] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_authz_plugin_v1_plugin_proto_init() }
@@ -725,7 +859,7 @@ func file_authz_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_plugin_proto_rawDesc), len(file_authz_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

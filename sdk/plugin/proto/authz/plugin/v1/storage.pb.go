@@ -82,7 +82,8 @@ func (x *Frame) GetEnd() bool {
 	return false
 }
 
-// Error is a storage error. Causes do not cross.
+// Error is a failure of a kind's service, with grants and version for storage
+// alone. Causes do not cross.
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`

@@ -1,10 +1,10 @@
-package conformance
+package runner
 
 import "reflect"
 
-// overwrite scribbles over everything that v shares with others: the elements of
+// Overwrite scribbles over everything that v shares with others: the elements of
 // its slices and maps and what its pointers point at.
-func overwrite(v any) { scribble(reflect.ValueOf(v), false) }
+func Overwrite(v any) { scribble(reflect.ValueOf(v), false) }
 
 // scribble changes v itself only when it is shared.
 func scribble(v reflect.Value, shared bool) {
