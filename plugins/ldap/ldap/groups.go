@@ -43,7 +43,7 @@ func (r *reading) readGroups(ctx context.Context, s *session) error {
 			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, authz.Quote(entry.DN))
 		}
 		if first, twice := firstOf[id]; twice {
-			r.warn.add(kindTwice, "the groups %s and %s have the same id %s", authz.Quote(first), authz.Quote(entry.DN), authz.Quote(id))
+			r.warn.add(kindTwice, "the groups %s and %s have the same id %s: what they are in is united", authz.Quote(first), authz.Quote(entry.DN), authz.Quote(id))
 		} else {
 			firstOf[id] = entry.DN
 		}

@@ -84,7 +84,7 @@ type told struct {
 }
 
 // read collects a reading and holds it to the order of entries.
-func read(ctx context.Context, i *ldap.Importer) (told, error) {
+func read(ctx context.Context, i directory.Importer) (told, error) {
 	r := told{Users: map[string][]string{}, Groups: map[string]directory.Group{}, Members: map[string][]string{}, Managers: map[string]string{}, Orgs: map[string][]string{}}
 	entries, expected, ended := 0, 0, false
 	for entry, err := range i.Import(ctx, directory.Request{}) {
@@ -117,7 +117,7 @@ func read(ctx context.Context, i *ldap.Importer) (told, error) {
 		case directory.ReportingEdge:
 			r.Managers[e.UserID] = e.ManagerID
 		case directory.OrgMembership:
-			r.Orgs[e.UserID] = append(r.Orgs[e.UserID], e.Orgs...)
+			r.Orgs[e.UserID] = e.Orgs
 		case directory.Warning:
 			r.Warnings = append(r.Warnings, e.Message)
 		case directory.End:
@@ -127,7 +127,7 @@ func read(ctx context.Context, i *ldap.Importer) (told, error) {
 	if !ended {
 		return r, errors.New("no end")
 	}
-	if orgs := len(r.Orgs); orgs == 0 && expected < entries-2 {
+	if expected != entries {
 		return r, fmt.Errorf("%d entries came, %d were expected", entries, expected)
 	}
 	return r, nil

@@ -209,8 +209,13 @@ func (m *model) expected(id func(modelPerson) string, primary bool) told {
 		Users: map[string][]string{}, Groups: map[string]directory.Group{}, Members: map[string][]string{}, Managers: map[string]string{}, Orgs: map[string][]string{}}
 	for p, person := range m.people {
 		user := id(person)
-		want.Users[user] = append(want.Users[user], fmt.Sprint(!person.disabled))
-		want.Orgs[user] = append(want.Orgs[user], person.org)
+		if len(want.Users[user]) == 0 || !person.disabled { // active if either is
+			want.Users[user] = []string{fmt.Sprint(!person.disabled)}
+		}
+		if !slices.Contains(want.Orgs[user], person.org) {
+			want.Orgs[user] = append(want.Orgs[user], person.org)
+			slices.Sort(want.Orgs[user])
+		}
 		if _, told := want.Managers[user]; person.manager >= 0 && !told {
 			want.Managers[user] = id(m.people[person.manager])
 		}

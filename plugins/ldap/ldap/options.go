@@ -59,7 +59,7 @@ type Options struct {
 const (
 	maxURLs       = 16
 	maxPageSize   = 10_000
-	maxMaxEntries = 2_000_000
+	maxMaxEntries = 500_000 // each person takes up to four of a reading's entries
 	maxTimeout    = 10 * time.Minute
 )
 

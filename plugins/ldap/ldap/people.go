@@ -41,7 +41,7 @@ func (r *reading) readPeople(ctx context.Context, s *session) error {
 			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, authz.Quote(entry.DN))
 		}
 		if first, twice := firstOf[id]; twice {
-			r.warn.add(kindTwice, "the people %s and %s have the same id %s", authz.Quote(first), authz.Quote(entry.DN), authz.Quote(id))
+			r.warn.add(kindTwice, "the people %s and %s have the same id %s: what they are in is united", authz.Quote(first), authz.Quote(entry.DN), authz.Quote(id))
 		} else {
 			firstOf[id] = entry.DN
 		}
@@ -87,8 +87,6 @@ func (r *reading) personOf(entry *ldap.Entry, id string, have *tally) person {
 			p.orgs = append(p.orgs, org)
 		}
 	}
-	slices.Sort(p.orgs)
-	p.orgs = slices.Compact(p.orgs)
 	if r.o.GroupBase == "" {
 		return p
 	}
