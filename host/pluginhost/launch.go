@@ -30,7 +30,6 @@ type process struct {
 	rpc         *plugin.Client
 	description plugin.Description
 	serves      plugin.Configured
-	cut         <-chan struct{} // closed when the process let go of its lifeline
 	output      *tail
 	release     context.CancelFunc // of the lifeline
 	gone        chan struct{}      // closed when the process is reaped
@@ -112,7 +111,6 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 			err = ctx.Err()
 		}
 		if err == nil {
-			proc.cut = ended
 			go proc.watch(ended)
 		}
 		return err

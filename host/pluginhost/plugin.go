@@ -148,8 +148,8 @@ func (p *Plugin) Restart(ctx context.Context) error {
 	}
 }
 
-// AwaitRunning returns when the plugin runs and answers, as far as the host has
-// noticed: that a process ended shows a moment after its connection is lost. Its
+// AwaitRunning returns when the plugin runs and answers. It asks the process: that
+// one has ended shows in its state only a moment after its last call broke off. Its
 // error is an *authz.UnavailableError, when ctx ends first or the plugin is stopped
 // for good.
 func (p *Plugin) AwaitRunning(ctx context.Context) error {
@@ -157,28 +157,29 @@ func (p *Plugin) AwaitRunning(ctx context.Context) error {
 		p.mu.Lock()
 		state, proc, changed := p.state, p.current, p.changed
 		p.mu.Unlock()
-		if state == StateRunning && !isClosed(proc.cut) {
-			return nil
-		}
-		if state == StateStopped {
+		switch state {
+		case StateStopped:
 			return p.unavailableFor(authz.OutcomeNotApplied, nil)
+		case StateRunning:
+			if _, err := proc.rpc.Describe(ctx); err == nil {
+				return nil
+			}
 		}
+		again := time.NewTimer(askAgain)
 		select {
 		case <-changed:
+		case <-again.C:
 		case <-ctx.Done():
+			again.Stop()
 			return p.unavailableFor(authz.OutcomeNotApplied, ctx.Err())
 		}
+		again.Stop()
 	}
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
+// askAgain is how soon a process that gave no answer is asked again, unless its
+// state changes before.
+const askAgain = 50 * time.Millisecond
 
 func (p *Plugin) running(proc *process) {
 	p.mu.Lock()

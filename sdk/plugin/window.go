@@ -5,8 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -73,9 +71,7 @@ func receiveWindow(recv func() (*pluginv1.WindowPart, error)) (metrics.Window, e
 			return w, w.Validate()
 		case errors.Is(err, io.EOF):
 			return w, authz.Validation("metrics window: it ends before its end")
-		case status.Code(err) == codes.Internal, status.Code(err) == codes.ResourceExhausted:
-			return w, authz.Validation("metrics window: a part cannot be read")
-		case err != nil:
+		case err != nil: // of a part that cannot be read gRPC has told the sender
 			return w, unavailable(authz.OutcomeNotApplied, err, "the window broke off")
 		case complete:
 			return w, authz.Validation("metrics window: it goes on after its end")

@@ -32,7 +32,12 @@ func main() {
 			},
 		},
 	}
-	switch os.Getenv("FAULT") {
+	fault := os.Getenv("FAULT")
+	if of, more := strings.CutSuffix(fault, " kinds"); more {
+		asKinds(&p)
+		fault = of
+	}
+	switch fault {
 	case "crash":
 		fmt.Fprintln(os.Stderr, "faulty: the disk is on fire")
 		os.Exit(7)
@@ -96,6 +101,10 @@ func main() {
 			fmt.Println("printed by a library")
 			return memory.New(memory.Options{}), nil
 		}
+	case "kinds":
+		asKinds(&p)
+	case "unheard": // of a kind that this host does not know
+		serve(1, &unheard{})
 	case "oversized":
 		serve(1, &boasts{})
 	case "switch":
@@ -153,6 +162,13 @@ type boasts struct{ hangs }
 
 func (*boasts) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeReply, error) {
 	return &pluginv1.DescribeReply{Name: "faulty", Version: strings.Repeat("9", 5<<20)}, nil
+}
+
+// unheard serves what only a later host knows.
+type unheard struct{ hangs }
+
+func (*unheard) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeReply, error) {
+	return &pluginv1.DescribeReply{Name: "faulty", Kinds: []*pluginv1.Kind{{Name: "oracle"}}}, nil
 }
 
 // hangs answers the lifeline and nothing else.
