@@ -76,7 +76,7 @@ func newModel(seed uint64, people, groups int) *model {
 		for range 1 + r.IntN(6) {
 			m.join(p, 1+r.IntN(groups-1))
 		}
-		m.join(p, 0) // everybody
+		m.groups[0].people = append(m.groups[0].people, p) // everybody
 	}
 	m.people[3].manager, m.people[4].manager = 4, 3 // a cycle that only an import may judge
 	for g := 1; g < groups; g++ {
@@ -207,7 +207,7 @@ func binarySID(rid uint32) string {
 func (m *model) expected(id func(modelPerson) string, primary bool) told {
 	want := told{Datasets: []directory.ImporterCapability{"users", "groups", "memberships", "reporting", "orgs"},
 		Users: map[string][]string{}, Groups: map[string]directory.Group{}, Members: map[string][]string{}, Managers: map[string]string{}, Orgs: map[string][]string{}}
-	for p, person := range m.people {
+	for _, person := range m.people {
 		user := id(person)
 		if len(want.Users[user]) == 0 || !person.disabled { // active if either is
 			want.Users[user] = []string{fmt.Sprint(!person.disabled)}
@@ -222,10 +222,14 @@ func (m *model) expected(id func(modelPerson) string, primary bool) told {
 		if want.Members[user] == nil {
 			want.Members[user] = []string{}
 		}
-		for g, group := range m.groups {
-			if slices.Contains(group.people, p) || primary && person.primary == g {
-				want.Members[user] = append(want.Members[user], group.id.String())
-			}
+		if primary && person.primary >= 0 {
+			want.Members[user] = append(want.Members[user], m.groups[person.primary].id.String())
+		}
+	}
+	for _, group := range m.groups {
+		for _, p := range group.people {
+			user := id(m.people[p])
+			want.Members[user] = append(want.Members[user], group.id.String())
 		}
 	}
 	for user, groups := range want.Members {
