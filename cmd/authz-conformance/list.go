@@ -22,16 +22,13 @@ func newList() *cobra.Command {
 		Short: "List the cases: suite, id, what each needs, and the rule that it proves",
 		Example: `  authz-conformance list
   authz-conformance list --suite isolation
+  authz-conformance list --kind directory_importer
   authz-conformance list --case B79 --output json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			chosen, err := selected.of()
+			_, cases, err := selected.of()
 			if err != nil {
 				return err
-			}
-			cases, err := chosen.Of(allCases())
-			if err != nil {
-				return usageError{err}
 			}
 			switch output {
 			case "text":
@@ -58,6 +55,7 @@ func listText(w io.Writer, cases []runner.Case) error {
 }
 
 type listedCase struct {
+	Kind  string   `json:"kind"`
 	Suite string   `json:"suite"`
 	ID    string   `json:"id"`
 	Needs []string `json:"needs"`
@@ -67,7 +65,7 @@ type listedCase struct {
 func listJSON(w io.Writer, cases []runner.Case) error {
 	all := make([]listedCase, len(cases))
 	for i, c := range cases {
-		all[i] = listedCase{c.Suite, c.ID, c.Needs, c.Rule}
+		all[i] = listedCase{c.Kind, c.Suite, c.ID, c.Needs, c.Rule}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -76,13 +74,15 @@ func listJSON(w io.Writer, cases []runner.Case) error {
 
 // selection is the flags that choose cases.
 type selection struct {
-	suites, cases, skip []string
+	kinds, suites, cases, skip []string
 }
 
 func (s *selection) flags(c *cobra.Command) {
+	c.Flags().StringSliceVar(&s.kinds, "kind", nil, "only these kinds of plugin: "+strings.Join(kinds, ", "))
 	c.Flags().StringSliceVar(&s.suites, "suite", nil, "only these suites: "+strings.Join(runner.Suites(allCases()), ", "))
 	c.Flags().StringSliceVar(&s.cases, "case", nil, "only these cases, e.g. B61,I05; an id also selects its variants")
 	c.Flags().StringSliceVar(&s.skip, "skip", nil, "leave out these cases: a run that proves less")
+	complete(c, "kind", kinds...)
 	complete(c, "suite", runner.Suites(allCases())...)
 	var known []string
 	for _, one := range allCases() {
@@ -92,12 +92,17 @@ func (s *selection) flags(c *cobra.Command) {
 	complete(c, "skip", known...)
 }
 
-func (s *selection) of() (runner.Selection, error) {
+// of is the selection, and the cases of the kinds that it selects.
+func (s *selection) of() (runner.Selection, []runner.Case, error) {
 	chosen := runner.Selection{Suites: s.suites, IDs: s.cases, Skip: s.skip}
-	if _, err := chosen.Of(allCases()); err != nil {
-		return chosen, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
+	cases, err := casesOf(s.kinds)
+	if err != nil {
+		return chosen, nil, err
 	}
-	return chosen, nil
+	if cases, err = chosen.Of(cases); err != nil {
+		return chosen, nil, usageError{fmt.Errorf("%w\nRun 'authz-conformance list' to see them", err)}
+	}
+	return chosen, cases, nil
 }
 
 // complete gives the shell the values of a flag.

@@ -10,6 +10,14 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// described is what the probe found out of a storage driver.
+type described struct {
+	plugin plugin.Description
+	driver storage.DriverInfo
+	target conformance.Target
+	notes  []string
+}
+
 // probe starts the plugin and learns what kind of target it is: whether its rows
 // live in its process, whether partitions stand beside unpartitioned rows, and
 // whether the lease can be set.
@@ -23,8 +31,7 @@ func (l *launcher) probe(ctx context.Context, prefix string) (described, error) 
 	if err != nil {
 		return described{}, err
 	}
-	status := first.(*connection).process.plugin
-	d := described{plugin: status.Description(), path: status.Status().Path, driver: first.Info()}
+	d := described{plugin: first.(*connection).process.plugin.Description(), driver: first.Info()}
 	l.lease = d.plugin.Declares("lease", plugin.TypeDuration)
 	if !l.lease {
 		d.notes = append(d.notes, "the plugin has no setting \"lease\": cases about leases wait for its own")

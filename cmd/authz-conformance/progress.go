@@ -36,8 +36,8 @@ func newProgress(w io.Writer, cases []runner.Case) *progress {
 	return p
 }
 
-func (p *progress) begin(d described) {
-	fmt.Fprintf(p.w, "plugin %s %s, driver %s, %d cases\n", d.plugin.Name, d.plugin.Version, d.driver.Name, p.total)
+func (p *progress) begin(d found) {
+	fmt.Fprintf(p.w, "plugin %s %s, %s, %d cases\n", d.plugin.Name, d.plugin.Version, strings.Join(d.served, ", "), p.total)
 	for _, note := range d.notes {
 		fmt.Fprintln(p.w, "note: "+note)
 	}

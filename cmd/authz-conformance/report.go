@@ -15,7 +15,7 @@ import (
 // document is a report as programs read it.
 type document struct {
 	Plugin  documentPlugin           `json:"plugin"`
-	Driver  documentDriver           `json:"driver"`
+	Driver  *documentDriver          `json:"driver,omitempty"` // of storage
 	Notes   []string                 `json:"notes"`
 	Started time.Time                `json:"started"`
 	TookMs  int64                    `json:"tookMs"`
@@ -29,6 +29,8 @@ type documentPlugin struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Path    string `json:"path"`
+
+	Kinds []string `json:"kinds"` // that were proved
 }
 
 type documentDriver struct {
@@ -44,6 +46,7 @@ type documentSuite struct {
 }
 
 type documentCase struct {
+	Kind    string           `json:"kind"`
 	Suite   string           `json:"suite"`
 	ID      string           `json:"id"`
 	Rule    string           `json:"rule"`
@@ -62,15 +65,18 @@ type documentFailure struct {
 	Again    string   `json:"again"` // the command line that runs this case alone
 }
 
-func (f *runFlags) report(d described, r runner.Report) document {
+func (f *runFlags) report(d found, r runner.Report) document {
 	doc := document{
-		Plugin: documentPlugin{d.plugin.Name, d.plugin.Version, d.path},
-		Driver: documentDriver{d.driver.Name, d.driver.Durable, d.driver.CrossProcess},
+		Plugin: documentPlugin{d.plugin.Name, d.plugin.Version, d.path, d.served},
 		Notes:  append([]string{}, d.notes...), Started: r.Started.UTC(), TookMs: r.Took.Milliseconds(),
 		Passed: !r.Ended && r.Count("", runner.Failed) == 0, Ended: r.Ended, Summary: map[string]documentSuite{}, Cases: []documentCase{},
 	}
+	if d.storage != nil {
+		info := d.storage.driver
+		doc.Driver = &documentDriver{info.Name, info.Durable, info.CrossProcess}
+	}
 	for _, result := range r.Results {
-		c := documentCase{Suite: result.Case.Suite, ID: result.Case.ID, Rule: result.Case.Rule, Needs: result.Case.Needs,
+		c := documentCase{Kind: result.Case.Kind, Suite: result.Case.Suite, ID: result.Case.ID, Rule: result.Case.Rule, Needs: result.Case.Needs,
 			Outcome: result.Outcome, Reason: result.Reason, TookMs: result.Duration.Milliseconds()}
 		if x := result.Failure; x != nil {
 			c.Failure = &documentFailure{Done: append([]string{}, x.Steps...), Expected: x.Expected, Got: x.Got, Where: x.Where, Again: f.again(d, c.ID)}
@@ -84,7 +90,7 @@ func (f *runFlags) report(d described, r runner.Report) document {
 
 // again is the command line that runs one case alone. A configuration given as
 // text that holds a secret is not repeated.
-func (f *runFlags) again(d described, id string) string {
+func (f *runFlags) again(d found, id string) string {
 	args := []string{"authz-conformance", "run", f.plugin}
 	if f.config != "" {
 		config := f.config
@@ -103,6 +109,17 @@ func (f *runFlags) again(d described, id string) string {
 	}
 	if f.partition != "" {
 		args = append(args, "--partition", f.partition)
+	}
+	for _, other := range []struct{ flag, value string }{{"--target", f.target}, {"--counts-url", f.countsURL}, {"--change", f.change}} {
+		if strings.Contains(other.value, "@") {
+			other.value = "(the address, which holds a secret)"
+		}
+		if other.value != "" {
+			args = append(args, other.flag, other.value)
+		}
+	}
+	if f.countsURL != "" && f.countsMetric != defaultMetric {
+		args = append(args, "--counts-metric", f.countsMetric)
 	}
 	if f.timeout != runner.DefaultTimeout {
 		args = append(args, "--timeout", f.timeout.String())

@@ -15,10 +15,13 @@ type settings struct {
 	values map[string]any
 }
 
-// The placeholders of a configuration. Either makes the backend of a case fresh.
+// The placeholders of a configuration. Either of the first two makes the backend of
+// a case fresh.
 const (
-	placeDir  = "{dir}"
-	placeCase = "{case}"
+	placeDir    = "{dir}"
+	placeCase   = "{case}"
+	placePort   = "{port}"   // a free port of the loopback address
+	placeTarget = "{target}" // a relay to --target
 )
 
 // parseSettings reads a file of YAML or JSON, or the text itself when it is not
@@ -47,18 +50,17 @@ func parseSettings(given string) (settings, error) {
 
 // fresh reports whether every case has a backend of its own.
 func (s settings) fresh() bool {
+	return s.holds(placeDir) || s.holds(placeCase)
+}
+
+// holds reports whether a placeholder stands in the configuration.
+func (s settings) holds(placeholder string) bool {
 	found := false
 	replaced(s.values, func(text string) string {
-		found = found || strings.Contains(text, placeDir) || strings.Contains(text, placeCase)
+		found = found || strings.Contains(text, placeholder)
 		return text
 	})
 	return found
-}
-
-// of fills the placeholders in.
-func (s settings) of(dir, name string) map[string]any {
-	fill := strings.NewReplacer(placeDir, dir, placeCase, name)
-	return replaced(s.values, fill.Replace).(map[string]any)
 }
 
 // replaced copies a value with its texts replaced.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,14 +12,14 @@ func TestPlaceholders(t *testing.T) {
 	if err != nil || !s.inline || !s.fresh() {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	want := map[string]any{"path": "/d/x.db", "name": "db_c1", "list": []any{"c1", 3}, "deep": map[string]any{"a": "/d"}, "n": 1}
-	if diff := cmp.Diff(want, s.of("/d", "c1")); diff != "" {
+	want := any(map[string]any{"path": "/d/x.db", "name": "db_c1", "list": []any{"c1", 3}, "deep": map[string]any{"a": "/d"}, "n": 1})
+	if diff := cmp.Diff(want, replaced(s.values, strings.NewReplacer(placeDir, "/d", placeCase, "c1").Replace)); diff != "" {
 		t.Error(diff)
 	}
 	if s, err := parseSettings(`{path: "/fixed"}`); err != nil || s.fresh() {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err := parseSettings(""); err != nil || s.fresh() || len(s.of("", "")) != 0 {
+	if s, err := parseSettings(""); err != nil || s.fresh() || len(s.values) != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

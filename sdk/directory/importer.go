@@ -46,7 +46,12 @@ const (
 
 // ImporterCapabilities lists every capability.
 func ImporterCapabilities() []ImporterCapability {
-	return []ImporterCapability{CapUsers, CapGroups, CapMemberships, CapReporting, CapOrgs, CapIncremental}
+	return append(Datasets(), CapIncremental)
+}
+
+// Datasets lists the capabilities that are datasets.
+func Datasets() []ImporterCapability {
+	return []ImporterCapability{CapUsers, CapGroups, CapMemberships, CapReporting, CapOrgs}
 }
 
 // Request asks for one reading.

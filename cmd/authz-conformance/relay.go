@@ -1,0 +1,168 @@
+package main
+
+import (
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// relay stands between a plugin and its far side, and can stop passing on what they
+// say (stall) or break their connections and refuse new ones (cut).
+type relay struct {
+	listener net.Listener
+	far      string
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	cut   bool
+	shut  bool
+	open  map[net.Conn]bool
+	gate  chan struct{} // closed while what is said is passed on
+	ended chan struct{}
+}
+
+func newRelay(far string) (*relay, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &relay{listener: l, far: far, open: map[net.Conn]bool{}, gate: make(chan struct{}), ended: make(chan struct{})}
+	close(r.gate)
+	r.running.Go(r.accept)
+	return r, nil
+}
+
+func (r *relay) address() string { return r.listener.Addr().String() }
+
+func (r *relay) accept() {
+	for {
+		near, err := r.listener.Accept()
+		if err != nil {
+			return
+		}
+		if !r.keep(near) {
+			continue
+		}
+		r.running.Go(func() { r.serve(near) })
+	}
+}
+
+// keep notes a connection to be broken by a cut; while one lasts it breaks it.
+func (r *relay) keep(c net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cut || r.shut {
+		_ = c.Close()
+		return false
+	}
+	r.open[c] = true
+	return true
+}
+
+func (r *relay) drop(c net.Conn) {
+	r.mu.Lock()
+	delete(r.open, c)
+	r.mu.Unlock()
+	_ = c.Close()
+}
+
+func (r *relay) serve(near net.Conn) {
+	defer r.drop(near)
+	far, err := net.DialTimeout("tcp", r.far, 5*time.Second)
+	if err != nil || !r.keep(far) {
+		return
+	}
+	defer r.drop(far)
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		both.Go(func() {
+			r.pass(way[0], way[1])
+			// One side has said all: the other may still answer.
+			if half, ok := way[1].(*net.TCPConn); ok {
+				_ = half.CloseWrite()
+			}
+		})
+	}
+	both.Wait()
+}
+
+func (r *relay) pass(from, to net.Conn) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			r.mu.Lock()
+			gate := r.gate
+			r.mu.Unlock()
+			select {
+			case <-gate:
+			case <-r.ended:
+				return
+			}
+			if _, err := to.Write(buffer[:n]); err != nil {
+				_ = from.Close()
+				return
+			}
+		}
+		if err != nil {
+			if err != io.EOF {
+				_ = to.Close()
+			}
+			return
+		}
+	}
+}
+
+// Stall, Cut and Resume are of a case's backend.
+func (r *relay) Stall() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.gate:
+		r.gate = make(chan struct{})
+	default:
+	}
+	return nil
+}
+
+func (r *relay) Cut() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = true
+	r.breakAll()
+	return nil
+}
+
+func (r *relay) Resume() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = false
+	select {
+	case <-r.gate:
+	default:
+		close(r.gate)
+	}
+	return nil
+}
+
+func (r *relay) breakAll() {
+	for c := range r.open {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // as a line breaks: nothing more arrives
+		}
+		_ = c.Close()
+	}
+}
+
+func (r *relay) close() {
+	_ = r.listener.Close()
+	r.mu.Lock()
+	if !r.shut {
+		r.shut = true
+		close(r.ended)
+	}
+	r.breakAll()
+	r.mu.Unlock()
+	r.running.Wait()
+}

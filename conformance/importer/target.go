@@ -1,0 +1,118 @@
+package importer
+
+import (
+	"context"
+	"time"
+
+	"github.com/authzhost/authz/conformance/configured"
+	"github.com/authzhost/authz/sdk/directory"
+)
+
+// Target is what is proved.
+type Target struct {
+	Name string
+
+	// New makes the backend of one case. Cases run at the same time; their backends
+	// may read one directory, which must not change by itself meanwhile.
+	New func(ctx context.Context) (Backend, error)
+
+	// Timeout is how long a case may take. Zero is runner.DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Backend is the way of one case to the directory. It may also be a Crasher,
+// Freezer, Cutter, Staller, Changer, Teller and Configurer.
+type Backend interface {
+	// Connect starts an importer, as the host does.
+	Connect(ctx context.Context) (directory.Importer, error)
+
+	// Close ends the importers that are still open and removes what the backend
+	// left behind.
+	Close() error
+}
+
+// Crasher is a Backend whose importers live in processes that can be killed.
+type Crasher interface {
+	// Kill ends the process behind the importer at once, as SIGKILL does, and
+	// returns when it is gone.
+	Kill(i directory.Importer) error
+}
+
+// Freezer is a Backend whose importers live in processes that can be stopped.
+type Freezer interface {
+	// Stop halts the process behind the importer as SIGSTOP does, Continue lets it
+	// run on.
+	Stop(i directory.Importer) error
+	Continue(i directory.Importer) error
+}
+
+// Cutter is a Backend that can cut the line to the directory: open connections
+// break and new ones fail, until Resume.
+type Cutter interface {
+	Cut() error
+	Resume() error
+}
+
+// Staller is a Backend whose directory can stop answering, with connections left
+// open, until Resume.
+type Staller interface {
+	Stall() error
+	Resume() error
+}
+
+// Changer is a Backend that can change the directory, so that a later reading tells
+// what an earlier one did not.
+type Changer interface {
+	Change(ctx context.Context) error
+}
+
+// Teller is a Backend that can tell how many entries an importer has handed out of
+// all its readings, read or not.
+type Teller interface {
+	Handed(i directory.Importer) (int64, error)
+}
+
+// Configurer is a Backend that can start the importer with any configuration.
+type Configurer = configured.Configurer[directory.Importer]
+
+// Ability is what a case needs beyond the seam.
+type Ability string
+
+// The abilities of a target.
+const (
+	Kill      Ability = "kill"
+	Freeze    Ability = "freeze"
+	Cut       Ability = "cut"
+	Stall     Ability = "stall"
+	Change    Ability = "change"
+	Tell      Ability = "handed"
+	Configure Ability = "configure"
+)
+
+// has reports whether the backend offers the ability, and else why not.
+func (a Ability) has(b Backend) (has bool, missing string) {
+	switch a {
+	case Kill:
+		_, has = b.(Crasher)
+		missing = "the target's processes cannot be killed"
+	case Freeze:
+		_, has = b.(Freezer)
+		missing = "the target's processes cannot be stopped"
+	case Cut:
+		_, has = b.(Cutter)
+		missing = "the line to the directory cannot be cut"
+	case Stall:
+		_, has = b.(Staller)
+		missing = "the directory cannot be kept from answering"
+	case Change:
+		_, has = b.(Changer)
+		missing = "the directory cannot be changed"
+	case Tell:
+		_, has = b.(Teller)
+		missing = "how far the importer is ahead of its reader cannot be told"
+	case Configure:
+		_, has = b.(Configurer)
+		missing = "the importer cannot be started with another configuration"
+	}
+	return has, missing
+}
