@@ -10,20 +10,15 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 	"github.com/google/uuid"
-)
 
-// Limits of what the host stores, in bytes.
-const (
-	maxID   = 1024
-	maxName = 1024
-	maxText = 65536
+	"github.com/authzhost/authz/sdk/directory"
 )
 
 var (
 	errNoValue = errors.New("has no value")
 	errSeveral = errors.New("has several values, of which none is part of the entry's name")
 	errNotText = errors.New("has a value that is no text")
-	errTooLong = fmt.Errorf("has a value of more than %d bytes", maxID)
+	errTooLong = fmt.Errorf("has a value of more than %d bytes", directory.MaxID)
 )
 
 // plain returns the values of an attribute as they are.
@@ -73,7 +68,7 @@ func render(attribute string, value []byte) (string, error) {
 	switch {
 	case text == "":
 		return "", errNoValue
-	case len(text) > maxID:
+	case len(text) > directory.MaxID:
 		return "", errTooLong
 	case !utf8.ValidString(text), strings.IndexByte(text, 0) >= 0:
 		return "", errNotText

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/sdk/directory"
 )
 
 func entryOf(dn string, attributes map[string][]string) *ldap.Entry {
@@ -27,8 +29,8 @@ func TestIdentifiers(t *testing.T) {
 		"several":                  {"uid", "cn=x", []string{"a", "b"}, "", errSeveral},
 		"bytes":                    {"uid", "cn=x", []string{"\xff\xfe"}, "", errNotText},
 		"a zero":                   {"uid", "cn=x", []string{"a\x00"}, "", errNotText},
-		"huge":                     {"uid", "cn=x", []string{strings.Repeat("x", maxID+1)}, "", errTooLong},
-		"as long as can be":        {"uid", "cn=x", []string{strings.Repeat("x", maxID)}, strings.Repeat("x", maxID), nil},
+		"huge":                     {"uid", "cn=x", []string{strings.Repeat("x", directory.MaxID+1)}, "", errTooLong},
+		"as long as can be":        {"uid", "cn=x", []string{strings.Repeat("x", directory.MaxID)}, strings.Repeat("x", directory.MaxID), nil},
 		"a GUID": {"ObjectGUID", "cn=x", []string{"\x33\x22\x11\x00\x55\x44\x77\x66\x88\x99\xaa\xbb\xcc\xdd\xee\xff"},
 			"00112233-4455-6677-8899-aabbccddeeff", nil},
 		"a security identifier": {"objectSid", "cn=x", []string{"\x01\x02\x00\x00\x00\x00\x00\x05\x20\x00\x00\x00\x20\x02\x00\x00"}, "S-1-5-32-544", nil},
@@ -131,7 +133,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Errorf("%d warnings: %q", len(list), list[maxWarnings:])
 	}
 	for _, text := range list {
-		if len(text) > maxWarning || !utf8.ValidString(text) {
+		if len(text) > directory.MaxWarning || !utf8.ValidString(text) {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	}
@@ -147,7 +149,7 @@ func FuzzAttributes(f *testing.F) {
 		entry := &ldap.Entry{DN: dn, Attributes: []*ldap.EntryAttribute{{Name: attribute, ByteValues: [][]byte{a, b}}}}
 		single := &ldap.Entry{DN: dn, Attributes: []*ldap.EntryAttribute{{Name: attribute, ByteValues: [][]byte{a}}}}
 		for _, e := range []*ldap.Entry{entry, single} {
-			if id, err := identifier(e, attribute); err == nil && (id == "" || len(id) > maxID || !utf8.ValidString(id) || strings.Contains(id, "\x00")) {
+			if id, err := identifier(e, attribute); err == nil && (id == "" || len(id) > directory.MaxID || !utf8.ValidString(id) || strings.Contains(id, "\x00")) {
 				t.Fatalf("id %q", id)
 			}
 			if text, _ := label(e, attribute, 10); len(text) > 10 || !utf8.ValidString(text) || strings.Contains(text, "\x00") {

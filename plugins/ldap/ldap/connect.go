@@ -121,6 +121,7 @@ func (s *session) bind(ctx context.Context) error {
 	return nil
 }
 
+// close may be called again.
 func (s *session) close() {
 	s.stop()
 	_ = s.raw.Close() // first, so that nothing waits for a server that is gone

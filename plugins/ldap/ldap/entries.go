@@ -2,40 +2,17 @@ package ldap
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/directory"
 )
 
-// entries tells what was read. Lists that a reading knows are told also when they
-// are empty: a person who left their last group has none.
-func (r *reading) entries() iter.Seq[directory.Entry] {
-	return func(yield func(directory.Entry) bool) {
-		_ = r.tell(yield)
-	}
-}
-
-// tell reports whether the reader took it all.
+// tell tells what was read and reports whether the reader took it all. Lists that a
+// reading knows are told also when they are empty: a person who left their last
+// group has none.
 func (r *reading) tell(yield func(directory.Entry) bool) bool {
-	people, groups, warnings := united(r.people, person.unite), united(r.groups, group.unite), r.warn.list()
-	begin := directory.Begin{Datasets: []directory.ImporterCapability{directory.CapUsers}, Expected: 2 + len(people) + len(warnings)}
-	if r.o.GroupBase != "" {
-		begin.Datasets = append(begin.Datasets, directory.CapGroups, directory.CapMemberships)
-		begin.Expected += len(groups) + len(people)
-	}
-	if r.o.UserManager != "" {
-		begin.Datasets = append(begin.Datasets, directory.CapReporting)
-		begin.Expected += len(r.managers)
-	}
-	if len(r.o.UserOrgs) > 0 {
-		begin.Datasets = append(begin.Datasets, directory.CapOrgs)
-		begin.Expected += len(people)
-	}
-	if !yield(begin) {
-		return false
-	}
+	people, groups := united(r.people, person.unite), united(r.groups, group.unite)
 	for _, g := range groups {
 		if !yield(directory.Group{ID: g.id, Name: g.name, Description: g.description, Parents: sorted(r.parents[g.id])}) {
 			return false
@@ -46,7 +23,7 @@ func (r *reading) tell(yield func(directory.Entry) bool) bool {
 			return false
 		}
 	}
-	for _, text := range warnings {
+	for _, text := range r.warn.list() {
 		if !yield(directory.Warning{Message: text}) {
 			return false
 		}

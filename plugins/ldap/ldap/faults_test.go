@@ -20,7 +20,8 @@ import (
 // small is a directory of three people in a group.
 func small(t *testing.T, o slapdtest.Options) *slapdtest.Server {
 	l := newLDIF("far")
-	l.group("all", l.person("ann"), l.person("bob"), l.person("eve"))
+	ann := l.person("ann")
+	l.group("all", ann, l.person("bob", slapdtest.A("manager", ann)), l.person("eve"))
 	slapdtest.Write(l, "ou=abroad,"+peopleBase, slapdtest.A("objectClass", "referral", "extensibleObject"), slapdtest.A("ou", "abroad"),
 		slapdtest.A("ref", "ldap://other.example/ou=abroad,"+peopleBase))
 	slapdtest.Write(l, "ou=away,"+slapdtest.Suffix, slapdtest.A("objectClass", "referral", "extensibleObject"), slapdtest.A("ou", "away"),
@@ -53,7 +54,9 @@ func TestWhatTheDirectoryRefuses(t *testing.T) {
 		"members that no group has":      {func(o *ldap.Options) { o.Member = "uniqueMember" }, []string{`none of the groups has the attribute "uniqueMember"`, "member_attribute"}},
 		"a key that nobody has": {func(o *ldap.Options) { o.MemberKind, o.MemberKeyAttribute = ldap.MemberKey, "employeeNumber" },
 			[]string{`none of the people has the attribute "employeeNumber"`, "member_key"}},
-		"orgs that nobody has": {func(o *ldap.Options) { o.UserOrgs = []string{"departmentNumber"} }, []string{`"departmentNumber"`, "user_orgs"}},
+		"orgs that nobody has":         {func(o *ldap.Options) { o.UserOrgs = []string{"departmentNumber"} }, []string{`"departmentNumber"`, "user_orgs"}},
+		"managers that nobody has":     {func(o *ldap.Options) { o.UserManager = "secretary" }, []string{`none of the people has the attribute "secretary"`, "user_manager"}},
+		"managers that nobody may see": {func(o *ldap.Options) { o.BindDN, o.BindPassword = "", "" }, []string{`none of the people has the attribute "manager"`, "user_manager"}},
 		"an activity that nobody has": {func(o *ldap.Options) { o.ActiveAttribute, o.ActiveValues = "employeeType", []string{"active"} },
 			[]string{`"employeeType"`, "user_active_attribute"}},
 		"bits that nobody has": {func(o *ldap.Options) { o.ActiveAttribute, o.InactiveBits = "employeeNumber", 2 },
@@ -127,7 +130,7 @@ func TestServersThatCannotBeTrusted(t *testing.T) {
 }
 
 func TestWhoBinds(t *testing.T) {
-	s := small(t, slapdtest.Options{Lines: []string{`access to dn.subtree="` + groupsBase + `" by dn.exact="` + slapdtest.ClientDN + `" read by * none`, "access to * by * read"}})
+	s := small(t, slapdtest.Options{Lines: []string{`access to attrs=manager by * none`, `access to dn.subtree="` + groupsBase + `" by dn.exact="` + slapdtest.ClientDN + `" read by * none`, "access to * by * read"}})
 	o := options(t, s)
 	o.BindDN, o.BindPassword = "", ""
 	refused(t, o, "a search for groups") // anonymous
@@ -175,7 +178,7 @@ func TestServersLimits(t *testing.T) {
 
 	o = options(t, small(t, slapdtest.Options{Lines: []string{"limits anonymous size.prtotal=disabled", "access to * by * read"}}))
 	o.BindDN, o.BindPassword = "", ""
-	_, err := read(t.Context(), importer(t, o))
+	_, err := read(t.Context(), opened(t, o))
 	if err == nil {
 		t.Error("paged results that the server does not allow")
 	}
@@ -204,7 +207,7 @@ func TestServersThatAreSilent(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		i := importer(t, o)
+		i := opened(t, o)
 		time.AfterFunc(50*time.Millisecond, func() { end(cancel, i) })
 		began := time.Now()
 		_, err := read(ctx, i)
@@ -219,7 +222,7 @@ func TestServersThatAreSilent(t *testing.T) {
 }
 
 func TestAReaderThatStops(t *testing.T) {
-	i := importer(t, options(t, small(t, slapdtest.Options{})))
+	i := opened(t, options(t, small(t, slapdtest.Options{})))
 	seen := 0
 	for _, err := range i.Import(t.Context(), directory.Request{}) {
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/directory"
 )
 
 // group is an entry that the group filter finds.
@@ -97,12 +98,12 @@ func (r *reading) readGroups(ctx context.Context, s *session) error {
 func (r *reading) groupOf(entry *ldap.Entry, id string, named *int) group {
 	g := group{dn: entry.DN, id: id}
 	var changed, alsoChanged bool
-	if g.name, changed = label(entry, r.o.GroupName, maxName); g.name != "" {
+	if g.name, changed = label(entry, r.o.GroupName, directory.MaxName); g.name != "" {
 		*named++
 	} else {
 		g.name = id
 	}
-	g.description, alsoChanged = label(entry, r.o.GroupDescription, maxText)
+	g.description, alsoChanged = label(entry, r.o.GroupDescription, directory.MaxText)
 	if changed || alsoChanged {
 		r.warn.add(kindText, "the name or description of the group %s is too long, or no text, and was made to fit", authz.Quote(id))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -13,12 +12,8 @@ import (
 // Importer reads one directory. Each reading has a connection of its own.
 type Importer struct {
 	o        Options
-	closing  context.CancelCauseFunc
-	lifetime context.Context
-	running  sync.WaitGroup
-
-	mu     sync.Mutex // orders readings that begin before Close waits for them
-	closed bool
+	lifetime context.Context // ends with Close, and every reading with it
+	end      context.CancelCauseFunc
 }
 
 var errClosed = errors.New("the importer was closed")
@@ -28,74 +23,73 @@ func New(o Options) (*Importer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	lifetime, closing := context.WithCancelCause(context.Background())
-	return &Importer{o: o, lifetime: lifetime, closing: closing}, nil
+	lifetime, end := context.WithCancelCause(context.Background())
+	return &Importer{o: o, lifetime: lifetime, end: end}, nil
 }
 
-// Info says what the configuration lets a reading tell. There are no incremental
-// readings: a directory does not say what was deleted, and a person's list of
-// groups is known from all groups only.
+// Info says what every reading tells. There are no incremental readings: a
+// directory does not say what was deleted, and a person's list of groups is known
+// from all groups only.
 func (i *Importer) Info() directory.ImporterInfo {
-	capabilities := []directory.ImporterCapability{directory.CapUsers}
-	if i.o.GroupBase != "" {
-		capabilities = append(capabilities, directory.CapGroups, directory.CapMemberships)
-	}
-	if i.o.UserManager != "" {
-		capabilities = append(capabilities, directory.CapReporting)
-	}
-	if len(i.o.UserOrgs) > 0 {
-		capabilities = append(capabilities, directory.CapOrgs)
-	}
-	return directory.ImporterInfo{Name: importerName, Capabilities: capabilities}
+	return directory.ImporterInfo{Name: importerName, Capabilities: i.o.datasets()}
 }
 
-// Import reads everything before its first entry. The cursor of a request has no
-// meaning here: every reading is whole, and says so.
+func (o Options) datasets() []directory.ImporterCapability {
+	list := []directory.ImporterCapability{directory.CapUsers}
+	if o.GroupBase != "" {
+		list = append(list, directory.CapGroups, directory.CapMemberships)
+	}
+	if o.UserManager != "" {
+		list = append(list, directory.CapReporting)
+	}
+	if len(o.UserOrgs) > 0 {
+		list = append(list, directory.CapOrgs)
+	}
+	return list
+}
+
+// Import begins once a server is bound to, and reads everything before the second
+// entry. The cursor of a request has no meaning here: every reading is whole, and
+// says so.
 func (i *Importer) Import(ctx context.Context, _ directory.Request) iter.Seq2[directory.Entry, error] {
 	return func(yield func(directory.Entry, error) bool) {
-		if !i.begin() {
+		if i.lifetime.Err() != nil {
 			yield(nil, stopped(errClosed))
 			return
 		}
-		defer i.running.Done()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(i.lifetime, func() { cancel(errClosed) })()
 
-		r, err := read(ctx, i.o)
+		tell := func(entry directory.Entry) bool {
+			if ctx.Err() != nil {
+				yield(nil, stopped(context.Cause(ctx)))
+				return false
+			}
+			return yield(entry, nil)
+		}
+		r, s, err := begin(ctx, i.o)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for entry := range r.entries() {
-			if ctx.Err() != nil {
-				yield(nil, stopped(context.Cause(ctx)))
-				return
-			}
-			if !yield(entry, nil) {
-				return
-			}
+		defer s.close()
+		if !tell(directory.Begin{Datasets: i.o.datasets()}) {
+			return
 		}
+		if err := r.read(ctx, s); err != nil {
+			yield(nil, err)
+			return
+		}
+		s.close() // the reader may take its time
+		_ = r.tell(tell)
 	}
 }
 
-func (i *Importer) begin() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.closed {
-		return false
-	}
-	i.running.Add(1)
-	return true
-}
-
-// Close ends the readings that run and waits for them.
+// Close ends the readings that run: their connections are closed, and the next
+// entry that their readers ask for is an error.
 func (i *Importer) Close() error {
-	i.mu.Lock()
-	i.closed = true
-	i.mu.Unlock()
-	i.closing(errClosed)
-	i.running.Wait()
+	i.end(errClosed)
 	return nil
 }
 

@@ -52,8 +52,6 @@ type Options struct {
 	MaxEntries  int64
 	Timeout     time.Duration
 	CheckSchema bool
-
-	managerGiven bool // UserManager is the operator's, not a schema's default
 }
 
 const (

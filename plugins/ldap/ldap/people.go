@@ -143,9 +143,9 @@ func (r *reading) checkPeople(have tally) error {
 		return authz.Validation("of %d people %d have no number in %s: set %s to an attribute that they have and that whom bind_dn names may read",
 			have.total, have.total-have.active, authz.Quote(r.o.ActiveAttribute), settingActive)
 	case len(r.o.ActiveValues) > 0 && have.active == 0:
-		return nowhere(settingActive, r.o.ActiveAttribute, "people")
-	case r.o.managerGiven && r.o.UserManager != "" && have.manager == 0:
-		return nowhere(settingManager, r.o.UserManager, "people")
+		return nowhere(settingActive, r.o.ActiveAttribute, "people", orNone)
+	case r.o.UserManager != "" && have.manager == 0:
+		return nowhere(settingManager, r.o.UserManager, "people", orNone)
 	case len(r.o.UserOrgs) > 0 && have.orgs == 0:
 		return nowhere(settingOrgs, strings.Join(r.o.UserOrgs, ", "), "people")
 	case r.o.GroupBase != "" && r.o.Member != "" && r.o.MemberKind == MemberKey && have.member == 0:
@@ -153,10 +153,6 @@ func (r *reading) checkPeople(have tally) error {
 	case r.o.GroupBase != "" && r.o.PrimaryGroup != PrimaryNone && have.primary == 0:
 		return authz.Validation("no primary group is known of any person: they lack %s, or whom bind_dn names may not read it; or set %s to %q",
 			authz.QuoteList(primaryAttributes[r.o.PrimaryGroup]), settingPrimaryGroup, PrimaryNone)
-	}
-	if r.o.UserManager != "" && have.manager == 0 {
-		r.warn.add(kindNowhere, "none of the people has the attribute %s: reporting edges are left as they are (%s: \"\" says so)", authz.Quote(r.o.UserManager), settingManager)
-		r.o.UserManager = ""
 	}
 	return nil
 }

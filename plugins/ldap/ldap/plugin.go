@@ -142,7 +142,6 @@ func optionsOf(config map[string]any) (Options, error) {
 			o.ActiveAttribute, o.InactiveBits = "", 0
 		}
 	}
-	_, o.managerGiven = config[settingManager]
 
 	overlay(config, settingURLs, &o.URLs)
 	overlay(config, settingStartTLS, &o.StartTLS)

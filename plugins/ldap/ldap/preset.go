@@ -61,6 +61,7 @@ func Defaults(s Schema) (Options, error) {
 		o.UserFilter = "(objectClass=posixAccount)"
 		o.GroupFilter = "(objectClass=posixGroup)"
 		o.Member, o.MemberKind, o.PrimaryGroup = "memberUid", MemberKey, PrimaryGID
+		o.UserManager = "" // posixAccount has none
 	case SchemaActiveDirectory:
 		o.UserFilter = "(&(objectClass=user)(!(objectClass=computer)))"
 		o.GroupFilter = "(objectClass=group)"

@@ -3,6 +3,7 @@ package ldap
 import (
 	"context"
 	"net/url"
+	"strings"
 
 	"github.com/go-ldap/ldap/v3"
 
@@ -38,35 +39,32 @@ type reading struct {
 	seen     int
 }
 
-// read connects, reads everything and says goodbye.
-func read(ctx context.Context, o Options) (*reading, error) {
+// begin binds to a server and looks at its schema.
+func begin(ctx context.Context, o Options) (*reading, *session, error) {
 	s, missed, err := connect(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer s.close()
+	if o.CheckSchema {
+		if err := s.checkSchema(ctx); err != nil {
+			s.close()
+			return nil, nil, err
+		}
+	}
 	r := &reading{o: o, byDN: map[string]int{}, byMember: map[string][]int{}, byPrimary: map[string][]int{}, groupsByDN: map[string]int{},
 		groupsOf: map[string]map[string]bool{}, parents: map[string]map[string]bool{}, managers: map[string]string{}}
 	for _, why := range missed {
 		r.warn.add(kindServer, "%s; %s was read instead", why, s.server)
 	}
-	if o.CheckSchema {
-		if err := s.checkSchema(ctx); err != nil {
-			return nil, err
-		}
+	return r, s, nil
+}
+
+// read reads everything.
+func (r *reading) read(ctx context.Context, s *session) error {
+	if err := r.readPeople(ctx, s); err != nil || r.o.GroupBase == "" {
+		return err
 	}
-	if err := r.readPeople(ctx, s); err != nil {
-		return nil, err
-	}
-	if o.GroupBase != "" {
-		if err := r.readGroups(ctx, s); err != nil {
-			return nil, err
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, stopped(context.Cause(ctx))
-	}
-	return r, nil
+	return r.readGroups(ctx, s)
 }
 
 // found reads what one search finds and holds it to the limits that hold for
@@ -114,10 +112,13 @@ type search struct {
 
 // nowhere refuses an attribute of the configuration that no entry has: what it was
 // to tell would be taken for empty.
-func nowhere(setting, attribute, of string) error {
-	return authz.Validation("none of the %s has the attribute %s: set %s to one that they have and that whom bind_dn names may read",
-		of, authz.Quote(attribute), setting)
+func nowhere(setting, attribute, of string, or ...string) error {
+	return authz.Validation("none of the %s has the attribute %s: set %s to one that they have and that whom bind_dn names may read%s",
+		of, authz.Quote(attribute), setting, strings.Join(or, ""))
 }
+
+// orNone is for settings that may be switched off.
+const orNone = `, or to ""`
 
 // withoutCredentials is an address as a server told it, fit for a warning.
 func withoutCredentials(address string) string {

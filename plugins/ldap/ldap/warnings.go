@@ -3,13 +3,12 @@ package ldap
 import (
 	"fmt"
 	"strings"
+
+	"github.com/authzhost/authz/sdk/directory"
 )
 
 // maxWarnings bounds the warnings of one kind; more are counted.
 const maxWarnings = 20
-
-// maxWarning bounds the text of one, in bytes.
-const maxWarning = 500
 
 // kind is what a warning is about, as the line that counts the others says it.
 type kind string
@@ -25,7 +24,6 @@ const (
 	kindText      kind = "names and orgs that could not be taken over as they stand"
 	kindReference kind = "parts of the directory that other servers hold"
 	kindServer    kind = "servers that could not be read"
-	kindNowhere   kind = "attributes that nobody has"
 )
 
 // warnings are those of one reading, in the order of their kinds' first.
@@ -43,7 +41,7 @@ func (w *warnings) add(k kind, format string, args ...any) {
 		w.order = append(w.order, k)
 	}
 	if w.count[k] <= maxWarnings {
-		w.said[k] = append(w.said[k], cutText(strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"), maxWarning))
+		w.said[k] = append(w.said[k], cutText(strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"), directory.MaxWarning))
 	}
 }
 
