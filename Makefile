@@ -13,7 +13,7 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver verify bench/http bench/storage
+MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
 .PHONY: help build build-host run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
@@ -27,7 +27,7 @@ build-host: # without the verifier, whose parser is long in the making
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
-	@for name in memory sqlite postgres mongo ldap; do \
+	@for name in memory sqlite postgres mongo ldap prometheus; do \
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions

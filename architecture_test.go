@@ -38,8 +38,10 @@ var rules = []rule{
 	{room: "examples/", forbidden: []string{module + "plugins", module + "cmd"},
 		except: []string{"examples/internal/demo"}}, // a host of the examples' own, over the memory driver
 	{room: "examples/internal/demo", forbidden: []string{module + "cmd"}},
-	{room: "", forbidden: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	{room: "", forbidden: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc"},
 		except: []string{"sdk/plugin", "host/pluginhost"}},
+	{room: "", forbidden: []string{"google.golang.org/protobuf"},
+		except: []string{"sdk/plugin", "host/pluginhost", "plugins/prometheus"}}, // whose remote-write is protobuf
 }
 
 // allBut stands for every room of the module except the named ones.

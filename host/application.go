@@ -17,7 +17,6 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
-	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -38,8 +37,9 @@ type served struct {
 	options application.Options
 	client  *client.Client
 	store   *store.Store
-	poller  *provider.Poller      // nil without a log of events
-	usage   *metrics.ProviderSink // nil with metrics off
+	poller  *provider.Poller // nil without a log of events
+	counts  *counting        // nil when nobody wants them
+	log     hclog.Logger
 	secrets atomic.Pointer[[]string]
 	moves   *moves
 }
@@ -50,7 +50,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{}
+	a := &served{log: log}
 	a.setSecrets(cfg.Provider.Secrets)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, errors.Join(err, a.store.Close())
 	}
 	a.current.Store(&Application{Application: first, served: a})
-	if a.usage, err = usageSink(a, log); err != nil {
+	if a.counts, err = openCounting(a, name, h.config.Load(), h.sinks, log); err != nil {
 		return nil, errors.Join(err, first.Close(), a.store.Close())
 	}
 	// The client and the poller stay with the first application when authority
@@ -83,7 +83,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
-		Metrics:                h.observation.checks(name, h.config.Load().Ops.CheckSample, a.usage),
+		Metrics:                h.observation.checks(name, h.config.Load(), a.counts),
 		Statistics:             h.observation.metrics != nil,
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
@@ -92,12 +92,12 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		},
 	})
 	if err != nil {
-		a.stopUsage()
+		a.counts.stop(ctx)
 		return nil, errors.Join(err, first.Close(), a.store.Close())
 	}
 	a.moves = watchAuthority(a, log)
 	if err := a.follow(log); err != nil {
-		return nil, errors.Join(err, a.close())
+		return nil, errors.Join(err, a.close(ctx))
 	}
 	h.warnOfOtherCatalog(ctx, name, first)
 	return a, nil
@@ -203,12 +203,14 @@ func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope
 	return a.client.Explain(ctx, p, key, scope)
 }
 
-func (a *served) close() error {
+// close ends the application; ctx bounds what its counts get.
+func (a *served) close(ctx context.Context) error {
 	if a.poller != nil {
 		a.poller.Stop()
 	}
 	a.moves.stop()
 	a.client.Close()
-	a.stopUsage()
+	a.counts.stop(ctx)
+	a.counts.tellSinks(a.log)
 	return errors.Join(a.current.Load().Application.Close(), a.store.Close())
 }

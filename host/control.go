@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -24,16 +25,18 @@ func (c control) Status(context.Context) (api.HostStatus, error) {
 	}, nil
 }
 
-// checks lists every condition of readiness.
+// checks lists every condition of readiness. A plugin that keeps no rows which this
+// host serves is told, and keeps nobody from their answers.
 func (h *Host) checks() []api.Check {
 	checks := []api.Check{{Name: "host", OK: h.ready.Load()}}
 	if !checks[0].OK {
 		checks[0].Message = "starting or stopping"
 	}
 	if h.plugins != nil {
+		needed := h.config.Load().Drivers()
 		for _, p := range h.plugins.Plugins() {
 			s := p.Status()
-			check := api.Check{Name: "plugin." + s.Name, OK: s.State == pluginhost.StateRunning}
+			check := api.Check{Name: "plugin." + s.Name, OK: s.State == pluginhost.StateRunning, Optional: !needed[s.Name]}
 			if !check.OK {
 				check.Message = string(s.State)
 			}
@@ -56,9 +59,30 @@ func (c control) Plugins(context.Context) ([]api.PluginStatus, error) {
 	for _, p := range c.host.plugins.Plugins() {
 		s := p.Status()
 		list = append(list, api.PluginStatus{Name: s.Name, Plugin: s.Plugin, Version: s.Version, Kinds: s.Kinds, Path: s.Path, Embedded: s.Embedded,
-			State: string(s.State), PID: s.PID, Restarts: s.Restarts, Error: s.LastError})
+			State: string(s.State), PID: s.PID, Restarts: s.Restarts, Error: s.LastError, Counts: c.host.sinkCounts(s.Name)})
 	}
 	return list, nil
+}
+
+// sinkCounts is what became of the counts on their way to a sink.
+func (h *Host) sinkCounts(sink string) (list []api.SinkCounts) {
+	for _, name := range sorted(h.apps) {
+		c := h.apps[name].counts
+		if c == nil {
+			continue
+		}
+		at := slices.Index(c.sinks, sink)
+		if at < 0 {
+			continue
+		}
+		counts := c.forwarders[at].Counts()
+		one := api.SinkCounts{Application: name, Windows: map[string]uint64{}, Checks: map[string]uint64{}, Pending: counts.Pending}
+		for _, o := range tallies(&counts) {
+			one.Windows[o.name], one.Checks[o.name] = o.Windows, o.Checks
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 func (c control) RestartPlugin(ctx context.Context, name string) error {

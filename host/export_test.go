@@ -9,7 +9,7 @@ import (
 )
 
 // FlushUsage stores what was counted until now.
-func (a *Application) FlushUsage(ctx context.Context) error { return a.usage.Flush(ctx) }
+func (a *Application) FlushUsage(ctx context.Context) error { return a.counts.Flush(ctx) }
 
 // OtherHost is the application as another host over the same store has it.
 func (a *Application) OtherHost(ctx context.Context) (*application.Application, error) {

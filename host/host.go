@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 )
@@ -47,6 +48,7 @@ type Host struct {
 
 	config  atomic.Pointer[config.Config]
 	plugins *pluginhost.Host
+	sinks   []countSink // of every application
 	apps    map[string]*served
 	service *hostedService // nil when it is off
 	servers []*listener
@@ -101,6 +103,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 			return err
 		}
 	}
+	if h.sinks, err = openSinks(cfg, drivers); err != nil {
+		return err
+	}
 	for _, name := range sorted(cfg.Applications) {
 		a := cfg.Applications[name]
 		app, err := h.openApplication(ctx, name, a, catalogs[name], drivers[a.Storage.Driver])
@@ -139,15 +144,8 @@ func (h *Host) Application(name string) (*Application, bool) {
 	return a.current.Load(), true
 }
 
-// Ready reports whether every check holds.
-func (h *Host) Ready() bool {
-	for _, c := range h.checks() {
-		if !c.OK {
-			return false
-		}
-	}
-	return true
-}
+// Ready reports whether every check holds that is needed.
+func (h *Host) Ready() bool { return api.Ready(h.checks()) }
 
 // Failures yields what ends the host while it is running, such as a listener
 // that broke.
@@ -155,7 +153,7 @@ func (h *Host) Failures() <-chan error { return h.failures }
 
 // Close stops the host: not ready, a pause of drain_delay for load balancers,
 // no new connections, requests in flight end within shutdown_timeout, caches and
-// applications, stores, plugins. The context bounds the whole; what is left when
+// applications (the last counts go to sinks and to stored usage), stores, plugins. The context bounds the whole; what is left when
 // it ends is cut off.
 func (h *Host) Close(ctx context.Context) error {
 	h.close.Do(func() { h.closed = h.shutdown(ctx) })
@@ -183,7 +181,7 @@ func (h *Host) shutdown(ctx context.Context) error {
 	closed := make([]error, len(h.apps))
 	var closing sync.WaitGroup
 	for i, name := range sorted(h.apps) {
-		closing.Go(func() { closed[i] = h.apps[name].close() })
+		closing.Go(func() { closed[i] = h.apps[name].close(ctx) })
 	}
 	closing.Wait()
 	errs = append(errs, closed...)

@@ -28,7 +28,7 @@ func localCaller(h *host.Host) *provider.Caller {
 	return &provider.Caller{Base: "http://local/local", Transport: &http.Transport{DialContext: dial}}
 }
 
-func kill(t *testing.T, pid int) {
+func kill(t testing.TB, pid int) {
 	t.Helper()
 	if pid <= 0 {
 		t.Fatalf("no process: %d", pid)

@@ -35,9 +35,9 @@ const (
 // asPlugin makes this binary the plugin that the next argument names.
 const asPlugin = "be-the-plugin"
 
-var ownPlugins = map[string]func(version string) plugin.Plugin{"sqlite": sqlite.Plugin, "norecords": withoutRecords}
+var ownPlugins = map[string]func(version string) plugin.Plugin{"sqlite": sqlite.Plugin, "norecords": withoutRecords, "ledger": ledgerPlugin}
 
-func embedded(t *testing.T) map[string]pluginhost.Command {
+func embedded(t testing.TB) map[string]pluginhost.Command {
 	t.Helper()
 	own, err := os.Executable()
 	if err != nil {

@@ -103,15 +103,16 @@ func (o *observation) storage(app string) func(call, outcome string, took time.D
 }
 
 // checks observes the checks of an application for the metrics of the process, and
-// for usage unless that is nil; nil when nobody asks. Only usage wants to know the
-// rows. Both take the share for what it stands for.
-func (o *observation) checks(app string, share float64, usage *metrics.ProviderSink) *metrics.RecorderOptions {
-	r := &metrics.RecorderOptions{OmitAttribution: usage == nil}
+// for its counts unless they are nil; nil when nobody asks. Only the latter want to
+// know the rows. Both take the share for what it stands for.
+func (o *observation) checks(app string, cfg *config.Config, counts *counting) *metrics.RecorderOptions {
+	share := cfg.Ops.CheckSample
+	r := &metrics.RecorderOptions{OmitAttribution: counts == nil}
 	if o.metrics != nil && share > 0 {
 		r.Observers, r.GateRate = append(r.Observers, o.metrics.Checks(app)), &share
 	}
-	if usage != nil {
-		r.Observers = append(r.Observers, usage)
+	if counts != nil {
+		r.Observers, r.ScopeInstances = append(r.Observers, counts), cfg.Metrics.ScopeInstances
 	}
 	if len(r.Observers) == 0 {
 		return nil
@@ -147,6 +148,14 @@ func (h *Host) facts() telemetry.Facts {
 				app.Events.SinceLook = time.Since(s.LastLook).Seconds()
 			}
 		}
+		if c := a.counts; c != nil {
+			if c.stored {
+				app.UsageDropped = new(c.DroppedBatches())
+			}
+			for i, forwarder := range c.forwarders {
+				app.Sinks = append(app.Sinks, sinkFacts(c.sinks[i], forwarder.Counts()))
+			}
+		}
 		f.Apps = append(f.Apps, app)
 	}
 	return f
@@ -154,4 +163,12 @@ func (h *Host) facts() telemetry.Facts {
 
 func cacheFacts(name string, s client.CacheStatistics) telemetry.Cache {
 	return telemetry.Cache{Name: name, Hits: s.Hits, Misses: s.Misses, Entries: s.Entries}
+}
+
+func sinkFacts(name string, counts metrics.Forwarded) telemetry.Sink {
+	s := telemetry.Sink{Name: name, Repeated: counts.Repeated, Pending: counts.Pending}
+	for _, o := range tallies(&counts) {
+		s.Outcomes = append(s.Outcomes, telemetry.Outcome{Name: o.name, Windows: o.Windows, Checks: o.Checks})
+	}
+	return s
 }

@@ -28,14 +28,23 @@ func newPlugin() *cobra.Command {
 				return err
 			}
 			return o.print(c.OutOrStdout(), result, func(w io.Writer) {
-				rows := [][]string{{"NAME", "PLUGIN", "FROM", "VERSION", "KINDS", "STATE", "PID", "RESTARTS", "ERROR"}}
+				rows := [][]string{{"NAME", "PLUGIN", "FROM", "VERSION", "KINDS", "STATE", "PID", "RESTARTS", "CHECKS TOLD", "DROPPED", "ERROR"}}
 				for _, p := range result.Plugins {
 					from := p.Path
 					if p.Embedded {
 						from = "embedded in " + p.Path
 					}
+					told, dropped := "", ""
+					if len(p.Counts) > 0 {
+						var delivered, lost uint64
+						for i := range p.Counts {
+							delivered += p.Counts[i].Checks[api.OutcomeDelivered]
+							lost += p.Counts[i].Dropped()
+						}
+						told, dropped = fmt.Sprint(delivered), fmt.Sprint(lost)
+					}
 					rows = append(rows, []string{p.Name, p.Plugin, from, p.Version, strings.Join(p.Kinds, ","), p.State,
-						fmt.Sprint(p.PID), fmt.Sprint(p.Restarts), p.Error})
+						fmt.Sprint(p.PID), fmt.Sprint(p.Restarts), told, dropped, p.Error})
 				}
 				table(w, rows)
 			})

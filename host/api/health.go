@@ -13,8 +13,7 @@ import (
 
 // OpsOptions configures the operations listener.
 type OpsOptions struct {
-	// Checks answers every condition of readiness by name; the host is ready
-	// when all hold. Required.
+	// Checks answers every condition of readiness by name. Required.
 	Checks func(ctx context.Context) []Check
 
 	// Metrics is served at /metrics; nil: there are none.
@@ -39,10 +38,8 @@ func NewOpsHandler(o OpsOptions) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) { answerHealth(w, r, true) })
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) {
-		state := readiness{Ready: true, Checks: orEmpty(o.Checks(r.Context()))}
-		for _, c := range state.Checks {
-			state.Ready = state.Ready && c.OK
-		}
+		checks := orEmpty(o.Checks(r.Context()))
+		state := readiness{Ready: Ready(checks), Checks: checks}
 		if r.URL.Query().Get("verbose") != "1" {
 			answerHealth(w, r, state.Ready)
 			return

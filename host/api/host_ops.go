@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -42,11 +43,18 @@ type HostStatus struct {
 	Applications []string `json:"applications"`
 }
 
-// Check is one condition of readiness. Message says what is wrong.
+// Check is one condition of readiness. Message says what is wrong. An optional one
+// is told and makes nobody unready.
 type Check struct {
-	Name    string `json:"name"`
-	OK      bool   `json:"ok"`
-	Message string `json:"message,omitempty"`
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Optional bool   `json:"optional,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// Ready reports whether every check holds that is not optional.
+func Ready(checks []Check) bool {
+	return !slices.ContainsFunc(checks, func(c Check) bool { return !c.OK && !c.Optional })
 }
 
 // PluginStatus is one configured plugin and its process.
@@ -61,7 +69,32 @@ type PluginStatus struct {
 	PID      int      `json:"pid,omitempty"`
 	Restarts int      `json:"restarts"`
 	Error    string   `json:"error,omitempty"` // of the last start or run that failed
+
+	// Counts is what became of each application's counts on their way to a sink.
+	Counts []SinkCounts `json:"counts,omitempty"`
 }
+
+// SinkCounts are the windows of one application's counts, and the checks in them, by
+// what became of them: delivered, or why they were dropped.
+type SinkCounts struct {
+	Application string            `json:"application"`
+	Windows     map[string]uint64 `json:"windows"`
+	Checks      map[string]uint64 `json:"checks"`
+	Pending     int               `json:"pending"`
+}
+
+// Dropped adds up the checks that were not delivered.
+func (c *SinkCounts) Dropped() (checks uint64) {
+	for outcome, n := range c.Checks {
+		if outcome != OutcomeDelivered {
+			checks += n
+		}
+	}
+	return checks
+}
+
+// OutcomeDelivered is the outcome of windows that a sink took.
+const OutcomeDelivered = "delivered"
 
 // StorageStatus is the store of one application. Lost says that its content was
 // found to be another than the one that had been open.

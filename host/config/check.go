@@ -23,6 +23,7 @@ func (l *loader) check(c *Config) {
 		l.checkPlugin(c, name)
 	}
 	l.checkApplications(c)
+	l.checkMetrics(c)
 	l.checkService(c)
 }
 

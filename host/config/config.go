@@ -27,6 +27,9 @@ type Config struct {
 	// form that netip.ParsePrefix reads.
 	TrustedProxies []string `koanf:"trusted_proxies"`
 
+	// Metrics is where the counts of checks go beside stored usage.
+	Metrics Observation `koanf:"metrics"`
+
 	// Service is the hosted service; nil is off.
 	Service *Service `koanf:"service"`
 
@@ -90,6 +93,15 @@ type Plugin struct {
 	HangTimeout  time.Duration `koanf:"hang_timeout"`  // 0 never asks whether the process is alive
 }
 
+// Observation is how the checks of every application are counted, and where the
+// counts go. Each application's own section metrics stores them.
+type Observation struct {
+	Sinks          []string      `koanf:"sinks"` // names of plugin instances, each once
+	Window         time.Duration `koanf:"window"`
+	Instance       string        `koanf:"instance"`        // "" is the machine's name
+	ScopeInstances []string      `koanf:"scope_instances"` // scope types, "*" is every one
+}
+
 // Application is one application served by the host.
 type Application struct {
 	Catalog            string   `koanf:"catalog"`
@@ -104,6 +116,19 @@ type Application struct {
 	OrgRoot            bool     `koanf:"org_root"`
 	Default            bool     `koanf:"default"`
 	Client             Client   `koanf:"client"`
+}
+
+// Drivers are the plugin instances that keep rows, of an application or of the
+// hosted service.
+func (c *Config) Drivers() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range c.Applications {
+		names[a.Storage.Driver] = true
+	}
+	if c.Service != nil {
+		names[c.Service.Storage.Driver] = true
+	}
+	return names
 }
 
 // Storage says where an application's rows live. No two applications have both

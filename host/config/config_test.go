@@ -78,7 +78,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	top := &config.Config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:9090", RunDir: "/run/user/7/authz", Socket: "/run/user/7/authz/authz.sock",
 		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
-		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01},
+		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01}, Metrics: config.Observation{Window: time.Minute},
 		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {

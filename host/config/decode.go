@@ -287,7 +287,7 @@ func (l *loader) list(k Key, path []string, raw any, o layer, bad refuse) (any, 
 	if k.Type == TypeReferences {
 		return secrets, whole
 	}
-	if len(texts) == 0 && k.Type == TypeNetworks {
+	if len(texts) == 0 && k.Type != TypePaths {
 		return []string(nil), whole
 	}
 	return texts, whole

@@ -29,6 +29,7 @@ func (c *Config) tree() map[string]any {
 		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
 		"tracing":         map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
 		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
+		"metrics": c.Metrics.tree(),
 	}
 	if c.Service != nil {
 		tree["service"] = c.Service.tree()

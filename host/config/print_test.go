@@ -31,6 +31,7 @@ plugins:
     env: {A: env:ACME_SECRET, B: hunter2-in-env}
     config: {dsn: env:ACME_SECRET, literal: hunter2-in-config, list: [hunter2-in-list, 3], size: 7, warm: true}
 trusted_proxies: [10.1.2.3/8, 192.0.2.7, "::1"]
+metrics: {sinks: [main], window: 30s, instance: web-3, scope_instances: [docs.doc]}
 service:
   public_url: https://Authz.example:8443/
   host_keys: [env:HOST_KEY, env:OLD_HOST_KEY]
@@ -137,6 +138,7 @@ func TestWhatAReloadTakesOverIsToldFromWhatNeedsARestart(t *testing.T) {
 		{"a secret's value", base, "OLD=hunter2-hunter2-new", config.Changes{Reload: []string{"applications.acme.provider.secrets"}}},
 		{"log level and format", base + "log: {level: warn, format: json}", "OLD=" + secret, config.Changes{Reload: []string{"log.level"}, Restart: []string{"log.format"}}},
 		{"clients must show a certificate", strings.Replace(base, "key: "+key, "key: "+key+", client_ca: "+cert, 1), "OLD=" + secret, config.Changes{Reload: []string{"tls.client_ca"}}},
+		{"where counts go", strings.Replace(base, "sinks: [main], window: 30s", "sinks: [], window: 30s", 1), "OLD=" + secret, config.Changes{Restart: []string{"metrics.sinks"}}},
 		{"TLS off", full, "OLD=" + secret, config.Changes{Restart: []string{"tls.cert", "tls.key"}}},
 		{"a plugin's settings and another plugin", strings.Replace(base, "size: 7", "size: 8", 1) + "limits: {body: 9}\n", "OLD=" + secret, config.Changes{Restart: []string{"limits.body", "plugins.main.config"}}},
 		{"another application", strings.Replace(base, "  acme:", "  beta: {catalog: /c, storage: {driver: main, partition: b}}\n  acme:", 1), "OLD=" + secret, config.Changes{Restart: []string{"applications.beta"}}},

@@ -25,6 +25,23 @@ type App struct {
 	StorageReady bool
 	Caches       []Cache
 	Events       *Events // nil without a log of events
+	UsageDropped *uint64 // windows; nil without stored usage
+	Sinks        []Sink
+}
+
+// Sink is what became of the windows of an application's counts on their way to one
+// sink.
+type Sink struct {
+	Name     string
+	Outcomes []Outcome
+	Repeated uint64
+	Pending  int
+}
+
+// Outcome counts windows of one fate, and the checks in them.
+type Outcome struct {
+	Name            string
+	Windows, Checks uint64
 }
 
 // Cache is one side of an application's client.
@@ -56,6 +73,11 @@ var (
 	descCursor      = desc("events_cursor", "Number of the last event taken over from the log.", "app")
 	descLag         = desc("events_lag", "Events in the log, as last seen, that were not taken over yet.", "app")
 	descLook        = desc("events_since_look_seconds", "Time since the log was last read, -1 before the first time.", "app")
+	descUsage       = desc("usage_windows_dropped_total", "Windows of stored usage that were not sent because too many were pending.", "app")
+	descWindows     = desc("sink_windows_total", "Windows of counts by what became of them on their way to a sink.", "app", "sink", "outcome")
+	descSinkChecks  = desc("sink_checks_total", "Checks observed in the windows of sink_windows_total.", "app", "sink", "outcome")
+	descRepeats     = desc("sink_repeats_total", "Times that a window was sent to a sink again.", "app", "sink")
+	descPending     = desc("sink_windows_pending", "Windows that wait for a sink or are on their way to it.", "app", "sink")
 	descLookFailure = desc("events_look_failures_total", "Looks at the log that failed.", "app")
 )
 
@@ -64,7 +86,7 @@ type collector struct{ facts func() Facts }
 
 func (collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries,
-		descCursor, descLag, descLook, descLookFailure} {
+		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending} {
 		to <- d
 	}
 }
@@ -96,6 +118,17 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			gauge(descLag, float64(max(0, e.Head-e.Cursor)), a.Name)
 			gauge(descLook, e.SinceLook, a.Name)
 			counter(descLookFailure, float64(e.Failures), a.Name)
+		}
+		if a.UsageDropped != nil {
+			counter(descUsage, float64(*a.UsageDropped), a.Name)
+		}
+		for _, s := range a.Sinks {
+			for _, o := range s.Outcomes {
+				counter(descWindows, float64(o.Windows), a.Name, s.Name, o.Name)
+				counter(descSinkChecks, float64(o.Checks), a.Name, s.Name, o.Name)
+			}
+			counter(descRepeats, float64(s.Repeated), a.Name, s.Name)
+			gauge(descPending, float64(s.Pending), a.Name, s.Name)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type Access struct {
 	data       *authz.SubjectAccess
 	scopesOnce sync.Once
 	rowScopes  []string // made at first use
+	indexOnce  sync.Once
+	index      *rowIndex // made at first use
 }
 
 // slot holds what stands at one scope: up to three narrow intervals in line,

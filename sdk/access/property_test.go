@@ -304,6 +304,9 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 						}
 						continue
 					}
+					if !k.ImpliedOnAncestors() {
+						compareMatched(t, v, a, key, chain, now)
+					}
 					for name, decide := range map[string]func() (bool, bool){
 						"Decide":     func() (bool, bool) { return a.Decide(k, chain) },
 						"DecideView": func() (bool, bool) { return a.DecideView(k, a.View(chain)) },
@@ -325,6 +328,28 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 			}
 		}
 	})
+}
+
+// compareMatched: the rows by their index are those of the walk.
+func compareMatched(t *rapid.T, v *access.Vocabulary, a *access.Access, key string, chain *access.Chain, now int64) {
+	walked, err := access.Attribute(v, a.Rows(), []string{key}, chain, now, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := access.Matched{Sole: walked.Sole}
+	for _, g := range walked.Grants {
+		want.Grants = append(want.Grants, g.ID)
+		if g.RoleID != "" && g.Pattern == "" && !slices.Contains(want.Roles, g.RoleID) {
+			want.Roles = append(want.Roles, g.RoleID)
+		}
+	}
+	for _, r := range walked.Revokes {
+		want.Revokes = append(want.Revokes, r.ID)
+	}
+	k, _ := v.Lookup(key)
+	if diff := cmp.Diff(want, a.Matched(k, chain, now)); diff != "" {
+		t.Fatalf("rows of %s at %s, instant %d (-walk +index)\n%s", key, chain.Scopes()[0], now, diff)
+	}
 }
 
 // foreign are keys that no catalog lists: an open region may admit them.

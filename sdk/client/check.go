@@ -114,8 +114,8 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 		}
 	}
 	if rate != 0 {
-		c.observeGate(answered{rate: rate, shape: shape, principal: p, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
-			fresh: fresh, at: now, access: a, chain: chain, chains: c.chainsAtHand(now)})
+		c.observeGate(answered{rate: rate, shape: shape, principal: p, key: key, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
+			fresh: fresh, at: now, access: a, chain: chain})
 	}
 	return allowed, active, nil
 }
@@ -158,7 +158,7 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 		return r, err
 	}
 	chain, err := c.chain(ctx, g.Scope, fresh, now)
-	r = answered{principal: p, keys: g.Keys, scope: g.Scope, fresh: fresh, at: now, access: a, chain: chain, chains: c.chainsAtHand(now)}
+	r = answered{principal: p, keys: g.Keys, scope: g.Scope, fresh: fresh, at: now, access: a, chain: chain}
 	if !a.Active() {
 		return r, nil // denied also when the chain could not be resolved
 	}

@@ -13,48 +13,73 @@ type answered struct {
 	rate      float64 // the draw's; 0 is not observed
 	shape     metrics.Shape
 	principal authz.Principal
-	keys      []string
+	key       string   // of a gate of one key, else "", and keys
+	keys      []string // of any other
 	scope     string
 	allowed   bool // the answer
 	rows      bool // what the rows said, before any condition
 	told      bool // implied is set
 	implied   bool // by a scope further down
 	fresh     bool
-	snapshot  bool
+	snapshot  *Snapshot // that was asked; nil: the client
 	at        int64
 
 	access *access.Access
 	chain  *access.Chain
-	chains access.Chains
 }
 
 // observeGate builds and delivers the observation of a kept gate. Attribution
 // walks the rows and asks for no chain that is not at hand: an observation never
 // makes a check wait for I/O. What it cannot attribute stays empty.
 func (c *Client) observeGate(g answered) {
+	if g.key == "" && len(g.keys) == 1 {
+		g.key = g.keys[0]
+	}
 	o := c.observation(g.rate, g.shape, g.principal, g.at)
 	o.Decision = metrics.Decided(g.allowed)
 	o.AnyOf = len(g.keys) > 1
 	o.ScopeType, o.Scope = c.recorder.ScopeOf(g.scope)
-	o.Fresh, o.Snapshot = g.fresh, g.snapshot
-	if len(g.keys) > 0 {
-		o.Permission = g.keys[0]
+	o.Fresh, o.Snapshot = g.fresh, g.snapshot != nil
+	first := g.key
+	if first == "" && len(g.keys) > 0 {
+		first = g.keys[0]
 	}
+	o.Permission = first
+	k, declared := c.vocabulary.Lookup(first)
 	switch {
-	case g.told && len(g.keys) == 1 && c.recorder.OmitsAttribution():
+	case g.told && g.key != "" && c.recorder.OmitsAttribution():
 		o.Implied = g.implied
-	case g.access.Active():
-		if at, err := access.Attribute(c.vocabulary, g.access.Rows(), g.keys, g.chain, g.at, g.chains); err == nil {
-			g.attribute(o, at)
-		}
+	case !g.access.Active():
+	case g.key != "" && declared && !k.ImpliedOnAncestors():
+		g.matched(o, g.access.Matched(k, g.chain, g.at))
+	default:
+		c.walk(g, o)
 	}
-	o.ExternalPermission = o.Permission != "" && !c.vocabulary.Catalog().HasKey(o.Permission)
+	if o.Permission != "" && !(declared && o.Permission == first) {
+		o.ExternalPermission = !c.vocabulary.Catalog().HasKey(o.Permission)
+	}
 	c.recorder.Deliver(*o)
 }
 
-func (g answered) attribute(o *metrics.CheckObservation, at access.Attribution) {
+// walk attributes what the rows' index cannot: lists of keys, implication, and keys
+// that are not declared.
+func (c *Client) walk(g answered, o *metrics.CheckObservation) {
+	keys := g.keys
+	if g.key != "" {
+		keys = []string{g.key}
+	}
+	var chains access.Chains
+	if g.snapshot != nil {
+		chains = g.snapshot.chainOf
+	} else {
+		chains = c.chainsAtHand(g.at)
+	}
+	at, err := access.Attribute(c.vocabulary, g.access.Rows(), keys, g.chain, g.at, chains)
+	if err != nil {
+		return
+	}
 	if g.rows && at.Key >= 0 {
-		o.Permission, o.Implied = g.keys[at.Key], at.Implied
+		o.Permission, o.Implied = keys[at.Key], at.Implied
 		o.Attribute(at.Grants)
 		if g.allowed {
 			o.SoleMatchGrantID = at.Sole
@@ -63,6 +88,17 @@ func (g answered) attribute(o *metrics.CheckObservation, at access.Attribution) 
 	}
 	for _, r := range at.Revokes {
 		o.MatchedRevokeIDs = append(o.MatchedRevokeIDs, r.ID)
+	}
+}
+
+func (g answered) matched(o *metrics.CheckObservation, m access.Matched) {
+	if !g.rows {
+		o.MatchedRevokeIDs = m.Revokes
+		return
+	}
+	o.MatchedGrantIDs, o.RoleIDs = m.Grants, m.Roles
+	if g.allowed {
+		o.SoleMatchGrantID = m.Sole
 	}
 }
 

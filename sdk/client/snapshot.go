@@ -201,8 +201,8 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 		}
 	}
 	if rate != 0 {
-		c.observeGate(answered{rate: rate, shape: shape, principal: s.principal, keys: []string{key}, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
-			snapshot: true, at: s.at, access: s.access, chain: chain, chains: s.chainOf})
+		c.observeGate(answered{rate: rate, shape: shape, principal: s.principal, key: key, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
+			snapshot: s, at: s.at, access: s.access, chain: chain})
 	}
 	return allowed, nil
 }

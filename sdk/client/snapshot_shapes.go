@@ -46,7 +46,7 @@ func (s *Snapshot) gate(g Gate, shape metrics.Shape) (bool, error) {
 
 // rows judges a verified gate on the rows alone.
 func (s *Snapshot) rows(g Gate, v verified) (r answered, err error) {
-	r = answered{principal: s.principal, keys: g.Keys, scope: g.Scope, snapshot: true, at: s.at, access: s.access, chains: s.chainOf}
+	r = answered{principal: s.principal, keys: g.Keys, scope: g.Scope, snapshot: s, at: s.at, access: s.access}
 	if !s.access.Active() {
 		return r, nil
 	}

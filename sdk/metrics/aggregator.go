@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,6 +22,10 @@ type AggregatorOptions struct {
 	// gets 10 ms, after which the check goes on without it; windows closed by
 	// checks before it returns do not reach it. Its error goes to OnError.
 	Flush func(Batch) error
+
+	// Forwarders take each closed window to a sink, apart from each other. Stopping
+	// them is the caller's.
+	Forwarders []*Forwarder
 
 	MaxCheckKeys              *int // 10,000 distinct check counters a window
 	MaxRowKeys                *int // 10,000 distinct row ids a window, each of grants, revokes and roles
@@ -41,7 +46,8 @@ type Aggregator struct {
 	length     int64
 	limits     caps
 	clock      func() int64
-	closed     func(Batch) // the sink's, never blocks; may be nil
+	closed     func(Batch) // the provider sink's, never blocks; may be nil
+	forwarders []*Forwarder
 	flush      func(Batch) error
 	errors     *errorHook
 	patience   patience
@@ -60,7 +66,7 @@ func newAggregator(o AggregatorOptions, closed func(Batch)) (*Aggregator, error)
 	if err != nil {
 		return nil, err
 	}
-	a := &Aggregator{instanceID: o.InstanceID, length: length.Milliseconds(), clock: o.Clock, closed: closed, flush: o.Flush,
+	a := &Aggregator{instanceID: o.InstanceID, length: length.Milliseconds(), clock: o.Clock, closed: closed, flush: o.Flush, forwarders: slices.Clone(o.Forwarders),
 		errors: &errorHook{onError: o.OnError, timeout: observerTimeout}}
 	if a.instanceID == "" {
 		a.instanceID = "default"
@@ -165,6 +171,9 @@ func (a *Aggregator) close(done *window, end int64) Batch {
 	b := done.batch(a.instanceID, end)
 	if a.closed != nil {
 		a.closed(b)
+	}
+	for _, f := range a.forwarders {
+		f.Forward(b)
 	}
 	return b
 }

@@ -22,6 +22,9 @@ func BoundName(s string) string { return bound(s, maxName) }
 func BoundID(s string) string { return bound(s, maxID) }
 
 func bound(s string, limit int) string {
+	if len(s) <= limit && utf8.ValidString(s) {
+		return s
+	}
 	if len(s) > limit {
 		end := limit
 		for end > limit-utf8.UTFMax && !utf8.RuneStart(s[end]) {

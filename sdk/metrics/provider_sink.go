@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// stopTimeout bounds ProviderSink.Stop, so that a dead store cannot hang a shutdown.
+// stopTimeout bounds the Stop of a ProviderSink and of a Forwarder, so that what is
+// dead cannot hang a shutdown.
 const stopTimeout = 10 * time.Second
+
+// defaultPending is how many windows wait or are in delivery before new ones are
+// dropped.
+const defaultPending = 4
 
 // Reporter takes closed windows: a provider. A window
 // that it refuses is lost; it is never sent twice.
@@ -40,39 +45,32 @@ type ProviderSink struct {
 	aggregator *Aggregator
 	reporter   Reporter
 	accepts    func(context.Context) (bool, error)
-	limit      int
+	queue      *queue[Batch]
 	errors     *errorHook
-	cancel     context.CancelFunc // of deliveries
-	context    context.Context
 	stopTimer  func()
 	stop       sync.Once
 
 	mu        sync.Mutex
-	pending   []delivery // the first one is in delivery
-	decided   bool       // the capability was read
+	decided   bool // the capability was read
 	accepting bool
-	stopped   bool
 	dropped   uint64
-}
-
-type delivery struct {
-	batch Batch
-	done  chan struct{}
 }
 
 // NewProviderSink checks the options and starts timed closing. A nil reporter leaves a
 // local aggregator.
 func NewProviderSink(reporter Reporter, o ProviderSinkOptions) (*ProviderSink, error) {
-	s := &ProviderSink{reporter: reporter, accepts: o.Accepts, limit: 4}
+	s := &ProviderSink{reporter: reporter, accepts: o.Accepts}
+	limit := defaultPending
 	if o.MaxPendingBatches != nil {
-		s.limit = *o.MaxPendingBatches
+		limit = *o.MaxPendingBatches
 	}
-	if s.limit < 0 {
-		return nil, fmt.Errorf("metrics: ProviderSinkOptions.MaxPendingBatches must not be negative: %d", s.limit)
+	if limit < 0 {
+		return nil, fmt.Errorf("metrics: ProviderSinkOptions.MaxPendingBatches must not be negative: %d", limit)
 	}
 	if o.Interval < 0 {
 		return nil, fmt.Errorf("metrics: ProviderSinkOptions.Interval must not be negative: %v", o.Interval)
 	}
+	s.queue = newQueue(limit, func(ctx context.Context, b Batch) { s.errors.report(s.send(ctx, b)) })
 	a, err := newAggregator(o.AggregatorOptions, s.enqueue)
 	if err != nil {
 		return nil, err
@@ -81,7 +79,6 @@ func NewProviderSink(reporter Reporter, o ProviderSinkOptions) (*ProviderSink, e
 		o.Interval = o.Window
 	}
 	s.aggregator, s.errors = a, a.errors
-	s.context, s.cancel = context.WithCancel(context.Background())
 	s.stopTimer = a.StartFlusher(o.Interval)
 	return s, nil
 }
@@ -107,21 +104,7 @@ func (s *ProviderSink) DroppedBatches() uint64 {
 // delivered or lost. The error is ctx's.
 func (s *ProviderSink) Flush(ctx context.Context) error {
 	s.aggregator.flushAt(ctx, s.aggregator.clock())
-	s.mu.Lock()
-	var last chan struct{}
-	if n := len(s.pending); n > 0 {
-		last = s.pending[n-1].done
-	}
-	s.mu.Unlock()
-	if last == nil {
-		return ctx.Err()
-	}
-	select {
-	case <-last:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return s.queue.flush(ctx)
 }
 
 // Stop stops the timer and flushes, for at most 10 s; then it gives up, drops
@@ -132,17 +115,8 @@ func (s *ProviderSink) Stop() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		err := s.Flush(ctx)
-		s.mu.Lock()
-		s.stopped = true
-		if waiting := len(s.pending); waiting > 1 {
-			for _, d := range s.pending[1:] {
-				close(d.done)
-			}
-			s.pending = s.pending[:1]
-			s.dropped += uint64(waiting - 1)
-		}
-		s.mu.Unlock()
-		s.cancel()
+		left, _ := s.queue.stop()
+		s.drop(len(left))
 		if err != nil {
 			s.errors.report(fmt.Errorf("metrics: the sink stopped before its last window was delivered: %w", err))
 		}
@@ -155,46 +129,27 @@ func (s *ProviderSink) enqueue(b Batch) {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.decided && !s.accepting:
-		return
-	case s.stopped || len(s.pending) >= s.limit:
-		s.dropped++
-		return
-	}
-	s.pending = append(s.pending, delivery{batch: b, done: make(chan struct{})})
-	if len(s.pending) == 1 {
-		go s.deliver()
+	refuses := s.decided && !s.accepting
+	s.mu.Unlock()
+	if !refuses && s.queue.put(b) != admitted {
+		s.drop(1)
 	}
 }
 
-// deliver sends what is pending and ends. There is one at a time.
-func (s *ProviderSink) deliver() {
-	for {
-		s.mu.Lock()
-		next := s.pending[0]
-		s.mu.Unlock()
-		s.errors.report(s.send(next.batch))
-		s.mu.Lock()
-		s.pending = s.pending[1:]
-		left := len(s.pending)
-		s.mu.Unlock()
-		close(next.done)
-		if left == 0 {
-			return
-		}
-	}
+func (s *ProviderSink) drop(batches int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped += uint64(batches)
 }
 
 // send reads the capability first, unless it is known.
-func (s *ProviderSink) send(b Batch) error {
+func (s *ProviderSink) send(ctx context.Context, b Batch) error {
 	s.mu.Lock()
 	decided, accepting := s.decided, s.accepting
 	s.mu.Unlock()
 	if !decided {
 		var err error
-		if accepting, err = s.capability(); err != nil {
+		if accepting, err = s.capability(ctx); err != nil {
 			return fmt.Errorf("metrics: a window was lost, the reporter's capability could not be read: %w", err)
 		}
 		s.mu.Lock()
@@ -204,18 +159,18 @@ func (s *ProviderSink) send(b Batch) error {
 	if !accepting {
 		return nil
 	}
-	if err := try("ReportMetrics", func() error { return s.reporter.ReportMetrics(s.context, b) }); err != nil {
+	if err := try("ReportMetrics", func() error { return s.reporter.ReportMetrics(ctx, b) }); err != nil {
 		return fmt.Errorf("metrics: a window was lost, its delivery failed: %w", err)
 	}
 	return nil
 }
 
-func (s *ProviderSink) capability() (accepting bool, err error) {
+func (s *ProviderSink) capability(ctx context.Context) (accepting bool, err error) {
 	if s.accepts == nil {
 		return true, nil
 	}
 	err = try("Accepts", func() (failed error) {
-		accepting, failed = s.accepts(s.context)
+		accepting, failed = s.accepts(ctx)
 		return failed
 	})
 	return accepting, err

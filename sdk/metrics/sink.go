@@ -13,7 +13,7 @@ type Sink interface {
 	// recognises. It takes all of a window or nothing. What it refuses for good is
 	// an *authz.WriteRejectedError; an *authz.UnavailableError says by its Outcome
 	// whether the window may have been taken all the same. It returns soon after
-	// ctx ends.
+	// ctx ends. It must not change w, which other sinks are given too.
 	Write(ctx context.Context, w Window) error
 
 	// Close passes on what was taken and ends the sink; ctx bounds it.

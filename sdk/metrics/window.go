@@ -49,11 +49,13 @@ func newWindow(start int64) *window {
 
 // add counts one observation. A counter that a cap refuses does not keep the
 // others from counting.
+//
+// Names and ids that are short enough are looked up as they came, and bounded when
+// they are not found so: what is kept is bounded already, and valid.
 func (w *window) add(o *CheckObservation, c caps) {
 	weight := o.Weight()
 	w.check(o, weight, c.checks)
-	p := authz.Principal{UserID: BoundID(o.Principal.UserID), ServiceID: BoundID(o.Principal.ServiceID)}
-	w.principal(p, c.principals)
+	p := w.principal(o.Principal, c.principals)
 	if o.Decision == Allow { // a condition's denial is no use of the rows
 		for _, id := range o.MatchedGrantIDs {
 			w.row(&w.grants, id, id == o.SoleMatchGrantID, weight, p, c)
@@ -68,11 +70,18 @@ func (w *window) add(o *CheckObservation, c caps) {
 }
 
 func (w *window) check(o *CheckObservation, weight float64, limit int) {
-	key := checkKey{BoundName(o.Permission), BoundName(o.ScopeType), BoundID(o.Scope), o.Decision, o.Shape}
+	key := checkKey{o.Permission, o.ScopeType, o.Scope, o.Decision, o.Shape}
 	if key.permission == "" {
 		key.permission = AnyPermission
 	}
-	count := w.checks.find(key)
+	var count *checkCount
+	if len(key.permission) <= maxName && len(key.scopeType) <= maxName && len(key.scope) <= maxID {
+		count = w.checks.find(key)
+	}
+	if count == nil {
+		key.permission, key.scopeType, key.scope = BoundName(key.permission), BoundName(key.scopeType), BoundID(key.scope)
+		count = w.checks.find(key)
+	}
 	if count == nil {
 		// Clones, so that a counter does not keep the text that its parts were cut from.
 		key.permission, key.scopeType, key.scope = strings.Clone(key.permission), strings.Clone(key.scopeType), strings.Clone(key.scope)
@@ -85,21 +94,35 @@ func (w *window) check(o *CheckObservation, weight float64, limit int) {
 	count.estimated += weight
 }
 
-func (w *window) principal(p authz.Principal, limit int) {
+// principal counts who was evaluated, and answers them as rows remember them.
+func (w *window) principal(p authz.Principal, limit int) authz.Principal {
+	if len(p.UserID) <= maxID && len(p.ServiceID) <= maxID {
+		if _, ok := w.principals[p]; ok {
+			return p
+		}
+	}
+	p = authz.Principal{UserID: BoundID(p.UserID), ServiceID: BoundID(p.ServiceID)}
 	if _, ok := w.principals[p]; ok {
-		return
+		return p
 	}
 	if len(w.principals) >= limit {
 		w.overflowed = true
-		return
+		return p
 	}
 	w.principals[clonePrincipal(p)] = struct{}{}
 	w.distinct++
+	return p
 }
 
 func (w *window) row(rows *counters[string, rowCount], id string, sole bool, weight float64, p authz.Principal, c caps) {
-	id = BoundID(id)
-	count := rows.find(id)
+	var count *rowCount
+	if len(id) <= maxID {
+		count = rows.find(id)
+	}
+	if count == nil {
+		id = BoundID(id)
+		count = rows.find(id)
+	}
 	if count == nil {
 		if count = rows.insert(strings.Clone(id), c.rows); count == nil {
 			w.dropped++

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -12,11 +13,9 @@ import (
 )
 
 const (
-	// maxEntry bounds one entry of a reading.
-	maxEntry = 1 << 20
-
-	// maxWarning is that of directory.Warning.
-	maxWarning = 500
+	// maxEntry bounds one entry of a reading, which crosses in one message: 10,000
+	// groups of a person under names of 300 bytes.
+	maxEntry = 3 << 20
 
 	// maxCursor bounds where an incremental reading goes on; runs store it.
 	maxCursor = 64 << 10
@@ -51,10 +50,6 @@ func (r *reading) next(e directory.Entry, size int) error {
 	case directory.Begin:
 		if e.Expected < 0 {
 			return r.refuse("a negative number of entries is expected")
-		}
-	case directory.Warning:
-		if len(e.Message) > maxWarning {
-			return r.refuse("a warning of %d bytes, at most %d are allowed", len(e.Message), maxWarning)
 		}
 	case directory.End:
 		if len(e.Cursor) > maxCursor {
@@ -113,7 +108,8 @@ func encodeEntry(e directory.Entry) *pluginv1.ImportEntry {
 		return &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_OrgMembership{OrgMembership: &pluginv1.ImportOrgMembership{
 			UserId: e.UserID, Orgs: e.Orgs}}}
 	case directory.Warning:
-		return &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Warning{Warning: &pluginv1.ImportWarning{Message: e.Message}}}
+		// For people: no reason to refuse a reading.
+		return &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Warning{Warning: &pluginv1.ImportWarning{Message: strings.ToValidUTF8(e.Message, "\uFFFD")}}}
 	case directory.End:
 		return &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_End{End: &pluginv1.ImportEnd{Cursor: e.Cursor}}}
 	}

@@ -151,7 +151,7 @@ func TestAHostRefusesWhatIsNoReading(t *testing.T) {
 	begin := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Begin{Begin: &pluginv1.ImportBegin{}}}
 	end := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_End{End: &pluginv1.ImportEnd{}}}
 	user := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_User{User: &pluginv1.ImportUser{UserId: "u"}}}
-	wide := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Group{Group: &pluginv1.ImportGroup{Name: strings.Repeat("n", 2<<20)}}}
+	wide := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Group{Group: &pluginv1.ImportGroup{Name: strings.Repeat("n", 7<<19)}}}
 	vast := &pluginv1.ImportEntry{Of: &pluginv1.ImportEntry_Group{Group: &pluginv1.ImportGroup{Name: strings.Repeat("n", 5<<20)}}}
 	chunk := func(entries ...*pluginv1.ImportEntry) *pluginv1.ImportChunk {
 		return &pluginv1.ImportChunk{Entries: entries}
@@ -273,6 +273,19 @@ func TestAReadingCanBeUsedTwiceAndTakesItsCursor(t *testing.T) {
 		if _, err := readAll(t.Context(), importer, cursor); authz.CodeOf(err) != authz.CodeValidation {
 			t.Errorf("a cursor that is none gave %v", err)
 		}
+	}
+}
+
+func TestTheWidestEntryCrosses(t *testing.T) {
+	wide := directory.Membership{UserID: "u"}
+	for i := range 10_000 {
+		wide.Groups = append(wide.Groups, fmt.Sprintf("cn=%0280d,dc=example", i))
+	}
+	odd := directory.Warning{Message: "Ä\xff"}
+	want := []directory.Entry{directory.Begin{}, wide, wide, directory.Warning{Message: "Ä\uFFFD"}, wide, directory.End{}}
+	got, err := readAll(t.Context(), bridgedImporter(t, told(nil, directory.Begin{}, wide, wide, odd, wide, directory.End{})), "")
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v, %.300s", err, diff)
 	}
 }
 

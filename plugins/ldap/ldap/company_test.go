@@ -177,15 +177,17 @@ func TestAServerThatIsKilledInTheMiddle(t *testing.T) {
 	o.PageSize, o.CheckSchema = 100, false
 	whole := mustRead(t, o)
 	for _, after := range []int64{1, 20_000, 100_000, 200_000} {
-		o := plaintext(o, relay(t, s, after))
-		unavailable(t, o, "failed")
+		url, killed := relay(t, s, after)
+		unavailable(t, plaintext(o, url), "failed")
+		killed()
 		must(t, s.Start(t.Context()))
 	}
 	same(t, whole, mustRead(t, o))
 }
 
-// relay stands before a server and kills it once so many bytes went through.
-func relay(t *testing.T, s *slapdtest.Server, after int64) (url string) {
+// relay stands before a server and kills it once so many bytes went through; killed
+// waits for that.
+func relay(t *testing.T, s *slapdtest.Server, after int64) (url string, killed func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -209,11 +211,12 @@ func relay(t *testing.T, s *slapdtest.Server, after int64) (url string) {
 		}
 		_, _ = io.Copy(client, server)
 	})
-	t.Cleanup(func() {
+	killed = func() {
 		_ = l.Close()
 		running.Wait()
-	})
-	return "ldap://" + l.Addr().String()
+	}
+	t.Cleanup(killed)
+	return "ldap://" + l.Addr().String(), killed
 }
 
 // Two searches that refer to themselves and to each other for ever.

@@ -130,7 +130,7 @@ func TestServersThatCannotBeTrusted(t *testing.T) {
 }
 
 func TestWhoBinds(t *testing.T) {
-	s := small(t, slapdtest.Options{Lines: []string{`access to attrs=manager by * none`, `access to dn.subtree="` + groupsBase + `" by dn.exact="` + slapdtest.ClientDN + `" read by * none`, "access to * by * read"}})
+	s := small(t, slapdtest.Options{Lines: []string{`access to dn.subtree="` + groupsBase + `" by dn.exact="` + slapdtest.ClientDN + `" read by * none`, "access to * by * read"}})
 	o := options(t, s)
 	o.BindDN, o.BindPassword = "", ""
 	refused(t, o, "a search for groups") // anonymous

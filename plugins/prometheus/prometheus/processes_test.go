@@ -1,0 +1,122 @@
+package prometheus_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/plugins/prometheus/promtest"
+	"github.com/authzhost/authz/sdk/metrics"
+	"github.com/authzhost/authz/sdk/plugin"
+)
+
+// startPlugin builds the binary and runs it as a host does.
+func startPlugin(t *testing.T, config map[string]any) *pluginhost.Plugin {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), plugin.BinaryPrefix+"prometheus")
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/authzhost/authz/plugins/prometheus").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run, err := os.MkdirTemp("", "authz") // a test's own folder is too long for sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(run) })
+	host, err := pluginhost.New(pluginhost.Options{RunDir: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = host.Close(ctx)
+	})
+	p, err := host.Start(t.Context(), pluginhost.Spec{Name: "metrics", Plugin: binary, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A process that is killed at any moment has lost nothing that it acknowledged, and
+// counts nothing twice that is sent again: at the server the counters never fall.
+func TestAKilledProcessLosesNothingAndCountsNothingTwice(t *testing.T) {
+	address := promtest.FreeAddress(t)
+	server := promtest.Start(t, promtest.Scrape{Job: "scraped", Target: address})
+	p := startPlugin(t, map[string]any{"listen": address, "state_dir": filepath.Join(t.TempDir(), "state"),
+		"remote_write_url": server.WriteURL(), "remote_write_interval": "200ms"})
+	sink, err := p.Sink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := sink.Info().Capabilities; len(c) != 1 || c[0] != metrics.SinkRecognises {
+		t.Fatalf("capabilities %v", c)
+	}
+	const kills = 6
+	x := newRandom(t)
+	repeated, killed := 0, 0
+	deliver := func(w metrics.Window) {
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			err := p.AwaitRunning(ctx)
+			if err == nil {
+				err = sink.Write(ctx, w)
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("window %d: %v", w.Sequence, err)
+			}
+			cancel()
+			if err == nil {
+				return
+			}
+			repeated++
+		}
+	}
+	for killed < kills {
+		go func(pid int) {
+			time.Sleep(rand.N(300 * time.Millisecond))
+			if pid > 0 {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}(p.Status().PID)
+		for before := p.Status().Restarts; p.Status().Restarts == before; {
+			deliver(x.window("host-1"))
+		}
+		killed++
+	}
+	for range 5 {
+		deliver(x.window("host-1"))
+	}
+	t.Logf("%d windows, %d kills, %d repetitions", x.sequence, killed, repeated)
+	for job, way := range map[string]string{"scraped": "the scrape", "": "remote-write"} {
+		selector := fmt.Sprintf("job=%q", job)
+		server.Until(30*time.Second, way+" has the last window", func() bool { return cmp.Equal(x.sums, counted(server, selector)) })
+		if fell := server.Query(fmt.Sprintf(`resets(authz_checks_total{%s}[1h]) > 0`, selector)); len(fell) != 0 {
+			t.Errorf("%s: %d counters fell back", way, len(fell))
+		}
+	}
+}
+
+// Without a state directory the sink says that it recognises nothing.
+func TestAProcessWithoutStateDeclaresNothing(t *testing.T) {
+	p := startPlugin(t, map[string]any{"listen": "127.0.0.1:0"})
+	sink, err := p.Sink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := sink.Info().Capabilities; len(c) != 0 {
+		t.Errorf("capabilities %v", c)
+	}
+	if err := sink.Write(t.Context(), window("o", 1, 1, "a")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,193 @@
+package prometheus_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/plugins/prometheus/prometheus"
+	"github.com/authzhost/authz/plugins/prometheus/promtest"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// front stands before a server and has it fail.
+type front struct {
+	*httptest.Server
+	status  atomic.Int32 // 0: what the server says
+	before  atomic.Int32 // requests until status holds
+	headers chan http.Header
+}
+
+// newFront passes requests on to a server, over TLS.
+func newFront(t *testing.T, to *promtest.Server) *front {
+	f := &front{headers: make(chan http.Header, 1000)}
+	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case f.headers <- r.Header:
+		default:
+		}
+		if status := f.status.Load(); status != 0 && f.before.Add(-1) < 0 {
+			w.Header().Set("Location", "http://127.0.0.1:1/stolen")
+			http.Error(w, "you sent "+r.Header.Get("Authorization")+r.Header.Get("X-Key"), int(status))
+			return
+		}
+		request, err := http.NewRequestWithContext(r.Context(), r.Method, to.WriteURL(), r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, name := range []string{"Content-Type", "Content-Encoding", "X-Prometheus-Remote-Write-Version"} {
+			request.Header.Set(name, r.Header.Get(name))
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer response.Body.Close()
+		w.WriteHeader(response.StatusCode)
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *front) ca(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})
+	if err := os.WriteFile(path, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// lines is a log that a test reads.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+// Whatever the server answers, the newest totals get there in the end, once, and
+// nothing secret is said.
+func TestFailuresAreRepeatedWithTheNewestTotals(t *testing.T) {
+	server := promtest.Start(t)
+	for _, status := range []int32{500, 503, 429, 400, 404, 401, 307} {
+		f := newFront(t, server)
+		log := &lines{}
+		application := "docs" + http.StatusText(int(status))
+		sink := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", WriteURL: f.URL + "/api/v1/write?key=s3cret", WriteCA: f.ca(t), WriteInterval: 100 * time.Millisecond,
+			WriteAuth: prometheus.Auth{Bearer: "s3cret"}, WriteHeaders: []string{"X-Key: s3cret"}, Log: slog.New(slog.NewTextHandler(log, nil))})
+		f.before.Store(1)
+		f.status.Store(status)
+		x := newRandom(t)
+		write := func() {
+			w := x.window("host-1")
+			w.Application = application
+			mustWrite(t, sink, w)
+		}
+		write()
+		server.Until(10*time.Second, "a failure is counted", func() bool {
+			_, text := scrape(t, sink, "")
+			return !strings.Contains(text, "authz_sink_remote_write_failures_total 0\n")
+		})
+		write()
+		f.status.Store(0)
+		write()
+		server.Until(20*time.Second, "the totals are there", func() bool { return cmp.Equal(x.sums, counted(server, `application="`+application+`"`)) })
+		h := <-f.headers
+		if h.Get("Authorization") != "Bearer s3cret" || h.Get("X-Key") != "s3cret" {
+			t.Errorf("headers %v", h)
+		}
+		if err := sink.Close(t.Context()); err != nil {
+			t.Errorf("%d: %v", status, err)
+		}
+		if said := log.String(); strings.Contains(said, "s3cret") || strings.Count(said, "could not be written") != 1 || !strings.Contains(said, "written again") {
+			t.Errorf("%d: the log says\n%s", status, said)
+		}
+	}
+}
+
+// A server that refuses the zero at a start takes the totals all the same.
+func TestAZeroThatIsTooOldIsLeftOut(t *testing.T) {
+	server := promtest.Start(t)
+	early := atomic.Bool{}
+	early.Store(true)
+	sink := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour, Clock: func() time.Time {
+		if early.Load() {
+			return time.Now().Add(-100 * time.Hour) // when the series begin
+		}
+		return time.Now()
+	}})
+	filler := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour, Prefix: "other_"})
+	mustWrite(t, filler, window("o", 1, 1, "a"))
+	if err := filler.Close(t.Context()); err != nil { // now the server's head has a beginning
+		t.Fatal(err)
+	}
+	x := newRandom(t)
+	mustWrite(t, sink, x.window("host-1"))
+	early.Store(false)
+	if err := sink.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(x.sums, counted(server, `application="docs"`)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAStopDoesNotWaitForADeadServer(t *testing.T) {
+	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is the other end's leaving noticed
+		<-r.Context().Done()
+	}))
+	t.Cleanup(hung.Close)
+	for name, url := range map[string]string{"dead": "http://" + promtest.FreeAddress(t), "hung": hung.URL} {
+		sink := mustOpen(t, prometheus.Options{WriteURL: url, WriteInterval: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+		mustWrite(t, sink, window("o", 1, 1, "a"))
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		err := sink.Close(ctx)
+		cancel()
+		if down := (*authz.UnavailableError)(nil); !errors.As(err, &down) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnAuthorityThatDidNotSignIsNotTrusted(t *testing.T) {
+	f := newFront(t, nil)
+	log := &lines{}
+	sink := mustOpen(t, prometheus.Options{WriteURL: f.URL, WriteInterval: time.Hour, WriteTimeout: time.Second, Log: slog.New(slog.NewTextHandler(log, nil))})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := sink.Close(ctx); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Error(err)
+	}
+	if len(f.headers) != 0 {
+		t.Error("a request was sent")
+	}
+}
