@@ -27,7 +27,7 @@ build-host: # without the verifier, whose parser is long in the making
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
-	@for name in memory sqlite postgres mongo ldap prometheus; do \
+	@for name in memory sqlite postgres mongo ldap prometheus otlp; do \
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
@@ -54,6 +54,7 @@ redis: ## the Redis adapter alone, against a real server
 
 test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
 	AUTHZ_FULL=1 $(GO) test -timeout 90m ./conformance/... ./plugins/...
+	AUTHZ_FULL=1 $(GO) test -run APrometheusServer -timeout 15m ./host
 	cd verify && AUTHZ_FULL=1 $(GO) test -timeout 30m .
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
 	@$(MAKE) --no-print-directory faults
@@ -81,7 +82,8 @@ bench-verify: ## authz-verify over 10,000 TypeScript files
 	cd verify && $(GO) run ./internal/bench
 
 bench: ## the benchmarks behind docs/performance.md
-	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client ./sdk/metrics
+	$(GO) test -run '^$$' -bench Sinks -benchtime 1x ./host
 
 lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, and govulncheck when its database is reachable
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
@@ -109,6 +111,7 @@ $(TOOLS)/protoc-gen-go-grpc: Makefile
 
 tools: $(TOOLS)/staticcheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## install what the tests use beside Go
 	@command -v protoc >/dev/null || scripts/install-package protobuf-compiler "a test proves with it that the generated code is current"
+	@command -v prometheus >/dev/null || scripts/install-package prometheus "the counts of checks are held to a real server"
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || scripts/install-package postgresql "the PostgreSQL driver is tested against it"
 	@command -v slapd >/dev/null || test -x /usr/sbin/slapd || scripts/install-package slapd "the LDAP importer is tested against it"
 

@@ -2,14 +2,21 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// FlushUsage stores what was counted until now.
-func (a *Application) FlushUsage(ctx context.Context) error { return a.counts.Flush(ctx) }
+// FlushUsage stores what was counted until now, and tells it to the sinks.
+func (a *Application) FlushUsage(ctx context.Context) error {
+	err := a.counts.Flush(ctx)
+	for _, f := range a.counts.forwarders {
+		err = errors.Join(err, f.Flush(ctx))
+	}
+	return err
+}
 
 // OtherHost is the application as another host over the same store has it.
 func (a *Application) OtherHost(ctx context.Context) (*application.Application, error) {

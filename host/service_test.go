@@ -21,6 +21,7 @@ import (
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/service/keyring"
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
@@ -35,7 +36,7 @@ const (
 // asPlugin makes this binary the plugin that the next argument names.
 const asPlugin = "be-the-plugin"
 
-var ownPlugins = map[string]func(version string) plugin.Plugin{"sqlite": sqlite.Plugin, "norecords": withoutRecords, "ledger": ledgerPlugin}
+var ownPlugins = map[string]func(version string) plugin.Plugin{"sqlite": sqlite.Plugin, "norecords": withoutRecords, "ledger": ledgerPlugin, "prometheus": prometheus.Plugin}
 
 func embedded(t testing.TB) map[string]pluginhost.Command {
 	t.Helper()

@@ -145,7 +145,9 @@ func sum(counts map[string]int64) (n int64) {
 func TestEverySinkAndStoredUsageAreToldEachCheckOnce(t *testing.T) {
 	s := openSinking(t, time.Second, map[string]string{"a": "", "b": ""}, "    metrics: {}\n")
 	s.check(t, 5000)
-	eventually(t, "a window is delivered", func() bool { return s.metric(t, `authz_sink_windows_total{app="docs",outcome="delivered",sink="a"}`) > 0 })
+	eventually(t, "a window is delivered", func() bool {
+		return s.metric(t, `authz_sink_windows_total{app="docs",outcome="delivered",sink="a"}`) > 0
+	})
 	s.check(t, 5000)
 	app, _ := s.Application("docs")
 	if err := app.FlushUsage(t.Context()); err != nil {
@@ -198,6 +200,7 @@ func TestASinkThatIsKilledIsToldEachCheckOnce(t *testing.T) {
 			time.Sleep(time.Duration(rng.IntN(120)) * time.Millisecond)
 		}
 		if i < kills {
+			eventually(t, "the sink runs", func() bool { return s.plugin(t, "a").State == "running" })
 			s.killSink(t, "a")
 		}
 	}

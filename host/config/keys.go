@@ -87,7 +87,7 @@ func Keys() []Key {
 		{Path: plugin + "start_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long each step of the plugin's start may take: its handshake, its description, its configuration. `0s` is the default."},
 		{Path: plugin + "hang_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long the plugin's process may leave the host's question whether it is alive unanswered before it is killed and started again; `0s` never asks."},
 
-		{Path: "metrics.sinks", Type: TypeTexts, Meaning: "Names of plugin instances of kind `metrics_sink`: each is given the counts of every application's checks, window by window, whatever becomes of the others ([how](checks.md#counting-checks)). Each at most once."},
+		{Path: "metrics.sinks", Type: TypeTexts, Meaning: "Names of plugin instances of kind `metrics_sink`: each is given the counts of every application's checks, window by window, whatever becomes of the others ([how](metrics.md)). Each at most once."},
 		{Path: "metrics.window", Type: TypeDuration, Default: "1m", Meaning: "How long checks are counted before the counts go out, to sinks and to stored usage; from `1s` to `1h`."},
 		{Path: "metrics.instance", Type: TypeText, Meaning: "What the counts of this host are called, at most 128 bytes. Default: the machine's name."},
 		{Path: "metrics.scope_instances", Type: TypeTexts, Meaning: "Scope types whose checks are counted for each scope by itself; `*` is every one. Each scope then is a counter in every sink: for few and lasting ones."},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -15,10 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/authzhost/authz/sdk/plugin/otlp/upload"
 )
 
 // The variables that a host sets for its plugins.
@@ -46,17 +43,17 @@ type Options struct {
 // traces that somebody else has decided to keep, or when asked for by
 // AlwaysSample. Shutdown flushes and ends it.
 func New(o Options, sampler sdktrace.Sampler) (*sdktrace.TracerProvider, error) {
-	transport := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
-	if o.Insecure {
-		transport = insecure.NewCredentials()
+	var roots *tls.Config // nil: plaintext
+	if !o.Insecure {
+		roots = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	conn, err := grpc.NewClient(o.Endpoint, grpc.WithTransportCredentials(transport))
+	to, err := upload.OverGRPC(o.Endpoint, roots, nil)
 	if err != nil {
-		return nil, fmt.Errorf("the collector at %q: %w", o.Endpoint, err)
+		return nil, err
 	}
-	exporter, err := otlptrace.New(context.Background(), &client{conn: conn, onError: o.OnError})
+	exporter, err := otlptrace.New(context.Background(), &client{to: to, onError: o.OnError})
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, to.Close())
 	}
 	about := []attribute.KeyValue{attribute.String("service.name", o.Service)}
 	if o.Version != "" {
@@ -70,22 +67,19 @@ func New(o Options, sampler sdktrace.Sampler) (*sdktrace.TracerProvider, error) 
 // client uploads over gRPC. It keeps failures to itself: what it returned would go
 // to the error handler that the whole process shares.
 type client struct {
-	conn    *grpc.ClientConn
+	to      upload.Uploader
 	onError func(error)
 	failing atomic.Bool
 }
 
-const export = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-
 func (*client) Start(context.Context) error { return nil }
 
-func (c *client) Stop(context.Context) error { return c.conn.Close() }
+func (c *client) Stop(context.Context) error { return c.to.Close() }
 
-// UploadTraces sends TracesData, which is ExportTraceServiceRequest on the wire:
-// both hold resource_spans as field 1. What the collector says of spans that it
-// refused is nothing anybody could act on.
+// UploadTraces sends spans. What the collector says of those that it refused is
+// nothing anybody could act on.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	err := c.conn.Invoke(ctx, export, &tracepb.TracesData{ResourceSpans: spans}, &emptypb.Empty{})
+	_, err := c.to.Upload(ctx, upload.Traces, &tracepb.TracesData{ResourceSpans: spans})
 	if told := c.failing.Swap(err != nil); err != nil && !told && c.onError != nil {
 		c.onError(err)
 	}

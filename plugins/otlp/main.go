@@ -1,0 +1,11 @@
+// Command authz-plugin-otlp serves the metrics sink that speaks OTLP.
+package main
+
+import (
+	"github.com/authzhost/authz/plugins/otlp/otlp"
+	"github.com/authzhost/authz/sdk/plugin"
+)
+
+var version string // set by the build
+
+func main() { plugin.Serve(otlp.Plugin(version)) }

@@ -1,0 +1,138 @@
+package otlp_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/authzhost/authz/plugins/otlp/otlp"
+	"github.com/authzhost/authz/plugins/otlp/otlptest"
+)
+
+// What a delta's fate is known to be after each failure; and what is not known to
+// be untaken is never sent twice.
+func TestADeltasFate(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	always := otlptest.Behaviour{}
+	with := func(change func(*otlptest.Behaviour)) otlptest.Behaviour {
+		b := always
+		change(&b)
+		return b
+	}
+	code := func(c codes.Code, times int) otlptest.Behaviour {
+		return with(func(b *otlptest.Behaviour) { b.Code, b.Times = int(c), times })
+	}
+	status := func(s, times int) otlptest.Behaviour {
+		return with(func(b *otlptest.Behaviour) { b.Status, b.Times = s, times })
+	}
+	for _, c := range []struct {
+		name     string
+		way      string
+		behave   otlptest.Behaviour
+		want     string
+		requests int // at most, 0 any
+		counted  float64
+	}{
+		{"takes it", "grpc", always, "taken", 1, 1},
+		{"is overloaded once", "grpc", code(codes.Unavailable, 1), "taken", 2, 1},
+		{"is overloaded", "grpc", code(codes.Unavailable, 0), "not_applied", 0, 0},
+		{"asks to come again", "grpc", with(func(b *otlptest.Behaviour) { b.Code, b.RetryAfter, b.Times = int(codes.ResourceExhausted), 50, 1 }), "taken", 2, 1},
+		{"asks to come too late", "grpc", with(func(b *otlptest.Behaviour) { b.Code, b.RetryAfter = int(codes.ResourceExhausted), 60_000 }), "not_applied", 1, 0},
+		{"has no room", "grpc", code(codes.ResourceExhausted, 0), "not_applied", 1, 0},
+		{"does not understand it", "grpc", code(codes.InvalidArgument, 0), "invalid", 1, 0},
+		{"does not know the service", "grpc", code(codes.Unimplemented, 0), "not_applied", 1, 0},
+		{"breaks", "grpc", code(codes.Internal, 0), "unknown", 1, 0},
+		{"breaks and has taken it", "grpc", with(func(b *otlptest.Behaviour) { b.Code, b.Take = int(codes.DeadlineExceeded), true }), "unknown", 1, 1},
+		{"is slow", "grpc", with(func(b *otlptest.Behaviour) { b.Delay = 1500 }), "unknown", 1, 1},
+		{"refuses some points", "grpc", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
+		{"refuses all points", "grpc", with(func(b *otlptest.Behaviour) { b.Rejected = 2 }), "invalid", 1, 1},
+
+		{"takes it", "http", always, "taken", 1, 1},
+		{"is overloaded once", "http", status(http.StatusServiceUnavailable, 1), "taken", 2, 1},
+		{"is throttled", "http", status(http.StatusTooManyRequests, 0), "not_applied", 0, 0},
+		{"asks to come too late", "http", with(func(b *otlptest.Behaviour) { b.Status, b.RetryAfter = http.StatusTooManyRequests, 60 }), "not_applied", 1, 0},
+		{"does not understand it", "http", status(http.StatusBadRequest, 0), "invalid", 1, 0},
+		{"is not found", "http", status(http.StatusNotFound, 0), "not_applied", 1, 0},
+		{"is elsewhere", "http", status(http.StatusTemporaryRedirect, 0), "not_applied", 1, 0},
+		{"breaks", "http", status(http.StatusInternalServerError, 0), "unknown", 1, 0},
+		{"is behind a proxy that lost it", "http", with(func(b *otlptest.Behaviour) { b.Status, b.Take = http.StatusBadGateway, true }), "unknown", 1, 1},
+		{"is slow", "http", with(func(b *otlptest.Behaviour) { b.Delay = 1500 }), "unknown", 1, 1},
+		{"refuses some points", "http", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
+	} {
+		log := &lines{}
+		o := ways(receiver)[c.way]
+		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 700*time.Millisecond, []string{"Authorization: s3cret"}, log.logger()
+		s := mustOpen(t, o)
+		receiver.Behave(c.behave)
+		before := receiver.Received()
+		w := window(1, 1, "a", "b")
+		err := s.Write(t.Context(), w)
+		if outcome(err) != c.want {
+			t.Errorf("%s, a receiver that %s: %v, want %s", c.way, c.name, err, c.want)
+		}
+		secretless(t, c.name, fmt.Sprint(err)+log.String())
+		if c.behave.Delay > 0 {
+			time.Sleep(time.Duration(c.behave.Delay) * time.Millisecond) // it takes it in the end
+		}
+		after := receiver.Received()
+		if sent := after.Requests - before.Requests; c.requests > 0 && sent != c.requests || sent == 0 {
+			t.Errorf("%s, a receiver that %s: %d requests, want %d", c.way, c.name, sent, c.requests)
+		}
+		if got := sums(after)[`authz.checks"a"`] - sums(before)[`authz.checks"a"`]; got != c.counted {
+			t.Errorf("%s, a receiver that %s: %v counted, want %v", c.way, c.name, got, c.counted)
+		}
+	}
+}
+
+func TestADeadCollectorTakesNothing(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := gone.Addr().String()
+	gone.Close()
+	for name, o := range map[string]otlp.Options{"grpc": {Endpoint: address, Insecure: true}, "http": {Endpoint: "http://" + address, Protocol: otlp.ProtocolHTTP}} {
+		o.Temporality, o.Timeout = otlp.TemporalityDelta, 300*time.Millisecond
+		if err := mustOpen(t, o).Write(t.Context(), window(1, 1, "a")); outcome(err) != "not_applied" {
+			t.Errorf("%s: %v", name, err)
+		}
+		o.Temporality, o.Interval, o.Log = otlp.TemporalityCumulative, time.Hour, (&lines{}).logger()
+		s := mustOpen(t, o)
+		mustWrite(t, s, window(1, 1, "a"))
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		if err := s.Close(ctx); outcome(err) == "taken" {
+			t.Errorf("%s: what was taken is lost, and nobody hears of it", name)
+		}
+		cancel()
+	}
+}
+
+// Totals get there in the end, once, whatever happened meanwhile.
+func TestCumulativeTotalsOutliveFailures(t *testing.T) {
+	for _, b := range []otlptest.Behaviour{
+		{Code: int(codes.Unavailable), Status: 503}, {Code: int(codes.Internal), Status: 500, Take: true}, {Code: int(codes.InvalidArgument), Status: 400}, {Delay: 600}, {Rejected: 1},
+	} {
+		receiver := otlptest.Start(t, "", "")
+		for name, o := range ways(receiver) {
+			log := &lines{}
+			o.Interval, o.Timeout, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, 300*time.Millisecond, []string{"Authorization: s3cret"}, log.logger(), name+"."
+			receiver.Behave(b)
+			s := mustOpen(t, o)
+			mustWrite(t, s, window(1, 1, "a"))
+			until(t, "a failure is logged", func() bool { return len(log.String()) > 0 })
+			mustWrite(t, s, window(2, 1, "a"))
+			receiver.Behave(otlptest.Behaviour{})
+			mustWrite(t, s, window(3, 1, "a"))
+			until(t, "the totals are there", func() bool { return sums(receiver.Received())[name+`.checks"a"`] == 3 })
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			secretless(t, name, log.String())
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package otlp_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/authzhost/authz/plugins/otlp/otlp"
+	"github.com/authzhost/authz/plugins/otlp/otlptest"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
+)
+
+func mustOpen(t testing.TB, o otlp.Options) metrics.Sink {
+	t.Helper()
+	s, err := otlp.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close(t.Context()) })
+	return s
+}
+
+func mustWrite(t testing.TB, s metrics.Sink, w metrics.Window) {
+	t.Helper()
+	if err := s.Write(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func window(sequence uint64, estimated float64, permissions ...string) metrics.Window {
+	w := metrics.Window{Application: "docs", Origin: "o", Sequence: sequence}
+	w.InstanceID, w.WindowStart, w.WindowEnd = "host-1", 1_700_000_000_000, 1_700_000_060_000
+	for _, p := range permissions {
+		w.Checks = append(w.Checks, metrics.CheckCounter{Permission: p, Decision: metrics.Allow, Shape: metrics.ShapeCan, Gate: true, ScopeType: "*",
+			Observed: 1, Estimated: estimated})
+	}
+	return w
+}
+
+// sums is what the receiver came to, zeros left out.
+func sums(r otlptest.Received) map[string]float64 {
+	m := map[string]float64{}
+	for _, s := range r.Series {
+		if s.Value != 0 {
+			name := s.Name
+			for _, a := range []string{"permission", "grant_id", "revoke_id", "role_id"} {
+				name += s.Attributes[a]
+			}
+			m[name] = s.Value
+		}
+	}
+	return m
+}
+
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never came to be: %s", what)
+		}
+	}
+}
+
+// ways are both protocols to a receiver in plaintext.
+func ways(r *otlptest.Receiver) map[string]otlp.Options {
+	return map[string]otlp.Options{
+		"grpc": {Endpoint: r.GRPC, Insecure: true},
+		"http": {Endpoint: "http://" + r.HTTP, Protocol: otlp.ProtocolHTTP},
+	}
+}
+
+// outcome is "taken", "invalid", or the outcome of an outage.
+func outcome(err error) string {
+	var down *authz.UnavailableError
+	switch {
+	case err == nil:
+		return "taken"
+	case authz.CodeOf(err) == authz.CodeValidation:
+		return "invalid"
+	case errors.As(err, &down):
+		return string(down.Outcome)
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// lines is a log that a test reads.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// authority makes files of an authority and of a certificate for 127.0.0.1 by it.
+func authority(t *testing.T) (ca, certificate, key string) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	make := func(template, parent *x509.Certificate, public, signer *ecdsa.PrivateKey) []byte {
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, &public.PublicKey, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	keys := [2]*ecdsa.PrivateKey{}
+	for i := range keys {
+		var err error
+		if keys[i], err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tests"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: root.NotBefore, NotAfter: root.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	private, err := x509.MarshalPKCS8PrivateKey(keys[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write("ca.pem", "CERTIFICATE", make(root, root, keys[0], keys[0])),
+		write("cert.pem", "CERTIFICATE", make(leaf, root, keys[1], keys[0])), write("key.pem", "PRIVATE KEY", private)
+}
+
+func secretless(t *testing.T, what string, said string) {
+	t.Helper()
+	if strings.Contains(said, "s3cret") {
+		t.Errorf("%s says %s", what, said)
+	}
+}
