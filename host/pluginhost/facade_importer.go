@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -54,7 +55,7 @@ func (i *importer) Info() directory.ImporterInfo {
 	if err == nil {
 		i.info = now.Info()
 	}
-	return i.info
+	return directory.ImporterInfo{Name: i.info.Name, Capabilities: slices.Clone(i.info.Capabilities)}
 }
 
 func (i *importer) Import(ctx context.Context, r directory.Request) iter.Seq2[directory.Entry, error] {

@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -75,7 +76,7 @@ func (s *sink) Info() metrics.SinkInfo {
 	if err == nil {
 		s.info = now.Info()
 	}
-	return s.info
+	return metrics.SinkInfo{Name: s.info.Name, Capabilities: slices.Clone(s.info.Capabilities)}
 }
 
 func (s *sink) Write(ctx context.Context, w metrics.Window) error {

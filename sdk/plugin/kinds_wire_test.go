@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,7 +55,7 @@ func TestTheLargestWindowOfAnAggregatorCrosses(t *testing.T) {
 	if err := sink.Write(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, <-got, cmpopts.EquateEmpty()); diff != "" {
+	if !reflect.DeepEqual(want, <-got) {
 		t.Error("it changed on its way")
 	}
 }
@@ -230,11 +231,11 @@ func TestAnImporterGoesOnAsItsReaderReads(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				return settled
 			})
-			if last > 5000 { // 50 MB
+			if last > 2000 { // 20 MB
 				t.Errorf("%d entries were told to a reader that had read two", last)
 			}
 		}
-		if read == 20_000 {
+		if read == 6_000 {
 			break
 		}
 	}
@@ -243,7 +244,7 @@ func TestAnImporterGoesOnAsItsReaderReads(t *testing.T) {
 	case <-time.After(3 * time.Second):
 		t.Error("a reader that stopped left the importer going")
 	}
-	if told.Load() < 20_000 {
+	if told.Load() < 6_000 {
 		t.Errorf("%d entries were told, %d read", told.Load(), read)
 	}
 }
