@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/authzhost/authz/internal/testprocess"
@@ -20,7 +21,11 @@ type Receiver struct {
 
 	control string
 	t       testing.TB
+	stop    func()
 }
+
+// Stop ends the receiver before the test does.
+func (r *Receiver) Stop() { r.stop() }
 
 // Behaviour is what the receiver does with Times requests, 0 all.
 type Behaviour struct {
@@ -70,12 +75,13 @@ func Start(t testing.TB, certificate, key string) *Receiver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Stop() })
+	stop := sync.OnceFunc(func() { _ = p.Stop() })
+	t.Cleanup(stop)
 	var where struct{ GRPC, HTTP, Control string }
 	if err := json.Unmarshal([]byte(p.Line), &where); err != nil {
 		t.Fatal(err)
 	}
-	return &Receiver{GRPC: where.GRPC, HTTP: where.HTTP, control: "http://" + where.Control, t: t}
+	return &Receiver{GRPC: where.GRPC, HTTP: where.HTTP, control: "http://" + where.Control, t: t, stop: stop}
 }
 
 // Behave tells the receiver what to do.
