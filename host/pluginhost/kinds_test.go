@@ -134,7 +134,7 @@ func TestAPanicEndsTheProcessAndNotTheHost(t *testing.T) {
 func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "down")
 	h := newHost(t, pluginhost.Options{Logger: hclog.NewNullLogger()})
-	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "flaky kinds", "FLAG": flag}})
+	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "flaky kinds", "FLAG": flag}, HangTimeout: 6 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
