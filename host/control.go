@@ -20,7 +20,7 @@ type control struct{ host *Host }
 func (c control) Status(context.Context) (api.HostStatus, error) {
 	h := c.host
 	return api.HostStatus{
-		Version: h.options.Version, StartedAt: h.startedAt.UnixMilli(), Ready: h.Ready(),
+		Version: h.options.Version, StartedAt: h.startedAt.UnixMilli(), Ready: h.Ready(), Address: h.Address(),
 		Checks: h.checks(), Applications: sorted(h.apps),
 	}, nil
 }
@@ -137,12 +137,18 @@ func (c control) StorageStatus(context.Context) ([]api.StorageStatus, error) {
 	return list, nil
 }
 
-func (c control) AcceptStorage(_ context.Context, app string) error {
+func (c control) AcceptStorage(ctx context.Context, app string) error {
 	s, err := c.store(app)
-	if err == nil {
-		s.Accept()
+	if err != nil {
+		return err
 	}
-	return err
+	s.Accept()
+	if hosted := c.host.service; hosted != nil && s == hosted.store {
+		if err := hosted.readmit(ctx); err != nil {
+			hosted.log.Error("the account data that was accepted is not in order with service.host_keys", "error", err)
+		}
+	}
+	return nil
 }
 
 func (c control) RenewStorage(ctx context.Context, app string) (string, error) {

@@ -31,10 +31,9 @@ func (h *Host) Configuration() *config.Config { return h.config.Load() }
 
 // DoDuties does what the hosted service does by itself, now.
 func (h *Host) DoDuties(ctx context.Context) error {
+	var failed error
 	for _, duty := range h.service.duties() {
-		if err := h.service.forOrgs(ctx, duty); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, duty.do(ctx))
 	}
-	return nil
+	return failed
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+	"github.com/authzhost/authz/sdk/catalog"
 )
 
 // The environment of this test binary when it is to be a host that can be killed.
@@ -158,35 +159,10 @@ func TestARepeatAfterAHostDied(t *testing.T) {
 		{"a relayed grant, before its answer", "/orgs/acme/org/grants", `{"subject":"user:lost-9","pattern":"docs.files.read"}`, "grants", "subject", records, ended, 504, "application_timeout", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p.clock.pass(2 * time.Minute) // buckets of sign-ins are full
-			victim := p.victim(t)
 			caller := p.owner
 			caller.t = t
-			doomed := caller
-			doomed.at = victim.at
 			key := fmt.Sprintf("killed-%d", i)
-
-			db := database{t, db.conn}
-			db.hold(c.table, c.when)
-			answered := make(chan string, 1)
-			go func() {
-				a, err := doomed.try("POST", c.path, c.body, "Idempotency-Key", key)
-				answered <- fmt.Sprintf("%d %s %v", a.status, a.raw, err)
-			}()
-			eventually(t, "the write is under way", func() bool {
-				select {
-				case a := <-answered:
-					t.Fatal("it was answered: " + a)
-				default:
-				}
-				return db.holds() > 0
-			})
-			kill(t, victim.process.Process.Pid)
-			_ = victim.process.Wait()
-			db.release(c.table)
-
-			caller.refused(409, "idempotency_in_progress", "POST", c.path, c.body, "Idempotency-Key", key)
-			p.clock.pass(time.Minute)
+			p.dieAt(database{t, db.conn}, c.table, c.when, caller, c.path, c.body, key)
 			again := caller.call("POST", c.path, c.body, "Idempotency-Key", key)
 			if again.status != c.status || again.code() != c.code {
 				t.Fatalf("the repeat: %d %s", again.status, again.raw)
@@ -218,6 +194,122 @@ func TestARepeatAfterAHostDied(t *testing.T) {
 			p.loggedOnce(t, caller, c.list, wanted, again)
 		})
 	}
+}
+
+// dieAt kills a host while it writes the row that a POST of the caller's leads to,
+// and lets the minute go by in which the request counts as running.
+func (p *hostedPair) dieAt(db database, table, when string, caller visitor, path, body, key string) {
+	t := db.t
+	t.Helper()
+	p.clock.pass(2 * time.Minute) // buckets of sign-ins are full
+	victim := p.victim(t)
+	doomed := caller
+	doomed.at = victim.at
+	db.hold(table, when)
+	answered := make(chan string, 1)
+	go func() {
+		a, err := doomed.try("POST", path, body, "Idempotency-Key", key)
+		answered <- fmt.Sprintf("%d %s %v", a.status, a.raw, err)
+	}()
+	eventually(t, "the write is under way", func() bool {
+		select {
+		case a := <-answered:
+			t.Fatal("it was answered: " + a)
+		default:
+		}
+		return db.holds() > 0
+	})
+	kill(t, victim.process.Process.Pid)
+	_ = victim.process.Wait()
+	db.release(table)
+	caller.refused(409, "idempotency_in_progress", "POST", path, body, "Idempotency-Key", key)
+	p.clock.pass(time.Minute)
+}
+
+// TestARepeatOfAChangeAfterAHostDied does so with what changes an object that is
+// there: the repeat changes it once, and tells no secret that nobody has.
+func TestARepeatOfAChangeAfterAHostDied(t *testing.T) {
+	postgrestest.Require(t)
+	p := openPair(t)
+	db := p.database(t)
+	owner := p.owner
+	docs := "/orgs/acme/applications/"
+	for _, c := range []struct {
+		name, action, collection string // whose write is the commit
+		status                   int
+		make                     func(id string) (path, body, target string)
+		check                    func(t *testing.T, id string, told answer, committed bool)
+	}{
+		{"rotate", "api_key.rotate", "api_keys", 200, func(id string) (string, string, string) {
+			key, _ := owner.key(`{"kind":"principal","name":"` + id + `","serviceId":"` + id + `"}`)
+			return "/orgs/acme/api-keys/" + key + "/rotate", `{"overlapMs":0}`, key
+		}, func(t *testing.T, id string, told answer, committed bool) {
+			if committed {
+				if !strings.Contains(string(told.raw), `"secret":null,"secretWithheld":true`) {
+					t.Errorf("a secret that was never kept is not said to be withheld: %s", told.raw)
+				}
+				return
+			}
+			owner.with(told.text("secret")).must(200, "GET", "/orgs/acme/me", "")
+		}},
+		{"link", "application.link", "applications", 200, func(id string) (string, string, string) {
+			owner.must(201, "POST", docs[:len(docs)-1], `{"id":"`+id+`","name":"`+id+`","namespaces":["`+id+`"]}`)
+			return docs + id + "/link", `{"relayUrl":"local:docs"}`, id
+		}, func(t *testing.T, id string, told answer, _ bool) {
+			if told.text("application", "state") != "linked" {
+				t.Errorf("told %s", told.raw)
+			}
+		}},
+		{"publish", "registry.publish", "catalogs", 201, func(id string) (string, string, string) {
+			owner.must(201, "POST", docs[:len(docs)-1], `{"id":"`+id+`","name":"`+id+`","namespaces":["`+id+`"]}`)
+			return docs + id + "/publish", `{"document":` + documentOf(t, id, id+".files.read") + `}`, id
+		}, func(t *testing.T, id string, told answer, _ bool) {
+			n := len(owner.must(200, "GET", "/orgs/acme/registry/"+id, "").list("versions"))
+			if n != 1 || !strings.Contains(string(told.raw), `"version":1`) || !strings.Contains(string(told.raw), `"addedKeys":["`+id+`.files.read"]`) {
+				t.Errorf("%d versions; told %s", n, told.raw)
+			}
+		}},
+	} {
+		for _, committed := range []bool{false, true} {
+			id := fmt.Sprintf("%s%t", c.name, committed)
+			t.Run(fmt.Sprintf("%s, committed %t", c.name, committed), func(t *testing.T) {
+				owner.t = t
+				path, body, target := c.make(id)
+				when := `new."collection" = '` + c.collection + `'`
+				if committed {
+					when = `new."collection" = 'idempotency' and new."data"::text like '%"status"%'`
+				}
+				p.dieAt(database{t, db.conn}, "AuthzRecord", when, owner, path, body, id)
+				told := owner.must(c.status, "POST", path, body, "Idempotency-Key", id)
+				c.check(t, id, told, committed)
+				if events := owner.must(200, "GET", "/orgs/acme/audit?action="+c.action+"&target="+target, "").list("events"); len(events) != 1 {
+					t.Errorf("%d entries %s of %s: %v", len(events), c.action, target, events)
+				}
+				third := owner.must(c.status, "POST", path, body, "Idempotency-Key", id)
+				if third.header.Get("Idempotency-Replayed") != "true" {
+					t.Errorf("another repeat: %v %s", third.header, third.raw)
+				}
+			})
+		}
+	}
+}
+
+// documentOf is the document of a catalog of these keys.
+func documentOf(t *testing.T, namespace string, keys ...string) string {
+	t.Helper()
+	in := catalog.Input{Namespaces: []string{namespace}}
+	for _, key := range keys {
+		in.Permissions = append(in.Permissions, catalog.PermissionSet{Leaves: []catalog.Permission{{Key: key}}})
+	}
+	built, err := catalog.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := built.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(document)
 }
 
 // loggedOnce: what was made by two hosts was made once, and its entry says so.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -45,7 +44,7 @@ type hostedService struct {
 	retained *retention.Retention
 	core     *service.Service
 	oidc     *oidc.Provider // nil: not configured
-	handler  http.Handler
+	handler  *hosted.API
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -74,8 +73,8 @@ func (h *Host) openService(ctx context.Context, cfg *config.Config, plugin *plug
 func (s *hostedService) start() {
 	var life context.Context
 	life, s.end = context.WithCancel(context.Background())
-	for _, duty := range s.duties() {
-		s.done.Go(func() { s.repeat(life, duty) })
+	for _, d := range s.duties() {
+		s.done.Go(func() { s.repeat(life, d) })
 	}
 }
 
@@ -184,20 +183,45 @@ func (s *hostedService) forOrgs(ctx context.Context, do func(ctx context.Context
 	return first
 }
 
-const (
-	dutyEvery = 15 * time.Second // what is due then is the duty's to know
-	dutyTime  = 5 * time.Minute
-)
-
-func (s *hostedService) duties() []func(ctx context.Context, org string) error {
-	return []func(context.Context, string) error{s.entries.ProbeDue, s.retained.IngestDue}
+// duty is what the service does by itself. Every host looks every so often; what is
+// due then is the duty's to know, and done twice it does no harm.
+type duty struct {
+	what  string
+	every time.Duration
+	do    func(ctx context.Context) error
 }
 
-// repeat does a duty for every org until the service ends. Every host looks; the
-// one that comes by first does what is due. Each duty has a loop of its own: logs
+const dutyTime = 5 * time.Minute
+
+func (s *hostedService) duties() []duty {
+	return []duty{
+		{"probe the linked applications", 15 * time.Second, s.inOrgs(s.entries.ProbeDue)},
+		{"retain audit logs", 15 * time.Second, s.inOrgs(s.retained.IngestDue)},
+		{"look after the host keys", time.Minute, s.readmit},
+		{"sweep what has ended", 10 * time.Minute, s.sweep},
+	}
+}
+
+func (s *hostedService) inOrgs(do func(ctx context.Context, org string) error) func(context.Context) error {
+	return func(ctx context.Context) error { return s.forOrgs(ctx, do) }
+}
+
+// readmit reads the ring of host keys again. A key that this host lacks leaves what
+// is sealed with it shut, which the log must tell.
+func (s *hostedService) readmit(ctx context.Context) error {
+	return keyring.Readmit(ctx, s.accounts, s.keys)
+}
+
+// sweep deletes sessions, keys and kept answers that are over.
+func (s *hostedService) sweep(ctx context.Context) error {
+	return errors.Join(s.core.SweepSessions(ctx), s.forOrgs(ctx, s.core.SweepKeys), s.handler.SweepAnswers(ctx, ""),
+		s.forOrgs(ctx, s.handler.SweepAnswers))
+}
+
+// repeat does a duty until the service ends. Each duty has a loop of its own: logs
 // that take long must not keep probes waiting.
-func (s *hostedService) repeat(ctx context.Context, duty func(ctx context.Context, org string) error) {
-	tick := time.NewTicker(dutyEvery)
+func (s *hostedService) repeat(ctx context.Context, d duty) {
+	tick := time.NewTicker(d.every)
 	defer tick.Stop()
 	for {
 		select {
@@ -206,10 +230,10 @@ func (s *hostedService) repeat(ctx context.Context, duty func(ctx context.Contex
 			return
 		}
 		one, cancel := context.WithTimeout(ctx, dutyTime)
-		err := s.forOrgs(one, duty)
+		err := d.do(one)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("linked applications could not be looked after; the next round tries again", "error", err)
+			s.log.Warn("a duty was not done; the next round tries again", "duty", d.what, "error", err)
 		}
 	}
 }

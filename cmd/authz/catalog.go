@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -134,17 +137,26 @@ type publication struct {
 
 func newCatalogPublish() *cobra.Command {
 	a := &admin{}
+	var expected int64
 	c := &cobra.Command{
 		Use:   "publish FILE",
 		Short: "Publish a catalog, unless it is published already",
 		Long: `Publish a catalog (JSON or YAML) as the next version, for peers, the dashboard and
 'authz drift'; with imports, their manifest too. It is linted first: errors refuse it,
 warnings are shown. When the newest version says the same nothing is done, so that a
-pipeline may run it every time. A running host goes on with its own file until restarted.`,
+pipeline may run it every time. A running host goes on with its own file until restarted.
+
+With --org it goes to the org's registry instead: with a publisher key, or with --app and a key
+that may publish for that application. A document that is an older version again is refused
+unless --expected-version names the head.`,
 		Example: `  authz catalog publish docs.catalog.yaml
+  authz catalog publish docs.catalog.yaml --org acme --url https://authz.example --token-file publisher.key
   authz catalog publish docs.catalog.yaml --url https://authz.example/apps/docs --token-file token --actor ci`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if a.org == "" && c.Flags().Changed("expected-version") {
+				return usageError{errors.New("--expected-version goes with --org")}
+			}
 			built, issues, err := lintCatalog(c.InOrStdin(), args[0])
 			if err != nil {
 				return err
@@ -156,6 +168,9 @@ pipeline may run it every time. A running host goes on with its own file until r
 			app, err := a.open(c.Context())
 			if err != nil {
 				return err
+			}
+			if app.hosted != nil {
+				return a.register(c, app.hosted, built, expected)
 			}
 			done, err := publish(c.Context(), app, built)
 			if err != nil {
@@ -174,8 +189,44 @@ pipeline may run it every time. A running host goes on with its own file until r
 		},
 	}
 	a.writes(c)
+	a.addOrg(c)
+	c.Flags().Int64Var(&expected, "expected-version", 0, "with --org: only when this is the newest version, 0 for none")
 	c.ValidArgsFunction = catalogFiles
 	return c
+}
+
+// register publishes in the org's registry, which keeps no imports: they are asked of
+// the application.
+func (a *admin) register(c *cobra.Command, h *hosted, built *catalog.Catalog, expected int64) error {
+	document, err := built.Document()
+	if err != nil {
+		return err
+	}
+	body := fields{"document": json.RawMessage(document)}
+	if c.Flags().Changed("expected-version") {
+		body["expectedVersion"] = expected
+	}
+	path := []string{"applications", h.app, "publish"}
+	switch publisher := strings.HasPrefix(h.token, secret.PrefixPublisher); {
+	case publisher && h.app != "":
+		return usageError{errors.New("a publisher key has its one namespace: leave --app out")}
+	case publisher:
+		h, path = h.ofNoOrg(), []string{"registry", "publish"}
+	case h.app == "":
+		return usageError{errors.New("name the application to publish for with --app, or use a publisher key")}
+	}
+	var done registry.Result
+	if err := h.ask(c.Context(), http.MethodPost, path, nil, body, &done); err != nil {
+		return err
+	}
+	return a.printed(c, done, func(w io.Writer) {
+		if done.Unchanged {
+			fmt.Fprintf(w, "nothing to do: version %d of %s says the same\n", done.Version, plain(done.Namespace))
+			return
+		}
+		fmt.Fprintf(w, "published as version %d of %s: %d keys added, %d revived, %d gone\n", done.Version, plain(done.Namespace),
+			len(done.AddedKeys), len(done.RevivedKeys), len(done.TombstonedKeys))
+	})
 }
 
 // publish writes the document and the manifest where they differ from the newest.

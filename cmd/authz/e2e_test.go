@@ -15,6 +15,7 @@ import (
 
 	"github.com/authzhost/authz/configs"
 	"github.com/authzhost/authz/examples/acme"
+	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -197,9 +198,8 @@ func TestAQuickstartOfRowsInMemoryIsFilledAgain(t *testing.T) {
 	s := newShell(t)
 	s.write("acme.catalog.yaml", string(acme.Catalog()))
 	s.write("acme.secret", "a-secret-of-the-test")
-	above, rest, _ := strings.Cut(configs.Quickstart, "\n# The hosted") // accounts are nothing to keep in memory
-	_, below, _ := strings.Cut(rest, "\n\n")
-	path := s.write("memory.yaml", strings.Replace(above+"\n"+below, "plugin: sqlite\n    config: { path: authz.db } #", "plugin: memory #", 1))
+	path := s.write("memory.yaml", strings.NewReplacer("plugin: sqlite\n    config: { path: authz.db } #", "plugin: memory #",
+		"file:host.key", "file:.authz/host.key", "file:owner.secret", "file:.authz/owner.secret").Replace(configs.Quickstart))
 	quickstart := []string{"quickstart", "--config", path, "--listen", "127.0.0.1:0"}
 	host := s.start(quickstart...)
 	base := host.waitFor(t, readyAt)[1]
@@ -212,6 +212,17 @@ func TestAQuickstartOfRowsInMemoryIsFilledAgain(t *testing.T) {
 	askAll(t, c, questions)
 	question := questions[0]
 	ask := []string{"check", "--user", question.Principal.UserID, question.Key, question.Scope}
+	owner, err := os.ReadFile(filepath.Join(s.dir, ".authz", ownerSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signIn := func() error {
+		f := &founder{base: base, origin: base}
+		return f.signIn(t.Context(), sampleOrg, &config.Bootstrap{UserID: "owner", Secret: config.NewSecret(strings.TrimSpace(string(owner)), "")})
+	}
+	if err := signIn(); err != nil {
+		t.Fatal(err)
+	}
 
 	syscall.Kill(pluginPID(t, s), syscall.SIGKILL)
 	eventually(t, "the host says that its store is lost", func() bool { return strings.Contains(host.errs.String(), "STORAGE LOST") })
@@ -224,10 +235,13 @@ func TestAQuickstartOfRowsInMemoryIsFilledAgain(t *testing.T) {
 	if _, errs, code := s.run(quickstart...); code != 0 { // a second one loads into the first
 		t.Fatalf("loading again: exit %d\n%s", code, errs)
 	}
-	if out := s.ok("storage", "status"); !strings.Contains(out, "ready") {
+	if out := s.ok("storage", "status"); !strings.Contains(out, "ready") || strings.Contains(out, "LOST") {
 		t.Errorf("storage status printed\n%s", out)
 	}
 	askAll(t, c, questions)
+	if err := signIn(); err != nil {
+		t.Errorf("the owner of the org that was lost as well: %v", err)
+	}
 }
 
 func askAll(t *testing.T, c *provider.Caller, questions []acme.Question) {

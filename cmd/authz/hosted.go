@@ -37,6 +37,13 @@ func (f fields) query() url.Values {
 // maxHosted bounds how much of an answer is read.
 const maxHosted = 64 << 20
 
+// ofNoOrg asks what lies below no org.
+func (h *hosted) ofNoOrg() *hosted {
+	none := *h
+	none.org = ""
+	return &none
+}
+
 // ask sends one request below /orgs/{org}; path is not escaped yet. A nil body
 // sends none, a nil result wants none.
 func (h *hosted) ask(ctx context.Context, method string, path []string, query fields, body, result any) error {
@@ -71,8 +78,12 @@ func (h *hosted) ask(ctx context.Context, method string, path []string, query fi
 }
 
 func (h *hosted) request(ctx context.Context, method string, path []string, query fields, body any) (*http.Request, error) {
-	target := h.url + "/api/v1/orgs"
-	for _, segment := range append([]string{h.org}, path...) {
+	target := h.url + "/api/v1"
+	if h.org != "" {
+		target += "/orgs"
+		path = append([]string{h.org}, path...)
+	}
+	for _, segment := range path {
 		if segment == "" || segment == "." || segment == ".." || strings.Contains(segment, "/") {
 			return nil, usageError{fmt.Errorf("%q cannot be named over the hosted API: it must not be empty, . or .., nor hold a /", segment)}
 		}

@@ -467,3 +467,33 @@ func TestHostedErrorsSayWhatNext(t *testing.T) {
 		t.Error("the operation has another name")
 	}
 }
+
+// TestTheRegistryPeopleAndRetentionOverTheHostedAPI: what pipelines and auditors do.
+func TestTheRegistryPeopleAndRetentionOverTheHostedAPI(t *testing.T) {
+	x := newTenant(t)
+	x.logsIn()
+	docs, key := filepath.Join(x.dir, "docs.yaml"), filepath.Join(x.dir, "publisher.key")
+	x.works("application", "link", "docs", "local:docs")
+	x.fails(exitUsage, "--app", "catalog", "publish", docs, "--org", "acme")
+	x.shows("published as version 1 of docs", "catalog", "publish", docs, "--org", "acme", "--app", "docs")
+	x.shows("nothing to do: version 1", "catalog", "publish", docs, "--org", "acme", "--app", "docs")
+	x.works("key", "create", "ci", "--namespace", "docs", "--save", key)
+	publisher := []string{"catalog", "publish", docs, "--org", "acme", "--url", x.base, "--token-file", key}
+	x.shows("nothing to do: version 1", publisher...)
+	x.fails(exitFailure, "version_conflict", append(publisher, "--expected-version", "7")...)
+	x.fails(exitUsage, "--org", "catalog", "publish", docs, "--expected-version", "7")
+	x.fails(exitUsage, "leave --app out", append(publisher, "--app", "docs")...)
+
+	x.works("grant", "create", "user:u_1", "--pattern", "docs.*", "--org", "acme") // the root lists whom its rows name
+	x.works("user", "deactivate", "u_1", "--org", "acme")
+	x.shows("boss", "user", "list")
+	if out := x.works("user", "list", "--active", "false"); !strings.Contains(out, "u_1") || strings.Contains(out, "boss") {
+		t.Errorf("the inactive ones:\n%s", out)
+	}
+
+	x.fails(exitFailure, "retention_off", "retention", "ingest", "docs")
+	x.shows("audit retention", "retention", "on", "docs")
+	x.fails(exitFailure, "audit_stream_off", "retention", "ingest", "docs") // the application has not agreed
+	x.works("retention", "list", "--application", "docs")
+	x.works("retention", "off", "docs")
+}

@@ -95,8 +95,8 @@ func (q *quickstart) run(ctx context.Context) error {
 			return err
 		}
 	}
-	secret, err := ensureSecret(dir)
-	if err != nil {
+	secret := filepath.Join(dir, ownSecret)
+	if err := ensureSecret(secret); err != nil {
 		return err
 	}
 	if err := ensureServiceSecrets(dir); err != nil {
@@ -107,29 +107,31 @@ func (q *quickstart) run(ctx context.Context) error {
 			return err
 		}
 	}
-	load := func() (*config.Config, error) {
-		return q.load(map[string]any{
-			"run_dir": runDirFor(dir),
-			"applications." + sampleApp + ".provider.secret": "file:" + secret,
-		})
-	}
-	return runHost(ctx, load, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
+	return runHost(ctx, q.configuration, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
 		local := newLocalCaller(cfg.Socket)
-		if err := q.fill(ctx, local, baseURL(h, cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
+		if err := q.fill(ctx, local, baseURL(h.Address(), cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
 			return err
 		}
-		made, err := q.foundOrg(ctx, local, baseURL(h, cfg), cfg)
+		made, err := q.foundOrg(ctx, local, baseURL(h.Address(), cfg), cfg)
 		if err != nil {
 			return fmt.Errorf("make the org %s: %w", sampleOrg, err)
 		}
-		if err := q.show(ctx, local, baseURL(h, cfg), secret); err != nil {
+		if err := q.show(ctx, local, baseURL(h.Address(), cfg), secret); err != nil {
 			return err
 		}
-		if err := q.showOwner(baseURL(h, cfg), made, cfg); err != nil {
+		if err := q.showOwner(baseURL(h.Address(), cfg), made, cfg); err != nil {
 			return err
 		}
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")
 		return nil
+	})
+}
+
+// configuration is that of the file, for this directory.
+func (q *quickstart) configuration() (*config.Config, error) {
+	return q.load(map[string]any{
+		"run_dir": runDirFor(q.dir),
+		"applications." + sampleApp + ".provider.secret": "file:" + filepath.Join(q.dir, ownSecret),
 	})
 }
 
@@ -139,7 +141,10 @@ func (q *quickstart) join(ctx context.Context, running *localCaller) error {
 		return usageError{errors.New("a host of this directory is running: stop it before --reset")}
 	}
 	fmt.Fprintf(q.errs, "A host of this directory is running (%s): loading into it what is missing.\n", running.path)
-	return q.fill(ctx, running, "", "")
+	if err := q.fill(ctx, running, "", ""); err != nil {
+		return err
+	}
+	return q.refound(ctx, running)
 }
 
 // fill publishes the catalog and loads the sample, over HTTP where a base is
@@ -252,16 +257,13 @@ func (q *quickstart) confirmReset(ctx context.Context) error {
 }
 
 // ensureSecret makes the bearer secret of the sample unless it is there.
-func ensureSecret(dir string) (path string, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+func ensureSecret(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
 	random := make([]byte, 32)
-	if _, err := rand.Read(random); err != nil {
-		return "", err
-	}
-	path = filepath.Join(dir, ownSecret)
-	return path, ensureFile(path, []byte(hex.EncodeToString(random)+"\n"))
+	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
+	return ensureFile(path, []byte(hex.EncodeToString(random)+"\n"))
 }
 
 // ensureConfig makes the configuration and the catalog that it names unless they
@@ -319,12 +321,12 @@ func runDirFor(dir string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("authz-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
 }
 
-func baseURL(h *host.Host, cfg *config.Config) string {
+func baseURL(address string, cfg *config.Config) string {
 	scheme := "http://"
 	if cfg.TLS.Cert != "" {
 		scheme = "https://"
 	}
-	return scheme + h.Address()
+	return scheme + address
 }
 
 func shellQuote(s string) string {

@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/examples/acme"
+	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -151,6 +154,40 @@ func (q *quickstart) foundOrg(ctx context.Context, local *localCaller, base stri
 		return made, err
 	}
 	return made, linkSample(ctx, a)
+}
+
+// refound makes the org in a host that is running and has lost its account data, and
+// accepts them then.
+func (q *quickstart) refound(ctx context.Context, running *localCaller) error {
+	var there struct {
+		Stores []api.StorageStatus `json:"stores"`
+	}
+	if err := running.host(ctx, "storage.status", nil, &there); err != nil {
+		return err
+	}
+	lost := func(s api.StorageStatus) bool { return s.Partition == account.Partition && s.Lost }
+	if !slices.ContainsFunc(there.Stores, lost) {
+		return nil
+	}
+	if q.path == "" {
+		q.path = filepath.Join(q.dir, ownConfig)
+	}
+	cfg, err := q.configuration()
+	if err != nil {
+		return err
+	}
+	var at api.HostStatus
+	if err := running.host(ctx, "status", nil, &at); err != nil {
+		return err
+	}
+	base := baseURL(at.Address, cfg)
+	if _, err := q.foundOrg(ctx, running, base, cfg); err != nil {
+		return fmt.Errorf("make the org %s: %w", sampleOrg, err)
+	}
+	if err := running.host(ctx, "storage.accept", map[string]string{"app": account.Partition}, nil); err != nil {
+		return err
+	}
+	return q.showOwner(base, false, cfg)
 }
 
 func linkSample(ctx context.Context, a *founder) error {

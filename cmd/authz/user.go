@@ -11,17 +11,45 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
 func newUser() *cobra.Command {
 	c := &cobra.Command{Use: "user", Short: "People: their groups, manager, activity and access", Args: cobra.NoArgs, RunE: showHelp}
-	c.AddCommand(newUserShow(), newUserGroups(), newUserManager(),
+	c.AddCommand(newUserList(), newUserShow(), newUserGroups(), newUserManager(),
 		newUserActive("deactivate", false, "Take all access from a user until activated again",
 			`Take all access from a user at once, also from one who has no record yet. Rows stay:
 activate gives everything back.`),
 		newUserActive("activate", true, "Give a deactivated user their access back", `Give a deactivated user back what their rows confer.`),
 		newUserDelete())
+	return c
+}
+
+func newUserList() *cobra.Command {
+	a := &admin{}
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the people of an org",
+		Long: `List the people of an org, over the hosted API. While the org's root is an application these are
+the people that its rows name, in grants, groups, reporting and requests; there may be others.`,
+		Example: `  authz user list --active false`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			h, err := a.service(c)
+			if err != nil {
+				return err
+			}
+			l := a.listing(c.OutOrStdout(), "users", "USER", "ACTIVE")
+			return all(c, h, []string{"org", "users"}, given(c, map[string]string{"active": "active"}), limit, l, func(u orgroot.User) []string {
+				return []string{u.UserID, strconv.FormatBool(u.Active)}
+			})
+		},
+	}
+	a.hostedOnly(c)
+	choice(c, "active", "only those who are, or are not", []string{"true", "false"})
+	c.Flags().IntVar(&limit, "limit", 0, "at most so many")
 	return c
 }
 

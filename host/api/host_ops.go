@@ -34,11 +34,13 @@ type HostControl interface {
 	Config(ctx context.Context) (map[string]any, error)
 }
 
-// HostStatus is the host at a glance. StartedAt is in epoch milliseconds.
+// HostStatus is the host at a glance. StartedAt is in epoch milliseconds, Address
+// where the public listener was bound.
 type HostStatus struct {
 	Version      string   `json:"version"`
 	StartedAt    int64    `json:"startedAt"`
 	Ready        bool     `json:"ready"`
+	Address      string   `json:"address"`
 	Checks       []Check  `json:"checks"`
 	Applications []string `json:"applications"`
 }

@@ -39,7 +39,7 @@ func (a localApp) AuthorityChanged(context.Context, bool) error { return nil }
 type hostControl struct{ told []string }
 
 func (*hostControl) Status(context.Context) (api.HostStatus, error) {
-	return api.HostStatus{Version: "1.2.3", StartedAt: 5, Ready: true}, nil
+	return api.HostStatus{Version: "1.2.3", StartedAt: 5, Ready: true, Address: "127.0.0.1:8080"}, nil
 }
 
 func (*hostControl) Plugins(context.Context) ([]api.PluginStatus, error) {
@@ -301,7 +301,7 @@ func TestImportDirectoryRefusesWrongTypes(t *testing.T) {
 func TestTheHostAnswersForItself(t *testing.T) {
 	s := newSocket(t)
 	for op, want := range map[string]string{
-		"status":         `{"version":"1.2.3","startedAt":5,"ready":true,"checks":[],"applications":[]}`,
+		"status":         `{"version":"1.2.3","startedAt":5,"ready":true,"address":"127.0.0.1:8080","checks":[],"applications":[]}`,
 		"service.rekey":  `{"keyId":"k2","resealed":3,"retired":["k1"]}`,
 		"plugins":        `{"plugins":[{"name":"main","plugin":"memory","kinds":["storage"],"state":"running","pid":7,"restarts":0}]}`,
 		"storage.status": `{"stores":[]}`,

@@ -92,6 +92,22 @@ func (s *Service) keyCaller(ctx context.Context, text string, p Presented) (Call
 	return caller, nil
 }
 
+// StillHolds judges a key again in the commit of what it does, which fails when the
+// key is revoked beside it: a body takes its time to arrive.
+func (s *Service) StillHolds(caller Caller) func(context.Context, *account.Tx) error {
+	return func(ctx context.Context, tx *account.Tx) error {
+		key, found, err := account.Keys.Get(ctx, s.Accounts, caller.Org, caller.CredentialID)
+		if err != nil {
+			return err
+		}
+		if !found || !key.Value.Live(s.Clock()) {
+			return errCredential()
+		}
+		account.Keys.Require(tx, caller.Org, key.ID, key.Version)
+		return nil
+	}
+}
+
 var prefixes = map[string]string{
 	account.KeyAdmin: secret.PrefixAdmin, account.KeyPrincipal: secret.PrefixPrincipal, account.KeyPublisher: secret.PrefixPublisher,
 }

@@ -54,9 +54,22 @@ func (s *Service) CreateAccountGrants(ctx context.Context, a *Access, in []provi
 		return nil, fault.Rejected(authz.CodeValidation, "at most %d grants at once", maxGrants)
 	}
 	var rows []authz.Grant
-	err := account.Retry(func() (err error) {
-		rows, err = s.createAccountGrants(ctx, a, in, one)
-		return err
+	ids := make([]string, len(in)) // before the first try: a repeat after this host died has the same
+	for i := range ids {
+		ids[i] = account.NewID(ctx)
+	}
+	create := func(ctx context.Context) error {
+		return account.Retry(func() (err error) {
+			rows, err = s.createAccountGrants(ctx, a, in, ids, one)
+			return err
+		})
+	}
+	err := s.beside(ctx, a.Org.ID, create, func(yield func(string) bool) {
+		for _, g := range in {
+			if !yield(g.Scope) {
+				return
+			}
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -64,15 +77,16 @@ func (s *Service) CreateAccountGrants(ctx context.Context, a *Access, in []provi
 	return rows, nil
 }
 
-func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provider.GrantInput, one bool) ([]authz.Grant, error) {
+func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provider.GrantInput, ids []string, one bool) ([]authz.Grant, error) {
 	rows := make([]authz.Grant, 0, len(in))
 	var giving []conferred
 	roles := map[string]account.Row[authz.Role]{}
-	for _, g := range in {
+	for i, g := range in {
 		row, patterns, err := s.accountGrant(ctx, a, g, roles)
 		if err != nil {
 			return nil, err
 		}
+		row.ID = ids[i]
 		rows, giving = append(rows, row), append(giving, conferred{patterns, row.Scope})
 	}
 	if err := a.holdsAll(ctx, giving); err != nil {
@@ -80,11 +94,9 @@ func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provi
 	}
 	tx := s.Accounts.Begin(ctx)
 	details := make([]grantDetail, 0, len(rows))
-	ids := make([]string, 0, len(rows))
 	for _, row := range rows {
 		account.Grants.Put(tx, a.Org.ID, row.ID, row, 0)
 		details = append(details, grantDetail{"", row.Subject, row.RoleID, row.Pattern, row.Scope, row.ExpiresAt})
-		ids = append(ids, row.ID)
 	}
 	for id, role := range roles {
 		if role.Version > 0 { // built-in ones are no records
@@ -114,7 +126,7 @@ func (s *Service) accountGrant(ctx context.Context, a *Access, in provider.Grant
 		return authz.Grant{}, nil, fault.Rejected(authz.CodeValidation, format, args...)
 	}
 	now := s.Accounts.Now(ctx)
-	row := authz.Grant{ID: account.NewID(ctx), Subject: in.Subject, RoleID: in.RoleID, Pattern: in.Pattern, Scope: in.Scope,
+	row := authz.Grant{Subject: in.Subject, RoleID: in.RoleID, Pattern: in.Pattern, Scope: in.Scope,
 		ExpiresAt: in.ExpiresAt, Provenance: a.Caller.Provenance(), CreatedAt: now}
 	if row.Scope == "" {
 		row.Scope = authz.Global
@@ -177,6 +189,17 @@ func (s *Service) accountScope(ctx context.Context, org, scope string) error {
 		err = fault.Rejected(authz.CodeValidation, "application %s does not exist", authz.Quote(id))
 	}
 	return err
+}
+
+// beside runs a write of rows at scopes, without a deletion of an application beside
+// it where one of them is an application's.
+func (s *Service) beside(ctx context.Context, org string, write func(context.Context) error, scopes iter.Seq[string]) error {
+	for scope := range scopes {
+		if _, ok := cloud.AppOf(scope); ok {
+			return s.Applications.Steady(ctx, org, write)
+		}
+	}
+	return write(ctx)
 }
 
 // accountPattern wants a known pattern of account vocabulary; a bare * is none.

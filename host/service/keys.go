@@ -195,10 +195,36 @@ func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (Issued
 		tx.Audit(a.Org.ID, a.Caller.Actor(), "api_key.create", key.ID, detailOf(key.APIKey))
 		return tx.Commit()
 	}
-	err := s.Accounts.Exclusive(ctx, "keys:"+a.Org.ID, func(ctx context.Context) error {
-		return account.Retry(func() error { return put(ctx) })
+	inKeys := func(ctx context.Context) error {
+		return s.Accounts.Exclusive(ctx, "keys:"+a.Org.ID, func(ctx context.Context) error {
+			return account.Retry(func() error { return put(ctx) })
+		})
+	}
+	if key.Namespace == "" {
+		err := inKeys(ctx)
+		return issued, err
+	}
+	// Not beside the deletion of the application that the key is to publish for: it
+	// would speak for whoever has the namespace next.
+	err := s.Applications.Steady(ctx, a.Org.ID, func(ctx context.Context) error {
+		if err := s.mayManageKey(ctx, a, key.Namespace); err != nil { // of the application that has it now
+			return err
+		}
+		if err := s.owned(ctx, a.Org.ID, key.Namespace); err != nil {
+			return err
+		}
+		return inKeys(ctx)
 	})
 	return issued, err
+}
+
+// owned is namespace_not_found unless an application has the namespace.
+func (s *Service) owned(ctx context.Context, org, namespace string) error {
+	_, found, err := s.Applications.OwnerID(ctx, org, namespace)
+	if err == nil && !found {
+		err = fault.Cloud("namespace_not_found", "namespace not found")
+	}
+	return err
 }
 
 // complete judges what the kind of key asks for.
@@ -222,12 +248,8 @@ func (s *Service) complete(ctx context.Context, a *Access, key *account.StoredKe
 			return err
 		}
 	case account.KeyPublisher:
-		_, found, err := s.Applications.OwnerID(ctx, a.Org.ID, key.Namespace)
-		if err != nil {
+		if err := s.owned(ctx, a.Org.ID, key.Namespace); err != nil {
 			return err
-		}
-		if !found {
-			return fault.Cloud("namespace_not_found", "namespace not found")
 		}
 	}
 	if in.ExpiresAt != nil && *in.ExpiresAt <= now {

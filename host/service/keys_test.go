@@ -237,3 +237,19 @@ func TestARepeatedCreationMakesOneKeyAndWithholdsItsSecret(t *testing.T) {
 		t.Errorf("the repeated rotation: %v", err)
 	}
 }
+
+func TestAKeyThatEndsOnTheWayEndsWhatItDoes(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	w.register("docs", "docs")
+	key, caller := w.keyFor(owner, service.KeyInput{Kind: account.KeyPublisher, Namespace: new("docs")})
+	still := w.s.StillHolds(caller)
+	tx := w.accounts.Begin(t.Context())
+	expect(t, "a live key", still(t.Context(), tx), "ok")
+	tx.Audit("acme", caller.Actor(), "registry.publish", "docs", nil)
+	expect(t, "its revocation", w.s.RevokeKey(t.Context(), owner, key.APIKey.ID, nil), "ok")
+	if err := tx.Commit(); err != error(account.ErrMoved) {
+		t.Errorf("the commit of a key that was revoked beside it: %v", err)
+	}
+	expect(t, "judged again", still(t.Context(), w.accounts.Begin(t.Context())), badKey)
+}

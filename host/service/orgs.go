@@ -162,7 +162,7 @@ func (s *Service) UpdateOrg(ctx context.Context, a *Access, in OrgUpdate, match 
 		return account.Org{}, err
 	}
 	var org account.Org
-	err := account.Retry(func() error {
+	update := func(ctx context.Context) error {
 		row, found, err := account.Orgs.Get(ctx, s.Accounts, a.Org.ID, account.OrgID)
 		if err != nil {
 			return err
@@ -196,6 +196,10 @@ func (s *Service) UpdateOrg(ctx context.Context, a *Access, in OrgUpdate, match 
 		account.Orgs.Put(tx, org.ID, account.OrgID, org, row.Version)
 		tx.Audit(org.ID, a.Caller.Actor(), "org.update", org.ID, in)
 		return tx.Commit()
+	}
+	// Not beside the deletion of the application that is to be primary.
+	err := s.Applications.Steady(ctx, a.Org.ID, func(ctx context.Context) error {
+		return account.Retry(func() error { return update(ctx) })
 	})
 	return org, err
 }

@@ -65,6 +65,9 @@ type Applications interface {
 
 	// OwnerID is the application that the namespace belongs to.
 	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
+
+	// Steady runs fn while no entry of the org comes or goes.
+	Steady(ctx context.Context, org string, fn func(context.Context) error) error
 }
 
 // Meters is what the core asks of metering (§16).

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
@@ -34,13 +35,19 @@ func (s *Service) CreateAccountRevoke(ctx context.Context, a *Access, in provide
 	if err := accountPattern(in.Pattern); err != nil {
 		return authz.Revoke{}, err
 	}
-	if err := s.accountScope(ctx, a.Org.ID, row.Scope); err != nil {
+	err := s.beside(ctx, a.Org.ID, func(ctx context.Context) error {
+		if err := s.accountScope(ctx, a.Org.ID, row.Scope); err != nil {
+			return err
+		}
+		tx := s.Accounts.Begin(ctx)
+		account.Revokes.Put(tx, a.Org.ID, row.ID, row, 0)
+		tx.Audit(a.Org.ID, a.Caller.Actor(), "revoke.create", row.ID, revokeDetail{row.UserID, row.Pattern, row.Scope})
+		return tx.Commit()
+	}, slices.Values([]string{row.Scope}))
+	if err != nil {
 		return authz.Revoke{}, err
 	}
-	tx := s.Accounts.Begin(ctx)
-	account.Revokes.Put(tx, a.Org.ID, row.ID, row, 0)
-	tx.Audit(a.Org.ID, a.Caller.Actor(), "revoke.create", row.ID, revokeDetail{row.UserID, row.Pattern, row.Scope})
-	return row, tx.Commit()
+	return row, nil
 }
 
 // AccountRevoke reads a revoke of account data.

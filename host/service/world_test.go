@@ -40,6 +40,7 @@ type world struct {
 	clock    atomic.Int64
 	accounts *account.Store
 	entries  *applications.Entries
+	far      *relay.Relay
 	meters   *billing.Meters
 	keys     *secret.Keys
 	root     *orgRoot
@@ -75,12 +76,11 @@ func worldOf(t *testing.T, o service.Options) *world {
 		t.Fatal(err)
 	}
 	w.meters = billing.New(billing.Options{Store: w.accounts, Standing: map[string]billing.Count{billing.AdminSeats: w.accounts.CountSeats}})
-	far, err := relay.New(relay.Options{})
-	if err != nil {
+	if w.far, err = relay.New(relay.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(far.Close)
-	w.entries = applications.New(applications.Options{Store: w.accounts, Keys: w.keys, Relay: far, Meters: w.meters})
+	t.Cleanup(w.far.Close)
+	w.entries = applications.New(applications.Options{Store: w.accounts, Keys: w.keys, Relay: w.far, Meters: w.meters})
 	w.s = w.host(o)
 	return w
 }

@@ -352,7 +352,7 @@ func (c *Call) org() string {
 // match judges If-Match; nil is welcome to every object.
 func (c *Call) match() service.Match {
 	header := c.Request.Header.Values("If-Match")
-	tags, any := parseETags(header)
+	tags, any := parseETags(header, false)
 	if any || len(header) == 0 {
 		return nil
 	}

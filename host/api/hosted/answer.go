@@ -146,7 +146,7 @@ func (c *Call) notModified(tag string) bool {
 	if tag == "" || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		return false
 	}
-	tags, any := parseETags(c.Request.Header.Values("If-None-Match"))
+	tags, any := parseETags(c.Request.Header.Values("If-None-Match"), true)
 	return any || slices.Contains(tags, tag)
 }
 

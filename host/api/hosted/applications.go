@@ -2,7 +2,6 @@ package hosted
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/authzhost/authz/host/service"
@@ -110,23 +109,13 @@ func applicationRows(t *table) {
 func (c *Call) entries() *applications.Entries { return c.api.o.Services.Applications }
 
 func readableApplications(ctx context.Context, c *Call, in listApplications) (out applicationList, err error) {
-	rows, err := c.entries().List(ctx, in.Org, applications.State(in.State))
+	may := func(id string) (bool, error) { return c.Access.Can(ctx, cloud.ApplicationsRead, cloud.App(id)) }
+	next := ""
+	out.Applications, next, err = c.entries().List(ctx, in.Org,
+		applications.Query{State: applications.State(in.State), May: may, After: c.Page.After, Limit: c.Page.Limit})
 	if err != nil {
 		return out, err
 	}
-	readable := rows[:0]
-	for _, a := range rows {
-		may, err := c.Access.Can(ctx, cloud.ApplicationsRead, cloud.App(a.ID))
-		if err != nil {
-			return out, err
-		}
-		if may {
-			readable = append(readable, a)
-		}
-	}
-	position := func(a applications.Application) string { return fmt.Sprintf("%016d-%s", a.CreatedAt, a.ID) }
-	next := ""
-	out.Applications, next = pageOf(readable, position, c.Page)
 	out.NextCursor, err = c.next(next)
 	return out, err
 }

@@ -204,6 +204,7 @@ func TestConditionalRequests(t *testing.T) {
 	}
 	owner.with("If-None-Match", `"x"`).call("GET", "/orgs/acme", "").want(t, 200, "")
 	owner.with("If-Match", `"x"`).call("PATCH", "/orgs/acme", `{"name":"B"}`).want(t, 409, "precondition_failed")
+	owner.with("If-Match", "W/"+first).call("PATCH", "/orgs/acme", `{"name":"B"}`).want(t, 409, "precondition_failed") // RFC 9110 §13.1.1
 	owner.with("If-Match", first).call("PATCH", "/orgs/acme", `{"name":"B"}`).want(t, 200, "")
 	owner.with("If-Match", first).call("PATCH", "/orgs/acme", `{"name":"C"}`).want(t, 409, "precondition_failed")
 	owner.with("If-Match", "*").call("PATCH", "/orgs/acme", `{"name":"C"}`).want(t, 200, "")

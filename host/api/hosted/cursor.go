@@ -77,15 +77,19 @@ func cursorScope(endpointPath string, values map[string]string, parameters []str
 	return h.Sum(nil)
 }
 
-// etags of a conditional header; any is true for "*". Weak ones count as theirs.
-func parseETags(header []string) (tags []string, any bool) {
+// parseETags reads a conditional header; any is true for "*". With weak a weak tag
+// counts as its own, else it is none that an object has: If-Match compares strongly.
+func parseETags(header []string, weak bool) (tags []string, any bool) {
 	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		switch part = strings.TrimSpace(part); part {
 		case "":
 		case "*":
 			any = true
 		default:
-			tags = append(tags, strings.TrimPrefix(part, "W/"))
+			if weak {
+				part = strings.TrimPrefix(part, "W/")
+			}
+			tags = append(tags, part)
 		}
 	}
 	return tags, any

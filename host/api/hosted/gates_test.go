@@ -290,3 +290,41 @@ func absentFirst(path, code string) string {
 	}
 	return code
 }
+
+func TestTheShapeOfABodyIsJudgedBeforeTheGateAndItsOwnRulesAfter(t *testing.T) {
+	w := newWorld(t)
+	portal := w.crowd(w.acme())["portal"]
+	portal.call("POST", "/orgs/acme/applications", `{"id":"Wiki","name":"W","namespaces":["wiki"]}`).want(t, 400, "invalid_request")
+	portal.call("POST", "/orgs/acme/applications", `{"id":"wiki","name":"W","namespaces":["cloud"]}`).want(t, 403, "forbidden")
+	portal.call("POST", "/orgs/elsewhere/applications", `{"id":"Wiki","name":"W","namespaces":["wiki"]}`).want(t, 400, "invalid_request")
+}
+
+// A row of account data is named by its id like one of the root: a denial does not
+// tell the one from the other, nor from none.
+func TestADenialDoesNotTellWhatAccountDataHas(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	portal := w.crowd(owner)["portal"]
+	grant := owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","pattern":"cloud.seats.read"}`).want(t, 201, "").text("grant", "id")
+	revoke := owner.call("POST", "/orgs/acme/org/revokes", `{"userId":"u_7","pattern":"cloud.seats.read"}`).want(t, 201, "").text("revoke", "id")
+	owner.call("POST", "/orgs/acme/org/roles", `{"id":"seats","name":"S","patterns":["cloud.seats.read"]}`).want(t, 201, "")
+	for _, c := range []struct{ method, path, body, there string }{
+		{"DELETE", "/orgs/acme/org/grants/ID", "", grant},
+		{"DELETE", "/orgs/acme/org/revokes/ID", "", revoke},
+		{"DELETE", "/orgs/acme/org/roles/ID", "", "seats"},
+		{"PATCH", "/orgs/acme/org/roles/ID", `{"name":"T"}`, "seats"},
+		{"POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","roleId":"ID"}`, "seats"},
+		{"POST", "/orgs/acme/org/grants/bulk", `{"grants":[{"subject":"user:u_7","roleId":"ID"}]}`, "seats"},
+	} {
+		said := func(id string) string {
+			return sayings(portal.call(c.method, strings.ReplaceAll(c.path, "ID", id), strings.ReplaceAll(c.body, "ID", id)).want(t, 403, "forbidden"))
+		}
+		if there, none := said(c.there), said("ghost"); there != none {
+			t.Errorf("%s %s: %s, and of none %s", c.method, c.path, there, none)
+		}
+	}
+	// Whoever passes the root's gate alone is denied by that of account data.
+	w.grant("user:u_portal")
+	portal.call("DELETE", "/orgs/acme/org/roles/seats", "").want(t, 403, "forbidden")
+	portal.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","pattern":"cloud.seats.read"}`).want(t, 403, "forbidden")
+}

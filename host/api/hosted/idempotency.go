@@ -160,6 +160,12 @@ func kept(h http.Header) http.Header {
 	return out
 }
 
+// SweepAnswers deletes kept answers of an org that are over; "" is those of no org.
+// An org that writes sweeps its own.
+func (a *API) SweepAnswers(ctx context.Context, org string) error {
+	return a.idempotency.sweep(ctx, org)
+}
+
 const (
 	maxSweep  = 500 // entries at once
 	sweepDays = 31  // a month in which an org wrote nothing is looked through

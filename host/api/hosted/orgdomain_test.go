@@ -154,6 +154,22 @@ func TestRequestsAndTheQueueOverHTTP(t *testing.T) {
 	}
 	owner.call("GET", "/orgs/acme/requests/ghost", "").want(t, 404, "not_found")
 
+	owner.call("POST", "/orgs/acme/applications", `{"id":"wiki","name":"Wiki","namespaces":["wiki"]}`).want(t, 201, "")
+	for action, body := range map[string]string{"decide": `{"decision":"approved","application":"A"}`, "cancel": `{"application":"A"}`} {
+		path := "/orgs/acme/requests/ghost/" + action
+		in := func(application string) string { return strings.Replace(body, `"A"`, `"`+application+`"`, 1) }
+		owner.call("POST", path, in("nowhere")).want(t, 404, "application_not_found")
+		owner.call("POST", path, in("wiki")).want(t, 409, "not_linked")
+		for _, application := range []string{"docs", "wiki", "nowhere"} {
+			portal.call("POST", path, in(application)).want(t, 404, "not_found")
+		}
+	}
+	for _, application := range []string{"docs", "wiki", "nowhere"} {
+		if got := sayings(portal.call("GET", "/orgs/acme/requests/ghost?application="+application, "").want(t, 403, "forbidden")); got != there {
+			t.Errorf("the application %s is told: %s", application, got)
+		}
+	}
+
 	portal.call("GET", "/orgs/acme/requests", "").want(t, 403, "forbidden")
 	portal.call("GET", "/orgs/acme/requests?mine=0", "").want(t, 403, "forbidden")
 	if got := portal.call("GET", "/orgs/acme/requests?mine=1&requesterUserId="+testUser, "").want(t, 200, ""); got.ids("entries", "id") != id {

@@ -58,7 +58,9 @@ func registryRows(t *table) {
 		Status: http.StatusCreated, Also: []int{http.StatusOK}, BodyLimit: maxCatalog, Own: publishCodes,
 		Audit: []string{"A: registry.publish"}, Meter: []string{"catalog_publishes"}},
 		func(ctx context.Context, c *Call, in publish) (registry.Result, error) {
-			return c.published(c.api.o.Services.Registry.PublishNamespace(ctx, c.Caller.Actor(), c.Caller.Org, c.Caller.Namespace, in.input()))
+			asked := in.input()
+			asked.Still = c.core().StillHolds(c.Caller)
+			return c.published(c.api.o.Services.Registry.PublishNamespace(ctx, c.Caller.Actor(), c.Caller.Org, c.Caller.Namespace, asked))
 		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/applications/{app}/publish", Summary: "Publish the catalog of an application",
 		Gate: service.CloudAtApp(cloud.PublishCatalog), Status: http.StatusCreated, Also: []int{http.StatusOK}, BodyLimit: maxCatalog, Own: publishCodes,
@@ -120,11 +122,11 @@ func (c *Call) limitPublishes(ctx context.Context, in publishFrom) error {
 	if json.Unmarshal(in.Document, &d) != nil {
 		return nil // refused by the registry
 	}
-	app, err := c.entries().Get(ctx, in.Org, in.App)
+	own, err := c.entries().NamespacesOf(ctx, in.Org, in.App)
 	if err != nil {
 		return err
 	}
-	for _, namespace := range app.Namespaces {
+	for _, namespace := range own {
 		if !slices.Contains(d.Namespaces, namespace) {
 			continue
 		}

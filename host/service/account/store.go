@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -183,7 +184,10 @@ func (c Collection[T]) Delete(tx *Tx, org, id string, expect int64) {
 
 // Require holds a value at the version that was read until the commit has ended.
 func (c Collection[T]) Require(tx *Tx, org, id string, version int64) {
-	tx.requires = append(tx.requires, storage.RequireRecord{Collection: c.Name, ID: recordID(org, id), Version: version})
+	held := storage.RequireRecord{Collection: c.Name, ID: recordID(org, id), Version: version}
+	if !slices.Contains(tx.requires, storage.Requirement(held)) {
+		tx.requires = append(tx.requires, held)
+	}
 }
 
 // ErrMoved is what Commit returns when something that was read has changed since:

@@ -1,7 +1,6 @@
 package applications
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,12 +36,11 @@ type Entries struct {
 	keys   *secret.Keys
 	relay  Relay
 	meters *billing.Meters
-	head   func(ctx context.Context, org, namespace string) (version, at int64, found bool, err error)
 }
 
 // New makes entries over the account data.
 func New(o Options) *Entries {
-	return &Entries{store: o.Store, keys: o.Keys, relay: o.Relay, meters: o.Meters, head: registry.Published(o.Store)}
+	return &Entries{store: o.Store, keys: o.Keys, relay: o.Relay, meters: o.Meters}
 }
 
 // Count counts the applications of a state: the meters linked_applications and
@@ -91,28 +89,63 @@ func (e *Entries) Exists(ctx context.Context, org, id string) (bool, error) {
 	return found, err
 }
 
-// List lists the org's applications, of one state unless that is "", by
-// (createdAt, id).
-func (e *Entries) List(ctx context.Context, org string, state State) ([]Application, error) {
+// Query selects applications: of one state unless that is "", those that may be
+// shown (nil: all), at most Limit (0: all) after a position ("": the beginning).
+type Query struct {
+	State State
+	May   func(id string) (bool, error)
+	After string
+	Limit int
+}
+
+// List lists the org's applications by (createdAt, id). next is the position to go
+// on from, "" at the end.
+func (e *Entries) List(ctx context.Context, org string, q Query) (page []Application, next string, err error) {
 	all, err := e.all(ctx, org)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	shown := make([]Application, 0, len(all))
+	position := func(a entry) string { return fmt.Sprintf("%016d-%s", a.CreatedAt, a.ID) }
+	var selected []entry
 	for _, row := range all {
-		if state != "" && row.Value.State != state {
+		a := row.Value
+		if q.State != "" && a.State != q.State || position(a) <= q.After {
 			continue
 		}
-		a, err := e.shown(ctx, org, row.Value)
-		if err != nil {
-			return nil, err
+		if q.May != nil {
+			if may, err := q.May(a.ID); err != nil {
+				return nil, "", err
+			} else if !may {
+				continue
+			}
 		}
-		shown = append(shown, a)
+		selected = append(selected, a)
 	}
-	slices.SortFunc(shown, func(a, b Application) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
-	return shown, nil
+	slices.SortFunc(selected, func(a, b entry) int { return strings.Compare(position(a), position(b)) })
+	if q.Limit > 0 && len(selected) > q.Limit {
+		selected = selected[:q.Limit]
+		next = position(selected[q.Limit-1])
+	}
+	heads, err := registry.Heads(ctx, e.store, org) // one read each for all of them
+	if err != nil {
+		return nil, "", err
+	}
+	health := map[string]Health{}
+	for row, err := range healths.All(ctx, e.store, org) {
+		if err != nil {
+			return nil, "", err
+		}
+		health[row.ID] = row.Value
+	}
+	page = make([]Application, len(selected))
+	for i, a := range selected {
+		last, probed := health[a.ID]
+		if !probed {
+			last = Health{Status: Unverified}
+		}
+		page[i] = a.shown(last, heads)
+	}
+	return page, next, nil
 }
 
 // all reads the entries by id; there are at most MaxApplications.
@@ -128,24 +161,28 @@ func (e *Entries) all(ctx context.Context, org string) ([]account.Row[entry], er
 }
 
 func (e *Entries) shown(ctx context.Context, org string, from entry) (Application, error) {
-	a := from.Application
-	health, err := e.lastHealth(ctx, org, a.ID)
+	health, err := e.lastHealth(ctx, org, from.ID)
 	if err != nil {
 		return Application{}, err
 	}
-	a.Health = &health
-	a.Registry = make([]Published, len(a.Namespaces))
+	heads, err := registry.Heads(ctx, e.store, org, from.Namespaces...)
+	if err != nil {
+		return Application{}, err
+	}
+	return from.shown(health, heads), nil
+}
+
+// shown is the entry with what is read from elsewhere.
+func (a entry) shown(health Health, heads map[string]registry.Head) Application {
+	out := a.Application
+	out.Health, out.Registry = &health, make([]Published, len(a.Namespaces))
 	for i, ns := range a.Namespaces {
-		version, at, found, err := e.head(ctx, org, ns)
-		if err != nil {
-			return Application{}, err
-		}
-		a.Registry[i] = Published{Namespace: ns}
-		if found {
-			a.Registry[i] = Published{ns, &version, &at}
+		out.Registry[i] = Published{Namespace: ns}
+		if head, published := heads[ns]; published {
+			out.Registry[i] = Published{ns, &head.Version, &head.PublishedAt}
 		}
 	}
-	return a, nil
+	return out
 }
 
 // NamespacesOf lists the namespaces of an application: application_not_found.
@@ -158,6 +195,22 @@ func (e *Entries) NamespacesOf(ctx context.Context, org, id string) ([]string, e
 func (e *Entries) OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error) {
 	row, found, err := claims.Get(ctx, e.store, org, namespace)
 	return row.Value.Application, found, err
+}
+
+// Claim is OwnerID for what tx writes: tx fails when the application has gone by
+// then, or has lost the namespace.
+func (e *Entries) Claim(ctx context.Context, tx *account.Tx, org, namespace string) (id string, found bool, err error) {
+	row, found, err := claims.Get(ctx, e.store, org, namespace)
+	if err != nil || !found {
+		return "", false, err
+	}
+	owner, found, err := entries.Get(ctx, e.store, org, row.Value.Application)
+	if err != nil || !found {
+		return "", false, err
+	}
+	claims.Require(tx, org, namespace, row.Version)
+	entries.Require(tx, org, owner.ID, owner.Version)
+	return owner.ID, true, nil
 }
 
 // Owners maps every namespace that an application of the org has to its id.

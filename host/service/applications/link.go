@@ -19,6 +19,13 @@ func (e *Entries) change(ctx context.Context, org string, fn func(context.Contex
 	})
 }
 
+// Steady runs fn while no application of the org comes or goes: what is written
+// about one must not land beside its deletion, and be left to whoever takes its id
+// or a namespace next.
+func (e *Entries) Steady(ctx context.Context, org string, fn func(context.Context) error) error {
+	return e.store.Exclusive(ctx, section(org), fn)
+}
+
 // Link is a link that was made. ProviderSecret is shown this once; nil for a local
 // application, which has none, and when Withheld.
 type Link struct {

@@ -95,7 +95,7 @@ func TestSecretsAreSealedAtRest(t *testing.T) {
 			}
 		}
 	}
-	shown, err := w.List(t.Context(), "acme", "")
+	shown, _, err := w.List(t.Context(), "acme", applications.Query{})
 	w.must(err)
 	out, err := json.Marshal(shown)
 	w.must(err)

@@ -1,10 +1,13 @@
 package applications_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +17,7 @@ import (
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 func TestRegisteringClaimsNamespaces(t *testing.T) {
@@ -115,7 +119,7 @@ func TestLimitsOfApplications(t *testing.T) {
 	if _, err := w.Register(t.Context(), "u_1", "acme", applications.Registration{ID: "last", Name: "x", Namespaces: []string{"last"}}); codeOf(err) != "limit_reached" {
 		t.Errorf("the application after the last: %v", err)
 	}
-	list, err := w.List(t.Context(), "acme", "")
+	list, _, err := w.List(t.Context(), "acme", applications.Query{})
 	w.must(err)
 	if len(list) != applications.MaxApplications || !slices.IsSortedFunc(list, func(a, b applications.Application) int { return int(a.CreatedAt - b.CreatedAt) }) {
 		t.Errorf("%d applications are listed, or not by their creation", len(list))
@@ -156,4 +160,50 @@ func TestDeletingLeavesNothingThatSpeaksForTheNextOwner(t *testing.T) {
 		t.Errorf("deleting again: %v", err)
 	}
 	w.register("papers", "docs")
+}
+
+// reads counts what is asked of storage.
+type reads struct {
+	storage.Store
+	n atomic.Int64
+}
+
+func (r *reads) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	r.n.Add(1)
+	return r.Store.GetRecord(ctx, collection, id)
+}
+
+func (r *reads) ListRecords(ctx context.Context, collection string, f storage.RecordFilter, p storage.Page) iter.Seq2[storage.Record, error] {
+	r.n.Add(1)
+	return r.Store.ListRecords(ctx, collection, f, p)
+}
+
+func TestAListOfApplicationsIsReadAtOnceAndPaged(t *testing.T) {
+	w := newWorld(t)
+	for i := range 10 {
+		w.register(fmt.Sprintf("app%d", i), fmt.Sprintf("ns%d", i), fmt.Sprintf("other%d", i))
+	}
+	records, err := w.driver.Open(t.Context(), account.Partition)
+	w.must(err)
+	counted := &reads{Store: records}
+	e := applications.New(applications.Options{Store: account.New(counted, w.clock.Load), Keys: keys(t, 1), Relay: w.relay, Meters: w.meters})
+	odd := func(id string) (bool, error) { return id[3]%2 == 1, nil }
+	var ids []string
+	for after, pages := "", 0; pages == 0 || after != ""; pages++ {
+		page, next, err := e.List(t.Context(), "acme", applications.Query{May: odd, After: after, Limit: 2})
+		w.must(err)
+		for _, a := range page {
+			if a.Health.Status != applications.Unverified || len(a.Registry) != 2 || a.Registry[0].Version != nil {
+				t.Errorf("%+v", a)
+			}
+			ids = append(ids, a.ID)
+		}
+		after = next
+	}
+	if diff := cmp.Diff([]string{"app1", "app3", "app5", "app7", "app9"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	if n := counted.n.Load(); n > 9 {
+		t.Errorf("three pages took %d reads", n)
+	}
 }

@@ -4,6 +4,7 @@
 package keyring
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,22 +32,34 @@ func (e *MissingKeyError) Error() string {
 // Admit notes the newest key before anything is sealed with it. The error is a
 // *MissingKeyError, or that of storage.
 func Admit(ctx context.Context, s *account.Store, keys *secret.Keys) error {
+	return admit(ctx, s, keys, false)
+}
+
+// Readmit is Admit for a host that runs: account data that was restored, or sealed
+// anew by another host, may name other keys by now. What this host seals with is
+// noted whatever else is missing, so that nobody drops a key that is in use.
+func Readmit(ctx context.Context, s *account.Store, keys *secret.Keys) error {
+	return admit(ctx, s, keys, true)
+}
+
+func admit(ctx context.Context, s *account.Store, keys *secret.Keys, running bool) error {
 	return account.Retry(func() error {
 		row, _, err := rings.Get(ctx, s, "", ringID)
 		if err != nil {
 			return err
 		}
+		var missing error
 		for _, id := range row.Value.IDs {
 			if !keys.Has(id) {
-				return &MissingKeyError{KeyID: id}
+				missing = &MissingKeyError{KeyID: id}
 			}
 		}
-		if slices.Contains(row.Value.IDs, keys.Current()) {
-			return nil
+		if slices.Contains(row.Value.IDs, keys.Current()) || missing != nil && !running {
+			return missing
 		}
 		tx := s.Begin(ctx)
 		rings.Put(tx, "", ringID, ring{IDs: append([]string{keys.Current()}, row.Value.IDs...)}, row.Version)
-		return tx.Commit()
+		return cmp.Or(tx.Commit(), missing)
 	})
 }
 

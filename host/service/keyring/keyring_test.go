@@ -64,3 +64,30 @@ func TestAKeyMayGoOnceEverythingIsSealedWithAnother(t *testing.T) {
 	admit(after, "")
 	admit(before, after.Current())
 }
+
+// A host that runs looks again: what was restored names the keys of its time.
+func TestARunningHostNotesItsKeyInAccountDataThatWereRestored(t *testing.T) {
+	store, err := memory.New(memory.Options{}).Open(t.Context(), account.Partition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	accounts := account.New(store, func() int64 { return 1 })
+	before, after := keysOf(t, old), keysOf(t, next)
+	if err := keyring.Admit(t.Context(), accounts, before); err != nil { // as the backup has it
+		t.Fatal(err)
+	}
+	for range 2 {
+		var lost *keyring.MissingKeyError
+		if err := keyring.Readmit(t.Context(), accounts, after); !errors.As(err, &lost) || lost.KeyID != before.Current() {
+			t.Fatalf("the key that is missing: %v", err)
+		}
+	}
+	var lost *keyring.MissingKeyError
+	if err := keyring.Admit(t.Context(), accounts, before); !errors.As(err, &lost) || lost.KeyID != after.Current() {
+		t.Errorf("a host without the key that the running one seals with: %v", err)
+	}
+	if err := keyring.Readmit(t.Context(), accounts, keysOf(t, next, old)); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,10 +3,12 @@ package orgroot
 import (
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -85,7 +87,7 @@ func (r *Root) CountGrants(ctx context.Context, a *service.Access, q provider.Gr
 // CreateGrant writes a grant where it belongs. It judges the gate itself: that of
 // account data is another.
 func (r *Root) CreateGrant(ctx context.Context, a *service.Access, in provider.GrantInput) (grant authz.Grant, h Home, err error) {
-	h, err = r.gated(ctx, a, keyGrants, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, in.RoleID) })
+	h, err = r.gated(ctx, a, keyGrants, byRole(in), func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, in.RoleID) })
 	if err != nil {
 		return grant, h, err
 	}
@@ -103,12 +105,18 @@ func (r *Root) CreateGrant(ctx context.Context, a *service.Access, in provider.G
 	return grant, h, err
 }
 
+// byRole tells that the home follows from whose role the id is.
+func byRole(in provider.GrantInput) bool {
+	_, ofAccount := cloud.AppOf(in.Scope)
+	return in.Pattern == "" && !ofAccount
+}
+
 // CreateGrants writes all grants, of one home, or none: mixed_homes.
 func (r *Root) CreateGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) (rows []authz.Grant, h Home, err error) {
 	if len(in) == 0 || len(in) > maxBulk {
 		return nil, h, fault.Invalid(fault.Issue{Path: "grants", Message: "must have 1 to " + strconv.Itoa(maxBulk) + " elements"})
 	}
-	h, err = r.gated(ctx, a, keyGrants, func() (Home, error) {
+	h, err = r.gated(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) {
 		var first Home
 		for i, g := range in {
 			h, err := r.home(ctx, a.Org.ID, g.Scope, g.Pattern, g.RoleID)
@@ -144,7 +152,7 @@ const maxBulk = 1000
 // DeleteGrant removes a grant: of account data, of the root, or of the application
 // named.
 func (r *Root) DeleteGrant(ctx context.Context, a *service.Access, id, application string) error {
-	h, err := r.gated(ctx, a, keyGrants, func() (Home, error) {
+	h, err := r.gated(ctx, a, keyGrants, true, func() (Home, error) {
 		return rowHome(application, func() (bool, error) {
 			_, found, err := r.account.AccountGrant(ctx, a.Org.ID, id)
 			return found, err

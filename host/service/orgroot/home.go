@@ -5,6 +5,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -63,11 +64,18 @@ func (r *Root) at(ctx context.Context, org string, h Home, fn func(applications.
 }
 
 // gated passes the gate of an org-domain write, then finds where it belongs. A
-// write of account data has a gate of its own, which its owner judges.
-func (r *Root) gated(ctx context.Context, a *service.Access, key string, home func() (Home, error)) (Home, error) {
+// write of account data has a gate of its own, which its owner judges. named says
+// that an id led to its home: who passes neither gate must not learn by the denial
+// that account data has a row of that id.
+func (r *Root) gated(ctx context.Context, a *service.Access, key string, named bool, home func() (Home, error)) (Home, error) {
 	h, err := home()
 	if err == nil && h == inAccount {
-		return h, nil
+		if !named {
+			return h, nil
+		}
+		if may, err := a.Can(ctx, cloud.UpdateSeat, authz.Global); err != nil || may {
+			return h, err
+		}
 	}
 	if gate := r.require(ctx, a, key, true); gate != nil {
 		return Home{}, gate

@@ -162,6 +162,12 @@ func (r *Root) locate(ctx context.Context, org, id, application string) (to appl
 	return to, entry, false, nil
 }
 
+// nobodyToAsk reports a home that is absent, not linked, or none.
+func nobodyToAsk(err error) bool {
+	e := new(fault.Error)
+	return errors.As(err, &e) && e.Name == "CloudError"
+}
+
 func noRequest() error { return rejected(authz.CodeNotFound, "request not found") }
 
 // Request reads one request. It judges the gate itself: the requester, an approver
@@ -169,7 +175,7 @@ func noRequest() error { return rejected(authz.CodeNotFound, "request not found"
 // that is not there is denied like one that is.
 func (r *Root) Request(ctx context.Context, a *service.Access, id, application string) (Entry, error) {
 	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
-	if e := new(fault.Error); errors.As(err, &e) && e.Name == "CloudError" { // there is no such application to ask
+	if nobodyToAsk(err) {
 		if denied := r.require(ctx, a, keyRequests, false); denied != nil {
 			return Entry{}, denied
 		}
@@ -229,8 +235,14 @@ func (r *Root) CancelRequest(ctx context.Context, a *service.Access, id, applica
 
 func (r *Root) change(ctx context.Context, a *service.Access, id, application string, fn func(applications.Asked, Entry) (authz.Request, error)) (Entry, error) {
 	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
-	if err == nil && !found {
+	switch {
+	case err == nil && !found:
 		err = noRequest()
+	case application != "" && nobodyToAsk(err):
+		// Which applications there are is not for everybody with a seat to learn.
+		if denied := r.require(ctx, a, keyRequests, false); denied != nil {
+			err = noRequest()
+		}
 	}
 	if err != nil {
 		return Entry{}, err

@@ -40,7 +40,7 @@ func revokeMatches(v authz.Revoke, q provider.RevokeQuery) bool {
 
 // CreateRevoke writes a revoke where it belongs; it judges the gate itself.
 func (r *Root) CreateRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) (revoke authz.Revoke, h Home, err error) {
-	h, err = r.gated(ctx, a, keyRevokes, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, "") })
+	h, err = r.gated(ctx, a, keyRevokes, false, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, "") })
 	if err != nil {
 		return revoke, h, err
 	}
@@ -57,7 +57,7 @@ func (r *Root) CreateRevoke(ctx context.Context, a *service.Access, in provider.
 
 // DeleteRevoke removes a revoke, as DeleteGrant does.
 func (r *Root) DeleteRevoke(ctx context.Context, a *service.Access, id, application string) error {
-	h, err := r.gated(ctx, a, keyRevokes, func() (Home, error) {
+	h, err := r.gated(ctx, a, keyRevokes, true, func() (Home, error) {
 		return rowHome(application, func() (bool, error) {
 			_, found, err := r.account.AccountRevoke(ctx, a.Org.ID, id)
 			return found, err

@@ -61,7 +61,7 @@ func (r *Root) Roles(ctx context.Context, a *service.Access, p Page) (List[authz
 
 // CreateRole writes a role where its patterns belong; it judges the gate itself.
 func (r *Root) CreateRole(ctx context.Context, a *service.Access, in provider.RoleInput) (authz.Role, error) {
-	h, err := r.gated(ctx, a, keyRoles, func() (Home, error) { return patternsHome(in.Patterns) })
+	h, err := r.gated(ctx, a, keyRoles, false, func() (Home, error) { return patternsHome(in.Patterns) })
 	if err != nil {
 		return authz.Role{}, err
 	}
@@ -127,7 +127,7 @@ func (r *Root) roleHome(ctx context.Context, org, id string) (Home, error) {
 // UpdateRole changes a role where it lies; it judges the gate itself. A role does
 // not change its home.
 func (r *Root) UpdateRole(ctx context.Context, a *service.Access, id string, in provider.RoleUpdate, match Match) (authz.Role, error) {
-	h, err := r.gated(ctx, a, keyRoles, func() (Home, error) { return r.roleHome(ctx, a.Org.ID, id) })
+	h, err := r.gated(ctx, a, keyRoles, true, func() (Home, error) { return r.roleHome(ctx, a.Org.ID, id) })
 	if err != nil {
 		return authz.Role{}, err
 	}
@@ -151,7 +151,7 @@ func (r *Root) UpdateRole(ctx context.Context, a *service.Access, id string, in 
 
 // DeleteRole removes a role where it lies; it judges the gate itself.
 func (r *Root) DeleteRole(ctx context.Context, a *service.Access, id string, match Match) error {
-	h, err := r.gated(ctx, a, keyRoles, func() (Home, error) { return r.roleHome(ctx, a.Org.ID, id) })
+	h, err := r.gated(ctx, a, keyRoles, true, func() (Home, error) { return r.roleHome(ctx, a.Org.ID, id) })
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,10 @@ import (
 type Input struct {
 	Document json.RawMessage
 	Expected *int64
+
+	// Still refuses, and has the commit fail, when the credential ended while the
+	// publish was on its way; nil does not ask.
+	Still func(ctx context.Context, tx *account.Tx) error
 }
 
 // Result answers a publish, 200 when Unchanged, else 201. Namespace and Version
@@ -43,31 +47,20 @@ func (r *Registry) PublishNamespace(ctx context.Context, actor, org, namespace s
 	if len(d.namespaces) != 1 || d.namespaces[0] != namespace {
 		return Result{}, notOwned("the key publishes the namespace %s and no other", namespace)
 	}
-	if _, found, err := r.applications.OwnerID(ctx, org, namespace); err != nil {
-		return Result{}, err
-	} else if !found {
-		return Result{}, fault.Registry(http.StatusConflict, "namespace_unregistered", "no application of the org has the namespace %s", namespace)
-	}
-	return r.publish(ctx, actor, org, d, in.Expected)
+	return r.publish(ctx, actor, org, d, in, "")
 }
 
 // PublishApplication publishes from an application: the document is about
 // namespaces of its own. The errors are as above, and application_not_found.
 func (r *Registry) PublishApplication(ctx context.Context, actor, org, application string, in Input) (Result, error) {
-	own, err := r.applications.NamespacesOf(ctx, org, application)
-	if err != nil {
+	if _, err := r.applications.NamespacesOf(ctx, org, application); err != nil {
 		return Result{}, err
 	}
 	d, err := read(in.Document)
 	if err != nil {
 		return Result{}, err
 	}
-	for _, ns := range d.namespaces {
-		if !slices.Contains(own, ns) {
-			return Result{}, notOwned("the application does not have the namespace %s", authz.Quote(ns))
-		}
-	}
-	return r.publish(ctx, actor, org, d, in.Expected)
+	return r.publish(ctx, actor, org, d, in, application)
 }
 
 func notOwned(format string, args ...any) *fault.Error {
@@ -75,12 +68,15 @@ func notOwned(format string, args ...any) *fault.Error {
 }
 
 // publish runs in the sections of every namespace, taken in ascending order so
-// that no two publishes wait for each other.
-func (r *Registry) publish(ctx context.Context, actor, org string, d document, expected *int64) (result Result, err error) {
-	p := publication{Registry: r, id: account.NewID(ctx), actor: actor, org: org, document: d, expected: expected}
-	inside := func(ctx context.Context) (err error) {
-		result, err = p.run(ctx)
-		return err
+// that no two publishes wait for each other; again when an application it publishes
+// for was linked, say, by its commit.
+func (r *Registry) publish(ctx context.Context, actor, org string, d document, in Input, application string) (result Result, err error) {
+	p := publication{Registry: r, id: account.NewID(ctx), actor: actor, org: org, document: d, expected: in.Expected, still: in.Still, application: application}
+	inside := func(ctx context.Context) error {
+		return account.Retry(func() (err error) {
+			result, err = p.run(ctx)
+			return err
+		})
 	}
 	for _, ns := range slices.Backward(d.namespaces) {
 		next := inside
@@ -97,11 +93,18 @@ type publication struct {
 	id, actor, org string
 	document       document
 	expected       *int64
+	application    string // whose namespaces they must be; "" is anybody's
+	still          func(context.Context, *account.Tx) error
 
+	tx    *account.Tx
 	heads map[string]account.Row[head]
 }
 
 func (p *publication) run(ctx context.Context) (Result, error) {
+	p.tx = p.store.Begin(ctx)
+	if err := p.owned(ctx); err != nil {
+		return Result{}, err
+	}
 	p.heads = map[string]account.Row[head]{}
 	for _, ns := range p.document.namespaces {
 		row, _, err := heads.Get(ctx, p.store, p.org, ns)
@@ -131,6 +134,26 @@ func (p *publication) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	return p.commit(ctx)
+}
+
+// owned judges who has the namespaces where nobody else publishes for them, and has
+// the commit fail if that changes before it.
+func (p *publication) owned(ctx context.Context) error {
+	for _, ns := range p.document.namespaces {
+		owner, found, err := p.applications.Claim(ctx, p.tx, p.org, ns)
+		switch {
+		case err != nil:
+			return err
+		case p.application == "" && !found:
+			return fault.Registry(http.StatusConflict, "namespace_unregistered", "no application of the org has the namespace %s", ns)
+		case p.application != "" && owner != p.application:
+			return notOwned("the application does not have the namespace %s", authz.Quote(ns))
+		}
+	}
+	if p.still == nil {
+		return nil
+	}
+	return p.still(ctx, p.tx)
 }
 
 func (p *publication) unchanged() bool {
@@ -184,7 +207,7 @@ func (p *publication) slowed(ctx context.Context) error {
 func (p *publication) commit(ctx context.Context) (Result, error) {
 	now := p.store.Now(ctx)
 	result := Result{Namespace: p.document.primary, PublishedAt: now}
-	tx := p.store.Begin(ctx)
+	tx := p.tx
 	ref := pieces.Put(tx, p.org, p.id, p.document.raw)
 	published := map[string]int64{}
 	for _, ns := range p.document.namespaces {

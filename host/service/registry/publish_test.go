@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -325,5 +326,41 @@ func TestANamespaceOutlivesItsApplication(t *testing.T) {
 	w.register("papers", "docs")
 	if r := w.published("docs", document(t, []string{"docs"}, "docs.b.read")); r.Version != 2 || len(r.TombstonedKeys) != 1 {
 		t.Errorf("the next owner goes on: %+v", r)
+	}
+}
+
+// A namespace may change hands while a publish is on its way.
+func TestWhoPublishesIsJudgedByTheCommit(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	docs := document(t, []string{"docs"}, "docs.a.read")
+	w.register("docs", "docs")
+	handed := false
+	_, err := w.PublishApplication(ctx, "u_1", "acme", "docs", registry.Input{Document: docs, Still: func(context.Context, *account.Tx) error {
+		if !handed {
+			handed = true
+			w.must(w.entries.Delete(ctx, "u_1", "acme", "docs", ""))
+			w.register("papers", "docs")
+		}
+		return nil
+	}})
+	if faultOf(err).Code != "namespace_not_owned" {
+		t.Errorf("an application publishes for the next owner: %v", err)
+	}
+	w.register("mail", "mail")
+	_, err = w.PublishNamespace(ctx, "publisher:mail", "acme", "mail", registry.Input{Document: document(t, []string{"mail"}, "mail.a.read"),
+		Still: func(context.Context, *account.Tx) error {
+			if _, found, _ := w.entries.OwnerID(ctx, "acme", "mail"); found {
+				w.must(w.entries.Delete(ctx, "u_1", "acme", "mail", ""))
+			}
+			return nil
+		}})
+	if faultOf(err).Code != "namespace_unregistered" {
+		t.Errorf("a key publishes for nobody: %v", err)
+	}
+	list, err := w.List(ctx, "acme")
+	w.must(err)
+	if diff := cmp.Diff([]registry.Summary{{Namespace: "docs", Application: to("papers")}}, list); diff != "" {
+		t.Error(diff)
 	}
 }

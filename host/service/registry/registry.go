@@ -19,6 +19,9 @@ type Applications interface {
 	// NamespacesOf lists the namespaces of an application: application_not_found.
 	NamespacesOf(ctx context.Context, org, application string) ([]string, error)
 
+	// Claim is OwnerID for what tx writes: tx fails when that has changed by then.
+	Claim(ctx context.Context, tx *account.Tx, org, namespace string) (id string, found bool, err error)
+
 	// OwnerID is the application that has the namespace.
 	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
 
@@ -48,12 +51,31 @@ func New(o Options) *Registry {
 	return &Registry{store: o.Store, applications: o.Applications, meters: o.Meters}
 }
 
-// Published answers, for a namespace, the version and the instant of its head.
-func Published(s *account.Store) func(ctx context.Context, org, namespace string) (version, at int64, found bool, err error) {
-	return func(ctx context.Context, org, namespace string) (int64, int64, bool, error) {
-		row, found, err := heads.Get(ctx, s, org, namespace)
-		return row.Value.Version, row.Value.PublishedAt, found, err
+// Head is the newest version of a namespace, and when it was published.
+type Head struct{ Version, PublishedAt int64 }
+
+// Heads are the heads of namespaces, those that have one; of all the org's when none
+// is named.
+func Heads(ctx context.Context, s *account.Store, org string, namespaces ...string) (map[string]Head, error) {
+	found := map[string]Head{}
+	if len(namespaces) == 0 {
+		for row, err := range heads.All(ctx, s, org) {
+			if err != nil {
+				return nil, err
+			}
+			found[row.ID] = Head{row.Value.Version, row.Value.PublishedAt}
+		}
 	}
+	for _, ns := range namespaces {
+		row, there, err := heads.Get(ctx, s, org, ns)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			found[ns] = Head{row.Value.Version, row.Value.PublishedAt}
+		}
+	}
+	return found, nil
 }
 
 // Summary is a namespace in the list of GET registry. Application is nil once
