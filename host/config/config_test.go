@@ -265,6 +265,28 @@ func TestTheServiceSampleLoads(t *testing.T) {
 	}
 }
 
+func TestTheDirectorySampleLoads(t *testing.T) {
+	text, err := os.ReadFile("../../configs/ldap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	files := map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "corp.password": secret + "\n"}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	corp := cfg.Plugins.Instances["corp"]
+	if password := corp.Config.Reveal()["bind_password"]; corp.Plugin != "ldap" || password != secret {
+		t.Errorf("plugin %q, its password read: %t", corp.Plugin, password == secret)
+	}
+}
+
 func TestQuickstartLoads(t *testing.T) {
 	text, err := os.ReadFile("../../configs/quickstart.yaml")
 	if err != nil {
