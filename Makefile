@@ -27,7 +27,7 @@ build-host: # without the verifier, whose parser is long in the making
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
-	@for name in memory sqlite postgres mongo prometheus otlp scim file; do \
+	@for name in memory sqlite postgres mongo ldap prometheus otlp scim file; do \
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
@@ -113,6 +113,7 @@ tools: $(TOOLS)/staticcheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc #
 	@command -v protoc >/dev/null || scripts/install-package protobuf-compiler "a test proves with it that the generated code is current"
 	@command -v prometheus >/dev/null || scripts/install-package prometheus "the counts of checks are held to a real server"
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || scripts/install-package postgresql "the PostgreSQL driver is tested against it"
+	@command -v slapd >/dev/null || test -x /usr/sbin/slapd || scripts/install-package slapd "the LDAP importer is tested against it"
 
 clean: ## remove what was built; the sample's data below .authz stays
 	rm -rf $(BIN)

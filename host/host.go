@@ -14,6 +14,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/pluginhost"
 )
 
@@ -50,7 +51,8 @@ type Host struct {
 	plugins *pluginhost.Host
 	sinks   []countSink // of every application
 	apps    map[string]*served
-	service *hostedService // nil when it is off
+	dirs    []*directory.Directory // by name
+	service *hostedService         // nil when it is off
 	servers []*listener
 
 	observation observation
@@ -114,6 +116,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 		}
 		h.apps[name] = app
 	}
+	if err := h.openDirectories(ctx, cfg, drivers); err != nil {
+		return err
+	}
 	return h.listen(ctx, cfg, drivers)
 }
 
@@ -152,9 +157,10 @@ func (h *Host) Ready() bool { return api.Ready(h.checks()) }
 func (h *Host) Failures() <-chan error { return h.failures }
 
 // Close stops the host: not ready, a pause of drain_delay for load balancers,
-// no new connections, requests in flight end within shutdown_timeout, caches and
-// applications (the last counts go to sinks and to stored usage), stores, plugins. The context bounds the whole; what is left when
-// it ends is cut off.
+// readings of directories end and what they had begun to apply is finished, no new
+// connections, requests in flight end within shutdown_timeout, caches and
+// applications (the last counts go to sinks and to stored usage), stores, plugins.
+// The context bounds the whole; what is left when it ends is cut off.
 func (h *Host) Close(ctx context.Context) error {
 	h.close.Do(func() { h.closed = h.shutdown(ctx) })
 	return h.closed
@@ -171,6 +177,7 @@ func (h *Host) shutdown(ctx context.Context) error {
 	// Of their own: a caller who stalls must not use up the time of the plugins.
 	requests, cancel := context.WithTimeout(ctx, h.config.Load().ShutdownTimeout)
 	defer cancel()
+	errs = append(errs, h.closeDirectories(requests)) // or requests would wait for readings
 	for _, l := range slices.Backward(h.servers) {
 		errs = append(errs, l.stop(requests))
 	}

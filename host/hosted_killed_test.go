@@ -32,14 +32,15 @@ const (
 func serveAsChild() int {
 	cfg, err := config.Load(config.Source{Path: os.Getenv(childConfig)})
 	clock := &testClock{}
-	if err == nil {
+	if err == nil && os.Getenv(childDSN) != "" {
+		cfg = overPostgres(cfg, os.Getenv(childDSN))
 		var ahead int64
 		ahead, err = strconv.ParseInt(os.Getenv(childAhead), 10, 64)
 		clock.ahead.Store(ahead)
 	}
 	if err == nil {
 		var h *host.Host
-		if h, err = host.Open(context.Background(), overPostgres(cfg, os.Getenv(childDSN)), host.Options{Clock: clock.now}); err == nil {
+		if h, err = host.Open(context.Background(), cfg, host.Options{Clock: clock.now}); err == nil {
 			fmt.Println(h.Address())
 			_, _ = io.Copy(io.Discard, os.Stdin) // its end is what is waited for
 			err = h.Close(context.Background())

@@ -68,7 +68,8 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err != nil {
 		return err
 	}
-	ops, err := api.NewOpsHandler(api.OpsOptions{Checks: func(context.Context) []api.Check { return h.checks() }, Metrics: h.observation.metricsHandler(), Profiles: cfg.Ops.Profiles})
+	ops, err := api.NewOpsHandler(api.OpsOptions{Checks: func(context.Context) []api.Check { return h.checks() },
+		Details: h.readyDetails, Metrics: h.observation.metricsHandler(), Profiles: cfg.Ops.Profiles})
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (o *observation) metricsHandler() http.Handler {
 
 // facts answers a scrape.
 func (h *Host) facts() telemetry.Facts {
-	f := telemetry.Facts{Ready: h.Ready()}
+	f := telemetry.Facts{Ready: h.Ready(), Directories: h.directoryFacts()}
 	if h.plugins != nil {
 		for _, p := range h.plugins.Plugins() {
 			s := p.Status()

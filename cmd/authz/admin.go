@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/api"
-	"github.com/authzhost/authz/sdk/directory"
 )
 
 func newPlugin() *cobra.Command {
@@ -65,63 +64,4 @@ func askHost(ctx context.Context, t *target, o *outputFlag, op string, params, r
 		return err
 	}
 	return local.host(ctx, op, params, result)
-}
-
-func newDirectory() *cobra.Command {
-	c := &cobra.Command{Use: "directory", Short: "Bring people and groups from an outside directory", Args: cobra.NoArgs, RunE: showHelp}
-	t, o := &target{}, &outputFlag{}
-	var file, source string
-	var authoritative bool
-	apply := &cobra.Command{
-		Use:   "apply -f FILE",
-		Short: "Apply a directory snapshot to an application",
-		Long: `Apply a snapshot of groups, memberships, reporting edges, orgs and users (JSON or YAML).
-What the snapshot leaves out is left alone, unless --authoritative.`,
-		Example: `  authz directory apply -f people.yaml --source okta
-  export-people | authz directory apply -f - --source okta --authoritative`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			snapshot, err := readJSON(c.InOrStdin(), file)
-			if err != nil {
-				return err
-			}
-			local, err := t.local()
-			if err != nil {
-				return err
-			}
-			app, err := local.onlyApp(c.Context(), t.app)
-			if err != nil {
-				return err
-			}
-			var result directory.Result
-			err = local.call(c.Context(), app, "importDirectory", map[string]any{
-				"snapshot": snapshot, "source": source, "options": directory.Options{Authoritative: authoritative},
-			}, &result)
-			if err != nil {
-				return err
-			}
-			return o.print(c.OutOrStdout(), result, func(w io.Writer) {
-				fmt.Fprintf(w, "applied to %s\n", app)
-				for _, warning := range result.Warnings {
-					fmt.Fprintln(w, "warning: "+warning)
-				}
-				if authoritative {
-					fmt.Fprintf(w, "deactivated %d users\n", len(result.DeactivatedUsers))
-				}
-			})
-		},
-	}
-	t.addSocket(apply)
-	t.addApp(apply)
-	o.add(apply)
-	apply.Flags().StringVarP(&file, "file", "f", "", "the snapshot, - for standard input (required)")
-	apply.Flags().StringVar(&source, "source", "", "what the audit log calls the directory (required)")
-	apply.Flags().BoolVar(&authoritative, "authoritative", false, "take away what the snapshot's datasets leave out")
-	_ = apply.MarkFlagFilename("file", "json", "yaml", "yml")
-	needs(apply, "file", "source")
-	c.AddCommand(apply)
-	return c
 }

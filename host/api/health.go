@@ -16,6 +16,10 @@ type OpsOptions struct {
 	// Checks answers every condition of readiness by name. Required.
 	Checks func(ctx context.Context) []Check
 
+	// Details are shown beside the checks to who asks for more; nothing in them
+	// makes the host unready. nil, and an empty answer, are none.
+	Details func() map[string]any
+
 	// Metrics is served at /metrics; nil: there are none.
 	Metrics http.Handler
 
@@ -25,8 +29,9 @@ type OpsOptions struct {
 
 // readiness is the body of /readyz?verbose=1.
 type readiness struct {
-	Ready  bool    `json:"ready"`
-	Checks []Check `json:"checks"`
+	Ready   bool           `json:"ready"`
+	Checks  []Check        `json:"checks"`
+	Details map[string]any `json:"details,omitempty"`
 }
 
 // NewOpsHandler serves /healthz, /readyz, metrics and, when asked to, profiles. It tells
@@ -43,6 +48,9 @@ func NewOpsHandler(o OpsOptions) (http.Handler, error) {
 		if r.URL.Query().Get("verbose") != "1" {
 			answerHealth(w, r, state.Ready)
 			return
+		}
+		if o.Details != nil {
+			state.Details = o.Details()
 		}
 		body, err := authz.Marshal(state)
 		if err != nil {

@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"slices"
+	"time"
 
+	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -29,6 +31,15 @@ type HostControl interface {
 	// RekeyService seals the secrets of the hosted service with its newest host key;
 	// without a hosted service it is a refusal with CodeUnsupported.
 	RekeyService(ctx context.Context) (RekeyResult, error)
+
+	// Directories are the configured directories with their runs.
+	Directories(ctx context.Context) ([]directory.Status, error)
+
+	// RunDirectory reads a directory and applies it; a name that is not configured
+	// is a refusal with CodeNotFound, as for CancelDirectory, which ends a reading
+	// under way on this host and reports whether there was a run.
+	RunDirectory(ctx context.Context, name string, r directory.Request) (directory.Report, error)
+	CancelDirectory(ctx context.Context, name string) (bool, error)
 
 	// Config is the effective configuration, secrets redacted.
 	Config(ctx context.Context) (map[string]any, error)
@@ -131,6 +142,9 @@ func hostEntries() []entry {
 		{Operation: provider.Operation{Op: "storage.accept", Kind: provider.Write, Required: []string{"app"}}, read: acceptStorage},
 		{Operation: provider.Operation{Op: "storage.renew", Kind: provider.Write, Required: []string{"app"}}, read: renewStorage},
 		{Operation: provider.Operation{Op: "service.rekey", Kind: provider.Write}, read: rekeyService},
+		{Operation: provider.Operation{Op: "directories", Kind: provider.Read}, read: hostDirectories},
+		{Operation: provider.Operation{Op: "directory.run", Kind: provider.Write, Required: []string{"name"}}, read: runDirectory, within: directoryTimeout},
+		{Operation: provider.Operation{Op: "directory.cancel", Kind: provider.Write, Required: []string{"name"}}, read: cancelDirectory},
 		{Operation: provider.Operation{Op: "config", Kind: provider.Read}, read: hostConfig},
 	}
 }
@@ -184,6 +198,31 @@ func rekeyService(c *call) action {
 	}
 }
 
+// directoryTimeout is beyond what a directory may be configured to take, to be read
+// and to be applied: the run itself ends it.
+const directoryTimeout = 13 * time.Hour
+
+func hostDirectories(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		list, err := c.host.Directories(ctx)
+		return directoriesResult{orEmpty(list)}, err
+	}
+}
+
+func runDirectory(c *call) action {
+	name := c.nonEmpty("name")
+	r := directory.Request{DryRun: c.flag("dryRun"), Authoritative: c.flag("authoritative"), Confirmed: c.flag("confirm"), Full: c.flag("full")}
+	return func(ctx context.Context) (any, error) { return c.host.RunDirectory(ctx, name, r) }
+}
+
+func cancelDirectory(c *call) action {
+	name := c.nonEmpty("name")
+	return func(ctx context.Context) (any, error) {
+		cancelled, err := c.host.CancelDirectory(ctx, name)
+		return cancelResult{cancelled}, err
+	}
+}
+
 func hostConfig(c *call) action {
 	return func(ctx context.Context) (any, error) {
 		config, err := c.host.Config(ctx)
@@ -200,6 +239,12 @@ type (
 	}
 	renewResult struct {
 		Incarnation string `json:"incarnation"`
+	}
+	directoriesResult struct {
+		Directories []directory.Status `json:"directories"`
+	}
+	cancelResult struct {
+		Cancelled bool `json:"cancelled"`
 	}
 	configResult struct {
 		Config map[string]any `json:"config"`

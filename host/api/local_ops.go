@@ -80,7 +80,8 @@ func validateGrantableAt(c *call) action {
 func importDirectory(c *call) action {
 	snapshot := directorySnapshot(c.nested("snapshot"))
 	source := c.text("source")
-	options := directory.Options{Authoritative: c.nested("options").flag("authoritative")}
+	o := c.nested("options")
+	options := directory.Options{Authoritative: o.flag("authoritative"), MaxDeactivations: o.optionalFraction("maxDeactivations"), Confirmed: o.flag("confirmed")}
 	return func(ctx context.Context) (any, error) {
 		return c.local.ImportDirectory(ctx, snapshot, source, options)
 	}

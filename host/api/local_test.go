@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -70,6 +72,18 @@ func (h *hostControl) AcceptStorage(_ context.Context, app string) error {
 
 func (*hostControl) RekeyService(context.Context) (api.RekeyResult, error) {
 	return api.RekeyResult{KeyID: "k2", Resealed: 3, Retired: []string{"k1"}}, nil
+}
+
+func (*hostControl) Directories(context.Context) ([]directory.Status, error) { return nil, nil }
+
+func (h *hostControl) RunDirectory(_ context.Context, name string, r directory.Request) (directory.Report, error) {
+	h.told = append(h.told, fmt.Sprintf("run %s %+v", name, r))
+	return directory.Report{Directory: name}, nil
+}
+
+func (h *hostControl) CancelDirectory(_ context.Context, name string) (bool, error) {
+	h.told = append(h.told, "cancel "+name)
+	return true, nil
 }
 
 func (*hostControl) Config(context.Context) (map[string]any, error) {
@@ -305,6 +319,7 @@ func TestTheHostAnswersForItself(t *testing.T) {
 		"service.rekey":  `{"keyId":"k2","resealed":3,"retired":["k1"]}`,
 		"plugins":        `{"plugins":[{"name":"main","plugin":"memory","kinds":["storage"],"state":"running","pid":7,"restarts":0}]}`,
 		"storage.status": `{"stores":[]}`,
+		"directories":    `{"directories":[]}`,
 		"config":         `{"config":{"listen":"127.0.0.1:8080"}}`,
 	} {
 		if a := s.ask("/local/v1/_host/"+op, ""); a.status != 200 || a.body != want {
@@ -321,7 +336,17 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	s.ask("/local/v1/_host/storage.renew", `{"app":"other"}`).expectError(t, 404, refusedName, "not_found", "no application")
 	s.ask("/local/v1/_host/storage.accept", `{"app":5}`).expectValidation(t, `storage.accept: "app" must be a string`)
 	s.ask("/local/v1/_host/storage.accept", `{"app":""}`).expectValidation(t, `storage.accept: "app" must be a non-empty string`)
-	if diff := cmp.Diff([]string{"restart main", "accept docs", "restart other"}, s.host.told); diff != "" {
+	if got := s.mustOK("/local/v1/_host/directory.run", `{"name":"staff","dryRun":true,"confirm":true}`); got["directory"] != "staff" {
+		t.Errorf("%v", got)
+	}
+	s.ask("/local/v1/_host/directory.run", `{"dryRun":true}`).expectValidation(t, `directory.run requires the "name" field`)
+	s.ask("/local/v1/_host/directory.run", `{"name":"staff","authoritative":"yes"}`).expectValidation(t, `directory.run: "authoritative" must be a boolean`)
+	if got := s.mustOK("/local/v1/_host/directory.cancel", `{"name":"staff"}`); got["cancelled"] != true {
+		t.Errorf("%v", got)
+	}
+	told := []string{"restart main", "accept docs", "restart other",
+		"run staff {DryRun:true Authoritative:false Confirmed:true Full:false}", "cancel staff"}
+	if diff := cmp.Diff(told, s.host.told); diff != "" {
 		t.Errorf("the host was told (-want +got):\n%s", diff)
 	}
 }

@@ -172,6 +172,18 @@ func (o object) optionalFlag(field string) *bool {
 	return &b
 }
 
+// optionalFraction reads a number; nil when absent.
+func (o object) optionalFraction(field string) *float64 {
+	if !o.has(field) {
+		return nil
+	}
+	var f float64
+	if raw := o.members[field]; string(raw) == "null" || json.Unmarshal(raw, &f) != nil {
+		o.refuse(field, "a number")
+	}
+	return &f
+}
+
 // integer reads a number without a fraction that fits a float64; def when
 // absent.
 func (o object) integer(field string, def int64) int64 {

@@ -32,35 +32,67 @@ type importing struct {
 	managed  map[string]bool // groups of the directory, virtual ones included
 	removed  int
 	cleared  int
+
+	stored map[string]authz.User // every user, nil when nobody needs them
+	report *directory.Report     // nil when nobody asked for it
 }
 
 // ImportDirectory applies what an outside directory knows (contract: application
 // §15). Datasets that the snapshot lacks are untouched. A snapshot too large for
 // one commit is written in several; running it again after a failure is safe.
 func (a *Application) ImportDirectory(ctx context.Context, snapshot directory.Snapshot, source string, o directory.Options) (directory.Result, error) {
+	report, err := a.importDirectory(ctx, snapshot, source, o, write{op: "importDirectory"}, false)
+	return report.Result, err
+}
+
+// RunImport is ImportDirectory with a report of what it did. An import that was
+// interrupted by another writer and started over reports its last attempt.
+func (a *Application) RunImport(ctx context.Context, snapshot directory.Snapshot, source string, o directory.Options) (directory.Report, error) {
+	return a.importDirectory(ctx, snapshot, source, o, write{op: "importDirectory"}, true)
+}
+
+// PlanImport says what ImportDirectory would do now, and changes nothing. What the
+// guard would refuse is no error here: the plan says so.
+func (a *Application) PlanImport(ctx context.Context, snapshot directory.Snapshot, source string, o directory.Options) (directory.Plan, error) {
+	report, err := a.importDirectory(ctx, snapshot, source, o, write{op: "planImport", dry: true}, true)
+	return report.Plan, err
+}
+
+func (a *Application) importDirectory(ctx context.Context, snapshot directory.Snapshot, source string, o directory.Options, w write, report bool) (directory.Report, error) {
 	prov, err := provenance(authz.ImportProvenance(source))
 	if err != nil {
-		return directory.Result{}, err
+		return directory.Report{}, err
 	}
 	if err := checkSnapshot(snapshot); err != nil {
-		return directory.Result{}, err
+		return directory.Report{}, err
 	}
-	var result directory.Result
-	plan := func(ctx context.Context, d *draft) error {
+	if err := checkGuard(o); err != nil {
+		return directory.Report{}, err
+	}
+	var done directory.Report
+	w.prov, w.gate = prov, nounIngestion
+	if !w.dry {
+		w.sections = []string{sectionGroups, sectionReporting}
+	}
+	w.plan = func(ctx context.Context, d *draft) error {
 		im := &importing{d: d, snapshot: snapshot, options: o, patches: map[string]*storage.PatchUser{}, managed: map[string]bool{}}
 		im.result = directory.Result{Warnings: []string{}, VirtualParents: []directory.VirtualParent{}}
-		if err := im.apply(ctx, authz.EchoN(source, maxSourceEcho)); err != nil {
+		if report {
+			im.report = &directory.Report{}
+		}
+		if err := im.apply(ctx, authz.EchoN(source, maxSourceEcho), w.dry); err != nil {
 			return err
 		}
-		result = im.result
+		if report {
+			done = *im.report
+		}
+		done.Result = im.result
 		return nil
 	}
-	err = a.run(ctx, write{op: "importDirectory", prov: prov, gate: nounIngestion,
-		sections: []string{sectionGroups, sectionReporting}, plan: plan})
-	if err != nil {
-		return directory.Result{}, err
+	if err := a.run(ctx, w); err != nil {
+		return directory.Report{}, err
 	}
-	return result, nil
+	return done, nil
 }
 
 func checkSnapshot(in directory.Snapshot) error {
@@ -89,19 +121,18 @@ func checkSnapshot(in directory.Snapshot) error {
 	return s.err
 }
 
-func (im *importing) apply(ctx context.Context, source string) error {
+// apply drafts everything, or refuses before anything is drafted that lands.
+func (im *importing) apply(ctx context.Context, source string, dry bool) error {
+	if err := im.readUsers(ctx); err != nil {
+		return err
+	}
 	if im.snapshot.Groups != nil {
 		if err := im.groups(ctx, source); err != nil {
 			return err
 		}
 	}
-	deactivated, err := im.users(ctx)
-	if err != nil {
-		return err
-	}
-	if err := im.memberships(ctx); err != nil {
-		return err
-	}
+	deactivated := im.users()
+	im.memberships()
 	for user, orgs := range im.snapshot.Orgs {
 		list := distinct(orgs)
 		im.patch(user).OrgIDs = &list
@@ -110,6 +141,13 @@ func (im *importing) apply(ctx context.Context, source string) error {
 		if err := im.reporting(ctx); err != nil {
 			return err
 		}
+	}
+	im.count()
+	if refusal := im.guard(); refusal != "" {
+		if !dry {
+			return authz.Rejected(authz.CodeConflict, "%s", refusal)
+		}
+		im.report.Plan.Refusal = refusal
 	}
 	im.writeUsers(deactivated)
 
@@ -129,143 +167,8 @@ func (im *importing) apply(ctx context.Context, source string) error {
 	}
 	im.d.audit("directory.import", source, detail)
 	im.d.emit(authz.Event{Type: authz.EventAll})
+	im.countAudit()
 	return nil
-}
-
-// patch is what the import changes of one user; a record is created as needed.
-func (im *importing) patch(userID string) *storage.PatchUser {
-	p := im.patches[userID]
-	if p == nil {
-		p = &storage.PatchUser{UserID: userID}
-		im.patches[userID] = p
-	}
-	return p
-}
-
-// users creates and updates the listed users and returns those that their absence
-// deactivates.
-func (im *importing) users(ctx context.Context) (deactivated []string, err error) {
-	listed := make(map[string]bool, len(im.snapshot.Users))
-	for _, u := range im.snapshot.Users {
-		listed[u.UserID] = true
-		p := im.patch(u.UserID)
-		if u.Active != nil {
-			active := *u.Active
-			p.Active = &active
-		}
-	}
-	if !im.options.Authoritative || im.snapshot.Users == nil {
-		return nil, nil
-	}
-	active := true
-	for u, err := range im.d.app.store.ListUsers(ctx, storage.UserFilter{Active: &active}, storage.Page{}) {
-		if err != nil {
-			return nil, err
-		}
-		if !listed[u.UserID] {
-			inactive := false
-			im.patch(u.UserID).Active = &inactive
-			deactivated = append(deactivated, u.UserID)
-		}
-	}
-	return deactivated, nil
-}
-
-func (im *importing) memberships(ctx context.Context) error {
-	for user, groups := range im.snapshot.Memberships {
-		list := distinct(groups)
-		im.patch(user).GroupIDs = &list
-	}
-	if !im.options.Authoritative || im.snapshot.Memberships == nil {
-		return nil
-	}
-	if len(im.managed) == 0 {
-		im.result.Warnings = append(im.result.Warnings, skippedSweep)
-		return nil
-	}
-	for u, err := range im.d.app.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}) {
-		if err != nil {
-			return err
-		}
-		if _, listed := im.snapshot.Memberships[u.UserID]; listed {
-			continue
-		}
-		left := slices.DeleteFunc(slices.Clone(u.GroupIDs), func(g string) bool { return im.managed[g] })
-		if gone := len(u.GroupIDs) - len(left); gone > 0 {
-			im.removed += gone
-			im.patch(u.UserID).GroupIDs = &left
-		}
-	}
-	return nil
-}
-
-// reporting applies the edges in ascending order of users, each over what is
-// stored and applied so far.
-func (im *importing) reporting(ctx context.Context) error {
-	edges, err := im.d.app.reportingEdges(ctx)
-	if err != nil {
-		return err
-	}
-	stored := slices.Sorted(maps.Keys(edges))
-	for _, user := range slices.Sorted(maps.Keys(im.snapshot.ReportingEdges)) {
-		manager := im.snapshot.ReportingEdges[user]
-		if path := edgeCycle(edges, user, manager); path != nil {
-			for i := range path {
-				path[i] = authz.Echo(path[i])
-			}
-			im.result.Warnings = append(im.result.Warnings,
-				"reporting cycle skipped: "+strings.Join(path, " → ")+" — resolve in the directory")
-			continue
-		}
-		edges[user] = manager
-		im.patch(user).ManagerUserID = &manager
-	}
-	if !im.options.Authoritative {
-		return nil
-	}
-	for _, user := range stored {
-		if _, listed := im.snapshot.ReportingEdges[user]; !listed {
-			none := ""
-			im.patch(user).ManagerUserID = &none
-			im.cleared++
-		}
-	}
-	return nil
-}
-
-// edgeCycle is the way from the user over a new manager back to the user, nil
-// when there is none.
-func edgeCycle(edges map[string]string, user, manager string) []string {
-	path := []string{user}
-	seen := map[string]bool{}
-	for next := manager; next != "" && !seen[next]; next = edges[next] {
-		seen[next] = true
-		path = append(path, next)
-		if next == user {
-			return path
-		}
-	}
-	return nil
-}
-
-// writeUsers drafts one change for each user, and with it the entry of one that
-// was deactivated.
-func (im *importing) writeUsers(deactivated []string) {
-	gone := make(map[string]bool, len(deactivated))
-	for _, u := range deactivated {
-		gone[u] = true
-	}
-	for _, user := range slices.Sorted(maps.Keys(im.patches)) {
-		p := im.patches[user]
-		size := len(user)
-		for _, id := range slices.Concat(deref(p.GroupIDs), deref(p.OrgIDs)) {
-			size += len(id)
-		}
-		im.add(*p, size)
-		if gone[user] {
-			im.d.audit("user.deactivate", user, reasonDetail{"authoritative directory import: absent from snapshot"})
-		}
-	}
 }
 
 // Bounds of one commit of an import, well below those of storage: each change

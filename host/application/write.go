@@ -46,6 +46,7 @@ type write struct {
 	prov     authz.Provenance // normalised; none of a request, whose actor is a user
 	gate     string           // noun of a gate that holds whatever the rows say; "" = none
 	sections []string
+	dry      bool // planned and not written
 	plan     func(ctx context.Context, d *draft) error
 }
 
@@ -172,6 +173,9 @@ func (a *Application) attempt(ctx context.Context, w write, applied *int) error 
 		d.now = a.clock()
 		if err := w.plan(section, d); err != nil {
 			return orLost(section, err)
+		}
+		if w.dry {
+			return nil
 		}
 		for _, p := range d.pages {
 			if err := a.land(ctx, section, w.op, d, p); err != nil {

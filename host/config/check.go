@@ -25,6 +25,7 @@ func (l *loader) check(c *Config) {
 	l.checkApplications(c)
 	l.checkMetrics(c)
 	l.checkService(c)
+	l.checkDirectories(c)
 }
 
 func (l *loader) checkListeners(c *Config) {
@@ -150,10 +151,15 @@ func (l *loader) faulty(section string) bool {
 // named reports that a plugin instance of that name is given, also one with
 // problems of its own.
 func (l *loader) named(instance string) bool {
+	return instance != "require_checksum" && l.given("plugins", instance)
+}
+
+// given reports that a section holds that name, right or wrong.
+func (l *loader) given(section, name string) bool {
 	return slices.ContainsFunc(l.layers, func(one layer) bool {
-		plugins, _ := one.tree["plugins"].(map[string]any)
-		_, ok := plugins[instance]
-		return ok && instance != "require_checksum"
+		members, _ := one.tree[section].(map[string]any)
+		_, ok := members[name]
+		return ok
 	})
 }
 

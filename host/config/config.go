@@ -35,6 +35,9 @@ type Config struct {
 
 	// Applications by name.
 	Applications map[string]Application `koanf:"applications"`
+
+	// Directories by name.
+	Directories map[string]Directory `koanf:"directories"`
 }
 
 // TLS of Listen. It is on when Cert is set.

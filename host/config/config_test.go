@@ -80,6 +80,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
 		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01}, Metrics: config.Observation{Window: time.Minute},
 		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
+		Directories: map[string]config.Directory{},
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {
 		t.Error(d)
@@ -261,6 +262,28 @@ func TestTheServiceSampleLoads(t *testing.T) {
 	want := []any{"https://authz.example", "main", secret, true, bootstrap, map[string][]string{"acme": {"docs"}}, []string{"10.0.0.0/28"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestTheDirectorySampleLoads(t *testing.T) {
+	text, err := os.ReadFile("../../configs/ldap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	files := map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "corp.password": secret + "\n"}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	corp := cfg.Plugins.Instances["corp"]
+	if password := corp.Config.Reveal()["bind_password"]; corp.Plugin != "ldap" || password != secret {
+		t.Errorf("plugin %q, its password read: %t", corp.Plugin, password == secret)
 	}
 }
 

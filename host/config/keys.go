@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -53,7 +54,7 @@ func Keys() []Key {
 	const app = "applications.<name>."
 	const plugin = "plugins.<name>."
 	const most = authz.MaxInstant
-	return []Key{
+	return slices.Concat([]Key{
 		{Path: "listen", Type: TypeAddress, Default: "127.0.0.1:8080", Meaning: "Address of the provider API and of `/healthz`, `/readyz`. An address that is not loopback needs `tls.cert`, or `tls.terminated_upstream`."},
 		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of metrics, the verbose readiness report and profiles. `\"\"` switches it off."},
 		{Path: "run_dir", Type: TypePath, Meaning: "Directory of the host's own sockets, mode 0700. Default: `$XDG_RUNTIME_DIR/authz`, else `authz-<uid>` in the system's directory for temporary files."},
@@ -132,7 +133,7 @@ func Keys() []Key {
 		{Path: "service.relay.allow_loopback", Type: TypeBoolean, Default: "false", Meaning: "For development: link applications at plain `http` on this machine, while the host has one org."},
 		{Path: "service.relay.allowed_networks", Type: TypeNetworks, Meaning: "Networks that are not public and that applications may be linked in all the same. A link-local or metadata address only when listed by itself."},
 		{Path: "service.local.<name>", Type: TypeTexts, Meaning: "Applications of this host that the org of that id may link as `local:<name>`, without the network."},
-	}
+	}, directoryKeys())
 }
 
 // Reference renders Keys as a Markdown table.

@@ -31,6 +31,13 @@ func (c *Config) tree() map[string]any {
 		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 		"metrics": c.Metrics.tree(),
 	}
+	if len(c.Directories) > 0 {
+		directories := map[string]any{}
+		for name, d := range c.Directories {
+			directories[name] = d.tree()
+		}
+		tree["directories"] = directories
+	}
 	if c.Service != nil {
 		tree["service"] = c.Service.tree()
 	}

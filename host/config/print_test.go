@@ -42,6 +42,8 @@ service:
   session: {lifetime: 8h, idle: 30m}
   relay: {allow_loopback: true, allowed_networks: [10.0.0.0/8]}
   local: {acme-inc: [acme]}
+directories:
+  staff: {importer: main, application: acme, source: hr, schedule: "0 3 * * *", jitter: 5m, authoritative: true, max_deactivations: 0.25, timeout: 1h}
 applications:
   acme:
     catalog: /acme.yaml
@@ -113,7 +115,7 @@ func TestEveryKeyIsPrinted(t *testing.T) {
 			continue // printed as secrets
 		}
 		var at any = printed
-		for _, segment := range strings.Split(strings.NewReplacer("service.local.<name>", "service.local.acme-inc", "plugins.<name>", "plugins.main", "applications.<name>", "applications.acme").Replace(k.Path), ".") {
+		for _, segment := range strings.Split(strings.NewReplacer("service.local.<name>", "service.local.acme-inc", "plugins.<name>", "plugins.main", "applications.<name>", "applications.acme", "directories.<name>", "directories.staff").Replace(k.Path), ".") {
 			section, _ := at.(map[string]any)
 			at = section[segment]
 		}

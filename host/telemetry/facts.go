@@ -7,6 +7,21 @@ type Facts struct {
 	Ready   bool
 	Plugins []Plugin
 	Apps    []App
+
+	Directories []Directory
+}
+
+// Directory is one outside directory, as this host knows it. What is told of a
+// reading is told of the last one that was applied, by any host.
+type Directory struct {
+	Name         string
+	Runs         map[string]uint64 // by result
+	LastDuration float64           // seconds, of the last run
+	Succeeded    bool              // once at least
+	LastSuccess  float64           // seconds since the epoch
+	People       int
+	Groups       int
+	Warnings     int
 }
 
 // Plugin is one plugin process.
@@ -73,6 +88,12 @@ var (
 	descCursor      = desc("events_cursor", "Number of the last event taken over from the log.", "app")
 	descLag         = desc("events_lag", "Events in the log, as last seen, that were not taken over yet.", "app")
 	descLook        = desc("events_since_look_seconds", "Time since the log was last read, -1 before the first time.", "app")
+	descRuns        = desc("directory_runs_total", "Runs of a directory on this host, by result; dry ones apart.", "directory", "outcome")
+	descSuccess     = desc("directory_last_success_timestamp_seconds", "When a run of a directory last succeeded, on any host.", "directory")
+	descRunTime     = desc("directory_last_duration_seconds", "How long the last run of a directory took.", "directory")
+	descPeople      = desc("directory_people", "People told by the last reading that was applied.", "directory")
+	descGroups      = desc("directory_groups", "Groups told by the last reading that was applied.", "directory")
+	descWarnings    = desc("directory_warnings", "Warnings of the last run that succeeded.", "directory")
 	descUsage       = desc("usage_windows_dropped_total", "Windows of stored usage that were not sent because too many were pending.", "app")
 	descWindows     = desc("sink_windows_total", "Windows of counts by what became of them on their way to a sink.", "app", "sink", "outcome")
 	descSinkChecks  = desc("sink_checks_total", "Checks observed in the windows of sink_windows_total.", "app", "sink", "outcome")
@@ -86,7 +107,8 @@ type collector struct{ facts func() Facts }
 
 func (collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries,
-		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending} {
+		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending,
+		descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
 		to <- d
 	}
 }
@@ -129,6 +151,18 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			}
 			counter(descRepeats, float64(s.Repeated), a.Name, s.Name)
 			gauge(descPending, float64(s.Pending), a.Name, s.Name)
+		}
+	}
+	for _, d := range f.Directories {
+		for outcome, n := range d.Runs {
+			counter(descRuns, float64(n), d.Name, outcome)
+		}
+		gauge(descRunTime, d.LastDuration, d.Name)
+		if d.Succeeded {
+			gauge(descSuccess, d.LastSuccess, d.Name)
+			gauge(descPeople, float64(d.People), d.Name)
+			gauge(descGroups, float64(d.Groups), d.Name)
+			gauge(descWarnings, float64(d.Warnings), d.Name)
 		}
 	}
 }

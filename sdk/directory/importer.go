@@ -88,8 +88,8 @@ type Membership struct {
 
 // ReportingEdge is the manager of a user.
 type ReportingEdge struct {
-	UserID    string
-	ManagerID string
+	UserID    string `json:"userId"`
+	ManagerID string `json:"managerId"`
 }
 
 // OrgMembership is all orgs of a user.

@@ -30,6 +30,17 @@ type Options struct {
 	// Authoritative makes absence mean something: users, memberships and
 	// reporting edges that the snapshot's datasets leave out are taken away.
 	Authoritative bool `json:"authoritative,omitempty"`
+
+	// MaxDeactivations guards the import, unless it is nil: a share, 0 to 1.
+	// Refused with code conflict, nothing written, is an import that would make
+	// more than this share of the stored, active people inactive, absent or told
+	// inactive. An authoritative one is refused, too, when the same share of the
+	// stored memberships would go, and always when its users are an empty list
+	// and there is anybody to lose.
+	MaxDeactivations *float64 `json:"maxDeactivations,omitempty"`
+
+	// Confirmed says that somebody looked at what the guard refused and wants it.
+	Confirmed bool `json:"confirmed,omitempty"`
 }
 
 // Result is what an import did and what it could not do as asked. The counts

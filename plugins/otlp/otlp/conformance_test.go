@@ -64,7 +64,8 @@ func TestConformance(t *testing.T) {
 				sink.Run(t, sink.Target{Name: "otlp", New: func(context.Context) (sink.Backend, error) {
 					receiver := otlptest.Start(t, "", "") // one each: what it was given in all is asked for often
 					o := ways(receiver)[protocol]
-					o.Temporality, o.Interval, o.MaxSeries = temporality, 200*time.Millisecond, 100_000
+					o.Temporality, o.Interval, o.MaxSeries, o.Timeout = temporality, 200*time.Millisecond, 100_000, time.Minute
+					o.OmitAttribution = true // the largest window is slow to encode under the race detector
 					var err error
 					if temporality == otlp.TemporalityCumulative {
 						o.StateDir, err = os.MkdirTemp("", "authz-otlp")

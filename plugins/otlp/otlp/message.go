@@ -1,8 +1,6 @@
 package otlp
 
 import (
-	"slices"
-
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -32,18 +30,13 @@ type encoder struct {
 // envelope is about what a message holds beside its points, names and help included.
 const envelope = 8 << 10
 
-// messages are as few as the limit allows, with the number of points of each. Points
-// of one instrument stand together.
+// messages are as few as the limit allows, with the number of points of each.
 func (e *encoder) messages(points []point) (all []*metricspb.MetricsData, counts []int) {
-	order := totals.Instruments()
-	slices.SortStableFunc(points, func(a, b point) int {
-		return slices.Index(order, a.key.Instrument) - slices.Index(order, b.key.Instrument)
-	})
 	var sums map[totals.Instrument]*metricspb.Sum
 	size := 0
 	for _, p := range points {
 		data := p.encode()
-		length := upload.Size(data) + 8 // and what says how long it is
+		length := atMost(data)
 		if sums == nil || size+length > e.limit {
 			message := e.message()
 			sums, size = map[totals.Instrument]*metricspb.Sum{}, envelope+upload.Size(message)
@@ -62,6 +55,16 @@ func (e *encoder) messages(points []point) (all []*metricspb.MetricsData, counts
 		size += length
 	}
 	return all, counts
+}
+
+// atMost bounds the length of a point on the wire: its numbers, its texts, and no more
+// than 16 bytes of tags and lengths about each of them.
+func atMost(data *metricspb.NumberDataPoint) int {
+	length := 64
+	for _, a := range data.Attributes {
+		length += len(a.Key) + len(a.Value.GetStringValue()) + 16
+	}
+	return length
 }
 
 func (e *encoder) message() *metricspb.MetricsData {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/host/directory"
+)
+
+// TestADirectoryIsListedImportedAndGuarded runs the commands of a directory against
+// a host with an importer process.
+func TestADirectoryIsListedImportedAndGuarded(t *testing.T) {
+	s := newShell(t)
+	importer := filepath.Join(s.dir, "authz-plugin-scripted")
+	if out, err := exec.Command("go", "build", "-o", importer, "../../host/testdata/importer").CombinedOutput(); err != nil {
+		t.Fatalf("build the importer: %v\n%s", err, out)
+	}
+	reading := func(lines ...string) {
+		all := append([]string{`{"begin":{"datasets":["users","groups","memberships"]}}`}, lines...)
+		s.write("people.jsonl", strings.Join(append(all, `{"end":{}}`), "\n"))
+	}
+	ann, bob := `{"user":{"userId":"ann"}}`, `{"user":{"userId":"bob"}}`
+	reading(ann, bob, `{"group":{"id":"eng","name":"Engineering"}}`, `{"membership":{"userId":"ann","groups":["eng"]}}`, `{"warning":{"message":"carl has no id"}}`)
+	path := s.serveFile(func(text string) string {
+		text = strings.Replace(text, "listen: 127.0.0.1:0", "log: {level: info, format: json}\nlisten: 127.0.0.1:0", 1)
+		text = strings.Replace(text, "plugins:\n", "plugins:\n  hr: {plugin: "+importer+", config: {file: people.jsonl}}\n", 1)
+		return text + "\ndirectories:\n  staff: {importer: hr, schedule: '0 3 * * *'}\n"
+	})
+	host := s.start("serve", "--config", path)
+	listening := regexp.MustCompile(`"listen":"([^"]+)"`)
+	eventually(t, "the host is ready", func() bool { return listening.MatchString(host.errs.String()) })
+	socket := filepath.Join(s.dir, "run", "authz.sock")
+	at := func(args ...string) []string {
+		return append(append([]string{"directory"}, args...), "--socket", socket)
+	}
+	says := func(out string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%q is not in\n%s", w, out)
+			}
+		}
+	}
+
+	says(s.ok(at("list")...), "staff", "hr", "0 3 * * *", "idle")
+	says(s.ok(at("import", "staff", "--dry-run")...), "people created", "2", "ann, bob", "memberships added", "ann in eng", "warning: carl has no id", "nothing was changed: this was a dry run")
+	says(s.ok(at("import", "staff")...), "read all of staff: 7 entries, 2 people, 1 groups", "groups created", "eng", "audit entry ")
+	says(s.ok(at("import", "staff")...), "nothing differs")
+	says(s.ok(at("list")...), "succeeded")
+
+	reading(ann)
+	_, errs, code := s.run(at("import", "staff", "--authoritative")...)
+	if code != exitFailure {
+		t.Errorf("exit %d", code)
+	}
+	says(errs, "1 of 2 (50 %) active people inactive", "at most 10 %", "'authz directory import staff --dry-run'", "--confirm-deactivations")
+	says(s.ok(at("import", "staff", "--authoritative", "--dry-run")...), "people made inactive", "bob", "would be refused")
+	var report directory.Report
+	if err := json.Unmarshal([]byte(s.ok(at("import", "staff", "--authoritative", "--confirm-deactivations", "-o", "json")...)), &report); err != nil {
+		t.Fatal(err)
+	}
+	if !report.Authoritative || report.Plan.DeactivatedPeople.Count != 1 || report.Audit == nil {
+		t.Errorf("%+v", report)
+	}
+	_, errs, code = s.run(at("import", "stuff")...)
+	if code != exitFailure {
+		t.Errorf("exit %d", code)
+	}
+	says(errs, "did you mean staff?")
+	if _, _, code := s.run(at("import")...); code != exitUsage {
+		t.Errorf("exit %d", code)
+	}
+	says(s.ok(at("cancel", "staff")...), "not running")
+	says(s.ok("__complete", "directory", "import", "--socket", socket, "st"), "staff")
+
+	snapshot := s.write("all.json", `{"users":[]}`)
+	_, errs, code = s.run(at("apply", "-f", snapshot, "--source", "hr", "--authoritative", "--max-deactivations", "0.5")...)
+	if code != exitFailure {
+		t.Errorf("exit %d", code)
+	}
+	says(errs, "no people at all")
+	says(s.ok(at("apply", "-f", snapshot, "--source", "hr", "--authoritative", "--max-deactivations", "0.5", "--confirm-deactivations")...), "deactivated 1 users")
+}

@@ -1,0 +1,259 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	sdk "github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Request asks for one run. The zero value is a run as configured.
+type Request struct {
+	DryRun        bool // read and plan, change nothing
+	Authoritative bool // also when the configuration does not say so
+	Confirmed     bool // what the guard refused is wanted
+	Full          bool // the whole directory, also where changes would do
+}
+
+// The phases of a run.
+const (
+	PhaseStarting = "starting" // its turn has not come
+	PhaseReading  = "reading"
+	PhaseApplying = "applying" // planning it counts
+)
+
+var (
+	errBusy      = errors.New("another host is running it")
+	errSkipped   = errors.New("another run began since this one was due")
+	errCancelled = errors.New("cancelled")
+	errLate      = errors.New("the time is over")
+)
+
+// run is one run under way.
+type run struct {
+	d       *Directory
+	request Request
+	due     time.Time // zero for one that was asked for
+	cancel  context.CancelFunc
+	started time.Time
+
+	phase    atomic.Value // string
+	entries  atomic.Int64
+	expected atomic.Int64
+
+	report   Report
+	warnings []string
+	cursor   string
+}
+
+func (r *run) progress() *Progress {
+	phase, _ := r.phase.Load().(string)
+	return &Progress{Phase: phase, DryRun: r.request.DryRun, StartedAt: r.started.UnixMilli(), Entries: r.entries.Load(), Expected: r.expected.Load()}
+}
+
+// Run reads the directory and applies it, and says what that did. A run that is
+// refused or fails before it applies has changed nothing. One that ends while it
+// applies is made good by the next.
+func (d *Directory) Run(ctx context.Context, r Request) (Report, error) {
+	return d.run(ctx, r, time.Time{})
+}
+
+func (d *Directory) run(ctx context.Context, request Request, due time.Time) (Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.life, cancel)()
+	r := &run{d: d, request: request, due: due, cancel: cancel, started: d.o.Clock()}
+	r.phase.Store(PhaseStarting)
+	if err := d.begin(r); err != nil {
+		return Report{}, err
+	}
+	defer d.running.Done()
+	err := storageFailed(r.do(ctx))
+	d.ended(r, err)
+	return r.report, err
+}
+
+// storageFailed is what a caller may see of a store that did not answer.
+func storageFailed(err error) error {
+	var e *storage.Error
+	if !errors.As(err, &e) || errors.As(err, new(*authz.UnavailableError)) || errors.As(err, new(*authz.WriteRejectedError)) {
+		return err
+	}
+	return &authz.UnavailableError{Message: "the application's storage is unavailable", Outcome: authz.OutcomeNotApplied, Cause: err}
+}
+
+// begin makes r the run under way.
+func (d *Directory) begin(r *run) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return &authz.UnavailableError{Message: "the host is stopping", Outcome: authz.OutcomeNotApplied}
+	case d.current != nil:
+		return authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way", authz.Quote(d.o.Name))
+	}
+	d.current = r
+	d.running.Add(1)
+	return nil
+}
+
+func (r *run) do(ctx context.Context) error {
+	d := r.d
+	orgRoot, err := d.o.Application().StoredOrgRoot(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.orgRoot = orgRoot
+	d.mu.Unlock()
+	if !orgRoot {
+		return authz.Rejected(authz.CodeNotOrgRoot,
+			"the application %s is not the org root: its people and groups come from there, and a directory is imported there", authz.Quote(d.o.ApplicationName))
+	}
+	if r.request.DryRun {
+		return r.inside(ctx)
+	}
+	return d.exclusively(ctx, func(ctx context.Context) error {
+		known, err := d.load(ctx)
+		if err != nil {
+			return err
+		}
+		if last := known.Last; !r.due.IsZero() && last != nil && last.StartedAt >= r.due.UnixMilli() {
+			return errSkipped
+		}
+		err = r.inside(ctx)
+		if saveErr := d.save(ctx, r.outcome(err), r.cursor); saveErr != nil {
+			d.log.Warn("what became of the run could not be stored; the next one reads what this one read", "error", saveErr)
+		}
+		return err
+	})
+}
+
+// exclusively runs fn in the directory's section, which one host has at a time.
+func (d *Directory) exclusively(ctx context.Context, fn func(context.Context) error) error {
+	waiting, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	patience := time.AfterFunc(d.o.Patience, func() { giveUp(errBusy) })
+	defer patience.Stop()
+	err := storage.RunExclusive(waiting, d.o.Store, "directory:"+d.o.Name, func(ctx context.Context) error {
+		if !patience.Stop() {
+			return errBusy
+		}
+		return fn(ctx)
+	})
+	if err != nil && errors.Is(context.Cause(waiting), errBusy) {
+		return &busyError{authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way on another host", authz.Quote(d.o.Name))}
+	}
+	return err
+}
+
+// busyError is a run that another host's keeps from beginning.
+type busyError struct{ error }
+
+func (e *busyError) Unwrap() error { return e.error }
+
+// inside is a run whose turn has come.
+func (r *run) inside(ctx context.Context) error {
+	d := r.d
+	collected, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return d.brokenOff(ctx, nil)
+	}
+	r.phase.Store(PhaseApplying)
+	o := sdk.Options{
+		Authoritative:    (d.o.Authoritative || r.request.Authoritative) && !collected.Begin.Incremental,
+		MaxDeactivations: &d.o.MaxDeactivations, Confirmed: r.request.Confirmed,
+	}
+	if o.Authoritative {
+		r.leaveOut(&collected)
+	}
+	r.report = Report{
+		Directory: d.o.Name, Application: d.o.ApplicationName, Source: d.o.Source, DryRun: r.request.DryRun,
+		Authoritative: o.Authoritative, Incremental: collected.Begin.Incremental, StartedAt: r.started.UnixMilli(), Entries: collected.Entries,
+		People: len(collected.Snapshot.Users), Groups: len(collected.Snapshot.Groups), Reading: some(append(collected.Warnings, r.warnings...)),
+	}
+	// What has begun to be written is finished, whoever has left meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.o.Timeout)
+	defer cancel()
+	defer context.AfterFunc(d.hard, cancel)()
+	if r.request.DryRun {
+		r.report.Plan, err = d.o.Application().PlanImport(ctx, collected.Snapshot, d.o.Source, o)
+	} else {
+		var done sdk.Report
+		if done, err = d.o.Application().RunImport(ctx, collected.Snapshot, d.o.Source, o); err == nil {
+			r.report.Plan, r.report.Audit = done.Plan, &done.Audit
+			r.cursor = collected.End.Cursor
+		}
+	}
+	r.report.EndedAt = d.o.Clock().UnixMilli()
+	return err
+}
+
+// read collects the whole reading.
+func (r *run) read(ctx context.Context) (sdk.Collected, error) {
+	d := r.d
+	r.phase.Store(PhaseReading)
+	d.mu.Lock()
+	cursor := d.cursor(r.request)
+	d.mu.Unlock()
+	reading, cancel := context.WithTimeoutCause(ctx, d.o.Timeout, errLate)
+	defer cancel()
+	collected, err := sdk.Collect(r.watched(d.o.Importer.Import(reading, sdk.Request{Cursor: cursor})), func(n int) { r.entries.Store(int64(n)) })
+	switch {
+	case err != nil && reading.Err() != nil:
+		return collected, d.brokenOff(reading, err)
+	case err == nil && collected.Begin.Incremental && cursor == "":
+		return collected, authz.Validation("the importer told changes only, and was asked for the whole directory")
+	}
+	return collected, err
+}
+
+// brokenOff is the error of a run whose context ended before it applied anything;
+// what the importer made of that is no news.
+func (d *Directory) brokenOff(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	message := "the run of the directory lost its turn to another host"
+	switch {
+	case errors.Is(cause, errLate):
+		message = fmt.Sprintf("the directory was not read within %s", d.o.Timeout)
+	case errors.Is(cause, context.DeadlineExceeded):
+		message = "the directory was not read in time"
+	case errors.Is(cause, context.Canceled):
+		message, cause = "the run was cancelled", errCancelled
+	}
+	return &authz.UnavailableError{Message: message + "; nothing was changed", Outcome: authz.OutcomeNotApplied, Cause: errors.Join(cause, err)}
+}
+
+// watched notes what the Begin says of the entries that will come.
+func (r *run) watched(entries iter.Seq2[sdk.Entry, error]) iter.Seq2[sdk.Entry, error] {
+	return func(yield func(sdk.Entry, error) bool) {
+		for e, err := range entries {
+			if begin, ok := e.(sdk.Begin); ok && err == nil {
+				r.expected.Store(int64(begin.Expected))
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// cursor is where the next reading may start, "" for all of the directory: absence
+// means something only there. Callers hold mu.
+func (d *Directory) cursor(r Request) string {
+	incremental := slices.Contains(d.o.Importer.Info().Capabilities, sdk.CapIncremental)
+	if r.Full || r.Authoritative || d.o.Authoritative || !incremental || d.state.CursorOf != d.o.ImporterName {
+		return ""
+	}
+	return d.state.Cursor
+}

@@ -1,0 +1,138 @@
+package directory_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+	sdk "github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// every is due at every multiple of a duration, the same for all hosts.
+type every time.Duration
+
+func (e every) Next(t time.Time) time.Time {
+	return t.Truncate(time.Duration(e)).Add(time.Duration(e))
+}
+
+// once is due at one instant.
+type once time.Time
+
+func (o once) Next(t time.Time) time.Time {
+	if at := time.Time(o); at.After(t) {
+		return at
+	}
+	return time.Time{}
+}
+
+func TestWhatIsDueRuns(t *testing.T) {
+	w := newWorld(t)
+	w.importer.says("ann")
+	d := w.open(func(o *directory.Options) { o.Schedule, o.Jitter = every(30*time.Millisecond), 5*time.Millisecond })
+	if d.Known().Next == 0 {
+		eventually(t, "the next run is told", func() bool { return d.Known().Next != 0 })
+	}
+	eventually(t, "three runs", func() bool { return d.Known().Runs[directory.Succeeded] >= 3 })
+	if last := d.Known().Last; !last.Scheduled {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestOneHostOfManyRunsWhatIsDue(t *testing.T) {
+	w := newWorld(t)
+	w.importer.says("ann")
+	when := time.Now().Add(200 * time.Millisecond)
+	at := func(o *directory.Options) { o.Schedule = once(when) }
+	hosts := []*directory.Directory{w.open(at), w.open(at), w.open(at)}
+	eventually(t, "every host is done", func() bool {
+		done := uint64(0)
+		for _, h := range hosts {
+			done += h.Known().Runs[directory.Succeeded] + h.Known().Runs[directory.Skipped]
+		}
+		return done == 3
+	})
+	if n := w.importer.readings.Load(); n != 1 {
+		t.Errorf("the directory was read %d times", n)
+	}
+}
+
+func TestARunWaitsForNoOtherHostsForLong(t *testing.T) {
+	w := newWorld(t)
+	release := make(chan struct{})
+	w.importer.does(func(ctx context.Context, _ sdk.Request, yield func(sdk.Entry, error) bool) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		yield(nil, &authz.UnavailableError{Message: "down"})
+	})
+	one, other := w.open(), w.open(func(o *directory.Options) { o.Patience = 100 * time.Millisecond })
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = one.Run(context.Background(), directory.Request{}) })
+	eventually(t, "it reads", func() bool { return w.importer.readings.Load() == 1 })
+	_, err := other.Run(t.Context(), directory.Request{})
+	if code(err) != authz.CodeConflict || !strings.Contains(err.Error(), "on another host") {
+		t.Errorf("%v", err)
+	}
+	if n := w.importer.readings.Load(); n != 1 {
+		t.Errorf("%d readings", n)
+	}
+	close(release)
+	running.Wait()
+}
+
+// TestAnApplyingRunOutlivesItsCaller: what was begun to be written is finished.
+func TestAnApplyingRunOutlivesItsCaller(t *testing.T) {
+	w := newWorld(t)
+	ctx, leave := context.WithCancel(t.Context())
+	w.importer.says(numbered(50)...)
+	d := w.open(func(o *directory.Options) {
+		app := o.Application()
+		o.Application = func() directory.Application { return leaving{app, leave} }
+	})
+	report, err := d.Run(ctx, directory.Request{})
+	must(t, err)
+	if len(w.users()) != 50 || report.Plan.CreatedPeople.Count != 50 || d.Known().Last.Result != directory.Succeeded {
+		t.Errorf("%d users, %+v", len(w.users()), report.Plan.CreatedPeople)
+	}
+}
+
+// leaving has its caller leave as soon as it applies.
+type leaving struct {
+	directory.Application
+	leave context.CancelFunc
+}
+
+func (l leaving) RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options) (sdk.Report, error) {
+	l.leave()
+	time.Sleep(20 * time.Millisecond)
+	if err := ctx.Err(); err != nil {
+		return sdk.Report{}, err
+	}
+	return l.Application.RunImport(ctx, s, source, o)
+}
+
+// notRoot replaces the application of a world by one that is not the org root, and
+// answers its store.
+func notRoot(t *testing.T, w *world) storage.Store {
+	t.Helper()
+	driver := memory.New(memory.Options{})
+	t.Cleanup(func() { _ = driver.Close() })
+	store, err := driver.Open(t.Context(), "test")
+	must(t, err)
+	vocabulary, err := catalog.Build(catalog.Input{Namespaces: []string{"docs"}})
+	must(t, err)
+	no := false
+	w.app, err = application.New(t.Context(), application.Options{Catalog: vocabulary, Store: store, OrgRoot: &no})
+	must(t, err)
+	t.Cleanup(func() { must(t, w.app.Close()) })
+	return store
+}

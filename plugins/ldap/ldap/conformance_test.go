@@ -1,0 +1,75 @@
+package ldap_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/authzhost/authz/conformance/importer"
+	"github.com/authzhost/authz/plugins/ldap/ldap"
+	"github.com/authzhost/authz/plugins/ldap/slapdtest"
+	"github.com/authzhost/authz/sdk/directory"
+)
+
+// backend has importers in this process, over one directory.
+type backend struct {
+	options   ldap.Options
+	importers []directory.Importer
+}
+
+func (b *backend) Connect(context.Context) (directory.Importer, error) {
+	i, err := ldap.New(b.options)
+	if err == nil {
+		b.importers = append(b.importers, i)
+	}
+	return i, err
+}
+
+func (b *backend) Close() error {
+	var failed []error
+	for _, i := range b.importers {
+		failed = append(failed, i.Close())
+	}
+	return errors.Join(failed...)
+}
+
+func TestConformance(t *testing.T) {
+	m := newModel(5, 300, 60)
+	o := options(t, load(t, m.rfc2307bis))
+	importer.Run(t, importer.Target{Name: "ldap", New: func(context.Context) (importer.Backend, error) { return &backend{options: o}, nil }})
+}
+
+// The binary, whose processes are killed and stopped, and whose line to the
+// directory is cut and stalled.
+func TestConformanceOfTheBinary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: two binaries are built and many processes started")
+	}
+	m := newModel(6, 3000, 300) // more than can be on its way to a reader at once
+	s := load(t, m.rfc2307bis)
+	folder := t.TempDir()
+	for name, of := range map[string]string{"authz-plugin-ldap": "..", "authz-conformance": "../../../cmd/authz-conformance"} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, name), of).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	at, err := url.Parse(s.TLSURL())
+	must(t, err)
+	_, port, err := net.SplitHostPort(at.Host)
+	must(t, err)
+	config, err := json.Marshal(map[string]any{"schema": "rfc2307bis", "urls": []string{"ldaps://{target}"}, "ca_file": s.Files.CA, "server_name": slapdtest.ServerName,
+		"bind_dn": slapdtest.AdminDN, "bind_password": s.Password, "user_base": peopleBase, "group_base": groupsBase, "user_orgs": []string{"departmentNumber"}})
+	must(t, err)
+	run := exec.CommandContext(t.Context(), filepath.Join(folder, "authz-conformance"), "run", filepath.Join(folder, "authz-plugin-ldap"),
+		"--config", string(config), "--target", net.JoinHostPort("127.0.0.1", port))
+	out, err := run.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
