@@ -3,8 +3,10 @@ package config_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -265,25 +267,42 @@ func TestTheServiceSampleLoads(t *testing.T) {
 	}
 }
 
-func TestTheDirectorySampleLoads(t *testing.T) {
-	text, err := os.ReadFile("../../configs/ldap.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	files := map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "corp.password": secret + "\n"}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	corp := cfg.Plugins.Instances["corp"]
-	if password := corp.Config.Reveal()["bind_password"]; corp.Plugin != "ldap" || password != secret {
-		t.Errorf("plugin %q, its password read: %t", corp.Plugin, password == secret)
+func TestTheDirectorySamplesLoad(t *testing.T) {
+	for sample, c := range map[string]struct {
+		file, instance, setting string
+		directories             []string
+	}{
+		"ldap":      {"corp.password", "corp", "bind_password", []string{"corp"}},
+		"importers": {"scim.token", "staff", "token", []string{"contractors", "staff"}},
+	} {
+		t.Run(sample, func(t *testing.T) {
+			text, err := os.ReadFile("../../configs/" + sample + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := t.TempDir()
+			files := map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), c.file: secret + "\n"}
+			for name, content := range files {
+				if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Plugins.Instances[c.instance].Config.Reveal()[c.setting] != secret {
+				t.Errorf("%s of %s was not read", c.setting, c.instance)
+			}
+			if got := slices.Sorted(maps.Keys(cfg.Directories)); !slices.Equal(got, c.directories) {
+				t.Errorf("directories %q", got)
+			}
+			for name, d := range cfg.Directories {
+				if d.Importer != name || d.Application != "docs" || d.Schedule == "" {
+					t.Errorf("%s: %+v", name, d)
+				}
+			}
+		})
 	}
 }
 
