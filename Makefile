@@ -89,6 +89,7 @@ lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, and govulncheck when its 
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(TOOLS)/staticcheck ./...
+	@for dir in $(MODULES) bench; do (cd "$$dir" && $(GO) list -deps -test ./... >/dev/null) || { echo "$$dir: 'go mod tidy' there: it lacks what another module began to use"; exit 1; }; done
 	@scripts/govulncheck $(TOOLS) $(GOVULNCHECK_VERSION)
 
 proto: $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## regenerate the plugin wire
