@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -78,7 +78,7 @@ func (l *launcher) ground() (*ground, error) {
 	}
 	values := []string{placeDir, data, placeCase, fmt.Sprintf("c%s%d", l.run, n)}
 	if l.settings.holds(placePort) {
-		port, err := freePort()
+		port, err := freeport.Port()
 		if err != nil {
 			return nil, err
 		}
@@ -94,16 +94,6 @@ func (l *launcher) ground() (*ground, error) {
 	g.fill = strings.NewReplacer(values...).Replace
 	g.config = replaced(l.settings.values, g.fill).(map[string]any)
 	return g, nil
-}
-
-// freePort is a port of the loopback address that nothing listens at.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // process is one process of the plugin, in a host of its own.

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -37,12 +38,8 @@ type host struct {
 }
 
 func (s *stage) newHost(name string) (*host, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	listen, err := freeport.Address()
 	if err != nil {
-		return nil, err
-	}
-	listen := free.Addr().String()
-	if err := free.Close(); err != nil {
 		return nil, err
 	}
 	h := &host{name: name, stage: s, dir: filepath.Join(s.dir, name), listen: listen}

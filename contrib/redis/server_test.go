@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/freeport"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -23,12 +24,8 @@ func startServer(t *testing.T) (conn *goredis.Client, stop func()) {
 			t.Skip("SKIPPED: there is no redis-server on the PATH (`make redis` installs one); the adapter is NOT tested")
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Port()
 	if err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	server := exec.Command(binary, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--requirepass", password,

@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -143,10 +143,9 @@ func TestRowsThatWereHandedOutAreNotAskedForAgain(t *testing.T) {
 }
 
 func TestACircuitBelongsToOneTarget(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	must(t, err)
-	gone := "http://" + l.Addr().String()
-	must(t, l.Close())
+	gone := "http://" + address
 	server := httptest.NewServer(served(t, newApplication(t)))
 	t.Cleanup(server.Close)
 	r := newRelay(t, relay.Options{})

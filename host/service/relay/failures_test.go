@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -142,10 +143,9 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestAnApplicationThatIsDownChangedNothing(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	must(t, err)
-	base := "http://" + l.Addr().String()
-	must(t, l.Close())
+	base := "http://" + address
 	a := newRelay(t, relayOptions()).For(target(base))
 	for _, call := range []func() error{func() error { return read(a) }, func() error { return listing(a) }, func() error { return write(a) }} {
 		if got := said(t, call()); got != unreachable {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/plugins/ldap/ldap"
 	"github.com/authzhost/authz/plugins/ldap/slapdtest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -160,12 +161,11 @@ func TestOneServerOfSeveral(t *testing.T) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 func TestServersLimits(t *testing.T) {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/authzhost/authz/internal/freeport"
 )
 
 // Suffix is the root of the directory, AdminDN who may do everything in it.
@@ -107,7 +109,7 @@ func (s *Server) create(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	for _, port := range []*int{&s.port, &s.tlsPort} {
-		if *port, err = freePort(); err != nil {
+		if *port, err = freeport.Port(); err != nil {
 			return err
 		}
 	}
@@ -220,13 +222,4 @@ func binary(name string) (string, error) {
 		return path, nil
 	}
 	return exec.LookPath(filepath.Join("/usr/sbin", name))
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

@@ -3,13 +3,13 @@ package otlp_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 )
@@ -90,12 +90,10 @@ func TestADeltasFate(t *testing.T) {
 }
 
 func TestADeadCollectorTakesNothing(t *testing.T) {
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := gone.Addr().String()
-	gone.Close()
 	for name, o := range map[string]otlp.Options{"grpc": {Endpoint: address, Insecure: true}, "http": {Endpoint: "http://" + address, Protocol: otlp.ProtocolHTTP}} {
 		o.Temporality, o.Timeout = otlp.TemporalityDelta, 300*time.Millisecond
 		if err := mustOpen(t, o).Write(t.Context(), window(1, 1, "a")); outcome(err) != "not_applied" {

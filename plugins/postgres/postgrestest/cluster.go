@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -94,7 +95,7 @@ func (c *Cluster) create(ctx context.Context, o Options) error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	port, err := freePort()
+	port, err := freeport.Port()
 	if err != nil {
 		return err
 	}
@@ -279,14 +280,6 @@ func binaries() (string, error) {
 		}
 	}
 	return "", ErrNoBinaries
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }
 
 func ping(ctx context.Context, dsn string) error {

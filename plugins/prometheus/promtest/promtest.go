@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/authzhost/authz/internal/freeport"
 )
 
 // Scrape is an endpoint that the server scrapes every second.
@@ -91,12 +92,11 @@ func Start(t testing.TB, scrapes ...Scrape) *Server {
 // FreeAddress is one on loopback that nothing listened on a moment ago.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return address
 }
 
 // WriteURL accepts remote-write.
