@@ -85,7 +85,7 @@ var documentCases = []storageCase{
 			none[storage.CatalogVersion](w)(w.GetCatalogVersion(w.ctx, 2))
 		}
 	}},
-	{ID: "B45", Rule: "a 6 MiB document with Unicode and nested members is equal by value", run: func(w *world) {
+	{ID: "B45", large: true, Rule: "a 6 MiB document with Unicode and nested members is equal by value", run: func(w *world) {
 		document := fmt.Sprintf(`{"z":[1.5e300,9007199254740993,{"née":"%s"}],"a":{"b":{"c":[null,true,"\ud83d\ude00\n"]}}}`, strings.Repeat("日本", 1<<20))
 		w.write(putCatalog(1, 1, document, nil))
 		w.same(json.RawMessage(document), w.catalog().Document)

@@ -19,7 +19,7 @@ type Case struct {
 	// "no:x" is a case about the absence of x.
 	Needs []string
 
-	Large bool // it may take largeFactor times as long
+	Large bool // of thousands of rows or commits: it may take largeFactor times as long
 }
 
 // Job is a case over a target.

@@ -15,7 +15,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Target{Name: "bolt", New: newFile, Unpartitioned: true})
+	conformance.RunSelected(t, conformance.Target{Name: "bolt", New: newFile, Unpartitioned: true}, conformance.Quick(t))
 }
 
 // file is the fresh database of one case. Only one process can open it, so that

@@ -16,12 +16,12 @@ func (b backend) Connect(context.Context) (storage.Driver, error) { return b.Dri
 func (backend) Close() error { return nil }
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Target{
+	conformance.RunSelected(t, conformance.Target{
 		Name:              "memory",
 		Unpartitioned:     true,
 		SeparateProcesses: true, // drivers of one backend behave so
 		New: func(_ context.Context, o conformance.Options) (conformance.Backend, error) {
 			return backend{memory.NewBackend(memory.Options{Lease: o.Lease})}, nil
 		},
-	})
+	}, conformance.Quick(t))
 }

@@ -56,24 +56,10 @@ func (b *backend) Close() error {
 	return errors.Join(append(failed, os.RemoveAll(filepath.Dir(b.options.Path)))...)
 }
 
-// slow are cases of thousands of rows, which the race detector makes minutes of.
-// make conformance proves them by the binary.
-var slow = []string{"B14", "B18", "B62", "B63", "B79", "E20"}
-
-// selected leaves them out, loudly, unless AUTHZ_FULL is set.
-func selected(t *testing.T, s conformance.Selection) conformance.Selection {
-	t.Helper()
-	if os.Getenv("AUTHZ_FULL") != "1" {
-		s.Skip = slow
-		t.Logf("SKIPPED in process, left for AUTHZ_FULL=1 and for the binary: %s", strings.Join(slow, ", "))
-	}
-	return s
-}
-
 func TestConformance(t *testing.T) {
 	var statements sqlite.Statements
 	target := conformance.Target{Name: "sqlite", New: factory(statements.Observe(sqlite.Options{})), Unpartitioned: true, SeparateProcesses: true}
-	conformance.RunSelected(t, target, selected(t, conformance.Selection{}))
+	conformance.RunSelected(t, target, conformance.Quick(t))
 	if all := flag.Lookup("test.run").Value.String(); !strings.Contains(all, "/") { // the whole suites ran
 		statements.CarryThePartition(t)
 	}
@@ -82,7 +68,9 @@ func TestConformance(t *testing.T) {
 // Only sections are another matter within one process.
 func TestConformanceWithinOneProcess(t *testing.T) {
 	target := conformance.Target{Name: "sqlite, lock none", New: factory(sqlite.Options{Lock: sqlite.LockNone}), Unpartitioned: true}
-	conformance.RunSelected(t, target, selected(t, conformance.Selection{IDs: sections(t)}))
+	selected := conformance.Quick(t)
+	selected.IDs = sections(t)
+	conformance.RunSelected(t, target, selected)
 }
 
 // sections are the cases that take a section, and every case in the full run.

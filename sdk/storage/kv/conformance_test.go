@@ -12,13 +12,13 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Target{
+	conformance.RunSelected(t, conformance.Target{
 		Name:          "kv",
 		Unpartitioned: true,
 		New: func(_ context.Context, o conformance.Options) (conformance.Backend, error) {
 			return backend{kv.New(newMemory(), kv.Options{Name: "memory", Lease: o.Lease})}, nil
 		},
-	})
+	}, conformance.Quick(t))
 }
 
 // backend is the fresh database of one case. Sections hold within a driver, so that
