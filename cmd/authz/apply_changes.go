@@ -262,6 +262,9 @@ func (p *planner) grants() {
 			p.do("deleteGrant", fields{"grantId": o.ID}, p.add("delete", "grant", o.ID, g.key().String()+", which is declared with another expiry"))
 		}
 	}
+	if p.s.homes {
+		slices.SortStableFunc(missing, func(a, b making) int { return strings.Compare(a.home(), b.home()) })
+	}
 	changes := make([]*change, len(missing))
 	for i, m := range missing {
 		if len(m.older) > 0 {
@@ -270,8 +273,9 @@ func (p *planner) grants() {
 			changes[i] = p.add("create", "grant", "", m.key().String()+", expires "+expiryText(m.Expires.Expiry))
 		}
 	}
-	for from := 0; from < len(missing); from += grantBatch {
-		to := min(from+grantBatch, len(missing))
+	for from, to := 0, 0; from < len(missing); from = to {
+		for to = from + 1; to < min(from+grantBatch, len(missing)) && (!p.s.homes || missing[to].home() == missing[from].home()); to++ {
+		}
 		var inputs []provider.GrantInput
 		for _, m := range missing[from:to] {
 			inputs = append(inputs, m.input())

@@ -144,6 +144,17 @@ type grantKey struct{ subject, role, pattern, scope string }
 
 func (g grantEntry) key() grantKey { return grantKey{g.Subject, g.Role, g.Pattern, g.Scope} }
 
+// home separates at least the grants that the hosted API keeps apart: those of each
+// application, of the account and of the org.
+func (g grantEntry) home() string {
+	named := authz.ScopeType(g.Scope)
+	if named == "" {
+		named = g.Pattern
+	}
+	namespace, _, _ := strings.Cut(named, ".")
+	return namespace
+}
+
 func keyOf(g authz.Grant) grantKey { return grantKey{g.Subject, g.RoleID, g.Pattern, g.Scope} }
 
 func (k grantKey) String() string {

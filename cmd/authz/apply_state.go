@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type accessState struct {
 
 	// How many grants that the file did not make name an old role or group.
 	others map[string]int
+
+	homes bool // grants of different homes are written apart (hosted-api.md §8.3)
 }
 
 func readState(ctx context.Context, a *application, f *accessFile) (*accessState, error) {
@@ -34,10 +37,36 @@ func readState(ctx context.Context, a *application, f *accessFile) (*accessState
 	if err != nil {
 		return nil, err
 	}
+	if a.hosted != nil { // whose rows do not name the file
+		s.homes = true
+		return s, s.readGrantsAt(ctx, a, f)
+	}
 	if err := s.findOld(ctx, a, f); err != nil {
 		return nil, err
 	}
 	return s, s.readGrants(ctx, a, f)
+}
+
+// readGrantsAt reads the grants at the scopes that the file names: the hosted API
+// lists those of one home.
+func (s *accessState) readGrantsAt(ctx context.Context, a *application, f *accessFile) error {
+	declared, scopes := map[grantKey]bool{}, map[string]bool{}
+	for _, g := range f.Grants {
+		declared[g.key()], scopes[g.Scope] = true, true
+	}
+	for _, scope := range slices.Sorted(maps.Keys(scopes)) {
+		filter := fields{"filter": fields{"scope": scope}}
+		err := each(ctx, a, "listGrants", "grants", filter, 0, func(g authz.Grant) error {
+			if declared[keyOf(g)] {
+				s.grants[keyOf(g)] = append(s.grants[keyOf(g)], g)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findOld asks the audit log for roles and groups that an apply of this file made:

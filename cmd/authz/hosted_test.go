@@ -497,3 +497,47 @@ func TestTheRegistryPeopleAndRetentionOverTheHostedAPI(t *testing.T) {
 	x.works("retention", "list", "--application", "docs")
 	x.works("retention", "off", "docs")
 }
+
+// TestApplyOverTheHostedAPI: what a file declares is made at the root and with the
+// application, and once it is there nothing is left to do.
+func TestApplyOverTheHostedAPI(t *testing.T) {
+	x := newTenant(t)
+	x.logsIn()
+	x.works("application", "link", "docs", "local:docs")
+	x.do("catalog", "publish", x.dir+"/docs.yaml")
+	declared := `name: team
+roles:
+  - {id: editor, name: Editor, patterns: ["docs.files.*"]}
+groups:
+  - {id: writers, parents: [staff]}
+  - {id: staff}
+grants:
+  - {subject: "user:u_1", pattern: docs.files.read, scope: "docs.folder:f_1"}
+  - {subject: "group:writers", role: editor}
+  - {subject: "user:u_2", pattern: cloud.applications.read}
+  - {subject: "user:u_3", role: editor, scope: "docs.folder:f_1"}
+`
+	file := x.write("access.yaml", declared)
+	apply := func(more ...string) []string {
+		return append([]string{"apply", "-f", file, "--org", "acme"}, more...)
+	}
+	x.fails(exitDenied, "", apply("--dry-run", "--exit-code")...)
+	x.shows("7 to create, 0 to update, 0 to delete", apply("--dry-run")...)
+	x.shows("applied 7 changes", apply("--yes")...)
+	x.shows("nothing to do", apply("--dry-run", "--exit-code")...)
+	var listed struct{ Grants []authz.Grant }
+	x.read(&listed, "grant", "list", "--scope", "docs.folder:f_1")
+	if len(listed.Grants) != 2 || listed.Grants[0].Provenance.Actor() != "boss" {
+		t.Errorf("docs has %+v", listed.Grants)
+	}
+	x.shows("cloud.applications.read", "grant", "list", "--org", "acme")
+	x.shows("staff", "group", "list", "--org", "acme")
+
+	x.write("access.yaml", strings.NewReplacer("docs.files.*", "docs.files.read", "[staff]", "[]", "u_2", "u_4").Replace(declared))
+	x.shows("1 to create, 2 to update, 0 to delete", apply("--yes")...)
+	x.shows("nothing to do", apply("--yes")...)
+	x.shows("u_2", "grant", "list", "--org", "acme") // not ours to take away
+
+	x.fails(exitUsage, "--prune does not go with --org", apply("--prune")...)
+	x.fails(exitUsage, "leave --app out", apply("--app", "docs")...)
+}
