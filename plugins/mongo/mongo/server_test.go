@@ -37,7 +37,6 @@ func TestMain(m *testing.M) {
 	if !given("rapid.checks") {
 		_ = flag.Set("rapid.checks", "40")
 	}
-	skipSlow()
 	code := m.Run()
 	if server != nil {
 		if err := server.Stop(); err != nil {
@@ -104,39 +103,35 @@ func (d *database) raw(use func(context.Context, *mongodriver.Database) error) e
 	return use(ctx, client.Database(d.name))
 }
 
-// slow are the large cases and others of many commits: FerretDB finds what it cannot look
-// up by scanning, and compares a list of keys with every document.
-func slow() []string {
-	ids := []string{"B25", "B77", "B80", "B82", "B84", "B88", "E10", "E17", "E19"}
-	for _, c := range conformance.Cases() {
-		if c.Large {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
-}
-
 // full runs every case whatever it costs.
 const full = "AUTHZ_FULL"
 
-// skipSlow says loudly what a run does not prove.
-func skipSlow() {
-	if given("test.skip") || os.Getenv(full) == "1" || server == nil || server.Real {
-		return
+// selected are the cases that run in process: what the race detector has most to say
+// of, where FerretDB takes minutes for the whole. make conformance proves both layouts
+// by the binary.
+func selected(t *testing.T, kind layout.Kind) (s conformance.Selection) {
+	t.Helper()
+	if os.Getenv(full) == "1" || server.Real {
+		return s
 	}
-	// The binary is proved over both layouts by make conformance; in process the one
-	// that depends on its filters is enough.
-	_ = flag.Set("test.skip", fmt.Sprintf("^TestConformance$/^%s$|^TestConformance$/^%s$/^driver$/^(%s)$",
-		layout.Collections, layout.Rows, strings.Join(slow(), "|")))
-	fmt.Fprintf(os.Stderr, "SKIPPED in process, left for %s=1 or a server named by %s: layout %s, and of %s the cases %s\n",
-		full, mongotest.URIVariable, layout.Collections, layout.Rows, strings.Join(slow(), ", "))
+	if kind == layout.Collections {
+		t.Skipf("SKIPPED in process, left for %s=1, a server named by %s, and the binary", full, mongotest.URIVariable)
+	}
+	for _, c := range conformance.Cases() {
+		if !c.Large && (c.Suite == conformance.SuiteIsolation || strings.Contains(c.Rule, "section") || strings.Contains(c.Rule, "fence")) {
+			s.IDs = append(s.IDs, c.ID)
+		}
+	}
+	t.Logf("SKIPPED in process but for the %d cases about isolation and sections; left for %s=1, a server named by %s, and the binary",
+		len(s.IDs), full, mongotest.URIVariable)
+	return s
 }
 
 func TestConformance(t *testing.T) {
 	needServer(t)
 	for _, kind := range layouts {
 		t.Run(string(kind), func(t *testing.T) {
-			conformance.Run(t, conformance.Target{
+			conformance.RunSelected(t, conformance.Target{
 				Name:              "mongo " + string(kind),
 				Unpartitioned:     kind == layout.Collections,
 				Timeout:           20 * time.Minute, // the slow ones, where they are asked for
@@ -146,7 +141,7 @@ func TestConformance(t *testing.T) {
 					d.lease = o.Lease
 					return d, nil
 				},
-			})
+			}, selected(t, kind))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package postgrestest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,7 +191,9 @@ func (c *Cluster) launch(ctx context.Context) error {
 // rows kept.
 func (c *Cluster) Stop() error { return c.signal(immediateShutdown) }
 
-// Kill ends the server as the kernel does when memory runs out.
+// Kill ends the server as the kernel does when memory runs out. Its backends see that
+// they are orphans a moment later, and answer until then: they are waited for where
+// the system names them.
 func (c *Cluster) Kill() error {
 	c.mu.Lock()
 	c.killed = c.killed || c.server != nil
@@ -203,6 +207,7 @@ func (c *Cluster) signal(s os.Signal) error {
 	if c.server == nil {
 		return nil
 	}
+	backends := children(c.server.Process.Pid)
 	if err := c.server.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
@@ -212,7 +217,37 @@ func (c *Cluster) signal(s os.Signal) error {
 		return errors.New("postgres does not end")
 	}
 	c.server = nil
+	for begun := time.Now(); slices.ContainsFunc(backends, lives); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			return errors.New("backends of postgres do not end")
+		}
+	}
 	return nil
+}
+
+// children lists the processes that a process has started, none where there is no
+// /proc that tells.
+func children(pid int) (pids []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// lives reports that a process is there, and more than an entry nobody has read.
+func lives(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return len(state) > 1 && state[1] != 'Z' && state[1] != 'X'
 }
 
 // Close ends the server and removes everything it wrote.
