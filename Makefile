@@ -41,9 +41,8 @@ test: export AUTHZ_TEST_VECTORS_REPORT := $(CURDIR)/$(BIN)/test/vectors.$(shell 
 test: tools lint ## everything that must pass
 	@mkdir -p $(BIN)/test && rm -f $(BIN)/test/vectors.*
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -vet=off -ldflags=-w -timeout 15m ./...
-	@$(MAKE) --no-print-directory test-modules
+	@$(MAKE) --no-print-directory -j2 test-modules conformance # of which one compiles while the other waits
 	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
-	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory faults KILLS=12
 
 test-modules: ## the modules that stand alone
