@@ -51,6 +51,13 @@ func readAll(ctx context.Context, i directory.Importer, cursor string) (entries 
 	return entries, nil
 }
 
+// hanging waits until the plugin's sink has been given that many windows that hang: a
+// process that ends earlier has not begun with them, which is another outcome.
+func hanging(t *testing.T, log *lockedBuffer, windows int) {
+	t.Helper()
+	eventually(t, 10*time.Second, "the window hangs in the plugin", func() bool { return strings.Count(log.String(), "a window hangs") == windows })
+}
+
 // wantOutage checks the type and outcome of an outage.
 func wantOutage(t *testing.T, what string, err error, outcome authz.Outcome) {
 	t.Helper()
@@ -61,12 +68,16 @@ func wantOutage(t *testing.T, what string, err error, outcome authz.Outcome) {
 }
 
 func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
-	for name, end := range map[string]func(*testing.T, *pluginhost.Plugin){
-		"killed":  func(t *testing.T, p *pluginhost.Plugin) { kill(t, p) },
-		"stopped": func(t *testing.T, p *pluginhost.Plugin) { stop(t, p) },
+	for name, c := range map[string]struct {
+		end  func(*testing.T, *pluginhost.Plugin) int
+		hang time.Duration // as short as the case needs: a process that is merely slow is not to be killed
+	}{
+		"killed":  {kill, 0},
+		"stopped": {stop, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s, i := startKinds(t, pluginhost.Options{Logger: hclog.NewNullLogger()}, 900*time.Millisecond)
+			var log lockedBuffer
+			p, s, i := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, c.hang)
 			if err := s.Write(t.Context(), windowOf("docs")); err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +101,8 @@ func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
 				reading <- last
 			}()
 			<-begun
-			time.Sleep(100 * time.Millisecond) // the window is there too
-			end(t, p)
+			hanging(t, &log, 1)
+			c.end(t, p)
 			wantOutage(t, "the write in flight", <-writing, authz.OutcomeUnknown)
 			wantOutage(t, "the reading in flight", <-reading, "")
 
@@ -194,11 +205,12 @@ func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 // A process ends a moment before the host has reaped it; AwaitRunning does not take
 // the dead one for a running one.
 func TestAProcessThatJustEndedIsNotAwaited(t *testing.T) {
-	p, s, _ := startKinds(t, pluginhost.Options{Logger: hclog.NewNullLogger()}, 0)
-	for range 5 {
+	var log lockedBuffer
+	p, s, _ := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, 0)
+	for n := range 5 {
 		writing := make(chan error, 1)
 		go func() { writing <- s.Write(context.Background(), windowOf("hang")) }()
-		time.Sleep(50 * time.Millisecond)
+		hanging(t, &log, n+1)
 		if err := syscall.Kill(p.Status().PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
