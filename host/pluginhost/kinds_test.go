@@ -120,7 +120,7 @@ func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
 			if s.Info().Name != "faulty" || i.Info().Name != "faulty" {
 				t.Errorf("%+v, %+v", s.Info(), i.Info())
 			}
-			eventually(t, time.Second, "the restart is counted", func() bool { return p.Status().Restarts == 1 })
+			eventually(t, 10*time.Second, "the restart is counted", func() bool { return p.Status().Restarts == 1 })
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestAPanicEndsTheProcessAndNotTheHost(t *testing.T) {
 	if err := s.Write(t.Context(), windowOf("docs")); err != nil {
 		t.Error(err)
 	}
-	eventually(t, time.Second, "both restarts are counted", func() bool { return p.Status().Restarts == 2 })
+	eventually(t, 10*time.Second, "both restarts are counted", func() bool { return p.Status().Restarts == 2 })
 }
 
 func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
@@ -161,7 +161,7 @@ func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, p)
-	eventually(t, 5*time.Second, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, "exit status 9") })
+	eventually(t, 20*time.Second, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, "exit status 9") })
 	wantOutage(t, "Write", s.Write(context.Background(), windowOf("docs")), authz.OutcomeNotApplied)
 	_, err = readAll(context.Background(), i, "")
 	wantOutage(t, "Import", err, "")
@@ -232,7 +232,7 @@ func TestClosingEndsTheKindAndNotTheProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, 3*time.Second, "the plugin's sink is closed", func() bool { return strings.Contains(log.String(), "the sink is closed") })
+	eventually(t, 10*time.Second, "the plugin's sink is closed", func() bool { return strings.Contains(log.String(), "the sink is closed") })
 	wantOutage(t, "Write after Close", s.Write(t.Context(), windowOf("docs")), authz.OutcomeNotApplied)
 	if n, err := readAll(t.Context(), i, ""); n != 3 || err != nil {
 		t.Errorf("the importer ended with the sink: %d entries, %v", n, err)
