@@ -108,6 +108,7 @@ func TestEveryProblemIsNamedByPathAndLine(t *testing.T) {
 		{"windows out of bounds", "metrics: {window: 10ms}", nil, []string{"line 1: metrics.window: must be from 1s to 1h0m0s, not 10ms"}},
 		{"an instance that no label can be, a scope type twice", "metrics: {instance: \"a\\nb\", scope_instances: [docs.doc, docs.doc]}", nil,
 			[]string{"line 1: metrics.instance: must be at most 128 bytes", `line 1: metrics.scope_instances[1]: "docs.doc" is in the list already`}},
+		{"an instance that no window can carry", "", []string{"AUTHZ_METRICS__INSTANCE=web\xff"}, []string{"metrics.instance: must be at most 128 bytes of UTF-8"}},
 		{"a misspelt key of metrics", "metrics: {sink: [x]}", nil, []string{"line 1: metrics.sink: unknown key; did you mean metrics.sinks?"}},
 		{"no driver configured at all", "applications: {acme: {catalog: c, storage: {driver: main}}}", nil, []string{`no plugin instance is called "main"; none is configured`}},
 		{"the reserved name as a driver", "plugins: {require_checksum: false}\napplications: {acme: {catalog: c, storage: {driver: require_checksum}}}", nil, []string{`no plugin instance is called "require_checksum"`}},

@@ -73,7 +73,7 @@ func Keys() []Key {
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "limits.org_snapshot_body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "268435456", Meaning: "Largest request body of `applyOrgSnapshot`, bytes."},
 		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`."},
-		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none. Stored usage (`metrics` of an application) is counted from the same share while it is above 0 and `ops_listen` is on."},
+		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none. Stored usage (`metrics` of an application) and sinks are told the counts of the same share while it is above 0 and `ops_listen` is on, else of every check."},
 		{Path: "tracing.endpoint", Type: TypeAddress, Meaning: "Collector that spans are sent to over OTLP/gRPC, such as `127.0.0.1:4317`, by the host and its plugins. Left out: no spans."},
 		{Path: "tracing.insecure", Type: TypeBoolean, Default: "false", Meaning: "Send them in plaintext; otherwise TLS by the system's roots."},
 		{Path: "tracing.sample", Type: TypeFraction, Default: "0.01", Meaning: "Share of the requests that are traced when their caller sends no `traceparent`. A caller's own decision is followed."},

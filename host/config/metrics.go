@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -30,8 +31,8 @@ func (l *loader) checkMetrics(c *Config) {
 	if (m.Window < minWindow || m.Window > maxWindow) && !l.told(at("window")) {
 		l.problem(at("window"), "must be from %s to %s, not %s", minWindow, maxWindow, m.Window)
 	}
-	if len(m.Instance) > maxInstance || strings.ContainsFunc(m.Instance, unicode.IsControl) {
-		l.problem(at("instance"), "must be at most %d bytes, without control characters", maxInstance)
+	if len(m.Instance) > maxInstance || strings.ContainsFunc(m.Instance, unicode.IsControl) || !utf8.ValidString(m.Instance) {
+		l.problem(at("instance"), "must be at most %d bytes of UTF-8, without control characters", maxInstance)
 	}
 	for i, scopeType := range m.ScopeInstances {
 		if slices.Contains(m.ScopeInstances[:i], scopeType) {

@@ -51,6 +51,13 @@ func readAll(ctx context.Context, i directory.Importer, cursor string) (entries 
 	return entries, nil
 }
 
+// hanging waits until the plugin's sink has been given that many windows that hang: a
+// process that ends earlier has not begun with them, which is another outcome.
+func hanging(t *testing.T, log *lockedBuffer, windows int) {
+	t.Helper()
+	eventually(t, 10*time.Second, "the window hangs in the plugin", func() bool { return strings.Count(log.String(), "a window hangs") == windows })
+}
+
 // wantOutage checks the type and outcome of an outage.
 func wantOutage(t *testing.T, what string, err error, outcome authz.Outcome) {
 	t.Helper()
@@ -61,12 +68,16 @@ func wantOutage(t *testing.T, what string, err error, outcome authz.Outcome) {
 }
 
 func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
-	for name, end := range map[string]func(*testing.T, *pluginhost.Plugin){
-		"killed":  func(t *testing.T, p *pluginhost.Plugin) { kill(t, p) },
-		"stopped": func(t *testing.T, p *pluginhost.Plugin) { stop(t, p) },
+	for name, c := range map[string]struct {
+		end  func(*testing.T, *pluginhost.Plugin) int
+		hang time.Duration // as short as the case needs: a process that is merely slow is not to be killed
+	}{
+		"killed":  {kill, 0},
+		"stopped": {stop, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s, i := startKinds(t, pluginhost.Options{Logger: hclog.NewNullLogger()}, 900*time.Millisecond)
+			var log lockedBuffer
+			p, s, i := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, c.hang)
 			if err := s.Write(t.Context(), windowOf("docs")); err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +101,8 @@ func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
 				reading <- last
 			}()
 			<-begun
-			time.Sleep(100 * time.Millisecond) // the window is there too
-			end(t, p)
+			hanging(t, &log, 1)
+			c.end(t, p)
 			wantOutage(t, "the write in flight", <-writing, authz.OutcomeUnknown)
 			wantOutage(t, "the reading in flight", <-reading, "")
 
@@ -109,7 +120,7 @@ func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
 			if s.Info().Name != "faulty" || i.Info().Name != "faulty" {
 				t.Errorf("%+v, %+v", s.Info(), i.Info())
 			}
-			eventually(t, time.Second, "the restart is counted", func() bool { return p.Status().Restarts == 1 })
+			eventually(t, 10*time.Second, "the restart is counted", func() bool { return p.Status().Restarts == 1 })
 		})
 	}
 }
@@ -128,7 +139,7 @@ func TestAPanicEndsTheProcessAndNotTheHost(t *testing.T) {
 	if err := s.Write(t.Context(), windowOf("docs")); err != nil {
 		t.Error(err)
 	}
-	eventually(t, time.Second, "both restarts are counted", func() bool { return p.Status().Restarts == 2 })
+	eventually(t, 10*time.Second, "both restarts are counted", func() bool { return p.Status().Restarts == 2 })
 }
 
 func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
@@ -150,7 +161,7 @@ func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, p)
-	eventually(t, 5*time.Second, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, "exit status 9") })
+	eventually(t, 20*time.Second, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, "exit status 9") })
 	wantOutage(t, "Write", s.Write(context.Background(), windowOf("docs")), authz.OutcomeNotApplied)
 	_, err = readAll(context.Background(), i, "")
 	wantOutage(t, "Import", err, "")
@@ -194,11 +205,12 @@ func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 // A process ends a moment before the host has reaped it; AwaitRunning does not take
 // the dead one for a running one.
 func TestAProcessThatJustEndedIsNotAwaited(t *testing.T) {
-	p, s, _ := startKinds(t, pluginhost.Options{Logger: hclog.NewNullLogger()}, 0)
-	for range 5 {
+	var log lockedBuffer
+	p, s, _ := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, 0)
+	for n := range 5 {
 		writing := make(chan error, 1)
 		go func() { writing <- s.Write(context.Background(), windowOf("hang")) }()
-		time.Sleep(50 * time.Millisecond)
+		hanging(t, &log, n+1)
 		if err := syscall.Kill(p.Status().PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +232,7 @@ func TestClosingEndsTheKindAndNotTheProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, 3*time.Second, "the plugin's sink is closed", func() bool { return strings.Contains(log.String(), "the sink is closed") })
+	eventually(t, 10*time.Second, "the plugin's sink is closed", func() bool { return strings.Contains(log.String(), "the sink is closed") })
 	wantOutage(t, "Write after Close", s.Write(t.Context(), windowOf("docs")), authz.OutcomeNotApplied)
 	if n, err := readAll(t.Context(), i, ""); n != 3 || err != nil {
 		t.Errorf("the importer ended with the sink: %d entries, %v", n, err)

@@ -6,5 +6,6 @@
 // nothing. A Vocabulary is made once for a catalog; Compile turns the rows that a
 // provider supplied into Access, which is immutable and shared by goroutines, and
 // answers in time that depends on the depth of the chain at most, without
-// allocating. Explain, attribution and the reports walk the rows instead.
+// allocating. Which rows decided a declared key is found by an index that the first
+// such question makes; Explain, other attribution and the reports walk the rows.
 package access

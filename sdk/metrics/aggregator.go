@@ -130,6 +130,7 @@ func (a *Aggregator) count(o *CheckObservation) (done *window, end int64) {
 	if now < a.open.start || now-a.open.start >= a.length {
 		done, end = a.open, now
 		a.open = newWindow(now)
+		a.open.byCheck = true
 	}
 	a.open.add(o, a.limits)
 	return done, end
@@ -159,6 +160,25 @@ func (a *Aggregator) flushAt(ctx context.Context, at int64) Batch {
 	done := a.open
 	a.open = newWindow(at)
 	a.mu.Unlock()
+	return a.finish(ctx, done, at)
+}
+
+// tick closes the window, unless a check opened it less than half an interval ago:
+// where checks and ticks come at the same moments, the second would close all but
+// nothing each time, which takes the same place in a queue.
+func (a *Aggregator) tick(ctx context.Context, interval time.Duration) {
+	a.mu.Lock()
+	now, done := a.clock(), a.open
+	if age := now - done.start; done.byCheck && age >= 0 && age < interval.Milliseconds()/2 {
+		a.mu.Unlock()
+		return
+	}
+	a.open = newWindow(now)
+	a.mu.Unlock()
+	a.finish(ctx, done, now)
+}
+
+func (a *Aggregator) finish(ctx context.Context, done *window, at int64) Batch {
 	b := a.close(done, at)
 	if a.flush != nil {
 		a.patience.call(ctx, func() { a.callback(b) })
@@ -192,9 +212,9 @@ func (a *Aggregator) callback(b Batch) {
 	a.errors.report(try("Flush", func() error { return a.flush(b) }))
 }
 
-// StartFlusher closes windows on an interval instead of on traffic; 0 or less is
-// a minute. stop ends it, without closing the open window, and may be called
-// twice.
+// StartFlusher closes windows on an interval instead of on traffic, but for one that
+// traffic has just opened; 0 or less is a minute. stop ends it, without closing the
+// open window, and may be called twice.
 func (a *Aggregator) StartFlusher(interval time.Duration) (stop func()) {
 	if interval <= 0 {
 		interval = time.Minute
@@ -210,7 +230,7 @@ func (a *Aggregator) StartFlusher(interval time.Duration) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				a.flushAt(ctx, a.clock())
+				a.tick(ctx, interval)
 			}
 		}
 	}()

@@ -115,6 +115,41 @@ func TestWindowsAreClosedByTimeAndEmptyOnesNotSent(t *testing.T) {
 	})
 }
 
+// Each window has one place in a queue of few, however little it counted.
+func TestTrafficAndTheTimerDoNotBothCloseAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var closed []metrics.Batch
+		s := newSink(t, nil, metrics.ProviderSinkOptions{Interval: 1001 * time.Millisecond, AggregatorOptions: metrics.AggregatorOptions{Window: time.Second,
+			Flush: func(b metrics.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
+				closed = append(closed, b)
+				return nil
+			}}})
+		const seconds = 20
+		for range seconds * 100 {
+			observe(s, "a")
+			time.Sleep(10 * time.Millisecond)
+		}
+		// What is counted when traffic ends is closed by the timer.
+		time.Sleep(2 * time.Second)
+		s.Stop()
+		var counted int64
+		for _, b := range closed[:len(closed)-1] { // the stop closes the last
+			for _, c := range b.Checks {
+				counted += c.Observed
+			}
+			if lasted := b.WindowEnd - b.WindowStart; lasted < 500 || lasted > 1600 {
+				t.Errorf("a window lasted %d ms", lasted)
+			}
+		}
+		if counted != seconds*100 || !closed[len(closed)-1].Empty() {
+			t.Errorf("%d windows of %d checks in %d seconds", len(closed), counted, seconds)
+		}
+	})
+}
+
 func TestASlowStoreDropsNewBatchesAndGrowsNoQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &store{delay: sleep(time.Minute)}

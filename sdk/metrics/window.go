@@ -14,6 +14,7 @@ type caps struct{ checks, rows, principals, recent int }
 // window folds the observations of one window. Its owner serialises it.
 type window struct {
 	start      int64
+	byCheck    bool // opened by a check that found the one before past its length
 	checks     counters[checkKey, checkCount]
 	grants     counters[string, rowCount]
 	revokes    counters[string, rowCount]

@@ -315,11 +315,17 @@ func TestDeadlinesAndCancellationReachSinkAndImporter(t *testing.T) {
 		for reason, cause := range map[string]error{"cancelled": context.Canceled, "too late": context.DeadlineExceeded} {
 			ctx, cancel := context.WithCancel(t.Context())
 			if cause == context.DeadlineExceeded {
-				ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+				cancel()
+				ctx, cancel = context.WithTimeout(t.Context(), 1500*time.Millisecond) // a busy machine must reach the plugin in it
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- c.call(ctx) }()
-			inDriver := <-reached
+			var inDriver context.Context
+			select {
+			case inDriver = <-reached:
+			case err := <-ended:
+				t.Fatalf("%s, %s, ended before it reached the plugin: %v", name, reason, err)
+			}
 			if _, limited := inDriver.Deadline(); limited != (cause == context.DeadlineExceeded) {
 				t.Errorf("%s, %s: a deadline in the plugin: %v", name, reason, limited)
 			}

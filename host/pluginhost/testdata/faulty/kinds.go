@@ -26,6 +26,7 @@ func (sink) Info() metrics.SinkInfo { return metrics.SinkInfo{Name: "faulty"} }
 func (sink) Write(ctx context.Context, w metrics.Window) error {
 	switch w.Application {
 	case "hang":
+		fmt.Println("a window hangs") // in the host's log
 		<-ctx.Done()
 		return ctx.Err()
 	case "panic":
