@@ -101,6 +101,8 @@ func TestMistakesInLDIF(t *testing.T) {
 		{"a change's end", ann + "-\n", ":4:1: this is a list of changes"},
 		{"a person without the id", "dn: cn=ann,dc=x\nobjectClass: inetOrgPerson\ncn: ann\n", `"cn=ann,dc=x" has no uid (user_id)`},
 		{"a person of two ids", ann + "uid: anna\nuid: anne\n", ""},
+		{"a person of two ids, one in the name by another name", "dn: userid=ann,dc=x\nobjectClass: inetOrgPerson\nuid: anna\nuid: ann\n", ""},
+		{"the same entry twice, in another order", "dn: cn=a+uid=ann,dc=x\nobjectClass: inetOrgPerson\nuid: ann\n\ndn: uid=ann+cn=a,dc=x\nobjectClass: inetOrgPerson\nuid: b\n", "is there twice"},
 		{"a person of two ids, none in the name", "dn: cn=ann,dc=x\nobjectClass: inetOrgPerson\nuid: a\nuid: b\n", "has several values of uid"},
 		{"an id that is no text", "dn: cn=ann,dc=x\nobjectClass: inetOrgPerson\nuid:: /+8=\n", ":3:1: uid of \"cn=ann,dc=x\" is not text"},
 		{"no people", "dn: cn=ann,dc=x\nobjectClass: device\ncn: ann\n", "(user_classes)"},
