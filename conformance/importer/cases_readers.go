@@ -10,16 +10,17 @@ import (
 
 var readerCases = []importerCase{
 	{ID: "D10", Rule: "several readings at once are each whole", run: func(w *world) {
-		first := w.full(w.importer)
-		w.Each(4, func(int) { w.same(first, w.full(w.importer)) })
+		first := w.full(w.importer).told()
+		w.Each(4, func(int) { w.sameTold(first, w.full(w.importer).told()) })
 	}},
 	{ID: "D11", Rule: "a reader that stops early ends its reading soon, and the next reading is whole", run: func(w *world) {
 		first := w.full(w.importer)
+		before := first.told()
 		for _, stop := range []int{1, 2, 3, len(first.entries) / 2, len(first.entries) - 1} {
 			w.within(0, "a reading that its reader stops", func() {
 				w.read(w.ctx, w.importer, "", func(n int) bool { return n < stop })
 			})
-			w.same(first, w.full(w.importer))
+			w.sameTold(before, w.full(w.importer).told())
 		}
 	}},
 	{ID: "D12", Rule: "once its reader has stopped nothing more of a reading is handed out", Abilities: []Ability{Tell}, run: func(w *world) {
