@@ -115,6 +115,9 @@ func TestCredentials(t *testing.T) {
 		if _, err := read(t.Context(), open(t, o)); err != nil {
 			t.Error(err)
 		}
+		server.Set(t, scimtest.Faults{"status": 403, "echo": true})
+		fails(t, open(t, o), false, "refuses the credentials (403)", "Basic [redacted]")
+		server.Set(t, scimtest.Faults{})
 		o.Password = "wrong-" + scimtest.Password
 		fails(t, open(t, o), false, "refuses the credentials (401)")
 	})
