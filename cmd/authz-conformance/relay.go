@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/authzhost/authz/internal/freeport"
 )
 
 // relay stands between a plugin and its far side, and can stop passing on what they
@@ -25,7 +27,12 @@ type relay struct {
 }
 
 func newRelay(far string) (*relay, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// A cut gives the port up: no outgoing connection must take it meanwhile.
+	near, err := freeport.Address()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", near)
 	if err != nil {
 		return nil, err
 	}
