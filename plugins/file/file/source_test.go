@@ -2,11 +2,14 @@ package file_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/plugins/file/file"
@@ -116,55 +119,92 @@ func TestAFileThatIsReplacedWhileItIsRead(t *testing.T) {
 	}
 	stop.Store(true)
 	<-done
+	if whole == 0 {
+		t.Error("no reading was whole in a minute")
+	}
 }
 
-// A file that is written in place, line by line, is waited for.
+// A file that is written in place, line by line, is waited for, also when its server's
+// clock is ahead.
 func TestAFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
-	path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
-	written := make(chan struct{})
+	for name, ahead := range map[string]time.Duration{"by this clock": 0, "by one ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
+				touch(t, path, ahead)
+				go func() {
+					for range 10 {
+						time.Sleep(300 * time.Millisecond)
+						appendTo(t, path, "bob\n")
+						touch(t, path, ahead)
+					}
+				}()
+				o := file.Defaults(path)
+				o.Settle = 500 * time.Millisecond
+				time.Sleep(time.Millisecond) // the two never look and write at once
+				began := time.Now()
+				got, err := read(t.Context(), open(t, o))
+				if err != nil || len(got.Users) != 11 {
+					t.Errorf("%d people, %v", len(got.Users), err)
+				}
+				if waited := time.Since(began); waited > 5*time.Second {
+					t.Errorf("the file was waited for %v after its last line", waited-3*time.Second)
+				}
+			})
+		})
+	}
+}
+
+// touch sets when a file was changed to now, by a clock that is ahead.
+func touch(t *testing.T, path string, ahead time.Duration) {
+	t.Helper()
+	now := time.Now().Add(ahead)
+	if err := os.Chtimes(path, now, now); err != nil {
+		t.Error(err)
+	}
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return
 	}
-	go func() {
-		defer close(written)
-		for range 20 {
-			_, _ = f.WriteString("bob\n")
-			time.Sleep(10 * time.Millisecond)
-		}
-		_ = f.Close()
-	}()
-	o := file.Defaults(path)
-	o.Settle = 500 * time.Millisecond
-	got, err := read(t.Context(), open(t, o))
-	<-written
-	if err != nil || len(got.Users) != 21 {
-		t.Errorf("%d people, %v", len(got.Users), err)
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Error(err)
 	}
 }
 
 func TestAFileThatNeverRestsIsNotRead(t *testing.T) {
-	path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			now := time.Now()
-			_ = os.Chtimes(path, now, now)
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	o := file.Defaults(path)
-	o.Settle = 200 * time.Millisecond
-	fails(t, o, false, "is being written without a pause")
-	cancel()
-	<-done
+	for name, ahead := range map[string]time.Duration{"by this clock": 0, "by one ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
+				touch(t, path, ahead)
+				ctx, cancel := context.WithCancel(t.Context())
+				var touching sync.WaitGroup
+				touching.Go(func() {
+					for ctx.Err() == nil {
+						time.Sleep(30 * time.Millisecond)
+						touch(t, path, ahead)
+					}
+				})
+				defer touching.Wait()
+				defer cancel()
+				o := file.Defaults(path)
+				o.Settle = 200 * time.Millisecond
+				time.Sleep(time.Millisecond)
+				fails(t, o, false, "is being written without a pause")
 
-	stopped, stop := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, stop)
-	o.Settle = time.Minute
-	if _, err := read(stopped, open(t, o)); err == nil || !strings.Contains(err.Error(), "stopped") {
-		t.Error(err)
+				stopped, stop := context.WithCancel(t.Context())
+				time.AfterFunc(50*time.Millisecond, stop)
+				o.Settle = time.Minute
+				if _, err := read(stopped, open(t, o)); err == nil || !strings.Contains(err.Error(), "stopped") {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }
