@@ -44,7 +44,7 @@ func (r *reading) ldif(docs []*document) error {
 			if errors.As(err, &syntax) {
 				return d.at(syntax.Line, syntax.Column, "%s", syntax.Message)
 			}
-			if err := r.sort(t, &entry{document: d, Record: record}); err != nil {
+			if err := first(stopped(r.ctx), nil, func() error { return r.sort(t, &entry{document: d, Record: record}) }); err != nil {
 				return err
 			}
 		}
@@ -106,6 +106,9 @@ func (r *reading) sort(t *tree, e *entry) error {
 func (r *reading) ldifPeople(t *tree) error {
 	memberOf := map[*entry][]string{}
 	for _, g := range t.groups {
+		if err := stopped(r.ctx); err != nil {
+			return err
+		}
 		for _, m := range r.members(t, g) {
 			memberOf[m] = append(memberOf[m], g.id)
 		}
@@ -193,6 +196,9 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 func (r *reading) ldifGroups(t *tree) error {
 	parents := map[*entry][]string{}
 	for _, g := range t.groups {
+		if err := stopped(r.ctx); err != nil {
+			return err
+		}
 		for _, attribute := range r.o.Members {
 			values, err := g.texts(attribute)
 			if err != nil {
