@@ -126,17 +126,25 @@ func company(people, groups int) directory.Snapshot {
 }
 
 func TestTenThousandPeople(t *testing.T) {
-	want := company(10_000, 200)
 	if testing.Short() {
-		want = company(1_000, 50)
+		t.Skip("SKIPPED with -short: a tenth of them is read")
 	}
+	t.Parallel()
+	readAsWritten(t, company(10_000, 200), 1)
+}
+
+func TestAThousandPeopleTwice(t *testing.T) { readAsWritten(t, company(1_000, 50), 2) }
+
+// readAsWritten wants in every reading, whatever the format, what was written.
+func readAsWritten(t *testing.T, want directory.Snapshot, times int) {
+	t.Helper()
 	for format, written := range writers {
 		dir := t.TempDir()
 		for name, content := range written(want) {
 			write(t, dir, name, content)
 		}
 		i := open(t, mapped(dir))
-		for range 2 {
+		for range times {
 			got, err := read(t.Context(), i)
 			if err != nil {
 				t.Fatalf("%s: %v", format, err)

@@ -55,6 +55,7 @@ func TestConformanceOfTheBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED with -short: two binaries are built and many processes started")
 	}
+	t.Parallel()
 	m := newModel(6, 2200, 200) // more than can be on its way to a reader at once
 	s := load(t, m.rfc2307bis)
 	folder := t.TempDir()

@@ -156,6 +156,7 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestThrottlingIsHonoured(t *testing.T) {
+	t.Parallel() // most of it waits
 	server := scimtest.Start(t, small())
 	for _, status := range []int{429, 503} {
 		server.Set(t, scimtest.Faults{"status": status, "statusFor": 2, "retryAfter": "1"})
