@@ -17,9 +17,7 @@ var readerCases = []importerCase{
 		first := w.full(w.importer)
 		before := first.told()
 		for _, stop := range []int{1, 2, 3, len(first.entries) / 2, len(first.entries) - 1} {
-			w.within(0, "a reading that its reader stops", func() {
-				w.read(w.ctx, w.importer, "", func(n int) bool { return n < stop })
-			})
+			w.stopped(stop)
 			w.sameTold(before, w.full(w.importer).told())
 		}
 	}},
@@ -68,6 +66,22 @@ var readerCases = []importerCase{
 			w.Want("a reading that waits for its reader", "%d entries handed out, 1 read", ahead)
 		}
 	}},
+}
+
+// stopped reads so many entries and expects that the reading ends soon then, however
+// long it took to come so far.
+func (w *world) stopped(after int) {
+	var at time.Time
+	w.read(w.ctx, w.importer, "", func(n int) bool {
+		if n < after {
+			return true
+		}
+		at = time.Now()
+		return false
+	})
+	if took := time.Since(at); !at.IsZero() && took > soon && w.ctx.Err() == nil {
+		w.Want("a reading that its reader stops to end soon", "it took %v", took.Round(time.Millisecond))
+	}
 }
 
 func (w *world) handed() int64 {

@@ -223,6 +223,18 @@ func partly(i *memoryImporter, ctx context.Context, r directory.Request) sequenc
 	}
 }
 
+// lingering does not return from a reading that was stopped for a while.
+func lingering(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
+	return func(yield func(directory.Entry, error) bool) {
+		for e, err := range i.Import(ctx, r) {
+			if !yield(e, err) {
+				time.Sleep(3200 * time.Millisecond)
+				return
+			}
+		}
+	}
+}
+
 func lasting(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
 	return func(yield func(directory.Entry, error) bool) {
 		for e, err := range i.Import(ctx, r) {
@@ -349,6 +361,7 @@ var all = []mutant{
 			}
 		})(i)
 	}, nil},
+	{"it takes its time when its reader has stopped", "D11", reading(lingering), nil},
 	{"it goes on for a reader that has stopped", "D12", reading(lasting), nil},
 	{"an ended context ends nothing", "D13 D14", unless(func(i *memoryImporter, _ context.Context, _ int) (error, bool) { return nil, false }), nil},
 	{"an ended context ends a reading without an error", "D13 D14", excusing(stopped, silently), nil},
