@@ -56,7 +56,7 @@ func TestConformanceOfTheBinary(t *testing.T) {
 		t.Skip("SKIPPED with -short: two binaries are built and many processes started")
 	}
 	t.Parallel()
-	m := newModel(6, 2200, 200) // more than can be on its way to a reader at once
+	m := newModel(6, 1000, 100) // several times what is on its way to a reader at once
 	s := load(t, m.rfc2307bis)
 	folder := t.TempDir()
 	for name, of := range map[string]string{"authz-plugin-ldap": "..", "authz-conformance": "../../../cmd/authz-conformance"} {
