@@ -5,10 +5,13 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/authzhost/authz/internal/freeport"
 )
 
 // relay stands between a plugin and its far side, and can stop passing on what they
-// say (stall) or break their connections and refuse new ones (cut).
+// say (stall) or break their connections and refuse new ones (cut), at once or after
+// so much was said.
 type relay struct {
 	near, far string // addresses
 	running   sync.WaitGroup
@@ -19,10 +22,17 @@ type relay struct {
 	open     map[net.Conn]bool
 	gate     chan struct{} // closed while what is said is passed on
 	ended    chan struct{}
+	answered int64 // bytes from the far side
+	left     int64 // of them until the line is cut; 0 is none
 }
 
 func newRelay(far string) (*relay, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// A cut gives the port up: no outgoing connection must take it meanwhile.
+	near, err := freeport.Address()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", near)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +84,7 @@ func (r *relay) serve(near net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
-			r.pass(way[0], way[1])
+			r.pass(way[0], way[1], way[0] == far)
 			// One side has said all: the other may still answer.
 			if half, ok := way[1].(*net.TCPConn); ok {
 				_ = half.CloseWrite()
@@ -84,14 +94,15 @@ func (r *relay) serve(near net.Conn) {
 	both.Wait()
 }
 
-func (r *relay) pass(from, to net.Conn) {
+func (r *relay) pass(from, to net.Conn, answers bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			r.mu.Lock()
-			gate := r.gate
-			r.mu.Unlock()
+			gate, cut := r.passing(n, answers)
+			if cut {
+				return
+			}
 			select {
 			case <-gate:
 			case <-r.ended:
@@ -111,7 +122,26 @@ func (r *relay) pass(from, to net.Conn) {
 	}
 }
 
-// Stall, Cut and Resume are of a case's backend.
+// passing counts what is about to be passed on, and cuts the line where CutMidway
+// wants it.
+func (r *relay) passing(n int, answers bool) (gate chan struct{}, cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !answers {
+		return r.gate, false
+	}
+	r.answered += int64(n)
+	if r.left > 0 {
+		if r.left -= int64(n); r.left <= 0 {
+			r.left = 0
+			r.cut()
+			return r.gate, true
+		}
+	}
+	return r.gate, false
+}
+
+// Stall, Cut, CutMidway and Resume are of a case's backend.
 func (r *relay) Stall() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,17 +156,33 @@ func (r *relay) Stall() error {
 func (r *relay) Cut() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.cut()
+	return nil
+}
+
+func (r *relay) cut() {
 	if r.listener != nil {
 		_ = r.listener.Close()
 		r.listener = nil
 	}
 	r.breakAll()
-	return nil
+}
+
+func (r *relay) CutMidway(readings int) (cut func() bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = max(1, r.answered/int64(readings)/2)
+	return func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.listener == nil
+	}, nil
 }
 
 func (r *relay) Resume() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.left = 0
 	select {
 	case <-r.gate:
 	default:

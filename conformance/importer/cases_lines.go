@@ -22,7 +22,7 @@ var lineCases = []importerCase{
 		late := w.brokenOrLate(first, w.rest(next))
 		w.resume()
 		w.same(first, w.full(w.importer))
-		w.skipLate(late)
+		w.skipLate(late && !w.cutMidway(first, 3))
 	}},
 	{ID: "D22", Rule: "a reading of a directory that does not answer ends with its deadline and unavailable, without an End", Abilities: []Ability{Stall}, run: func(w *world) {
 		first := w.full(w.importer)
@@ -41,6 +41,31 @@ var lineCases = []importerCase{
 		}
 		w.same(first, w.full(w.importer))
 	}},
+}
+
+// cutMidway cuts the line while an importer reads that tells nothing before it has
+// read everything. It reports whether the backend could.
+func (w *world) cutMidway(first reading, readings int) bool {
+	b, can := w.backend.(MidCutter)
+	if !can {
+		return false
+	}
+	w.Step("cut the line to the directory in the middle of the next reading")
+	cut, err := b.CutMidway(readings)
+	if err != nil {
+		w.Want("the line cut midway", "%v", err)
+	}
+	w.Cleanup(func() { _ = w.backend.(Cutter).Resume() })
+	ctx, cancel := w.limited(usual)
+	defer cancel()
+	r := w.read(ctx, w.importer, "", nil)
+	if !cut() {
+		return false
+	}
+	w.broken(r)
+	w.resume()
+	w.same(first, w.full(w.importer))
+	return true
 }
 
 // usual bounds a reading that something keeps from its end.

@@ -200,6 +200,41 @@ func ahead(i *memoryImporter, ctx context.Context, r directory.Request) sequence
 	}
 }
 
+// partly is ahead, and takes the directory to end where the line breaks.
+func partly(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
+	return func(yield func(directory.Entry, error) bool) {
+		var all []directory.Entry
+		for e, err := range i.Import(ctx, r) {
+			if err != nil && err.Error() == noLine && len(all) > 0 {
+				all = append(all, directory.End{Cursor: "p1"})
+				break
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			all = append(all, e)
+		}
+		for _, e := range all {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// lingering does not return from a reading that was stopped for a while.
+func lingering(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
+	return func(yield func(directory.Entry, error) bool) {
+		for e, err := range i.Import(ctx, r) {
+			if !yield(e, err) {
+				time.Sleep(3200 * time.Millisecond)
+				return
+			}
+		}
+	}
+}
+
 func lasting(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
 	return func(yield func(directory.Entry, error) bool) {
 		for e, err := range i.Import(ctx, r) {
@@ -326,6 +361,7 @@ var all = []mutant{
 			}
 		})(i)
 	}, nil},
+	{"it takes its time when its reader has stopped", "D11", reading(lingering), nil},
 	{"it goes on for a reader that has stopped", "D12", reading(lasting), nil},
 	{"an ended context ends nothing", "D13 D14", unless(func(i *memoryImporter, _ context.Context, _ int) (error, bool) { return nil, false }), nil},
 	{"an ended context ends a reading without an error", "D13 D14", excusing(stopped, silently), nil},
@@ -376,6 +412,7 @@ var all = []mutant{
 	{"a directory that cannot be reached is empty", "D20", excusing(noLine, asIfEmpty), nil},
 	{"a directory that cannot be reached is a refusal", "D20", excusing(noLine, asARefusal), nil},
 	{"a cut line ends a reading as if it were whole", "D21", excusing(noLine, withAnEnd), nil},
+	{"it tells what it has collected before the line was cut", "D21", reading(partly), nil},
 	{"a directory that does not answer is waited for", "D22 D25", reading(patient), nil},
 	{"a dead process ends a reading without an error", "D23 D24", excusing(noAnswer, silently), nil},
 	{"a dead process is a refusal", "D23 D24", excusing(noAnswer, asARefusal), nil},

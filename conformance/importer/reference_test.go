@@ -24,12 +24,18 @@ const people = 4_500
 type line struct {
 	mu      sync.Mutex
 	cut     bool
+	asked   int
+	left    int           // questions until the line breaks; 0 is none
 	stalled chan struct{} // closed while the directory answers
 }
 
 // ask waits for the directory's answer.
 func (l *line) ask(ctx context.Context) error {
 	l.mu.Lock()
+	if l.asked++; l.left > 0 {
+		l.left--
+		l.cut = l.left == 0
+	}
 	cut, stalled := l.cut, l.stalled
 	l.mu.Unlock()
 	if cut {
@@ -240,6 +246,17 @@ func (b *surroundings) Cut() error {
 	return nil
 }
 
+func (b *surroundings) CutMidway(readings int) (func() bool, error) {
+	b.line.mu.Lock()
+	defer b.line.mu.Unlock()
+	b.line.left = b.line.asked / readings / 2
+	return func() bool {
+		b.line.mu.Lock()
+		defer b.line.mu.Unlock()
+		return b.line.cut
+	}, nil
+}
+
 func (b *surroundings) Stall() error {
 	b.line.mu.Lock()
 	defer b.line.mu.Unlock()
@@ -250,7 +267,7 @@ func (b *surroundings) Stall() error {
 func (b *surroundings) Resume() error {
 	b.line.mu.Lock()
 	defer b.line.mu.Unlock()
-	b.line.cut = false
+	b.line.cut, b.line.left = false, 0
 	select {
 	case <-b.line.stalled:
 	default:

@@ -21,7 +21,7 @@ type Target struct {
 }
 
 // Backend is the way of one case to the directory. It may also be a Crasher,
-// Freezer, Cutter, Staller, Changer, Teller and Configurer.
+// Freezer, Cutter, MidCutter, Staller, Changer, Teller and Configurer.
 type Backend interface {
 	// Connect starts an importer, as the host does.
 	Connect(ctx context.Context) (directory.Importer, error)
@@ -51,6 +51,16 @@ type Freezer interface {
 type Cutter interface {
 	Cut() error
 	Resume() error
+}
+
+// MidCutter is a Cutter that can let the line break by itself while an importer reads.
+// One that reads everything before it tells anything has no other middle: once it has
+// told its first entry it needs the line no more.
+type MidCutter interface {
+	// CutMidway lets the line break when about half of the next reading has come
+	// over it, until Resume. The backend's importers have read the directory so many
+	// times before, and it did not change. cut reports whether it came to that.
+	CutMidway(readings int) (cut func() bool, err error)
 }
 
 // Staller is a Backend whose directory can stop answering, with connections left

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,11 +24,16 @@ type Process struct {
 
 	child *exec.Cmd
 	stdin io.Closer
+	stop  func() error
 }
 
 // Start runs a program and waits until it has printed a line.
 func Start(binary string, args ...string) (*Process, error) {
 	p := &Process{child: exec.Command(binary, args...)}
+	p.stop = sync.OnceValue(func() error {
+		_ = p.stdin.Close()
+		return p.child.Wait()
+	})
 	p.child.Stderr = os.Stderr
 	var err error
 	if p.stdin, err = p.child.StdinPipe(); err != nil {
@@ -56,11 +62,9 @@ func Start(binary string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Stop ends the process.
-func (p *Process) Stop() error {
-	_ = p.stdin.Close()
-	return p.child.Wait()
-}
+// Stop ends the process. It may be called again, also meanwhile: a test ends a server
+// in the middle of something, its cleanup in any case.
+func (p *Process) Stop() error { return p.stop() }
 
 // Build compiles the module in a folder of the repository unless the same sources
 // were compiled before.

@@ -40,7 +40,7 @@ func (f *files) write(people int) error {
 		}
 	}
 	group := fmt.Sprintf("# groups\nusers:x:100:\nstaff:x:50:%s\n", strings.Join(staff, ","))
-	return errors.Join(os.WriteFile(f.Passwd, []byte(strings.Join(passwd, "\n")), 0o600), os.WriteFile(f.Group, []byte(group), 0o600))
+	return errors.Join(os.WriteFile(f.Passwd, []byte(strings.Join(passwd, "\n")+"\n"), 0o600), os.WriteFile(f.Group, []byte(group), 0o600))
 }
 
 func (f *files) Connect(context.Context) (directory.Importer, error) {

@@ -2,6 +2,7 @@ package unixdir
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -18,6 +19,17 @@ const (
 	maxFile = 64 << 20
 	maxLine = 1 << 20
 )
+
+var errCut = errors.New("the last line has no line break")
+
+// whole is bufio.ScanLines for files whose every line has ended: one that was cut off
+// would pass off a part of a list as the whole.
+func whole(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if advance, token, err = bufio.ScanLines(data, atEOF); atEOF && token != nil && data[advance-1] != '\n' {
+		return 0, nil, errCut
+	}
+	return advance, token, err
+}
 
 // lines yields the fields of every line that is neither empty nor a comment. It
 // counts them from 1 and never repeats what stands in one. A file that cannot be read
@@ -36,6 +48,7 @@ func lines(path string, fields int) iter.Seq2[int, result] {
 		}
 		scanner := bufio.NewScanner(io.LimitReader(f, maxFile))
 		scanner.Buffer(nil, maxLine)
+		scanner.Split(whole)
 		n := 0
 		for scanner.Scan() {
 			n++
@@ -54,7 +67,10 @@ func lines(path string, fields int) iter.Seq2[int, result] {
 				return
 			}
 		}
-		if scanner.Err() != nil {
+		switch {
+		case errors.Is(scanner.Err(), errCut):
+			yield(n, result{err: authz.Validation("line %d of %s has no line break: is the file cut off?", n+1, path)})
+		case scanner.Err() != nil:
 			yield(n, result{err: &authz.UnavailableError{Message: fmt.Sprintf("%s cannot be read after line %d", path, n), Cause: scanner.Err()}})
 		}
 	}

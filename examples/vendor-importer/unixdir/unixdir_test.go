@@ -67,6 +67,7 @@ func TestWhatIsWrongTellsNothing(t *testing.T) {
 		"an empty file of people":   {"", group, "nobody with a user id"},
 		"only the system":           {"root:x:0:0:root:/root:/bin/bash\n", group, "nobody with a user id"},
 		"a line cut short":          {passwd + "dan:x:10", group, "line 9 of"},
+		"a list cut short":          {passwd, group[:len(group)-len("ot,zoe\n")], "line 3 of"},
 		"a name that is missing":    {":x:1:1:::\n", group, "line 1 of"},
 		"an id that is no number":   {strings.Replace(passwd, "1000", "s3cret", 1), group, "no number"},
 		"text that is not UTF-8":    {strings.Replace(passwd, "ada", "\xff", 1), group, "not UTF-8"},

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -174,6 +176,7 @@ func (v *values) object(what string, known []string, member func(name string) er
 		seen = make(map[string]bool, len(known))
 	}
 	for v.dec.More() {
+		start := v.dec.InputOffset()
 		t, err := v.dec.Token()
 		if err != nil {
 			return false, v.broken(err)
@@ -190,7 +193,7 @@ func (v *values) object(what string, known []string, member func(name string) er
 		if known != nil {
 			seen[name] = true
 		}
-		if err := v.whole(name); err != nil {
+		if err := v.whole(start); err != nil {
 			return false, err
 		}
 		if err := member(name); err != nil {
@@ -220,6 +223,7 @@ func (v *values) end() error {
 }
 
 func (v *values) text(what string, limit int) (string, error) {
+	start := v.dec.InputOffset()
 	t, err := v.dec.Token()
 	if err != nil {
 		return "", v.broken(err)
@@ -233,22 +237,39 @@ func (v *values) text(what string, limit int) (string, error) {
 	case strings.IndexByte(text, 0) >= 0:
 		return "", v.here("%s holds U+0000", what)
 	}
-	return text, v.whole(text)
+	return text, v.whole(start)
 }
 
-// whole refuses text of which the decoder replaced a part: half of a surrogate pair
-// would make one id of two.
-func (v *values) whole(text string) error {
-	if !strings.ContainsRune(text, utf8.RuneError) {
-		return nil
+// whole refuses a text, read from start on, of which the decoder replaced a part:
+// half of a surrogate pair would make one id of two.
+func (v *values) whole(start int64) error {
+	written := v.document.text[start:v.dec.InputOffset()]
+	for len(written) > 0 {
+		n := 1
+		if written[0] == '\\' {
+			n = 2
+			if r := escaped(written); utf16.IsSurrogate(r) {
+				if utf16.DecodeRune(r, escaped(written[6:])) == utf8.RuneError {
+					return v.here("half of a surrogate pair is no character")
+				}
+				n = 12
+			}
+		}
+		written = written[n:]
 	}
-	end := v.dec.InputOffset()
-	start := bytes.LastIndexByte(v.document.text[:max(end-1, 0)], '"')
-	written := v.document.text[max(start, 0):end]
-	if bytes.ContainsRune(written, utf8.RuneError) || bytes.Contains(bytes.ToLower(written), []byte(`\ufffd`)) {
-		return nil
+	return nil
+}
+
+// escaped is the character of an escape \uXXXX that a text begins with, else 0.
+func escaped(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0
 	}
-	return v.here("half of a surrogate pair is no character")
+	r, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return 0
+	}
+	return rune(r)
 }
 
 func (v *values) id(what string) (string, error) {

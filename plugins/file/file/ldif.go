@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-ldap/ldap/v3"
-
 	"github.com/authzhost/authz/plugins/file/ldif"
+	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -45,7 +44,7 @@ func (r *reading) ldif(docs []*document) error {
 			if errors.As(err, &syntax) {
 				return d.at(syntax.Line, syntax.Column, "%s", syntax.Message)
 			}
-			if err := r.sort(t, &entry{document: d, Record: record}); err != nil {
+			if err := first(stopped(r.ctx), nil, func() error { return r.sort(t, &entry{document: d, Record: record}) }); err != nil {
 				return err
 			}
 		}
@@ -66,8 +65,8 @@ func (r *reading) ldif(docs []*document) error {
 
 // sort keeps people and groups and passes over everything else.
 func (r *reading) sort(t *tree, e *entry) error {
-	name, err := nameKey(e.DN)
-	if err != nil || name == "" {
+	name, ok := dn.Key(e.DN)
+	if !ok || name == "" {
 		return e.at(e.Line, 1, "%s is no distinguished name", authz.Quote(e.DN))
 	}
 	if first := t.lines[name]; first != "" {
@@ -107,6 +106,9 @@ func (r *reading) sort(t *tree, e *entry) error {
 func (r *reading) ldifPeople(t *tree) error {
 	memberOf := map[*entry][]string{}
 	for _, g := range t.groups {
+		if err := stopped(r.ctx); err != nil {
+			return err
+		}
 		for _, m := range r.members(t, g) {
 			memberOf[m] = append(memberOf[m], g.id)
 		}
@@ -176,11 +178,12 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 				}
 				continue
 			}
-			name, err := nameKey(value)
+			name, ok := dn.Key(value)
 			switch {
-			case err == nil && t.person[name] != nil:
+			case ok && name == "": // stands where a schema wants at least one member
+			case t.person[name] != nil:
 				people = append(people, t.person[name])
-			case err == nil && t.group[name] != nil: // ldifGroups
+			case t.group[name] != nil: // ldifGroups
 			default:
 				r.warn("members that do not exist", "the member %s of the group %s is no person or group of the files", authz.Quote(value), authz.Quote(g.id))
 			}
@@ -193,13 +196,16 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 func (r *reading) ldifGroups(t *tree) error {
 	parents := map[*entry][]string{}
 	for _, g := range t.groups {
+		if err := stopped(r.ctx); err != nil {
+			return err
+		}
 		for _, attribute := range r.o.Members {
 			values, err := g.texts(attribute)
 			if err != nil {
 				return err
 			}
 			for _, value := range values {
-				if name, err := nameKey(value); err == nil && t.group[name] != nil && !strings.EqualFold(attribute, uidMembers) {
+				if name, _ := dn.Key(value); t.group[name] != nil && !strings.EqualFold(attribute, uidMembers) {
 					parents[t.group[name]] = append(parents[t.group[name]], g.id)
 				}
 			}
@@ -232,8 +238,8 @@ func (r *reading) managerOf(t *tree, p *entry, any *bool) (*directory.ReportingE
 	if len(values) > 1 {
 		return nil, p.at(p.Line, 1, "%s has more than one %s", authz.Quote(p.DN), r.o.Manager)
 	}
-	name, err := nameKey(values[0])
-	if err != nil || t.person[name] == nil {
+	name, _ := dn.Key(values[0])
+	if t.person[name] == nil {
 		r.warn("managers that do not exist", "the manager %s of %s is no person of the files", authz.Quote(values[0]), authz.Quote(p.id))
 		return nil, nil
 	}
@@ -292,10 +298,11 @@ func (e *entry) identifier(attribute, setting string) (string, error) {
 		return "", err
 	}
 	if len(values) > 1 {
-		values = slices.DeleteFunc(values, func(v string) bool { return !e.named(attribute, v) })
-		if len(values) != 1 {
+		named, ok := dn.Chosen(e.DN, attribute, values)
+		if !ok {
 			return "", e.at(e.Line, 1, "%s has several values of %s (%s), and its name does not choose one", authz.Quote(e.DN), attribute, setting)
 		}
+		values = []string{named}
 	}
 	if len(values) == 0 {
 		return "", e.at(e.Line, 1, "%s has no %s (%s)", authz.Quote(e.DN), attribute, setting)
@@ -304,14 +311,6 @@ func (e *entry) identifier(attribute, setting string) (string, error) {
 		return "", e.at(e.Line, 1, "%s of %s %s", attribute, authz.Quote(e.DN), bad)
 	}
 	return values[0], nil
-}
-
-// named reports that the entry's own name has that value of the attribute.
-func (e *entry) named(attribute, value string) bool {
-	name, err := ldap.ParseDN(e.DN)
-	return err == nil && slices.ContainsFunc(name.RDNs[0].Attributes, func(a *ldap.AttributeTypeAndValue) bool {
-		return strings.EqualFold(a.Type, attribute) && strings.EqualFold(a.Value, value)
-	})
 }
 
 // label is the first value of an attribute, "" when there is none.
@@ -343,18 +342,4 @@ func (e *entry) orgs(attributes []string) ([]string, error) {
 		}
 	}
 	return list, nil
-}
-
-// nameKey is equal for spellings of the same distinguished name.
-func nameKey(name string) (string, error) {
-	dn, err := ldap.ParseDN(name)
-	if err != nil {
-		return "", err
-	}
-	for _, part := range dn.RDNs {
-		for _, a := range part.Attributes {
-			a.Value = strings.ToLower(a.Value)
-		}
-	}
-	return strings.ToLower(dn.String()), nil
 }

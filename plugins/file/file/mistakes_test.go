@@ -67,6 +67,10 @@ func TestMistakesInJSON(t *testing.T) {
 		{"more than a snapshot", `{"users":[]}{}`, "the file goes on after the snapshot"},
 		{"rubbish after it", `{"users":[]}!`, "this is not JSON"},
 		{"half a character", `{"users":[{"userId":"a\ud800"}]}`, "half of a surrogate pair"},
+		{"half a character beside a replaced one", `{"users":[{"userId":"\ufffd\ud800"}]}`, "half of a surrogate pair"},
+		{"half a character behind what looks like a replaced one", `{"users":[{"userId":"\\ufffd\ud800"}]}`, "half of a surrogate pair"},
+		{"the second half alone", `{"memberships":{"\udc00":[]}}`, "half of a surrogate pair"},
+		{"two first halves", `{"memberships":{"a":["\ud800\ud800\udc00"]}}`, "half of a surrogate pair"},
 		{"a zero character", `{"users":[{"userId":"a\u0000"}]}`, "U+0000"},
 		{"lists without end", `{"users":` + strings.Repeat("[", 100_000), "must be an object"},
 	} {
@@ -101,10 +105,13 @@ func TestMistakesInLDIF(t *testing.T) {
 		{"a change's end", ann + "-\n", ":4:1: this is a list of changes"},
 		{"a person without the id", "dn: cn=ann,dc=x\nobjectClass: inetOrgPerson\ncn: ann\n", `"cn=ann,dc=x" has no uid (user_id)`},
 		{"a person of two ids", ann + "uid: anna\nuid: anne\n", ""},
+		{"a person of two ids, one in the name by another name", "dn: userid=ann,dc=x\nobjectClass: inetOrgPerson\nuid: anna\nuid: ann\n", ""},
+		{"the same entry twice, in another order", "dn: cn=a+uid=ann,dc=x\nobjectClass: inetOrgPerson\nuid: ann\n\ndn: uid=ann+cn=a,dc=x\nobjectClass: inetOrgPerson\nuid: b\n", "is there twice"},
 		{"a person of two ids, none in the name", "dn: cn=ann,dc=x\nobjectClass: inetOrgPerson\nuid: a\nuid: b\n", "has several values of uid"},
 		{"an id that is no text", "dn: cn=ann,dc=x\nobjectClass: inetOrgPerson\nuid:: /+8=\n", ":3:1: uid of \"cn=ann,dc=x\" is not text"},
 		{"no people", "dn: cn=ann,dc=x\nobjectClass: device\ncn: ann\n", "(user_classes)"},
 		{"a person that is a group", ann + "objectClass: groupOfNames\n", "is a person and a group"},
+		{"a list of which Active Directory told a part", ann + "\ndn: cn=g\nobjectClass: group\ncn: g\nmember;Range=0-1499: uid=ann,dc=x\n", ":8:13: this is no name of an attribute"},
 		{"two managers", ann + "manager: uid=a,dc=x\nmanager: uid=b,dc=x\n", "has more than one manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 // The plugin's binary in a host reads what the importer reads in process, from a
 // path that is relative to its directory.
 func TestThePluginsProcess(t *testing.T) {
+	t.Parallel()
 	bin, dir := t.TempDir(), t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "authz-plugin-file"), "..")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -46,13 +46,13 @@ func TestGroupsAloneInCSV(t *testing.T) {
 }
 
 func TestASnapshotInJSON(t *testing.T) {
-	const text = `{"orgs": {}, "groups": null, "users": [{"userId": "ann", "active": null}, {"active": false, "userId": "\u00e9\ud83d\ude00\ufffd"}],
+	const text = `{"orgs": {}, "groups": null, "users": [{"userId": "ann", "active": null}, {"active": false, "userId": "\u00e9\ud83d\ude00\ufffd\\ud800\""}],
 		"memberships": {"ann": ["a"], "ann": ["b"]}}`
 	got, err := read(t.Context(), open(t, at(write(t, t.TempDir(), "people.json", text))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := directory.Snapshot{Users: []directory.User{{UserID: "ann"}, {UserID: "é😀\ufffd", Active: no()}},
+	want := directory.Snapshot{Users: []directory.User{{UserID: "ann"}, {UserID: "é😀\ufffd\\ud800\"", Active: no()}},
 		Memberships: map[string][]string{"ann": {"a", "b"}}, Orgs: map[string][]string{}}
 	if diff := cmp.Diff(want, got.Snapshot); diff != "" {
 		t.Errorf("want − got +\n%s", diff)

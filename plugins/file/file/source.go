@@ -151,6 +151,7 @@ func (o *Options) readOne(ctx context.Context, path string, limit int64) ([]byte
 // settled waits until a file has not changed for the settling time: who writes a
 // file in place leaves it half-written in between.
 func (o *Options) settled(ctx context.Context, path string) (fs.FileInfo, error) {
+	var before fs.FileInfo
 	for range maxSettling {
 		info, err := os.Stat(path)
 		switch {
@@ -160,9 +161,16 @@ func (o *Options) settled(ctx context.Context, path string) (fs.FileInfo, error)
 			return nil, authz.Validation("%s is no file", authz.Echo(path))
 		}
 		wait := o.Settle - time.Since(info.ModTime())
-		if wait <= 0 || wait > o.Settle { // by another clock, perhaps
+		if wait > o.Settle { // of the future, by another clock: it must stand still in sight
+			if before != nil && same(info, before) {
+				return info, nil
+			}
+			wait = o.Settle
+		}
+		if wait <= 0 {
 			return info, nil
 		}
+		before = info
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

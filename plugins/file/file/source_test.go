@@ -2,11 +2,14 @@ package file_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/plugins/file/file"
@@ -88,14 +91,27 @@ func TestAFileThatIsReplacedWhileItIsRead(t *testing.T) {
 		defer close(done)
 		for n := 1; !stop.Load(); n++ {
 			fresh := filepath.Join(dir, ".fresh")
-			if os.WriteFile(fresh, []byte(versions[n%2]), 0o600) != nil || os.Rename(fresh, path) != nil {
+			if err := errors.Join(os.WriteFile(fresh, []byte(versions[n%2]), 0o600), os.Rename(fresh, path)); err != nil {
+				t.Error(err)
 				return
 			}
+			time.Sleep(time.Duration(n%40) * time.Millisecond) // for a reading in between
 		}
 	}()
 	i := open(t, at(path))
+	wantOne := func(got told) {
+		t.Helper()
+		for _, u := range got.Users {
+			if u.UserID != got.Users[0].UserID {
+				t.Fatal("a mixture of both was read")
+			}
+		}
+		if want := map[string]int{"a": 20_000, "b": 30_000}[got.Users[0].UserID]; len(got.Users) != want {
+			t.Fatalf("%d people, want %d", len(got.Users), want)
+		}
+	}
 	whole := 0
-	for began := time.Now(); time.Since(began) < 2*time.Second || whole == 0 && time.Since(began) < time.Minute; {
+	for began := time.Now(); time.Since(began) < 2*time.Second; {
 		got, err := read(t.Context(), i)
 		if err != nil {
 			if !strings.Contains(err.Error(), "changed or was replaced") {
@@ -104,67 +120,99 @@ func TestAFileThatIsReplacedWhileItIsRead(t *testing.T) {
 			continue
 		}
 		whole++
-		want := map[string]int{"a": 20_000, "b": 30_000}[got.Users[0].UserID]
-		for _, u := range got.Users {
-			if u.UserID != got.Users[0].UserID {
-				t.Fatal("a mixture of both was read")
-			}
-		}
-		if len(got.Users) != want {
-			t.Fatalf("%d people, want %d", len(got.Users), want)
-		}
+		wantOne(got)
 	}
 	stop.Store(true)
 	<-done
-}
-
-// A file that is written in place, line by line, is waited for.
-func TestAFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
-	path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
-	written := make(chan struct{})
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	t.Logf("%d readings were whole", whole)
+	got, err := read(t.Context(), i) // now nothing is in its way
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		defer close(written)
-		for range 20 {
-			_, _ = f.WriteString("bob\n")
-			time.Sleep(10 * time.Millisecond)
-		}
-		_ = f.Close()
-	}()
-	o := file.Defaults(path)
-	o.Settle = 500 * time.Millisecond
-	got, err := read(t.Context(), open(t, o))
-	<-written
-	if err != nil || len(got.Users) != 21 {
-		t.Errorf("%d people, %v", len(got.Users), err)
+	wantOne(got)
+}
+
+// A file that is written in place, line by line, is waited for, also when its server's
+// clock is ahead.
+func TestAFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"by this clock": 0, "by one ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
+				touch(t, path, ahead)
+				go func() {
+					for range 10 {
+						time.Sleep(300 * time.Millisecond)
+						appendTo(t, path, "bob\n")
+						touch(t, path, ahead)
+					}
+				}()
+				o := file.Defaults(path)
+				o.Settle = 500 * time.Millisecond
+				time.Sleep(time.Millisecond) // the two never look and write at once
+				began := time.Now()
+				got, err := read(t.Context(), open(t, o))
+				if err != nil || len(got.Users) != 11 {
+					t.Errorf("%d people, %v", len(got.Users), err)
+				}
+				if waited := time.Since(began); waited > 5*time.Second {
+					t.Errorf("the file was waited for %v after its last line", waited-3*time.Second)
+				}
+			})
+		})
+	}
+}
+
+// touch sets when a file was changed to now, by a clock that is ahead.
+func touch(t *testing.T, path string, ahead time.Duration) {
+	t.Helper()
+	now := time.Now().Add(ahead)
+	if err := os.Chtimes(path, now, now); err != nil {
+		t.Error(err)
+	}
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Error(err)
 	}
 }
 
 func TestAFileThatNeverRestsIsNotRead(t *testing.T) {
-	path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			now := time.Now()
-			_ = os.Chtimes(path, now, now)
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	o := file.Defaults(path)
-	o.Settle = 200 * time.Millisecond
-	fails(t, o, false, "is being written without a pause")
-	cancel()
-	<-done
+	for name, ahead := range map[string]time.Duration{"by this clock": 0, "by one ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := write(t, t.TempDir(), "people.csv", "user_id\nann\n")
+				touch(t, path, ahead)
+				ctx, cancel := context.WithCancel(t.Context())
+				var touching sync.WaitGroup
+				touching.Go(func() {
+					for ctx.Err() == nil {
+						time.Sleep(30 * time.Millisecond)
+						touch(t, path, ahead)
+					}
+				})
+				defer touching.Wait()
+				defer cancel()
+				o := file.Defaults(path)
+				o.Settle = 200 * time.Millisecond
+				time.Sleep(time.Millisecond)
+				fails(t, o, false, "is being written without a pause")
 
-	stopped, stop := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, stop)
-	o.Settle = time.Minute
-	if _, err := read(stopped, open(t, o)); err == nil || !strings.Contains(err.Error(), "stopped") {
-		t.Error(err)
+				stopped, stop := context.WithCancel(t.Context())
+				time.AfterFunc(50*time.Millisecond, stop)
+				o.Settle = time.Minute
+				if _, err := read(stopped, open(t, o)); err == nil || !strings.Contains(err.Error(), "stopped") {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 	"github.com/google/uuid"
 
+	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -34,6 +35,14 @@ func plain(entry *ldap.Entry, attribute string) [][]byte {
 	return nil
 }
 
+func texts(values [][]byte) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
 // identifier renders the one value of an attribute that identifies. Of several
 // values, whose order a directory does not keep, it is the one in the entry's name.
 func identifier(entry *ldap.Entry, attribute string) (string, error) {
@@ -44,7 +53,7 @@ func identifier(entry *ldap.Entry, attribute string) (string, error) {
 	case len(values) == 1:
 		return render(attribute, values[0])
 	}
-	named, ok := rdnValue(entry.DN, attribute)
+	named, ok := dn.Chosen(entry.DN, attribute, texts(values))
 	if !ok {
 		return "", errSeveral
 	}
@@ -115,8 +124,10 @@ func label(entry *ldap.Entry, attribute string, limit int) (text string, changed
 		return "", false
 	}
 	text = string(slices.MinFunc(values, slices.Compare[[]byte]))
-	if named, ok := rdnValue(entry.DN, attribute); ok && len(values) > 1 {
-		text = named
+	if len(values) > 1 {
+		if named, ok := dn.Chosen(entry.DN, attribute, texts(values)); ok {
+			text = named
+		}
 	}
 	fit := strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if len(fit) > limit {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -38,7 +39,11 @@ func (b *backend) Close() error {
 	return errors.Join(failed...)
 }
 
+// In process run no cases but those that TestConformanceOfTheBinary runs too.
 func TestConformance(t *testing.T) {
+	if !testing.Short() && os.Getenv("AUTHZ_FULL") != "1" {
+		t.Skip("SKIPPED in process: the same cases run over the binary; AUTHZ_FULL=1 runs them here too")
+	}
 	m := newModel(5, 300, 60)
 	o := options(t, load(t, m.rfc2307bis))
 	importer.Run(t, importer.Target{Name: "ldap", New: func(context.Context) (importer.Backend, error) { return &backend{options: o}, nil }})
@@ -50,7 +55,8 @@ func TestConformanceOfTheBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED with -short: two binaries are built and many processes started")
 	}
-	m := newModel(6, 3000, 300) // more than can be on its way to a reader at once
+	t.Parallel()
+	m := newModel(6, 1000, 100) // several times what is on its way to a reader at once
 	s := load(t, m.rfc2307bis)
 	folder := t.TempDir()
 	for name, of := range map[string]string{"authz-plugin-ldap": "..", "authz-conformance": "../../../cmd/authz-conformance"} {

@@ -186,6 +186,7 @@ func TestServersLimits(t *testing.T) {
 }
 
 func TestServersThatAreSilent(t *testing.T) {
+	t.Parallel() // most of it waits
 	s := small(t, slapdtest.Options{})
 	o := options(t, s)
 	o.Timeout = time.Second

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -39,7 +40,7 @@ func (r *reading) readGroups(ctx context.Context, s *session) error {
 	named, withMembers := 0, 0
 	firstOf := map[string]string{}
 	err := r.found(ctx, s, in, func(entry *ldap.Entry, id string) error {
-		key, ok := dnKey(entry.DN)
+		key, ok := dn.Key(entry.DN)
 		if !ok {
 			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, authz.Quote(entry.DN))
 		}
@@ -142,7 +143,7 @@ func (r *reading) member(at int, value []byte) error {
 		}
 		return nil
 	}
-	key, ok := dnKey(string(value))
+	key, ok := dn.Key(string(value))
 	switch {
 	case !ok:
 		r.warn.add(kindMember, "the member %s of the group %s is no distinguished name", authz.Quote(string(value)), authz.Quote(group))

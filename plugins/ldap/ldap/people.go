@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -36,7 +37,7 @@ func (r *reading) readPeople(ctx context.Context, s *session) error {
 	var have tally
 	firstOf := map[string]string{}
 	err := r.found(ctx, s, in, func(entry *ldap.Entry, id string) error {
-		key, ok := dnKey(entry.DN)
+		key, ok := dn.Key(entry.DN)
 		if !ok {
 			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, authz.Quote(entry.DN))
 		}
@@ -70,7 +71,7 @@ func (r *reading) personOf(entry *ldap.Entry, id string, have *tally) person {
 	}
 	for _, value := range plain(entry, r.o.UserManager) {
 		have.manager++
-		if key, ok := dnKey(string(value)); ok && key != "" {
+		if key, ok := dn.Key(string(value)); ok && key != "" {
 			p.managers = append(p.managers, key)
 		} else {
 			r.warn.add(kindManager, "the manager of %s is no distinguished name", authz.Quote(id))

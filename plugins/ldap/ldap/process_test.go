@@ -84,6 +84,7 @@ func sample(t *testing.T, s *slapdtest.Server) map[string]any {
 
 // The sample configuration and the real binary, under the real plugin host.
 func TestTheSampleInAProcessOfItsOwn(t *testing.T) {
+	t.Parallel()
 	m := newModel(4, 500, 100)
 	s := load(t, m.activeDirectory)
 	h, log := hosted(t)

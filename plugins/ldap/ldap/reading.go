@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -139,7 +140,7 @@ func toSet(sets map[string]map[string]bool, key, value string) {
 func distinct(names ...string) (list []string) {
 	seen := map[string]bool{"": true}
 	for _, name := range names {
-		if folded := attributeName(name); !seen[folded] && name != "" {
+		if folded := dn.Attribute(name); !seen[folded] && name != "" {
 			seen[folded] = true
 			list = append(list, name)
 		}

@@ -3,6 +3,7 @@ package scim
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,7 +199,11 @@ func redirectHost(response *http.Response) string {
 
 // redact keeps a service that repeats what it was sent from telling it to a log.
 func (s *session) redact(text string) string {
-	for _, secret := range []string{s.o.Token, s.o.Password, s.o.ClientSecret} {
+	secrets := []string{s.o.Token, s.o.Password, s.o.ClientSecret}
+	if s.o.Username != "" { // as basic authentication sends them
+		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(s.o.Username+":"+s.o.Password)))
+	}
+	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[redacted]")
 		}

@@ -44,6 +44,13 @@ func (s *service) Cut() error {
 	return nil
 }
 
+// CutMidway breaks the connections that ask for groups, which every reading does when
+// it has all people.
+func (s *service) CutMidway(int) (func() bool, error) {
+	s.server.Set(s.t, scimtest.Faults{"cutAt": 1, "only": "Groups"})
+	return func() bool { return true }, nil
+}
+
 // Stall lets the service hang in the middle of every answer.
 func (s *service) Stall() error {
 	s.server.Set(s.t, scimtest.Faults{"hangAfter": 1})

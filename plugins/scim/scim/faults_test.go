@@ -115,6 +115,9 @@ func TestCredentials(t *testing.T) {
 		if _, err := read(t.Context(), open(t, o)); err != nil {
 			t.Error(err)
 		}
+		server.Set(t, scimtest.Faults{"status": 403, "echo": true})
+		fails(t, open(t, o), false, "refuses the credentials (403)", "Basic [redacted]")
+		server.Set(t, scimtest.Faults{})
 		o.Password = "wrong-" + scimtest.Password
 		fails(t, open(t, o), false, "refuses the credentials (401)")
 	})
@@ -153,6 +156,7 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestThrottlingIsHonoured(t *testing.T) {
+	t.Parallel() // most of it waits
 	server := scimtest.Start(t, small())
 	for _, status := range []int{429, 503} {
 		server.Set(t, scimtest.Faults{"status": status, "statusFor": 2, "retryAfter": "1"})
@@ -191,7 +195,7 @@ func TestAServiceThatIsSlow(t *testing.T) {
 	t.Run("in the middle of an answer", func(t *testing.T) {
 		server.Set(t, scimtest.Faults{"hangAfter": 100, "only": "Groups"})
 		o := options(server)
-		o.RequestTimeout, o.MaxRetries = 200*time.Millisecond, 1
+		o.RequestTimeout, o.MaxRetries = time.Second, 1 // long enough for the answers before
 		fails(t, open(t, o), false, "Groups", "request_timeout")
 	})
 	t.Run("longer than the reading may take", func(t *testing.T) {

@@ -2,6 +2,7 @@ package scim_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -148,7 +149,8 @@ func fails(t *testing.T, i *scim.Importer, rejected bool, words ...string) {
 			t.Errorf("%q says nothing of %q", err, w)
 		}
 	}
-	for _, secret := range []string{scimtest.Token, scimtest.Password, scimtest.ClientSecret, scimtest.IssuedToken} {
+	basic := base64.StdEncoding.EncodeToString([]byte(scimtest.Username + ":" + scimtest.Password))
+	for _, secret := range []string{scimtest.Token, scimtest.Password, basic, scimtest.ClientSecret, scimtest.IssuedToken} {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("the error tells a secret: %v", err)
 		}

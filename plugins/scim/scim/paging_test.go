@@ -20,6 +20,7 @@ func people(n int) scimtest.World {
 // Every list that the service might tell wrongly is an error, whatever it does to the
 // pages: none is taken for the whole.
 func TestAListThatCannotBeKnownWholeIsNotTold(t *testing.T) {
+	t.Parallel() // most of it waits
 	server := scimtest.Start(t, people(9))
 	const moved = "could not be read whole in 3 attempts"
 	for _, c := range []struct {

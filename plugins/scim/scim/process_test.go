@@ -68,6 +68,7 @@ func start(t *testing.T, config map[string]any) (*pluginhost.Host, *pluginhost.P
 }
 
 func TestThePluginsProcess(t *testing.T) {
+	t.Parallel() // a build and a restart
 	server := scimtest.Start(t, small())
 	h, p, i, log := start(t, map[string]any{"base_url": server.BaseURL, "ca_file": server.CAFile, "page_size": 2, "max_retries": 0,
 		"token_url": server.TokenURL, "client_id": scimtest.ClientID, "client_secret": scimtest.ClientSecret})

@@ -161,6 +161,7 @@ func TestTenThousandPeople(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 10,000 people and 2,000 groups: not with -short")
 	}
+	t.Parallel()
 	world, want := company(10_000, 2_000)
 	server := scimtest.Start(t, world)
 	o := options(server)

@@ -1,7 +1,8 @@
-package ldap
+package dn
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,19 +25,19 @@ var attributeNames = map[string]string{
 	"userid": "uid", "0.9.2342.19200300.100.1.1": "uid",
 }
 
-// dnKey is equal for spellings of the same distinguished name: escapes, space, case
+// Key is equal for spellings of the same distinguished name: escapes, space, case
 // and the order within a multi-valued part aside. A value of the syntax "name and
 // optional uid" counts as its name. "" is the empty name.
-func dnKey(text string) (key string, ok bool) {
-	dn, err := ldap.ParseDN(withoutUID(text))
+func Key(text string) (key string, ok bool) {
+	name, err := ldap.ParseDN(withoutUID(text))
 	if err != nil {
 		return "", false
 	}
 	var b []byte
-	for _, rdn := range dn.RDNs {
+	for _, rdn := range name.RDNs {
 		parts := make([]string, len(rdn.Attributes))
 		for i, a := range rdn.Attributes {
-			parts[i] = string(measured(measured(nil, attributeName(a.Type)), fold(a.Value)))
+			parts[i] = string(measured(measured(nil, Attribute(a.Type)), fold(a.Value)))
 		}
 		slices.Sort(parts)
 		b = measured(b, strings.Join(parts, ""))
@@ -50,7 +51,8 @@ func measured(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-func attributeName(name string) string {
+// Attribute is equal for the names of one attribute of distinguished names.
+func Attribute(name string) string {
 	name = strings.TrimPrefix(strings.ToLower(name), "oid.")
 	if other, ok := attributeNames[name]; ok {
 		return other
@@ -107,16 +109,36 @@ func foldRune(r rune) rune {
 	return next
 }
 
-// rdnValue is the value that an entry's own name has for an attribute.
-func rdnValue(dn, attribute string) (string, bool) {
-	parsed, err := ldap.ParseDN(dn)
+// Chosen is the one of an attribute's values that the entry's own name has, as the
+// entry spells it: directories keep several values in no order. Of values that differ
+// in case it is the one that is spelt as in the name; ok is false where the name does
+// not choose exactly one.
+func Chosen(name, attribute string, values []string) (value string, ok bool) {
+	parsed, err := ldap.ParseDN(name)
 	if err != nil || len(parsed.RDNs) == 0 {
 		return "", false
 	}
+	same, alike := map[string]bool{}, map[string]bool{}
 	for _, a := range parsed.RDNs[0].Attributes {
-		if attributeName(a.Type) == attributeName(attribute) {
-			return a.Value, true
+		if Attribute(a.Type) != Attribute(attribute) {
+			continue
+		}
+		for _, v := range values {
+			if fold(v) == fold(a.Value) {
+				alike[v] = true
+				same[v] = same[v] || v == a.Value
+			}
 		}
 	}
-	return "", false
+	maps.DeleteFunc(same, func(_ string, exact bool) bool { return !exact })
+	if len(same) == 0 {
+		same = alike
+	}
+	if len(same) != 1 {
+		return "", false
+	}
+	for v := range same {
+		value = v
+	}
+	return value, true
 }
