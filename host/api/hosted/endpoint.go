@@ -71,6 +71,12 @@ type endpoint struct {
 // gated inputs decide by their values which gate their call has to pass.
 type gated interface{ gate() service.Gate }
 
+// judged inputs have a gate that the service judges with the write. They judge it
+// alone, changing nothing, before an answer that was kept is looked up.
+type judged interface {
+	judge(ctx context.Context, c *Call) error
+}
+
 // None is the output of endpoints that answer 204.
 type None struct{}
 

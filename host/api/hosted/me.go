@@ -22,6 +22,14 @@ func (in viewAs) Check() error {
 	return service.CheckViewAs(in.ViewAs.Value)
 }
 
+// gate is that of a preview; leaving one is never gated.
+func (in viewAs) gate() service.Gate {
+	if in.ViewAs.Value == nil {
+		return service.AnySeat
+	}
+	return service.OrgKey(client.ViewAsKey)
+}
+
 type evaluate struct {
 	Org string `path:"org"`
 	service.EvaluateInput

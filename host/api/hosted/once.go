@@ -19,10 +19,16 @@ func (c *Call) idempotencyKey() (string, *fault.Error) {
 }
 
 // once runs the handler unless the same request was answered before. It comes
-// after the gate: an answer is never given again to whom it would be refused now.
+// after the gate, wherever that is judged: an answer is never given again to whom it
+// would be refused now.
 // The answer is kept before it is sent, so that nobody who has it finds its
 // request still running.
 func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, input any) error {
+	if own, ok := input.(judged); ok {
+		if err := own.judge(ctx, c); err != nil {
+			return err
+		}
+	}
 	relayed, err := c.relayedTo(ctx, input)
 	if err != nil {
 		return err

@@ -108,6 +108,14 @@ func (in createRole) home() (scope, pattern, roleID string) {
 	return "", strings.Join(in.Patterns[:min(len(in.Patterns), 1)], ""), ""
 }
 
+func (in createRole) of() provider.RoleInput {
+	return provider.RoleInput{ID: in.ID, Name: in.Name, Description: in.Description, Patterns: in.Patterns, Requestable: in.Requestable}
+}
+
+func (in createRole) judge(ctx context.Context, c *Call) error {
+	return c.root().MayCreateRole(ctx, c.Access, in.of())
+}
+
 type objectOf struct {
 	inOrg
 	ID string `path:"id"`
@@ -146,8 +154,7 @@ func roleRows(t *table) {
 	add(t, endpoint{Method: "POST", Path: path, Summary: "Create a role", Gate: byHome, GateText: gate, Status: http.StatusCreated, Relayed: true,
 		Own: codes("escalation_refused"), Audit: []string{"R: role.create"}},
 		func(ctx context.Context, c *Call, in createRole) (roleAnswer, error) {
-			out, err := answer(c.root().CreateRole(ctx, c.Access, provider.RoleInput{ID: in.ID, Name: in.Name, Description: in.Description,
-				Patterns: in.Patterns, Requestable: in.Requestable}))
+			out, err := answer(c.root().CreateRole(ctx, c.Access, in.of()))
 			if err == nil {
 				c.located("orgs", in.Org, "org", "roles", out.Role.ID)
 			}
