@@ -50,6 +50,10 @@ type endpoint struct {
 	// During a preview only reads go on, and what is marked here.
 	WhilePreviewing bool
 
+	// Unkept marks a POST that changes nothing: its answers are stored nowhere, and an
+	// Idempotency-Key counts for nothing.
+	Unkept bool
+
 	// OriginRule marks the sign-in, to which it applies without a session.
 	OriginRule bool
 
@@ -166,6 +170,11 @@ func (e *endpoint) rate() rate {
 
 func (e *endpoint) takesBody() bool {
 	return e.Method != http.MethodGet && e.Method != http.MethodDelete
+}
+
+// keeps tells whether an Idempotency-Key counts.
+func (e *endpoint) keeps() bool {
+	return e.Method == http.MethodPost && e.Gate.Kind != service.GatePublic && !e.Unkept
 }
 
 // accepts is the media type of answers that are not JSON objects.

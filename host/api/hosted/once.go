@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
@@ -12,7 +11,7 @@ import (
 
 // idempotencyKey is "" where it is not asked for or counts for nothing.
 func (c *Call) idempotencyKey() (string, *fault.Error) {
-	if c.endpoint.Method != http.MethodPost || c.endpoint.Gate.Kind == service.GatePublic {
+	if !c.endpoint.keeps() {
 		return "", nil
 	}
 	return idempotencyKey(c.Request.Header)

@@ -144,6 +144,28 @@ func TestTheAnswerOfAnOwnersActIsNotGivenAgainToWhoIsNone(t *testing.T) {
 	other.call("POST", "/orgs/acme/seats", `{"userId":"u_3","kind":"owner"}`).want(t, 403, "owner_required")
 }
 
+// A right that ended must not be read off an answer of yesterday (§13: never stored).
+func TestADecisionIsNeverKept(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	machine := owner.key(`{"kind":"principal","name":"p","serviceId":"ci"}`).with("Idempotency-Key", "k")
+	id := owner.call("POST", "/orgs/acme/org/grants", `{"subject":"service:ci","pattern":"cloud.seats.read"}`).want(t, 201, "").text("grant", "id")
+	ask := func() any {
+		return machine.call("POST", "/orgs/acme/evaluate", `{"key":["cloud.seats.read"]}`).want(t, 200, "").at("allowed")
+	}
+	if ask() != true {
+		t.Error("the grant does not count")
+	}
+	owner.call("DELETE", "/orgs/acme/org/grants/"+id, "").want(t, 204, "")
+	if ask() != false {
+		t.Error("what was decided before the grant went is told again")
+	}
+	for row, err := range entries.All(t.Context(), w.accounts, "acme") {
+		w.must(err)
+		t.Errorf("a decision is stored: %s", row.Value.Answer)
+	}
+}
+
 func TestARelayedWriteLeftRunningIsUnknown(t *testing.T) {
 	w := newWorld(t)
 	owner := w.acme()
