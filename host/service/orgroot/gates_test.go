@@ -90,6 +90,11 @@ func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 			if _, err := w.root.CreateGroup(ctx, a, groupInput("g")); said(t, err) != c.want {
 				t.Error("a write:", err)
 			}
+			eve := *a
+			eve.Caller.UserID = "eve"
+			if _, err := w.root.CancelRequest(ctx, &eve, "r", "absent"); !strings.Contains(said(t, err), " ProviderTransportError ") {
+				t.Error("a request of an application that is not there:", err)
+			}
 			status, err := w.root.Status(ctx, "acme")
 			must(t, err)
 			if status.Reachable || status.Application != "docs" {
