@@ -70,9 +70,9 @@ func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 		"a new secret":    {answering(401, `{"error":{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}}`), "502 ProviderTransportError application_credential_rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wait := 500 * time.Millisecond
-			if name == "huge" {
-				wait = 20 * time.Second // much is read, and that takes its time
+			wait := patience
+			if name == "slow" {
+				wait = 500 * time.Millisecond
 			}
 			w := newWorldWaiting(t, wait)
 			w.give(t, "user:olga", manage)
