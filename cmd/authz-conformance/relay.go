@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/authzhost/authz/internal/freeport"
 )
 
 // relay stands between a plugin and its far side, and can stop passing on what they
@@ -21,8 +23,13 @@ type relay struct {
 	ended    chan struct{}
 }
 
+// newRelay listens at a port that no outgoing connection takes while the line is cut.
 func newRelay(far string) (*relay, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	near, err := freeport.Address()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", near)
 	if err != nil {
 		return nil, err
 	}
