@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // dies makes the entries of the org what they are when the host died after the
@@ -197,6 +200,40 @@ func TestAnswersOfEarlierDaysGoHoweverManyThereAre(t *testing.T) {
 	}
 	for range entries.All(ctx, w.accounts, "acme") {
 		t.Fatal("an answer of weeks ago is still there")
+	}
+}
+
+// overtaken has something happen before its next commit.
+type overtaken struct {
+	storage.Store
+	by func()
+}
+
+func (o *overtaken) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+	if by := o.by; by != nil {
+		o.by = nil
+		by()
+	}
+	return o.Store.Commit(ctx, c)
+}
+
+func TestTwoHostsMaySweepAtOnce(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	records := &overtaken{Store: w.store(account.Partition)}
+	here, there := account.New(records, w.clock.Load), account.New(records.Store, w.clock.Load)
+	hosts := [2]*idempotency{{store: here, swept: map[string]string{}}, {store: there, swept: map[string]string{}}}
+	_, _, err := hosts[0].begin(ctx, "acme", entryID("c", "/p", "k"), nil, nil)
+	w.must(err)
+	w.clock.Add(3 * idempotencyLifetimeMs)
+	records.by = func() { w.must(hosts[1].sweep(ctx, "acme")) }
+	for range 2 {
+		if err := hosts[0].sweep(ctx, "acme"); err != nil {
+			t.Error(err)
+		}
+	}
+	if hosts[0].swept["acme"] == "" || hosts[1].swept["acme"] == "" {
+		t.Errorf("%v, %v: they sweep for ever", hosts[0].swept, hosts[1].swept)
 	}
 }
 
