@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"github.com/authzhost/authz/conformance/importer"
 	"github.com/authzhost/authz/sdk/directory"
@@ -39,8 +40,13 @@ type (
 // changer changes the directory by a command.
 type changer struct{ of *ground }
 
+// Change ends with ctx, whatever the shell has started.
 func (c changer) Change(ctx context.Context) error {
-	if out, err := exec.CommandContext(ctx, "sh", "-c", c.of.fill(c.of.change)).CombinedOutput(); err != nil {
+	shell := exec.CommandContext(ctx, "sh", "-c", c.of.fill(c.of.change))
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
+	shell.WaitDelay = time.Second // for one that left the group with the output
+	if out, err := shell.CombinedOutput(); err != nil {
 		return fmt.Errorf("--change: %w\n%s", err, out)
 	}
 	return nil

@@ -117,13 +117,13 @@ func TestAPluginOfSeveralKindsIsProvedForEach(t *testing.T) {
 
 func TestDefectsOfOtherKindsAreFound(t *testing.T) {
 	for defect, ids := range map[string]string{"forgets": "W10,W12", "empty": "D20", "partial": "D21"} {
-		code, report, errs := several(t, defect, "--case", ids)
+		code, report, errs := several(t, defect, "--case", ids, "--counts-within", "15s")
 		if code != exitFailed || report.Passed || len(report.Cases) != strings.Count(ids, ",")+1 {
 			t.Errorf("%s: code %d\n%s", defect, code, errs)
 		}
 		for _, c := range report.Cases {
 			if c.Outcome != runner.Failed || c.Failure.Expected == "" || c.Failure.Got == "" || c.Failure.Where == "" || len(c.Failure.Done) == 0 ||
-				!strings.Contains(c.Failure.Again, "--counts-url") || !strings.Contains(c.Failure.Again, "--case "+c.ID) {
+				!strings.Contains(c.Failure.Again, "--counts-url") || !strings.Contains(c.Failure.Again, "--counts-within 15s") || !strings.Contains(c.Failure.Again, "--case "+c.ID) {
 				t.Errorf("%s: %s %s %+v", defect, c.ID, c.Outcome, c.Failure)
 			}
 		}

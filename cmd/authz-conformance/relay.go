@@ -26,8 +26,8 @@ type relay struct {
 	left     int64 // of them until the line is cut; 0 is none
 }
 
+// newRelay listens at a port that no outgoing connection takes while the line is cut.
 func newRelay(far string) (*relay, error) {
-	// A cut gives the port up: no outgoing connection must take it meanwhile.
 	near, err := freeport.Address()
 	if err != nil {
 		return nil, err

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"testing"
 )
 
@@ -62,5 +64,35 @@ func TestALineThatIsCutMidway(t *testing.T) {
 	}
 	if n := heard(); n != said {
 		t.Errorf("%d bytes of %d after the line was back", n, said)
+	}
+}
+
+// A cut gives the port up and a resumption takes it again: meanwhile no outgoing
+// connection may be given it.
+func TestARelayCanAlwaysTakeItsPortAgain(t *testing.T) {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		t.Skip("the range of ports for outgoing connections is not told here")
+	}
+	var first, last int
+	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		r, err := newRelay("127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.close()
+		near, err := net.ResolveTCPAddr("tcp", r.near)
+		if err != nil || near.Port >= first && near.Port <= last {
+			t.Fatalf("%s is within %d to %d, %v", r.near, first, last, err)
+		}
+		if err := r.Cut(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Resume(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/conformance/runner"
+	"github.com/authzhost/authz/conformance/sink"
 )
 
 // document is a report as programs read it.
@@ -120,6 +121,9 @@ func (f *runFlags) again(d found, id string) string {
 	}
 	if f.countsURL != "" && f.countsMetric != defaultMetric {
 		args = append(args, "--counts-metric", f.countsMetric)
+	}
+	if f.countsURL != "" && f.patience != sink.DefaultPatience {
+		args = append(args, "--counts-within", f.patience.String())
 	}
 	if f.timeout != runner.DefaultTimeout {
 		args = append(args, "--timeout", f.timeout.String())

@@ -33,6 +33,8 @@ type Plan struct {
 	Target  string
 	Timeout time.Duration // of a case; zero is DefaultTimeout
 	Jobs    []Job
+
+	grace time.Duration // zero is endGrace
 }
 
 // DefaultTimeout is how long a case may take.

@@ -89,7 +89,7 @@ func (r *Record) Cleanup(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		go f() // of a case that was left behind
+		go r.Guard(f) // of a case that was left behind
 		return
 	}
 	r.cleanup = append(r.cleanup, f)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -101,12 +102,16 @@ func (p Plan) execute(ctx context.Context, j Job) Result {
 		defer close(ended)
 		r.Guard(func() { j.Run(caseCtx, r) })
 	}()
-	hung := time.NewTimer(limit + endGrace)
-	defer hung.Stop()
 	select {
 	case <-ended:
-	case <-hung.C:
-		r.Fail("the case ends", fmt.Sprintf("it still runs after %v", limit+endGrace))
+	case <-caseCtx.Done():
+		grace := time.NewTimer(cmp.Or(p.grace, endGrace))
+		defer grace.Stop()
+		select {
+		case <-ended:
+		case <-grace.C:
+			r.Fail("the case ends", fmt.Sprintf("it still runs after %v, and its context has ended", time.Since(start).Round(time.Second)))
+		}
 	}
 	r.cleanUp()
 	result := r.result()

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -42,6 +43,27 @@ func (s *Service) IsAccountWrite(ctx context.Context, org, scope, pattern, roleI
 	}
 	_, found, err := s.accountRole(ctx, org, roleID)
 	return found, err
+}
+
+// MayCreateAccountGrants is the gate of CreateAccountGrants, the roles as they are
+// now.
+func (s *Service) MayCreateAccountGrants(ctx context.Context, a *Access, in []provider.GrantInput) error {
+	if err := a.Require(ctx, cloud.UpdateSeat, authz.Global); err != nil {
+		return err
+	}
+	giving := make([]conferred, len(in))
+	for i, g := range in {
+		giving[i] = conferred{[]string{g.Pattern}, cmp.Or(g.Scope, authz.Global)}
+		if g.RoleID == "" {
+			continue
+		}
+		role, _, err := s.accountRole(ctx, a.Org.ID, g.RoleID)
+		if err != nil {
+			return err
+		}
+		giving[i].patterns = role.Patterns
+	}
+	return a.holdsAll(ctx, giving)
 }
 
 // CreateAccountGrants writes all grants in one commit, or none. one says that they

@@ -149,6 +149,15 @@ func (s *Service) mayManageKey(ctx context.Context, a *Access, namespace string)
 	return a.Require(ctx, cloud.ManageCredentials, authz.Global)
 }
 
+// MayCreateKey is the gate of CreateKey.
+func (s *Service) MayCreateKey(ctx context.Context, a *Access, in KeyInput) error {
+	namespace := ""
+	if in.Namespace != nil {
+		namespace = *in.Namespace
+	}
+	return s.mayManageKey(ctx, a, namespace)
+}
+
 // CreateKey makes a key. An admin key is the caller's own; no key outlives the
 // admin key that created it.
 func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (IssuedKey, error) {
@@ -160,7 +169,7 @@ func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (Issued
 	if in.Namespace != nil {
 		key.Namespace = *in.Namespace
 	}
-	if err := s.mayManageKey(ctx, a, key.Namespace); err != nil {
+	if err := s.MayCreateKey(ctx, a, in); err != nil {
 		return IssuedKey{}, err
 	}
 	if err := s.complete(ctx, a, &key, in); err != nil {

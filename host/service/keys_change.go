@@ -8,6 +8,15 @@ import (
 	"github.com/authzhost/authz/host/service/secret"
 )
 
+// MayRotateKey is the gate of RotateKey, of a key that is not there too.
+func (s *Service) MayRotateKey(ctx context.Context, a *Access, id string) error {
+	row, _, err := account.Keys.Get(ctx, s.Accounts, a.Org.ID, id)
+	if err != nil {
+		return err
+	}
+	return s.mayManageKey(ctx, a, row.Value.Namespace)
+}
+
 // RotateKey makes a new secret under the key's id; the old one goes on for the
 // overlap.
 func (s *Service) RotateKey(ctx context.Context, a *Access, id string, in RotateInput) (IssuedKey, error) {

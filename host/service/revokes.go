@@ -18,10 +18,15 @@ type revokeDetail struct {
 	Scope   string `json:"scope"`
 }
 
-// CreateAccountRevoke writes a revoke of account data. It confers nothing, so that
-// the caller need not hold what it takes away.
+// MayCreateAccountRevoke is the gate of CreateAccountRevoke. A revoke confers
+// nothing, so that the caller need not hold what it takes away.
+func (s *Service) MayCreateAccountRevoke(ctx context.Context, a *Access) error {
+	return a.Require(ctx, cloud.UpdateSeat, authz.Global)
+}
+
+// CreateAccountRevoke writes a revoke of account data.
 func (s *Service) CreateAccountRevoke(ctx context.Context, a *Access, in provider.RevokeInput) (authz.Revoke, error) {
-	if err := a.Require(ctx, cloud.UpdateSeat, authz.Global); err != nil {
+	if err := s.MayCreateAccountRevoke(ctx, a); err != nil {
 		return authz.Revoke{}, err
 	}
 	row := authz.Revoke{ID: account.NewID(ctx), UserID: in.UserID, Pattern: in.Pattern, Scope: in.Scope,

@@ -60,10 +60,18 @@ func (s *Service) AccountRoles(ctx context.Context, org string, p provider.Pagin
 	}
 }
 
+// MayCreateAccountRole is the gate of CreateAccountRole.
+func (s *Service) MayCreateAccountRole(ctx context.Context, a *Access, in provider.RoleInput) error {
+	if err := a.Require(ctx, cloud.UpdateSeat, authz.Global); err != nil {
+		return err
+	}
+	return a.holdsAll(ctx, []conferred{{in.Patterns, authz.Global}})
+}
+
 // CreateAccountRole writes a role whose patterns are all of account vocabulary.
 // That its id is free at the org root is for the caller to see.
 func (s *Service) CreateAccountRole(ctx context.Context, a *Access, in provider.RoleInput) (authz.Role, error) {
-	if err := a.Require(ctx, cloud.UpdateSeat, authz.Global); err != nil {
+	if err := s.MayCreateAccountRole(ctx, a, in); err != nil {
 		return authz.Role{}, err
 	}
 	role := authz.Role{ID: account.NewID(ctx), Name: in.Name, Description: in.Description, Patterns: slices.Clone(in.Patterns)}
@@ -74,9 +82,6 @@ func (s *Service) CreateAccountRole(ctx context.Context, a *Access, in provider.
 		return authz.Role{}, errRequestable()
 	}
 	if err := checkAccountRole(role); err != nil {
-		return authz.Role{}, err
-	}
-	if err := a.holdsAll(ctx, []conferred{{role.Patterns, authz.Global}}); err != nil {
 		return authz.Role{}, err
 	}
 	taken := fault.Rejected(authz.CodeConflict, "role id %s already exists", authz.Quote(role.ID))

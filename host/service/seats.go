@@ -78,6 +78,11 @@ func values[T any](rows iter.Seq2[account.Row[T], error]) iter.Seq2[T, error] {
 	}
 }
 
+// MayInviteSeat judges who may invite a seat of the kind.
+func (s *Service) MayInviteSeat(ctx context.Context, a *Access, in SeatInput) error {
+	return s.mayConfer(ctx, a, in.Kind, "seat.invite")
+}
+
 // InviteSeat makes a seat, or invites one again that was removed.
 func (s *Service) InviteSeat(ctx context.Context, a *Access, in SeatInput) (account.Seat, error) {
 	if err := in.Check(); err != nil {
@@ -86,7 +91,7 @@ func (s *Service) InviteSeat(ctx context.Context, a *Access, in SeatInput) (acco
 	if in.Kind == "" {
 		in.Kind = account.SeatPortal
 	}
-	if err := s.mayConfer(ctx, a, in.Kind, "seat.invite"); err != nil {
+	if err := s.MayInviteSeat(ctx, a, in); err != nil {
 		return account.Seat{}, err
 	}
 	var seat account.Seat

@@ -1,7 +1,6 @@
 package hosted
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/authzhost/authz/host/service"
@@ -65,14 +64,14 @@ func (e *endpoint) errors() []string {
 			codes = append(codes, more...)
 		}
 	}
-	gate, post := e.Gate.Kind, e.Method == http.MethodPost
+	gate := e.Gate.Kind
 	public := gate == service.GatePublic
 	also(!public, "credential_missing", "credential_invalid", "credential_not_allowed")
 	also(e.Gate.Admits(service.CallerSession) && !public, "session_expired")
 	also(e.write() && (e.Gate.Admits(service.CallerSession) && !public || e.OriginRule), "csrf_failed")
 	also(e.takesBody(), "unsupported_media_type")
 	also(e.paged, "invalid_cursor")
-	also(post && !public, "invalid_idempotency_key", "idempotency_conflict", "idempotency_in_progress")
+	also(e.keeps(), "invalid_idempotency_key", "idempotency_conflict", "idempotency_in_progress")
 	also(e.inOrg(), "org_not_found")
 	also(e.inOrg() && e.write() && !e.WhilePreviewing && e.Gate.Admits(service.CallerSession), "view_as_read_only")
 	also(gate == service.GateOwner, "owner_required")

@@ -140,7 +140,7 @@ func (e *endpoint) describeParameters(s *schemas) []any {
 		}
 		add("query", f.name, !f.optional, s.of(t, f.tag))
 	}
-	if e.Method == http.MethodPost && e.Gate.Kind != service.GatePublic {
+	if e.keeps() {
 		add("header", "Idempotency-Key", false, map[string]any{"type": "string", "minLength": 1, "maxLength": maxIdempotencyKey})
 	}
 	if e.Conditional {

@@ -50,6 +50,10 @@ type endpoint struct {
 	// During a preview only reads go on, and what is marked here.
 	WhilePreviewing bool
 
+	// Unkept marks a POST that changes nothing: its answers are stored nowhere, and an
+	// Idempotency-Key counts for nothing.
+	Unkept bool
+
 	// OriginRule marks the sign-in, to which it applies without a session.
 	OriginRule bool
 
@@ -70,6 +74,12 @@ type endpoint struct {
 
 // gated inputs decide by their values which gate their call has to pass.
 type gated interface{ gate() service.Gate }
+
+// judged inputs have a gate that the service judges with the write. They judge it
+// alone, changing nothing, before an answer that was kept is looked up.
+type judged interface {
+	judge(ctx context.Context, c *Call) error
+}
 
 // None is the output of endpoints that answer 204.
 type None struct{}
@@ -160,6 +170,11 @@ func (e *endpoint) rate() rate {
 
 func (e *endpoint) takesBody() bool {
 	return e.Method != http.MethodGet && e.Method != http.MethodDelete
+}
+
+// keeps tells whether an Idempotency-Key counts.
+func (e *endpoint) keeps() bool {
+	return e.Method == http.MethodPost && e.Gate.Kind != service.GatePublic && !e.Unkept
 }
 
 // accepts is the media type of answers that are not JSON objects.

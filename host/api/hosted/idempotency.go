@@ -193,7 +193,10 @@ func (i *idempotency) sweep(ctx context.Context, org string) error {
 			}
 		}
 	}
-	if err := tx.Commit(); err != nil || n == maxSweep {
+	switch err := tx.Commit(); {
+	case err == error(account.ErrMoved):
+		return nil // another host sweeps; what it leaves is for the next time
+	case err != nil || n == maxSweep:
 		return err
 	}
 	i.mu.Lock()

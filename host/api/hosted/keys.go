@@ -48,9 +48,17 @@ type keyOf struct {
 	ID string `path:"id"`
 }
 
+func (in createKey) judge(ctx context.Context, c *Call) error {
+	return c.core().MayCreateKey(ctx, c.Access, in.KeyInput)
+}
+
 type rotateKey struct {
 	keyOf
 	service.RotateInput
+}
+
+func (in rotateKey) judge(ctx context.Context, c *Call) error {
+	return c.core().MayRotateKey(ctx, c.Access, in.ID)
 }
 
 // keyGate: which key of cloud.* is asked for, and where, follows from whose the API

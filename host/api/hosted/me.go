@@ -22,6 +22,14 @@ func (in viewAs) Check() error {
 	return service.CheckViewAs(in.ViewAs.Value)
 }
 
+// gate is that of a preview; leaving one is never gated.
+func (in viewAs) gate() service.Gate {
+	if in.ViewAs.Value == nil {
+		return service.AnySeat
+	}
+	return service.OrgKey(client.ViewAsKey)
+}
+
 type evaluate struct {
 	Org string `path:"org"`
 	service.EvaluateInput
@@ -74,7 +82,7 @@ func meRows(t *table) {
 		func(ctx context.Context, c *Call, in viewAs) (service.MeAnswer, error) {
 			return c.core().ViewAs(ctx, c.Access, in.ViewAs.Value)
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/evaluate", Summary: "Ask what a machine subject may do", Gate: service.Principal, Rate: rateEvaluate,
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/evaluate", Summary: "Ask what a machine subject may do", Gate: service.Principal, Rate: rateEvaluate, Unkept: true,
 		Own: append([]string{"principal_mismatch", "not_evaluable_here", "no_org_root", "UnknownPermissionError"}, relayCodes...)},
 		func(ctx context.Context, c *Call, in evaluate) (evaluated, error) {
 			allowed, err := c.core().Evaluate(ctx, c.Access, in.EvaluateInput)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
@@ -12,17 +11,23 @@ import (
 
 // idempotencyKey is "" where it is not asked for or counts for nothing.
 func (c *Call) idempotencyKey() (string, *fault.Error) {
-	if c.endpoint.Method != http.MethodPost || c.endpoint.Gate.Kind == service.GatePublic {
+	if !c.endpoint.keeps() {
 		return "", nil
 	}
 	return idempotencyKey(c.Request.Header)
 }
 
 // once runs the handler unless the same request was answered before. It comes
-// after the gate: an answer is never given again to whom it would be refused now.
+// after the gate, wherever that is judged: an answer is never given again to whom it
+// would be refused now.
 // The answer is kept before it is sent, so that nobody who has it finds its
 // request still running.
 func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, input any) error {
+	if own, ok := input.(judged); ok {
+		if err := own.judge(ctx, c); err != nil {
+			return err
+		}
+	}
 	relayed, err := c.relayedTo(ctx, input)
 	if err != nil {
 		return err

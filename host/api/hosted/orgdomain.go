@@ -49,17 +49,35 @@ func orNone(list []string) []string {
 	return list
 }
 
-// each turns rows into what the API shows.
-func each[T, U any](rows []T, show func(T) (U, error)) ([]U, error) {
-	out := make([]U, 0, len(rows))
-	for _, row := range rows {
-		shown, err := show(row)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, shown)
+// one is what an operation answered as the API shows it.
+func one[T, U any](row T, err error, show func(T) (U, error)) (out U, _ error) {
+	if err != nil {
+		return out, err
 	}
-	return out, nil
+	return show(row)
+}
+
+// page is one for a list, with where to go on.
+func page[T, U any](c *Call, list orgroot.List[T], err error, show func(T) (U, error)) (out []U, next *string, _ error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	out = make([]U, len(list.Rows))
+	for i, row := range list.Rows {
+		if out[i], err = show(row); err != nil {
+			return nil, nil, err
+		}
+	}
+	next, err = c.next(list.Next)
+	return out, next, err
+}
+
+// cleared is a text to change to, "" for null.
+func cleared(n Nullable[string]) *string {
+	if n.Set && n.Value == nil {
+		return new("")
+	}
+	return n.Value
 }
 
 // rootMatch is If-Match as the org domain judges it, before a relayed write.
@@ -108,6 +126,14 @@ func (in createRole) home() (scope, pattern, roleID string) {
 	return "", strings.Join(in.Patterns[:min(len(in.Patterns), 1)], ""), ""
 }
 
+func (in createRole) of() provider.RoleInput {
+	return provider.RoleInput{ID: in.ID, Name: in.Name, Description: in.Description, Patterns: in.Patterns, Requestable: in.Requestable}
+}
+
+func (in createRole) judge(ctx context.Context, c *Call) error {
+	return c.root().MayCreateRole(ctx, c.Access, in.of())
+}
+
 type objectOf struct {
 	inOrg
 	ID string `path:"id"`
@@ -125,29 +151,19 @@ func roleRows(t *table) {
 	const path = "/orgs/{org}/org/roles"
 	gate := manageRoles + accountRowGate
 	answer := func(r authz.Role, err error) (out roleAnswer, _ error) {
-		if err != nil {
-			return out, err
-		}
-		out.Role, err = roleOf(r)
+		out.Role, err = one(r, err, roleOf)
 		return out, err
 	}
 	add(t, endpoint{Method: "GET", Path: path, Summary: "Roles, by id", Gate: service.OrgKey(readAccess)},
 		func(ctx context.Context, c *Call, _ listed) (out roles, err error) {
 			list, err := c.root().Roles(ctx, c.Access, c.page())
-			if err != nil {
-				return out, err
-			}
-			if out.Roles, err = each(list.Rows, roleOf); err != nil {
-				return out, err
-			}
-			out.NextCursor, err = c.next(list.Next)
+			out.Roles, out.NextCursor, err = page(c, list, err, roleOf)
 			return out, err
 		})
 	add(t, endpoint{Method: "POST", Path: path, Summary: "Create a role", Gate: byHome, GateText: gate, Status: http.StatusCreated, Relayed: true,
 		Own: codes("escalation_refused"), Audit: []string{"R: role.create"}},
 		func(ctx context.Context, c *Call, in createRole) (roleAnswer, error) {
-			out, err := answer(c.root().CreateRole(ctx, c.Access, provider.RoleInput{ID: in.ID, Name: in.Name, Description: in.Description,
-				Patterns: in.Patterns, Requestable: in.Requestable}))
+			out, err := answer(c.root().CreateRole(ctx, c.Access, in.of()))
 			if err == nil {
 				c.located("orgs", in.Org, "org", "roles", out.Role.ID)
 			}
@@ -156,11 +172,8 @@ func roleRows(t *table) {
 	add(t, endpoint{Method: "PATCH", Path: path + "/{id}", Summary: "Change a role", Gate: byHome, GateText: gate, Relayed: true, Conditional: true,
 		Own: codes("escalation_refused"), Audit: []string{"R: role.update"}},
 		func(ctx context.Context, c *Call, in updateRole) (roleAnswer, error) {
-			u := provider.RoleUpdate{Name: in.Name, Patterns: in.Patterns, Description: in.Description.Value, Requestable: in.Requestable.Value,
+			u := provider.RoleUpdate{Name: in.Name, Patterns: in.Patterns, Description: cleared(in.Description), Requestable: in.Requestable.Value,
 				ClearRequestable: in.Requestable.Set && in.Requestable.Value == nil}
-			if in.Description.Set && in.Description.Value == nil {
-				u.Description = new("")
-			}
 			return answer(c.root().UpdateRole(ctx, c.Access, in.ID, u, c.rootMatch()))
 		})
 	add(t, endpoint{Method: "DELETE", Path: path + "/{id}", Summary: "Delete a role", Gate: byHome, GateText: gate, Relayed: true, Conditional: true,
@@ -209,22 +222,13 @@ func groupRows(t *table) {
 	const path = "/orgs/{org}/org/groups"
 	read, write := service.OrgKey(readAccess), service.OrgKey(manageGroups)
 	answer := func(g authz.Group, err error) (out groupAnswer, _ error) {
-		if err != nil {
-			return out, err
-		}
-		out.Group, err = groupOf(g)
+		out.Group, err = one(g, err, groupOf)
 		return out, err
 	}
 	add(t, endpoint{Method: "GET", Path: path, Summary: "Groups, by id", Gate: read},
 		func(ctx context.Context, c *Call, _ listed) (out groups, err error) {
 			list, err := c.root().Groups(ctx, c.Access, c.page())
-			if err != nil {
-				return out, err
-			}
-			if out.Groups, err = each(list.Rows, groupOf); err != nil {
-				return out, err
-			}
-			out.NextCursor, err = c.next(list.Next)
+			out.Groups, out.NextCursor, err = page(c, list, err, groupOf)
 			return out, err
 		})
 	add(t, endpoint{Method: "POST", Path: path, Summary: "Create a group", Gate: write, Status: http.StatusCreated, Relayed: true,
@@ -238,10 +242,7 @@ func groupRows(t *table) {
 		})
 	add(t, endpoint{Method: "PATCH", Path: path + "/{id}", Summary: "Change a group", Gate: write, Relayed: true, Conditional: true, Audit: []string{"R: group.update"}},
 		func(ctx context.Context, c *Call, in updateGroup) (groupAnswer, error) {
-			u := provider.GroupUpdate{Name: in.Name, Description: in.Description.Value}
-			if in.Description.Set && in.Description.Value == nil {
-				u.Description = new("")
-			}
+			u := provider.GroupUpdate{Name: in.Name, Description: cleared(in.Description)}
 			return answer(c.root().UpdateGroup(ctx, c.Access, in.ID, u, c.rootMatch()))
 		})
 	add(t, endpoint{Method: "DELETE", Path: path + "/{id}", Summary: "Delete a group", Gate: write, Relayed: true, Conditional: true, Audit: []string{"R: group.delete"}},

@@ -160,9 +160,18 @@ func TestRequestsAndTheQueueOverHTTP(t *testing.T) {
 		in := func(application string) string { return strings.Replace(body, `"A"`, `"`+application+`"`, 1) }
 		owner.call("POST", path, in("nowhere")).want(t, 404, "application_not_found")
 		owner.call("POST", path, in("wiki")).want(t, 409, "not_linked")
-		for _, application := range []string{"docs", "wiki", "nowhere"} {
-			portal.call("POST", path, in(application)).want(t, 404, "not_found")
+		// A request of others is told neither from none nor from one of an application
+		// that there is not.
+		of := sayings(portal.call("POST", strings.Replace(path, "ghost", other, 1), in("")).want(t, 400, "validation"))
+		for _, application := range []string{"", "docs", "wiki", "nowhere"} {
+			for _, id := range []string{"ghost", other} {
+				if got := sayings(portal.call("POST", strings.Replace(path, "ghost", id, 1), in(application)).want(t, 400, "validation")); got != of {
+					t.Errorf("%s of %s in %q says %s, of a request of others %s", action, id, application, got, of)
+				}
+			}
 		}
+		owner.call("POST", path, in("docs")).want(t, 404, "not_found")                                   // who may read requests
+		portal.call("POST", strings.Replace(path, "ghost", id, 1), in("docs")).want(t, 404, "not_found") // whose own is elsewhere
 	}
 	for _, application := range []string{"docs", "wiki", "nowhere"} {
 		if got := sayings(portal.call("GET", "/orgs/acme/requests/ghost?application="+application, "").want(t, 403, "forbidden")); got != there {

@@ -136,6 +136,22 @@ type createGrants struct {
 	Grants []grantInput `json:"grants" min:"1" max:"1000"`
 }
 
+func (in createGrant) judge(ctx context.Context, c *Call) error {
+	return c.root().MayCreateGrants(ctx, c.Access, []provider.GrantInput{in.of()})
+}
+
+func (in createGrants) of() []provider.GrantInput {
+	rows := make([]provider.GrantInput, len(in.Grants))
+	for i, g := range in.Grants {
+		rows[i] = g.of()
+	}
+	return rows
+}
+
+func (in createGrants) judge(ctx context.Context, c *Call) error {
+	return c.root().MayCreateGrants(ctx, c.Access, in.of())
+}
+
 // Check tells the first row that no home accepts.
 func (in createGrants) Check() error {
 	for i, g := range in.Grants {
@@ -163,6 +179,10 @@ type listRevokes struct {
 type createRevoke struct {
 	inOrg
 	revokeInput
+}
+
+func (in createRevoke) judge(ctx context.Context, c *Call) error {
+	return c.root().MayCreateRevoke(ctx, c.Access, in.of())
 }
 
 type grants struct {
@@ -226,11 +246,7 @@ func rowRows(t *table) {
 		GateText: manageGrants + accountRowGate, Status: http.StatusCreated, Relayed: true,
 		Own: codes("mixed_homes", "escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.create_bulk"}},
 		func(ctx context.Context, c *Call, in createGrants) (out homedGrants, err error) {
-			rows := make([]provider.GrantInput, len(in.Grants))
-			for i, g := range in.Grants {
-				rows[i] = g.of()
-			}
-			out.Grants, out.Home, err = c.root().CreateGrants(ctx, c.Access, rows)
+			out.Grants, out.Home, err = c.root().CreateGrants(ctx, c.Access, in.of())
 			return out, err
 		})
 	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/grants/{id}", Summary: "Delete a grant", Gate: byHome, GateText: manageGrants + accountRowGate,

@@ -103,11 +103,12 @@ func TestRetentionAndItsExportOverHTTP(t *testing.T) {
 func TestAnExportOutlivesTheTimeOfABody(t *testing.T) {
 	for name, broken := range map[string]bool{"whole": false, "broken off": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 				c := &Call{Request: r, header: rw.Header(), api: &API{log: hclog.NewNullLogger()}}
 				_ = export{done: func() {}, events: func(yield func(retention.Event, error) bool) {
 					for range 4 {
-						time.Sleep(100 * time.Millisecond)
+						time.Sleep(300 * time.Millisecond)
 						if err := r.Context().Err(); !yield(retention.Event{}, err) || err != nil {
 							return
 						}
@@ -117,7 +118,7 @@ func TestAnExportOutlivesTheTimeOfABody(t *testing.T) {
 					}
 				}}.respond(c, rw)
 			}))
-			server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = 100*time.Millisecond, 150*time.Millisecond
+			server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = time.Minute, time.Second
 			server.Start()
 			defer server.Close()
 			answer, err := http.Get(server.URL)

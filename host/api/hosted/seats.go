@@ -30,6 +30,10 @@ type inviteSeat struct {
 	service.SeatInput
 }
 
+func (in inviteSeat) judge(ctx context.Context, c *Call) error {
+	return c.core().MayInviteSeat(ctx, c.Access, in.SeatInput)
+}
+
 type seatOf struct {
 	inOrg
 	UserID string `path:"userId"`

@@ -70,9 +70,9 @@ func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 		"a new secret":    {answering(401, `{"error":{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}}`), "502 ProviderTransportError application_credential_rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wait := 500 * time.Millisecond
-			if name == "huge" {
-				wait = 20 * time.Second // much is read, and that takes its time
+			wait := patience
+			if name == "slow" {
+				wait = 500 * time.Millisecond
 			}
 			w := newWorldWaiting(t, wait)
 			w.give(t, "user:olga", manage)
@@ -89,6 +89,11 @@ func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 			}
 			if _, err := w.root.CreateGroup(ctx, a, groupInput("g")); said(t, err) != c.want {
 				t.Error("a write:", err)
+			}
+			eve := *a
+			eve.Caller.UserID = "eve"
+			if _, err := w.root.CancelRequest(ctx, &eve, "r", "absent"); !strings.Contains(said(t, err), " ProviderTransportError ") {
+				t.Error("a request of an application that is not there:", err)
 			}
 			status, err := w.root.Status(ctx, "acme")
 			must(t, err)

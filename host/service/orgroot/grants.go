@@ -84,6 +84,28 @@ func (r *Root) CountGrants(ctx context.Context, a *service.Access, q provider.Gr
 	return n, nil
 }
 
+// MayCreateGrants is the gate of CreateGrant and CreateGrants.
+func (r *Root) MayCreateGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error {
+	return r.may(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) { return r.oneHome(ctx, a.Org.ID, in) },
+		func() error { return r.account.MayCreateAccountGrants(ctx, a, in) })
+}
+
+// oneHome is the home that grants have in common: mixed_homes.
+func (r *Root) oneHome(ctx context.Context, org string, in []provider.GrantInput) (first Home, err error) {
+	for i, g := range in {
+		h, err := r.home(ctx, org, g.Scope, g.Pattern, g.RoleID)
+		switch {
+		case err != nil:
+			return Home{}, err
+		case i == 0:
+			first = h
+		case h != first:
+			return Home{}, fault.Cloud("mixed_homes", "the grants belong to different homes; send those of each on their own")
+		}
+	}
+	return first, nil
+}
+
 // CreateGrant writes a grant where it belongs. It judges the gate itself: that of
 // account data is another.
 func (r *Root) CreateGrant(ctx context.Context, a *service.Access, in provider.GrantInput) (grant authz.Grant, h Home, err error) {
@@ -116,21 +138,7 @@ func (r *Root) CreateGrants(ctx context.Context, a *service.Access, in []provide
 	if len(in) == 0 || len(in) > maxBulk {
 		return nil, h, fault.Invalid(fault.Issue{Path: "grants", Message: "must have 1 to " + strconv.Itoa(maxBulk) + " elements"})
 	}
-	h, err = r.gated(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) {
-		var first Home
-		for i, g := range in {
-			h, err := r.home(ctx, a.Org.ID, g.Scope, g.Pattern, g.RoleID)
-			switch {
-			case err != nil:
-				return Home{}, err
-			case i == 0:
-				first = h
-			case h != first:
-				return Home{}, fault.Cloud("mixed_homes", "the grants belong to different homes; send those of each on their own")
-			}
-		}
-		return first, nil
-	})
+	h, err = r.gated(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) { return r.oneHome(ctx, a.Org.ID, in) })
 	if err != nil {
 		return nil, h, err
 	}

@@ -1,7 +1,10 @@
 package orgroot
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"net/http"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
@@ -68,19 +71,43 @@ func (r *Root) at(ctx context.Context, org string, h Home, fn func(applications.
 // that an id led to its home: who passes neither gate must not learn by the denial
 // that account data has a row of that id.
 func (r *Root) gated(ctx context.Context, a *service.Access, key string, named bool, home func() (Home, error)) (Home, error) {
-	h, err := home()
-	if err == nil && h == inAccount {
+	h, misplaced, err := r.gate(ctx, a, key, named, home)
+	return h, cmp.Or(err, misplaced)
+}
+
+// gate is gated with its errors apart: misplaced is why the write has no home, err
+// why the gate is not passed.
+func (r *Root) gate(ctx context.Context, a *service.Access, key string, named bool, home func() (Home, error)) (h Home, misplaced, err error) {
+	h, misplaced = home()
+	if misplaced == nil && h == inAccount {
 		if !named {
-			return h, nil
+			return h, nil, nil
 		}
 		if may, err := a.Can(ctx, cloud.UpdateSeat, authz.Global); err != nil || may {
-			return h, err
+			return h, nil, err
 		}
 	}
-	if gate := r.require(ctx, a, key, true); gate != nil {
-		return Home{}, gate
+	if err := r.require(ctx, a, key, true); err != nil {
+		return Home{}, nil, err
 	}
-	return h, err
+	return h, misplaced, nil
+}
+
+// may is gate alone, for who is to be told again what a write answered: ofAccount
+// is what account data asks for. That a write has no home any more is no matter,
+// that its home is unknown is.
+func (r *Root) may(ctx context.Context, a *service.Access, key string, named bool, home func() (Home, error), ofAccount func() error) error {
+	h, misplaced, err := r.gate(ctx, a, key, named, home)
+	e := new(fault.Error)
+	switch {
+	case err != nil:
+		return err
+	case misplaced == nil && h == inAccount:
+		return ofAccount()
+	case errors.As(misplaced, &e) && e.Status < http.StatusInternalServerError:
+		return nil
+	}
+	return misplaced
 }
 
 // instance refuses rows that are not at an instance scope of the application.

@@ -168,6 +168,12 @@ func nobodyToAsk(err error) bool {
 	return errors.As(err, &e) && e.Name == "CloudError"
 }
 
+// denies tells a denial from a gate that cannot be judged.
+func denies(err error) bool {
+	e := new(fault.Error)
+	return errors.As(err, &e) && e.Name == "AccessDeniedError"
+}
+
 func noRequest() error { return rejected(authz.CodeNotFound, "request not found") }
 
 // Request reads one request. It judges the gate itself: the requester, an approver
@@ -188,7 +194,7 @@ func (r *Root) Request(ctx context.Context, a *service.Access, id, application s
 		return entry, nil
 	}
 	denied := r.require(ctx, a, keyRequests, false)
-	if e := new(fault.Error); denied != nil && (!errors.As(denied, &e) || e.Name != "AccessDeniedError") {
+	if denied != nil && !denies(denied) {
 		return Entry{}, denied
 	}
 	if denied != nil {
@@ -214,11 +220,17 @@ func queued(rows iter.Seq2[authz.Request, error], id string) (bool, error) {
 	return slices.ContainsFunc(list, func(q authz.Request) bool { return q.ID == id }), err
 }
 
+// What homes answer to whom a request does not concern.
+const (
+	notApprover  = "not an approver for the current stage"
+	notRequester = "only the requester may cancel"
+)
+
 // DecideRequest decides the current stage in the name of the caller, whose entitlement is
 // judged by the request's home.
 func (r *Root) DecideRequest(ctx context.Context, a *service.Access, id, application string, in provider.DecisionInput) (Entry, error) {
 	in.DeciderUserID = a.Caller.UserID
-	return r.change(ctx, a, id, application, func(to applications.Asked, e Entry) (authz.Request, error) {
+	return r.change(ctx, a, id, application, notApprover, func(to applications.Asked, e Entry) (authz.Request, error) {
 		if e.Request.RequesterUserID == a.Caller.UserID {
 			return authz.Request{}, rejected(authz.CodeValidation, "nobody decides their own request")
 		}
@@ -228,20 +240,26 @@ func (r *Root) DecideRequest(ctx context.Context, a *service.Access, id, applica
 
 // CancelRequest withdraws a request of the caller's own.
 func (r *Root) CancelRequest(ctx context.Context, a *service.Access, id, application string) (Entry, error) {
-	return r.change(ctx, a, id, application, func(to applications.Asked, _ Entry) (authz.Request, error) {
+	return r.change(ctx, a, id, application, notRequester, func(to applications.Asked, _ Entry) (authz.Request, error) {
 		return to.Relay.CancelRequest(ctx, id, a.Caller.UserID)
 	})
 }
 
-func (r *Root) change(ctx context.Context, a *service.Access, id, application string, fn func(applications.Asked, Entry) (authz.Request, error)) (Entry, error) {
+// change changes a request where it lies. Which requests there are, and which
+// applications, is for those to learn who may read requests: others are answered
+// stranger, whether there is none or it is no concern of theirs.
+func (r *Root) change(ctx context.Context, a *service.Access, id, application, stranger string, fn func(applications.Asked, Entry) (authz.Request, error)) (Entry, error) {
 	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
-	switch {
-	case err == nil && !found:
-		err = noRequest()
-	case application != "" && nobodyToAsk(err):
-		// Which applications there are is not for everybody with a seat to learn.
-		if denied := r.require(ctx, a, keyRequests, false); denied != nil {
-			err = noRequest()
+	hidden := application != "" && nobodyToAsk(err)
+	if err == nil && !found {
+		hidden, err = entry.Request.RequesterUserID != a.Caller.UserID, noRequest()
+	}
+	if hidden {
+		switch refused := r.require(ctx, a, keyRequests, false); {
+		case denies(refused):
+			err = rejected(authz.CodeValidation, stranger)
+		case refused != nil:
+			err = refused
 		}
 	}
 	if err != nil {

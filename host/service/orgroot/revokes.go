@@ -38,6 +38,12 @@ func revokeMatches(v authz.Revoke, q provider.RevokeQuery) bool {
 	return (q.UserID == nil || v.UserID == *q.UserID) && (q.Scope == nil || v.Scope == *q.Scope)
 }
 
+// MayCreateRevoke is the gate of CreateRevoke.
+func (r *Root) MayCreateRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) error {
+	return r.may(ctx, a, keyRevokes, false, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, "") },
+		func() error { return r.account.MayCreateAccountRevoke(ctx, a) })
+}
+
 // CreateRevoke writes a revoke where it belongs; it judges the gate itself.
 func (r *Root) CreateRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) (revoke authz.Revoke, h Home, err error) {
 	h, err = r.gated(ctx, a, keyRevokes, false, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, "") })

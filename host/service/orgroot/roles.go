@@ -59,6 +59,12 @@ func (r *Root) Roles(ctx context.Context, a *service.Access, p Page) (List[authz
 		func(role authz.Role) string { return role.ID }, func(role authz.Role, _ Home) authz.Role { return role })
 }
 
+// MayCreateRole is the gate of CreateRole.
+func (r *Root) MayCreateRole(ctx context.Context, a *service.Access, in provider.RoleInput) error {
+	return r.may(ctx, a, keyRoles, false, func() (Home, error) { return patternsHome(in.Patterns) },
+		func() error { return r.account.MayCreateAccountRole(ctx, a, in) })
+}
+
 // CreateRole writes a role where its patterns belong; it judges the gate itself.
 func (r *Root) CreateRole(ctx context.Context, a *service.Access, in provider.RoleInput) (authz.Role, error) {
 	h, err := r.gated(ctx, a, keyRoles, false, func() (Home, error) { return patternsHome(in.Patterns) })

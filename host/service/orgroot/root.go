@@ -25,15 +25,17 @@ type Applications interface {
 }
 
 // Account writes and reads the rows of account data; *service.Service does. Each
-// write judges its own gate.
+// write judges its own gate, which the methods May… judge alone.
 type Account interface {
 	IsAccountWrite(ctx context.Context, org, scope, pattern, roleID string) (bool, error)
 
+	MayCreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error
 	CreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput, one bool) ([]authz.Grant, error)
 	AccountGrant(ctx context.Context, org, id string) (authz.Grant, bool, error)
 	AccountGrants(ctx context.Context, org string, q provider.GrantQuery) iter.Seq2[authz.Grant, error]
 	DeleteAccountGrant(ctx context.Context, a *service.Access, id string) error
 
+	MayCreateAccountRevoke(ctx context.Context, a *service.Access) error
 	CreateAccountRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) (authz.Revoke, error)
 	AccountRevoke(ctx context.Context, org, id string) (authz.Revoke, bool, error)
 	AccountRevokes(ctx context.Context, org string, q provider.RevokeQuery) iter.Seq2[authz.Revoke, error]
@@ -41,6 +43,7 @@ type Account interface {
 
 	AccountRole(ctx context.Context, org, id string) (authz.Role, bool, error)
 	AccountRoles(ctx context.Context, org string, p provider.Paging) iter.Seq2[authz.Role, error]
+	MayCreateAccountRole(ctx context.Context, a *service.Access, in provider.RoleInput) error
 	CreateAccountRole(ctx context.Context, a *service.Access, in provider.RoleInput) (authz.Role, error)
 	UpdateAccountRole(ctx context.Context, a *service.Access, id string, in provider.RoleUpdate, match func(authz.Role) error) (authz.Role, error)
 	DeleteAccountRole(ctx context.Context, a *service.Access, id string, match func(authz.Role) error) error

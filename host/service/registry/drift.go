@@ -108,7 +108,7 @@ func (r *Registry) Drift(ctx context.Context, org string) (Drift, error) {
 		if err != nil {
 			return Drift{}, err
 		}
-		if published.namespaces[row.ID], err = r.history(ctx, org, row.ID, row.Value.Version); err != nil {
+		if published.namespaces[row.ID], err = r.standing(ctx, org, row.ID, row.Value.Version); err != nil {
 			return Drift{}, err
 		}
 	}

@@ -209,10 +209,10 @@ func (p *publication) commit(ctx context.Context) (Result, error) {
 	result := Result{Namespace: p.document.primary, PublishedAt: now}
 	tx := p.tx
 	ref := pieces.Put(tx, p.org, p.id, p.document.raw)
-	published := map[string]int64{}
+	published, room := map[string]int64{}, maxStanding
 	for _, ns := range p.document.namespaces {
 		row := p.heads[ns]
-		h, err := p.history(ctx, p.org, ns, row.Value.Version)
+		h, err := p.standing(ctx, p.org, ns, row.Value.Version)
 		if err != nil {
 			return Result{}, err
 		}
@@ -222,8 +222,11 @@ func (p *publication) commit(ctx context.Context) (Result, error) {
 		if err := v.keep(tx, p.org, p.id+"/"+ns, c); err != nil {
 			return Result{}, err
 		}
-		versions.Put(tx, p.org, versionID(ns, v.Version), v, 0)
 		h.apply(v, c)
+		if err := v.keepStanding(tx, p.org, p.id+"/"+ns+"/standing", h, &room); err != nil {
+			return Result{}, err
+		}
+		versions.Put(tx, p.org, versionID(ns, v.Version), v, 0)
 		heads.Put(tx, p.org, ns, head{Version: v.Version, PublishedAt: now, Sum: v.Sum, Publication: p.id,
 			Keys: len(keys), Tombstones: len(h.tombstones)}, row.Version)
 		if err := p.meters.Add(ctx, tx, p.org, billing.CatalogPublishes, ns, 1); err != nil {

@@ -5,8 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +19,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 func TestVersionsTombstonesAndRevival(t *testing.T) {
@@ -244,6 +249,110 @@ func TestTheLargestDocumentIsKeptByteForByte(t *testing.T) {
 	}
 	if r := w.published("docs", document(t, []string{"docs"}, keys[0])); len(r.TombstonedKeys) != len(keys)-1 {
 		t.Errorf("%d keys were tombstoned", len(r.TombstonedKeys))
+	}
+}
+
+// counted counts the versions that are read.
+type counted struct {
+	storage.Store
+	versions atomic.Int64
+}
+
+func (c *counted) count(collection string) {
+	if collection == "catalog_versions" {
+		c.versions.Add(1)
+	}
+}
+
+func (c *counted) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	c.count(collection)
+	return c.Store.GetRecord(ctx, collection, id)
+}
+
+func (c *counted) ListRecords(ctx context.Context, collection string, f storage.RecordFilter, p storage.Page) iter.Seq2[storage.Record, error] {
+	return func(yield func(storage.Record, error) bool) {
+		for record, err := range c.Store.ListRecords(ctx, collection, f, p) {
+			c.count(collection)
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// forget leaves a version as one of before standings were kept.
+func (w *world) forget(namespace string, version int64) {
+	w.t.Helper()
+	versions := account.Collection[map[string]any]{Name: "catalog_versions", Key: func(v map[string]any) string { return namespace + "@" + v["sum"].(string) }}
+	row, found, err := versions.Get(w.t.Context(), w.store, "acme", fmt.Sprintf("%s/%012d", namespace, version))
+	w.must(err)
+	if _, kept := row.Value["standing"]; !found || !kept {
+		w.t.Fatalf("version %d has no standing: %v", version, row.Value)
+	}
+	delete(row.Value, "standing")
+	tx := w.store.Begin(w.t.Context())
+	versions.Put(tx, "acme", row.ID, row.Value, row.Version)
+	w.must(tx.Commit())
+}
+
+// What a publish changes is what all versions together say, and it reads one of them.
+func TestAPublishReadsTheVersionBeforeAndNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.register("docs", "docs")
+	records, err := w.driver.Open(t.Context(), account.Partition)
+	w.must(err)
+	c := &counted{Store: records}
+	counting := registry.New(registry.Options{Store: account.New(c, w.clock.Load), Applications: w.entries, Meters: w.meters})
+	random := rand.New(rand.NewPCG(1, 2))
+	ever, head := map[string]bool{}, map[string]bool{}
+	for n := int64(1); n <= 40; n++ {
+		keys := []string{fmt.Sprintf("docs.new.read%d", n)} // no document is an earlier one
+		for i := range 8 {
+			if random.IntN(2) == 0 {
+				keys = append(keys, fmt.Sprintf("docs.a.read%d", i))
+			}
+		}
+		forgotten := n > 1 && n%7 == 0
+		if forgotten {
+			w.forget("docs", n-1)
+		}
+		c.versions.Store(0)
+		r, err := counting.PublishNamespace(t.Context(), "ci", "acme", "docs", registry.Input{Document: document(t, []string{"docs"}, keys...)})
+		w.must(err)
+		if read := c.versions.Load(); read > 1 && !forgotten {
+			t.Errorf("publish %d read %d versions", n, read)
+		}
+		want := registry.Result{Namespace: "docs", Version: n, PublishedAt: w.clock.Load(), AddedKeys: []string{}, TombstonedKeys: []string{}, RevivedKeys: []string{}}
+		slices.Sort(keys)
+		for _, key := range keys {
+			switch {
+			case !ever[key]:
+				want.AddedKeys = append(want.AddedKeys, key)
+			case !head[key]:
+				want.RevivedKeys = append(want.RevivedKeys, key)
+			}
+			ever[key] = true
+		}
+		for key := range head {
+			if !slices.Contains(keys, key) {
+				want.TombstonedKeys = append(want.TombstonedKeys, key)
+			}
+		}
+		slices.Sort(want.TombstonedKeys)
+		if diff := cmp.Diff(want, r); diff != "" {
+			t.Fatal(diff)
+		}
+		head = map[string]bool{}
+		for _, key := range keys {
+			head[key] = true
+		}
+	}
+	list, err := w.List(t.Context(), "acme")
+	w.must(err)
+	got, err := w.Get(t.Context(), "acme", "docs")
+	w.must(err)
+	if list[0].Keys != len(head) || list[0].Tombstones != len(ever)-len(head) || len(got.Tombstones) != list[0].Tombstones {
+		t.Errorf("%+v, %d tombstones of %d keys, %d in the head", list[0], len(got.Tombstones), len(ever), len(head))
 	}
 }
 

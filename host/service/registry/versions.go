@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ type head struct {
 }
 
 // version is kept for good. What it changed stands in the record, or in pieces
-// when it is too long for one.
+// when it is too long for one. Standing is a standing; without one, which was too
+// long or not yet kept, the versions before it tell.
 type version struct {
 	Namespace   string      `json:"namespace"`
 	Version     int64       `json:"version"`
@@ -34,6 +36,7 @@ type version struct {
 	Document    pieces.Ref  `json:"document"`
 	Change      *change     `json:"change,omitempty"`
 	LongChange  *pieces.Ref `json:"longChange,omitempty"`
+	Standing    *pieces.Ref `json:"standing,omitempty"`
 }
 
 // change is what a version did to the keys of its namespace, each list ascending.
@@ -41,6 +44,12 @@ type change struct {
 	Added      []string `json:"added"`
 	Revived    []string `json:"revived"`
 	Tombstoned []string `json:"tombstoned"`
+}
+
+// standing is what a namespace has after a version, each list ascending.
+type standing struct {
+	Keys       []string    `json:"keys"`
+	Tombstones []Tombstone `json:"tombstones"`
 }
 
 var (
@@ -68,6 +77,25 @@ func (v *version) keep(tx *account.Tx, org, id string, c change) error {
 	}
 	ref := pieces.Put(tx, org, id, raw)
 	v.LongChange = &ref
+	return nil
+}
+
+// maxStanding is how many bytes the standings of a publish may take up: tombstones
+// only grow, and its commit must hold them beside the document.
+const maxStanding = 8 << 20
+
+// keepStanding saves whoever publishes next the versions before this one, where there
+// is room.
+func (v *version) keepStanding(tx *account.Tx, org, id string, h history, room *int) error {
+	raw, err := authz.Marshal(standing{slices.Sorted(maps.Keys(h.keys)), h.buried()})
+	if err != nil {
+		return fault.Internal(err)
+	}
+	if len(raw) <= *room {
+		*room -= len(raw)
+		ref := pieces.Put(tx, org, id, raw)
+		v.Standing = &ref
+	}
 	return nil
 }
 
@@ -100,9 +128,43 @@ type Tombstone struct {
 
 // history is a namespace from its first version to one of them.
 type history struct {
-	versions   []Version
+	versions   []Version // none when it was read by standing
 	keys       map[string]bool
 	tombstones map[string]Tombstone
+}
+
+// standing is history without the versions, of which it reads the one given.
+func (r *Registry) standing(ctx context.Context, org, namespace string, at int64) (history, error) {
+	h := history{keys: map[string]bool{}, tombstones: map[string]Tombstone{}}
+	if at == 0 {
+		return h, nil
+	}
+	row, found, err := versions.Get(ctx, r.store, org, versionID(namespace, at))
+	switch {
+	case err != nil:
+		return history{}, err
+	case !found:
+		return history{}, fault.Internal(fmt.Errorf("version %d of %s is missing", at, namespace))
+	case row.Value.Standing == nil:
+		h, err := r.history(ctx, org, namespace, at)
+		h.versions = nil
+		return h, err
+	}
+	raw, err := pieces.Get(ctx, r.store, org, *row.Value.Standing)
+	if err != nil {
+		return history{}, err
+	}
+	var kept standing
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		return history{}, fault.Internal(err)
+	}
+	for _, key := range kept.Keys {
+		h.keys[key] = true
+	}
+	for _, t := range kept.Tombstones {
+		h.tombstones[t.Key] = t
+	}
+	return h, nil
 }
 
 // history reads every version of a namespace up to the given one; a newer one

@@ -124,7 +124,7 @@ func TestAnAddressIsJudgedAtEveryConnect(t *testing.T) {
 	u, err := url.Parse(server.URL)
 	must(t, err)
 	var rebound atomic.Bool
-	r := strict(t, relay.Options{Times: quick, Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+	r := strict(t, relay.Options{Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 		if rebound.Load() {
 			return addresses("127.0.0.1")(ctx, host)
 		}
@@ -219,7 +219,7 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("HTTPS_PROXY", proxy.URL)
-	r := strict(t, relay.Options{Times: quick, Lookup: addresses("10.0.0.1")})
+	r := strict(t, relay.Options{Lookup: addresses("10.0.0.1")})
 	if got := said(t, write(r.For(target("https://docs.example")))); got != unreachable || asked.Load() != 0 {
 		t.Errorf("%s, the proxy was asked %d times", got, asked.Load())
 	}

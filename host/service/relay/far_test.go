@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
@@ -64,16 +63,11 @@ type clock struct{ at atomic.Int64 }
 
 func (c *clock) now() int64 { return c.at.Load() }
 
-var quick = relay.Times{Connect: 300 * time.Millisecond, Call: 400 * time.Millisecond, Probe: 200 * time.Millisecond, Snapshot: time.Second}
-
 func newRelay(t testing.TB, o relay.Options) *relay.Relay {
 	t.Helper()
 	o.AllowLoopback = true
 	if o.Orgs == nil {
 		o.Orgs = func(context.Context) (int, error) { return 1, nil }
-	}
-	if o.Times == (relay.Times{}) {
-		o.Times = quick
 	}
 	r, err := relay.New(o)
 	must(t, err)
