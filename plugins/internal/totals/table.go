@@ -189,7 +189,7 @@ func (t *Table) add(points []Point, now time.Time) (grown []Series, evicted bool
 	for _, p := range points {
 		_, again := at[p.Key]
 		if t.series[p.Key] == nil && !again {
-			if len(t.series)-t.own+fresh >= t.options.MaxSeries && t.makeRoom(now, at) {
+			if len(t.series)-t.own+fresh >= t.options.MaxSeries && t.makeRoom(now, points) {
 				evicted = true
 			}
 			if len(t.series)-t.own+fresh >= t.options.MaxSeries {
@@ -214,16 +214,20 @@ func (t *Table) add(points []Point, now time.Time) (grown []Series, evicted bool
 
 // makeRoom forgets the series that have not grown for a day, but for those that a
 // window is about to grow. It looks for them once a minute.
-func (t *Table) makeRoom(now time.Time, kept map[Key]int) bool {
+func (t *Table) makeRoom(now time.Time, points []Point) bool {
 	if since := now.Sub(t.swept); since >= 0 && since < time.Minute {
 		return false
 	}
 	t.swept = now
+	kept := make(map[Key]bool, len(points))
+	for _, p := range points {
+		kept[p.Key] = true
+	}
 	before := len(t.series)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, s := range t.series {
-		if _, growing := kept[k]; !growing && !k.own() && now.UnixMilli()-s.Grew >= idle.Milliseconds() {
+		if !kept[k] && !k.own() && now.UnixMilli()-s.Grew >= idle.Milliseconds() {
 			delete(t.series, k)
 		}
 	}

@@ -109,6 +109,12 @@ func TestSeriesAreBoundedAndWhatIsRefusedIsCounted(t *testing.T) {
 			t.Error("d does not start when it came")
 		}
 	}
+	clock.now = clock.now.Add(25 * time.Hour)
+	mustWrite(t, table, window("o", 4, 1, "f", "b")) // f makes room before b has grown
+	want = map[string]float64{"checks b": 4, "checks f": 1, "sink.series_refused ": 4, "sink.checks_refused ": 5}
+	if diff := cmp.Diff(want, told(table)); diff != "" {
+		t.Error("a series that the window grows fell back:", diff)
+	}
 }
 
 func TestTotalsStayNumbers(t *testing.T) {
