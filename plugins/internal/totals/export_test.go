@@ -16,3 +16,9 @@ func Append(content []byte, name string, total float64) ([]byte, error) {
 	line, err := record{Series: []Series{{Key: Key{Instrument: Checks, Name: name}, Total: total}}}.line()
 	return slices.Concat(content, line), err
 }
+
+// Stall holds the turn, as a write that does not end.
+func (t *Table) Stall() (resume func()) {
+	t.turn <- struct{}{}
+	return t.release
+}
