@@ -2,6 +2,8 @@ package totals
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -21,4 +23,13 @@ func Append(content []byte, name string, total float64) ([]byte, error) {
 func (t *Table) Stall() (resume func()) {
 	t.turn <- struct{}{}
 	return t.release
+}
+
+// Break has everything fail that would change the open state file.
+func (t *Table) Break() error {
+	file, err := os.Open(filepath.Join(t.state.dir, stateFile))
+	if err == nil {
+		_, t.state.file = t.state.file.Close(), file
+	}
+	return err
 }

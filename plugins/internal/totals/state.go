@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -17,6 +18,9 @@ const (
 	freshFile   = "totals.new"
 	leastToKeep = 4 << 20 // what is appended before a file is written anew
 	chunkSeries = 1_000   // a line, when all is written
+
+	// lockPatience is how long the process before, killed a moment ago, may take to end.
+	lockPatience = 2 * time.Second
 )
 
 // StateError is a directory that cannot be used. Message never repeats its path.
@@ -51,11 +55,8 @@ func openState(dir string, replay func(record)) (_ *state, err error) {
 			_ = s.close()
 		}
 	}()
-	if s.folder, err = os.Open(dir); err != nil {
-		return nil, &StateError{"the directory cannot be opened: " + reason(err), err}
-	}
-	if err := lock(s.folder); err != nil {
-		return nil, &StateError{err.Error(), err}
+	if err := s.hold(); err != nil {
+		return nil, err
 	}
 	_ = os.Remove(filepath.Join(dir, freshFile))
 	s.file, err = os.OpenFile(filepath.Join(dir, stateFile), os.O_RDWR, 0)
@@ -85,6 +86,40 @@ func openState(dir string, replay func(record)) (_ *state, err error) {
 	}
 	s.base = s.size
 	return s, nil
+}
+
+// hold locks the directory that has the path now, unless it is the one that is held:
+// another process may have it, and only its own entries are synced with it. One that
+// has come in the place of another must hold no counts.
+func (s *state) hold() error {
+	named, err := os.Stat(s.dir)
+	if err != nil {
+		return &StateError{"the directory cannot be opened: " + reason(err), err}
+	}
+	patience := lockPatience
+	if s.folder != nil {
+		if held, err := s.folder.Stat(); err == nil && os.SameFile(named, held) {
+			return nil
+		}
+		patience = 0 // a window waits
+	}
+	folder, err := os.Open(s.dir)
+	if err != nil {
+		return &StateError{"the directory cannot be opened: " + reason(err), err}
+	}
+	if err := lock(folder, patience); err != nil {
+		_ = folder.Close()
+		return &StateError{err.Error(), err}
+	}
+	if s.folder != nil {
+		if _, err := os.Lstat(filepath.Join(s.dir, stateFile)); !errors.Is(err, fs.ErrNotExist) {
+			_ = folder.Close() // which unlocks it
+			return &StateError{"a directory with counts of its own is in the place of the one that was opened", err}
+		}
+		_ = s.folder.Close()
+	}
+	s.folder = folder
+	return nil
 }
 
 // append makes a line durable. Its error says by its outcome whether the line may
@@ -127,6 +162,9 @@ func (s *state) long() bool { return s.size-s.base > max(s.base, leastToKeep) }
 // rewrite puts a file of the records in place of the present one, or leaves that as
 // it is.
 func (s *state) rewrite(records []record) (err error) {
+	if err := s.hold(); err != nil {
+		return err
+	}
 	path := filepath.Join(s.dir, freshFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -181,6 +219,10 @@ func (s *state) close() error {
 
 // reason is what the operating system says, without a path.
 func reason(err error) string {
+	var state *StateError
+	if errors.As(err, &state) {
+		return state.Message
+	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err.Error()

@@ -55,7 +55,7 @@ type Table struct {
 	mu      sync.RWMutex // over what follows; whoever changes it holds turn as well
 	series  map[Key]*Series
 	origins map[Origin]*life
-	own     int // series that do not count towards the bound
+	own     int       // series that do not count towards the bound
 	swept   time.Time // when room was last sought
 	bounded time.Time // when origins were last forgotten
 }
