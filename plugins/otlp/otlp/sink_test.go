@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/internal/testcert"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -67,8 +68,8 @@ func TestTheReceiverComesToTheSameSums(t *testing.T) {
 }
 
 func TestTLSAndHeaders(t *testing.T) {
-	ca, certificate, key := authority(t)
-	foreign, _, _ := authority(t)
+	ca, certificate, key := testcert.Make(t)
+	foreign, _, _ := testcert.Make(t)
 	receiver := otlptest.Start(t, certificate, key)
 	receiver.Behave(otlptest.Behaviour{Token: "Bearer s3cret"})
 	for name, o := range map[string]otlp.Options{

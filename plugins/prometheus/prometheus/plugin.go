@@ -15,6 +15,8 @@ const name = "prometheus"
 const (
 	settingListen        = "listen"
 	settingAllowRemote   = "allow_remote"
+	settingCertFile      = "cert_file"
+	settingKeyFile       = "key_file"
 	settingBearerToken   = "bearer_token"
 	settingUsername      = "username"
 	settingPassword      = "password"
@@ -49,7 +51,11 @@ func Plugin(version string) plugin.Plugin {
 			{Name: settingListen, Type: plugin.TypeString,
 				Description: "The address, host:port, at which /metrics is scraped. Without it nothing listens."},
 			{Name: settingAllowRemote, Type: plugin.TypeBoolean, Default: false,
-				Description: "Let listen be an address that other machines reach. The endpoint speaks plain HTTP."},
+				Description: "Let listen be an address that other machines reach. Without cert_file the endpoint speaks plain HTTP."},
+			{Name: settingCertFile, Type: plugin.TypeString,
+				Description: "The certificate chain of the endpoint, PEM: with it, it speaks TLS only. Read again when it changes."},
+			{Name: settingKeyFile, Type: plugin.TypeString,
+				Description: "The private key of cert_file, PEM."},
 			{Name: settingBearerToken, Type: plugin.TypeString, Secret: true,
 				Description: "The token that a scrape must bear."},
 			{Name: settingUsername, Type: plugin.TypeString,
@@ -100,7 +106,7 @@ func optionsOf(config map[string]any) Options {
 		series = -1 // a zero that was given is no default
 	}
 	return Options{
-		Listen: text(settingListen), AllowRemote: remote, FinalScrape: duration(settingFinalScrape),
+		Listen: text(settingListen), AllowRemote: remote, CertFile: text(settingCertFile), KeyFile: text(settingKeyFile), FinalScrape: duration(settingFinalScrape),
 		ScrapeAuth: Auth{Bearer: text(settingBearerToken), Username: text(settingUsername), Password: text(settingPassword)},
 		WriteURL:   text(settingWriteURL), WriteInterval: duration(settingWriteInterval), WriteTimeout: duration(settingWriteTimeout),
 		WriteCA: text(settingWriteCA), WriteHeaders: list(settingWriteHeaders),

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/testcert"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -106,6 +107,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	if err := os.WriteFile(ca, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	_, certificate, key := testcert.Make(t)
+	_, _, foreign := testcert.Make(t)
 	url := "https://prometheus.example/api/v1/write"
 	for name, c := range map[string]struct {
 		o     prometheus.Options
@@ -121,6 +124,13 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"no password":              {prometheus.Options{Listen: "127.0.0.1:0", ScrapeAuth: prometheus.Auth{Username: "u"}}, "username"},
 		"a token of two words":     {prometheus.Options{Listen: "127.0.0.1:0", ScrapeAuth: prometheus.Auth{Bearer: "a b"}}, "bearer_token"},
 		"auth of nothing":          {prometheus.Options{WriteURL: url, ScrapeAuth: prometheus.Auth{Bearer: "x"}}, "listen"},
+		"a certificate of nothing": {prometheus.Options{WriteURL: url, CertFile: certificate, KeyFile: key}, "listen"},
+		"a certificate alone":      {prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate}, "key_file"},
+		"a key alone":              {prometheus.Options{Listen: "127.0.0.1:0", KeyFile: key}, "key_file"},
+		"no such certificate":      {prometheus.Options{Listen: "127.0.0.1:0", CertFile: "/nowhere", KeyFile: key}, "cert_file"},
+		"no such key":              {prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate, KeyFile: "/dev/zero"}, "key_file"},
+		"another's key":            {prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate, KeyFile: foreign}, "cert_file"},
+		"no certificate":           {prometheus.Options{Listen: "127.0.0.1:0", CertFile: ca, KeyFile: key}, "cert_file"},
 		"headers of nothing":       {prometheus.Options{Listen: "127.0.0.1:0", WriteHeaders: []string{"A: b"}}, "remote_write_url"},
 		"no URL":                   {prometheus.Options{WriteURL: "prometheus:9090"}, "remote_write_url"},
 		"credentials in the URL":   {prometheus.Options{WriteURL: "https://u:p@prometheus.example/"}, "remote_write_url"},
@@ -140,7 +150,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	} {
 		s, err := prometheus.Open(c.o)
 		var refused *plugin.ConfigError
-		if !errors.As(err, &refused) || refused.Field != c.field || strings.Contains(err.Error(), "s3cret") {
+		if !errors.As(err, &refused) || refused.Field != c.field || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), ".pem") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
