@@ -82,13 +82,31 @@ func (e *endpoint) close(ctx context.Context) {
 func (s *Sink) noteScrape(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		before := s.table.Taken()
-		next.ServeHTTP(w, r)
-		if r.Context().Err() != nil {
+		a := &answer{ResponseWriter: w}
+		next.ServeHTTP(a, r)
+		if a.failed || r.Method != http.MethodGet || r.Context().Err() != nil {
 			return
 		}
 		for told := s.scraped.Load(); told < before && !s.scraped.CompareAndSwap(told, before); told = s.scraped.Load() {
 		}
 	})
+}
+
+// answer notes whether all of it could be said.
+type answer struct {
+	http.ResponseWriter
+	failed bool
+}
+
+func (a *answer) WriteHeader(code int) {
+	a.failed = a.failed || code != http.StatusOK
+	a.ResponseWriter.WriteHeader(code)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	n, err := a.ResponseWriter.Write(b)
+	a.failed = a.failed || err != nil
+	return n, err
 }
 
 // guard asks for credentials. What is compared is of equal length whatever was sent.

@@ -210,6 +210,12 @@ func TestAStopWaitsForALastScrape(t *testing.T) {
 		t.Fatalf("closed before the scrape: %v", err)
 	default:
 	}
+	head, err := http.Head("http://" + s.Addr() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Body.Close()
+	time.Sleep(100 * time.Millisecond) // in which the sink would end if it took that for a scrape
 	if code, text := scrape(t, s, ""); code != http.StatusOK || !strings.Contains(text, checksOfA) {
 		t.Error(text)
 	}
