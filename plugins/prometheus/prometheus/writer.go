@@ -86,11 +86,16 @@ func (w *writer) write(ctx context.Context) error {
 	if err := w.post(ctx, failures); err != nil {
 		return err
 	}
+	var refused error // of a chunk, which keeps no other from the server
 	for chunk := range slices.Chunk(series, maxRequestSeries) {
 		err := w.post(ctx, w.request(chunk, true))
 		if errors.Is(err, errRefused) && w.unbegun(chunk) {
 			// A zero may be older than what the server takes; the totals are not.
 			err = w.post(ctx, w.request(chunk, false))
+		}
+		if errors.Is(err, errRefused) {
+			refused = err
+			continue
 		}
 		if err != nil {
 			return err
@@ -99,7 +104,7 @@ func (w *writer) write(ctx context.Context) error {
 			w.begun[s.Key] = s.Started
 		}
 	}
-	return nil
+	return refused
 }
 
 // begins reports whether the series' zero is still to be written.

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/snappy"
 
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
@@ -189,5 +192,46 @@ func TestAnAuthorityThatDidNotSignIsNotTrusted(t *testing.T) {
 	}
 	if len(f.headers) != 0 {
 		t.Error("a request was sent")
+	}
+}
+
+// A server that refuses a request takes the next one all the same.
+func TestARefusedRequestKeepsNoOtherFromTheServer(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	permission := regexp.MustCompile(`p\d{4}`)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		packed, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body, err := snappy.Decode(nil, packed)
+		if err != nil {
+			t.Error(err)
+		}
+		named := permission.FindAllString(string(body), -1)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range named {
+			seen[p] = true
+		}
+		if len(named) > 0 {
+			http.Error(w, "no", http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(server.Close)
+	names := make([]string, 5000)
+	for i := range names {
+		names[i] = fmt.Sprintf("p%04d", i)
+	}
+	sink := mustOpen(t, prometheus.Options{WriteURL: server.URL, WriteInterval: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	mustWrite(t, sink, window("o", 1, 1, names...))
+	if err := sink.Close(t.Context()); err == nil {
+		t.Error("what was refused is lost, and nobody hears of it")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != len(names) {
+		t.Errorf("%d of %d series were sent", len(seen), len(names))
 	}
 }
