@@ -110,7 +110,7 @@ func (w *writer) write(ctx context.Context) error {
 // begins reports whether the series' zero is still to be written.
 func (w *writer) begins(s totals.Series) bool {
 	started, ok := w.begun[s.Key]
-	return (!ok || started != s.Started) && s.Started < w.last
+	return !ok || started != s.Started
 }
 
 func (w *writer) unbegun(chunk []totals.Series) bool { return slices.ContainsFunc(chunk, w.begins) }
@@ -121,7 +121,7 @@ func (w *writer) request(chunk []totals.Series, zeros bool) []byte {
 		labels := w.labels(w.sink.names[s.Instrument], s.Instrument.Labels(), s.Values())
 		samples := []sample{{s.Total, w.last}}
 		if zeros && w.begins(s) {
-			samples = []sample{{0, s.Started}, {s.Total, w.last}}
+			samples = []sample{{0, min(s.Started, w.last-1)}, {s.Total, w.last}} // one sample an instant
 		}
 		request = appendSeries(request, labels, samples...)
 	}

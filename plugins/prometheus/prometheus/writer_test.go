@@ -163,6 +163,24 @@ func TestAZeroThatIsTooOldIsLeftOut(t *testing.T) {
 	}
 }
 
+// A series that begins in the millisecond in which it is written begins at zero too.
+func TestASeriesBeginsAtZeroWheneverItBegins(t *testing.T) {
+	server := promtest.Start(t)
+	now := time.Now()
+	sink := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour, Clock: func() time.Time { return now }})
+	x := newRandom(t)
+	mustWrite(t, sink, x.window("host-1"))
+	if err := sink.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(x.sums, counted(server, `application="docs"`)); diff != "" {
+		t.Error(diff)
+	}
+	if late := server.Query(`min_over_time(authz_checks_total{application="docs"}[1h]) > 0`); len(late) != 0 {
+		t.Errorf("%d series begin above zero", len(late))
+	}
+}
+
 func TestAStopDoesNotWaitForADeadServer(t *testing.T) {
 	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then is the other end's leaving noticed
