@@ -60,19 +60,21 @@ func (d *delta) Write(ctx context.Context, w metrics.Window) error {
 		points[i] = point{p.Key, p.Value, w.WindowStart, w.WindowEnd}
 	}
 	messages, counts := d.encoder.messages(points)
-	taken := 0
+	rejected := 0
 	for i, m := range messages {
 		partial, err := d.export(ctx, func(ctx context.Context) (upload.Partial, error) { return d.to.Upload(ctx, upload.Metrics, m) })
-		switch {
-		case err != nil:
-			return refusal(err, taken > 0)
-		case partial.Rejected >= int64(counts[i]) && len(messages) == 1:
-			return authz.Validation("the collector refused all points of the window")
-		case partial.Rejected > 0:
-			d.options.Log.Warn("the collector refused some points of a window, which are lost", "points", partial.Rejected, "of", counts[i])
+		if err != nil {
+			return refusal(err, i > 0)
 		}
-		taken++
+		rejected += int(min(partial.Rejected, int64(counts[i])))
 	}
+	switch {
+	case rejected == 0:
+		return nil
+	case rejected == len(points):
+		return authz.Validation("the collector refused all points of the window")
+	}
+	d.options.Log.Warn("the collector refused some points of a window, which are lost", "points", rejected, "of", len(points))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,33 @@ func TestADeltasFate(t *testing.T) {
 		if got := sums(after)[`authz.checks"a"`] - sums(before)[`authz.checks"a"`]; got != c.counted {
 			t.Errorf("%s, a receiver that %s: %v counted, want %v", c.way, c.name, got, c.counted)
 		}
+	}
+}
+
+// A window that is refused whole is refused, also when it goes in several requests.
+func TestAWindowOfSeveralRequestsThatIsRefusedWholeIsRefused(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = strings.Repeat("p", 200) + fmt.Sprint(i)
+	}
+	log := &lines{}
+	o := ways(receiver)["grpc"]
+	o.Temporality, o.MaxMessage, o.Timeout, o.Log = otlp.TemporalityDelta, 128<<10, time.Minute, log.logger()
+	s := mustOpen(t, o)
+	receiver.Behave(otlptest.Behaviour{Rejected: 1 << 40})
+	if err := s.Write(t.Context(), window(1, 1, names...)); outcome(err) != "invalid" {
+		t.Errorf("all refused: %v", err)
+	}
+	if n := receiver.Received().Requests; n < 2 {
+		t.Fatalf("%d requests", n)
+	}
+	receiver.Behave(otlptest.Behaviour{Rejected: 1 << 40, Times: 1})
+	if err := s.Write(t.Context(), window(2, 1, names...)); err != nil {
+		t.Errorf("some refused: %v", err)
+	}
+	if said := log.String(); strings.Count(said, "refused some points") != 1 || !strings.Contains(said, "of=1000") {
+		t.Errorf("the log says\n%s", said)
 	}
 }
 
