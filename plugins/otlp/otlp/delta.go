@@ -24,6 +24,8 @@ type delta struct {
 	options Options
 	encoder encoder
 	to      upload.Uploader
+	life    context.Context // of exports
+	end     context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -31,7 +33,9 @@ type delta struct {
 }
 
 func newDelta(o Options, e encoder, to upload.Uploader) *delta {
-	return &delta{options: o, encoder: e, to: to}
+	d := &delta{options: o, encoder: e, to: to}
+	d.life, d.end = context.WithCancel(context.Background())
+	return d
 }
 
 // Info implements metrics.Sink: a collector recognises nothing.
@@ -54,6 +58,7 @@ func (d *delta) Write(ctx context.Context, w metrics.Window) error {
 
 	ctx, cancel := context.WithTimeout(ctx, d.options.Timeout)
 	defer cancel()
+	defer context.AfterFunc(d.life, cancel)()
 	counted := totals.Points(&w, !d.options.OmitAttribution)
 	points := make([]point, len(counted))
 	for i, p := range counted {
@@ -115,7 +120,8 @@ func refusal(err error, begun bool) error {
 	return &authz.UnavailableError{Message: failure.Reason, Outcome: authz.OutcomeUnknown}
 }
 
-// Close implements metrics.Sink: it waits for the exports that are under way.
+// Close implements metrics.Sink: it waits for the exports that are under way, and ends
+// them with ctx.
 func (d *delta) Close(ctx context.Context) error {
 	d.mu.Lock()
 	already := d.closed
@@ -131,7 +137,8 @@ func (d *delta) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
-	case <-ctx.Done(): // closing the way ends the rest
+	case <-ctx.Done():
 	}
+	d.end()
 	return d.to.Close()
 }

@@ -138,6 +138,33 @@ func TestADeadCollectorTakesNothing(t *testing.T) {
 	}
 }
 
+// Close ends with its context, and no export goes on behind it.
+func TestCloseEndsTheExportsUnderWay(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	for name, o := range ways(receiver) {
+		o.Temporality, o.Timeout = otlp.TemporalityDelta, time.Hour
+		s := mustOpen(t, o)
+		before := receiver.Received().Requests
+		receiver.Behave(otlptest.Behaviour{Delay: 600_000})
+		written := make(chan error, 1)
+		go func() { written <- s.Write(t.Context(), window(1, 1, "a")) }()
+		until(t, "the export is under way", func() bool { return receiver.Received().Requests > before })
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := s.Close(short); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+		select {
+		case err := <-written:
+			if outcome(err) != "unknown" {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: an export goes on after Close", name)
+		}
+	}
+}
+
 // Totals get there in the end, once, whatever happened meanwhile.
 func TestCumulativeTotalsOutliveFailures(t *testing.T) {
 	for _, b := range []otlptest.Behaviour{
