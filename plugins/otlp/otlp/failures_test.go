@@ -52,6 +52,7 @@ func TestADeltasFate(t *testing.T) {
 		{"is slow", "grpc", with(func(b *otlptest.Behaviour) { b.Delay = 1500 }), "unknown", 1, 1},
 		{"refuses some points", "grpc", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
 		{"refuses all points", "grpc", with(func(b *otlptest.Behaviour) { b.Rejected = 2 }), "invalid", 1, 1},
+		{"has much to say", "grpc", with(func(b *otlptest.Behaviour) { b.Says = 100 << 10 }), "unknown", 1, 1},
 
 		{"takes it", "http", always, "taken", 1, 1},
 		{"is overloaded once", "http", status(http.StatusServiceUnavailable, 1), "taken", 2, 1},
@@ -64,6 +65,7 @@ func TestADeltasFate(t *testing.T) {
 		{"is behind a proxy that lost it", "http", with(func(b *otlptest.Behaviour) { b.Status, b.Take = http.StatusBadGateway, true }), "unknown", 1, 1},
 		{"is slow", "http", with(func(b *otlptest.Behaviour) { b.Delay = 1500 }), "unknown", 1, 1},
 		{"refuses some points", "http", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
+		{"has much to say", "http", with(func(b *otlptest.Behaviour) { b.Says = 100 << 10 }), "taken", 1, 1},
 	} {
 		log := &lines{}
 		o := ways(receiver)[c.way]

@@ -53,6 +53,7 @@ type Behaviour struct {
 	Delay      int   // milliseconds before anything
 	Take       bool  // take what is then refused all the same
 	Rejected   int64 // points, said of what was taken
+	Says       int   // bytes of text, said of what was taken
 	Token      string
 }
 

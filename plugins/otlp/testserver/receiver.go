@@ -34,6 +34,7 @@ type behaviour struct {
 	Delay      int   // milliseconds before anything
 	Take       bool  // take what is then refused all the same
 	Rejected   int64 // points, said of what was taken
+	Says       int   // bytes of text, said of what was taken
 	Token      string
 }
 
@@ -103,8 +104,8 @@ func (r *receiver) Export(ctx context.Context, request *collectorpb.ExportMetric
 
 func answer(b behaviour) *collectorpb.ExportMetricsServiceResponse {
 	response := &collectorpb.ExportMetricsServiceResponse{}
-	if b.Rejected > 0 {
-		response.PartialSuccess = &collectorpb.ExportMetricsPartialSuccess{RejectedDataPoints: b.Rejected, ErrorMessage: "too many"}
+	if b.Rejected > 0 || b.Says > 0 {
+		response.PartialSuccess = &collectorpb.ExportMetricsPartialSuccess{RejectedDataPoints: b.Rejected, ErrorMessage: strings.Repeat("!", max(b.Says, 8))}
 	}
 	return response
 }
