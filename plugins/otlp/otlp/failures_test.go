@@ -69,7 +69,10 @@ func TestADeltasFate(t *testing.T) {
 	} {
 		log := &lines{}
 		o := ways(receiver)[c.way]
-		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 700*time.Millisecond, []string{"Authorization: s3cret"}, log.logger()
+		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 30*time.Second, []string{"Authorization: s3cret"}, log.logger()
+		if c.requests == 0 || c.behave.Delay > 0 { // it never comes to an answer
+			o.Timeout = time.Second
+		}
 		s := mustOpen(t, o)
 		receiver.Behave(c.behave)
 		before := receiver.Received()
@@ -79,14 +82,15 @@ func TestADeltasFate(t *testing.T) {
 			t.Errorf("%s, a receiver that %s: %v, want %s", c.way, c.name, err, c.want)
 		}
 		secretless(t, c.name, fmt.Sprint(err)+log.String())
+		counted := func() float64 { return sums(receiver.Received())[`authz.checks"a"`] - sums(before)[`authz.checks"a"`] }
 		if c.behave.Delay > 0 {
-			time.Sleep(time.Duration(c.behave.Delay) * time.Millisecond) // it takes it in the end
+			until(t, "it is taken in the end", func() bool { return counted() == c.counted })
 		}
 		after := receiver.Received()
 		if sent := after.Requests - before.Requests; c.requests > 0 && sent != c.requests || sent == 0 {
 			t.Errorf("%s, a receiver that %s: %d requests, want %d", c.way, c.name, sent, c.requests)
 		}
-		if got := sums(after)[`authz.checks"a"`] - sums(before)[`authz.checks"a"`]; got != c.counted {
+		if got := counted(); got != c.counted {
 			t.Errorf("%s, a receiver that %s: %v counted, want %v", c.way, c.name, got, c.counted)
 		}
 	}
@@ -170,12 +174,15 @@ func TestCloseEndsTheExportsUnderWay(t *testing.T) {
 // Totals get there in the end, once, whatever happened meanwhile.
 func TestCumulativeTotalsOutliveFailures(t *testing.T) {
 	for _, b := range []otlptest.Behaviour{
-		{Code: int(codes.Unavailable), Status: 503}, {Code: int(codes.Internal), Status: 500, Take: true}, {Code: int(codes.InvalidArgument), Status: 400}, {Delay: 600}, {Rejected: 1},
+		{Code: int(codes.Unavailable), Status: 503}, {Code: int(codes.Internal), Status: 500, Take: true}, {Code: int(codes.InvalidArgument), Status: 400}, {Delay: 1000}, {Rejected: 1},
 	} {
 		receiver := otlptest.Start(t, "", "")
 		for name, o := range ways(receiver) {
 			log := &lines{}
-			o.Interval, o.Timeout, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, 300*time.Millisecond, []string{"Authorization: s3cret"}, log.logger(), name+"."
+			o.Interval, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, []string{"Authorization: s3cret"}, log.logger(), name+"."
+			if b.Delay > 0 {
+				o.Timeout = time.Duration(b.Delay) * time.Millisecond / 2
+			}
 			receiver.Behave(b)
 			s := mustOpen(t, o)
 			mustWrite(t, s, window(1, 1, "a"))

@@ -76,7 +76,7 @@ func TestTLSAndHeaders(t *testing.T) {
 		"grpc": {Endpoint: receiver.GRPC},
 		"http": {Endpoint: "https://" + receiver.HTTP, Protocol: otlp.ProtocolHTTP},
 	} {
-		o.Temporality, o.CA, o.Headers, o.Timeout = otlp.TemporalityDelta, ca, []string{"Authorization: Bearer s3cret", "X-Tenant: a"}, 2*time.Second
+		o.Temporality, o.CA, o.Headers, o.Timeout = otlp.TemporalityDelta, ca, []string{"Authorization: Bearer s3cret", "X-Tenant: a"}, time.Minute
 		if err := mustOpen(t, o).Write(t.Context(), window(1, 1, "a")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
