@@ -144,6 +144,34 @@ func TestADeadCollectorTakesNothing(t *testing.T) {
 	}
 }
 
+// A message that the collector refuses for good keeps no other total from it.
+func TestARefusedMessageKeepsNoTotalFromTheCollector(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = strings.Repeat("p", 200) + fmt.Sprint(i)
+	}
+	for name, o := range ways(receiver) {
+		o.MaxMessage, o.Interval, o.Prefix, o.Log = 128<<10, time.Hour, name+".", (&lines{}).logger()
+		s := mustOpen(t, o)
+		mustWrite(t, s, window(1, 1, names...))
+		receiver.Behave(otlptest.Behaviour{Code: int(codes.InvalidArgument), Status: http.StatusBadRequest, Times: 1})
+		before := receiver.Received().Requests
+		if err := s.Close(t.Context()); outcome(err) == "taken" {
+			t.Errorf("%s: what was refused is lost, and nobody hears of it", name)
+		}
+		requests, got := receiver.Received().Requests-before, 0
+		for _, series := range receiver.Received().Series {
+			if series.Name == name+".checks" {
+				got++
+			}
+		}
+		if requests < 3 || got == 0 || got >= len(names) {
+			t.Errorf("%s: %d requests told %d of %d series", name, requests, got, len(names))
+		}
+	}
+}
+
 // Close ends with its context, and no export goes on behind it.
 func TestCloseEndsTheExportsUnderWay(t *testing.T) {
 	receiver := otlptest.Start(t, "", "")
