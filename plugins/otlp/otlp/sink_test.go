@@ -211,6 +211,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"no authority":              {otlp.Options{Endpoint: "127.0.0.1:4317", CA: "/nowhere"}, "ca"},
 		"no header":                 {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"s3cret"}}, "headers"},
 		"gRPC's own header":         {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"grpc-timeout: 1S"}}, "headers"},
+		"a name for HTTP alone":     {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"A!: s3cret"}}, "headers"},
+		"what gRPC cannot carry":    {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"A: s3cret\u00fc"}}, "headers"},
 		"too often":                 {otlp.Options{Endpoint: "127.0.0.1:4317", Interval: time.Millisecond}, "interval"},
 		"no time":                   {otlp.Options{Endpoint: "127.0.0.1:4317", Timeout: -1}, "timeout"},
 		"no series":                 {otlp.Options{Endpoint: "127.0.0.1:4317", MaxSeries: -1}, "max_series"},
