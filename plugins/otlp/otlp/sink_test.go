@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -228,6 +229,36 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		secretless(t, name, fmt.Sprint(err))
 		if err == nil {
 			_ = s.Close(context.Background())
+		}
+	}
+}
+
+// A zero is refused, not taken for the default.
+func TestAZeroIsNoDefault(t *testing.T) {
+	p := otlp.Plugin("test")
+	for _, field := range []string{"timeout", "interval", "max_series", "max_message"} {
+		config := map[string]any{}
+		for _, s := range p.ConfigSchema {
+			if s.Default != nil {
+				config[s.Name] = s.Default
+			}
+		}
+		maps.Copy(config, map[string]any{"endpoint": "127.0.0.1:4317"})
+		switch config[field].(type) {
+		case time.Duration:
+			config[field] = time.Duration(0)
+		default:
+			config[field] = int64(0)
+		}
+		s, err := p.Sink.Configure(t.Context(), config)
+		var refused *plugin.ConfigError
+		if !errors.As(err, &refused) || refused.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+		if err == nil {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = s.Close(ended)
 		}
 	}
 }

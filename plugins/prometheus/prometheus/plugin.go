@@ -99,16 +99,22 @@ func optionsOf(config map[string]any) Options {
 	text := func(name string) string { s, _ := config[name].(string); return s }
 	list := func(name string) []string { l, _ := config[name].([]string); return l }
 	duration := func(name string) time.Duration { d, _ := config[name].(time.Duration); return d }
+	given := func(d time.Duration) time.Duration {
+		if d == 0 {
+			return -1 // a zero that was given is no default
+		}
+		return d
+	}
 	remote, _ := config[settingAllowRemote].(bool)
 	attribution, _ := config[settingAttribution].(bool)
 	series, _ := config[settingMaxSeries].(int64)
 	if series == 0 {
-		series = -1 // a zero that was given is no default
+		series = -1
 	}
 	return Options{
 		Listen: text(settingListen), AllowRemote: remote, CertFile: text(settingCertFile), KeyFile: text(settingKeyFile), FinalScrape: duration(settingFinalScrape),
 		ScrapeAuth: Auth{Bearer: text(settingBearerToken), Username: text(settingUsername), Password: text(settingPassword)},
-		WriteURL:   text(settingWriteURL), WriteInterval: duration(settingWriteInterval), WriteTimeout: duration(settingWriteTimeout),
+		WriteURL:   text(settingWriteURL), WriteInterval: given(duration(settingWriteInterval)), WriteTimeout: given(duration(settingWriteTimeout)),
 		WriteCA: text(settingWriteCA), WriteHeaders: list(settingWriteHeaders),
 		WriteAuth: Auth{Bearer: text(settingWriteBearer), Username: text(settingWriteUsername), Password: text(settingWritePassword)},
 		StateDir:  text(settingStateDir), OmitAttribution: !attribution, MaxSeries: int(min(series, maxSeries+1)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -253,4 +254,34 @@ func TestWritersAndScrapesAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	mustHold(t, s, checksOfA+"200")
+}
+
+// A zero is refused, not taken for the default.
+func TestAZeroIsNoDefault(t *testing.T) {
+	p := prometheus.Plugin("test")
+	for _, field := range []string{"remote_write_interval", "remote_write_timeout", "max_series"} {
+		config := map[string]any{}
+		for _, s := range p.ConfigSchema {
+			if s.Default != nil {
+				config[s.Name] = s.Default
+			}
+		}
+		maps.Copy(config, map[string]any{"remote_write_url": "http://127.0.0.1:9"})
+		switch config[field].(type) {
+		case time.Duration:
+			config[field] = time.Duration(0)
+		default:
+			config[field] = int64(0)
+		}
+		s, err := p.Sink.Configure(t.Context(), config)
+		var refused *plugin.ConfigError
+		if !errors.As(err, &refused) || refused.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+		if err == nil {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = s.Close(ended)
+		}
+	}
 }
