@@ -90,29 +90,26 @@ func openState(dir string, replay func(record)) (_ *state, err error) {
 
 // hold locks the directory that has the path now, unless it is the one that is held:
 // another process may have it, and only its own entries are synced with it. One that
-// has come in the place of another must hold no counts.
+// has come in the place of another must hold no counts but this table's.
 func (s *state) hold() error {
-	named, err := os.Stat(s.dir)
+	if s.folder != nil && same(s.dir, s.folder) {
+		return nil
+	}
+	folder, err := os.Open(s.dir + string(filepath.Separator)) // which no file is
 	if err != nil {
 		return &StateError{"the directory cannot be opened: " + reason(err), err}
 	}
 	patience := lockPatience
 	if s.folder != nil {
-		if held, err := s.folder.Stat(); err == nil && os.SameFile(named, held) {
-			return nil
-		}
 		patience = 0 // a window waits
-	}
-	folder, err := os.Open(s.dir)
-	if err != nil {
-		return &StateError{"the directory cannot be opened: " + reason(err), err}
 	}
 	if err := lock(folder, patience); err != nil {
 		_ = folder.Close()
 		return &StateError{err.Error(), err}
 	}
 	if s.folder != nil {
-		if _, err := os.Lstat(filepath.Join(s.dir, stateFile)); !errors.Is(err, fs.ErrNotExist) {
+		path := filepath.Join(s.dir, stateFile)
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !same(path, s.file) {
 			_ = folder.Close() // which unlocks it
 			return &StateError{"a directory with counts of its own is in the place of the one that was opened", err}
 		}
@@ -120,6 +117,16 @@ func (s *state) hold() error {
 	}
 	s.folder = folder
 	return nil
+}
+
+// same reports whether a path still names what was opened by it.
+func same(path string, opened *os.File) bool {
+	named, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	is, err := opened.Stat()
+	return err == nil && os.SameFile(named, is)
 }
 
 // append makes a line durable. Its error says by its outcome whether the line may
@@ -145,15 +152,10 @@ func (s *state) repair() error {
 	return errors.Join(s.file.Truncate(s.size), s.file.Sync())
 }
 
-// gone reports whether the file is no longer the one that was opened: what is
-// appended to it would not be found again.
+// gone reports whether the file or its directory is no longer the one that was opened:
+// what is appended would not be found again, or is another's to write.
 func (s *state) gone() bool {
-	named, err := os.Stat(filepath.Join(s.dir, stateFile))
-	if err != nil {
-		return true
-	}
-	open, err := s.file.Stat()
-	return err != nil || !os.SameFile(named, open)
+	return !same(filepath.Join(s.dir, stateFile), s.file) || !same(s.dir, s.folder)
 }
 
 // long reports whether the file is worth writing anew.

@@ -22,27 +22,36 @@ func must(t *testing.T, errs ...error) {
 // as long as that lasts, and all of it counts once afterwards. None of it needs the
 // rights of a file, which an administrator's process passes by.
 func TestADirectoryThatTurnsUnwritableRefusesAndRecovers(t *testing.T) {
-	for name, c := range map[string]struct{ spoil, mend func(dir string) error }{
-		"it is moved away": {
+	for name, c := range map[string]struct {
+		says        string
+		spoil, mend func(dir string) error
+	}{
+		"it is moved away": {"no such file",
 			func(dir string) error { return os.Rename(dir, dir+".away") },
 			func(dir string) error { return os.Rename(dir+".away", dir) },
 		},
-		"it is moved away for good": {
+		"it is moved away for good": {"no such file",
 			func(dir string) error { return os.Rename(dir, dir+".away") },
 			func(dir string) error { return os.Mkdir(dir, 0o700) },
 		},
-		"a file is in its place": {
+		"another that takes nothing is in its place for a while": {"is a directory",
+			func(dir string) error {
+				return errors.Join(os.Rename(dir, dir+".away"), os.MkdirAll(filepath.Join(dir, "totals.new"), 0o700))
+			},
+			func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Rename(dir+".away", dir)) },
+		},
+		"a file is in its place": {"not a directory",
 			func(dir string) error { return errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)) },
 			func(dir string) error { return errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)) },
 		},
-		"its file is a directory": {
+		"its file is a directory": {"",
 			func(dir string) error {
 				file := filepath.Join(dir, "totals")
 				return errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "full"), 0o700))
 			},
 			func(dir string) error { return os.RemoveAll(filepath.Join(dir, "totals")) },
 		},
-		"its file is gone and none can be made": {
+		"its file is gone and none can be made": {"is a directory",
 			func(dir string) error {
 				return errors.Join(os.Remove(filepath.Join(dir, "totals")), os.Mkdir(filepath.Join(dir, "totals.new"), 0o700))
 			},
@@ -50,6 +59,7 @@ func TestADirectoryThatTurnsUnwritableRefusesAndRecovers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for a lock
 			dir := filepath.Join(t.TempDir(), "state")
 			o := totals.Options{Dir: dir}
 			table := mustOpen(t, o)
@@ -57,7 +67,7 @@ func TestADirectoryThatTurnsUnwritableRefusesAndRecovers(t *testing.T) {
 			must(t, c.spoil(dir))
 			for range 3 { // as a host repeats it
 				err := table.Write(t.Context(), window("o", 2, 1, "a"))
-				if outcome(err) != authz.OutcomeNotApplied || strings.Contains(err.Error(), dir) {
+				if outcome(err) != authz.OutcomeNotApplied || strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), c.says) {
 					t.Fatalf("a window whose counts are not durable: %v", err)
 				}
 			}
@@ -67,6 +77,9 @@ func TestADirectoryThatTurnsUnwritableRefusesAndRecovers(t *testing.T) {
 			}
 			must(t, c.mend(dir))
 			mustWrite(t, table, window("o", 2, 1, "a"), window("o", 2, 1, "a"), window("o", 3, 1, "a"))
+			if _, err := totals.Open(quiet(o)); err == nil || !strings.Contains(err.Error(), "another process") {
+				t.Errorf("a second process has the directory too: %v", err)
+			}
 			if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 {
 				t.Errorf("the directory holds %q, %v", left, err)
 			}
