@@ -66,6 +66,13 @@ func Start(binary string, args ...string) (*Process, error) {
 // in the middle of something, its cleanup in any case.
 func (p *Process) Stop() error { return p.stop() }
 
+// Kill ends the process as a crash does, and returns when it is gone.
+func (p *Process) Kill() error {
+	err := p.child.Process.Kill()
+	_ = p.child.Wait() // says that it was killed
+	return err
+}
+
 // Build compiles the module in a folder of the repository unless the same sources
 // were compiled before.
 func Build(folder, name string) (binary string, err error) {

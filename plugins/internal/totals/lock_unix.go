@@ -9,12 +9,9 @@ import (
 	"time"
 )
 
-// lockPatience is how long the process before, killed a moment ago, may take to end.
-const lockPatience = 2 * time.Second
-
 // lock keeps other processes from the directory until it is closed.
-func lock(folder *os.File) error {
-	for deadline := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
+func lock(folder *os.File, patience time.Duration) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -17,6 +18,9 @@ const (
 	freshFile   = "totals.new"
 	leastToKeep = 4 << 20 // what is appended before a file is written anew
 	chunkSeries = 1_000   // a line, when all is written
+
+	// lockPatience is how long the process before, killed a moment ago, may take to end.
+	lockPatience = 2 * time.Second
 )
 
 // StateError is a directory that cannot be used. Message never repeats its path.
@@ -51,11 +55,8 @@ func openState(dir string, replay func(record)) (_ *state, err error) {
 			_ = s.close()
 		}
 	}()
-	if s.folder, err = os.Open(dir); err != nil {
-		return nil, &StateError{"the directory cannot be opened: " + reason(err), err}
-	}
-	if err := lock(s.folder); err != nil {
-		return nil, &StateError{err.Error(), err}
+	if err := s.hold(); err != nil {
+		return nil, err
 	}
 	_ = os.Remove(filepath.Join(dir, freshFile))
 	s.file, err = os.OpenFile(filepath.Join(dir, stateFile), os.O_RDWR, 0)
@@ -87,6 +88,47 @@ func openState(dir string, replay func(record)) (_ *state, err error) {
 	return s, nil
 }
 
+// hold locks the directory that has the path now, unless it is the one that is held:
+// another process may have it, and only its own entries are synced with it. One that
+// has come in the place of another must hold no counts but this table's.
+func (s *state) hold() error {
+	if s.folder != nil && same(s.dir, s.folder) {
+		return nil
+	}
+	folder, err := os.Open(s.dir + string(filepath.Separator)) // which no file is
+	if err != nil {
+		return &StateError{"the directory cannot be opened: " + reason(err), err}
+	}
+	patience := lockPatience
+	if s.folder != nil {
+		patience = 0 // a window waits
+	}
+	if err := lock(folder, patience); err != nil {
+		_ = folder.Close()
+		return &StateError{err.Error(), err}
+	}
+	if s.folder != nil {
+		path := filepath.Join(s.dir, stateFile)
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !same(path, s.file) {
+			_ = folder.Close() // which unlocks it
+			return &StateError{"a directory with counts of its own is in the place of the one that was opened", err}
+		}
+		_ = s.folder.Close()
+	}
+	s.folder = folder
+	return nil
+}
+
+// same reports whether a path still names what was opened by it.
+func same(path string, opened *os.File) bool {
+	named, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	is, err := opened.Stat()
+	return err == nil && os.SameFile(named, is)
+}
+
 // append makes a line durable. Its error says by its outcome whether the line may
 // be read all the same one day.
 func (s *state) append(line []byte) error {
@@ -110,15 +152,10 @@ func (s *state) repair() error {
 	return errors.Join(s.file.Truncate(s.size), s.file.Sync())
 }
 
-// gone reports whether the file is no longer the one that was opened: what is
-// appended to it would not be found again.
+// gone reports whether the file or its directory is no longer the one that was opened:
+// what is appended would not be found again, or is another's to write.
 func (s *state) gone() bool {
-	named, err := os.Stat(filepath.Join(s.dir, stateFile))
-	if err != nil {
-		return true
-	}
-	open, err := s.file.Stat()
-	return err != nil || !os.SameFile(named, open)
+	return !same(filepath.Join(s.dir, stateFile), s.file) || !same(s.dir, s.folder)
 }
 
 // long reports whether the file is worth writing anew.
@@ -127,6 +164,9 @@ func (s *state) long() bool { return s.size-s.base > max(s.base, leastToKeep) }
 // rewrite puts a file of the records in place of the present one, or leaves that as
 // it is.
 func (s *state) rewrite(records []record) (err error) {
+	if err := s.hold(); err != nil {
+		return err
+	}
 	path := filepath.Join(s.dir, freshFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -181,6 +221,10 @@ func (s *state) close() error {
 
 // reason is what the operating system says, without a path.
 func reason(err error) string {
+	var state *StateError
+	if errors.As(err, &state) {
+		return state.Message
+	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err.Error()

@@ -50,12 +50,12 @@ type Table struct {
 	state   *state        // nil: in memory only
 	turn    chan struct{} // held by the one who writes
 	taken   atomic.Uint64
+	closed  atomic.Bool
 
 	mu      sync.RWMutex // over what follows; whoever changes it holds turn as well
 	series  map[Key]*Series
 	origins map[Origin]*life
-	own     int // series that do not count towards the bound
-	closed  bool
+	own     int       // series that do not count towards the bound
 	swept   time.Time // when room was last sought
 	bounded time.Time // when origins were last forgotten
 }
@@ -139,7 +139,7 @@ func (t *Table) release() { <-t.turn }
 
 // take runs with the turn.
 func (t *Table) take(w *metrics.Window) error {
-	if t.closed {
+	if t.closed.Load() {
 		return unavailable(authz.OutcomeNotApplied, nil, "the sink is closed")
 	}
 	now := t.options.Clock()
@@ -189,7 +189,7 @@ func (t *Table) add(points []Point, now time.Time) (grown []Series, evicted bool
 	for _, p := range points {
 		_, again := at[p.Key]
 		if t.series[p.Key] == nil && !again {
-			if len(t.series)-t.own+fresh >= t.options.MaxSeries && t.makeRoom(now, at) {
+			if len(t.series)-t.own+fresh >= t.options.MaxSeries && t.makeRoom(now, points) {
 				evicted = true
 			}
 			if len(t.series)-t.own+fresh >= t.options.MaxSeries {
@@ -214,16 +214,20 @@ func (t *Table) add(points []Point, now time.Time) (grown []Series, evicted bool
 
 // makeRoom forgets the series that have not grown for a day, but for those that a
 // window is about to grow. It looks for them once a minute.
-func (t *Table) makeRoom(now time.Time, kept map[Key]int) bool {
+func (t *Table) makeRoom(now time.Time, points []Point) bool {
 	if since := now.Sub(t.swept); since >= 0 && since < time.Minute {
 		return false
 	}
 	t.swept = now
+	kept := make(map[Key]bool, len(points))
+	for _, p := range points {
+		kept[p.Key] = true
+	}
 	before := len(t.series)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, s := range t.series {
-		if _, growing := kept[k]; !growing && !k.own() && now.UnixMilli()-s.Grew >= idle.Milliseconds() {
+		if !kept[k] && !k.own() && now.UnixMilli()-s.Grew >= idle.Milliseconds() {
 			delete(t.series, k)
 		}
 	}
@@ -273,22 +277,35 @@ func (t *Table) Series() []Series {
 	return all
 }
 
-// Close lets the directory go. Totals can still be read.
+// Close lets the directory go; when ctx ends before a write to it does, then once
+// that has. Either way no further window is taken. Totals can still be read.
 func (t *Table) Close(ctx context.Context) error {
+	if t.closed.Swap(true) {
+		return nil
+	}
+	if t.state == nil {
+		t.turn <- struct{}{} // nobody holds it for long
+		t.release()
+		return nil
+	}
 	select {
 	case t.turn <- struct{}{}:
+		defer t.release()
+		return t.state.close()
+	default:
+	}
+	done := make(chan error, 1)
+	go func() {
+		t.turn <- struct{}{}
+		defer t.release()
+		done <- t.state.close()
+	}()
+	select {
+	case err := <-done:
+		return err
 	case <-ctx.Done():
 		return unavailable(authz.OutcomeUnknown, ctx.Err(), "the state was still being written")
 	}
-	defer t.release()
-	if t.closed {
-		return nil
-	}
-	t.closed = true
-	if t.state == nil {
-		return nil
-	}
-	return t.state.close()
 }
 
 func unavailable(outcome authz.Outcome, cause error, message string) error {

@@ -109,6 +109,12 @@ func TestSeriesAreBoundedAndWhatIsRefusedIsCounted(t *testing.T) {
 			t.Error("d does not start when it came")
 		}
 	}
+	clock.now = clock.now.Add(25 * time.Hour)
+	mustWrite(t, table, window("o", 4, 1, "f", "b")) // f makes room before b has grown
+	want = map[string]float64{"checks b": 4, "checks f": 1, "sink.series_refused ": 4, "sink.checks_refused ": 5}
+	if diff := cmp.Diff(want, told(table)); diff != "" {
+		t.Error("a series that the window grows fell back:", diff)
+	}
 }
 
 func TestTotalsStayNumbers(t *testing.T) {
@@ -158,12 +164,46 @@ func TestAClosedTableTakesNothing(t *testing.T) {
 	if err := table.Write(t.Context(), window("o", 2, 1, "a")); outcome(err) != authz.OutcomeNotApplied {
 		t.Error(err)
 	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := table.Close(ended); err != nil && outcome(err) == "" {
+	if err := table.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := told(table)["checks a"]; got != 1 {
 		t.Errorf("%v checks", got)
 	}
+}
+
+func TestACloseThatHasNoTimeEndsTheTableAllTheSame(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range 20 {
+		o := totals.Options{}
+		if i%2 == 1 {
+			o.Dir = t.TempDir()
+		}
+		table := mustOpen(t, o)
+		if err := table.Close(ended); err != nil {
+			t.Error(err)
+		}
+		if err := table.Write(t.Context(), window("o", 1, 1, "a")); outcome(err) != authz.OutcomeNotApplied {
+			t.Fatalf("a closed table says %v of a window that nobody will send", err)
+		}
+	}
+}
+
+func TestACloseDoesNotWaitForTheDiskBeyondItsTime(t *testing.T) {
+	o := totals.Options{Dir: t.TempDir()}
+	table := mustOpen(t, o)
+	resume := table.Stall() // as a disk that does not answer
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := table.Close(short); outcome(err) != authz.OutcomeUnknown {
+		t.Errorf("closed while the state was being written: %v", err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- table.Write(t.Context(), window("o", 1, 1, "a")) }()
+	resume()
+	if err := <-waiting; outcome(err) != authz.OutcomeNotApplied {
+		t.Errorf("a closed table says %v of a window", err)
+	}
+	mustOpen(t, o) // the directory is let go in the end
 }

@@ -24,6 +24,8 @@ type delta struct {
 	options Options
 	encoder encoder
 	to      upload.Uploader
+	life    context.Context // of exports
+	end     context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -31,7 +33,9 @@ type delta struct {
 }
 
 func newDelta(o Options, e encoder, to upload.Uploader) *delta {
-	return &delta{options: o, encoder: e, to: to}
+	d := &delta{options: o, encoder: e, to: to}
+	d.life, d.end = context.WithCancel(context.Background())
+	return d
 }
 
 // Info implements metrics.Sink: a collector recognises nothing.
@@ -54,25 +58,28 @@ func (d *delta) Write(ctx context.Context, w metrics.Window) error {
 
 	ctx, cancel := context.WithTimeout(ctx, d.options.Timeout)
 	defer cancel()
+	defer context.AfterFunc(d.life, cancel)()
 	counted := totals.Points(&w, !d.options.OmitAttribution)
 	points := make([]point, len(counted))
 	for i, p := range counted {
 		points[i] = point{p.Key, p.Value, w.WindowStart, w.WindowEnd}
 	}
 	messages, counts := d.encoder.messages(points)
-	taken := 0
+	rejected := 0
 	for i, m := range messages {
 		partial, err := d.export(ctx, func(ctx context.Context) (upload.Partial, error) { return d.to.Upload(ctx, upload.Metrics, m) })
-		switch {
-		case err != nil:
-			return refusal(err, taken > 0)
-		case partial.Rejected >= int64(counts[i]) && len(messages) == 1:
-			return authz.Validation("the collector refused all points of the window")
-		case partial.Rejected > 0:
-			d.options.Log.Warn("the collector refused some points of a window, which are lost", "points", partial.Rejected, "of", counts[i])
+		if err != nil {
+			return refusal(err, i > 0)
 		}
-		taken++
+		rejected += int(min(partial.Rejected, int64(counts[i])))
 	}
+	switch {
+	case rejected == 0:
+		return nil
+	case rejected == len(points):
+		return authz.Validation("the collector refused all points of the window")
+	}
+	d.options.Log.Warn("the collector refused some points of a window, which are lost", "points", rejected, "of", len(points))
 	return nil
 }
 
@@ -113,7 +120,8 @@ func refusal(err error, begun bool) error {
 	return &authz.UnavailableError{Message: failure.Reason, Outcome: authz.OutcomeUnknown}
 }
 
-// Close implements metrics.Sink: it waits for the exports that are under way.
+// Close implements metrics.Sink: it waits for the exports that are under way, and ends
+// them with ctx.
 func (d *delta) Close(ctx context.Context) error {
 	d.mu.Lock()
 	already := d.closed
@@ -129,7 +137,8 @@ func (d *delta) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
-	case <-ctx.Done(): // closing the way ends the rest
+	case <-ctx.Done():
 	}
+	d.end()
 	return d.to.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func TestADeltasFate(t *testing.T) {
 		{"is slow", "grpc", with(func(b *otlptest.Behaviour) { b.Delay = 1500 }), "unknown", 1, 1},
 		{"refuses some points", "grpc", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
 		{"refuses all points", "grpc", with(func(b *otlptest.Behaviour) { b.Rejected = 2 }), "invalid", 1, 1},
+		{"has much to say", "grpc", with(func(b *otlptest.Behaviour) { b.Says = 100 << 10 }), "unknown", 1, 1},
 
 		{"takes it", "http", always, "taken", 1, 1},
 		{"is overloaded once", "http", status(http.StatusServiceUnavailable, 1), "taken", 2, 1},
@@ -63,10 +65,14 @@ func TestADeltasFate(t *testing.T) {
 		{"is behind a proxy that lost it", "http", with(func(b *otlptest.Behaviour) { b.Status, b.Take = http.StatusBadGateway, true }), "unknown", 1, 1},
 		{"is slow", "http", with(func(b *otlptest.Behaviour) { b.Delay = 1500 }), "unknown", 1, 1},
 		{"refuses some points", "http", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
+		{"has much to say", "http", with(func(b *otlptest.Behaviour) { b.Says = 100 << 10 }), "taken", 1, 1},
 	} {
 		log := &lines{}
 		o := ways(receiver)[c.way]
-		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 700*time.Millisecond, []string{"Authorization: s3cret"}, log.logger()
+		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 30*time.Second, []string{"Authorization: s3cret"}, log.logger()
+		if c.requests == 0 || c.behave.Delay > 0 { // it never comes to an answer
+			o.Timeout = time.Second
+		}
 		s := mustOpen(t, o)
 		receiver.Behave(c.behave)
 		before := receiver.Received()
@@ -82,16 +88,44 @@ func TestADeltasFate(t *testing.T) {
 			t.Errorf("%s, a receiver that %s: %v, want %s", c.way, c.name, err, c.want)
 		}
 		secretless(t, c.name, fmt.Sprint(err)+log.String())
+		counted := func() float64 { return sums(receiver.Received())[`authz.checks"a"`] - sums(before)[`authz.checks"a"`] }
 		if c.behave.Delay > 0 {
-			time.Sleep(time.Duration(c.behave.Delay) * time.Millisecond) // it takes it in the end
+			until(t, "it is taken in the end", func() bool { return counted() == c.counted })
 		}
 		after := receiver.Received()
 		if sent := after.Requests - before.Requests; c.requests > 0 && sent != c.requests || sent == 0 {
 			t.Errorf("%s, a receiver that %s: %d requests, want %d", c.way, c.name, sent, c.requests)
 		}
-		if got := sums(after)[`authz.checks"a"`] - sums(before)[`authz.checks"a"`]; got != c.counted {
+		if got := counted(); got != c.counted {
 			t.Errorf("%s, a receiver that %s: %v counted, want %v", c.way, c.name, got, c.counted)
 		}
+	}
+}
+
+// A window that is refused whole is refused, also when it goes in several requests.
+func TestAWindowOfSeveralRequestsThatIsRefusedWholeIsRefused(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = strings.Repeat("p", 200) + fmt.Sprint(i)
+	}
+	log := &lines{}
+	o := ways(receiver)["grpc"]
+	o.Temporality, o.MaxMessage, o.Timeout, o.Log = otlp.TemporalityDelta, 128<<10, time.Minute, log.logger()
+	s := mustOpen(t, o)
+	receiver.Behave(otlptest.Behaviour{Rejected: 1 << 40})
+	if err := s.Write(t.Context(), window(1, 1, names...)); outcome(err) != "invalid" {
+		t.Errorf("all refused: %v", err)
+	}
+	if n := receiver.Received().Requests; n < 2 {
+		t.Fatalf("%d requests", n)
+	}
+	receiver.Behave(otlptest.Behaviour{Rejected: 1 << 40, Times: 1})
+	if err := s.Write(t.Context(), window(2, 1, names...)); err != nil {
+		t.Errorf("some refused: %v", err)
+	}
+	if said := log.String(); strings.Count(said, "refused some points") != 1 || !strings.Contains(said, "of=1000") {
+		t.Errorf("the log says\n%s", said)
 	}
 }
 
@@ -116,15 +150,73 @@ func TestADeadCollectorTakesNothing(t *testing.T) {
 	}
 }
 
+// A message that the collector refuses for good keeps no other total from it.
+func TestARefusedMessageKeepsNoTotalFromTheCollector(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = strings.Repeat("p", 200) + fmt.Sprint(i)
+	}
+	for name, o := range ways(receiver) {
+		o.MaxMessage, o.Interval, o.Prefix, o.Log = 128<<10, time.Hour, name+".", (&lines{}).logger()
+		s := mustOpen(t, o)
+		mustWrite(t, s, window(1, 1, names...))
+		receiver.Behave(otlptest.Behaviour{Code: int(codes.InvalidArgument), Status: http.StatusBadRequest, Times: 1})
+		before := receiver.Received().Requests
+		if err := s.Close(t.Context()); outcome(err) == "taken" {
+			t.Errorf("%s: what was refused is lost, and nobody hears of it", name)
+		}
+		requests, got := receiver.Received().Requests-before, 0
+		for _, series := range receiver.Received().Series {
+			if series.Name == name+".checks" {
+				got++
+			}
+		}
+		if requests < 3 || got == 0 || got >= len(names) {
+			t.Errorf("%s: %d requests told %d of %d series", name, requests, got, len(names))
+		}
+	}
+}
+
+// Close ends with its context, and no export goes on behind it.
+func TestCloseEndsTheExportsUnderWay(t *testing.T) {
+	receiver := otlptest.Start(t, "", "")
+	for name, o := range ways(receiver) {
+		o.Temporality, o.Timeout = otlp.TemporalityDelta, time.Hour
+		s := mustOpen(t, o)
+		before := receiver.Received().Requests
+		receiver.Behave(otlptest.Behaviour{Delay: 600_000})
+		written := make(chan error, 1)
+		go func() { written <- s.Write(t.Context(), window(1, 1, "a")) }()
+		until(t, "the export is under way", func() bool { return receiver.Received().Requests > before })
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := s.Close(short); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+		select {
+		case err := <-written:
+			if outcome(err) != "unknown" {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: an export goes on after Close", name)
+		}
+	}
+}
+
 // Totals get there in the end, once, whatever happened meanwhile.
 func TestCumulativeTotalsOutliveFailures(t *testing.T) {
 	for _, b := range []otlptest.Behaviour{
-		{Code: int(codes.Unavailable), Status: 503}, {Code: int(codes.Internal), Status: 500, Take: true}, {Code: int(codes.InvalidArgument), Status: 400}, {Delay: 600}, {Rejected: 1},
+		{Code: int(codes.Unavailable), Status: 503}, {Code: int(codes.Internal), Status: 500, Take: true}, {Code: int(codes.InvalidArgument), Status: 400}, {Delay: 1000}, {Rejected: 1},
 	} {
 		receiver := otlptest.Start(t, "", "")
 		for name, o := range ways(receiver) {
 			log := &lines{}
-			o.Interval, o.Timeout, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, 300*time.Millisecond, []string{"Authorization: s3cret"}, log.logger(), name+"."
+			o.Interval, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, []string{"Authorization: s3cret"}, log.logger(), name+"."
+			if b.Delay > 0 {
+				o.Timeout = time.Duration(b.Delay) * time.Millisecond / 2
+			}
 			receiver.Behave(b)
 			s := mustOpen(t, o)
 			mustWrite(t, s, window(1, 1, "a"))

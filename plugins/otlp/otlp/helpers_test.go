@@ -2,19 +2,9 @@ package otlp_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -70,7 +60,7 @@ func sums(r otlptest.Received) map[string]float64 {
 
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never came to be: %s", what)
 		}
@@ -118,43 +108,6 @@ func (l *lines) String() string {
 }
 
 func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
-// authority makes files of an authority and of a certificate for 127.0.0.1 by it.
-func authority(t *testing.T) (ca, certificate, key string) {
-	t.Helper()
-	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	make := func(template, parent *x509.Certificate, public, signer *ecdsa.PrivateKey) []byte {
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &public.PublicKey, signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
-	}
-	keys := [2]*ecdsa.PrivateKey{}
-	for i := range keys {
-		var err error
-		if keys[i], err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tests"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: root.NotBefore, NotAfter: root.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	private, err := x509.MarshalPKCS8PrivateKey(keys[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return write("ca.pem", "CERTIFICATE", make(root, root, keys[0], keys[0])),
-		write("cert.pem", "CERTIFICATE", make(leaf, root, keys[1], keys[0])), write("key.pem", "PRIVATE KEY", private)
-}
 
 func secretless(t *testing.T, what string, said string) {
 	t.Helper()

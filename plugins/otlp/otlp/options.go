@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -62,7 +63,10 @@ type Options struct {
 	Log     *slog.Logger     // nil is slog.Default
 }
 
-var instrumentName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9_./]{0,62}$`)
+var (
+	instrumentName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9_./]{0,62}$`)
+	grpcName       = regexp.MustCompile(`^[-0-9a-z_.]+$`)
+)
 
 func wrong(setting, format string, args ...any) *plugin.ConfigError {
 	return &plugin.ConfigError{Field: setting, Message: fmt.Sprintf(format, args...)}
@@ -159,6 +163,10 @@ func (o *Options) resource() ([]*commonpb.KeyValue, error) {
 	return all, nil
 }
 
+func unprintable(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
 // uploader is the way to the collector.
 func (o *Options) uploader() (upload.Uploader, error) {
 	headers, err := outbound.Headers(o.Headers)
@@ -172,9 +180,12 @@ func (o *Options) uploader() (upload.Uploader, error) {
 	if o.Protocol == ProtocolHTTP {
 		return upload.OverHTTP(o.Endpoint, roots, headers)
 	}
-	for name := range headers {
-		if strings.HasPrefix(strings.ToLower(name), "grpc-") {
+	for name, values := range headers {
+		switch name = strings.ToLower(name); {
+		case strings.HasPrefix(name, "grpc-"):
 			return nil, wrong(settingHeaders, "must not begin with grpc-")
+		case !grpcName.MatchString(name), !strings.HasSuffix(name, "-bin") && slices.ContainsFunc(values, unprintable):
+			return nil, wrong(settingHeaders, "must be made of what gRPC carries: letters, digits and _ - . in names, printable ASCII characters in values")
 		}
 	}
 	if o.Insecure {

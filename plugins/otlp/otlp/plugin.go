@@ -79,12 +79,18 @@ func Plugin(version string) plugin.Plugin {
 func optionsOf(config map[string]any) Options {
 	text := func(name string) string { s, _ := config[name].(string); return s }
 	list := func(name string) []string { l, _ := config[name].([]string); return l }
-	duration := func(name string) time.Duration { d, _ := config[name].(time.Duration); return d }
+	duration := func(name string) time.Duration {
+		d, _ := config[name].(time.Duration)
+		if d == 0 {
+			return -1 // a zero that was given is no default
+		}
+		return d
+	}
 	flag := func(name string) bool { b, _ := config[name].(bool); return b }
 	number := func(name string) int {
 		n, _ := config[name].(int64)
 		if n == 0 {
-			return -1 // a zero that was given is no default
+			return -1
 		}
 		return int(min(n, 1<<31))
 	}

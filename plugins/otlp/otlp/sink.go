@@ -89,21 +89,23 @@ func (c *cumulative) send(ctx context.Context) error {
 		points[i] = point{s.Key, s.Total, s.Started, now}
 	}
 	messages, _ := c.encoder.messages(points)
-	rejected := int64(0)
+	var refused error // of a message, which keeps no other from the collector
 	for _, m := range messages {
 		partial, err := c.to.Upload(ctx, upload.Metrics, m)
-		if failure := (*upload.Error)(nil); errors.As(err, &failure) && failure.Retry {
+		failure := (*upload.Error)(nil)
+		switch errors.As(err, &failure); {
+		case err == nil && partial.Rejected > 0:
+			refused = errRejected
+		case err == nil:
+		case failure != nil && failure.Retry:
 			return &outbound.Retry{Err: err, After: failure.After}
-		}
-		if err != nil {
+		case failure != nil && failure.Invalid:
+			refused = err
+		default:
 			return err
 		}
-		rejected += partial.Rejected
 	}
-	if rejected > 0 {
-		return errRejected
-	}
-	return nil
+	return refused
 }
 
 var errRejected = errors.New("the collector refused some of the points")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/internal/testcert"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -67,15 +69,15 @@ func TestTheReceiverComesToTheSameSums(t *testing.T) {
 }
 
 func TestTLSAndHeaders(t *testing.T) {
-	ca, certificate, key := authority(t)
-	foreign, _, _ := authority(t)
+	ca, certificate, key := testcert.Make(t)
+	foreign, _, _ := testcert.Make(t)
 	receiver := otlptest.Start(t, certificate, key)
 	receiver.Behave(otlptest.Behaviour{Token: "Bearer s3cret"})
 	for name, o := range map[string]otlp.Options{
 		"grpc": {Endpoint: receiver.GRPC},
 		"http": {Endpoint: "https://" + receiver.HTTP, Protocol: otlp.ProtocolHTTP},
 	} {
-		o.Temporality, o.CA, o.Headers, o.Timeout = otlp.TemporalityDelta, ca, []string{"Authorization: Bearer s3cret", "X-Tenant: a"}, 2*time.Second
+		o.Temporality, o.CA, o.Headers, o.Timeout = otlp.TemporalityDelta, ca, []string{"Authorization: Bearer s3cret", "X-Tenant: a"}, time.Minute
 		if err := mustOpen(t, o).Write(t.Context(), window(1, 1, "a")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -210,6 +212,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"no authority":              {otlp.Options{Endpoint: "127.0.0.1:4317", CA: "/nowhere"}, "ca"},
 		"no header":                 {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"s3cret"}}, "headers"},
 		"gRPC's own header":         {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"grpc-timeout: 1S"}}, "headers"},
+		"a name for HTTP alone":     {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"A!: s3cret"}}, "headers"},
+		"what gRPC cannot carry":    {otlp.Options{Endpoint: "127.0.0.1:4317", Headers: []string{"A: s3cret\u00fc"}}, "headers"},
 		"too often":                 {otlp.Options{Endpoint: "127.0.0.1:4317", Interval: time.Millisecond}, "interval"},
 		"no time":                   {otlp.Options{Endpoint: "127.0.0.1:4317", Timeout: -1}, "timeout"},
 		"no series":                 {otlp.Options{Endpoint: "127.0.0.1:4317", MaxSeries: -1}, "max_series"},
@@ -225,6 +229,36 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		secretless(t, name, fmt.Sprint(err))
 		if err == nil {
 			_ = s.Close(context.Background())
+		}
+	}
+}
+
+// A zero is refused, not taken for the default.
+func TestAZeroIsNoDefault(t *testing.T) {
+	p := otlp.Plugin("test")
+	for _, field := range []string{"timeout", "interval", "max_series", "max_message"} {
+		config := map[string]any{}
+		for _, s := range p.ConfigSchema {
+			if s.Default != nil {
+				config[s.Name] = s.Default
+			}
+		}
+		maps.Copy(config, map[string]any{"endpoint": "127.0.0.1:4317"})
+		switch config[field].(type) {
+		case time.Duration:
+			config[field] = time.Duration(0)
+		default:
+			config[field] = int64(0)
+		}
+		s, err := p.Sink.Configure(t.Context(), config)
+		var refused *plugin.ConfigError
+		if !errors.As(err, &refused) || refused.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+		if err == nil {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = s.Close(ended)
 		}
 	}
 }

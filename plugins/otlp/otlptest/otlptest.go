@@ -9,9 +9,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"sync"
+	"path/filepath"
 	"testing"
 
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/internal/testprocess"
 )
 
@@ -21,11 +22,27 @@ type Receiver struct {
 
 	control string
 	t       testing.TB
-	stop    func()
+	start   func() (*testprocess.Process, error)
+	process *testprocess.Process // nil: none runs
 }
 
 // Stop ends the receiver before the test does.
-func (r *Receiver) Stop() { r.stop() }
+func (r *Receiver) Stop() {
+	if r.process != nil {
+		_ = r.process.Stop()
+		r.process = nil
+	}
+}
+
+// Kill ends the receiver's process at once, as a crash does. Again starts another,
+// where a lasting one was.
+func (r *Receiver) Kill() {
+	r.t.Helper()
+	if err := r.process.Kill(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.process = nil
+}
 
 // Behaviour is what the receiver does with Times requests, 0 all.
 type Behaviour struct {
@@ -36,6 +53,7 @@ type Behaviour struct {
 	Delay      int   // milliseconds before anything
 	Take       bool  // take what is then refused all the same
 	Rejected   int64 // points, said of what was taken
+	Says       int   // bytes of text, said of what was taken
 	Token      string
 }
 
@@ -67,21 +85,49 @@ type Received struct {
 // Where it cannot be built the test is skipped.
 func Start(t testing.TB, certificate, key string) *Receiver {
 	t.Helper()
+	return run(t, "-certificate", certificate, "-key", key)
+}
+
+// StartLasting runs a receiver whose next process is at the same addresses and knows
+// all that it took.
+func StartLasting(t testing.TB) *Receiver {
+	t.Helper()
+	args := []string{"-journal", filepath.Join(t.TempDir(), "taken")}
+	for _, protocol := range []string{"-grpc", "-http"} {
+		address, err := freeport.Address()
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, protocol, address)
+	}
+	return run(t, args...)
+}
+
+func run(t testing.TB, args ...string) *Receiver {
+	t.Helper()
 	binary, err := testprocess.Build("plugins/otlp/testserver", "otlp-testserver")
 	if err != nil {
 		t.Skipf("NOT PROVED HERE: the receiver of OTLP cannot be built: %v", err)
 	}
-	p, err := testprocess.Start(binary, "-certificate", certificate, "-key", key)
+	r := &Receiver{t: t, start: func() (*testprocess.Process, error) { return testprocess.Start(binary, args...) }}
+	t.Cleanup(r.Stop)
+	r.Again()
+	return r
+}
+
+// Again starts a process in the place of the one that was killed.
+func (r *Receiver) Again() {
+	r.t.Helper()
+	p, err := r.start()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	stop := sync.OnceFunc(func() { _ = p.Stop() })
-	t.Cleanup(stop)
+	r.process = p
 	var where struct{ GRPC, HTTP, Control string }
 	if err := json.Unmarshal([]byte(p.Line), &where); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	return &Receiver{GRPC: where.GRPC, HTTP: where.HTTP, control: "http://" + where.Control, t: t, stop: stop}
+	r.GRPC, r.HTTP, r.control = where.GRPC, where.HTTP, "http://"+where.Control
 }
 
 // Behave tells the receiver what to do.

@@ -1,6 +1,6 @@
 // Command testserver is a receiver of OTLP metrics for tests: gRPC by the published
-// service and HTTP, in plaintext or TLS, that can be told to refuse, to be slow and
-// to ask for a header. It prints where it listens, as JSON, and ends with its standard
+// service and HTTP, in plaintext or TLS, that can be told to refuse, to be slow, to ask
+// for a header, and to remember beyond its own end what it took. It prints where it listens, as JSON, and ends with its standard
 // input. It is a module of its own because the service brings an HTTP gateway along.
 package main
 
@@ -24,6 +24,9 @@ func main() {
 	log.SetOutput(os.Stderr)
 	certificate := flag.String("certificate", "", "PEM file; with it both speak TLS")
 	key := flag.String("key", "", "PEM file")
+	grpcAt := flag.String("grpc", anywhere, "host:port of the gRPC service")
+	httpAt := flag.String("http", anywhere, "host:port of HTTP")
+	journal := flag.String("journal", "", "a file that keeps what was taken, for the next process")
 	flag.Parse()
 
 	var config *tls.Config
@@ -35,13 +38,18 @@ func main() {
 		config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	r := newReceiver()
+	if *journal != "" {
+		if err := r.remember(*journal); err != nil {
+			log.Fatal(err)
+		}
+	}
 	options := []grpc.ServerOption{}
 	if config != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(config)))
 	}
 	server := grpc.NewServer(options...)
 	collectorpb.RegisterMetricsServiceServer(server, r)
-	overGRPC, overHTTP, control := listen(), listen(), listen()
+	overGRPC, overHTTP, control := listen(*grpcAt), listen(*httpAt), listen(anywhere)
 	go func() { log.Fatal(server.Serve(overGRPC)) }()
 	go func() {
 		s := &http.Server{Handler: http.HandlerFunc(r.post), TLSConfig: config}
@@ -59,8 +67,10 @@ func main() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-func listen() net.Listener {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+const anywhere = "127.0.0.1:0"
+
+func listen(address string) net.Listener {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"os"
 	"sort"
 	"strings"
 	"sync"
@@ -32,6 +34,7 @@ type behaviour struct {
 	Delay      int   // milliseconds before anything
 	Take       bool  // take what is then refused all the same
 	Rejected   int64 // points, said of what was taken
+	Says       int   // bytes of text, said of what was taken
 	Token      string
 }
 
@@ -57,6 +60,7 @@ type receiver struct {
 	requests int
 	largest  int
 	headers  map[string][]string
+	journal  *os.File // nil: what is taken ends with the process
 }
 
 func newReceiver() *receiver { return &receiver{series: map[string]*series{}} }
@@ -100,8 +104,8 @@ func (r *receiver) Export(ctx context.Context, request *collectorpb.ExportMetric
 
 func answer(b behaviour) *collectorpb.ExportMetricsServiceResponse {
 	response := &collectorpb.ExportMetricsServiceResponse{}
-	if b.Rejected > 0 {
-		response.PartialSuccess = &collectorpb.ExportMetricsPartialSuccess{RejectedDataPoints: b.Rejected, ErrorMessage: "too many"}
+	if b.Rejected > 0 || b.Says > 0 {
+		response.PartialSuccess = &collectorpb.ExportMetricsPartialSuccess{RejectedDataPoints: b.Rejected, ErrorMessage: strings.Repeat("!", max(b.Says, 8))}
 	}
 	return response
 }
@@ -140,6 +144,15 @@ func (r *receiver) post(w http.ResponseWriter, q *http.Request) {
 func (r *receiver) take(request *collectorpb.ExportMetricsServiceRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.journal != nil {
+		if err := r.record(request); err != nil {
+			log.Fatal(err)
+		}
+	}
+	r.count(request)
+}
+
+func (r *receiver) count(request *collectorpb.ExportMetricsServiceRequest) {
 	for _, resource := range request.ResourceMetrics {
 		for _, scope := range resource.ScopeMetrics {
 			for _, metric := range scope.Metrics {

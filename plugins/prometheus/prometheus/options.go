@@ -29,6 +29,8 @@ const (
 type Options struct {
 	Listen      string
 	AllowRemote bool
+	CertFile    string
+	KeyFile     string
 	ScrapeAuth  Auth
 	FinalScrape time.Duration
 
@@ -126,7 +128,7 @@ func (o *Options) labels() ([]label, error) {
 
 func (o *Options) checkListen() error {
 	if o.Listen == "" {
-		if !o.ScrapeAuth.none() || o.AllowRemote || o.FinalScrape > 0 {
+		if !o.ScrapeAuth.none() || o.AllowRemote || o.FinalScrape > 0 || o.CertFile != "" || o.KeyFile != "" {
 			return wrong(settingListen, "is required by what was said of scrapes")
 		}
 		return nil
@@ -137,6 +139,8 @@ func (o *Options) checkListen() error {
 		return wrong(settingListen, "must be host:port")
 	case !o.AllowRemote && !outbound.Loopback(host):
 		return wrong(settingListen, "is reached by other machines; set %s if that is meant", settingAllowRemote)
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return wrong(settingKeyFile, "goes with %s: both or neither", settingCertFile)
 	}
 	return checkAuth(o.ScrapeAuth, settingBearerToken, settingUsername, settingPassword)
 }

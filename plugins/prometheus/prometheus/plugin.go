@@ -15,6 +15,8 @@ const name = "prometheus"
 const (
 	settingListen        = "listen"
 	settingAllowRemote   = "allow_remote"
+	settingCertFile      = "cert_file"
+	settingKeyFile       = "key_file"
 	settingBearerToken   = "bearer_token"
 	settingUsername      = "username"
 	settingPassword      = "password"
@@ -49,7 +51,11 @@ func Plugin(version string) plugin.Plugin {
 			{Name: settingListen, Type: plugin.TypeString,
 				Description: "The address, host:port, at which /metrics is scraped. Without it nothing listens."},
 			{Name: settingAllowRemote, Type: plugin.TypeBoolean, Default: false,
-				Description: "Let listen be an address that other machines reach. The endpoint speaks plain HTTP."},
+				Description: "Let listen be an address that other machines reach. Without cert_file the endpoint speaks plain HTTP."},
+			{Name: settingCertFile, Type: plugin.TypeString,
+				Description: "The certificate chain of the endpoint, PEM: with it, it speaks TLS only. Read again when it changes."},
+			{Name: settingKeyFile, Type: plugin.TypeString,
+				Description: "The private key of cert_file, PEM."},
 			{Name: settingBearerToken, Type: plugin.TypeString, Secret: true,
 				Description: "The token that a scrape must bear."},
 			{Name: settingUsername, Type: plugin.TypeString,
@@ -93,16 +99,22 @@ func optionsOf(config map[string]any) Options {
 	text := func(name string) string { s, _ := config[name].(string); return s }
 	list := func(name string) []string { l, _ := config[name].([]string); return l }
 	duration := func(name string) time.Duration { d, _ := config[name].(time.Duration); return d }
+	given := func(d time.Duration) time.Duration {
+		if d == 0 {
+			return -1 // a zero that was given is no default
+		}
+		return d
+	}
 	remote, _ := config[settingAllowRemote].(bool)
 	attribution, _ := config[settingAttribution].(bool)
 	series, _ := config[settingMaxSeries].(int64)
 	if series == 0 {
-		series = -1 // a zero that was given is no default
+		series = -1
 	}
 	return Options{
-		Listen: text(settingListen), AllowRemote: remote, FinalScrape: duration(settingFinalScrape),
+		Listen: text(settingListen), AllowRemote: remote, CertFile: text(settingCertFile), KeyFile: text(settingKeyFile), FinalScrape: duration(settingFinalScrape),
 		ScrapeAuth: Auth{Bearer: text(settingBearerToken), Username: text(settingUsername), Password: text(settingPassword)},
-		WriteURL:   text(settingWriteURL), WriteInterval: duration(settingWriteInterval), WriteTimeout: duration(settingWriteTimeout),
+		WriteURL:   text(settingWriteURL), WriteInterval: given(duration(settingWriteInterval)), WriteTimeout: given(duration(settingWriteTimeout)),
 		WriteCA: text(settingWriteCA), WriteHeaders: list(settingWriteHeaders),
 		WriteAuth: Auth{Bearer: text(settingWriteBearer), Username: text(settingWriteUsername), Password: text(settingWritePassword)},
 		StateDir:  text(settingStateDir), OmitAttribution: !attribution, MaxSeries: int(min(series, maxSeries+1)),

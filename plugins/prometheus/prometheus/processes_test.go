@@ -19,13 +19,19 @@ import (
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
-// startPlugin builds the binary and runs it as a host does.
-func startPlugin(t *testing.T, config map[string]any) *pluginhost.Plugin {
-	t.Helper()
+// The binary is built once for both.
+func TestTheProcess(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), plugin.BinaryPrefix+"prometheus")
 	if out, err := exec.Command("go", "build", "-o", binary, "github.com/authzhost/authz/plugins/prometheus").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	t.Run("killed, it loses nothing and counts nothing twice", func(t *testing.T) { killed(t, binary) })
+	t.Run("without state it declares nothing", func(t *testing.T) { stateless(t, binary) })
+}
+
+// startPlugin runs the binary as a host does.
+func startPlugin(t *testing.T, binary string, config map[string]any) *pluginhost.Plugin {
+	t.Helper()
 	run, err := os.MkdirTemp("", "authz") // a test's own folder is too long for sockets
 	if err != nil {
 		t.Fatal(err)
@@ -49,10 +55,10 @@ func startPlugin(t *testing.T, config map[string]any) *pluginhost.Plugin {
 
 // A process that is killed at any moment has lost nothing that it acknowledged, and
 // counts nothing twice that is sent again: at the server the counters never fall.
-func TestAKilledProcessLosesNothingAndCountsNothingTwice(t *testing.T) {
+func killed(t *testing.T, binary string) {
 	address := promtest.FreeAddress(t)
 	server := promtest.Start(t, promtest.Scrape{Job: "scraped", Target: address})
-	p := startPlugin(t, map[string]any{"listen": address, "state_dir": filepath.Join(t.TempDir(), "state"),
+	p := startPlugin(t, binary, map[string]any{"listen": address, "state_dir": filepath.Join(t.TempDir(), "state"),
 		"remote_write_url": server.WriteURL(), "remote_write_interval": "200ms"})
 	sink, err := p.Sink()
 	if err != nil {
@@ -107,8 +113,8 @@ func TestAKilledProcessLosesNothingAndCountsNothingTwice(t *testing.T) {
 }
 
 // Without a state directory the sink says that it recognises nothing.
-func TestAProcessWithoutStateDeclaresNothing(t *testing.T) {
-	p := startPlugin(t, map[string]any{"listen": "127.0.0.1:0"})
+func stateless(t *testing.T, binary string) {
+	p := startPlugin(t, binary, map[string]any{"listen": "127.0.0.1:0"})
 	sink, err := p.Sink()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -32,6 +33,14 @@ func openEndpoint(s *Sink) (*endpoint, error) {
 	if err := registry.Register(newCollector(s)); err != nil {
 		return nil, wrong(settingPrefix, "the counters cannot be named so")
 	}
+	var speaks *tls.Config // nil: plain HTTP
+	if s.options.CertFile != "" {
+		shown, err := openCertificate(&s.options)
+		if err != nil {
+			return nil, err
+		}
+		speaks = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.get}
+	}
 	listener, err := net.Listen("tcp", s.options.Listen)
 	if err != nil {
 		var why *net.OpError
@@ -45,12 +54,16 @@ func openEndpoint(s *Sink) (*endpoint, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, s.options.ScrapeAuth.guard(s.noteScrape(handler)))
 	e := &endpoint{listener: listener, ended: make(chan struct{}), server: &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: scrapeTimeout,
+		Handler: mux, TLSConfig: speaks, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: scrapeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug),
 	}}
 	go func() {
 		defer close(e.ended)
-		if err := e.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		serve := e.server.Serve
+		if speaks != nil {
+			serve = func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
+		}
+		if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.options.Log.Error("scrapes are no longer answered", "error", err)
 		}
 	}()
@@ -69,13 +82,31 @@ func (e *endpoint) close(ctx context.Context) {
 func (s *Sink) noteScrape(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		before := s.table.Taken()
-		next.ServeHTTP(w, r)
-		if r.Context().Err() != nil {
+		a := &answer{ResponseWriter: w}
+		next.ServeHTTP(a, r)
+		if a.failed || r.Method != http.MethodGet || r.Context().Err() != nil {
 			return
 		}
 		for told := s.scraped.Load(); told < before && !s.scraped.CompareAndSwap(told, before); told = s.scraped.Load() {
 		}
 	})
+}
+
+// answer notes whether all of it could be said.
+type answer struct {
+	http.ResponseWriter
+	failed bool
+}
+
+func (a *answer) WriteHeader(code int) {
+	a.failed = a.failed || code != http.StatusOK
+	a.ResponseWriter.WriteHeader(code)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	n, err := a.ResponseWriter.Write(b)
+	a.failed = a.failed || err != nil
+	return n, err
 }
 
 // guard asks for credentials. What is compared is of equal length whatever was sent.

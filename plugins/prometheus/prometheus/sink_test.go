@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/testcert"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -106,6 +108,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	if err := os.WriteFile(ca, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	_, certificate, key := testcert.Make(t)
+	_, _, foreign := testcert.Make(t)
 	url := "https://prometheus.example/api/v1/write"
 	for name, c := range map[string]struct {
 		o     prometheus.Options
@@ -121,6 +125,13 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"no password":              {prometheus.Options{Listen: "127.0.0.1:0", ScrapeAuth: prometheus.Auth{Username: "u"}}, "username"},
 		"a token of two words":     {prometheus.Options{Listen: "127.0.0.1:0", ScrapeAuth: prometheus.Auth{Bearer: "a b"}}, "bearer_token"},
 		"auth of nothing":          {prometheus.Options{WriteURL: url, ScrapeAuth: prometheus.Auth{Bearer: "x"}}, "listen"},
+		"a certificate of nothing": {prometheus.Options{WriteURL: url, CertFile: certificate, KeyFile: key}, "listen"},
+		"a certificate alone":      {prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate}, "key_file"},
+		"a key alone":              {prometheus.Options{Listen: "127.0.0.1:0", KeyFile: key}, "key_file"},
+		"no such certificate":      {prometheus.Options{Listen: "127.0.0.1:0", CertFile: "/nowhere", KeyFile: key}, "cert_file"},
+		"no such key":              {prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate, KeyFile: "/dev/zero"}, "key_file"},
+		"another's key":            {prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate, KeyFile: foreign}, "cert_file"},
+		"no certificate":           {prometheus.Options{Listen: "127.0.0.1:0", CertFile: ca, KeyFile: key}, "cert_file"},
 		"headers of nothing":       {prometheus.Options{Listen: "127.0.0.1:0", WriteHeaders: []string{"A: b"}}, "remote_write_url"},
 		"no URL":                   {prometheus.Options{WriteURL: "prometheus:9090"}, "remote_write_url"},
 		"credentials in the URL":   {prometheus.Options{WriteURL: "https://u:p@prometheus.example/"}, "remote_write_url"},
@@ -140,7 +151,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	} {
 		s, err := prometheus.Open(c.o)
 		var refused *plugin.ConfigError
-		if !errors.As(err, &refused) || refused.Field != c.field || strings.Contains(err.Error(), "s3cret") {
+		if !errors.As(err, &refused) || refused.Field != c.field || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), ".pem") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
@@ -200,6 +211,12 @@ func TestAStopWaitsForALastScrape(t *testing.T) {
 		t.Fatalf("closed before the scrape: %v", err)
 	default:
 	}
+	head, err := http.Head("http://" + s.Addr() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Body.Close()
+	time.Sleep(100 * time.Millisecond) // in which the sink would end if it took that for a scrape
 	if code, text := scrape(t, s, ""); code != http.StatusOK || !strings.Contains(text, checksOfA) {
 		t.Error(text)
 	}
@@ -237,4 +254,34 @@ func TestWritersAndScrapesAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	mustHold(t, s, checksOfA+"200")
+}
+
+// A zero is refused, not taken for the default.
+func TestAZeroIsNoDefault(t *testing.T) {
+	p := prometheus.Plugin("test")
+	for _, field := range []string{"remote_write_interval", "remote_write_timeout", "max_series"} {
+		config := map[string]any{}
+		for _, s := range p.ConfigSchema {
+			if s.Default != nil {
+				config[s.Name] = s.Default
+			}
+		}
+		maps.Copy(config, map[string]any{"remote_write_url": "http://127.0.0.1:9"})
+		switch config[field].(type) {
+		case time.Duration:
+			config[field] = time.Duration(0)
+		default:
+			config[field] = int64(0)
+		}
+		s, err := p.Sink.Configure(t.Context(), config)
+		var refused *plugin.ConfigError
+		if !errors.As(err, &refused) || refused.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+		if err == nil {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = s.Close(ended)
+		}
+	}
 }

@@ -86,11 +86,16 @@ func (w *writer) write(ctx context.Context) error {
 	if err := w.post(ctx, failures); err != nil {
 		return err
 	}
+	var refused error // of a chunk, which keeps no other from the server
 	for chunk := range slices.Chunk(series, maxRequestSeries) {
 		err := w.post(ctx, w.request(chunk, true))
 		if errors.Is(err, errRefused) && w.unbegun(chunk) {
 			// A zero may be older than what the server takes; the totals are not.
 			err = w.post(ctx, w.request(chunk, false))
+		}
+		if errors.Is(err, errRefused) {
+			refused = err
+			continue
 		}
 		if err != nil {
 			return err
@@ -99,13 +104,13 @@ func (w *writer) write(ctx context.Context) error {
 			w.begun[s.Key] = s.Started
 		}
 	}
-	return nil
+	return refused
 }
 
 // begins reports whether the series' zero is still to be written.
 func (w *writer) begins(s totals.Series) bool {
 	started, ok := w.begun[s.Key]
-	return (!ok || started != s.Started) && s.Started < w.last
+	return !ok || started != s.Started
 }
 
 func (w *writer) unbegun(chunk []totals.Series) bool { return slices.ContainsFunc(chunk, w.begins) }
@@ -116,7 +121,7 @@ func (w *writer) request(chunk []totals.Series, zeros bool) []byte {
 		labels := w.labels(w.sink.names[s.Instrument], s.Instrument.Labels(), s.Values())
 		samples := []sample{{s.Total, w.last}}
 		if zeros && w.begins(s) {
-			samples = []sample{{0, s.Started}, {s.Total, w.last}}
+			samples = []sample{{0, min(s.Started, w.last-1)}, {s.Total, w.last}} // one sample an instant
 		}
 		request = appendSeries(request, labels, samples...)
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/snappy"
 
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
@@ -160,6 +163,24 @@ func TestAZeroThatIsTooOldIsLeftOut(t *testing.T) {
 	}
 }
 
+// A series that begins in the millisecond in which it is written begins at zero too.
+func TestASeriesBeginsAtZeroWheneverItBegins(t *testing.T) {
+	server := promtest.Start(t)
+	now := time.Now()
+	sink := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour, Clock: func() time.Time { return now }})
+	x := newRandom(t)
+	mustWrite(t, sink, x.window("host-1"))
+	if err := sink.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(x.sums, counted(server, `application="docs"`)); diff != "" {
+		t.Error(diff)
+	}
+	if late := server.Query(`min_over_time(authz_checks_total{application="docs"}[1h]) > 0`); len(late) != 0 {
+		t.Errorf("%d series begin above zero", len(late))
+	}
+}
+
 func TestAStopDoesNotWaitForADeadServer(t *testing.T) {
 	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then is the other end's leaving noticed
@@ -181,13 +202,57 @@ func TestAStopDoesNotWaitForADeadServer(t *testing.T) {
 func TestAnAuthorityThatDidNotSignIsNotTrusted(t *testing.T) {
 	f := newFront(t, nil)
 	log := &lines{}
-	sink := mustOpen(t, prometheus.Options{WriteURL: f.URL, WriteInterval: time.Hour, WriteTimeout: time.Second, Log: slog.New(slog.NewTextHandler(log, nil))})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := sink.Close(ctx); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Error(err)
+	mustOpen(t, prometheus.Options{WriteURL: f.URL, WriteInterval: 100 * time.Millisecond, WriteTimeout: time.Minute, Log: slog.New(slog.NewTextHandler(log, nil))})
+	for deadline := time.Now().Add(time.Minute); log.String() == ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no failure is told")
+		}
+	}
+	if said := log.String(); !strings.Contains(said, "could not be written") || !strings.Contains(said, "certificate") {
+		t.Errorf("the log says\n%s", said)
 	}
 	if len(f.headers) != 0 {
 		t.Error("a request was sent")
+	}
+}
+
+// A server that refuses a request takes the next one all the same.
+func TestARefusedRequestKeepsNoOtherFromTheServer(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	permission := regexp.MustCompile(`p\d{4}`)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		packed, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body, err := snappy.Decode(nil, packed)
+		if err != nil {
+			t.Error(err)
+		}
+		named := permission.FindAllString(string(body), -1)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range named {
+			seen[p] = true
+		}
+		if len(named) > 0 {
+			http.Error(w, "no", http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(server.Close)
+	names := make([]string, 5000)
+	for i := range names {
+		names[i] = fmt.Sprintf("p%04d", i)
+	}
+	sink := mustOpen(t, prometheus.Options{WriteURL: server.URL, WriteInterval: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	mustWrite(t, sink, window("o", 1, 1, names...))
+	if err := sink.Close(t.Context()); err == nil {
+		t.Error("what was refused is lost, and nobody hears of it")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != len(names) {
+		t.Errorf("%d of %d series were sent", len(seen), len(names))
 	}
 }

@@ -30,6 +30,7 @@ type Scrape struct {
 	Job    string
 	Target string // host:port
 	Bearer string // a token, "" sends none
+	CA     string // a PEM file of whom to trust, "" scrapes without TLS
 }
 
 // Server is a running server.
@@ -55,6 +56,9 @@ func Start(t testing.TB, scrapes ...Scrape) *Server {
 		fmt.Fprintf(&config, "- {job_name: %q, honor_labels: true, static_configs: [{targets: [%q]}]", s.Job, s.Target)
 		if s.Bearer != "" {
 			fmt.Fprintf(&config, ", authorization: {credentials: %q}", s.Bearer)
+		}
+		if s.CA != "" {
+			fmt.Fprintf(&config, ", scheme: https, tls_config: {ca_file: %q}", s.CA)
 		}
 		config.WriteString("}\n")
 	}

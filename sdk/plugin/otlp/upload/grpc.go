@@ -68,7 +68,7 @@ func (u *overGRPC) Upload(ctx context.Context, s Signal, m proto.Message) (Parti
 	told := status.Convert(err)
 	switch {
 	case len(header.Get("content-type"))+len(trailer.Get("content-type")) > 0:
-		return Partial{}, answered(told)
+		return Partial{}, answered(told, len(header.Get("content-type")) > 0)
 	case to.Addr == nil: // no stream was begun
 		return Partial{}, &Error{Reason: "the collector was not reached: " + told.Message(), Untaken: true, Retry: true}
 	default:
@@ -76,14 +76,15 @@ func (u *overGRPC) Upload(ctx context.Context, s Signal, m proto.Message) (Parti
 	}
 }
 
-// answered judges a status that the collector sent, as OTLP says.
-func answered(told *status.Status) *Error {
+// answered judges a status that the collector sent, as OTLP says; begun is whether an
+// answer had begun before it.
+func answered(told *status.Status, begun bool) *Error {
 	e := &Error{Reason: "the collector answered " + told.Code().String()}
 	switch told.Code() {
 	case codes.Unavailable, codes.Aborted, codes.OutOfRange:
 		e.Untaken, e.Retry = true, true
 	case codes.ResourceExhausted: // only if it says when
-		e.Untaken = true
+		e.Untaken = !begun // an answer that is too long for this side ends so as well
 	case codes.Canceled, codes.DeadlineExceeded, codes.DataLoss:
 		e.Retry = true
 	case codes.InvalidArgument:
