@@ -111,6 +111,7 @@ func naive(stream []metrics.CheckObservation, start, end int64, recent int) metr
 
 // Order included: lists are in first-seen order.
 func TestTheAggregatorEqualsTheUnboundedFoldWhileNoCapIsHit(t *testing.T) {
+	metrics.Patient(t)
 	rapid.Check(t, func(t *rapid.T) {
 		const length = 1000
 		now := int64(1_700_000_000_000)

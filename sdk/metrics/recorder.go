@@ -14,8 +14,9 @@ import (
 // EveryScopeType in RecorderOptions.ScopeInstances stands for all scope types.
 const EveryScopeType = authz.Global
 
-// observerTimeout is how long a check waits for an observer that may block.
-const observerTimeout = 10 * time.Millisecond
+// observerTimeout is how long a check waits for an observer that may block. Only
+// tests change it.
+var observerTimeout = 10 * time.Millisecond
 
 // RecorderOptions is the option metrics of a client.
 type RecorderOptions struct {

@@ -47,6 +47,7 @@ func TestVectorsMetrics(t *testing.T) {
 }
 
 func replayAggregator(t *testing.T, c metricsCase) {
+	metrics.Patient(t)
 	var o aggregatorOptions
 	var steps []aggregatorStep
 	decode(t, c.Options, &o)

@@ -22,7 +22,7 @@ func hosted(t *testing.T, serve http.HandlerFunc) *provider.Hosted {
 	t.Helper()
 	server := httptest.NewServer(serve)
 	t.Cleanup(server.Close)
-	h, err := provider.NewHosted(provider.HostedOptions{URL: server.URL, Secret: hostedSecret, Timeout: 2 * time.Second})
+	h, err := provider.NewHosted(provider.HostedOptions{URL: server.URL, Secret: hostedSecret, Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
