@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,12 +227,14 @@ func TestAnApplicationThatIsNotTheOrgRootIsToldSo(t *testing.T) {
 	}
 }
 
+var cancellations = map[string]func(*directory.Directory, context.CancelFunc){
+	"by who asked for it": func(_ *directory.Directory, leave context.CancelFunc) { leave() },
+	"by anybody":          func(d *directory.Directory, _ context.CancelFunc) { d.Cancel() },
+	"by the host's stop":  func(d *directory.Directory, _ context.CancelFunc) { _ = d.Close(context.Background()) },
+}
+
 func TestARunCanBeCancelledWhileItReads(t *testing.T) {
-	for name, cancel := range map[string]func(*directory.Directory, context.CancelFunc){
-		"by who asked for it": func(_ *directory.Directory, leave context.CancelFunc) { leave() },
-		"by anybody":          func(d *directory.Directory, _ context.CancelFunc) { d.Cancel() },
-		"by the host's stop":  func(d *directory.Directory, _ context.CancelFunc) { _ = d.Close(context.Background()) },
-	} {
+	for name, cancel := range cancellations {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			d := w.open()
@@ -278,6 +281,43 @@ func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "not read within 50ms") || d.Known().Last.Result != directory.Failed {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestAStatusThatWasReadBeforeARunEndedIsNotWhatIsKnownAfterIt: readiness and metrics
+// tell what is known without asking.
+func TestAStatusThatWasReadBeforeARunEndedIsNotWhatIsKnownAfterIt(t *testing.T) {
+	w := newWorld(t)
+	late := &lateRecords{Store: w.store, read: make(chan struct{}), tell: make(chan struct{})}
+	d := w.open(func(o *directory.Options) { o.Store = late })
+	w.importer.says("ann")
+	late.late.Store(true)
+	asked := make(chan directory.Status)
+	go func() { asked <- d.Status(context.Background()) }()
+	<-late.read
+	late.late.Store(false)
+	_, err := d.Run(t.Context(), directory.Request{})
+	must(t, err)
+	close(late.tell)
+	<-asked
+	if s := d.Known(); s.Last == nil || s.Last.Result != directory.Succeeded || !s.Resumes {
+		t.Errorf("%+v", s.Last)
+	}
+}
+
+// lateRecords tells records late once they were read.
+type lateRecords struct {
+	storage.Store
+	late       atomic.Bool
+	read, tell chan struct{}
+}
+
+func (s *lateRecords) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	row, found, err := s.Store.GetRecord(ctx, collection, id)
+	if s.late.Load() {
+		close(s.read)
+		<-s.tell
+	}
+	return row, found, err
 }
 
 func TestWithoutRecordsTheStateLivesInMemory(t *testing.T) {
