@@ -270,6 +270,35 @@ func TestARunCanBeCancelledWhileItReads(t *testing.T) {
 	}
 }
 
+// TestARunThatWaitsForItsTurnCanBeCancelled: that is no outage of the storage.
+func TestARunThatWaitsForItsTurnCanBeCancelled(t *testing.T) {
+	for name, cancel := range cancellations {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, storage.RunExclusive(t.Context(), w.store, "directory:staff", func(context.Context) error { // another host
+				d := w.open()
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				ended := make(chan error, 1)
+				go func() {
+					_, err := d.Run(ctx, directory.Request{})
+					ended <- err
+				}()
+				eventually(t, "it waits", func() bool { return d.Known().Run != nil })
+				cancel(d, leave)
+				var outage *authz.UnavailableError
+				if err := <-ended; !errors.As(err, &outage) || outage.Outcome != authz.OutcomeNotApplied || !strings.Contains(err.Error(), "cancelled") {
+					t.Errorf("%v", err)
+				}
+				if runs := d.Known().Runs; runs[directory.Cancelled] != 1 || len(runs) != 1 || len(w.importer.asked()) > 0 {
+					t.Errorf("%v", runs)
+				}
+				return nil
+			}))
+		})
+	}
+}
+
 func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(func(o *directory.Options) { o.Timeout = 50 * time.Millisecond })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,14 +90,22 @@ func TestARunWaitsForNoOtherHostsForLong(t *testing.T) {
 	running.Wait()
 }
 
-// TestAnApplyingRunOutlivesItsCaller: what was begun to be written is finished.
+// TestAnApplyingRunOutlivesItsCaller: what was begun to be written is finished, alone.
 func TestAnApplyingRunOutlivesItsCaller(t *testing.T) {
 	w := newWorld(t)
 	ctx, leave := context.WithCancel(t.Context())
 	w.importer.says(numbered(50)...)
+	beats := &renewed{Store: w.store}
 	d := w.open(func(o *directory.Options) {
 		app := o.Application()
-		o.Application = func() directory.Application { return leaving{app, leave} }
+		o.Store = beats
+		o.Application = func() directory.Application {
+			return leaving{app, func() {
+				leave()
+				before := beats.n.Load()
+				eventually(t, "the section is kept without the caller", func() bool { return beats.n.Load() > before+2 })
+			}}
+		}
 	})
 	report, err := d.Run(ctx, directory.Request{})
 	must(t, err)
@@ -108,16 +117,38 @@ func TestAnApplyingRunOutlivesItsCaller(t *testing.T) {
 // leaving has its caller leave as soon as it applies.
 type leaving struct {
 	directory.Application
-	leave context.CancelFunc
+	leave func()
 }
 
 func (l leaving) RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options) (sdk.Report, error) {
 	l.leave()
-	time.Sleep(20 * time.Millisecond)
 	if err := ctx.Err(); err != nil {
 		return sdk.Report{}, err
 	}
 	return l.Application.RunImport(ctx, s, source, o)
+}
+
+// renewed counts the renewals of its sections, whose beats are fast.
+type renewed struct {
+	storage.Store
+	n atomic.Int64
+}
+
+func (s *renewed) Acquire(ctx context.Context, key string) (storage.Section, error) {
+	section, err := s.Store.Acquire(ctx, key)
+	return beating{section, &s.n}, err
+}
+
+type beating struct {
+	storage.Section
+	n *atomic.Int64
+}
+
+func (beating) Lease() time.Duration { return 15 * time.Millisecond }
+
+func (b beating) Renew(ctx context.Context) error {
+	b.n.Add(1)
+	return b.Section.Renew(ctx)
 }
 
 // notRoot replaces the application of a world by one that is not the org root, and
