@@ -24,14 +24,17 @@ func (e every) Next(t time.Time) time.Time {
 	return t.Truncate(time.Duration(e)).Add(time.Duration(e))
 }
 
-// once is due at one instant.
-type once time.Time
+// once is due at one instant, which may have passed when it is asked first.
+type once struct {
+	at    time.Time
+	asked atomic.Bool
+}
 
-func (o once) Next(t time.Time) time.Time {
-	if at := time.Time(o); at.After(t) {
-		return at
+func (o *once) Next(time.Time) time.Time {
+	if o.asked.Swap(true) {
+		return time.Time{}
 	}
-	return time.Time{}
+	return o.at
 }
 
 func TestWhatIsDueRuns(t *testing.T) {
@@ -50,8 +53,8 @@ func TestWhatIsDueRuns(t *testing.T) {
 func TestOneHostOfManyRunsWhatIsDue(t *testing.T) {
 	w := newWorld(t)
 	w.importer.says("ann")
-	when := time.Now().Add(200 * time.Millisecond)
-	at := func(o *directory.Options) { o.Schedule = once(when) }
+	when := time.Now().Add(50 * time.Millisecond)
+	at := func(o *directory.Options) { o.Schedule = &once{at: when} }
 	hosts := []*directory.Directory{w.open(at), w.open(at), w.open(at)}
 	eventually(t, "every host is done", func() bool {
 		done := uint64(0)
