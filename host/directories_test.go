@@ -322,7 +322,7 @@ func TestAnImporterThatServesNoneIsRefusedAtTheStart(t *testing.T) {
 }
 
 func TestReadinessAndMetricsTellOfDirectories(t *testing.T) {
-	path, reading := directoryFile(t, `{plugin: memory}`, `authoritative: true, schedule: "0 3 * * *"`)
+	path, reading := directoryFile(t, `{plugin: memory}`, `authoritative: true, schedule: "0 3 29 2 *"`)
 	h, _ := open(t, loadFile(t, path))
 	hr := staff{t, localCaller(h)}
 	writeReading(t, reading, `{"user":{"userId":"ann"}}`, `{"group":{"id":"g","name":"G"}}`, `{"warning":{"message":"w"}}`)
