@@ -129,7 +129,7 @@ func (r *run) do(ctx context.Context) error {
 			return errSkipped
 		}
 		err = r.inside(ctx, section)
-		if saveErr := d.save(section, r.outcome(err), r.cursor); saveErr != nil {
+		if saveErr := d.save(section, known, r.outcome(err), r.cursor); saveErr != nil {
 			d.log.Warn("what became of the run could not be stored; the next one reads what this one read", "error", saveErr)
 		}
 		return err

@@ -333,6 +333,35 @@ func TestAStatusThatWasReadBeforeARunEndedIsNotWhatIsKnownAfterIt(t *testing.T) 
 	}
 }
 
+// TestAStatusThatWasReadBeforeARunBeganDoesNotCostItsOutcome when another host stored
+// one in between.
+func TestAStatusThatWasReadBeforeARunBeganDoesNotCostItsOutcome(t *testing.T) {
+	w := newWorld(t)
+	w.importer.says("ann")
+	late := &lateRecords{Store: w.store, read: make(chan struct{}), tell: make(chan struct{})}
+	d := w.open(func(o *directory.Options) { o.Store = late })
+	late.late.Store(true)
+	asked := make(chan directory.Status)
+	go func() { asked <- d.Status(context.Background()) }()
+	<-late.read
+	late.late.Store(false)
+	_, err := w.open().Run(t.Context(), directory.Request{})
+	must(t, err)
+	w.importer.does(func(_ context.Context, _ sdk.Request, yield func(sdk.Entry, error) bool) {
+		close(late.tell)
+		<-asked
+		_ = yield(sdk.Begin{}, nil) && yield(sdk.End{Cursor: "ours"}, nil)
+	})
+	_, err = d.Run(t.Context(), directory.Request{})
+	must(t, err)
+	w.importer.says("ann")
+	_, err = w.open().Run(t.Context(), directory.Request{})
+	must(t, err)
+	if asked := w.importer.asked(); asked[len(asked)-1] != "ours" {
+		t.Errorf("the next host went on from %q", asked)
+	}
+}
+
 // lateRecords tells records late once they were read.
 type lateRecords struct {
 	storage.Store

@@ -68,15 +68,13 @@ const (
 )
 
 // save stores what became of a run, and the cursor of one that succeeded: never
-// before the rows stand, so that what was read is not skipped.
-func (d *Directory) save(ctx context.Context, o *Outcome, cursor string) error {
-	d.mu.Lock()
-	next := d.state
+// before the rows stand, so that what was read is not skipped. It follows on the state
+// that the run loaded: a status may have been read before and told since.
+func (d *Directory) save(ctx context.Context, next state, o *Outcome, cursor string) error {
 	next.Last = o
 	if o.Result == Succeeded {
 		next.LastSuccess, next.Cursor, next.CursorOf = o, cursor, d.o.ImporterName
 	}
-	d.mu.Unlock()
 	defer func() { // also when it could not be stored: it is what this host knows
 		d.mu.Lock()
 		d.state = next
