@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	sdk "github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
@@ -104,6 +106,60 @@ func TestAHostThatIsKilledInTheMiddle(t *testing.T) {
 				t.Errorf("the audit log tells of %d imports, want %d", imports, point.imports)
 			}
 		})
+	}
+}
+
+// TestAStopTakesNoMoreRequestsWhileAnImportIsApplied: what is applied may take the whole
+// of shutdown_timeout, and requests would be cut off at its end.
+func TestAStopTakesNoMoreRequestsWhileAnImportIsApplied(t *testing.T) {
+	postgrestest.Require(t)
+	dsn := postgrestest.Database(t)
+	path, reading := directoryFile(t, `{plugin: postgres, config: {dsn: "`+dsn+`"}}`, "")
+	writeReading(t, reading, `{"user":{"userId":"ann"}}`)
+	h, _ := open(t, loadFile(t, path))
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := database{t, conn}
+	db.run(`lock table "AuthzUser" in share row exclusive mode`)
+	staff, _ := h.Directory("staff")
+	applied := make(chan error, 1)
+	go func() { _, err := staff.Run(context.Background(), directory.Request{}); applied <- err }()
+	eventually(t, "the row is being written", func() (waits bool) {
+		const query = `select count(*) > 0 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+		if err := conn.QueryRow(t.Context(), query).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	})
+	closed := make(chan error, 1)
+	go func() { closed <- h.Close(context.Background()) }()
+	eventually(t, "nobody can connect", func() bool {
+		c, err := net.Dial("tcp", h.Address())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+	select {
+	case err := <-applied:
+		t.Errorf("it did not wait for the rows: %v", err)
+	default:
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-applied; err != nil {
+		t.Error(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 
