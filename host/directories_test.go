@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -33,12 +31,10 @@ import (
 // tells what the file reading in the same place says.
 func directoryFile(t testing.TB, storage, extra string) (path, reading string) {
 	t.Helper()
-	for name, pkg := range map[string]string{"scripted": "./testdata/importer", "sqlite": "../plugins/sqlite", "postgres": "../plugins/postgres"} {
-		if name != "scripted" && !strings.Contains(storage, name) {
-			continue
-		}
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(plugins, "authz-plugin-"+name), pkg).CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	buildPlugin(t, "scripted")
+	for _, name := range []string{"sqlite", "postgres"} {
+		if strings.Contains(storage, name) {
+			buildPlugin(t, name)
 		}
 	}
 	dir, err := os.MkdirTemp("", "authz") // short: sockets live below it
@@ -253,63 +249,6 @@ func TestABadReadingOfAPluginChangesNothing(t *testing.T) {
 	}
 }
 
-// TestAHostThatIsKilledInTheMiddle is killed at one moment after another of a run;
-// whatever had been written, the next run makes it whole.
-func TestAHostThatIsKilledInTheMiddle(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 2026))
-	path, reading := directoryFile(t, `{plugin: sqlite, config: {path: authz.db, lease: 1s}}`, "authoritative: true")
-	c := newCompany(r, 3_000, 300)
-	c.write(t, r, reading)
-	kills := map[string]func(staff){
-		"while it reads":   func(s staff) { eventually(t, "it reads", func() bool { run := s.status().Run; return run != nil }) },
-		"while it applies": func(s staff) { time.Sleep(time.Duration(50+r.IntN(150)) * time.Millisecond) },
-		"a little later":   func(s staff) { time.Sleep(time.Duration(150+r.IntN(200)) * time.Millisecond) },
-	}
-	for name, moment := range kills {
-		t.Run(name, func(t *testing.T) {
-			os.Remove(filepath.Join(filepath.Dir(path), "authz.db"))
-			child := exec.Command(os.Args[0])
-			child.Env = append(os.Environ(), childConfig+"="+path)
-			child.Stderr = os.Stderr
-			stdin, err := child.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stdin.Close()
-			out, err := child.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
-			s := staff{t, socketOf(path)}
-			ended := make(chan error, 1)
-			go func() { _, err := s.run(nil); ended <- err }()
-			moment(s)
-			_ = child.Process.Kill()
-			_, _ = io.Copy(io.Discard, out)
-			_ = child.Wait()
-			t.Logf("the run that was killed: %v", <-ended)
-
-			var h *host.Host
-			eventually(t, "another host opens over the same file", func() bool {
-				h, err = host.Open(t.Context(), loadFile(t, path), host.Options{})
-				return err == nil
-			})
-			defer closeHost(t, h)
-			report := staff{t, localCaller(h)}.must(nil)
-			if diff := cmp.Diff(c.want(nil), stored(t, h), alike); diff != "" {
-				t.Errorf("(-want +got):\n%.3000s", diff)
-			}
-			t.Logf("the run after it created %d people", report.Plan.CreatedPeople.Count)
-		})
-	}
-}
-
 func TestOfTwoHostsOneRunsADirectory(t *testing.T) {
 	postgrestest.Require(t)
 	dsn := postgrestest.Database(t)
@@ -383,7 +322,7 @@ func TestAnImporterThatServesNoneIsRefusedAtTheStart(t *testing.T) {
 }
 
 func TestReadinessAndMetricsTellOfDirectories(t *testing.T) {
-	path, reading := directoryFile(t, `{plugin: memory}`, `authoritative: true, schedule: "0 3 * * *"`)
+	path, reading := directoryFile(t, `{plugin: memory}`, `authoritative: true, schedule: "0 3 29 2 *"`)
 	h, _ := open(t, loadFile(t, path))
 	hr := staff{t, localCaller(h)}
 	writeReading(t, reading, `{"user":{"userId":"ann"}}`, `{"group":{"id":"g","name":"G"}}`, `{"warning":{"message":"w"}}`)

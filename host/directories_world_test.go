@@ -24,6 +24,7 @@ import (
 type company struct {
 	people map[string]*member
 	groups map[string][]string // parents, acyclic but for rings
+	texts  map[string]string   // descriptions, of groups that have one
 	rings  [][]string          // groups that are each other's parents in turn
 	pairs  [][2]string         // people who are each other's managers
 }
@@ -125,7 +126,7 @@ func (c *company) write(t testing.TB, r *rand.Rand, path string) {
 		if next := ring[id]; next != "" {
 			parents = append(parents, next)
 		}
-		add("group", directory.Group{ID: id, Name: "Group " + id, Parents: parents})
+		add("group", directory.Group{ID: id, Name: "Group " + id, Description: c.texts[id], Parents: parents})
 		if r.IntN(50) == 0 { // again, a part of it
 			add("group", directory.Group{ID: id, Name: "Group " + id, Parents: parents[:len(parents)/2]})
 		}
@@ -198,7 +199,7 @@ func (c *company) want(gone map[string]authz.User) rows {
 		return slices.Sorted(maps.Keys(set))
 	}
 	for id, parents := range c.groups {
-		g := authz.Group{ID: id, Name: "Group " + id, Parents: above(parents)}
+		g := authz.Group{ID: id, Name: "Group " + id, Description: c.texts[id], Parents: above(parents)}
 		if virtual := home[id]; virtual != "" {
 			v := w.Groups[virtual]
 			v = authz.Group{ID: virtual, Name: virtual, Virtual: true, Parents: above(append(slices.Clone(v.Parents), parents...))}

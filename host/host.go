@@ -157,8 +157,8 @@ func (h *Host) Ready() bool { return api.Ready(h.checks()) }
 func (h *Host) Failures() <-chan error { return h.failures }
 
 // Close stops the host: not ready, a pause of drain_delay for load balancers,
-// readings of directories end and what they had begun to apply is finished, no new
-// connections, requests in flight end within shutdown_timeout, caches and
+// readings of directories end, no new connections, requests in flight and what
+// directories had begun to apply end within shutdown_timeout, caches and
 // applications (the last counts go to sinks and to stored usage), stores, plugins.
 // The context bounds the whole; what is left when it ends is cut off.
 func (h *Host) Close(ctx context.Context) error {
@@ -177,10 +177,16 @@ func (h *Host) shutdown(ctx context.Context) error {
 	// Of their own: a caller who stalls must not use up the time of the plugins.
 	requests, cancel := context.WithTimeout(ctx, h.config.Load().ShutdownTimeout)
 	defer cancel()
-	errs = append(errs, h.closeDirectories(requests)) // or requests would wait for readings
+	// At once: requests wait for readings, and must not lose their time to rows that
+	// are being applied.
+	var directories error
+	var ending sync.WaitGroup
+	ending.Go(func() { directories = h.closeDirectories(requests) })
 	for _, l := range slices.Backward(h.servers) {
 		errs = append(errs, l.stop(requests))
 	}
+	ending.Wait()
+	errs = append(errs, directories)
 	if h.service != nil { // before the applications that it may be asking
 		errs = append(errs, h.service.close())
 	}

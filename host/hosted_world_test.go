@@ -52,12 +52,23 @@ service:
 `
 }
 
+var builtPlugins sync.Map
+
+// buildPlugin makes a plugin's binary, once for all tests.
 func buildPlugin(t testing.TB, name string) {
 	t.Helper()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(plugins, "authz-plugin-"+name), "../plugins/"+name).CombinedOutput()
+	if _, built := builtPlugins.Load(name); built {
+		return
+	}
+	pkg := "../plugins/" + name
+	if name == "scripted" {
+		pkg = "./testdata/importer"
+	}
+	out, err := exec.Command("go", "build", "-o", filepath.Join(plugins, "authz-plugin-"+name), pkg).CombinedOutput()
 	if err != nil {
 		t.Fatalf("build the plugin %s: %v\n%s", name, err, out)
 	}
+	builtPlugins.Store(name, true)
 }
 
 // testClock is the wall clock, which a test may put ahead.

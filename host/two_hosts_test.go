@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -29,10 +27,7 @@ type twoHosts struct {
 func openTwoHosts(t *testing.T) *twoHosts {
 	t.Helper()
 	dsn := postgrestest.Database(t)
-	binary := filepath.Join(plugins, "authz-plugin-postgres")
-	if out, err := exec.Command("go", "build", "-o", binary, "../plugins/postgres").CombinedOutput(); err != nil {
-		t.Fatalf("build the PostgreSQL plugin: %v\n%s", err, out)
-	}
+	buildPlugin(t, "postgres")
 	two := &twoHosts{}
 	for range 2 {
 		cfg := configure(t, "")

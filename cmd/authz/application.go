@@ -163,35 +163,16 @@ const pageSize = 1000
 // each reads the list op page by page (host.md §5), so that no answer is large and
 // none takes long. A limit of 0 is none.
 func each[T any](ctx context.Context, a *application, op, field string, p fields, limit int, row func(T) error) error {
-	asked := fields{}
-	for name, v := range p {
-		asked[name] = v
-	}
-	for left := limit; ; {
-		asked["limit"] = pageSize
-		if limit > 0 {
-			asked["limit"] = min(left, pageSize)
+	return paged(p, limit, row, func(asked fields) ([]T, bool, error) {
+		var members map[string]json.RawMessage
+		if err := a.call(ctx, op, asked, &members); err != nil {
+			return nil, false, err
 		}
-		var page map[string]json.RawMessage
-		if err := a.call(ctx, op, asked, &page); err != nil {
-			return err
-		}
-		var rows []T
-		if err := json.Unmarshal(page[field], &rows); err != nil {
-			return fmt.Errorf("%s answered without a usable %q: %w", op, field, err)
-		}
-		for _, r := range rows {
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		left -= len(rows)
-		next, more := page["next"]
-		if !more || limit > 0 && left <= 0 {
-			return nil
-		}
+		next, more := members["next"]
 		asked["after"] = next
-	}
+		found, err := member[T](op, members, field)
+		return found, more, err
+	})
 }
 
 // errStop ends a list early.

@@ -148,34 +148,16 @@ func (h *hosted) incomplete(text json.RawMessage) error {
 }
 
 // rows calls row for the rows of a list, or its first ones. A limit of 0 is none.
-func rows[T any](ctx context.Context, h *hosted, path []string, member string, query fields, limit int, row func(T) error) error {
-	asked := fields{}
-	for name, v := range query {
-		asked[name] = v
-	}
-	for left := limit; ; {
-		asked["limit"] = pageSize
-		if limit > 0 {
-			asked["limit"] = min(left, pageSize)
-		}
+func rows[T any](ctx context.Context, h *hosted, path []string, name string, query fields, limit int, row func(T) error) error {
+	return paged(query, limit, row, func(asked fields) ([]T, bool, error) {
 		members, next, err := h.page(ctx, path, asked)
 		if err != nil {
-			return err
-		}
-		var page []T
-		if err := json.Unmarshal(members[member], &page); err != nil {
-			return fmt.Errorf("%s answered without a usable %q: %w", h.url, member, err)
-		}
-		for _, r := range page {
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		if left -= len(page); next == "" || limit > 0 && left <= 0 {
-			return nil
+			return nil, false, err
 		}
 		asked["cursor"] = next
-	}
+		found, err := member[T](h.url, members, name)
+		return found, next != "", err
+	})
 }
 
 // hostedError is an error that the hosted API answered (hosted-api.md §6). It

@@ -105,24 +105,18 @@ func (h *hosted) either(op string, p fields) (endpoint, bool) {
 	get := func(rest ...string) endpoint {
 		return endpoint{method: http.MethodGet, path: at(rest...), query: selected(p)}
 	}
-	create := func(rows string) endpoint { return endpoint{method: http.MethodPost, path: at(rows), body: p["input"]} }
-	remove := func(rows, id string) endpoint {
-		return endpoint{method: http.MethodDelete, path: at(rows, text(p, id))}
-	}
 	request := func(rest ...string) []string { return append([]string{"requests", text(p, "requestId")}, rest...) }
+	kind, id := "grants", "grantId"
+	if strings.Contains(op, "Revoke") {
+		kind, id = "revokes", "revokeId"
+	}
 	switch op {
-	case "createGrant":
-		return create("grants"), true
-	case "listGrants":
-		return get("grants"), true
-	case "deleteGrant":
-		return remove("grants", "grantId"), true
-	case "createRevoke":
-		return create("revokes"), true
-	case "listRevokes":
-		return get("revokes"), true
-	case "deleteRevoke":
-		return remove("revokes", "revokeId"), true
+	case "createGrant", "createRevoke":
+		return endpoint{method: http.MethodPost, path: at(kind), body: p["input"]}, true
+	case "listGrants", "listRevokes":
+		return get(kind), true
+	case "deleteGrant", "deleteRevoke":
+		return endpoint{method: http.MethodDelete, path: at(kind, text(p, id))}, true
 	case "listAuditEvents":
 		return get("audit"), true
 	case "resolveAncestors":

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"golang.org/x/term"
 )
 
 // progress tells how far long work is: on a terminal in one line that changes,
@@ -22,9 +24,7 @@ type progress struct {
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, doing: "loading", did: "loaded"}
 	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil {
-			p.terminal = info.Mode()&os.ModeCharDevice != 0
-		}
+		p.terminal = term.IsTerminal(int(f.Fd())) // other devices are none: /dev/null
 	}
 	return p
 }

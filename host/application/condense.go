@@ -182,7 +182,10 @@ func cyclicComponents(graph map[string][]string) [][]string {
 			if low[node] != index[node] {
 				continue
 			}
-			start := slices.Index(stack, node)
+			start := len(stack) - 1 // from the end: the stack of a deep graph is long
+			for stack[start] != node {
+				start--
+			}
 			members := slices.Clone(stack[start:])
 			stack = stack[:start]
 			for _, m := range members {

@@ -93,9 +93,17 @@ func (im *importing) reporting(ctx context.Context) error {
 		return err
 	}
 	stored := slices.Sorted(maps.Keys(edges))
+	ring := rings(edges, im.snapshot.ReportingEdges)
 	for _, user := range slices.Sorted(maps.Keys(im.snapshot.ReportingEdges)) {
+		if err := ctx.Err(); err != nil { // a ring of everybody takes its time
+			return err
+		}
 		manager := im.snapshot.ReportingEdges[user]
-		if path := edgeCycle(edges, user, manager); path != nil {
+		var path []string
+		if n := ring[user]; n > 0 && n == ring[manager] {
+			path = edgeCycle(edges, user, manager)
+		}
+		if path != nil {
 			for i := range path {
 				path[i] = authz.Echo(path[i])
 			}
@@ -132,6 +140,25 @@ func (im *importing) edges(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	return edges, nil
+}
+
+// rings numbers the users who could be on a cycle of edges, whichever of the stored and
+// of the told ones stand, by the cycles that they share: nobody else is looked at, for
+// the way up a deep directory is long.
+func rings(stored, told map[string]string) map[string]int {
+	graph := make(map[string][]string, len(stored)+len(told))
+	for _, edges := range []map[string]string{stored, told} {
+		for user, manager := range edges {
+			graph[user] = append(graph[user], manager)
+		}
+	}
+	ring := map[string]int{}
+	for i, members := range cyclicComponents(graph) {
+		for _, user := range members {
+			ring[user] = i + 1
+		}
+	}
+	return ring
 }
 
 // edgeCycle is the way from the user over a new manager back to the user, nil

@@ -68,7 +68,7 @@ func Keys() []Key {
 		{Path: "log.level", Type: TypeChoice, Values: []string{"trace", "debug", "info", "warn", "error"}, Default: "info", Reload: true, Meaning: "The least important lines that are written."},
 		{Path: "log.format", Type: TypeChoice, Values: []string{"text", "json"}, Default: "text", Meaning: "How they are written."},
 		{Path: "log.access", Type: TypeBoolean, Default: "true", Meaning: "One line a request of `listen` and `socket`, at level `info`: method, path without query, application, operation, status, bytes, duration, request id, peer. Never a body or a header."},
-		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running."},
+		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running, and for what imports of directories had begun to write."},
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "limits.org_snapshot_body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "268435456", Meaning: "Largest request body of `applyOrgSnapshot`, bytes."},

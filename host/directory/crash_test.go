@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,25 +34,41 @@ func (s *dying) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	return s.Store.Commit(ctx, c)
 }
 
-// TestARunThatDiesAtAnyCommitIsMadeWholeByTheNext: the rows take three commits, the
-// state one more.
+// TestARunThatDiesAtAnyCommitIsMadeWholeByTheNext: the rows take two commits, for
+// their text is longer than one may be, the state one more.
 func TestARunThatDiesAtAnyCommitIsMadeWholeByTheNext(t *testing.T) {
-	ids := make([]string, 41_000)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("p%05d", i)
+	const commits, groups, users = 3, 260, 50
+	description := strings.Repeat("d", sdk.MaxText)
+	read := func(_ context.Context, _ sdk.Request, yield func(sdk.Entry, error) bool) {
+		ok := yield(sdk.Begin{Datasets: []sdk.ImporterCapability{sdk.CapUsers, sdk.CapMemberships, sdk.CapGroups}}, nil)
+		for i := range groups {
+			ok = ok && yield(sdk.Group{ID: fmt.Sprintf("g%03d", i), Name: "G", Description: description}, nil)
+		}
+		for _, id := range slices.Backward(numbered(users)) {
+			ok = ok && yield(sdk.User{UserID: id}, nil) && yield(sdk.Membership{UserID: id, Groups: []string{"g007"}}, nil)
+		}
+		_ = ok && yield(sdk.End{Cursor: "c"}, nil)
 	}
-	slices.Reverse(ids)
-	const commits = 4
 	for survived := range commits + 1 {
 		t.Run(fmt.Sprintf("after %d commits", survived), func(t *testing.T) {
 			w := newWorld(t)
-			w.importer.does(func(_ context.Context, _ sdk.Request, yield func(sdk.Entry, error) bool) {
-				ok := yield(sdk.Begin{Datasets: []sdk.ImporterCapability{sdk.CapUsers, sdk.CapMemberships, sdk.CapGroups}}, nil) && yield(sdk.Group{ID: "g", Name: "G"}, nil)
-				for _, id := range ids {
-					ok = ok && yield(sdk.User{UserID: id}, nil) && yield(sdk.Membership{UserID: id, Groups: []string{"g"}}, nil)
+			w.importer.does(read)
+			stand := func() (g, u int) {
+				t.Helper()
+				for row, err := range w.store.ListGroups(t.Context(), storage.Page{}) {
+					must(t, err)
+					if g++; row.Name != "G" || row.Description != description {
+						t.Fatalf("%.100v", row)
+					}
 				}
-				_ = ok && yield(sdk.End{Cursor: "c"}, nil)
-			})
+				for row, err := range w.store.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
+					must(t, err)
+					if u++; !row.Active || !cmp.Equal(row.GroupIDs, []string{"g007"}) {
+						t.Fatalf("%+v", row)
+					}
+				}
+				return g, u
+			}
 			vocabulary, err := catalog.Build(catalog.Input{Namespaces: []string{"docs"}})
 			must(t, err)
 			mortal := &dying{Store: w.store, left: survived}
@@ -65,22 +82,18 @@ func TestARunThatDiesAtAnyCommitIsMadeWholeByTheNext(t *testing.T) {
 			if (err == nil) != (survived >= commits-1) {
 				t.Fatalf("%v", err)
 			}
+			switch g, u := stand(); {
+			case survived == 0 && g+u > 0, survived == 1 && (g == 0 || g == groups || u > 0), survived > 1 && (g < groups || u < users):
+				t.Errorf("%d groups and %d users stand", g, u)
+			}
 			resumes := w.open().Status(t.Context()).Resumes
 			if resumes != (survived == commits) {
 				t.Errorf("the next run resumes: %v", resumes)
 			}
 			_, err = w.open().Run(t.Context(), directory.Request{Full: true}) // the next host
 			must(t, err)
-			users := 0
-			for u, err := range w.store.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
-				must(t, err)
-				users++
-				if !u.Active || !cmp.Equal(u.GroupIDs, []string{"g"}) {
-					t.Fatalf("%+v", u)
-				}
-			}
-			if users != len(ids) {
-				t.Errorf("%d users, want %d", users, len(ids))
+			if g, u := stand(); g != groups || u != users {
+				t.Errorf("%d groups and %d users, want %d and %d", g, u, groups, users)
 			}
 		})
 	}

@@ -68,6 +68,7 @@ type Directory struct {
 	closed   bool
 	current  *run // nil when none is under way
 	state    state
+	saves    int // of this host; a state read before the newest is out of date
 	orgRoot  bool
 	next     time.Time
 	outcomes map[Result]uint64

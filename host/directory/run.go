@@ -118,37 +118,51 @@ func (r *run) do(ctx context.Context) error {
 			"the application %s is not the org root: its people and groups come from there, and a directory is imported there", authz.Quote(d.o.ApplicationName))
 	}
 	if r.request.DryRun {
-		return r.inside(ctx)
+		return r.inside(ctx, ctx)
 	}
-	return d.exclusively(ctx, func(ctx context.Context) error {
-		known, err := d.load(ctx)
+	return d.exclusively(ctx, func(section context.Context) error {
+		known, err := d.load(section)
 		if err != nil {
 			return err
 		}
 		if last := known.Last; !r.due.IsZero() && last != nil && last.StartedAt >= r.due.UnixMilli() {
 			return errSkipped
 		}
-		err = r.inside(ctx)
-		if saveErr := d.save(ctx, r.outcome(err), r.cursor); saveErr != nil {
+		err = r.inside(ctx, section)
+		if saveErr := d.save(section, known, r.outcome(err), r.cursor); saveErr != nil {
 			d.log.Warn("what became of the run could not be stored; the next one reads what this one read", "error", saveErr)
 		}
 		return err
 	})
 }
 
-// exclusively runs fn in the directory's section, which one host has at a time.
-func (d *Directory) exclusively(ctx context.Context, fn func(context.Context) error) error {
-	waiting, giveUp := context.WithCancelCause(ctx)
+// exclusively runs fn in the directory's section, which one host has at a time. ctx
+// ends the wait for it; once fn runs, only its loss ends the section, so that what
+// outlives its caller is still alone.
+func (d *Directory) exclusively(ctx context.Context, fn func(section context.Context) error) error {
+	waiting, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
+	stay := context.AfterFunc(ctx, func() { giveUp(context.Cause(ctx)) })
+	defer stay()
 	patience := time.AfterFunc(d.o.Patience, func() { giveUp(errBusy) })
 	defer patience.Stop()
-	err := storage.RunExclusive(waiting, d.o.Store, "directory:"+d.o.Name, func(ctx context.Context) error {
+	entered := false
+	err := storage.RunExclusive(waiting, d.o.Store, "directory:"+d.o.Name, func(section context.Context) error {
 		if !patience.Stop() {
 			return errBusy
 		}
-		return fn(ctx)
+		if !stay() {
+			return ctx.Err()
+		}
+		entered = true
+		return fn(section)
 	})
-	if err != nil && errors.Is(context.Cause(waiting), errBusy) {
+	switch {
+	case entered, err == nil:
+		return err
+	case ctx.Err() != nil:
+		return d.brokenOff(ctx, err)
+	case errors.Is(err, errBusy), errors.Is(context.Cause(waiting), errBusy):
 		return &busyError{authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way on another host", authz.Quote(d.o.Name))}
 	}
 	return err
@@ -159,15 +173,21 @@ type busyError struct{ error }
 
 func (e *busyError) Unwrap() error { return e.error }
 
-// inside is a run whose turn has come.
-func (r *run) inside(ctx context.Context) error {
+// inside is a run whose turn has come. It ends with ctx while it reads, and with its
+// section.
+func (r *run) inside(ctx, section context.Context) error {
 	d := r.d
-	collected, err := r.read(ctx)
-	if err != nil {
+	reading, leave := context.WithCancelCause(section)
+	defer leave(nil)
+	defer context.AfterFunc(ctx, func() { leave(context.Cause(ctx)) })()
+	collected, err := r.read(reading)
+	switch {
+	case err != nil:
 		return err
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return d.brokenOff(ctx, nil)
+	case section.Err() != nil:
+		return d.brokenOff(section, nil)
 	}
 	r.phase.Store(PhaseApplying)
 	o := sdk.Options{
@@ -183,14 +203,14 @@ func (r *run) inside(ctx context.Context) error {
 		People: len(collected.Snapshot.Users), Groups: len(collected.Snapshot.Groups), Reading: some(append(collected.Warnings, r.warnings...)),
 	}
 	// What has begun to be written is finished, whoever has left meanwhile.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.o.Timeout)
+	applying, cancel := context.WithTimeout(context.WithoutCancel(section), d.o.Timeout)
 	defer cancel()
 	defer context.AfterFunc(d.hard, cancel)()
 	if r.request.DryRun {
-		r.report.Plan, err = d.o.Application().PlanImport(ctx, collected.Snapshot, d.o.Source, o)
+		r.report.Plan, err = d.o.Application().PlanImport(applying, collected.Snapshot, d.o.Source, o)
 	} else {
 		var done sdk.Report
-		if done, err = d.o.Application().RunImport(ctx, collected.Snapshot, d.o.Source, o); err == nil {
+		if done, err = d.o.Application().RunImport(applying, collected.Snapshot, d.o.Source, o); err == nil {
 			r.report.Plan, r.report.Audit = done.Plan, &done.Audit
 			r.cursor = collected.End.Cursor
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,12 +227,14 @@ func TestAnApplicationThatIsNotTheOrgRootIsToldSo(t *testing.T) {
 	}
 }
 
+var cancellations = map[string]func(*directory.Directory, context.CancelFunc){
+	"by who asked for it": func(_ *directory.Directory, leave context.CancelFunc) { leave() },
+	"by anybody":          func(d *directory.Directory, _ context.CancelFunc) { d.Cancel() },
+	"by the host's stop":  func(d *directory.Directory, _ context.CancelFunc) { _ = d.Close(context.Background()) },
+}
+
 func TestARunCanBeCancelledWhileItReads(t *testing.T) {
-	for name, cancel := range map[string]func(*directory.Directory, context.CancelFunc){
-		"by who asked for it": func(_ *directory.Directory, leave context.CancelFunc) { leave() },
-		"by anybody":          func(d *directory.Directory, _ context.CancelFunc) { d.Cancel() },
-		"by the host's stop":  func(d *directory.Directory, _ context.CancelFunc) { _ = d.Close(context.Background()) },
-	} {
+	for name, cancel := range cancellations {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			d := w.open()
@@ -267,6 +270,35 @@ func TestARunCanBeCancelledWhileItReads(t *testing.T) {
 	}
 }
 
+// TestARunThatWaitsForItsTurnCanBeCancelled: that is no outage of the storage.
+func TestARunThatWaitsForItsTurnCanBeCancelled(t *testing.T) {
+	for name, cancel := range cancellations {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, storage.RunExclusive(t.Context(), w.store, "directory:staff", func(context.Context) error { // another host
+				d := w.open()
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				ended := make(chan error, 1)
+				go func() {
+					_, err := d.Run(ctx, directory.Request{})
+					ended <- err
+				}()
+				eventually(t, "it waits", func() bool { return d.Known().Run != nil })
+				cancel(d, leave)
+				var outage *authz.UnavailableError
+				if err := <-ended; !errors.As(err, &outage) || outage.Outcome != authz.OutcomeNotApplied || !strings.Contains(err.Error(), "cancelled") {
+					t.Errorf("%v", err)
+				}
+				if runs := d.Known().Runs; runs[directory.Cancelled] != 1 || len(runs) != 1 || len(w.importer.asked()) > 0 {
+					t.Errorf("%v", runs)
+				}
+				return nil
+			}))
+		})
+	}
+}
+
 func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(func(o *directory.Options) { o.Timeout = 50 * time.Millisecond })
@@ -278,6 +310,72 @@ func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "not read within 50ms") || d.Known().Last.Result != directory.Failed {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestAStatusThatWasReadBeforeARunEndedIsNotWhatIsKnownAfterIt: readiness and metrics
+// tell what is known without asking.
+func TestAStatusThatWasReadBeforeARunEndedIsNotWhatIsKnownAfterIt(t *testing.T) {
+	w := newWorld(t)
+	late := &lateRecords{Store: w.store, read: make(chan struct{}), tell: make(chan struct{})}
+	d := w.open(func(o *directory.Options) { o.Store = late })
+	w.importer.says("ann")
+	late.late.Store(true)
+	asked := make(chan directory.Status)
+	go func() { asked <- d.Status(context.Background()) }()
+	<-late.read
+	late.late.Store(false)
+	_, err := d.Run(t.Context(), directory.Request{})
+	must(t, err)
+	close(late.tell)
+	<-asked
+	if s := d.Known(); s.Last == nil || s.Last.Result != directory.Succeeded || !s.Resumes {
+		t.Errorf("%+v", s.Last)
+	}
+}
+
+// TestAStatusThatWasReadBeforeARunBeganDoesNotCostItsOutcome when another host stored
+// one in between.
+func TestAStatusThatWasReadBeforeARunBeganDoesNotCostItsOutcome(t *testing.T) {
+	w := newWorld(t)
+	w.importer.says("ann")
+	late := &lateRecords{Store: w.store, read: make(chan struct{}), tell: make(chan struct{})}
+	d := w.open(func(o *directory.Options) { o.Store = late })
+	late.late.Store(true)
+	asked := make(chan directory.Status)
+	go func() { asked <- d.Status(context.Background()) }()
+	<-late.read
+	late.late.Store(false)
+	_, err := w.open().Run(t.Context(), directory.Request{})
+	must(t, err)
+	w.importer.does(func(_ context.Context, _ sdk.Request, yield func(sdk.Entry, error) bool) {
+		close(late.tell)
+		<-asked
+		_ = yield(sdk.Begin{}, nil) && yield(sdk.End{Cursor: "ours"}, nil)
+	})
+	_, err = d.Run(t.Context(), directory.Request{})
+	must(t, err)
+	w.importer.says("ann")
+	_, err = w.open().Run(t.Context(), directory.Request{})
+	must(t, err)
+	if asked := w.importer.asked(); asked[len(asked)-1] != "ours" {
+		t.Errorf("the next host went on from %q", asked)
+	}
+}
+
+// lateRecords tells records late once they were read.
+type lateRecords struct {
+	storage.Store
+	late       atomic.Bool
+	read, tell chan struct{}
+}
+
+func (s *lateRecords) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	row, found, err := s.Store.GetRecord(ctx, collection, id)
+	if s.late.Load() {
+		close(s.read)
+		<-s.tell
+	}
+	return row, found, err
 }
 
 func TestWithoutRecordsTheStateLivesInMemory(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 func (d *Directory) keepSchedule() {
 	last := time.Time{}
 	for {
-		now := d.o.Clock()
-		from := now
+		from := d.o.Clock()
 		if last.After(from) { // the clock was set back
 			from = last
 		}
@@ -26,14 +25,29 @@ func (d *Directory) keepSchedule() {
 		d.mu.Lock()
 		d.next = at
 		d.mu.Unlock()
-		wait := time.NewTimer(at.Sub(now))
-		select {
-		case <-wait.C:
-		case <-d.life.Done():
-			wait.Stop()
+		if !d.await(at) {
 			return
 		}
 		last = due
 		_, _ = d.run(d.life, Request{}, due) // told by the run itself
 	}
+}
+
+// clockLook is how long the wait for an instant goes without a look at the clock.
+const clockLook = time.Minute
+
+// await waits for an instant of the clock, which may be set meanwhile: a run that began
+// before it was due would be made again by another host. It reports false when the
+// directory was closed before.
+func (d *Directory) await(at time.Time) bool {
+	for left := at.Sub(d.o.Clock()); left > 0; left = at.Sub(d.o.Clock()) {
+		look := time.NewTimer(min(left, clockLook))
+		select {
+		case <-look.C:
+		case <-d.life.Done():
+			look.Stop()
+			return false
+		}
+	}
+	return d.life.Err() == nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,14 +24,17 @@ func (e every) Next(t time.Time) time.Time {
 	return t.Truncate(time.Duration(e)).Add(time.Duration(e))
 }
 
-// once is due at one instant.
-type once time.Time
+// once is due at one instant, which may have passed when it is asked first.
+type once struct {
+	at    time.Time
+	asked atomic.Bool
+}
 
-func (o once) Next(t time.Time) time.Time {
-	if at := time.Time(o); at.After(t) {
-		return at
+func (o *once) Next(time.Time) time.Time {
+	if o.asked.Swap(true) {
+		return time.Time{}
 	}
-	return time.Time{}
+	return o.at
 }
 
 func TestWhatIsDueRuns(t *testing.T) {
@@ -49,8 +53,8 @@ func TestWhatIsDueRuns(t *testing.T) {
 func TestOneHostOfManyRunsWhatIsDue(t *testing.T) {
 	w := newWorld(t)
 	w.importer.says("ann")
-	when := time.Now().Add(200 * time.Millisecond)
-	at := func(o *directory.Options) { o.Schedule = once(when) }
+	when := time.Now().Add(50 * time.Millisecond)
+	at := func(o *directory.Options) { o.Schedule = &once{at: when} }
 	hosts := []*directory.Directory{w.open(at), w.open(at), w.open(at)}
 	eventually(t, "every host is done", func() bool {
 		done := uint64(0)
@@ -61,6 +65,22 @@ func TestOneHostOfManyRunsWhatIsDue(t *testing.T) {
 	})
 	if n := w.importer.readings.Load(); n != 1 {
 		t.Errorf("the directory was read %d times", n)
+	}
+}
+
+func TestNothingRunsBeforeItIsDueWhenTheClockIsSetBack(t *testing.T) {
+	w := newWorld(t)
+	w.importer.says("ann")
+	var behind atomic.Int64
+	d := w.open(func(o *directory.Options) {
+		o.Schedule = &once{at: time.Now().Add(400 * time.Millisecond)}
+		o.Clock = func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }
+	})
+	eventually(t, "the next run is told", func() bool { return d.Known().Next != 0 })
+	behind.Store(int64(time.Hour))
+	time.Sleep(600 * time.Millisecond) // as the clock was, it would be due
+	if last := d.Known().Last; last != nil && last.StartedAt < d.Known().Next {
+		t.Error("it ran an hour early")
 	}
 }
 
@@ -89,14 +109,22 @@ func TestARunWaitsForNoOtherHostsForLong(t *testing.T) {
 	running.Wait()
 }
 
-// TestAnApplyingRunOutlivesItsCaller: what was begun to be written is finished.
+// TestAnApplyingRunOutlivesItsCaller: what was begun to be written is finished, alone.
 func TestAnApplyingRunOutlivesItsCaller(t *testing.T) {
 	w := newWorld(t)
 	ctx, leave := context.WithCancel(t.Context())
 	w.importer.says(numbered(50)...)
+	beats := &renewed{Store: w.store}
 	d := w.open(func(o *directory.Options) {
 		app := o.Application()
-		o.Application = func() directory.Application { return leaving{app, leave} }
+		o.Store = beats
+		o.Application = func() directory.Application {
+			return leaving{app, func() {
+				leave()
+				before := beats.n.Load()
+				eventually(t, "the section is kept without the caller", func() bool { return beats.n.Load() > before+2 })
+			}}
+		}
 	})
 	report, err := d.Run(ctx, directory.Request{})
 	must(t, err)
@@ -108,16 +136,38 @@ func TestAnApplyingRunOutlivesItsCaller(t *testing.T) {
 // leaving has its caller leave as soon as it applies.
 type leaving struct {
 	directory.Application
-	leave context.CancelFunc
+	leave func()
 }
 
 func (l leaving) RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options) (sdk.Report, error) {
 	l.leave()
-	time.Sleep(20 * time.Millisecond)
 	if err := ctx.Err(); err != nil {
 		return sdk.Report{}, err
 	}
 	return l.Application.RunImport(ctx, s, source, o)
+}
+
+// renewed counts the renewals of its sections, whose beats are fast.
+type renewed struct {
+	storage.Store
+	n atomic.Int64
+}
+
+func (s *renewed) Acquire(ctx context.Context, key string) (storage.Section, error) {
+	section, err := s.Store.Acquire(ctx, key)
+	return beating{section, &s.n}, err
+}
+
+type beating struct {
+	storage.Section
+	n *atomic.Int64
+}
+
+func (beating) Lease() time.Duration { return 15 * time.Millisecond }
+
+func (b beating) Renew(ctx context.Context) error {
+	b.n.Add(1)
+	return b.Section.Renew(ctx)
 }
 
 // notRoot replaces the application of a world by one that is not the org root, and

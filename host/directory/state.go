@@ -36,6 +36,9 @@ func (d *Directory) load(ctx context.Context) (state, error) {
 		defer d.mu.Unlock()
 		return d.state, nil
 	}
+	d.mu.Lock()
+	before := d.saves
+	d.mu.Unlock()
 	row, found, err := d.o.Store.GetRecord(ctx, stateCollection, d.o.Name)
 	if err != nil {
 		return state{}, err
@@ -49,6 +52,9 @@ func (d *Directory) load(ctx context.Context) (state, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.saves != before { // by this host, and since: what was read is older
+		return d.state, nil
+	}
 	d.state = next
 	return next, nil
 }
@@ -62,16 +68,19 @@ const (
 )
 
 // save stores what became of a run, and the cursor of one that succeeded: never
-// before the rows stand, so that what was read is not skipped.
-func (d *Directory) save(ctx context.Context, o *Outcome, cursor string) error {
-	d.mu.Lock()
-	next := d.state
+// before the rows stand, so that what was read is not skipped. It follows on the state
+// that the run loaded: a status may have been read before and told since.
+func (d *Directory) save(ctx context.Context, next state, o *Outcome, cursor string) error {
 	next.Last = o
 	if o.Result == Succeeded {
 		next.LastSuccess, next.Cursor, next.CursorOf = o, cursor, d.o.ImporterName
 	}
-	d.state = next
-	d.mu.Unlock()
+	defer func() { // also when it could not be stored: it is what this host knows
+		d.mu.Lock()
+		d.state = next
+		d.saves++
+		d.mu.Unlock()
+	}()
 	if !d.keepsRecords() {
 		return nil
 	}

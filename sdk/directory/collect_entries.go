@@ -2,6 +2,7 @@ package directory
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (c *collecting) group(g Group) error {
 		before = &Group{ID: id}
 		c.groups[id] = before
 	} else {
-		c.warn("the group " + authz.Quote(id) + " was told twice: its parents are united, its first name stays")
+		c.twice("the group %s was told twice: its parents are united, its first name stays", id)
 	}
 	before.Name = cmp.Or(before.Name, g.Name)
 	before.Description = cmp.Or(before.Description, g.Description)
@@ -49,7 +50,7 @@ func (c *collecting) user(u User) error {
 		before = &User{UserID: id}
 		c.users[id] = before
 	} else {
-		c.warn("the user " + authz.Quote(id) + " was told twice: active if either is")
+		c.twice("the user %s was told twice: active if either is", id)
 	}
 	if u.Active != nil && (before.Active == nil || *u.Active) {
 		active := *u.Active
@@ -68,7 +69,7 @@ func (c *collecting) list(dataset ImporterCapability, lists map[string]*united, 
 		return err
 	}
 	if lists[user] != nil {
-		c.warn("the " + what + " of the user " + authz.Quote(user) + " were told twice: they are united")
+		c.twice("the "+what+" of the user %s were told twice: they are united", user)
 	}
 	return c.unite(lists, user, ids, noun)
 }
@@ -86,7 +87,7 @@ func (c *collecting) edge(e ReportingEdge) error {
 		return err
 	}
 	if first, twice := c.reporting[user]; twice {
-		c.warn("the manager of the user " + authz.Quote(user) + " was told twice: " + authz.Quote(first) + " stays")
+		c.twice("the manager of the user %s was told twice: %s stays", user, first)
 		return nil
 	}
 	c.reporting[user] = manager
@@ -142,6 +143,20 @@ func lists(from map[string]*united) map[string][]string {
 		out[key] = u.list
 	}
 	return out
+}
+
+// twice warns of ids that were told twice. One warning too many costs no more than to
+// be counted: a reading may have millions.
+func (c *collecting) twice(format string, ids ...string) {
+	if len(c.warnings) == MaxWarnings {
+		c.more++
+		return
+	}
+	quoted := make([]any, len(ids))
+	for i, id := range ids {
+		quoted[i] = authz.Quote(id)
+	}
+	c.warn(fmt.Sprintf(format, quoted...))
 }
 
 // id judges an id and answers the copy of it that is kept.
