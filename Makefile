@@ -35,12 +35,14 @@ build-host: # without the verifier, whose parser is long in the making
 run: build-host ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
 
-# Vetted by lint, and linked without what only a debugger reads.
+# Vetted by lint, linked without what only a debugger reads, and one package more at once
+# than there are cores, since tests also wait.
+PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # Of a name of its own: a test that go takes from its cache reports nothing.
 test: export AUTHZ_TEST_VECTORS_REPORT := $(CURDIR)/$(BIN)/test/vectors.$(shell date +%s)
 test: tools lint ## everything that must pass
 	@mkdir -p $(BIN)/test && rm -f $(BIN)/test/vectors.*
-	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -vet=off -ldflags=-w -timeout 15m ./...
+	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -vet=off -ldflags=-w -p $(PACKAGES) -timeout 15m ./...
 	@$(MAKE) --no-print-directory -j2 test-modules conformance # of which one compiles while the other waits
 	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
 	@$(MAKE) --no-print-directory faults KILLS=12
