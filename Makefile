@@ -43,6 +43,7 @@ test: export AUTHZ_TEST_VECTORS_REPORT := $(CURDIR)/$(BIN)/test/vectors.$(shell 
 test: tools lint ## everything that must pass
 	@mkdir -p $(BIN)/test && rm -f $(BIN)/test/vectors.*
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -vet=off -ldflags=-w -p $(PACKAGES) -timeout 15m ./...
+	$(GO) test -vet=off -ldflags=-w -run 'TestConformance$$' ./plugins/sqlite/sqlite # whole, and every statement looked at
 	@$(MAKE) --no-print-directory -j2 test-modules conformance # of which one compiles while the other waits
 	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
 	@$(MAKE) --no-print-directory faults KILLS=12
