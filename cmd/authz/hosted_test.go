@@ -491,6 +491,22 @@ func TestTheRegistryPeopleAndRetentionOverTheHostedAPI(t *testing.T) {
 		t.Errorf("the inactive ones:\n%s", out)
 	}
 
+	x.shows("docs", "registry", "list")
+	x.shows("docs.files.read", "registry", "show", "docs")
+	x.fails(exitFailure, "namespace_not_found", "registry", "show", "nowhere")
+	var document struct{ Namespace string }
+	if err := json.Unmarshal([]byte(x.works("registry", "document", "docs", "--version", "1")), &document); err != nil || document.Namespace != "docs" {
+		t.Errorf("the document is of %q: %v", document.Namespace, err)
+	}
+	x.fails(exitFailure, "version_not_found", "registry", "document", "docs", "--version", "7")
+	x.shows("everything that is named is published", "registry", "drift", "--exit-code")
+	x.works("grant", "create", "user:u_2", "--pattern", "docs.files.delete", "--org", "acme")
+	fewer := x.write("fewer.yaml", strings.Replace(docsCatalog, "  docs.files.delete: {scopes: [docs.folder]}\n", "", 1))
+	x.shows("published as version 2 of docs", "catalog", "publish", fewer, "--org", "acme", "--app", "docs")
+	x.shows("gone since version 2: docs.files.delete", "registry", "show", "docs")
+	x.shows("docs.files.delete", "registry", "drift")
+	x.fails(exitDenied, "", "registry", "drift", "--exit-code")
+
 	x.fails(exitFailure, "retention_off", "retention", "ingest", "docs")
 	x.shows("audit retention", "retention", "on", "docs")
 	x.fails(exitFailure, "audit_stream_off", "retention", "ingest", "docs") // the application has not agreed
