@@ -34,6 +34,9 @@ func (f fields) query() url.Values {
 	return q
 }
 
+// unredirected carries a key nowhere else.
+var unredirected = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // maxHosted bounds how much of an answer is read.
 const maxHosted = 64 << 20
 
@@ -53,8 +56,7 @@ func (h *hosted) ask(ctx context.Context, method string, path []string, query fi
 	if err != nil {
 		return err
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(req)
+	answer, err := unredirected.Do(req)
 	if err != nil {
 		return &provider.TransportError{Message: fmt.Sprintf("%s cannot be asked: %v", h.url, errors.Unwrap(err)), Cause: err}
 	}

@@ -4,7 +4,10 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,13 +32,19 @@ type tenant struct {
 
 func newTenant(t *testing.T) *tenant {
 	t.Helper()
+	return newTenantWith(t, func(text string) string { return text })
+}
+
+// newTenantWith is newTenant with the host's configuration changed.
+func newTenantWith(t *testing.T, change func(string) string) *tenant {
+	t.Helper()
 	s := newShell(t)
 	s.write("owner.secret", ownerProof)
 	hostKey := make([]byte, 32)
 	_, _ = rand.Read(hostKey)
 	s.write("host.key", base64.StdEncoding.EncodeToString(hostKey))
 	path := s.serveFile(func(text string) string {
-		return text + `
+		return change(text) + `
 service:
   host_keys: ["file:host.key"]
   bootstrap: {user_id: boss, secret: "file:owner.secret"}
@@ -556,4 +565,43 @@ grants:
 
 	x.fails(exitUsage, "--prune does not go with --org", apply("--prune")...)
 	x.fails(exitUsage, "leave --app out", apply("--app", "docs")...)
+}
+
+// TestRetainedEntriesAreExported: all of them, or an error that says after how many
+// the stream was cut.
+func TestRetainedEntriesAreExported(t *testing.T) {
+	x := newTenantWith(t, func(text string) string {
+		return strings.Replace(text, `provider: {secret: "file:secret"}`, `provider: {secret: "file:secret", audit_opt_in: true}`, 1)
+	})
+	x.logsIn()
+	x.works("application", "link", "docs", "local:docs")
+	x.works("retention", "on", "docs")
+	x.works("group", "create", "staff", "--org", "acme")
+	x.works("retention", "ingest", "docs")
+	for _, args := range [][]string{{}, {"--action", "group.create"}} {
+		out, errs, code := x.say("", append([]string{"retention", "export"}, args...)...)
+		n := 0
+		for line := range strings.Lines(out) {
+			var e authz.AuditEntry
+			if err := json.Unmarshal([]byte(line), &e); err != nil || e.Action == "" {
+				t.Fatalf("%v: %s", err, line)
+			}
+			n++
+		}
+		if code != 0 || n == 0 || len(args) > 0 && n != 1 || !strings.Contains(out, "group.create") || errs != fmt.Sprintf("%d entries\n", n) {
+			t.Errorf("export %v: exit %d, %q\n%s", args, code, errs, out)
+		}
+	}
+	x.fails(exitUsage, "NDJSON", "retention", "export", "-o", "json")
+
+	for text, says := range map[string]string{
+		`{"action":"a"}` + "\n":                                   "broke off after 1 entries",
+		`{"action":"a"}` + "\n" + `{"act`:                         "broke off after 1 entries",
+		`{"action":"a"}` + "\n" + `{"end":true,"count":2}` + "\n": "announced 2 entries and sent 1",
+	} {
+		far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
+		key := x.write("far.key", x.key)
+		x.fails(exitFailure, says, "retention", "export", "--org", "acme", "--url", far.URL, "--token-file", key)
+		far.Close()
+	}
 }

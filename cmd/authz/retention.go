@@ -16,7 +16,7 @@ func newRetention() *cobra.Command {
 		`Keep a copy of an application's audit log. The application has to agree: provider.audit_opt_in in
 its configuration. Every five minutes the host copies what is new; nothing of it is ever deleted.`),
 		newRetentionSwitch("off", false, "Copy an application's audit log no longer", `Copy an application's audit log no longer. What was copied stays.`),
-		newRetentionIngest(), newRetentionList())
+		newRetentionIngest(), newRetentionList(), newRetentionExport())
 	return c
 }
 
