@@ -44,8 +44,9 @@ test: tools lint ## everything that must pass
 	@mkdir -p $(BIN)/test && rm -f $(BIN)/test/vectors.*
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test -race -vet=off -ldflags=-w -p $(PACKAGES) -timeout 15m ./...
 	$(GO) test -vet=off -ldflags=-w -run 'TestConformance$$' ./plugins/sqlite/sqlite # whole, and every statement looked at
-	@$(MAKE) --no-print-directory -j2 test-modules conformance # of which one compiles while the other waits
+	@$(MAKE) --no-print-directory test-modules
 	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
+	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory faults KILLS=12
 
 test-modules: ## the modules that stand alone
