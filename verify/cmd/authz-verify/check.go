@@ -65,22 +65,34 @@ func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	if j.watch {
 		return j.watchAll(ctx)
 	}
-	return j.once(ctx)
+	status, err := j.once(ctx)
+	return j.told(status, err)
 }
 
-// once makes one run, from reading the configuration to writing the report.
-func (j *job) once(ctx context.Context) int {
+// errInterrupted is the end of a run that was to stop before its report was whole.
+var errInterrupted = errors.New("interrupted")
+
+// once makes one run, from reading the configuration to writing the report. An
+// interrupt that comes after the report changes nothing about it.
+func (j *job) once(ctx context.Context) (int, error) {
 	report, catalogPath, err := j.report(ctx)
+	if err != nil && ctx.Err() != nil {
+		return exitFailed, errInterrupted
+	}
 	if err == nil {
 		err = j.write(report, catalogPath)
 	}
-	switch {
-	case ctx.Err() != nil:
-		return fail(j.stderr, verifyName, errors.New("interrupted"))
-	case err != nil:
+	if err != nil {
+		return exitFailed, err
+	}
+	return exitOf(report), nil
+}
+
+func (j *job) told(status int, err error) int {
+	if err != nil {
 		return fail(j.stderr, verifyName, err)
 	}
-	return exitOf(report)
+	return status
 }
 
 func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath string, err error) {

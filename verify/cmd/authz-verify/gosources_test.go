@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // goProject asks for one key from Go and one from TypeScript.
@@ -75,5 +79,44 @@ func TestWatchSeesGoFiles(t *testing.T) {
 	stop()
 	if got := <-status; got != exitIssues {
 		t.Errorf("exit %d, want that of the last run", got)
+	}
+}
+
+// An interrupt that meets the next run half made leaves the status of the one before.
+func TestAnInterruptedRunLeavesTheStatusOfTheLastWholeOne(t *testing.T) {
+	goProject(t)
+	write(t, "keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
+	real, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	slow := filepath.Join(bin, "slow")
+	// The shell is replaced, so that the interrupt reaches what sleeps.
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\nif [ -e "+slow+" ]; then touch "+slow+".met; exec sleep 60; fi\nexec "+real+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var stdout, stderr told
+	status := make(chan int)
+	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
+	stderr.next(t, "watching for changes\n")
+	if err := os.WriteFile(slow, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "src/a.ts", "")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(slow + ".met"); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no run follows the change")
+		}
+	}
+	stop()
+	if got := <-status; got != exitIssues {
+		t.Errorf("exit %d, want that of the last whole run", got)
 	}
 }

@@ -20,19 +20,24 @@ import (
 const settle = 100 * time.Millisecond
 
 // watchAll runs, then again after each change, until the context ends. Its status is
-// that of the last run.
+// that of the last run that was whole.
 func (j *job) watchAll(ctx context.Context) int {
 	w, err := newWatch()
 	if err != nil {
 		return fail(j.stderr, verifyName, fmt.Errorf("cannot watch: %w", err))
 	}
 	defer w.events.Close()
+	status := exitFailed
 	for told := false; ; told = true {
 		// Watched before it is read, so that no change falls between.
 		if err := w.follow(j.config); err != nil {
 			return fail(j.stderr, verifyName, fmt.Errorf("cannot watch: %w", err))
 		}
-		status := j.once(ctx)
+		now, err := j.once(ctx)
+		if told && errors.Is(err, errInterrupted) {
+			return status
+		}
+		status = j.told(now, err)
 		if !told && j.format == "text" {
 			fmt.Fprintf(j.stderr, "%s: watching for changes\n", verifyName)
 		}
