@@ -1,4 +1,3 @@
-// Package testcert makes certificates for the servers of tests. Tests alone import it.
 package testcert
 
 import (

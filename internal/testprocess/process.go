@@ -69,7 +69,7 @@ func (p *Process) Stop() error { return p.stop() }
 // Kill ends the process as a crash does, and returns when it is gone.
 func (p *Process) Kill() error {
 	err := p.child.Process.Kill()
-	_ = p.child.Wait() // says that it was killed
+	_ = p.stop() // says that it was killed
 	return err
 }
 
