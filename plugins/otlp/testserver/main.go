@@ -1,7 +1,8 @@
 // Command testserver is a receiver of OTLP metrics for tests: gRPC by the published
 // service and HTTP, in plaintext or TLS, that can be told to refuse, to be slow, to ask
-// for a header, and to remember beyond its own end what it took. It prints where it listens, as JSON, and ends with its standard
-// input. It is a module of its own because the service brings an HTTP gateway along.
+// for a header, and to remember beyond its own end what it took. It prints where it
+// listens, as JSON, and ends with its standard input. It is a module of its own because
+// the service brings an HTTP gateway along.
 package main
 
 import (
