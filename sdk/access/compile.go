@@ -54,49 +54,40 @@ type compiler struct {
 	marked  []bool   // by cell: it holds a bitset
 	bitset  []uint64 // of the cell at hand
 
-	members   map[string]bool
-	roles     map[string]role
-	roleArena []span
+	members map[string]bool
+	roles   roleBook
 
 	lastScope   string
 	lastSlot    uint32
+	lastType    string
+	lastNumber  int32
 	lastSubject string
 	lastMember  bool
 }
 
-// role is a role of the rows: its patterns, and once a grant names it where
-// their intervals stand in the arena.
-type role struct {
-	patterns []string
-	from, to int
-	expanded bool
-}
-
 func (c *compiler) reset(v *Vocabulary, data *authz.SubjectAccess) {
 	if c.members == nil {
-		c.members, c.roles = map[string]bool{}, map[string]role{}
+		c.members = map[string]bool{}
 	}
 	c.vocabulary, c.data = v, data
 	c.from, c.until = math.MinInt64, math.MaxInt64
 	c.scopes.reset()
 	c.types = append(c.types[:0], noType)
-	c.entries, c.roleArena = c.entries[:0], c.roleArena[:0]
+	c.entries = c.entries[:0]
 	c.lastScope, c.lastSlot = authz.Global, globalSlot
+	c.lastType, c.lastNumber = "", noType
 	for _, s := range data.Closure {
 		c.members[s] = true
 	}
-	for i := range data.Roles {
-		c.roles[data.Roles[i].ID] = role{patterns: data.Roles[i].Patterns}
-	}
+	c.roles.open(v, data.Roles)
 }
 
-// release lets go of everything that belongs to the rows.
+// release lets go of everything that belongs to the rows but the roles.
 func (c *compiler) release() {
 	c.vocabulary, c.data = nil, nil
 	c.scopes.release()
 	clear(c.members)
-	clear(c.roles)
-	c.lastScope, c.lastSubject, c.lastMember = "", "", false
+	c.lastScope, c.lastType, c.lastSubject, c.lastMember = "", "", "", false
 }
 
 func (c *compiler) grant(g *authz.Grant, now int64) {
@@ -124,28 +115,9 @@ func (c *compiler) grant(g *authz.Grant, now int64) {
 		c.add(2*slot, g.Pattern)
 		return
 	}
-	for _, s := range c.roleSpans(g.RoleID) {
+	for _, s := range c.roles.spans(g.RoleID) {
 		c.entries = append(c.entries, entry{2 * slot, s})
 	}
-}
-
-// roleSpans expands a role when it is first named.
-func (c *compiler) roleSpans(id string) []span {
-	r, known := c.roles[id]
-	if !known {
-		return nil
-	}
-	if !r.expanded {
-		r.from, r.expanded = len(c.roleArena), true
-		for _, p := range r.patterns {
-			if s, ok := c.vocabulary.spans[p]; ok && !s.empty() {
-				c.roleArena = append(c.roleArena, s)
-			}
-		}
-		r.to = len(c.roleArena)
-		c.roles[id] = r
-	}
-	return c.roleArena[r.from:r.to]
 }
 
 func (c *compiler) revoke(r *authz.Revoke) {
@@ -174,7 +146,10 @@ func (c *compiler) slot(scope string) (uint32, bool) {
 	}
 	slot, fresh := c.scopes.number(scope)
 	if fresh {
-		c.types = append(c.types, c.vocabulary.scopeType(scope))
+		if t := authz.ScopeType(scope); t != c.lastType {
+			c.lastType, c.lastNumber = t, c.vocabulary.typeNumber(t)
+		}
+		c.types = append(c.types, c.lastNumber)
 	}
 	c.lastScope, c.lastSlot = scope, slot
 	return slot, true

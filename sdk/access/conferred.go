@@ -24,7 +24,7 @@ func (v *Vocabulary) conferred(pattern, scope string, visit func(key uint32)) {
 		}
 		return
 	}
-	t := v.scopeType(scope)
+	t := v.typeNumber(authz.ScopeType(scope))
 	if t == noType {
 		return
 	}

@@ -120,7 +120,7 @@ func (w *walk) applies(scope string) bool {
 	if w.region != nil {
 		return slices.Contains(w.region.Scopes, authz.ScopeType(scope))
 	}
-	return w.declared && w.vocabulary.applies(w.key, w.vocabulary.scopeType(scope))
+	return w.declared && w.vocabulary.applies(w.key, w.vocabulary.typeNumber(authz.ScopeType(scope)))
 }
 
 // revokes lists the user's revokes that match the key on the chain.

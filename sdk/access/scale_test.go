@@ -141,3 +141,35 @@ func TestScopeTypesBeyondTheMaskAreExact(t *testing.T) {
 		}
 	}
 }
+
+// What a compilation keeps of roles changes no later one: not when a role means
+// something else, nor when its rows no longer have it, nor when roles are too many.
+func TestRolesAreThoseOfTheRows(t *testing.T) {
+	v := scaleCatalog(t, 300)
+	keys := []string{"app.a0.read_0", "app.a1.read_0", "app.a2.read_0"}
+	holds := func(roles ...authz.Role) (held []string) {
+		t.Helper()
+		data := &authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"}, Roles: roles,
+			Grants: []authz.Grant{{ID: "g", Subject: "user:u", RoleID: "r", Scope: authz.Global}}}
+		agree(t, v, data, keys, access.GlobalChain)
+		return access.Compile(v, data, 0).HeldKeys()
+	}
+	role := func(patterns ...string) authz.Role { return authz.Role{ID: "r", Patterns: patterns} }
+	same := role("app.a1.read_0", "app.a0.*", "app.a0.read_3")
+	crowd := make([]authz.Role, 3000)
+	for i := range crowd {
+		crowd[i] = authz.Role{ID: fmt.Sprint("other", i), Patterns: []string{"*", "app.*", "app.a0.*", "app.a1.*", "app.a2.*", "app.a3.*"}}
+	}
+	for i, c := range []struct {
+		roles []authz.Role
+		want  int
+	}{
+		{[]authz.Role{same}, 11}, {[]authz.Role{same}, 11}, {[]authz.Role{role("app.a2.read_0")}, 1}, {nil, 0},
+		{[]authz.Role{role()}, 0}, {[]authz.Role{role("app.a2.read_0", "gone.*")}, 1}, {[]authz.Role{same, role("app.a2.*")}, 10},
+		{append(crowd, same), 11}, {[]authz.Role{same}, 11}, {crowd, 0},
+	} {
+		if got := holds(c.roles...); len(got) != c.want {
+			t.Errorf("step %d: %v, want %d keys", i, got, c.want)
+		}
+	}
+}

@@ -116,9 +116,9 @@ func (v *Vocabulary) Lookup(key string) (Key, bool) {
 // applies there.
 const noType int32 = -1
 
-func (v *Vocabulary) scopeType(scope string) int32 {
-	if t, ok := v.types[authz.ScopeType(scope)]; ok {
-		return t
+func (v *Vocabulary) typeNumber(scopeType string) int32 {
+	if n, ok := v.types[scopeType]; ok {
+		return n
 	}
 	return noType
 }

@@ -1,0 +1,76 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// roleBook keeps what the patterns of roles match from one compilation to the next:
+// most principals have their roles in common.
+type roleBook struct {
+	vocabulary *Vocabulary
+	roles      map[string]*role
+	size       int    // roles and their patterns
+	turn       uint64 // the compilation under way
+}
+
+// role is judged anew when its patterns are others than the last time.
+type role struct {
+	patterns []string // a copy: whoever has the rows may change them when they are fetched anew
+	expanded bool     // spans is there
+	spans    []span   // merged, in order
+	turn     uint64   // the last compilation whose rows had the role
+}
+
+// maxRoleBook bounds what is kept.
+const maxRoleBook = 1 << 14
+
+// open begins a compilation of rows with those roles.
+func (b *roleBook) open(v *Vocabulary, roles []authz.Role) {
+	if b.vocabulary != v || b.size > maxRoleBook {
+		*b = roleBook{vocabulary: v, roles: map[string]*role{}, turn: b.turn}
+	}
+	b.turn++
+	for i := range roles {
+		id, patterns := roles[i].ID, roles[i].Patterns
+		r := b.roles[id]
+		if r == nil || !slices.Equal(r.patterns, patterns) {
+			r = &role{patterns: slices.Clone(patterns)}
+			b.roles[id] = r
+			b.size += 1 + len(patterns)
+		}
+		r.turn = b.turn
+	}
+}
+
+// spans are what a role of the rows matches; it is expanded when it is first named.
+func (b *roleBook) spans(id string) []span {
+	r := b.roles[id]
+	if r == nil || r.turn != b.turn {
+		return nil
+	}
+	if !r.expanded {
+		r.expand(b.vocabulary)
+	}
+	return r.spans
+}
+
+func (r *role) expand(v *Vocabulary) {
+	all := make([]span, 0, len(r.patterns))
+	for _, p := range r.patterns {
+		if s, ok := v.spans[p]; ok && !s.empty() {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(x, y span) int { return int(x.lo) - int(y.lo) })
+	merged := all[:0]
+	for _, s := range all {
+		if n := len(merged); n > 0 && s.lo <= merged[n-1].hi {
+			merged[n-1].hi = max(merged[n-1].hi, s.hi)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	r.spans, r.expanded = merged, true
+}
