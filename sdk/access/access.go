@@ -11,27 +11,29 @@ import (
 // Access is the compiled access of one principal: for each scope with rows the
 // set of keys granted and the set revoked there. It is immutable.
 type Access struct {
-	// What a check reads stands first, to lie in few cache lines.
-	from       int64 // valid for from <= now < until
-	until      int64
-	vocabulary *Vocabulary
-	global     struct{ grants, revokes set }
-	active     bool
-	slotBits   uint8
+	// What a check reads stands first, in the order in which it does, the global
+	// question within one cache line.
+	from     int64 // valid for from <= now < until
+	until    int64
+	global   struct{ grants, revokes set }
+	active   bool
+	slotBits uint8
+	arena    []uint64 // the elements of sets that no slot holds itself
 
 	// filter has a bit for the hash of every slot's scope: most scopes of a chain
 	// have no rows and are passed over by it. table finds slots by that hash: open
 	// addressing, each entry a tag over the slot's number plus one, 0 is free.
-	filter []uint64
-	table  []uint32
-	slots  []slot
-	arena  []uint64 // the elements of sets that no slot holds itself
+	filter     []uint64
+	table      []uint32
+	slots      []slot
+	vocabulary *Vocabulary
 
 	data       *authz.SubjectAccess
 	scopesOnce sync.Once
 	rowScopes  []string // made at first use
 	indexOnce  sync.Once
 	index      *rowIndex // made at first use
+	_          [5]uint64 // 256 bytes in all lie at the beginning of a line
 }
 
 // slot holds what stands at one scope: up to three narrow intervals in line,
@@ -40,7 +42,7 @@ type Access struct {
 type slot struct {
 	scope string
 	words [inlined]uint32
-	shape uint32 // scope type plus one, then apart, counts of grants and revokes in line
+	shape uint32 // scope type plus one, then shared, apart, counts of grants and revokes in line
 }
 
 // inlined is how many intervals a slot holds itself, of key numbers below
@@ -55,7 +57,8 @@ const (
 	countBits = 2
 	countMask = 1<<countBits - 1
 	apartBit  = 1 << (2 * countBits)
-	typeShift = 2*countBits + 1
+	sharedBit = 2 * apartBit // another slot, behind it, has its tag
+	typeShift = 2*countBits + 2
 )
 
 func (s *slot) setType(scopeType int32) { s.shape |= uint32(scopeType+1) << typeShift }
@@ -204,8 +207,14 @@ func search(spans []uint64, k uint32) bool {
 const (
 	filterShift   = 32
 	filterBit     = 26
+	filterBit2    = 20
 	filterPerSlot = 8 // bits
 )
+
+// inFilter is 1 if the filter's word has both bits of the hash, else 0.
+func inFilter(word, h uint64) uint64 {
+	return word >> (h >> filterBit & 63) & (word >> (h >> filterBit2 & 63)) & 1
+}
 
 // prepareIndex sizes filter and table for that many slots; the table is at most
 // half full.
@@ -220,13 +229,17 @@ func (a *Access) prepareIndex(slots int) {
 
 // enter indexes the last slot by the hash of its scope.
 func (a *Access) enter(h uint64) {
-	a.filter[h>>filterShift&uint64(len(a.filter)-1)] |= 1 << (h >> filterBit & 63)
+	a.filter[h>>filterShift&uint64(len(a.filter)-1)] |= 1<<(h>>filterBit&63) | 1<<(h>>filterBit2&63)
 	mask := uint64(len(a.table) - 1)
 	at := h & mask
+	tag := a.tag(h)
 	for a.table[at] != 0 {
+		if number := a.table[at] - tag - 1; number < uint32(len(a.slots)) {
+			a.slots[number].shape |= sharedBit
+		}
 		at = (at + 1) & mask
 	}
-	a.table[at] = a.tag(h) + uint32(len(a.slots))
+	a.table[at] = tag + uint32(len(a.slots))
 }
 
 // tag is the upper bits of the hash, above the bits of a slot's number.

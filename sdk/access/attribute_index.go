@@ -88,7 +88,7 @@ func (s *scopedRows) find(a *Access, k Key, c *Chain, grants bool, found []uint3
 	}
 	found = s.at(len(a.slots), k, found)
 	for i, h := range c.hashes {
-		if len(a.filter) == 0 || a.filter[h>>filterShift&uint64(len(a.filter)-1)]>>(h>>filterBit&63)&1 == 0 {
+		if len(a.filter) == 0 || inFilter(a.filter[h>>filterShift&uint64(len(a.filter)-1)], h) == 0 {
 			continue
 		}
 		slot, ok := a.lookup(h, c.scopes[i])

@@ -15,8 +15,9 @@ func hashScope(scope string) uint64 { return maphash.String(seed, scope) }
 // Chain is a scope with its ancestors, nearest first, "*" last. It is immutable
 // and carries the hashes by which compiled access finds its scopes.
 type Chain struct {
-	scopes []string
 	hashes []uint64 // of all but the last
+	scopes []string
+	near   [10]uint64 // room for hashes, beside the header that leads there
 }
 
 // GlobalChain is the chain of the global scope.
@@ -37,11 +38,25 @@ func NewChain(scope string, ancestors []string) *Chain {
 			scopes = append(scopes, a)
 		}
 	}
-	hashes := make([]uint64, len(scopes))
-	for i, s := range scopes {
-		hashes[i] = hashScope(s)
+	c := &Chain{scopes: append(scopes, authz.Global)}
+	if c.hashes = c.near[:0]; len(scopes) > len(c.near) {
+		c.hashes = make([]uint64, 0, len(scopes))
 	}
-	return &Chain{scopes: append(scopes, authz.Global), hashes: hashes}
+	for _, s := range scopes {
+		c.hashes = append(c.hashes, hashScope(s))
+	}
+	return c
+}
+
+// HashScope is what Chain.Hash is of the chain of that scope.
+func HashScope(scope string) uint64 { return hashScope(scope) }
+
+// Hash is a number of the chain's own scope, in this process; 0 of the global one.
+func (c *Chain) Hash() uint64 {
+	if len(c.hashes) == 0 {
+		return 0
+	}
+	return c.hashes[0]
 }
 
 // Scopes lists the chain, "*" last. Callers must not modify it.

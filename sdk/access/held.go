@@ -26,9 +26,8 @@ func (a *Access) HeldAnywhere(k Key) bool {
 // HeldKeys lists the declared keys that an active principal holds somewhere, in
 // catalog order.
 func (a *Access) HeldKeys() []string {
-	held := []string{}
 	if !a.active {
-		return held
+		return []string{}
 	}
 	scratch := make([]uint64, 2*a.vocabulary.words)
 	set, gone := scratch[:a.vocabulary.words], scratch[a.vocabulary.words:]
@@ -42,11 +41,15 @@ func (a *Access) HeldKeys() []string {
 	for _, word := range set {
 		count += bits.OnesCount64(word)
 	}
-	held = slices.Grow(held, count)
-	names := a.vocabulary.catalog.Keys()
+	if count == 0 {
+		return []string{}
+	}
+	held := make([]string, count)
+	names, n := a.vocabulary.catalog.Keys(), 0
 	for i, word := range set {
 		for ; word != 0; word &= word - 1 {
-			held = append(held, names[i<<6|bits.TrailingZeros64(word)])
+			held[n] = names[i<<6|bits.TrailingZeros64(word)]
+			n++
 		}
 	}
 	return held

@@ -1,21 +1,24 @@
 package access
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // View is a chain reduced to the scopes at which one principal has rows: deciding
 // on it costs nothing for the depth of the chain, nor, once its bitsets are made,
 // for the rows on it. Its zero value is filled by Reduce.
 type View struct {
-	slots  []*slot
-	few    [4]*slot      // room for slots
-	joined atomic.Bool   // sets is there
-	walks  atomic.Uint32 // decisions made without it
-	once   sync.Once
-	sets   []uint64 // bitsets of the keys allowed, then of those revoked
+	state atomic.Uint32 // of sets
+	walks atomic.Uint32 // decisions made without sets
+	sets  []uint64      // bitsets of the keys allowed, then of those revoked
+	slots []*slot
+	few   [4]*slot // room for slots
 }
+
+// The states of a view's bitsets.
+const (
+	unjoined uint32 = iota
+	joining         // by another decision: this one walks
+	joined
+)
 
 // A view has bitsets from its first decision on in a catalog of up to
 // effectiveKeys keys. In one of up to narrowKeys they take kilobytes, and pay
@@ -40,7 +43,7 @@ func (a *Access) Reduce(v *View, c *Chain) {
 	}
 	filterMask := uint64(len(a.filter) - 1)
 	for i, h := range c.hashes {
-		if a.filter[h>>filterShift&filterMask]>>(h>>filterBit&63)&1 == 0 {
+		if inFilter(a.filter[h>>filterShift&filterMask], h) == 0 {
 			continue
 		}
 		if number, ok := a.lookup(h, c.scopes[i]); ok {
@@ -51,11 +54,8 @@ func (a *Access) Reduce(v *View, c *Chain) {
 
 // DecideView is Decide on a reduced chain.
 func (a *Access) DecideView(k Key, v *View) (allowed, revoked bool) {
-	if !v.joined.Load() {
-		if words := a.vocabulary.words; words > effectiveKeys/64 && (words > narrowKeys/64 || v.walks.Add(1) <= patience) {
-			return a.walkView(k, v)
-		}
-		v.once.Do(func() { a.join(v) })
+	if v.state.Load() != joined && !a.join(v) {
+		return a.walkView(k, v)
 	}
 	word, bit := int(k.index>>6), k.index&63
 	return v.sets[word]>>bit&1 != 0, v.sets[len(v.sets)/2+word]>>bit&1 != 0
@@ -77,10 +77,16 @@ func (a *Access) walkView(k Key, v *View) (allowed, revoked bool) {
 	return allowed, false
 }
 
-// join makes the bitsets of a view: granted and grantable somewhere, and revoked
-// nowhere.
-func (a *Access) join(v *View) {
+// join makes the bitsets of a view, unless they do not pay yet or are being made:
+// granted and grantable somewhere, and revoked nowhere.
+func (a *Access) join(v *View) bool {
 	words := a.vocabulary.words
+	if words > effectiveKeys/64 && (words > narrowKeys/64 || v.walks.Add(1) <= patience) {
+		return false
+	}
+	if !v.state.CompareAndSwap(unjoined, joining) {
+		return v.state.Load() == joined
+	}
 	v.sets = make([]uint64, 2*words)
 	allowed, revoked := v.sets[:words], v.sets[words:]
 	a.joinSet(allowed, a.global.grants, nil)
@@ -90,7 +96,8 @@ func (a *Access) join(v *View) {
 		a.joinRevokes(revoked, s)
 	}
 	subtract(allowed, revoked)
-	v.joined.Store(true)
+	v.state.Store(joined)
+	return true
 }
 
 // joinGrants adds what is granted and grantable at a slot.
@@ -129,15 +136,32 @@ func (a *Access) joinSet(into []uint64, s set, filter []uint64) {
 		}
 		return
 	}
-	for word, bits := range a.arena[s.offset : int(s.offset)+len(into)] {
-		if filter != nil {
-			bits &= filter[word]
+	words := a.arena[s.offset:][:len(into)]
+	if filter == nil {
+		for i := range words {
+			into[i] |= words[i]
 		}
-		into[word] |= bits
+		return
+	}
+	filter = filter[:len(into)]
+	for i := range words {
+		into[i] |= words[i] & filter[i]
 	}
 }
 
 func joinSpan(into []uint64, lo, hi int, filter []uint64) {
+	if word := lo >> 6; word == (hi-1)>>6 { // most groups are narrow
+		mask := uint64(2)<<((hi-1)&63) - 1<<(lo&63)
+		if filter != nil {
+			mask &= filter[word]
+		}
+		into[word] |= mask
+		return
+	}
+	joinWide(into, lo, hi, filter)
+}
+
+func joinWide(into []uint64, lo, hi int, filter []uint64) {
 	for word := lo >> 6; word<<6 < hi; word++ {
 		bits := ^uint64(0)
 		if start := word << 6; start < lo {
