@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,23 +37,11 @@ type Snapshot struct {
 	}
 
 	mu     sync.Mutex // serialises Resolve
-	chains atomic.Pointer[map[string]*resolved]
+	chains atomic.Pointer[resolvedTable]
 }
 
 // onSnapshot tells errors of a snapshot from those of the client.
 const onSnapshot = "snapshot "
-
-// resolved is a chain with its reduced form.
-type resolved struct {
-	chain *access.Chain
-	view  access.View
-}
-
-// resolve fills r, which is zero.
-func (s *Snapshot) resolve(r *resolved, chain *access.Chain) {
-	r.chain = chain
-	s.access.Reduce(&r.view, chain)
-}
 
 // Snapshot fetches the principal's closure once, then the chains of the scopes
 // asked for and of every scope in the principal's rows. Any chain that fails
@@ -74,7 +61,7 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 	}
 	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh}
 	s.resolve(&s.global, access.GlobalChain)
-	s.chains.Store(&map[string]*resolved{})
+	s.chains.Store(new(resolvedTable))
 	if err := s.resolveAll(ctx, now, o.Scopes, a.RowScopes()); err != nil {
 		return nil, err
 	}
@@ -94,17 +81,15 @@ func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
 func (s *Snapshot) resolveAll(ctx context.Context, now int64, lists ...[]string) (failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := *s.chains.Load()
 	count := 0
 	for _, scopes := range lists {
 		count += len(scopes)
 	}
-	all := make(map[string]*resolved, len(known)+count)
-	maps.Copy(all, known)
+	all := s.chains.Load().copy(count)
 	room := make([]resolved, count)
 	for _, scopes := range lists {
 		for _, scope := range scopes {
-			if _, ok := all[scope]; ok || scope == "" || scope == authz.Global || failure != nil {
+			if scope == "" || scope == authz.Global || failure != nil || all.get(access.HashScope(scope), scope) != nil {
 				continue
 			}
 			chain, err := s.client.chain(ctx, scope, s.fresh, now)
@@ -115,10 +100,10 @@ func (s *Snapshot) resolveAll(ctx context.Context, now int64, lists ...[]string)
 			r := &room[0]
 			room = room[1:]
 			s.resolve(r, chain)
-			all[scope] = r
+			all.put(r)
 		}
 	}
-	s.chains.Store(&all)
+	s.chains.Store(all)
 	return failure
 }
 
@@ -147,10 +132,12 @@ func (s *Snapshot) Rows() *authz.SubjectAccess { return s.access.Rows() }
 
 // ResolvedScopes lists the scopes with a known chain, sorted.
 func (s *Snapshot) ResolvedScopes() []string {
-	known := *s.chains.Load()
-	scopes := make([]string, 0, len(known))
-	for scope := range known {
-		scopes = append(scopes, scope)
+	known := s.chains.Load()
+	scopes := make([]string, 0, known.count)
+	for _, r := range known.places {
+		if r != nil {
+			scopes = append(scopes, r.scope)
+		}
 	}
 	slices.Sort(scopes)
 	return scopes
@@ -190,7 +177,8 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 		}
 		if chain = r.chain; declared {
 			var revoked bool
-			if allowed, revoked = s.access.DecideView(k, &r.view); !allowed && !revoked && k.ImpliedOnAncestors() {
+			// Most keys imply nothing: what was decided, which no processor foresees, is asked last.
+			if allowed, revoked = s.access.DecideView(k, &r.view); k.ImpliedOnAncestors() && !allowed && !revoked {
 				if allowed, err = s.access.Implied(k, chain, s.chainOf); err != nil {
 					return false, err
 				}
@@ -223,7 +211,7 @@ func (s *Snapshot) resolved(scope string) (*resolved, error) {
 	if scope == "" || scope == authz.Global {
 		return &s.global, nil
 	}
-	if r, ok := (*s.chains.Load())[scope]; ok {
+	if r := s.chains.Load().get(access.HashScope(scope), scope); r != nil {
 		return r, nil
 	}
 	flat, declared := s.client.vocabulary.Flat(scope)

@@ -1,0 +1,66 @@
+package client
+
+import (
+	"math/bits"
+
+	"github.com/authzhost/authz/sdk/access"
+)
+
+// resolved is a chain with its reduced form. What a check reads stands first.
+type resolved struct {
+	hash  uint64
+	scope string
+	chain *access.Chain
+	view  access.View
+}
+
+// resolve fills r, which is zero.
+func (s *Snapshot) resolve(r *resolved, chain *access.Chain) {
+	r.hash, r.scope, r.chain = chain.Hash(), chain.Scopes()[0], chain
+	s.access.Reduce(&r.view, chain)
+}
+
+// resolvedTable finds chains by their scopes: open addressing, at most half full. It is
+// not changed once it can be seen. Chains bring their hashes along, which makes filling
+// it several times as fast as filling a map.
+type resolvedTable struct {
+	places []*resolved
+	count  int
+}
+
+// copy makes one with room for so many more.
+func (t *resolvedTable) copy(more int) *resolvedTable {
+	c := new(resolvedTable)
+	if n := t.count + more; n > 0 {
+		c.places = make([]*resolved, 1<<bits.Len(uint(2*n-1)))
+	}
+	for _, r := range t.places {
+		if r != nil {
+			c.put(r)
+		}
+	}
+	return c
+}
+
+// put adds one whose scope is not there.
+func (t *resolvedTable) put(r *resolved) {
+	at := r.hash & uint64(len(t.places)-1)
+	for t.places[at] != nil {
+		at = (at + 1) & uint64(len(t.places)-1)
+	}
+	t.places[at] = r
+	t.count++
+}
+
+func (t *resolvedTable) get(hash uint64, scope string) *resolved {
+	if len(t.places) == 0 {
+		return nil
+	}
+	mask := uint64(len(t.places) - 1)
+	for at := hash & mask; t.places[at] != nil; at = (at + 1) & mask {
+		if r := t.places[at]; r.hash == hash && r.scope == scope {
+			return r
+		}
+	}
+	return nil
+}
