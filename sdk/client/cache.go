@@ -55,7 +55,7 @@ func newCache[V any](epoch *epochState, bound int, ttl, renewFor int64, members 
 
 // hit returns the live entry of the key.
 func (c *cache[V]) hit(hash uint64, key cacheKey, now int64) (value V, ok bool) {
-	e := c.table.get(hash, key)
+	e := c.table.get(hash, key.id)
 	if e == nil || !e.live(now) {
 		return value, false
 	}
@@ -172,16 +172,16 @@ func (c *cache[V]) store(f *flight[V]) {
 		return
 	}
 	hash := f.key.hash()
-	if old := c.table.get(hash, f.key); old != nil {
+	if old := c.table.get(hash, f.key.id); old != nil {
 		if old.started > f.started {
 			return
 		}
 		c.drop(f.key)
 	}
 	for c.table.count >= c.bound {
-		c.drop(c.table.oldest().key)
+		c.drop(c.table.oldest().key())
 	}
-	e := &entry[V]{key: f.key, hash: hash, value: f.value, fetchedAt: f.at, gen: f.gen, started: f.started}
+	e := &entry[V]{hash: hash, id: f.key.id, value: f.value, fetchedAt: f.at, gen: f.gen, started: f.started}
 	expiresAt, fetchedAt := f.at+c.ttl, f.at
 	if f.until > 0 { // passing through the shared tier lengthens no life
 		expiresAt = min(expiresAt, f.until)

@@ -22,7 +22,7 @@ func TestATableAnswersAsAMapDoes(t *testing.T) {
 				delete(model, key)
 				continue
 			}
-			table.put(&entry[int]{key: key, hash: key.hash(), value: n})
+			table.put(&entry[int]{id: key.id, hash: key.hash(), value: n})
 			model[key] = n
 		}
 		if table.count != len(model) {
@@ -31,15 +31,15 @@ func TestATableAnswersAsAMapDoes(t *testing.T) {
 		seen := 0
 		table.each(func(e *entry[int]) {
 			seen++
-			if want, ok := model[e.key]; !ok || want != e.value {
-				t.Fatalf("each visits %v = %v", e.key, e.value)
+			if want, ok := model[e.key()]; !ok || want != e.value {
+				t.Fatalf("each visits %v = %v", e.key(), e.value)
 			}
 		})
 		if seen != len(model) {
 			t.Fatalf("each visited %d, want %d", seen, len(model))
 		}
 		for key, want := range model {
-			if e := table.get(key.hash(), key); e == nil || e.value != want {
+			if e := table.get(key.hash(), key.id); e == nil || e.value != want {
 				t.Fatalf("get(%v) = %v, want %d", key, e, want)
 			}
 		}
@@ -50,7 +50,7 @@ func TestATableIsReadWhileItGrowsAndShrinks(t *testing.T) {
 	var table table[int]
 	table.reset()
 	fixed := cacheKey{id: "fixed"}
-	table.put(&entry[int]{key: fixed, hash: fixed.hash(), value: 7})
+	table.put(&entry[int]{id: fixed.id, hash: fixed.hash(), value: 7})
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
@@ -61,7 +61,7 @@ func TestATableIsReadWhileItGrowsAndShrinks(t *testing.T) {
 					return
 				default:
 				}
-				if e := table.get(fixed.hash(), fixed); e == nil || e.value != 7 {
+				if e := table.get(fixed.hash(), fixed.id); e == nil || e.value != 7 {
 					t.Error("an entry that never left was not found")
 					return
 				}
@@ -70,7 +70,7 @@ func TestATableIsReadWhileItGrowsAndShrinks(t *testing.T) {
 	}
 	for n := range 5000 {
 		key := cacheKey{id: fmt.Sprint(n)}
-		table.put(&entry[int]{key: key, hash: key.hash(), value: n})
+		table.put(&entry[int]{id: key.id, hash: key.hash(), value: n})
 		if n%3 == 0 {
 			table.remove(key)
 		}
