@@ -28,6 +28,9 @@ type Gate struct {
 // Can asks whether the principal may do this here. Scope "" means "*", the
 // global question, which only global grants answer.
 func (c *Client) Can(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
+	if allowed, ok := c.warm(p, key, scope); ok {
+		return allowed, nil
+	}
 	return c.can(ctx, p, key, scope, c.strict)
 }
 
@@ -38,9 +41,15 @@ func (c *Client) Fresh(ctx context.Context, p authz.Principal, key, scope string
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (c *Client) Require(ctx context.Context, p authz.Principal, key, scope string) error {
-	allowed, active, err := c.decide(ctx, p, key, scope, c.strict, metrics.ShapeRequire)
-	if err != nil || allowed {
-		return err
+	allowed, active := c.warm(p, key, scope)
+	if !active {
+		var err error
+		if allowed, active, err = c.decide(ctx, p, key, scope, c.strict, metrics.ShapeRequire); err != nil {
+			return err
+		}
+	}
+	if allowed {
+		return nil
 	}
 	return denied(p, []string{key}, false, scope, active)
 }
@@ -73,7 +82,7 @@ func (c *Client) can(ctx context.Context, p authz.Principal, key, scope string, 
 	return allowed, err
 }
 
-// decide is the path of one unconditional key: no allocation when warm.
+// decide is the path of one unconditional key: no allocation when all is cached.
 func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope string, fresh bool, shape metrics.Shape) (allowed, active bool, err error) {
 	k, declared, err := c.verify(key, string(shape))
 	if err != nil {
@@ -106,7 +115,7 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 		var revoked bool
 		active = true
 		allowed, revoked = a.Decide(k, chain)
-		if !allowed && !revoked && k.ImpliedOnAncestors() {
+		if k.ImpliedOnAncestors() && !allowed && !revoked { // in this order, as in Snapshot.decide
 			if allowed, err = c.implied(ctx, a, k, chain, fresh, now); err != nil {
 				return false, true, err
 			}
