@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -32,8 +33,9 @@ type Access struct {
 	scopesOnce sync.Once
 	rowScopes  []string // made at first use
 	indexOnce  sync.Once
-	index      *rowIndex // made at first use
-	_          [5]uint64 // 256 bytes in all lie at the beginning of a line
+	index      *rowIndex                // made at first use
+	held       atomic.Pointer[[]uint64] // the keys held somewhere, made at first use
+	_          [4]uint64                // 256 bytes in all lie at the beginning of a line
 }
 
 // slot holds what stands at one scope: up to three narrow intervals in line,

@@ -10,17 +10,25 @@ import (
 // HeldAnywhere reports whether an active principal holds a declared key at any
 // scope: some grant confers it, and no revoke at "*" takes it away. It is never a
 // gate.
-func (a *Access) HeldAnywhere(k Key) bool {
-	if !a.active || a.has(a.global.revokes, k.index) {
-		return false
+func (a *Access) HeldAnywhere(k Key) bool { return a.active && hasBit(a.heldSet(), k.index) }
+
+// heldSet is the bitset of the keys held somewhere. Two that make it at once make the
+// same.
+func (a *Access) heldSet() []uint64 {
+	if made := a.held.Load(); made != nil {
+		return *made
 	}
-	if a.has(a.global.grants, k.index) {
-		return true
+	words := a.vocabulary.words
+	both := make([]uint64, 2*words)
+	set, gone := both[:words:words], both[words:]
+	a.joinSet(set, a.global.grants, nil)
+	for i := range a.slots {
+		a.joinGrants(set, &a.slots[i])
 	}
-	for range a.GrantedAt(k) {
-		return true
-	}
-	return false
+	a.joinSet(gone, a.global.revokes, nil)
+	subtract(set, gone)
+	a.held.Store(&set)
+	return set
 }
 
 // HeldKeys lists the declared keys that an active principal holds somewhere, in
@@ -29,14 +37,7 @@ func (a *Access) HeldKeys() []string {
 	if !a.active {
 		return []string{}
 	}
-	scratch := make([]uint64, 2*a.vocabulary.words)
-	set, gone := scratch[:a.vocabulary.words], scratch[a.vocabulary.words:]
-	a.joinSet(set, a.global.grants, nil)
-	for i := range a.slots {
-		a.joinGrants(set, &a.slots[i])
-	}
-	a.joinSet(gone, a.global.revokes, nil)
-	subtract(set, gone)
+	set := a.heldSet()
 	count := 0
 	for _, word := range set {
 		count += bits.OnesCount64(word)
