@@ -67,7 +67,7 @@ func TestChainsFarLongerThanABatchAreJudgedWhole(t *testing.T) {
 		ancestors = append(ancestors, fmt.Sprintf("app.folder:%d", n))
 	}
 	chain := access.NewChain("app.folder:target", ancestors)
-	for _, revokedAt := range []int{-1, 0, 11, 12, 13, 100, 199} {
+	for _, revokedAt := range []int{-1, 0, 14, 15, 16, 17, 100, 199} {
 		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"}}
 		var keys []string
 		for n := range 200 {
@@ -109,6 +109,34 @@ func TestWideCatalogsAreExact(t *testing.T) {
 		allowed := agree(t, v, data, keys, access.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2"}))
 		if allowed == 0 || allowed == len(keys) {
 			t.Errorf("%d keys: %d of %d allowed: they show little", size, allowed, len(keys))
+		}
+	}
+}
+
+// Among so many scopes there are some whose tags are the same and whose places follow
+// one another: each still has rows of its own.
+func TestScopesThatShareATagAreToldApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: 300,000 scopes")
+	}
+	v := scaleCatalog(t, 300)
+	data := &authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"}}
+	const scopes = 300_000
+	keys := [2]access.Key{}
+	for i := range keys {
+		keys[i], _ = v.Lookup(fmt.Sprint("app.a0.read_", i))
+	}
+	for n := range scopes {
+		data.Grants = append(data.Grants, authz.Grant{ID: "g", Subject: "user:u", Pattern: fmt.Sprint("app.a0.read_", n%2), Scope: fmt.Sprint("app.folder:", n)})
+	}
+	a := access.Compile(v, data, 0)
+	for n := range scopes {
+		chain := access.NewChain(fmt.Sprint("app.folder:", n), nil)
+		if allowed, _ := a.Decide(keys[n%2], chain); !allowed {
+			t.Fatalf("scope %d: denied what is granted there", n)
+		}
+		if allowed, _ := a.Decide(keys[1-n%2], chain); allowed {
+			t.Fatalf("scope %d: allowed what is granted elsewhere", n)
 		}
 	}
 }
