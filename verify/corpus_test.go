@@ -185,7 +185,7 @@ func FuzzVerify(f *testing.F) {
 		start := time.Now()
 		a, errA := fast.scanString(file, text)
 		b, errB := slow.scanString(file, text)
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%v for %d bytes", took, len(text))
 		}
 		for _, err := range []error{errA, errB} {

@@ -47,7 +47,7 @@ func startServer(t *testing.T) (conn *goredis.Client, stop func()) {
 	conn = goredis.NewClient(&goredis.Options{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Password: password,
 		ContextTimeoutEnabled: true, MaxRetries: -1, DialTimeout: time.Second})
 	t.Cleanup(func() { _ = conn.Close() })
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		err := conn.Ping(context.Background()).Err()
 		if err == nil {
 			return conn, stop

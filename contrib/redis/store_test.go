@@ -72,16 +72,18 @@ func TestTheAdapterSpeaksGetSetPXAndDel(t *testing.T) {
 func TestEntriesAgeOutToTheMillisecond(t *testing.T) {
 	conn, _ := startServer(t)
 	store, ctx := redis.New(conn), t.Context()
-	if err := store.Set(ctx, "k", "v", 1500*time.Millisecond); err != nil {
+	const ttl = 60*time.Second + 500*time.Millisecond
+	start := time.Now()
+	if err := store.Set(ctx, "k", "v", ttl); err != nil {
 		t.Fatal(err)
 	}
-	if left := conn.PTTL(ctx, "k").Val(); left <= time.Second || left > 1500*time.Millisecond {
+	if left := conn.PTTL(ctx, "k").Val(); left > ttl || left < ttl-time.Since(start)-2*time.Millisecond {
 		t.Errorf("lives for another %v", left)
 	}
 	if err := store.Set(ctx, "short", "v", 0); err != nil {
 		t.Fatalf("a TTL below a millisecond: %v", err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
 		if _, found, err := store.Get(ctx, "short"); err != nil {
 			t.Fatal(err)
 		} else if !found {
@@ -174,7 +176,7 @@ func TestOneProcessWarmsAnotherAndAStoppedServerChangesNoAnswer(t *testing.T) {
 	}
 	first, _ := attach()
 	ask(first)
-	for deadline := time.Now().Add(5 * time.Second); conn.DBSize(ctx).Val() == 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); conn.DBSize(ctx).Val() == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the entry never arrived")
 		}

@@ -107,7 +107,7 @@ func TestAnInterruptedRunLeavesTheStatusOfTheLastWholeOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, "src/a.ts", "")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(slow + ".met"); err == nil {
 			break
 		}

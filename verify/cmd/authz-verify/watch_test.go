@@ -25,7 +25,7 @@ func (w *told) Write(p []byte) (int, error) {
 // next waits for the words and returns what was told up to them.
 func (w *told) next(t *testing.T, words string) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		w.mu.Lock()
 		text := w.buf.String()
 		if i := strings.Index(text, words); i >= 0 {
@@ -72,7 +72,7 @@ func TestWatchRunsAgainAfterEachKindOfChange(t *testing.T) {
 		if got != exitClean {
 			t.Errorf("exit %d, want that of the last run", got)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("an interrupt does not end it")
 	}
 }
