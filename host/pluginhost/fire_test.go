@@ -111,7 +111,7 @@ func TestAPluginThatGivesNoSignOfLifeIsKilledAndReplaced(t *testing.T) {
 	}
 	s := open(t, d)
 	time.Sleep(700 * time.Millisecond) // it is asked and answers
-	eventually(t, 2*time.Second, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
+	eventually(t, 30*time.Second, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
 	if got := p.Status(); got.Restarts != 0 {
 		t.Fatalf("a plugin that answers: %+v", got)
 	}
@@ -176,7 +176,7 @@ func TestADatabaseThatDoesNotAnswerIsNoHungPlugin(t *testing.T) {
 	if _, err := d.Open(ctx, "docs"); storage.CodeOf(err) != storage.CodeUnavailable {
 		t.Errorf("Open gave %v", err)
 	}
-	eventually(t, 2*time.Second, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
+	eventually(t, 30*time.Second, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
 	if got := p.Status(); got.Restarts != 0 {
 		t.Errorf("status %+v", got)
 	}

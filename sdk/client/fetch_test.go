@@ -98,7 +98,7 @@ func TestAFetchGoesOnForTheOthersWhenOneCallerGivesUpAndEndsWithTheLast(t *testi
 	<-results
 	select {
 	case <-g.ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("the fetch goes on although nobody waits")
 	}
 }

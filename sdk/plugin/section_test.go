@@ -276,7 +276,7 @@ func TestWatchShowsTheHeadAtOnceAndItsMovements(t *testing.T) {
 	case <-ended:
 	case head := <-heads:
 		t.Errorf("head %d after the end", head)
-	case <-time.After(3 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("the sequence did not end with its context")
 	}
 }

@@ -293,7 +293,7 @@ func TestAnErrorIsToldAndTheNextLookRetriesFromTheSameCursor(t *testing.T) {
 		if !errors.Is(err, away) {
 			t.Errorf("told %v", err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("nobody was told")
 	}
 	w.set(func() { w.fail = nil })
@@ -322,7 +322,7 @@ func TestAfterStopNothingIsIngestedNotEvenFromAReadInFlight(t *testing.T) {
 	close(block)
 	select {
 	case <-w.poller.Done():
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("the poller goes on")
 	}
 	if got := w.heard(); len(got) != 0 {
