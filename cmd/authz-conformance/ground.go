@@ -18,6 +18,7 @@ import (
 
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/freeport"
+	"github.com/authzhost/authz/internal/stopped"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -138,7 +139,10 @@ func (p *process) signal(s syscall.Signal) error {
 	if p.ended {
 		return errors.New("the process has ended")
 	}
-	return syscall.Kill(-p.pid, s)
+	if err := syscall.Kill(-p.pid, s); err != nil || s != syscall.SIGSTOP {
+		return err
+	}
+	return stopped.Await(p.pid)
 }
 
 // kill ends the process as a crash does; its host would start it again.

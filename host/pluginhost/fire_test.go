@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/stopped"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -29,7 +29,9 @@ func stop(t *testing.T, p *pluginhost.Plugin) (pid int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it may be gone
-	awaitStopped(t, pid)
+	if err := stopped.Await(pid); err != nil {
+		t.Fatal(err)
+	}
 	return pid
 }
 
@@ -336,30 +338,4 @@ func TestMessagesAreBoundedBothWays(t *testing.T) {
 	if e := startError(t, h, spec); !strings.Contains(e.Reason, "Configure failed") || !strings.Contains(e.Reason, "larger than max") {
 		t.Errorf("a large question: %.300q", e.Reason)
 	}
-}
-
-// awaitStopped returns when every thread of a process that was sent SIGSTOP has
-// stopped: until then it may still answer.
-func awaitStopped(t *testing.T, pid int) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: only Linux tells whether a process has stopped")
-	}
-	for range 5000 {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		running := len(threads) == 0
-		for _, thread := range threads {
-			stat, err := os.ReadFile(thread)
-			_, state, found := strings.Cut(string(stat), ") ")
-			running = running || err != nil || !found || state[0] != 'T'
-		}
-		if !running {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("process %d does not stop", pid)
 }
