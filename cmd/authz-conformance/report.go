@@ -149,7 +149,8 @@ func (d document) writeJSON(w io.Writer) error {
 	return enc.Encode(d)
 }
 
-func (d document) writeText(w io.Writer) error {
+// writeFailures tells of each failed case what was done, expected and got.
+func (d document) writeFailures(w io.Writer) {
 	for _, c := range d.Cases {
 		if c.Failure == nil {
 			continue
@@ -166,6 +167,10 @@ func (d document) writeText(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "  run again: %s\n\n", c.Failure.Again)
 	}
+}
+
+func (d document) writeText(w io.Writer) error {
+	d.writeFailures(w)
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SUITE\tPASSED\tFAILED\tSKIPPED")
 	for _, suite := range runner.Suites(allCases()) {

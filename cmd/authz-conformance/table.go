@@ -22,7 +22,7 @@ func newTable() *cobra.Command {
 		Use:   "table REPORT.json...",
 		Short: "Lay the reports of several plugins side by side",
 		Long: `Lay reports of 'run --output json' side by side, kind by kind: a line a case, a column a report,
-named as its file. Below it says why cases were skipped. It fails when a report did not pass: a case failed in
+named as its file. Below it says what failed cases did, and why others were skipped. It fails when a report did not pass: a case failed in
 it, known here or not, or its run was ended.`,
 		Example: `  authz-conformance run ./authz-plugin-acmedb --config acme.yaml --output json >acmedb.json
   authz-conformance table acmedb.json sqlite.json`,
@@ -89,6 +89,7 @@ func writeTable(out io.Writer, columns []column) error {
 		if !col.report.Passed {
 			failed = true
 			fmt.Fprintf(out, "%s did not pass: %s\n", col.name, strings.Join(col.failures(), ", "))
+			col.report.writeFailures(out)
 		}
 		skips := col.skips()
 		for _, reason := range slices.Sorted(maps.Keys(skips)) {

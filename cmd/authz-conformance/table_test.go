@@ -42,7 +42,7 @@ func writeReport(t *testing.T, name string, doc document) string {
 func TestReportsAreLaidSideBySide(t *testing.T) {
 	good := reportFile(t, "good", map[string]runner.Outcome{"M09": runner.Skipped})
 	bad := reportFile(t, "bad", map[string]runner.Outcome{"B61": runner.Failed})
-	newer := writeReport(t, "newer", document{Cases: []documentCase{{Suite: "driver", ID: "B999", Outcome: runner.Failed}}})
+	newer := writeReport(t, "newer", document{Cases: []documentCase{{Suite: "driver", ID: "B999", Outcome: runner.Failed, Failure: &documentFailure{Done: []string{"wrote"}, Expected: "one row", Got: "two rows", Again: "run it"}}}})
 	ended := writeReport(t, "ended", document{Ended: true, Cases: []documentCase{{Suite: "driver", ID: "B61", Outcome: runner.Passed}}})
 	for _, c := range []struct {
 		files []string
@@ -51,7 +51,7 @@ func TestReportsAreLaidSideBySide(t *testing.T) {
 	}{
 		{[]string{good}, 0, []string{"driver/B61", "good skipped M09: of skipped"}},
 		{[]string{good, bad}, exitFailed, []string{"good", "bad", "FAILED"}},
-		{[]string{good, newer}, exitFailed, []string{"newer did not pass: B999"}},
+		{[]string{good, newer}, exitFailed, []string{"newer did not pass: B999", "wrote", "expected:  one row", "got:       two rows", "run again: run it"}},
 		{[]string{good, ended}, exitFailed, []string{"ended did not pass: the run was ended"}},
 		{[]string{filepath.Join(t.TempDir(), "missing.json")}, exitUsage, nil},
 		{[]string{"table_test.go"}, exitUsage, nil},
