@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/stopped"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -143,6 +144,9 @@ func TestAHungDriverIsAnOutageAndNotForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(p, syscall.SIGCONT) }) // it should be gone
+	if err := stopped.Await(p); err != nil {
+		t.Fatal(err)
+	}
 	asked := make(chan error, 1)
 	go func() {
 		asked <- c.Call(t.Context(), "check", map[string]any{"principal": map[string]string{"userId": "cold"}, "key": "docs.files.read"}, nil)

@@ -598,7 +598,7 @@ func TestRetainedEntriesAreExported(t *testing.T) {
 		`{"action":"a"}` + "\n":                                   "broke off after 1 entries",
 		`{"action":"a"}` + "\n" + `{"act`:                         "broke off after 1 entries",
 		`{"action":"a"}` + "\n" + `{"end":true,"count":2}` + "\n": "announced 2 entries and sent 1",
-		`{"action":"` + strings.Repeat("a", 33<<20):               "longer than 32 MiB",
+		`{"action":"` + strings.Repeat("a", maxHosted):            "longer than 64 MiB",
 	} {
 		far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
 		key := x.write("far.key", x.key)

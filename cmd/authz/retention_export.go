@@ -62,12 +62,9 @@ object a line, oldest first. An export that was cut fails, and says after how ma
 	return c
 }
 
-// maxLine bounds an entry of an answer in NDJSON: what one request asked for, which
-// has 10 MiB at most, is the longest.
-const maxLine = 32 << 20
-
 // stream calls row for each line of an answer in NDJSON but the last, which says how
-// many there are (hosted-api.md §15). It has no bound in time: ctx ends it. A line is valid until row returns.
+// many there are (hosted-api.md §15). It has no bound in time: ctx ends it. A line is
+// bounded as another answer is, and valid until row returns.
 func (h *hosted) stream(ctx context.Context, path []string, query fields, row func(line []byte) error) error {
 	req, err := h.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
@@ -83,11 +80,11 @@ func (h *hosted) stream(ctx context.Context, path []string, query fields, row fu
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, maxHosted)) // what did not arrive is no answer of the API
 		return failedHosted(h.url, answer, text)
 	}
-	lines := bufio.NewReaderSize(answer.Body, maxLine)
+	lines := bufio.NewReaderSize(answer.Body, maxHosted)
 	for n := 0; ; n++ {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return &provider.TransportError{Message: fmt.Sprintf("entry %d of %s is longer than %d MiB: that is no audit entry", n+1, h.url, maxLine>>20), Cause: err}
+			return &provider.TransportError{Message: fmt.Sprintf("entry %d of %s is longer than %d MiB: that is no audit entry", n+1, h.url, maxHosted>>20), Cause: err}
 		}
 		if err != nil {
 			return &provider.TransportError{Message: fmt.Sprintf("the answer of %s broke off after %d entries: what is missing is not known. Run it again", h.url, n), Cause: err}

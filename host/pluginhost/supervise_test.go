@@ -143,10 +143,7 @@ func TestACommitInFlightOfAKilledPluginIsOfUnknownFate(t *testing.T) {
 	p, d := startMemory(t, h)
 	s := open(t, d)
 	// A stopped process takes the request and never answers.
-	pid := p.Status().PID
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	pid := stop(t, p)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := s.Commit(context.Background(), role("r1"))

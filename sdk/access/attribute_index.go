@@ -117,7 +117,7 @@ func (a *Access) slotOf(scope string) (int, bool) {
 	if scope == authz.Global {
 		return len(a.slots), true
 	}
-	slot, ok := a.lookup(hashScope(scope), scope)
+	slot, ok := a.lookup(HashScope(scope), scope)
 	return int(slot), ok
 }
 

@@ -10,7 +10,8 @@ import (
 // seed is fresh in every process: nobody can prepare scopes that collide.
 var seed = maphash.MakeSeed()
 
-func hashScope(scope string) uint64 { return maphash.String(seed, scope) }
+// HashScope is what Chain.Hash is of the chain of that scope.
+func HashScope(scope string) uint64 { return maphash.String(seed, scope) }
 
 // Chain is a scope with its ancestors, nearest first, "*" last. It is immutable
 // and carries the hashes by which compiled access finds its scopes.
@@ -43,13 +44,10 @@ func NewChain(scope string, ancestors []string) *Chain {
 		c.hashes = make([]uint64, 0, len(scopes))
 	}
 	for _, s := range scopes {
-		c.hashes = append(c.hashes, hashScope(s))
+		c.hashes = append(c.hashes, HashScope(s))
 	}
 	return c
 }
-
-// HashScope is what Chain.Hash is of the chain of that scope.
-func HashScope(scope string) uint64 { return hashScope(scope) }
 
 // Hash is a number of the chain's own scope, in this process; 0 of the global one.
 func (c *Chain) Hash() uint64 {

@@ -50,7 +50,7 @@ func (a *Access) Decide(k Key, c *Chain) (allowed, revoked bool) {
 // and says how many it went through.
 func (a *Access) through(hashes []uint64, at *[batch]uint32) (kept, passed int) {
 	filter := a.filter
-	if len(filter) == 0 {
+	if len(filter) == 0 { // never where there is a table: it spares the loop its bounds check
 		return 0, len(hashes)
 	}
 	for i, h := range hashes {

@@ -41,7 +41,7 @@ func (n *scopeNumbers) number(scope string) (number uint32, fresh bool) {
 	if scope == authz.Global {
 		return globalSlot, false
 	}
-	h := hashScope(scope)
+	h := HashScope(scope)
 	mask := uint64(len(n.table) - 1)
 	at := h & mask
 	for ; n.table[at] != 0; at = (at + 1) & mask {

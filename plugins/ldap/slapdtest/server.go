@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/internal/freeport"
+	"github.com/authzhost/authz/internal/stopped"
 )
 
 // Suffix is the root of the directory, AdminDN who may do everything in it.
@@ -206,7 +207,12 @@ func (s *Server) Kill() error {
 }
 
 // Signal sends the server's process a signal.
-func (s *Server) Signal(signal os.Signal) error { return s.process.Process.Signal(signal) }
+func (s *Server) Signal(signal os.Signal) error {
+	if err := s.process.Process.Signal(signal); err != nil || signal != syscall.SIGSTOP {
+		return err
+	}
+	return stopped.Await(s.process.Process.Pid) // until then it answers
+}
 
 func (s *Server) close() error {
 	if s.process != nil {
