@@ -1,12 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -24,14 +26,20 @@ type exchange struct {
 	log         *journal
 	operationOn // for the log; empty until known
 	out         connection
+	body        *bytes.Buffer // nil once nothing of it is held
+	asked       plainCheck    // of a body that is one
 }
+
+// exchanges are used again, but for those that ended in a panic: a goroutine of
+// their handler may still hold them.
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // serve answers with what handle returns. A panic is an internal error, logged;
 // the connection stays usable unless part of an answer was sent: then it is
 // broken, so that nobody takes the part for the whole.
 func serve(w http.ResponseWriter, r *http.Request, log *journal, handle func(x *exchange) (any, error)) {
-	x := &exchange{w: w, r: r, log: log}
-	x.out = connection{w: w, control: http.NewResponseController(w)}
+	x := exchanges.Get().(*exchange)
+	*x = exchange{w: w, r: r, log: log, out: connection{w: w, control: *http.NewResponseController(w)}}
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -52,6 +60,8 @@ func serve(w http.ResponseWriter, r *http.Request, log *journal, handle func(x *
 	if err != nil {
 		x.fail(err)
 	}
+	*x = exchange{}
+	exchanges.Put(x)
 }
 
 // answer writes a result. An error means that nothing was sent yet.
@@ -71,10 +81,16 @@ func (x *exchange) answer(result any) error {
 			return fmt.Errorf("encode the result: %w", err)
 		}
 	}
-	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if len(body) > countedByServer {
+		x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	x.send(body)
 	return nil
 }
+
+// countedByServer is the length up to which net/http itself, which holds back so
+// much, finds an answer's Content-Length, without a header that it has to copy.
+const countedByServer = 1024
 
 func (x *exchange) send(body []byte) {
 	if _, err := x.out.Write(body); err != nil {
@@ -131,11 +147,17 @@ const internalName = "Error"
 // another costs as much as a warm check.
 type connection struct {
 	w       http.ResponseWriter
-	control *http.ResponseController
+	control http.ResponseController
 	status  int // 0 is 200
 	started bool
 	soon    bool // the server's own deadline is close enough
 }
+
+// Values of headers, which nobody changes.
+var (
+	jsonType = []string{"application/json"}
+	noStore  = []string{"no-store"}
+)
 
 func (c *connection) Write(b []byte) (int, error) {
 	if !c.soon {
@@ -145,8 +167,7 @@ func (c *connection) Write(b []byte) (int, error) {
 	if !c.started {
 		c.started = true
 		h := c.w.Header()
-		h.Set("Content-Type", "application/json")
-		h.Set("Cache-Control", "no-store")
+		h["Content-Type"], h["Cache-Control"] = jsonType, noStore
 		if c.status == 0 {
 			c.status = http.StatusOK
 		}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -26,9 +28,16 @@ func badRequest() error {
 // late. It stands while part of the body is to come, for which net/http waits
 // after the answer.
 func (x *exchange) readBody(limit int64) ([]byte, error) {
-	var buffer bytes.Buffer
-	buffer.Grow(int(min(max(x.r.ContentLength, 0), limit, maxPromise)) + bytes.MinRead)
-	_, err := buffer.ReadFrom(http.MaxBytesReader(unwatched(x.w), x.r.Body, limit))
+	x.body, _ = bodies.Get().(*bytes.Buffer)
+	if x.body == nil {
+		x.body = new(bytes.Buffer)
+	}
+	x.body.Grow(int(min(max(x.r.ContentLength, 0), limit, maxPromise)) + bytes.MinRead)
+	var from io.Reader = x.r.Body
+	if x.r.ContentLength < 0 || x.r.ContentLength > limit { // else net/http reads no further than that
+		from = http.MaxBytesReader(unwatched(x.w), x.r.Body, limit)
+	}
+	_, err := x.body.ReadFrom(from)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -37,7 +46,20 @@ func (x *exchange) readBody(limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, badRequest() // cut off or too slow: no body anybody could read
 	}
-	return buffer.Bytes(), nil
+	return x.body.Bytes(), nil
+}
+
+// bodies are buffers of bodies of which nothing is held any more.
+var bodies sync.Pool
+
+// dropBody gives the buffer back once nothing refers to the body.
+func (x *exchange) dropBody() {
+	if x.body.Cap() > maxPromise {
+		return
+	}
+	x.body.Reset()
+	bodies.Put(x.body)
+	x.body = nil
 }
 
 // maxPromise is how much is set aside for a body before any of it has come.

@@ -16,20 +16,22 @@ type keyEvaluator interface {
 // encoded is a result that is JSON already.
 type encoded []byte
 
+// The answers of one check; as values of any, they need not be made for each.
 var (
-	answerAllowed = encoded(`{"allowed":true}`)
-	answerDenied  = encoded(`{"allowed":false}`)
+	answerAllowed any = encoded(`{"allowed":true}`)
+	answerDenied  any = encoded(`{"allowed":false}`)
 )
 
-func answerOf(allowed bool) encoded {
+func answerOf(allowed bool) any {
 	if allowed {
 		return answerAllowed
 	}
 	return answerDenied
 }
 
-// plainAction is what a plain body asks for; nil leaves it to the general reader.
-func plainAction(body []byte, e Evaluator) action {
+// plainAction is what a plain body asks for, of which it holds nothing; nil leaves
+// it to the general reader.
+func (x *exchange) plainAction(body []byte, e Evaluator) action {
 	if e == nil {
 		return nil
 	}
@@ -40,8 +42,9 @@ func plainAction(body []byte, e Evaluator) action {
 	case many != nil:
 		return func(ctx context.Context) (any, error) { return askAll(ctx, e, many) }
 	}
+	x.asked = one
 	return func(ctx context.Context) (any, error) {
-		allowed, err := one.ask(ctx, e)
+		allowed, err := x.asked.ask(ctx, e)
 		return answerOf(allowed), err
 	}
 }
@@ -65,7 +68,7 @@ func askAll(ctx context.Context, e Evaluator, many []plainCheck) (any, error) {
 		}
 		allowed, err := many[i].ask(ctx, e)
 		if err == nil {
-			out = append(out, answerOf(allowed)...)
+			out = append(out, answerOf(allowed).(encoded)...)
 			continue
 		}
 		wire, _ := provider.ToWireError(interrupted(ctx, err))

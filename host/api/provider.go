@@ -3,6 +3,8 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -52,6 +54,7 @@ type ProviderOptions struct {
 type providerHandler struct {
 	target
 	secrets func() []string
+	digests atomic.Pointer[keyring] // of the secrets at the last request
 	limit   int64
 	large   int64 // of applyOrgSnapshot
 	entries map[string]entry
@@ -104,6 +107,17 @@ func orSilent(log hclog.Logger) hclog.Logger {
 	return log
 }
 
+// ring digests the secrets when they have changed.
+func (h *providerHandler) ring() *keyring {
+	secrets := h.secrets()
+	ring := h.digests.Load()
+	if ring == nil || !slices.Equal(ring.secrets, secrets) {
+		ring = newKeyring(secrets)
+		h.digests.Store(ring)
+	}
+	return ring
+}
+
 func (h *providerHandler) known(op string) bool {
 	_, ok := h.entries[op]
 	return ok
@@ -116,7 +130,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := postOnly(r); err != nil {
 			return nil, err
 		}
-		if err := authenticate(r, h.secrets()); err != nil {
+		if err := h.ring().authenticate(r); err != nil {
 			return nil, err
 		}
 		op, err := operationName(rawPath(r), h.known)
@@ -129,7 +143,8 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		if op == "check" {
-			if act := plainAction(body, h.evaluator); act != nil {
+			if act := x.plainAction(body, h.evaluator); act != nil {
+				x.dropBody()
 				if x.out.soon = x.quickBody(); x.out.soon {
 					e.within = quickOperation
 				} else {

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -37,22 +38,35 @@ func unauthorized() error {
 	return &provider.APIError{Code: provider.Unauthorized, Message: "unauthorized"}
 }
 
+// keyring is the secrets that open, with the digests that are compared.
+type keyring struct {
+	secrets []string // all, as they were given
+	digests [][sha256.Size]byte
+}
+
+func newKeyring(secrets []string) *keyring {
+	k := &keyring{secrets: slices.Clone(secrets)}
+	for _, secret := range secrets {
+		if strongSecret(secret) { // a weak one that rotation brought in opens nothing
+			k.digests = append(k.digests, sha256.Sum256([]byte(secret)))
+		}
+	}
+	return k
+}
+
 // authenticate compares digests in constant time and always with every secret,
 // so that neither length nor content of a wrong token, nor which secret matched,
 // shows in the time it takes.
-func authenticate(r *http.Request, secrets []string) error {
-	headers := r.Header.Values("Authorization")
+func (k *keyring) authenticate(r *http.Request) error {
+	headers := r.Header["Authorization"]
 	if len(headers) != 1 || headers[0] == "" {
 		return unauthorized()
 	}
-	token := sha256.Sum256([]byte(strings.TrimPrefix(headers[0], "Bearer ")))
+	var short [128]byte // as long as most are
+	token := sha256.Sum256(append(short[:0], strings.TrimPrefix(headers[0], "Bearer ")...))
 	matched := 0
-	for _, secret := range secrets {
-		if !strongSecret(secret) {
-			continue // a weak one that rotation brought in opens nothing
-		}
-		digest := sha256.Sum256([]byte(secret))
-		matched |= subtle.ConstantTimeCompare(token[:], digest[:])
+	for i := range k.digests {
+		matched |= subtle.ConstantTimeCompare(token[:], k.digests[i][:])
 	}
 	if matched != 1 {
 		return unauthorized()

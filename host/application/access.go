@@ -62,12 +62,17 @@ func supply(p authz.Principal, read storage.Access, now int64) authz.SubjectAcce
 	for _, r := range read.Roles {
 		roles[r.ID] = r
 	}
-	seen := map[string]bool{}
-	for _, g := range read.Grants {
-		if g.ExpiresAt.Expired(now) {
-			continue
+	access.Grants = read.Grants
+	if slices.ContainsFunc(read.Grants, func(g authz.Grant) bool { return g.ExpiresAt.Expired(now) }) {
+		access.Grants = make([]authz.Grant, 0, len(read.Grants))
+		for _, g := range read.Grants {
+			if !g.ExpiresAt.Expired(now) {
+				access.Grants = append(access.Grants, g)
+			}
 		}
-		access.Grants = append(access.Grants, g)
+	}
+	seen := map[string]bool{}
+	for _, g := range access.Grants {
 		if g.RoleID == "" || seen[g.RoleID] {
 			continue
 		}

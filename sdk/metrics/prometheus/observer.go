@@ -2,6 +2,7 @@ package authzprometheus
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,28 +122,28 @@ func (x *Observer) Observe(o metrics.CheckObservation) error {
 	if !x.options.CountSampledOnly {
 		weight = o.Weight()
 	}
-	if err := x.checks.add(weight, x.checkLabels(&o)...); err != nil || x.options.OmitAttribution {
+	if err := x.checks.add(weight, x.checkLabels(&o)); err != nil || x.options.OmitAttribution {
 		return err
 	}
 	if o.Decision == metrics.Allow { // a condition's denial is no use of the rows
 		for _, id := range o.MatchedGrantIDs {
-			if err := x.grantMatched.add(weight, metrics.BoundID(id)); err != nil {
+			if err := x.grantMatched.add(weight, key{metrics.BoundID(id)}); err != nil {
 				return err
 			}
 		}
 		if o.SoleMatchGrantID != "" {
-			if err := x.grantSoleMatch.add(weight, metrics.BoundID(o.SoleMatchGrantID), strconv.FormatBool(o.Shape.Gate())); err != nil {
+			if err := x.grantSoleMatch.add(weight, key{metrics.BoundID(o.SoleMatchGrantID), strconv.FormatBool(o.Shape.Gate())}); err != nil {
 				return err
 			}
 		}
 		for _, id := range o.RoleIDs {
-			if err := x.roleMatched.add(weight, metrics.BoundID(id)); err != nil {
+			if err := x.roleMatched.add(weight, key{metrics.BoundID(id)}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, id := range o.MatchedRevokeIDs {
-		if err := x.revokeMatched.add(weight, metrics.BoundID(id)); err != nil {
+		if err := x.revokeMatched.add(weight, key{metrics.BoundID(id)}); err != nil {
 			return err
 		}
 	}
@@ -151,7 +152,7 @@ func (x *Observer) Observe(o metrics.CheckObservation) error {
 
 // checkLabels answers the values in the order of the labels. An empty value is an
 // absent label.
-func (x *Observer) checkLabels(o *metrics.CheckObservation) []string {
+func (x *Observer) checkLabels(o *metrics.CheckObservation) key {
 	permission := o.Permission
 	if permission == "" {
 		permission = metrics.AnyPermission
@@ -160,21 +161,23 @@ func (x *Observer) checkLabels(o *metrics.CheckObservation) []string {
 	if o.ExternalPermission {
 		external = "true"
 	}
-	values := make([]string, 0, 11)
-	values = append(values, metrics.BoundName(permission), string(o.Decision), string(o.Shape), strconv.FormatBool(o.Shape.Gate()),
-		metrics.BoundName(o.ScopeType), strconv.FormatBool(o.Implied), strconv.FormatBool(o.Fresh), strconv.FormatBool(o.Snapshot), external)
+	k := key{metrics.BoundName(permission), string(o.Decision), string(o.Shape), strconv.FormatBool(o.Shape.Gate()),
+		metrics.BoundName(o.ScopeType), strconv.FormatBool(o.Implied), strconv.FormatBool(o.Fresh), strconv.FormatBool(o.Snapshot), external}
+	next := 9
 	if !x.options.OmitScopeInstances {
-		values = append(values, metrics.BoundID(o.Scope))
+		k[next] = metrics.BoundID(o.Scope)
+		next++
 	}
 	if x.options.Principals {
-		values = append(values, metrics.BoundID(o.Principal.Subject()))
+		k[next] = metrics.BoundID(o.Principal.Subject())
 	}
-	return values
+	return k
 }
 
 // series is a counter vector that stops growing at a limit.
 type series struct {
 	vec     *prometheus.CounterVec
+	width   int // labels
 	limit   int
 	dropped prometheus.Counter
 
@@ -185,23 +188,21 @@ type series struct {
 // maxLabels is how many labels the widest counter has.
 const maxLabels = 11
 
-// key is the label values of a series.
+// key is the label values of a series, "" beyond its width.
 type key [maxLabels]string
 
 func (x *Observer) series(name, help string, labels ...string) *series {
-	return &series{limit: x.options.MaxSeries, dropped: x.dropped, kept: map[key]prometheus.Counter{},
+	return &series{width: len(labels), limit: x.options.MaxSeries, dropped: x.dropped, kept: map[key]prometheus.Counter{},
 		vec: prometheus.NewCounterVec(prometheus.CounterOpts{Name: x.options.Prefix + name, Help: help, ConstLabels: x.options.ConstLabels}, labels)}
 }
 
-func (s *series) add(weight float64, values ...string) error {
-	var k key
-	copy(k[:], values)
+func (s *series) add(weight float64, k key) error {
 	s.mu.RLock()
 	counter := s.kept[k]
 	s.mu.RUnlock()
 	if counter == nil {
 		var err error
-		if counter, err = s.open(k, values); err != nil {
+		if counter, err = s.open(k); err != nil {
 			return fmt.Errorf("authzprometheus: %w", err)
 		}
 	}
@@ -211,7 +212,7 @@ func (s *series) add(weight float64, values ...string) error {
 
 // open answers the counter of a series that is new, or the one that counts what
 // was refused.
-func (s *series) open(k key, values []string) (prometheus.Counter, error) {
+func (s *series) open(k key) (prometheus.Counter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if counter := s.kept[k]; counter != nil {
@@ -220,11 +221,10 @@ func (s *series) open(k key, values []string) (prometheus.Counter, error) {
 	if len(s.kept) >= s.limit {
 		return s.dropped, nil
 	}
-	for i := range values { // a series must not keep the text that its labels were cut from
-		k[i] = strings.Clone(values[i])
-		values[i] = k[i]
+	for i := range k { // a series must not keep the text that its labels were cut from
+		k[i] = strings.Clone(k[i])
 	}
-	counter, err := s.vec.GetMetricWithLabelValues(values...)
+	counter, err := s.vec.GetMetricWithLabelValues(slices.Clone(k[:s.width])...)
 	if err != nil {
 		return nil, err
 	}
