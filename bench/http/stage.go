@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,14 +121,16 @@ func (s *theStage) close() error {
 }
 
 // turns has each server asked in turn, after both were warmed up, and then the
-// host in batches.
-func (s *theStage) turns(ctx context.Context, o options) (bare, host, batch figures, err error) {
+// host in batches. The share is that of the host's requests in bare's of the turn
+// before, as quartiles: turns are short because a machine that others share changes
+// its pace between long ones.
+func (s *theStage) turns(ctx context.Context, o options) (bare, host, batch figures, share [3]float64, err error) {
 	var forBare, forHost []question
 	var members, answers []string
 	for _, q := range acme.Questions(acme.Generate()) {
 		body, err := json.Marshal(map[string]any{"principal": q.Principal, "key": q.Key, "scope": q.Scope})
 		if err != nil {
-			return bare, host, batch, err
+			return bare, host, batch, share, err
 		}
 		answer := fmt.Sprintf(`{"allowed":%t}`, q.Want)
 		forHost = append(forHost, newQuestion(s.hostAt, s.secret, string(body), answer))
@@ -154,10 +157,10 @@ func (s *theStage) turns(ctx context.Context, o options) (bare, host, batch figu
 	var bares, hosts, batches []figures
 	for range 2 { // a cold question takes a thousand times as long as a warm one
 		if err := askEach(ctx, s.hostAt, forHost); err != nil {
-			return bare, host, batch, err
+			return bare, host, batch, share, err
 		}
 		if err := askEach(ctx, s.bareAt, forBare); err != nil {
-			return bare, host, batch, err
+			return bare, host, batch, share, err
 		}
 	}
 	var profiled chan error
@@ -176,9 +179,15 @@ func (s *theStage) turns(ctx context.Context, o options) (bare, host, batch figu
 		err = errors.Join(err, <-profiled)
 	}
 	if err != nil {
-		return bare, host, batch, err
+		return bare, host, batch, share, err
 	}
-	return median(bares), median(hosts), median(batches), nil
+	shares := make([]float64, len(hosts))
+	for i := range hosts {
+		shares[i] = hosts[i].rate / bares[i].rate
+	}
+	slices.Sort(shares)
+	share = [3]float64{shares[len(shares)/4], shares[len(shares)/2], shares[len(shares)*3/4]}
+	return median(bares), median(hosts), median(batches), share, nil
 }
 
 // profile takes a profile of the host's processor time.
