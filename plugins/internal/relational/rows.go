@@ -36,7 +36,8 @@ var Grants = Entity[authz.Grant]{
 			return g, err
 		}
 		g.RoleID, g.Pattern, g.ExpiresAt = textOf(role), textOf(pattern), expiryOf(expires)
-		return g, decode(provenance, &g.Provenance)
+		g.Provenance, err = provenances.decode(provenance)
+		return g, err
 	},
 }
 
@@ -53,7 +54,8 @@ var Revokes = Entity[authz.Revoke]{
 		if err = scan(&r.ID, &r.UserID, &r.Pattern, &r.Scope, &provenance, &r.CreatedAt); err != nil {
 			return r, err
 		}
-		return r, decode(provenance, &r.Provenance)
+		r.Provenance, err = provenances.decode(provenance)
+		return r, err
 	},
 }
 
@@ -82,7 +84,8 @@ var Roles = Entity[authz.Role]{
 				return r, err
 			}
 		}
-		return r, decode(patterns, &r.Patterns)
+		r.Patterns, err = DecodeStrings(patterns)
+		return r, err
 	},
 }
 
@@ -118,7 +121,8 @@ var Users = Entity[authz.User]{
 			return u, err
 		}
 		u.ManagerUserID = textOf(manager)
-		return u, decode(orgs, &u.OrgIDs)
+		u.OrgIDs, err = DecodeStrings(orgs)
+		return u, err
 	},
 }
 
@@ -221,9 +225,6 @@ type eventPayload struct {
 // EncodeStrings is a column that holds a list of strings.
 func EncodeStrings(list []string) (string, error) { return encodeList(list) }
 
-// DecodeStrings reads a column that holds a list of strings.
-func DecodeStrings(column []byte) (list []string, err error) { return list, decode(column, &list) }
-
 func columnsOf(table string) []string {
 	for _, t := range Tables {
 		if t.Name != table {
@@ -249,8 +250,6 @@ func encodeList[T any](list []T) (string, error) {
 	}
 	return encode(list)
 }
-
-func decode(column []byte, v any) error { return stdjson.Unmarshal(column, v) }
 
 // payload is a JSON document as it was given; an empty one is absent.
 func payload(raw stdjson.RawMessage) any {

@@ -20,10 +20,8 @@ type database struct {
 	pool    *sql.DB
 	closed  chan struct{}
 
-	// writer and readers hold the sessions that nobody uses; nil stands for one
-	// that is not open.
-	writer  chan *session
-	readers chan *session
+	writer  *sessions // one
+	readers *sessions
 }
 
 func openDatabase(f file, o Options) (*database, error) {
@@ -34,11 +32,7 @@ func openDatabase(f file, o Options) (*database, error) {
 	pool.SetMaxIdleConns(0) // a session given up is closed
 	db := &database{
 		file: f, options: o, pool: pool, closed: make(chan struct{}),
-		writer: make(chan *session, 1), readers: make(chan *session, o.Readers),
-	}
-	db.writer <- nil
-	for range o.Readers {
-		db.readers <- nil
+		writer: newSessions(1), readers: newSessions(o.Readers),
 	}
 	return db, nil
 }
@@ -46,35 +40,19 @@ func openDatabase(f file, o Options) (*database, error) {
 // close ends waits for other processes, and waits for the calls under way.
 func (db *database) close() error {
 	close(db.closed)
-	for range cap(db.writer) {
-		if s := <-db.writer; s != nil {
-			s.close()
-		}
-	}
-	for range cap(db.readers) {
-		if s := <-db.readers; s != nil {
-			s.close()
-		}
-	}
+	db.writer.close()
+	db.readers.close()
 	return db.pool.Close()
 }
 
 // take waits for a session; it is opened when need be.
-func (db *database) take(ctx context.Context, from chan *session, setup string) (*session, error) {
-	var s *session
-	select {
-	case s = <-from:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-db.closed:
-		return nil, errClosed()
+func (db *database) take(ctx context.Context, from *sessions, setup string) (*session, error) {
+	s, err := from.take(ctx, db.closed)
+	if err != nil || s != nil {
+		return s, err
 	}
-	if s != nil {
-		return s, nil
-	}
-	s, err := db.connect(ctx, setup)
-	if err != nil {
-		from <- nil
+	if s, err = db.connect(ctx, setup); err != nil {
+		from.giveBack(nil, false)
 		return nil, err
 	}
 	return s, nil
@@ -95,16 +73,6 @@ func (db *database) connect(ctx context.Context, setup string) (*session, error)
 	}
 }
 
-// giveBack returns a session to its pool, or what takes the place of one that
-// may be broken.
-func giveBack(to chan *session, s *session, broken bool) {
-	if broken {
-		s.close()
-		s = nil
-	}
-	to <- s
-}
-
 // What the sessions of either kind are set up with, beside file.source.
 const (
 	readerSetup = "PRAGMA query_only = 1"
@@ -119,7 +87,7 @@ func (db *database) read(ctx context.Context, fn func(*work) error) error {
 		return failure(ctx, err, authz.OutcomeNotApplied)
 	}
 	broken := true
-	defer func() { giveBack(db.readers, s, broken) }()
+	defer func() { db.readers.giveBack(s, broken) }()
 	w := &work{session: s, ctx: ctx, running: ctx}
 	for pause := db.newBackoff(); ; {
 		err := fn(w)
@@ -157,7 +125,7 @@ func (db *database) write(ctx context.Context, fn func(*work) error) error {
 		return failure(ctx, err, authz.OutcomeNotApplied)
 	}
 	broken := true
-	defer func() { giveBack(db.writer, s, broken) }()
+	defer func() { db.writer.giveBack(s, broken) }()
 	whole := context.WithoutCancel(ctx)
 	ending := &work{session: s, ctx: whole, running: whole}
 	if err := db.begin(ctx, ending); err != nil {

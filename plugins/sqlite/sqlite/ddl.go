@@ -31,6 +31,10 @@ var orders = map[string][]string{
 	relational.CommitTable:  {"id"},
 }
 
+// covering is the index of a table that holds whole rows: a principal's are read
+// one after the other, where each would else be looked up in a page of its own.
+var covering = map[string]string{relational.GrantTable: "subject"}
+
 func createTable(t relational.Table, name string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "CREATE TABLE %s (\"app\" TEXT NOT NULL DEFAULT ''", quote(name))
@@ -52,7 +56,14 @@ func createTable(t relational.Table, name string) string {
 
 func createIndex(t relational.Table, index []string) string {
 	columns := append([]string{"app"}, index...)
-	for _, c := range orders[t.Name] {
+	further := orders[t.Name]
+	if covering[t.Name] == index[0] {
+		further = slices.Clone(t.Key)
+		for _, c := range t.Columns {
+			further = append(further, c.Name)
+		}
+	}
+	for _, c := range further {
 		if !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}

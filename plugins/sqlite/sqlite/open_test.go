@@ -49,7 +49,7 @@ func (db *database) writeOutside(t *testing.T, fn func(*work) error) error {
 	if err != nil {
 		return err
 	}
-	defer giveBack(db.writer, s, false)
+	defer db.writer.giveBack(s, false)
 	return fn(&work{session: s, ctx: t.Context(), running: t.Context()})
 }
 

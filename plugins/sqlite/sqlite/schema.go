@@ -60,7 +60,7 @@ func (db *database) useWAL(ctx context.Context) error {
 		return err
 	}
 	broken := true
-	defer func() { giveBack(db.writer, s, broken) }()
+	defer func() { db.writer.giveBack(s, broken) }()
 	w := &work{session: s, ctx: ctx, running: ctx}
 	for pause := db.newBackoff(); ; {
 		var mode string
