@@ -343,7 +343,7 @@ var sectionCases = []storageCase{
 			if err := holder.Close(); err != nil {
 				w.Fatalf("%v", err)
 			}
-			thief := w.acquireWithin(10*time.Second, "k"+id)
+			thief := w.acquireWithin(10*time.Second+5*length, "k"+id) // the commit may be waited for
 			first := w.grantsOf("user:u" + id)
 			answered()
 			second := w.grantsOf("user:u" + id)
