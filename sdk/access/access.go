@@ -32,10 +32,11 @@ type Access struct {
 	data       *authz.SubjectAccess
 	scopesOnce sync.Once
 	rowScopes  []string // made at first use
+	rowHashes  []uint64
 	indexOnce  sync.Once
 	index      *rowIndex                // made at first use
 	held       atomic.Pointer[[]uint64] // the keys held somewhere, made at first use
-	_          [4]uint64                // 256 bytes in all lie at the beginning of a line
+	_          [1]uint64                // 256 bytes in all lie at the beginning of a line
 }
 
 // slot holds what stands at one scope: up to three narrow intervals in line,
@@ -119,8 +120,20 @@ func (a *Access) GrantedAt(k Key) iter.Seq[string] {
 // RowScopes lists the distinct scopes other than "*" of all rows, whether they
 // confer anything or not. Callers must not modify it.
 func (a *Access) RowScopes() []string {
-	a.scopesOnce.Do(func() { a.rowScopes = rowScopes(a.data) })
+	a.scopesOnce.Do(func() {
+		a.rowScopes = rowScopes(a.data)
+		a.rowHashes = make([]uint64, len(a.rowScopes))
+		for i, scope := range a.rowScopes {
+			a.rowHashes[i] = HashScope(scope)
+		}
+	})
 	return a.rowScopes
+}
+
+// RowScopeHashes are the HashScope of each of RowScopes.
+func (a *Access) RowScopeHashes() []uint64 {
+	a.RowScopes()
+	return a.rowHashes
 }
 
 func rowScopes(data *authz.SubjectAccess) []string {

@@ -308,8 +308,12 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 						compareMatched(t, v, a, key, chain, now)
 					}
 					for name, decide := range map[string]func() (bool, bool){
-						"Decide":     func() (bool, bool) { return a.Decide(k, chain) },
-						"DecideView": func() (bool, bool) { return a.DecideView(k, a.View(chain)) },
+						"Decide": func() (bool, bool) { return a.Decide(k, chain) },
+						"DecideView": func() (bool, bool) {
+							var view access.View
+							view.See(chain)
+							return a.DecideView(k, &view)
+						},
 					} {
 						got, revoked := decide()
 						if got && revoked {

@@ -3,6 +3,7 @@ package access_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/authzhost/authz/sdk/access"
@@ -37,7 +38,8 @@ func scaleCatalog(t *testing.T, keys int) *access.Vocabulary {
 func agree(t *testing.T, v *access.Vocabulary, data *authz.SubjectAccess, keys []string, c *access.Chain) (allowed int) {
 	t.Helper()
 	a := access.Compile(v, data, 0)
-	view := a.View(c)
+	var view access.View
+	view.See(c)
 	for _, key := range keys {
 		k, ok := v.Lookup(key)
 		if !ok {
@@ -48,7 +50,7 @@ func agree(t *testing.T, v *access.Vocabulary, data *authz.SubjectAccess, keys [
 			t.Fatal(err)
 		}
 		got, _ := a.Decide(k, c)
-		seen, _ := a.DecideView(k, view)
+		seen, _ := a.DecideView(k, &view)
 		if got != e.Allowed || seen != e.Allowed {
 			t.Fatalf("%s: Decide %v, DecideView %v, Explain %v", key, got, seen, e.Allowed)
 		}
@@ -109,6 +111,50 @@ func TestWideCatalogsAreExact(t *testing.T) {
 		allowed := agree(t, v, data, keys, access.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2"}))
 		if allowed == 0 || allowed == len(keys) {
 			t.Errorf("%d keys: %d of %d allowed: they show little", size, allowed, len(keys))
+		}
+	}
+}
+
+// A view that many ask for the first time answers as the chain does, whoever makes it.
+func TestAViewIsAskedByManyAtOnce(t *testing.T) {
+	for _, size := range []int{300, 2_000, 70_000} {
+		v := scaleCatalog(t, size)
+		user := "u"
+		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"}}
+		var keys []access.Key
+		for n := range 40 {
+			name := fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
+			k, ok := v.Lookup(name)
+			if !ok {
+				t.Fatalf("%s is not declared", name)
+			}
+			keys = append(keys, k)
+			if n%2 == 0 {
+				data.Grants = append(data.Grants, authz.Grant{ID: name, Subject: "user:u", Pattern: name, Scope: fmt.Sprintf("app.folder:%d", n%5)})
+			}
+		}
+		data.Revokes = []authz.Revoke{{ID: "r", UserID: user, Pattern: "app.a1.*", Scope: "app.folder:3"}}
+		a := access.Compile(v, data, 0)
+		chain := access.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2", "app.folder:3", "app.folder:4"})
+		for range 50 {
+			var view access.View
+			view.See(chain)
+			var all sync.WaitGroup
+			start := make(chan struct{})
+			for first := range 8 {
+				all.Go(func() {
+					<-start
+					for i := range keys {
+						k := keys[(first+i)%len(keys)]
+						allowed, _ := a.Decide(k, chain)
+						if got, _ := a.DecideView(k, &view); got != allowed {
+							t.Errorf("%d keys: the view says %v, the chain %v", size, got, allowed)
+						}
+					}
+				})
+			}
+			close(start)
+			all.Wait()
 		}
 	}
 }

@@ -2,21 +2,25 @@ package access
 
 import "sync/atomic"
 
-// View is a chain reduced to the scopes at which one principal has rows: deciding
-// on it costs nothing for the depth of the chain, nor, once its bitsets are made,
-// for the rows on it. Its zero value is filled by Reduce.
+// View is a chain that is asked about again and again: its first decision reduces it
+// to the scopes at which the principal has rows, so that the next cost nothing for its
+// depth nor, once its bitsets are made, for the rows on it. Its zero value is made by
+// See.
 type View struct {
-	state atomic.Uint32 // of sets
+	chain *Chain
+	state atomic.Uint32
 	walks atomic.Uint32 // decisions made without sets
 	sets  []uint64      // bitsets of the keys allowed, then of those revoked
 	slots []*slot
 	few   [4]*slot // room for slots
 }
 
-// The states of a view's bitsets.
+// The states of a view.
 const (
-	unjoined uint32 = iota
-	joining         // by another decision: this one walks
+	unseen   uint32 = iota
+	reducing        // by another decision: this one reads the chain
+	reduced
+	joining // by another decision: this one walks
 	joined
 )
 
@@ -28,31 +32,33 @@ const (
 	patience      = 8
 )
 
-// View reduces a chain.
-func (a *Access) View(c *Chain) *View {
-	v := &View{}
-	a.Reduce(v, c)
-	return v
-}
+// See makes the view of a chain out of a zero one.
+func (v *View) See(c *Chain) { v.chain = c }
 
-// Reduce fills a view that was not used yet.
-func (a *Access) Reduce(v *View, c *Chain) {
-	v.slots = v.few[:0]
-	if len(a.table) == 0 {
+// Chain is what is seen.
+func (v *View) Chain() *Chain { return v.chain }
+
+// reduce finds the slots, unless another decision is about it.
+func (a *Access) reduce(v *View) {
+	if !v.state.CompareAndSwap(unseen, reducing) {
 		return
 	}
-	filterMask := uint64(len(a.filter) - 1)
-	for i, h := range c.hashes {
-		if inFilter(a.filter[h>>filterShift&filterMask], h) == 0 {
-			continue
-		}
-		if number, ok := a.lookup(h, c.scopes[i]); ok {
-			v.slots = append(v.slots, &a.slots[number])
+	v.slots = v.few[:0]
+	if c := v.chain; len(a.table) > 0 {
+		filterMask := uint64(len(a.filter) - 1)
+		for i, h := range c.hashes {
+			if inFilter(a.filter[h>>filterShift&filterMask], h) == 0 {
+				continue
+			}
+			if number, ok := a.lookup(h, c.scopes[i]); ok {
+				v.slots = append(v.slots, &a.slots[number])
+			}
 		}
 	}
+	v.state.Store(reduced)
 }
 
-// DecideView is Decide on a reduced chain.
+// DecideView is Decide on a view, which is of this principal only.
 func (a *Access) DecideView(k Key, v *View) (allowed, revoked bool) {
 	if v.state.Load() != joined && !a.join(v) {
 		return a.walkView(k, v)
@@ -62,6 +68,9 @@ func (a *Access) DecideView(k Key, v *View) (allowed, revoked bool) {
 }
 
 func (a *Access) walkView(k Key, v *View) (allowed, revoked bool) {
+	if v.state.Load() < reduced {
+		return a.Decide(k, v.chain)
+	}
 	if a.has(a.global.revokes, k.index) {
 		return false, true
 	}
@@ -80,11 +89,12 @@ func (a *Access) walkView(k Key, v *View) (allowed, revoked bool) {
 // join makes the bitsets of a view, unless they do not pay yet or are being made:
 // granted and grantable somewhere, and revoked nowhere.
 func (a *Access) join(v *View) bool {
+	a.reduce(v)
 	words := a.vocabulary.words
 	if words > effectiveKeys/64 && (words > narrowKeys/64 || v.walks.Add(1) <= patience) {
 		return false
 	}
-	if !v.state.CompareAndSwap(unjoined, joining) {
+	if !v.state.CompareAndSwap(reduced, joining) {
 		return v.state.Load() == joined
 	}
 	v.sets = make([]uint64, 2*words)

@@ -192,9 +192,14 @@ func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64)
 	if scope == "" || scope == authz.Global {
 		return access.GlobalChain, nil
 	}
+	return c.chainBy(ctx, scope, access.HashScope(scope), fresh, now)
+}
+
+// chainBy is chain of a scope other than "*" whose HashScope is known.
+func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh bool, now int64) (*access.Chain, error) {
 	key := cacheKey{id: scope}
 	if !fresh {
-		hash := key.hash()
+		hash = chainHash(hash)
 		chain, ok := c.chains.hit(hash, key, now)
 		c.chains.lookups.count(hash, ok)
 		if ok {

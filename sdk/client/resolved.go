@@ -6,18 +6,17 @@ import (
 	"github.com/authzhost/authz/sdk/access"
 )
 
-// resolved is a chain with its reduced form. What a check reads stands first.
+// resolved is a chain as one principal meets it. What a check reads stands first.
 type resolved struct {
 	hash  uint64
 	scope string
-	chain *access.Chain
 	view  access.View
 }
 
-// resolve fills r, which is zero.
-func (s *Snapshot) resolve(r *resolved, chain *access.Chain) {
-	r.hash, r.scope, r.chain = chain.Hash(), chain.Scopes()[0], chain
-	s.access.Reduce(&r.view, chain)
+// see fills r, which is zero.
+func (r *resolved) see(chain *access.Chain) {
+	r.hash, r.scope = chain.Hash(), chain.Scopes()[0]
+	r.view.See(chain)
 }
 
 // resolvedTable finds chains by their scopes: open addressing, at most half full. It is

@@ -60,9 +60,9 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 		return nil, err
 	}
 	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh}
-	s.resolve(&s.global, access.GlobalChain)
+	s.global.see(access.GlobalChain)
 	s.chains.Store(new(resolvedTable))
-	if err := s.resolveAll(ctx, now, o.Scopes, a.RowScopes()); err != nil {
+	if err := s.resolveAll(ctx, now, o.Scopes, true); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -75,33 +75,39 @@ func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
 	if err != nil {
 		return err
 	}
-	return s.resolveAll(ctx, now, scopes)
+	return s.resolveAll(ctx, now, scopes, false)
 }
 
-func (s *Snapshot) resolveAll(ctx context.Context, now int64, lists ...[]string) (failure error) {
+// resolveAll finds the chains of scopes, and of the rows' own when asked to.
+func (s *Snapshot) resolveAll(ctx context.Context, now int64, scopes []string, rows bool) (failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	count := 0
-	for _, scopes := range lists {
-		count += len(scopes)
+	var own []string
+	var hashes []uint64
+	if rows {
+		own, hashes = s.access.RowScopes(), s.access.RowScopeHashes()
 	}
-	all := s.chains.Load().copy(count)
-	room := make([]resolved, count)
-	for _, scopes := range lists {
-		for _, scope := range scopes {
-			if scope == "" || scope == authz.Global || failure != nil || all.get(access.HashScope(scope), scope) != nil {
-				continue
-			}
-			chain, err := s.client.chain(ctx, scope, s.fresh, now)
-			if err != nil {
-				failure = err
-				continue
-			}
-			r := &room[0]
-			room = room[1:]
-			s.resolve(r, chain)
-			all.put(r)
+	all := s.chains.Load().copy(len(scopes) + len(own))
+	room := make([]resolved, len(scopes)+len(own))
+	find := func(scope string, hash uint64) {
+		if scope == "" || scope == authz.Global || failure != nil || all.get(hash, scope) != nil {
+			return
 		}
+		chain, err := s.client.chainBy(ctx, scope, hash, s.fresh, now)
+		if err != nil {
+			failure = err
+			return
+		}
+		r := &room[0]
+		room = room[1:]
+		r.see(chain)
+		all.put(r)
+	}
+	for _, scope := range scopes {
+		find(scope, access.HashScope(scope))
+	}
+	for i, scope := range own {
+		find(scope, hashes[i])
 	}
 	s.chains.Store(all)
 	return failure
@@ -113,7 +119,7 @@ func (s *Snapshot) Unobserved() *Snapshot {
 		return s
 	}
 	silent := &Snapshot{client: s.client.Unobserved(), principal: s.principal, access: s.access, at: s.at, fresh: s.fresh}
-	silent.resolve(&silent.global, access.GlobalChain)
+	silent.global.see(access.GlobalChain)
 	silent.chains.Store(s.chains.Load())
 	return silent
 }
@@ -175,7 +181,7 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 		if err != nil {
 			return false, err
 		}
-		if chain = r.chain; declared {
+		if chain = r.view.Chain(); declared {
 			var revoked bool
 			// Most keys imply nothing: what was decided, which no processor foresees, is asked last.
 			if allowed, revoked = s.access.DecideView(k, &r.view); k.ImpliedOnAncestors() && !allowed && !revoked {
@@ -204,7 +210,7 @@ func (s *Snapshot) Explain(key, scope string) (access.Explanation, error) {
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	return access.Explain(s.client.vocabulary, s.access.Rows(), key, r.chain, s.at, s.chainOf)
+	return access.Explain(s.client.vocabulary, s.access.Rows(), key, r.view.Chain(), s.at, s.chainOf)
 }
 
 func (s *Snapshot) resolved(scope string) (*resolved, error) {
@@ -219,7 +225,7 @@ func (s *Snapshot) resolved(scope string) (*resolved, error) {
 		// An unresolved flat scope carries no row of the principal.
 		chain := access.NewChain(scope, nil)
 		r := new(resolved)
-		s.resolve(r, chain)
+		r.see(chain)
 		return r, nil
 	}
 	return nil, &authz.UnresolvedScopeError{
@@ -233,5 +239,5 @@ func (s *Snapshot) chainOf(scope string) (*access.Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.chain, nil
+	return r.view.Chain(), nil
 }

@@ -54,14 +54,14 @@ func (s *Snapshot) rows(g Gate, v verified) (r answered, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.chain = at.chain
+	r.chain = at.view.Chain()
 	r.rows, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
 		if !v.declared[i] {
-			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], at.chain, s.at), true
+			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], r.chain, s.at), true
 		}
 		return s.access.DecideView(k, &at.view)
 	}, func(k access.Key) (bool, error) {
-		r.implied, err = s.access.Implied(k, at.chain, s.chainOf)
+		r.implied, err = s.access.Implied(k, r.chain, s.chainOf)
 		return r.implied, err
 	})
 	r.told = true

@@ -1,11 +1,10 @@
 package client
 
 import (
-	"hash/maphash"
 	"sync/atomic"
-)
 
-var seed = maphash.MakeSeed()
+	"github.com/authzhost/authz/sdk/access"
+)
 
 // cacheKey names an entry: a user, a service, or a scope.
 type cacheKey struct {
@@ -15,12 +14,15 @@ type cacheKey struct {
 
 // hash has its lowest bit for services: a hash that is equal is of the same kind.
 func (k cacheKey) hash() uint64 {
-	h := maphash.String(seed, k.id) &^ 1
+	h := chainHash(access.HashScope(k.id))
 	if k.service {
 		h |= 1
 	}
 	return h
 }
+
+// chainHash is the hash of the cacheKey of a scope, from that of the scope itself.
+func chainHash(hash uint64) uint64 { return hash &^ 1 }
 
 // entry is one cached value. The atomic members may change while it is read. What a
 // hit reads is the first 64 bytes, and with 128 in all that is one cache line.
