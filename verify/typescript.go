@@ -30,7 +30,7 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 		r.ignored(pragma)
 		if pragma.Effective {
 			report.Findings = r.findings
-			report.Skipped = &SkippedFile{File: file, Reason: cmp.Or(pragma.Reason, "(no reason given)")}
+			report.Skipped = &SkippedFile{File: file, Reason: strings.Clone(cmp.Or(pragma.Reason, "(no reason given)"))}
 			return report, nil
 		}
 	}
@@ -39,8 +39,18 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 		r.serverFunctions()
 	}
 	report.Findings = Suppress(file, r.findings, FindLineSuppressions(src.text))
-	report.Keys, report.Patterns = sorted(r.keys), sorted(r.patterns)
+	report.Keys, report.Patterns = copies(r.keys), copies(r.patterns)
 	return report, nil
+}
+
+// copies are the names, sorted. One cut out of a source would keep all of it in
+// memory for as long as the report lives.
+func copies(set map[string]bool) []string {
+	names := sorted(set)
+	for i, name := range names {
+		names[i] = strings.Clone(name)
+	}
+	return names
 }
 
 // reader collects what one source says.
@@ -83,6 +93,7 @@ func (r *reader) ignored(p *IgnorePragma) {
 // may be as deep as the parser's stack allows.
 func (r *reader) walk() {
 	stack := []*ts.Node{r.tree.AsNode()}
+	push := func(child *ts.Node) bool { stack = append(stack, child); return false }
 	for len(stack) > 0 {
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -96,9 +107,7 @@ func (r *reader) walk() {
 			}
 		}
 		first := len(stack)
-		for child := range n.IterChildren() {
-			stack = append(stack, child)
-		}
+		n.ForEachChild(push)
 		slices.Reverse(stack[first:])
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -210,5 +211,37 @@ func TestACacheAroundTheScanIsAskedForEachFile(t *testing.T) {
 	var back FileReport
 	if err != nil || json.Unmarshal(text, &back) != nil || cmp.Diff(remembered, back) != "" {
 		t.Errorf("a report does not survive its JSON: %s, %v", text, err)
+	}
+}
+
+func TestReportsKeepNothingOfTheirSources(t *testing.T) {
+	const size = 4 << 20
+	for name, text := range map[string]string{
+		"keys and patterns": `can("docs.files.read"); canAny("docs.files.*");`,
+		"findings":          `can("docs.files.raed"); can("zoom.meetings.x"); can("docs.*"); canAny("zoom.*");`,
+		"pragmas":           "// authz-verify-ignore-next-line unknown-key of old\ncan('docs.files.raed') // authz-verify-ignore-line of\n// authz-verify-ignore-line unused-key why\n// authz-verify-ignore-file\n",
+		"an ignored file":   "// authz-verify-ignore-file a reason\ncan('docs.files.raed')",
+	} {
+		files := []string{"1.ts", "2.ts", "3.ts", "4.ts"}
+		config := Config{Catalog: exampleCatalog(t), Files: files, Read: func(string) ([]byte, error) {
+			return []byte(text + "\n//" + strings.Repeat("x", size)), nil
+		}}
+		live := func() uint64 {
+			var m runtime.MemStats
+			for range 3 { // the parser's pools keep what they have for two
+				runtime.GC()
+			}
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := live()
+		reports, err := Scan(context.Background(), config)
+		if after := live(); err != nil || len(reports) != len(files) || after > before+size {
+			t.Errorf("%s: %v, %d reports keep %d bytes of 4 files of %d", name, err, len(reports), after-before, size)
+		}
+		if r := reports[0]; len(r.Findings)+len(r.Keys) == 0 && r.Skipped == nil {
+			t.Errorf("%s: nothing found", name)
+		}
+		runtime.KeepAlive(reports)
 	}
 }
