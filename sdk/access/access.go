@@ -19,7 +19,7 @@ type Access struct {
 	global   struct{ grants, revokes set }
 	active   bool
 	slotBits uint8
-	arena    []uint64 // the elements of sets that no slot holds itself
+	arena    []uint64 // the elements of sets that no slot holds itself; up to heldWords, the keys held somewhere last
 
 	// filter has a bit for the hash of every slot's scope: most scopes of a chain
 	// have no rows and are passed over by it. table finds slots by that hash: open
@@ -35,7 +35,7 @@ type Access struct {
 	rowHashes  []uint64
 	indexOnce  sync.Once
 	index      *rowIndex                // made at first use
-	held       atomic.Pointer[[]uint64] // the keys held somewhere, made at first use
+	held       atomic.Pointer[[]uint64] // the keys held somewhere, made at first use of wide catalogs
 	_          [1]uint64                // 256 bytes in all lie at the beginning of a line
 }
 

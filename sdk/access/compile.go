@@ -47,6 +47,7 @@ type compiler struct {
 
 	scopes scopeNumbers
 	types  []int32
+	soles  []*role // by scope: the role that is all that is granted there, or mixed
 
 	entries []entry
 	spans   []uint64 // those of the entries, by cell, packed to sort as numbers
@@ -73,6 +74,7 @@ func (c *compiler) reset(v *Vocabulary, data *authz.SubjectAccess) {
 	c.from, c.until = math.MinInt64, math.MaxInt64
 	c.scopes.reset()
 	c.types = append(c.types[:0], noType)
+	c.soles = append(c.soles[:0], mixed)
 	c.entries = c.entries[:0]
 	c.lastScope, c.lastSlot = authz.Global, globalSlot
 	c.lastType, c.lastNumber = "", noType
@@ -87,6 +89,7 @@ func (c *compiler) release() {
 	c.vocabulary, c.data = nil, nil
 	c.scopes.release()
 	clear(c.members)
+	clear(c.soles)
 	c.lastScope, c.lastType, c.lastSubject, c.lastMember = "", "", "", false
 }
 
@@ -112,12 +115,43 @@ func (c *compiler) grant(g *authz.Grant, now int64) {
 		return
 	}
 	if g.Pattern != "" {
+		c.mix(slot)
 		c.add(2*slot, g.Pattern)
 		return
 	}
-	for _, s := range c.roles.spans(g.RoleID) {
+	r := c.roles.find(g.RoleID)
+	switch {
+	case r == nil || len(r.spans) == 0 || r == c.soles[slot]:
+	case c.soles[slot] == nil && !c.fit(len(r.spans)):
+		c.soles[slot] = r
+	default:
+		c.mix(slot)
+		c.enter(slot, r)
+	}
+}
+
+// mix notes that more than one role is granted at a scope.
+func (c *compiler) mix(slot uint32) {
+	if r := c.soles[slot]; r != mixed {
+		c.soles[slot] = mixed
+		if r != nil {
+			c.enter(slot, r)
+		}
+	}
+}
+
+func (c *compiler) enter(slot uint32, r *role) {
+	for _, s := range r.spans {
 		c.entries = append(c.entries, entry{2 * slot, s})
 	}
+}
+
+// sole is the role that is all that is granted at a scope, nil if there is none.
+func (c *compiler) sole(n int) *role {
+	if r := c.soles[n]; r != mixed {
+		return r
+	}
+	return nil
 }
 
 func (c *compiler) revoke(r *authz.Revoke) {
@@ -150,6 +184,7 @@ func (c *compiler) slot(scope string) (uint32, bool) {
 			c.lastType, c.lastNumber = t, c.vocabulary.typeNumber(t)
 		}
 		c.types = append(c.types, c.lastNumber)
+		c.soles = append(c.soles, nil)
 	}
 	c.lastScope, c.lastSlot = scope, slot
 	return slot, true
@@ -162,7 +197,7 @@ func (c *compiler) finish() *Access {
 	// Scopes that ended up without any interval are left out.
 	used := 0
 	for n := 1; n < len(c.types); n++ {
-		if c.counts[2*n] != c.counts[2*n+2] {
+		if c.hasRows(n) {
 			used++
 		}
 	}
@@ -172,7 +207,7 @@ func (c *compiler) finish() *Access {
 	a.global.revokes, arena = c.set(1, arena)
 	a.prepareIndex(used)
 	for n := 1; n < len(c.types); n++ {
-		if c.counts[2*n] == c.counts[2*n+2] {
+		if !c.hasRows(n) {
 			continue
 		}
 		s := slot{scope: c.scopes.names[n]}
@@ -182,9 +217,17 @@ func (c *compiler) finish() *Access {
 		a.enter(c.scopes.hashes[n])
 	}
 	a.arena = arena
+	if words := c.vocabulary.words; words <= heldWords {
+		a.arena = arena[:len(arena)+words]
+		var gone [heldWords]uint64
+		a.joinHeld(a.arena[len(arena):], gone[:words])
+	}
 	c.release()
 	return a
 }
+
+// hasRows reports whether a scope ended up with any interval.
+func (c *compiler) hasRows(n int) bool { return c.counts[2*n] != c.counts[2*n+2] || c.sole(n) != nil }
 
 // sort orders the intervals by cell (a counting sort), within a cell by their
 // beginning, and merges those that touch.
@@ -258,24 +301,30 @@ func (c *compiler) elements(cell int) []uint64 { return c.spans[c.counts[cell]:c
 
 // asBitset decides the form of a set: a bitset where it takes at most twice the
 // room of the intervals and those are too many to scan.
+func asBitset(spans, words int) bool { return spans > 2 && words <= 2*spans }
+
 func (c *compiler) asBitset(cell int) bool {
-	if c.marked[cell] {
-		return true
-	}
-	spans := len(c.elements(cell))
-	return spans > 2 && c.vocabulary.words <= 2*spans
+	return c.marked[cell] || asBitset(len(c.elements(cell)), c.vocabulary.words)
 }
 
-// fits reports whether a slot can hold its intervals itself.
+// fit reports whether a slot can hold that many intervals itself.
+func (c *compiler) fit(spans int) bool {
+	return spans <= inlined && len(c.vocabulary.keys) < narrowKeys
+}
+
 func (c *compiler) fits(n int) bool {
-	return c.counts[2*n+2]-c.counts[2*n] <= inlined && !c.marked[2*n] && !c.marked[2*n+1] && len(c.vocabulary.keys) < narrowKeys
+	return !c.marked[2*n] && !c.marked[2*n+1] && c.sole(n) == nil && c.fit(int(c.counts[2*n+2]-c.counts[2*n]))
 }
 
 // fill puts the intervals of a scope into its slot or into the arena.
 func (c *compiler) fill(s *slot, n int, arena []uint64) []uint64 {
 	if !c.fits(n) {
 		var g, r set
-		g, arena = c.set(2*n, arena)
+		if sole := c.sole(n); sole != nil {
+			g, arena = c.place(sole, c.revoked(n), arena)
+		} else {
+			g, arena = c.set(2*n, arena)
+		}
 		r, arena = c.set(2*n+1, arena)
 		s.setApart(g, r)
 		return arena
@@ -291,8 +340,26 @@ func (c *compiler) fill(s *slot, n int, arena []uint64) []uint64 {
 	return arena
 }
 
+func (c *compiler) revoked(n int) bool { return c.counts[2*n+1] != c.counts[2*n+2] }
+
+// place puts what a role grants into the arena: once for all scopes, but for those
+// whose revokes have to follow it.
+func (c *compiler) place(r *role, own bool, arena []uint64) (set, []uint64) {
+	if !own && r.placed == c.roles.turn {
+		return r.form, arena
+	}
+	s := set{offset: uint32(len(arena)), length: r.form.length}
+	if !own {
+		r.placed, r.form = c.roles.turn, s
+	}
+	return s, append(arena, r.elements...)
+}
+
 func (c *compiler) arenaSize() int {
 	size := 0
+	if c.vocabulary.words <= heldWords {
+		size = c.vocabulary.words
+	}
 	for cell := range 2 * len(c.types) {
 		if cell >= 2 && c.fits(cell/2) {
 			continue
@@ -301,6 +368,14 @@ func (c *compiler) arenaSize() int {
 			size += c.vocabulary.words
 		} else {
 			size += len(c.elements(cell))
+		}
+	}
+	for n := range c.soles {
+		if r := c.sole(n); r != nil && (c.revoked(n) || r.counted != c.roles.turn) {
+			if !c.revoked(n) {
+				r.counted = c.roles.turn
+			}
+			size += len(r.elements)
 		}
 	}
 	return size

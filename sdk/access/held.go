@@ -12,23 +12,35 @@ import (
 // gate.
 func (a *Access) HeldAnywhere(k Key) bool { return a.active && hasBit(a.heldSet(), k.index) }
 
+// heldWords is up to how many words the set of keys held somewhere is made when the
+// rows are compiled, where they are at hand: found later, it takes a line of the
+// cache for each scope.
+const heldWords = 16
+
 // heldSet is the bitset of the keys held somewhere. Two that make it at once make the
 // same.
 func (a *Access) heldSet() []uint64 {
+	words := a.vocabulary.words
+	if words <= heldWords {
+		return a.arena[len(a.arena)-words:]
+	}
 	if made := a.held.Load(); made != nil {
 		return *made
 	}
-	words := a.vocabulary.words
-	both := make([]uint64, 2*words)
-	set, gone := both[:words:words], both[words:]
+	set := make([]uint64, words)
+	a.joinHeld(set, make([]uint64, words))
+	a.held.Store(&set)
+	return set
+}
+
+// joinHeld adds the keys held somewhere to an empty set; gone is empty room.
+func (a *Access) joinHeld(set, gone []uint64) {
 	a.joinSet(set, a.global.grants, nil)
 	for i := range a.slots {
 		a.joinGrants(set, &a.slots[i])
 	}
 	a.joinSet(gone, a.global.revokes, nil)
 	subtract(set, gone)
-	a.held.Store(&set)
-	return set
 }
 
 // HeldKeys lists the declared keys that an active principal holds somewhere, in

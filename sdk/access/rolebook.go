@@ -18,10 +18,17 @@ type roleBook struct {
 // role is judged anew when its patterns are others than the last time.
 type role struct {
 	patterns []string // a copy: whoever has the rows may change them when they are fetched anew
-	expanded bool     // spans is there
+	expanded bool     // spans and form are there
 	spans    []span   // merged, in order
+	form     set      // its offset is where it lies in the arena of that compilation, if
+	elements []uint64 // placed is
 	turn     uint64   // the last compilation whose rows had the role
+	counted  uint64   // the last that has counted its elements
+	placed   uint64   // the last that has put them into the arena
 }
+
+// mixed is in the place of a scope's only role where there are other grants.
+var mixed = new(role)
 
 // maxRoleBook bounds what is kept.
 const maxRoleBook = 1 << 14
@@ -44,8 +51,9 @@ func (b *roleBook) open(v *Vocabulary, roles []authz.Role) {
 	}
 }
 
-// spans are what a role of the rows matches; it is expanded when it is first named.
-func (b *roleBook) spans(id string) []span {
+// find returns a role of the rows, nil if they have none of that id; it is expanded
+// when it is first named.
+func (b *roleBook) find(id string) *role {
 	r := b.roles[id]
 	if r == nil || r.turn != b.turn {
 		return nil
@@ -53,7 +61,7 @@ func (b *roleBook) spans(id string) []span {
 	if !r.expanded {
 		r.expand(b.vocabulary)
 	}
-	return r.spans
+	return r
 }
 
 func (r *role) expand(v *Vocabulary) {
@@ -73,4 +81,15 @@ func (r *role) expand(v *Vocabulary) {
 		merged = append(merged, s)
 	}
 	r.spans, r.expanded = merged, true
+	r.elements, r.form.length = make([]uint64, 0, len(merged)), uint32(len(merged))
+	if asBitset(len(merged), v.words) {
+		r.elements, r.form.length = make([]uint64, v.words), bitsetForm
+	}
+	for _, s := range merged {
+		if r.form.length == bitsetForm {
+			joinSpan(r.elements, int(s.lo), int(s.hi), nil)
+		} else {
+			r.elements = append(r.elements, uint64(s.lo)<<32|uint64(s.hi))
+		}
+	}
 }

@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"pgregory.net/rapid"
 )
 
 func scaleCatalog(t *testing.T, keys int) *access.Vocabulary {
@@ -214,6 +216,75 @@ func TestScopeTypesBeyondTheMaskAreExact(t *testing.T) {
 			t.Errorf("type %d: %d keys allowed, want %d", n, got, want)
 		}
 	}
+}
+
+// Roles of more patterns than a slot holds, alone at their scopes, beside others, and
+// with revokes; for principals who have the same ones and others, one after the other.
+func TestWideRolesAreThePlainDefinition(t *testing.T) {
+	vocabularies := map[int]*access.Vocabulary{}
+	for _, size := range []int{300, 3_000} { // in sets of words, and of intervals
+		vocabularies[size] = scaleCatalog(t, size)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom([]int{300, 3_000}).Draw(t, "size")
+		v := vocabularies[size]
+		key := rapid.Custom(func(t *rapid.T) string {
+			n := rapid.IntRange(0, 59).Draw(t, "n") * size / 60
+			return fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
+		})
+		pattern := rapid.Custom(func(t *rapid.T) string {
+			k := key.Draw(t, "key")
+			if rapid.Bool().Draw(t, "group") {
+				k = k[:strings.LastIndex(k, ".")] + ".*"
+			}
+			return k
+		})
+		scope := rapid.SampledFrom([]string{"*", "app.folder:0", "app.folder:1", "app.folder:2", "app.folder:3"})
+		var roles []authz.Role
+		for n := range rapid.IntRange(1, 4).Draw(t, "roles") {
+			roles = append(roles, authz.Role{ID: fmt.Sprint("r", n), Patterns: rapid.SliceOfN(pattern, 0, 12).Draw(t, "patterns")})
+		}
+		for range 3 {
+			w := &world{leaves: map[string]leaf{}, parents: map[string][]string{"app.folder:0": {"app.folder:1"}, "app.folder:1": {"app.folder:2"}}}
+			w.data = authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"}, Roles: roles[rapid.IntRange(0, len(roles)-1).Draw(t, "without"):]}
+			for n := range rapid.IntRange(0, 8).Draw(t, "grants") {
+				g := authz.Grant{ID: fmt.Sprint("g", n), Subject: "user:u", Scope: scope.Draw(t, "at")}
+				if rapid.IntRange(0, 3).Draw(t, "direct") == 0 {
+					g.Pattern = pattern.Draw(t, "pattern")
+				} else {
+					g.RoleID = rapid.SampledFrom(roles).Draw(t, "role").ID
+				}
+				w.data.Grants = append(w.data.Grants, g)
+			}
+			for n := range rapid.IntRange(0, 3).Draw(t, "revokes") {
+				w.data.Revokes = append(w.data.Revokes, authz.Revoke{ID: fmt.Sprint("v", n), UserID: "u", Pattern: pattern.Draw(t, "revoked"), Scope: scope.Draw(t, "revoked at")})
+			}
+			a := access.Compile(v, &w.data, 0)
+			held := a.HeldKeys()
+			for n := range 60 {
+				n = n * size / 60
+				asked := fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
+				w.leaves[asked] = leaf{scopes: []string{"app.folder"}}
+				k, _ := v.Lookup(asked)
+				if want := w.holds(asked, 0); want != slices.Contains(held, asked) || want != a.HeldAnywhere(k) {
+					t.Fatalf("%s held: want %v", asked, want)
+				}
+				for _, at := range []string{"*", "app.folder:0", "app.folder:2", "app.folder:3"} {
+					chain := access.GlobalChain
+					if all := w.chain(at); at != "*" {
+						chain = access.NewChain(at, all[1:len(all)-1])
+					}
+					var view access.View
+					view.See(chain)
+					got, _ := a.Decide(k, chain)
+					seen, _ := a.DecideView(k, &view)
+					if want := w.can(asked, at, 0); got != want || seen != want {
+						t.Fatalf("%s at %s: Decide %v, DecideView %v, want %v", asked, at, got, seen, want)
+					}
+				}
+			}
+		}
+	})
 }
 
 // What a compilation keeps of roles changes no later one: not when a role means
