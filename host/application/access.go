@@ -58,10 +58,6 @@ func supply(p authz.Principal, read storage.Access, now int64) authz.SubjectAcce
 		access.Revokes = read.Revokes
 		access.Active = read.User == nil || read.User.Active
 	}
-	roles := make(map[string]authz.Role, len(read.Roles))
-	for _, r := range read.Roles {
-		roles[r.ID] = r
-	}
 	access.Grants = read.Grants
 	if slices.ContainsFunc(read.Grants, func(g authz.Grant) bool { return g.ExpiresAt.Expired(now) }) {
 		access.Grants = make([]authz.Grant, 0, len(read.Grants))
@@ -71,16 +67,26 @@ func supply(p authz.Principal, read storage.Access, now int64) authz.SubjectAcce
 			}
 		}
 	}
-	seen := map[string]bool{}
-	for _, g := range access.Grants {
-		if g.RoleID == "" || seen[g.RoleID] {
+	numbers, named := make(map[string]int, len(read.Roles)), make([]bool, len(read.Roles))
+	for i := range read.Roles {
+		numbers[read.Roles[i].ID] = i
+	}
+	unresolved := map[string]bool{}
+	for i := range access.Grants {
+		id := access.Grants[i].RoleID
+		if id == "" {
 			continue
 		}
-		seen[g.RoleID] = true
-		if r, found := roles[g.RoleID]; found {
-			access.Roles = append(access.Roles, r)
-		} else {
-			access.UnresolvedRoleIDs = append(access.UnresolvedRoleIDs, g.RoleID)
+		switch n, found := numbers[id]; {
+		case !found && !unresolved[id]:
+			unresolved[id] = true
+			access.UnresolvedRoleIDs = append(access.UnresolvedRoleIDs, id)
+		case found && !named[n]:
+			named[n] = true
+			if access.Roles == nil {
+				access.Roles = make([]authz.Role, 0, len(read.Roles))
+			}
+			access.Roles = append(access.Roles, read.Roles[n])
 		}
 	}
 	return access

@@ -15,13 +15,15 @@ import (
 )
 
 // An answer of ReadAccess stands between a person and a cold check, and nearly
-// all of it is grants. They are written and read here field by field; the message
-// is that of the schema, which a property holds them to; the fields stand in
-// another order. A row read costs one string, which its fields share.
+// all of it is grants and the patterns of roles. Grants are written here field by field,
+// and both are read so; the message is that of the schema, which a property holds them
+// to; the fields stand in another order. A row read costs one string, which its fields
+// share.
 
 // The numbers of the fields in the schema.
 const (
 	accessGrants = 2
+	accessRoles  = 4
 
 	grantID         = 1
 	grantSubject    = 2
@@ -31,6 +33,12 @@ const (
 	grantExpiresAt  = 6
 	grantProvenance = 7
 	grantCreatedAt  = 8
+
+	roleID          = 1
+	roleName        = 2
+	roleDescription = 3
+	rolePatterns    = 4
+	roleRequestable = 5
 )
 
 // encodeAccess serializes an answer of ReadAccess.
@@ -121,34 +129,87 @@ func provenanceTexts(p *authz.Provenance) [10]*string {
 
 var errMalformed = errors.New("the message is malformed")
 
+// fields goes through the fields of a serialized message.
+type fields struct {
+	raw      []byte
+	from, to int // the field at hand: where it begins, where the next one does
+
+	field protowire.Number
+	kind  protowire.Type
+	value []byte // of a field of bytes, which end where the field does
+	bad   bool
+}
+
+func (f *fields) next() bool {
+	if f.from = f.to; f.from == len(f.raw) {
+		return false
+	}
+	rest := f.raw[f.from:]
+	var tag int
+	if f.field, f.kind, tag = protowire.ConsumeTag(rest); tag < 0 {
+		f.bad = true
+		return false
+	}
+	var size int
+	if f.kind == protowire.BytesType {
+		f.value, size = protowire.ConsumeBytes(rest[tag:])
+	} else {
+		f.value, size = nil, protowire.ConsumeFieldValue(f.field, f.kind, rest[tag:])
+	}
+	if size < 0 {
+		f.bad = true
+		return false
+	}
+	f.to += tag + size
+	return true
+}
+
+func (f *fields) isBytes() bool { return f.kind == protowire.BytesType }
+
+// varint is the value of a field of that kind.
+func (f *fields) varint() int64 {
+	_, _, tag := protowire.ConsumeTag(f.raw[f.from:])
+	v, _ := protowire.ConsumeVarint(f.raw[f.from+tag:])
+	return int64(v)
+}
+
+// text is the value as a part of whole, which is the message.
+func (f *fields) text(whole string) (string, error) {
+	text := whole[f.to-len(f.value) : f.to]
+	if !utf8.ValidString(text) {
+		return "", errMalformed
+	}
+	return text, nil
+}
+
+func (f *fields) end() error {
+	if f.bad {
+		return errMalformed
+	}
+	return nil
+}
+
 // decodeAccess reads an answer of ReadAccess.
 func decodeAccess(b []byte) (storage.Access, error) {
 	var out storage.Access
-	var grants [][]byte
+	grants, roles := 0, 0
 	var rest []byte
-	for len(b) > 0 {
-		field, kind, tag := protowire.ConsumeTag(b)
-		if tag < 0 {
-			return out, errMalformed
+	all := fields{raw: b}
+	for all.next() {
+		switch {
+		case all.isBytes() && all.field == accessGrants:
+			grants++
+		case all.isBytes() && all.field == accessRoles:
+			roles++
+		default:
+			rest = append(rest, b[all.from:all.to]...)
 		}
-		size := protowire.ConsumeFieldValue(field, kind, b[tag:])
-		if size < 0 {
-			return out, errMalformed
-		}
-		if field == accessGrants && kind == protowire.BytesType {
-			row, _ := protowire.ConsumeBytes(b[tag:])
-			grants = append(grants, row)
-		} else {
-			rest = append(rest, b[:tag+size]...)
-		}
-		b = b[tag+size:]
+	}
+	if err := all.end(); err != nil {
+		return out, err
 	}
 	var a pluginv1.Access
 	if err := proto.Unmarshal(rest, &a); err != nil {
-		return out, err
-	}
-	var err error
-	if out.Roles, err = tryRows(a.GetRoles(), decodeRole); err != nil {
 		return out, err
 	}
 	out.Revokes = mapRows(a.GetRevokes(), decodeRevoke)
@@ -157,16 +218,70 @@ func decodeAccess(b []byte) (storage.Access, error) {
 		user := decodeUser(a.GetUser())
 		out.User = &user
 	}
-	if len(grants) > 0 {
-		out.Grants = make([]authz.Grant, len(grants))
+	if grants > 0 {
+		out.Grants = make([]authz.Grant, grants)
+	}
+	if roles > 0 {
+		out.Roles = make([]authz.Role, roles)
 	}
 	var r grantReader
-	for i, row := range grants {
-		if err := r.read(row, &out.Grants[i]); err != nil {
+	grants, roles = 0, 0
+	for all = (fields{raw: b}); all.next(); {
+		var err error
+		switch {
+		case all.isBytes() && all.field == accessGrants:
+			err = r.read(all.value, &out.Grants[grants])
+			grants++
+		case all.isBytes() && all.field == accessRoles:
+			err = readRole(all.value, &out.Roles[roles])
+			roles++
+		}
+		if err != nil {
 			return out, err
 		}
 	}
 	return out, nil
+}
+
+func readRole(row []byte, r *authz.Role) error {
+	text, patterns := string(row), 0
+	f := fields{raw: row}
+	for f.next() {
+		if f.isBytes() && f.field == rolePatterns {
+			patterns++
+		}
+	}
+	if patterns > 0 {
+		r.Patterns = make([]string, 0, patterns)
+	}
+	var requestable []byte
+	for f = (fields{raw: row}); f.next(); {
+		if !f.isBytes() {
+			continue
+		}
+		var err error
+		switch f.field {
+		case roleID:
+			r.ID, err = f.text(text)
+		case roleName:
+			r.Name, err = f.text(text)
+		case roleDescription:
+			r.Description, err = f.text(text)
+		case rolePatterns:
+			var pattern string
+			pattern, err = f.text(text)
+			r.Patterns = append(r.Patterns, pattern)
+		case roleRequestable:
+			requestable = f.value
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := f.end(); err != nil {
+		return err
+	}
+	return decodeJSON(requestable, &r.Requestable)
 }
 
 // grantReader reads grants that were written one after the other.
@@ -177,91 +292,61 @@ type grantReader struct {
 
 func (r *grantReader) read(row []byte, g *authz.Grant) error {
 	text := string(row)
-	for at := 0; at < len(row); {
-		field, kind, tag := protowire.ConsumeTag(row[at:])
-		if tag < 0 {
-			return errMalformed
-		}
-		at += tag
-		size := protowire.ConsumeFieldValue(field, kind, row[at:])
-		if size < 0 {
-			return errMalformed
-		}
-		var err error
-		switch kind {
+	f := fields{raw: row}
+	for f.next() {
+		switch f.kind {
 		case protowire.BytesType:
-			value, _ := protowire.ConsumeBytes(row[at:])
-			end := at + size
-			err = r.bytes(field, g, text[end-len(value):end], value)
+			if err := r.bytes(&f, g, text); err != nil {
+				return err
+			}
 		case protowire.VarintType:
-			value, _ := protowire.ConsumeVarint(row[at:])
-			switch field {
+			switch f.field {
 			case grantExpiresAt:
-				g.ExpiresAt = authz.ExpiresAt(int64(value))
+				g.ExpiresAt = authz.ExpiresAt(f.varint())
 			case grantCreatedAt:
-				g.CreatedAt = int64(value)
+				g.CreatedAt = f.varint()
 			}
 		}
-		if err != nil {
-			return err
-		}
-		at += size
 	}
-	return nil
+	return f.end()
 }
 
-// bytes places a field of text; raw is the same as text.
-func (r *grantReader) bytes(field protowire.Number, g *authz.Grant, text string, raw []byte) error {
-	var to *string
-	switch field {
+// bytes places a field of text.
+func (r *grantReader) bytes(f *fields, g *authz.Grant, row string) (err error) {
+	switch f.field {
 	case grantID:
-		to = &g.ID
+		g.ID, err = f.text(row)
 	case grantSubject:
-		to = &g.Subject
+		g.Subject, err = f.text(row)
 	case grantRoleID:
-		to = &g.RoleID
+		g.RoleID, err = f.text(row)
 	case grantPattern:
-		to = &g.Pattern
+		g.Pattern, err = f.text(row)
 	case grantScope:
-		to = &g.Scope
+		g.Scope, err = f.text(row)
 	case grantProvenance:
-		return r.provenance(g, text, raw)
-	default:
-		return nil
+		err = r.provenance(g, row[f.to-len(f.value):f.to], f.value)
 	}
-	if !utf8.ValidString(text) {
-		return errMalformed
-	}
-	*to = text
-	return nil
+	return err
 }
 
+// provenance reads what is the same as text.
 func (r *grantReader) provenance(g *authz.Grant, text string, raw []byte) error {
 	if r.raw != nil && bytes.Equal(raw, r.raw) {
 		g.Provenance = r.last
 		return nil
 	}
-	fields := provenanceTexts(&g.Provenance)
-	for at := 0; at < len(raw); {
-		field, kind, tag := protowire.ConsumeTag(raw[at:])
-		if tag < 0 {
-			return errMalformed
-		}
-		at += tag
-		size := protowire.ConsumeFieldValue(field, kind, raw[at:])
-		if size < 0 {
-			return errMalformed
-		}
-		if kind == protowire.BytesType && int(field) <= len(fields) {
-			value, _ := protowire.ConsumeBytes(raw[at:])
-			end := at + size
-			if !utf8.Valid(value) {
-				return errMalformed
+	into := provenanceTexts(&g.Provenance)
+	f := fields{raw: raw}
+	for f.next() {
+		if f.isBytes() && int(f.field) <= len(into) {
+			value, err := f.text(text)
+			if err != nil {
+				return err
 			}
-			*fields[field-1] = text[end-len(value) : end]
+			*into[f.field-1] = value
 		}
-		at += size
 	}
 	r.raw, r.last = raw, g.Provenance
-	return nil
+	return f.end()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -251,13 +252,15 @@ func TestEveryCommitCrossesUnchanged(t *testing.T) {
 // The generated code must read what is written by hand, and the other way round.
 func TestAnAccessIsTheMessageOfTheSchema(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		access := storage.Access{Grants: rapid.SliceOfN(grants, 1, 5).Draw(t, "grants"), Head: instants.Draw(t, "head")}
+		access := storage.Access{Grants: rapid.SliceOfN(grants, 1, 5).Draw(t, "grants"), Head: instants.Draw(t, "head"),
+			Roles: rapid.SliceOfN(roles, 1, 3).Draw(t, "roles")}
 		if rapid.Bool().Draw(t, "alike") {
 			for i := range access.Grants {
 				access.Grants[i].Provenance = access.Grants[0].Provenance
 			}
 		}
-		message := &pluginv1.Access{Head: access.Head, Grants: mapRows(access.Grants, encodeGrant)}
+		message := &pluginv1.Access{Head: access.Head, Grants: mapRows(access.Grants, encodeGrant),
+			Roles: must[[]*pluginv1.Role](t)(tryRows(access.Roles, encodeRole))}
 		var read pluginv1.Access
 		if err := proto.Unmarshal(must[[]byte](t)(encodeAccess(access)), &read); err != nil {
 			t.Fatal(err)
@@ -272,7 +275,8 @@ func TestAnAccessIsTheMessageOfTheSchema(t *testing.T) {
 func FuzzDecodeAccess(f *testing.F) {
 	grant := authz.Grant{ID: "g", Subject: "user:u", Pattern: "docs.*", Scope: "*", ExpiresAt: authz.ExpiresAt(-5),
 		Provenance: authz.AdminProvenance("root"), CreatedAt: 1}
-	whole, err := encodeAccess(storage.Access{Grants: []authz.Grant{grant, grant}, Closure: []string{"everyone"}})
+	whole, err := encodeAccess(storage.Access{Grants: []authz.Grant{grant, grant}, Closure: []string{"everyone"},
+		Roles: []authz.Role{{ID: "r", Name: "n", Description: "d", Patterns: []string{"docs.*", "x.y"}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -280,15 +284,17 @@ func FuzzDecodeAccess(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := decodeAccess(b)
 		var m pluginv1.Access
-		if generated := proto.Unmarshal(b, &m); (err == nil) != (generated == nil) {
-			// Roles are JSON in part, which the generated code does not read.
-			if len(m.GetRoles()) == 0 {
-				t.Fatalf("by hand: %v, generated: %v", err, generated)
-			}
+		generated := proto.Unmarshal(b, &m)
+		var roles []authz.Role
+		if generated == nil {
+			roles, generated = tryRows(m.GetRoles(), decodeRole)
+		}
+		if (err == nil) != (generated == nil) {
+			t.Fatalf("by hand: %v, generated: %v", err, generated)
 		}
 		if err == nil {
-			if want := mapRows(m.GetGrants(), decodeGrant); !reflect.DeepEqual(got.Grants, want) {
-				t.Fatalf("got %v, want %v", got.Grants, want)
+			if want := mapRows(m.GetGrants(), decodeGrant); !reflect.DeepEqual(got.Grants, want) || !reflect.DeepEqual(got.Roles, roles) {
+				t.Fatalf("got %v and %v, want %v and %v", got.Grants, got.Roles, want, roles)
 			}
 		}
 	})
@@ -301,7 +307,7 @@ func BenchmarkAccess(b *testing.B) {
 			Pattern: "docs.files.read", Scope: fmt.Sprintf("docs.folder:f%d", i), Provenance: authz.AdminProvenance("bench"), CreatedAt: 1763000000000})
 	}
 	for i := range 20 {
-		a.Roles = append(a.Roles, authz.Role{ID: fmt.Sprintf("r%d", i), Name: "role", Patterns: []string{"docs.files.read", "docs.files.edit"}})
+		a.Roles = append(a.Roles, authz.Role{ID: fmt.Sprintf("r%d", i), Name: "role", Patterns: slices.Repeat([]string{"docs.files.read", "docs.files.edit"}, 5)})
 		a.Closure = append(a.Closure, fmt.Sprintf("group:g%d", i))
 	}
 	message, err := encodeAccess(a)
