@@ -40,8 +40,9 @@ type Access struct {
 }
 
 // slot holds what stands at one scope: up to three narrow intervals in line,
-// revokes first, or the place of its two sets in the arena, revokes right behind
-// grants: where they begin, and their lengths.
+// revokes first, or the place of its two sets in the arena, where they begin, and
+// their lengths: revokes stand right behind grants; grants without revokes may be those
+// of other slots too.
 type slot struct {
 	scope string
 	words [inlined]uint32

@@ -15,7 +15,7 @@ func (a *Access) HeldAnywhere(k Key) bool { return a.active && hasBit(a.heldSet(
 // heldWords is up to how many words the set of keys held somewhere is made when the
 // rows are compiled, where they are at hand: found later, it takes a line of the
 // cache for each scope.
-const heldWords = 16
+const heldWords = effectiveKeys / 64
 
 // heldSet is the bitset of the keys held somewhere. Two that make it at once make the
 // same.

@@ -2,6 +2,7 @@ package access
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -17,11 +18,13 @@ type roleBook struct {
 
 // role is judged anew when its patterns are others than the last time.
 type role struct {
-	patterns []string // a copy: whoever has the rows may change them when they are fetched anew
-	expanded bool     // spans and form are there
+	// patterns are copies: whoever has the rows may change them when they are fetched
+	// anew, and the texts may be parts of one that is far longer.
+	patterns []string
+	expanded bool     // spans, elements and the length of form are there
 	spans    []span   // merged, in order
-	form     set      // its offset is where it lies in the arena of that compilation, if
-	elements []uint64 // placed is
+	elements []uint64 // what stands in an arena
+	form     set      // its offset is that in the arena of the compilation placed
 	turn     uint64   // the last compilation whose rows had the role
 	counted  uint64   // the last that has counted its elements
 	placed   uint64   // the last that has put them into the arena
@@ -43,8 +46,11 @@ func (b *roleBook) open(v *Vocabulary, roles []authz.Role) {
 		id, patterns := roles[i].ID, roles[i].Patterns
 		r := b.roles[id]
 		if r == nil || !slices.Equal(r.patterns, patterns) {
-			r = &role{patterns: slices.Clone(patterns)}
-			b.roles[id] = r
+			r = &role{patterns: make([]string, len(patterns))}
+			for n, p := range patterns {
+				r.patterns[n] = strings.Clone(p)
+			}
+			b.roles[strings.Clone(id)] = r
 			b.size += 1 + len(patterns)
 		}
 		r.turn = b.turn
