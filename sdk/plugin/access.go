@@ -146,7 +146,7 @@ func (f *fields) next() bool {
 	}
 	rest := f.raw[f.from:]
 	var tag int
-	if f.field, f.kind, tag = protowire.ConsumeTag(rest); tag < 0 {
+	if f.field, f.kind, tag = protowire.ConsumeTag(rest); tag < 0 || f.field > protowire.MaxValidNumber {
 		f.bad = true
 		return false
 	}
@@ -332,7 +332,8 @@ func (r *grantReader) bytes(f *fields, g *authz.Grant, row string) (err error) {
 
 // provenance reads what is the same as text.
 func (r *grantReader) provenance(g *authz.Grant, text string, raw []byte) error {
-	if r.raw != nil && bytes.Equal(raw, r.raw) {
+	only := g.Provenance == authz.Provenance{} // else this one is merged into it
+	if only && r.raw != nil && bytes.Equal(raw, r.raw) {
 		g.Provenance = r.last
 		return nil
 	}
@@ -347,6 +348,8 @@ func (r *grantReader) provenance(g *authz.Grant, text string, raw []byte) error 
 			*into[f.field-1] = value
 		}
 	}
-	r.raw, r.last = raw, g.Provenance
+	if only {
+		r.raw, r.last = raw, g.Provenance
+	}
 	return f.end()
 }

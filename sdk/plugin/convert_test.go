@@ -281,6 +281,10 @@ func FuzzDecodeAccess(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
+	// Of a role a field whose number is too large, and of a grant two provenances, which
+	// are merged, before one that is like the second.
+	f.Add([]byte("\x22\x06\x80\x80\x80\x80\x10\x00"))
+	f.Add([]byte("\x12\x0a\x3a\x03\x0a\x01a\x3a\x03\x12\x01b\x12\x05\x3a\x03\x12\x01b"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := decodeAccess(b)
 		var m pluginv1.Access
