@@ -157,10 +157,8 @@ func (j *job) scan(ctx context.Context, s *subject, files []string) ([]verify.Fi
 		}
 		run.Read, run.Around = memory.read, memory.around
 	}
-	if os.Getenv("GOGC") == "" {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // one without the other makes no sense
 		defer debug.SetGCPercent(debug.SetGCPercent(scanGCPercent))
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(scanMemoryLimit))
 	}
 	said, err := verify.Scan(ctx, run)
