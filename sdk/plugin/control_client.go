@@ -33,7 +33,7 @@ func SpokenVersions() []int { return slices.Sorted(maps.Keys(ClientSets())) }
 
 // DialOptions bound what a host sends and accepts, and have calls carry the trace
 // that they belong to.
-func DialOptions() []grpc.DialOption { return append(dialTracing(), callSizes()) }
+func DialOptions() []grpc.DialOption { return append(dialTracing(), callSizes()...) }
 
 // Dispense returns the Client of a started plugin.
 func Dispense(p goplugin.ClientProtocol) (*Client, error) {

@@ -27,6 +27,13 @@ const (
 	// come back in one.
 	maxAnswer = 2 * storage.MaxCommitBytes
 
+	// What may be on its way to a receiver that has not read it, of one call and of all
+	// that share the connection; a message that is larger is let through whole. Without
+	// bounds of ours gRPC raises its own, up to 16 MiB a call, as far as it thinks that
+	// the connection bears it, and asks with pings.
+	streamWindow     = 64 << 10
+	connectionWindow = 1 << 20
+
 	// A list message ends at whichever comes first.
 	chunkRows  = 1000
 	chunkBytes = 1 << 20
@@ -89,12 +96,18 @@ func receiveFrames(recv func() (*pluginv1.Frame, error), limit int) (store uint6
 }
 
 // callSizes are the host's limits; a gRPC client has none of its own.
-func callSizes() grpc.DialOption {
-	return grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
+func callSizes() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connectionWindow),
+	}
 }
 
 func serverSizes() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage)}
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
+	}
 }
 
 func checkCommitSize(c storage.Commit) error {
