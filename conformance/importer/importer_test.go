@@ -28,7 +28,7 @@ func TestASlowImporterPasses(t *testing.T) {
 		return func(yield func(directory.Entry, error) bool) {
 			n := 0
 			for e, err := range i.Import(ctx, r) {
-				if n++; n%1000 == 0 {
+				if n++; n%2000 == 0 {
 					time.Sleep(500 * time.Millisecond)
 				}
 				if !yield(e, err) {

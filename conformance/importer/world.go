@@ -24,8 +24,9 @@ const (
 	soon = 3 * time.Second
 
 	// inFlight is how many entries may be on their way to a reader: they may still
-	// come after the reading was cut off, and more the importer must not be ahead.
-	inFlight = 8192
+	// come after the reading was cut off, and more the importer must not be ahead. Of
+	// the shortest ones, of a dozen bytes, the sdk's windows and buffers hold as many.
+	inFlight = 1 << 14
 )
 
 func newWorld(ctx context.Context, r *runner.Record, t Target) *world {
