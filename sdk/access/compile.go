@@ -126,21 +126,21 @@ func (c *compiler) grant(g *authz.Grant, now int64) {
 		c.soles[slot] = r
 	default:
 		c.mix(slot)
-		c.enter(slot, r)
+		c.addRole(slot, r)
 	}
 }
 
-// mix notes that more than one role is granted at a scope.
+// mix notes that more than a single role is granted at a scope.
 func (c *compiler) mix(slot uint32) {
 	if r := c.soles[slot]; r != mixed {
 		c.soles[slot] = mixed
 		if r != nil {
-			c.enter(slot, r)
+			c.addRole(slot, r)
 		}
 	}
 }
 
-func (c *compiler) enter(slot uint32, r *role) {
+func (c *compiler) addRole(slot uint32, r *role) {
 	for _, s := range r.spans {
 		c.entries = append(c.entries, entry{2 * slot, s})
 	}

@@ -18,7 +18,7 @@ import (
 const verifyName = "authz-verify"
 
 // What lives during a scan is small beside what is made and dropped: collecting only
-// when the limit is near saves a quarter of the time.
+// when the limit is near saves a fifth of the time.
 const (
 	scanGCPercent   = 2000
 	scanMemoryLimit = 160 << 20
