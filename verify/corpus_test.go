@@ -58,6 +58,10 @@ func sameWithoutSkipping(t testing.TB, config Config) (skipped int) {
 	t.Helper()
 	fast, slow := newTestScanner(t, config), newTestScanner(t, config)
 	slow.readAll = true
+	read := config.Read
+	if read == nil {
+		read = ReadFile
+	}
 	for _, file := range config.Files {
 		a, errA := fast.ScanFile(file)
 		b, errB := slow.ScanFile(file)
@@ -68,7 +72,7 @@ func sameWithoutSkipping(t testing.TB, config Config) (skipped int) {
 		} else if errB == nil {
 			t.Errorf("%s: %v", file, errA)
 		}
-		if text, err := fast.config.Read(file); err == nil && !fast.candidates.canMatter(text, fast.isServerPath(file)) {
+		if text, err := read(file); err == nil && !fast.candidates.find(clean(text), fast.isServerPath(file)).parse {
 			skipped++
 		}
 	}
@@ -90,7 +94,7 @@ func TestWhatIsNotParsedSaysNothing(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"\"use server\"\nexport async function f() {}", "'use client'\nKEY", "'use client'\nK\\u0045Y", "// authz-verify-ignore-file x",
-		"// authz-verify-ignore-line x", "c\\u0061n(" + bad + ")", "scan(x)", "can\n\t(" + bad + ")", "can\u2028(" + bad + ")", "xcan(1); can<X>(" + bad + ")"} {
+		"// authz-verify-ignore-line x", "c\\u0061n(" + bad + ")", "scan(x)", "can\n\t(" + bad + ")", "can\u2028(" + bad + ")", "holds(", "xcan(1); can<X>(" + bad + ")"} {
 		add("a.ts", text)
 		add("pages/api/a.ts", text+"\nexport const g = async () => {}")
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -62,9 +64,6 @@ func NewScanner(config Config) (*Scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Read == nil {
-		config.Read = ReadFile
-	}
 	s := &Scanner{
 		config: config, judge: judge, server: server,
 		gates:     setOf(orDefault(config.GateNames, DefaultGateNames())),
@@ -76,22 +75,52 @@ func NewScanner(config Config) (*Scanner, error) {
 }
 
 // ReadFile reads a source; what is too large or no regular file is refused unread.
-func ReadFile(file string) ([]byte, error) {
+func ReadFile(file string) ([]byte, error) { return appendFile(nil, file) }
+
+// appendFile appends a source to a buffer.
+func appendFile(buffer []byte, file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-		return nil, err
+		return buffer, err
 	case info.Mode().IsRegular() && info.Size() > MaxSourceBytes:
-		return nil, errTooLarge
+		return buffer, errTooLarge
 	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file") // a pipe would hang the run
+		return buffer, errors.New("not a regular file") // a pipe would hang the run
 	}
-	return os.ReadFile(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return buffer, err
+	}
+	defer func() { _ = f.Close() }()
+	for buffer = slices.Grow(buffer, int(info.Size())+1); ; buffer = slices.Grow(buffer, 1) {
+		n, err := f.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if err == io.EOF {
+			return buffer, nil
+		}
+		if err != nil {
+			return buffer, err
+		}
+	}
 }
+
+// buffers hold sources for as long as they are looked through: what is parsed is
+// copied.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // ScanFile reads one file. The error is a *SourceError.
 func (s *Scanner) ScanFile(file string) (FileReport, error) {
-	text, err := s.config.Read(file)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	var text []byte
+	var err error
+	if s.config.Read != nil {
+		text, err = s.config.Read(file)
+	} else {
+		*buffer, err = appendFile((*buffer)[:0], file)
+		text = *buffer
+	}
 	if err == nil && len(text) > MaxSourceBytes {
 		err = errTooLarge
 	}

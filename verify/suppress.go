@@ -28,7 +28,7 @@ type Suppression struct {
 // line is not looked at.
 func FindLineSuppressions(source string) map[int][]Suppression {
 	found := map[int][]Suppression{}
-	if !strings.Contains(source, "authz-verify-ignore-") {
+	if !strings.Contains(source, pragmaMark) {
 		return found
 	}
 	line := 0

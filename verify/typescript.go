@@ -14,14 +14,19 @@ import (
 func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 	report := FileReport{File: file}
 	serverPath := s.isServerPath(file)
-	if !s.readAll && !s.candidates.canMatter(text, serverPath) {
+	text = clean(text)
+	matters := everything
+	if !s.readAll {
+		matters = s.candidates.find(text, serverPath)
+	}
+	if !matters.parse {
 		return report, nil
 	}
-	src, err := parse(file, clean(text), strings.HasSuffix(file, ".tsx"))
+	src, err := parse(file, string(text), strings.HasSuffix(file, ".tsx"))
 	if err != nil {
 		return report, err
 	}
-	r := &reader{scanner: s, source: src, server: serverPath, keys: map[string]bool{}, patterns: map[string]bool{}}
+	r := &reader{scanner: s, source: src, matters: matters, server: serverPath, keys: map[string]bool{}, patterns: map[string]bool{}}
 	header := src.prologueEnd(func(directive string) {
 		r.server = r.server || directive == "use server"
 		r.client = r.client || directive == "use client"
@@ -57,6 +62,7 @@ func copies(set map[string]bool) []string {
 type reader struct {
 	*source
 	scanner        *Scanner
+	matters        relevance
 	server, client bool
 
 	findings       []Finding
@@ -89,11 +95,16 @@ func (r *reader) ignored(p *IgnorePragma) {
 	})
 }
 
-// walk visits every node in source order, parents first, without recursion: trees
-// may be as deep as the parser's stack allows.
+// walk visits the nodes that may matter in source order, parents first, without
+// recursion: trees may be as deep as the parser's stack allows.
 func (r *reader) walk() {
 	stack := []*ts.Node{r.tree.AsNode()}
-	push := func(child *ts.Node) bool { stack = append(stack, child); return false }
+	push := func(child *ts.Node) bool {
+		if r.matters.in(child.Pos(), child.End()) {
+			stack = append(stack, child)
+		}
+		return false
+	}
 	for len(stack) > 0 {
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
