@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -16,13 +14,6 @@ import (
 )
 
 const verifyName = "authz-verify"
-
-// What lives during a scan is small beside what is made and dropped: collecting only
-// when the limit is near saves a fifth of the time.
-const (
-	scanGCPercent   = 2000
-	scanMemoryLimit = 160 << 20
-)
 
 // job is what the command line asks for.
 type job struct {
@@ -156,10 +147,6 @@ func (j *job) scan(ctx context.Context, s *subject, files []string) ([]verify.Fi
 			return nil, fmt.Errorf("cannot use the cache %s: %w", j.cache, short(err))
 		}
 		run.Read, run.Around = memory.read, memory.around
-	}
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // one without the other makes no sense
-		defer debug.SetGCPercent(debug.SetGCPercent(scanGCPercent))
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(scanMemoryLimit))
 	}
 	said, err := verify.Scan(ctx, run)
 	shown.end()
