@@ -94,7 +94,9 @@ func TestWhatIsNotParsedSaysNothing(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"\"use server\"\nexport async function f() {}", "'use client'\nKEY", "'use client'\nK\\u0045Y", "// authz-verify-ignore-file x",
-		"// authz-verify-ignore-line x", "c\\u0061n(" + bad + ")", "scan(x)", "can\n\t(" + bad + ")", "can\u2028(" + bad + ")", "holds(", "xcan(1); can<X>(" + bad + ")"} {
+		"// authz-verify-ignore-line x", "c\\u0061n(" + bad + ")", "scan(x)", "can\n\t(" + bad + ")", "can\u2028(" + bad + ")", "holds(", "1can(" + bad + ")", "0b1_can(" + bad + ")",
+		"can\n=======\nfoo\n>>>>>>> b\n(" + bad + ")", "can\n||||||| a\n=======\nfoo\n>>>>>>> b\n(" + bad + ")", "can\n>>>>>>> b\n(" + bad + "); can(1)",
+		"<<<<<<< HEAD\ncan\n=======\nrequire\n>>>>>>> b\n(" + bad + "); can(1)", "xcan(1); can<X>(" + bad + ")"} {
 		add("a.ts", text)
 		add("pages/api/a.ts", text+"\nexport const g = async () => {}")
 	}
@@ -213,7 +215,7 @@ func FuzzVerify(f *testing.F) {
 // edited makes a few edits: pieces cut, doubled, moved, and syntax put in.
 func edited(text string, random *rand.Rand) string {
 	pieces := []string{"(", ")", "`", "${", "}", "{", "<", ">", "/", "*/", "/*", "//", "'", "\"", "\\", "\n", "=>", "async ", "export ", "can(", "\"docs.a.b\"",
-		"\u2028", "\xff", "\\u0063", "@", "#", "?.", "authz-verify-ignore-file", "// authz-verify-ignore-line unknown-pattern x\n", "'use server'\n", "'use client'\nKEY"}
+		"\u2028", "\xff", "\\u0063", "@", "#", "?.", "\n<<<<<<< a\n", "\n||||||| b\n", "\n=======\n", "\n>>>>>>> c\n", "1", "0b1_", "authz-verify-ignore-file", "// authz-verify-ignore-line unknown-pattern x\n", "'use server'\n", "'use client'\nKEY"}
 	for range random.IntN(6) {
 		at := random.IntN(len(text) + 1)
 		to := min(len(text), at+random.IntN(20))

@@ -25,6 +25,8 @@ func TestFilePragmas(t *testing.T) {
 		{"between directives", "'use server'\n// authz-verify-ignore-file why\n'use x'\ncode()", effective("why", 2)},
 		{"trailing a directive", "'use server' // authz-verify-ignore-file why", effective("why", 1)},
 		{"shebang and mark", bom + "#!/bin/x\n// authz-verify-ignore-file why", effective("why", 2)},
+		{"shebang with what looks like a block comment", "#!/bin/x --allow=/tmp/*\n// authz-verify-ignore-file why\ncode()", effective("why", 2)},
+		{"shebang with what looks like a pragma", "#!/bin/x // authz-verify-ignore-file why\ncode()", nil},
 		{"no reason", "// authz-verify-ignore-file\ncode()", effective("", 1)},
 		{"no reason in a block", "/* authz-verify-ignore-file*/\ncode()", effective("", 1)},
 		{"only comments", "// a\n\n// authz-verify-ignore-file why", effective("why", 3)},

@@ -48,16 +48,26 @@ func (p relevance) in(start, end int) bool {
 	return i < len(p.calls) && p.calls[i] < end
 }
 
+// conflictMarkers are what a merge leaves and the parser reads over, besides "<<<<<<<".
+var conflictMarkers = [][]byte{[]byte("======="), []byte("|||||||"), []byte(">>>>>>>")}
+
 // find looks for what may matter in a source. Each mark is sought by itself: that is
 // several times as fast as a look at every byte.
 func (c *candidates) find(text []byte, server bool) relevance {
 	var p relevance
 	p.everywhere = bytes.Contains(text, []byte(`\u`)) // any name could be spelt with an escape
-	// What may follow a callee: arguments, type arguments, "?.", a comment, or a blank
-	// beyond ASCII before one of these.
+	// What may follow a callee: arguments, type arguments, "?.", a comment, a conflict
+	// marker, or a blank beyond ASCII before one of these.
 	for _, mark := range []byte("(<?/") {
 		for at := range each(text, mark) {
 			if c.endsInName(text[:at]) {
+				p.calls = append(p.calls, at)
+			}
+		}
+	}
+	for _, marker := range conflictMarkers {
+		for at := range each(text, marker[0]) {
+			if bytes.HasPrefix(text[at:], marker) && c.endsInName(text[:at]) {
 				p.calls = append(p.calls, at)
 			}
 		}
@@ -113,7 +123,8 @@ func beyondASCII(text []byte) func(func(int) bool) {
 }
 
 // endsInName reports whether a name stands at the end of the text, but for blanks.
-// Bytes beyond ASCII before it may be blanks too.
+// Bytes beyond ASCII before it may be blanks too, and a number before it is a word of
+// its own, though a wrong one.
 func (c *candidates) endsInName(text []byte) bool {
 	end := len(text)
 	for end > 0 && text[end-1] <= ' ' {
@@ -123,8 +134,14 @@ func (c *candidates) endsInName(text []byte) bool {
 		return false
 	}
 	for _, name := range c.byLast[text[end-1]] {
-		before := end - len(name)
-		if bytes.HasSuffix(text[:end], name) && (before == 0 || text[before-1] >= utf8.RuneSelf || !isWordByte(text[before-1])) {
+		if !bytes.HasSuffix(text[:end], name) {
+			continue
+		}
+		word := end - len(name)
+		for word > 0 && text[word-1] < utf8.RuneSelf && isWordByte(text[word-1]) {
+			word--
+		}
+		if word == end-len(name) || text[word] >= '0' && text[word] <= '9' || word > 0 && text[word-1] >= utf8.RuneSelf {
 			return true
 		}
 	}

@@ -93,6 +93,11 @@ func (s *source) prologueEnd(directive func(string)) int {
 func (s *source) commentAt(offset int) (start, end int, ok bool) {
 	n := s.tree.AsNode()
 	gap := 0 // where the text begins that no child of n covers
+	if strings.HasPrefix(s.text, "#!") {
+		if gap = lengthTo(s.text, "\n"); offset < gap {
+			return 0, 0, false
+		}
+	}
 	for {
 		inner, from := childAt(n, offset, gap)
 		gap = from
@@ -133,7 +138,7 @@ func childAt(n *ts.Node, offset, gap int) (*ts.Node, int) {
 	for child := range n.IterChildren() {
 		switch {
 		case child.Pos() <= offset && offset < child.End():
-			return child, child.Pos()
+			return child, max(gap, child.Pos())
 		case child.End() <= offset:
 			gap = max(gap, child.End())
 		}
