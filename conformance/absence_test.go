@@ -2,13 +2,11 @@ package conformance_test
 
 import (
 	"context"
-	"iter"
-	"slices"
 	"testing"
 
 	"github.com/authzhost/authz/conformance"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/plugins/memory/memory"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -26,161 +24,8 @@ func TestDriversWithFewerCapabilities(t *testing.T) {
 			conformance.RunSelected(t, conformance.Target{Name: name, Unpartitioned: true, SeparateProcesses: true,
 				New: func(_ context.Context, o conformance.Options) (conformance.Backend, error) {
 					b := memory.NewBackend(memory.Options{Lease: o.Lease})
-					return connects(func() storage.Driver { return lacking{b.Driver(), absent} }), nil
+					return connects(func() storage.Driver { return lacking.Driver(b.Driver(), absent...) }), nil
 				}}, conformance.Quick(t))
 		})
 	}
-}
-
-type lacking struct {
-	storage.Driver
-	absent storage.Capabilities
-}
-
-func (d lacking) Open(ctx context.Context, partition string) (storage.Store, error) {
-	s, err := d.Driver.Open(ctx, partition)
-	if err != nil {
-		return nil, err
-	}
-	return &lackingStore{s, d.absent}, nil
-}
-
-type lackingStore struct {
-	storage.Store
-	absent storage.Capabilities
-}
-
-func (s *lackingStore) refuse(c storage.Capability) error {
-	if s.absent.Has(c) {
-		return storage.Unsupported(c)
-	}
-	return nil
-}
-
-func (s *lackingStore) Info() storage.StoreInfo {
-	info := s.Store.Info()
-	info.Capabilities = slices.DeleteFunc(slices.Clone(info.Capabilities), s.absent.Has)
-	return info
-}
-
-func (s *lackingStore) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-	needs := map[storage.Capability]bool{storage.CapEvents: len(c.Events) > 0}
-	for _, r := range c.Requires {
-		switch r.(type) {
-		case storage.RequireRecord:
-			needs[storage.CapRecords] = true
-		case storage.RequireHead:
-			needs[storage.CapEvents] = true
-		}
-	}
-	for _, change := range c.Changes {
-		switch change.(type) {
-		case storage.PutImports:
-			needs[storage.CapImports] = true
-		case storage.PutScopeParents, storage.DeleteScopeParents:
-			needs[storage.CapAncestry] = true
-		case storage.PutRecord, storage.DeleteRecord:
-			needs[storage.CapRecords] = true
-		}
-	}
-	for capability, needed := range needs {
-		if err := s.refuse(capability); needed && err != nil {
-			return storage.CommitResult{}, err
-		}
-	}
-	return s.Store.Commit(ctx, c)
-}
-
-func (s *lackingStore) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
-	if err := s.refuse(storage.CapExpand); q.Expand && err != nil {
-		return storage.Access{}, err
-	}
-	a, err := s.Store.ReadAccess(ctx, q)
-	if s.absent.Has(storage.CapEvents) {
-		a.Head = 0
-	}
-	return a, err
-}
-
-func guarded[T any](s *lackingStore, c storage.Capability, call func() (T, error)) (T, error) {
-	if err := s.refuse(c); err != nil {
-		var none T
-		return none, err
-	}
-	return call()
-}
-
-func guardedList[T any](s *lackingStore, c storage.Capability, list iter.Seq2[T, error]) iter.Seq2[T, error] {
-	if err := s.refuse(c); err != nil {
-		return listOf[T](nil, err)
-	}
-	return list
-}
-
-func (s *lackingStore) HeadSeq(ctx context.Context) (int64, error) {
-	return guarded(s, storage.CapEvents, func() (int64, error) { return s.Store.HeadSeq(ctx) })
-}
-
-func (s *lackingStore) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-	return guarded(s, storage.CapEvents, func() (storage.EventPage, error) { return s.Store.EventsSince(ctx, seq, limit) })
-}
-
-func (s *lackingStore) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {
-	return guarded(s, storage.CapEvents, func() (int64, error) { return s.Store.PruneEvents(ctx, p) })
-}
-
-func (s *lackingStore) Watch(ctx context.Context) iter.Seq2[int64, error] {
-	return guardedList(s, storage.CapWatch, s.Store.Watch(ctx))
-}
-
-func (s *lackingStore) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {
-	if err := s.refuse(storage.CapMetrics); err != nil {
-		return err
-	}
-	return s.Store.RecordMetrics(ctx, deltas)
-}
-
-func (s *lackingStore) ReadMetrics(ctx context.Context, f storage.MetricFilter) iter.Seq2[storage.MetricBucket, error] {
-	return guardedList(s, storage.CapMetrics, s.Store.ReadMetrics(ctx, f))
-}
-
-func (s *lackingStore) PruneMetrics(ctx context.Context, before int64) (int64, error) {
-	return guarded(s, storage.CapMetrics, func() (int64, error) { return s.Store.PruneMetrics(ctx, before) })
-}
-
-func (s *lackingStore) GetCatalogVersion(ctx context.Context, version int64) (row storage.CatalogVersion, found bool, err error) {
-	if err := s.refuse(storage.CapHistory); err != nil {
-		return row, false, err
-	}
-	return s.Store.GetCatalogVersion(ctx, version)
-}
-
-func (s *lackingStore) ListCatalogVersions(ctx context.Context) iter.Seq2[storage.CatalogVersion, error] {
-	return guardedList(s, storage.CapHistory, s.Store.ListCatalogVersions(ctx))
-}
-
-func (s *lackingStore) GetImports(ctx context.Context) (row storage.ImportsHead, found bool, err error) {
-	if err := s.refuse(storage.CapImports); err != nil {
-		return row, false, err
-	}
-	return s.Store.GetImports(ctx)
-}
-
-func (s *lackingStore) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
-	return guarded(s, storage.CapAncestry, func() (map[string][]string, error) { return s.Store.GetScopeParents(ctx, scopes) })
-}
-
-func (s *lackingStore) GetRecord(ctx context.Context, collection, id string) (row storage.Record, found bool, err error) {
-	if err := s.refuse(storage.CapRecords); err != nil {
-		return row, false, err
-	}
-	return s.Store.GetRecord(ctx, collection, id)
-}
-
-func (s *lackingStore) ListRecords(ctx context.Context, collection string, f storage.RecordFilter, p storage.Page) iter.Seq2[storage.Record, error] {
-	return guardedList(s, storage.CapRecords, s.Store.ListRecords(ctx, collection, f, p))
-}
-
-func (s *lackingStore) GetRoles(ctx context.Context, ids []string) (rows []authz.Role, err error) {
-	return guarded(s, storage.CapBatchRoles, func() ([]authz.Role, error) { return s.Store.GetRoles(ctx, ids) })
 }

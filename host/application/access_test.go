@@ -12,13 +12,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
 func withoutExpand(s storage.Store) storage.Store {
-	return &limited{Store: s, without: []storage.Capability{storage.CapExpand}}
+	return lacking.Store(s, storage.CapExpand)
 }
 
 // drawWorld fills a store with rows that no write path would let through:
@@ -267,7 +268,7 @@ func TestAReadOverlappedByADropIsUsedAndNotKept(t *testing.T) {
 }
 
 func TestWithoutAnEventLogTheTopologyIsDroppedByLocalWrites(t *testing.T) {
-	store := &limited{Store: openStore(t), without: []storage.Capability{storage.CapExpand, storage.CapEvents}}
+	store := lacking.Store(openStore(t), storage.CapExpand, storage.CapEvents)
 	app := newApp(t, application.Options{Store: store})
 	if app.Epoch() != nil || app.HasEpoch() {
 		t.Error("an epoch without a log")

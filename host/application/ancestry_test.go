@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -214,6 +215,6 @@ func TestABulkEntryOfTheAuditLogIsBounded(t *testing.T) {
 }
 
 func TestWithoutACapabilityParentsAreNotRecorded(t *testing.T) {
-	app := newApp(t, application.Options{Store: &limited{Store: openStore(t), without: []storage.Capability{storage.CapAncestry}}})
+	app := newApp(t, application.Options{Store: lacking.Store(openStore(t), storage.CapAncestry)})
 	isRefused(authz.CodeUnsupported)(t, setScopeParents(under("docs.folder:1"))(t.Context(), app))
 }

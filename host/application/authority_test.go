@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -50,7 +51,7 @@ func TestTheOptionIsOnlyTheFirstValueOfAuthority(t *testing.T) {
 }
 
 func TestWithoutRecordsTheOptionDecides(t *testing.T) {
-	store := &limited{Store: openStore(t), without: []storage.Capability{storage.CapRecords}}
+	store := lacking.Store(openStore(t), storage.CapRecords)
 	newApp(t, application.Options{Store: store, OrgRoot: ptr(false)})
 	app := newApp(t, application.Options{Store: store})
 	if !app.OrgRoot() {
@@ -155,7 +156,7 @@ func TestAnAuthorityRecordThatCannotBeReadOpensNothing(t *testing.T) {
 func TestConstructionRefusesWhatItCannotKeep(t *testing.T) {
 	store := openStore(t)
 	without := func(c storage.Capability) storage.Store {
-		return &limited{Store: store, without: []storage.Capability{c}}
+		return lacking.Store(store, c)
 	}
 	c := testCatalogBuilt(t)
 	for sentence, o := range map[string]struct {

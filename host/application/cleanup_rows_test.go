@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -237,7 +238,7 @@ func TestACleanUpOverTheLimitIsRefusedWhole(t *testing.T) {
 }
 
 func TestWithoutManifestsBothOperationsAreUnsupported(t *testing.T) {
-	app := newApp(t, application.Options{Store: &limited{openStore(t), []storage.Capability{storage.CapImports}}})
+	app := newApp(t, application.Options{Store: lacking.Store(openStore(t), storage.CapImports)})
 	_, err := app.GetPublishedImports(t.Context())
 	for _, err := range []error{err, publishImports(`{}`)(t.Context(), app)} {
 		isRefused(authz.CodeUnsupported)(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/internal/scripts"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -63,7 +64,7 @@ func TestVectorsSubjectClosure(t *testing.T) {
 		w.load(t, store)
 		for name, s := range map[string]storage.Store{
 			"the driver expands": store,
-			"the host expands":   &limited{Store: store, without: []storage.Capability{storage.CapExpand}},
+			"the host expands":   lacking.Store(store, storage.CapExpand),
 		} {
 			app := newApp(t, application.Options{Store: s, Clock: func() int64 { return w.Now }})
 			for _, c := range w.Cases {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -118,7 +119,7 @@ func TestAGrantThatBreaksAConstraintIsRefused(t *testing.T) {
 				store := openStore(t)
 				dutyRows(t, store)
 				if !expand {
-					store = &limited{Store: store, without: []storage.Capability{storage.CapExpand}}
+					store = lacking.Store(store, storage.CapExpand)
 				}
 				app := dutiesApp(t, store, application.SoDReject)
 				before := everything(t, store)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -161,7 +162,7 @@ func TestASnapshotThatCannotBeAppliedChangesNothing(t *testing.T) {
 			seed(t, store)
 			_, err := store.Commit(t.Context(), storage.Commit{ID: "managed", At: now, Changes: []storage.Change{storage.PatchUser{UserID: "low", ManagerUserID: ptr("top")}}})
 			must(t, err)
-			app := newApp(t, application.Options{Store: &limited{Store: store, without: []storage.Capability{c.without}}, PersistEvents: c.persist})
+			app := newApp(t, application.Options{Store: lacking.Store(store, c.without), PersistEvents: c.persist})
 			if c.record != "" {
 				moveAuthority(t, store, c.record)
 			}
@@ -206,7 +207,7 @@ func TestPositionsAreOfTheirSource(t *testing.T) {
 }
 
 func TestWithoutRecordsAPlainSyncIsApplied(t *testing.T) {
-	store := &limited{Store: openStore(t), without: []storage.Capability{storage.CapRecords}}
+	store := lacking.Store(openStore(t), storage.CapRecords)
 	app := newApp(t, application.Options{Store: store})
 	must(t, app.ApplyOrgSnapshot(t.Context(), applying(org(), func(in *provider.ApplyOrgSnapshotInput) { in.Authority = ptr(true) })))
 	if got := rows(t, store.ListGroups(t.Context(), storage.Page{})); len(got) != 3 {

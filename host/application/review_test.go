@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -198,7 +199,7 @@ func publishKeys(t *testing.T, app *application.Application, keys ...string) {
 
 func TestDriftAndVersionsNeedHistory(t *testing.T) {
 	store := openStore(t)
-	app := newApp(t, application.Options{Store: &limited{Store: store, without: []storage.Capability{storage.CapHistory}}})
+	app := newApp(t, application.Options{Store: lacking.Store(store, storage.CapHistory)})
 	publishKeys(t, app, "app.a.b")
 	const message = "this storage driver retains no catalog history"
 	_, driftErr := app.ListWildcardDrift(t.Context(), 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/internal/scripts"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -44,7 +45,7 @@ func inWorld(t *testing.T, w vectors.World) map[string]*application.Application 
 	}
 	return map[string]*application.Application{
 		"the driver expands": open(store),
-		"the host expands":   open(&limited{Store: store, without: []storage.Capability{storage.CapExpand}}),
+		"the host expands":   open(lacking.Store(store, storage.CapExpand)),
 	}
 }
 

@@ -3,40 +3,11 @@ package application_test
 import (
 	"context"
 	"iter"
-	"slices"
 	"sync/atomic"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
-
-// limited is a store whose driver lacks capabilities.
-type limited struct {
-	storage.Store
-	without []storage.Capability
-}
-
-func (s *limited) Info() storage.StoreInfo {
-	info := s.Store.Info()
-	info.Capabilities = slices.DeleteFunc(slices.Clone(info.Capabilities), func(c storage.Capability) bool {
-		return slices.Contains(s.without, c)
-	})
-	return info
-}
-
-func (s *limited) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
-	if q.Expand && slices.Contains(s.without, storage.CapExpand) {
-		return storage.Access{}, storage.Unsupported(storage.CapExpand)
-	}
-	return s.Store.ReadAccess(ctx, q)
-}
-
-func (s *limited) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-	if len(c.Events) > 0 && slices.Contains(s.without, storage.CapEvents) {
-		return storage.CommitResult{}, storage.Unsupported(storage.CapEvents)
-	}
-	return s.Store.Commit(ctx, c)
-}
 
 // faulty is a store whose calls a test can interrupt; nil members pass through.
 type faulty struct {

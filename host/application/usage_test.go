@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/internal/scripts"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
@@ -73,7 +74,7 @@ func TestWithMetricsOffEveryOperationIsUnsupported(t *testing.T) {
 }
 
 func TestMetricsNeedADriverThatKeepsThem(t *testing.T) {
-	store := &limited{Store: openStore(t), without: []storage.Capability{storage.CapMetrics}}
+	store := lacking.Store(openStore(t), storage.CapMetrics)
 	_, err := application.New(t.Context(), application.Options{Catalog: testCatalogBuilt(t), Store: store, Metrics: &application.Metrics{}})
 	isRefused(authz.CodeUnsupported)(t, err)
 	if want := "metrics requires a storage driver implementing recordMetrics, readMetrics, and pruneMetrics"; err == nil || err.Error() != want {
