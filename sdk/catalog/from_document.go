@@ -22,9 +22,9 @@ type DocumentOptions struct {
 // is not trusted. The error is an *authz.CatalogError with every problem of the
 // first of three phases that has any: what makes a document unreadable, the rest
 // of the document, the manifest. Constraints are carried over without the checks
-// of Build, because they may name imported keys. A manifest may wire scope types
-// that the document does not declare; no grant can be stored at these, and imported
-// leaves leave them out.
+// of Build, because they may name imported keys. The scope types of a manifest are
+// kept as they are, declared here or not: a leaf may name one that ScopeType does
+// not know.
 func FromDocument(document json.RawMessage, options DocumentOptions) (*Catalog, error) {
 	doc, found := readDocument(document)
 	if doc == nil {

@@ -172,9 +172,9 @@ func TestOwnersDocumentsGiveAManifestItsCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]catalog.Leaf{
-		"meet.host":       {GroupPath: "meet", Name: "host", Label: "Host", Kind: catalog.KindRead, Scopes: []string{"docs.f"}},
+		"meet.host":       {GroupPath: "meet", Name: "host", Label: "Host", Kind: catalog.KindRead, Scopes: []string{"docs.unheard", "docs.f"}},
 		"meet.rooms.read": {GroupPath: "meet.rooms", Name: "read", Description: "See rooms", Kind: catalog.KindRead, Scopes: []string{}, RequiresCondition: true},
-		"meet.gone":       {GroupPath: "meet", Name: "gone", Kind: catalog.KindAction, Scopes: []string{"docs.f"}},
+		"meet.gone":       {GroupPath: "meet", Name: "gone", Kind: catalog.KindAction, Scopes: []string{"docs.unheard", "docs.f"}},
 	}
 	for key, w := range want {
 		w.Key, w.Origin, w.ImportedFrom = key, authz.NamespaceImported, "here"

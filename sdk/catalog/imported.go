@@ -61,7 +61,7 @@ func (im *imported) covering(pattern string) *importEntry {
 // addLeaf makes a leaf of a key that some entry covers. The owner's document, if
 // there is one, gives display copy, kind and destructive; never how the key is
 // wired here.
-func (im *imported) addLeaf(key string, owner *Leaf) *Leaf {
+func (im *imported) addLeaf(key string, owner *Leaf) {
 	e := im.covering(key)
 	p := e.Permission
 	p.Key = key
@@ -71,7 +71,6 @@ func (im *imported) addLeaf(key string, owner *Leaf) *Leaf {
 	leaf := newLeaf(p, e.scopes)
 	leaf.Origin, leaf.ImportedFrom = authz.NamespaceImported, im.from
 	im.leaves = append(im.leaves, leaf)
-	return leaf
 }
 
 // over fills what the entry leaves open from the owner's leaf.

@@ -13,7 +13,6 @@ import (
 type manifestReader struct {
 	doc       *ownerDocument
 	documents map[string]json.RawMessage
-	types     map[string]bool // the document's scope types
 	issues    issues
 }
 
@@ -35,10 +34,6 @@ func (r *manifestReader) read(raw json.RawMessage) []*imported {
 	}
 	if ns, _ := nameOf(root, "namespace"); ns != r.doc.namespace {
 		r.issues.add(CodeManifestNamespace, pathImports, "the manifest is of namespace "+authz.Quote(ns)+", the document of "+authz.Quote(r.doc.namespace))
-	}
-	r.types = make(map[string]bool, len(r.doc.rest.ScopeTypes))
-	for _, t := range r.doc.rest.ScopeTypes {
-		r.types[t.Type] = true
 	}
 	f := fields{}
 	var list []*imported
@@ -122,8 +117,7 @@ func (r *manifestReader) readImport(ns string, n *node) *imported {
 	}
 	for _, key := range distinct(keys) {
 		if r.covered(im, path, key, authz.ValidateKey(key)) {
-			leaf := im.addLeaf(key, owner.leaf(key))
-			leaf.Scopes = slices.DeleteFunc(slices.Clone(leaf.Scopes), func(t string) bool { return !r.types[t] })
+			im.addLeaf(key, owner.leaf(key))
 		}
 	}
 	for _, region := range distinct(regions) {

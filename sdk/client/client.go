@@ -207,6 +207,11 @@ func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh b
 		}
 	}
 	return c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) {
+		if authz.ValidateScope(scope) != nil {
+			// Nothing lies above it, and providers refuse the question; what is asked at it
+			// or stands on a row decides nothing but what is global.
+			return access.NewChain(scope, nil), nil
+		}
 		ancestors, err := c.source.ResolveAncestors(ctx, scope)
 		if err != nil {
 			return nil, err

@@ -1,8 +1,6 @@
 package client
 
 import (
-	"errors"
-
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -68,11 +66,10 @@ func (c *Client) walk(g answered, o *metrics.CheckObservation) {
 	if g.key != "" {
 		keys = []string{g.key}
 	}
-	var chains access.Chains
+	absent := false
+	chains := c.chainsAtHand(g.at, &absent)
 	if g.snapshot != nil {
 		chains = g.snapshot.chainOf
-	} else {
-		chains = c.chainsAtHand(g.at)
 	}
 	at, err := access.Attribute(c.vocabulary, g.access.Rows(), keys, g.chain, g.at, chains)
 	if err != nil {
@@ -81,9 +78,13 @@ func (c *Client) walk(g answered, o *metrics.CheckObservation) {
 	if g.rows && at.Key >= 0 {
 		o.Permission, o.Implied = keys[at.Key], at.Implied
 		o.Attribute(at.Grants)
-		if g.allowed {
+		if g.allowed && !absent { // a row whose chain is absent may allow too
 			o.SoleMatchGrantID = at.Sole
 		}
+		return
+	}
+	if g.rows {
+		o.Implied = g.implied
 		return
 	}
 	for _, r := range at.Revokes {
@@ -137,15 +138,15 @@ func (c *Client) observeHolds(rate float64, p authz.Principal, key string, held,
 	c.recorder.Deliver(*o)
 }
 
-var errNotAtHand = errors.New("the chain is not cached")
-
-// chainsAtHand answers chains from memory only.
-func (c *Client) chainsAtHand(now int64) access.Chains {
+// chainsAtHand answers chains from memory only. One that is absent implies nothing, and
+// is told of.
+func (c *Client) chainsAtHand(now int64, absent *bool) access.Chains {
 	return func(scope string) (*access.Chain, error) {
 		key := cacheKey{id: scope}
 		if chain, ok := c.chains.hit(key.hash(), key, now); ok {
 			return chain, nil
 		}
-		return nil, errNotAtHand
+		*absent = true
+		return access.GlobalChain, nil
 	}
 }

@@ -17,8 +17,9 @@ import (
 // are replayed by sdk/metrics.
 type observationCase struct {
 	vectors.World
-	Kind    string `json:"kind"`
-	Metrics struct {
+	Kind     string                `json:"kind"`
+	External client.ExternalPolicy `json:"externalPermissions"`
+	Metrics  struct {
 		SampleRate     any `json:"sampleRate"`
 		ScopeInstances any `json:"scopeInstances"`
 	} `json:"metrics"`
@@ -27,6 +28,7 @@ type observationCase struct {
 		Op           string            `json:"op"`
 		Principal    authz.Principal   `json:"principal"`
 		Key          keys              `json:"key"`
+		Condition    *bool             `json:"condition"`
 		Pattern      string            `json:"pattern"`
 		Scope        string            `json:"scope"`
 		Observe      *bool             `json:"observe"`
@@ -67,14 +69,15 @@ func TestVectorsObservations(t *testing.T) {
 				options.ScopeInstances = append(options.ScopeInstances, scopeType.(string))
 			}
 		}
-		_, cl := attachWith(t, c.World, func(o *client.Options) { o.Metrics = &options })
+		_, cl := attachWith(t, c.World, func(o *client.Options) { o.Metrics, o.External = &options, c.External })
 		for i, s := range c.Steps {
 			seen, draws = nil, 0
+			gate := client.Gate{Keys: s.Key.list, Scope: s.Scope, Condition: condition(s.Condition)}
 			asked := cl
 			if s.Observe != nil && !*s.Observe {
 				asked = cl.Unobserved()
 			}
-			observedCheck(t, asked, s.Op, s.Principal, s.Key.list, s.Pattern, s.Scope)
+			observedCheck(t, asked, s.Op, s.Principal, gate, s.Pattern)
 			c.Draws = c.Draws[draws:]
 			if draws != s.Draws || len(seen) != len(s.Observations) {
 				t.Fatalf("step %d %s: %d draws, %d observations, want %d and %d", i, s.Op, draws, len(seen), s.Draws, len(s.Observations))
@@ -93,8 +96,11 @@ func TestVectorsObservations(t *testing.T) {
 }
 
 // observedCheck runs a check for its observation; answers are compared elsewhere.
-func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal, keys []string, pattern, scope string) {
+func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal, gate client.Gate, pattern string) {
 	ctx := context.Background()
+	fresh := gate
+	fresh.Fresh = true
+	keys, scope := gate.Keys, gate.Scope
 	snapshot := func() *client.Snapshot {
 		s, err := c.Snapshot(ctx, p, client.SnapshotOptions{Scopes: []string{scope}})
 		if err != nil {
@@ -104,11 +110,11 @@ func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal,
 	}
 	switch op {
 	case "can":
-		_, _ = c.Check(ctx, p, client.Gate{Keys: keys, Scope: scope})
+		_, _ = c.Check(ctx, p, gate)
 	case "canFresh":
-		_, _ = c.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: true})
+		_, _ = c.Check(ctx, p, fresh)
 	case "require":
-		_ = c.RequireGate(ctx, p, client.Gate{Keys: keys, Scope: scope})
+		_ = c.RequireGate(ctx, p, gate)
 	case "canAny":
 		_, _ = c.CanAny(ctx, p, pattern)
 	case "requireAny":
@@ -122,7 +128,7 @@ func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal,
 	case "grantedScopes":
 		_, _ = c.GrantedScopes(ctx, p, keys[0])
 	case "snapshotCan":
-		_, _ = snapshot().Check(client.Gate{Keys: keys, Scope: scope})
+		_, _ = snapshot().Check(gate)
 	case "snapshotCanAny":
 		_, _ = snapshot().CanAny(pattern)
 	case "snapshotHolds":

@@ -146,7 +146,7 @@ func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run s
 	*seen = nil // the view-as gate's own
 	for i, step := range run.Steps {
 		at := n + i
-		gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(accessQuery{Condition: step.Condition})}
+		gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(step.Condition)}
 		switch step.Op {
 		case "can":
 			got, err := s.Check(ctx, gate)
@@ -190,7 +190,7 @@ func replaySession(t *testing.T, n int, app roleUpdater, c *client.Client, run s
 }
 
 func replaySessionCheck(t *testing.T, n int, s *client.SessionSnapshot, step sessionStep) {
-	gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(accessQuery{Condition: step.Condition})}
+	gate := client.Gate{Keys: step.Key.list, Scope: step.Scope, Condition: condition(step.Condition)}
 	switch step.Op {
 	case "can":
 		got, err := s.Check(gate)

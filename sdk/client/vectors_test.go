@@ -122,7 +122,7 @@ func replayQuery(t *testing.T, i int, c *client.Client, q accessQuery) {
 	single := !q.Key.many && q.Condition == nil
 	switch q.Op {
 	case "can", "canFresh":
-		got, err := c.Check(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Fresh: q.Op == "canFresh", Condition: condition(q)})
+		got, err := c.Check(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Fresh: q.Op == "canFresh", Condition: condition(q.Condition)})
 		judge(t, i, q, got, err)
 		if single && q.Op == "can" {
 			got, err = c.Can(ctx, p, q.Key.list[0], q.Scope)
@@ -133,7 +133,7 @@ func replayQuery(t *testing.T, i int, c *client.Client, q accessQuery) {
 			judge(t, i, q, got, err)
 		}
 	case "require":
-		err := c.RequireGate(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+		err := c.RequireGate(ctx, p, client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q.Condition)})
 		judge(t, i, q, err == nil, err)
 		if single {
 			err := c.Require(ctx, p, q.Key.list[0], q.Scope)
@@ -189,14 +189,14 @@ func replayCheck(t *testing.T, n int, s *client.Snapshot, q accessQuery) {
 	single := !q.Key.many && q.Condition == nil
 	switch q.Op {
 	case "can":
-		got, err := s.Check(client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+		got, err := s.Check(client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q.Condition)})
 		judge(t, n, q, got, err)
 		if single {
 			got, err = s.Can(q.Key.list[0], q.Scope)
 			judge(t, n, q, got, err)
 		}
 	case "require":
-		err := s.RequireGate(client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q)})
+		err := s.RequireGate(client.Gate{Keys: q.Key.list, Scope: q.Scope, Condition: condition(q.Condition)})
 		judge(t, n, q, err == nil, err)
 		if single {
 			err := s.Require(q.Key.list[0], q.Scope)
@@ -247,11 +247,11 @@ func judgeList(t *testing.T, n int, q accessQuery, got any, err error) {
 	}
 }
 
-func condition(q accessQuery) func(context.Context) (bool, error) {
-	if q.Condition == nil {
+func condition(answer *bool) func(context.Context) (bool, error) {
+	if answer == nil {
 		return nil
 	}
-	return func(context.Context) (bool, error) { return *q.Condition, nil }
+	return func(context.Context) (bool, error) { return *answer, nil }
 }
 
 func judge(t *testing.T, n int, q accessQuery, got bool, err error) {
