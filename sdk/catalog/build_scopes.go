@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -21,11 +22,7 @@ func (b *builder) checkScopeTypes() {
 		if !b.isOwned[ns] {
 			b.issues.add(CodeScopeTypeNamespace, t.Type, "scope type is outside the declared namespaces")
 		}
-		faults := b.in.requestableFaults[t.Type]
-		if len(faults) == 0 && t.Requestable != nil {
-			faults = checkRequestable(t.Requestable)
-		}
-		for _, f := range faults {
+		for _, f := range b.in.faultsOf(t) {
 			b.issues.add(CodeBadRequestable, t.Type, f.String())
 		}
 	}
@@ -78,6 +75,28 @@ func parentCycles(types []ScopeType) map[string]string {
 		}
 	}
 	return through
+}
+
+// faultsOf are all faults of a type's requestable: of its form, and of the values that
+// have their form.
+func (in *Input) faultsOf(t *ScopeType) []fault {
+	faults := in.requestableFaults[t.Type]
+	if t.Requestable == nil {
+		return faults
+	}
+	all := slices.Clone(faults)
+	for _, f := range checkRequestable(t.Requestable) {
+		if !slices.ContainsFunc(faults, func(told fault) bool { return within(f.field, told.field) }) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// within tells whether a field is another one or a part of it.
+func within(field, of string) bool {
+	rest, ok := strings.CutPrefix(field, of)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // checkRequestable finds the fields of a requestable declaration that break the

@@ -243,3 +243,19 @@ func TestCatalogErrorListsEveryIssue(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// One fault of form hides none of the others.
+func TestEveryFaultOfARequestableIsTold(t *testing.T) {
+	in, err := catalog.ParseJSON([]byte(`{"namespaces":["docs"],"permissions":{"docs.a.r":true},"scopeTypes":{"docs.f":{"requestable":{
+		"prompts":[{"id":"a","label":"l"},{"id":"a","label":"m"},{"id":5,"label":"n"}],"maxDurationMs":0,"patterns":["**"],
+		"policy":{"stages":[{"kind":"x"},{"kind":"auto","predicate":{"type":"zz"}},{"kind":"management","layers":0},7]}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = catalog.Build(in)
+	want := []string{}
+	for _, field := range []string{"prompts[2].id", "maxDurationMs", "policy.stages[3]", "prompts[1].id", "patterns[0]", "policy.stages[0].kind", "policy.stages[1].predicate.type", "policy.stages[2].layers"} {
+		want = append(want, "bad-requestable docs.f: requestable."+field+" ")
+	}
+	checkLines(t, want, issueLines(t, err))
+}

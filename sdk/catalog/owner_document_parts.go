@@ -34,11 +34,7 @@ func (r *documentReader) readScopeTypes() {
 		declared[name] = true
 		r.part(name, func(d decoder) {
 			t := d.scopeType(name, n)
-			faults := d.in.requestableFaults[name]
-			if len(faults) == 0 && t.Requestable != nil {
-				faults = checkRequestable(t.Requestable)
-			}
-			for _, f := range faults {
+			for _, f := range d.in.faultsOf(&t) {
 				r.addAt(CodeBadRequestable, name, f.String())
 			}
 			r.doc.rest.ScopeTypes = append(r.doc.rest.ScopeTypes, t)
