@@ -108,6 +108,9 @@ func roleUpdate(o object) provider.RoleUpdate {
 // the application.
 func requestable(o object) *authz.Requestable {
 	o.required("stages", "a list of objects")
+	if o.has("maxDurationMs") && o.integer("maxDurationMs", 0) < 1 {
+		o.refuse("maxDurationMs", "an integer of at least 1") // 0 would mean that there is none
+	}
 	r := &authz.Requestable{
 		MaxDurationMs: o.integer("maxDurationMs", 0),
 		RequireExpiry: o.flag("requireExpiry"),

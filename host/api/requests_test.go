@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,16 @@ func requestOperationsAnswer(t *testing.T, w *world) []string {
 		}
 	}
 	return called
+}
+
+// No cap at all is what 0 would come to mean.
+func TestACapOfNothingIsRefused(t *testing.T) {
+	w := newWorld(t, worldOptions{})
+	for _, cap := range []string{`0`, `-1`, `1.5`, `"1"`, `0.0`} {
+		w.post("createRole", `{"input":{"name":"Ask","patterns":["docs.files.read"],"requestable":{"maxDurationMs":`+cap+`,"stages":[{"kind":"auto","predicate":{"type":"member_of","subject":"everyone"}}]}},`+admin+`}`).
+			expectError(t, http.StatusUnprocessableEntity, "ProviderWriteRejectedError", "validation", "maxDurationMs")
+	}
+	w.mustOK("createRole", `{"input":{"name":"Ask","patterns":["docs.files.read"],"requestable":{"maxDurationMs":null,"stages":[{"kind":"auto","predicate":{"type":"member_of","subject":"everyone"}}]}},`+admin+`}`)
 }
 
 // Each refusal names the member, and is no internal error.

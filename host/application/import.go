@@ -160,7 +160,7 @@ func (im *importing) apply(ctx context.Context, source string, dry bool) error {
 	}{Warnings: len(im.result.Warnings)}
 	if im.options.Authoritative {
 		n := len(deactivated)
-		im.result.DeactivatedUsers = deactivated
+		im.result.DeactivatedUsers = append([]string{}, deactivated...)
 		im.result.RemovedMemberships, im.result.ClearedReportingEdges = &im.removed, &im.cleared
 		detail.Authoritative, detail.Deactivated, detail.Removed, detail.Cleared =
 			&im.options.Authoritative, &n, &im.removed, &im.cleared

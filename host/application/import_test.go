@@ -180,6 +180,22 @@ func cyclic(graph map[string][]string) bool {
 	return false
 }
 
+func TestAnAuthoritativeImportSaysThatItDeactivatedNobody(t *testing.T) {
+	app := newApp(t, application.Options{})
+	for authoritative, want := range map[bool]string{
+		true:  `{"warnings":[],"virtualParents":[],"deactivatedUsers":[],"removedMemberships":0,"clearedReportingEdges":0}`,
+		false: `{"warnings":[],"virtualParents":[]}`,
+	} {
+		result, err := app.ImportDirectory(t.Context(), snapshotOf(`{"users":[{"userId":"u"}]}`), "hr", optionsOf(authoritative))
+		must(t, err)
+		text, err := json.Marshal(result)
+		must(t, err)
+		if string(text) != want {
+			t.Errorf("authoritative %t: %s", authoritative, text)
+		}
+	}
+}
+
 func TestAnAuthoritativeImportTakesAwayWhatItLeavesOut(t *testing.T) {
 	store := openStore(t)
 	seed(t, store)

@@ -57,7 +57,13 @@ func Cycle(path []string) *WriteRejectedError {
 	return &WriteRejectedError{Code: CodeGraphCycle, Message: cycleMessage(path), Path: path}
 }
 
-func cycleMessage(path []string) string { return "cycle: " + strings.Join(path, " → ") }
+func cycleMessage(path []string) string {
+	shown := make([]string, len(path))
+	for i, id := range path {
+		shown[i] = Echo(id)
+	}
+	return "cycle: " + strings.Join(shown, " → ")
+}
 
 // CodeOf returns the code of a refusal anywhere in err's chain, else "".
 func CodeOf(err error) Code {

@@ -104,3 +104,10 @@ func TestMessagesOfDenialsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestCyclesEchoTheirIDs(t *testing.T) {
+	err := authz.Cycle([]string{"a\ab", strings.Repeat("x", 200), "a\ab"})
+	if want := `cycle: a\x07b → ` + strings.Repeat("x", 120) + `…(+80 more) → a\x07b`; err.Error() != want || err.Path[0] != "a\ab" {
+		t.Errorf("%q %q, want %q", err, err.Path, want)
+	}
+}

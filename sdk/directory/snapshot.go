@@ -48,7 +48,7 @@ type Options struct {
 type Result struct {
 	Warnings              []string        `json:"warnings"`
 	VirtualParents        []VirtualParent `json:"virtualParents"`
-	DeactivatedUsers      []string        `json:"deactivatedUsers,omitempty"`
+	DeactivatedUsers      []string        `json:"deactivatedUsers,omitzero"`
 	RemovedMemberships    *int            `json:"removedMemberships,omitempty"`
 	ClearedReportingEdges *int            `json:"clearedReportingEdges,omitempty"`
 }
