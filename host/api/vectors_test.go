@@ -10,9 +10,10 @@ import (
 )
 
 func TestVectorsProviderAPI(t *testing.T) {
-	vectors.Replay(t, "provider-api.jsonl", scripts.Wire.Covered, func(t *testing.T, c scripts.Wire) {
+	vectors.Replay(t, "provider-api.jsonl", nil, func(t *testing.T, c scripts.Wire) {
 		o := worldOptions{catalog: string(c.Catalog), scopeParents: c.ScopeParents, orgRoot: c.Options.OrgRoot,
-			persist: c.Options.Events.Persist, noStorage: c.WithoutStorage}
+			persist: c.Options.Events.Persist, noStorage: c.WithoutStorage, without: c.DriverWithout,
+			hashChain: c.Options.Audit.HashChain, auditOptIn: c.Handler.AuditOptIn}
 		given(t, c.Options.SoD, &o.sod)
 		if c.Options.Metrics != nil {
 			o.metrics = &application.Metrics{}

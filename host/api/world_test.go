@@ -36,6 +36,9 @@ type worldOptions struct {
 	scopeParents map[string][]string // nil: what the store records
 	noEvaluator  bool
 	noStorage    bool
+	without      []string // storage methods
+	hashChain    bool
+	auditOptIn   bool
 	onAuthority  api.AuthorityHook
 	bodyLimit    int64
 	decorate     func(api.Application) api.Application
@@ -92,6 +95,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 	if w.store, err = driver.Open(t.Context(), "docs"); err != nil {
 		t.Fatal(err)
 	}
+	w.store = scripts.Without(t, w.store, o.without)
 	ancestry := application.Stored(w.store)
 	if o.scopeParents != nil {
 		ancestry = application.FromParents(func(_ context.Context, scope string) ([]string, error) {
@@ -99,7 +103,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 		})
 	}
 	w.app, err = application.New(t.Context(), application.Options{Name: "docs", Catalog: built, Store: w.store,
-		Ancestry: ancestry, OrgRoot: o.orgRoot, PersistEvents: o.persist, Metrics: o.metrics, SoD: o.sod, Clock: w.clock.Load,
+		Ancestry: ancestry, OrgRoot: o.orgRoot, PersistEvents: o.persist, Metrics: o.metrics, SoD: o.sod, HashChain: o.hashChain, Clock: w.clock.Load,
 		IDs: func() string { return fmt.Sprintf("raw%06d", w.ids.Add(1)) }})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +112,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 		t.Fatal(err)
 	}
 	options := api.ProviderOptions{Application: w.app, ApplicationID: "app-1",
-		Secrets: func() []string { return []string{secret, oldSecret} }, BodyLimit: o.bodyLimit}
+		Secrets: func() []string { return []string{secret, oldSecret} }, BodyLimit: o.bodyLimit, AuditOptIn: o.auditOptIn}
 	if !o.noEvaluator {
 		options.Evaluator = evaluator{w.client}
 	}

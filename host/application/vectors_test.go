@@ -1,13 +1,17 @@
 package application_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -19,32 +23,41 @@ func TestVectorsAppWrites(t *testing.T) { replayScripts(t, "app-writes.jsonl") }
 func TestVectorsRequests(t *testing.T) { replayScripts(t, "requests.jsonl") }
 
 func replayScripts(t *testing.T, file string) {
-	vectors.Replay(t, file, scripts.Script.Covered, func(t *testing.T, s scripts.Script) { scripts.Run(t, s, inProcess(t, s)) })
+	vectors.Replay(t, file, nil, func(t *testing.T, s scripts.Script) { scripts.Run(t, s, inProcess(t, s)) })
 }
 
 // inProcess is the application itself, over the memory driver.
 func inProcess(t *testing.T, s scripts.Script) scripts.Surface {
 	t.Helper()
-	on := scripts.Surface{Store: openStore(t), Now: &atomic.Int64{}}
+	on := scripts.Surface{Store: scripts.Without(t, openStore(t), s.DriverWithout), Now: &atomic.Int64{}}
 	o := application.Options{
 		Catalog: buildCatalog(t, s.Catalog), Store: on.Store,
 		Ancestry: application.FromParents(func(_ context.Context, scope string) ([]string, error) {
 			return s.ScopeParents[scope], nil
 		}),
+		OrgRoot: s.Options.OrgRoot, PersistEvents: s.Options.Events.Persist, HashChain: s.Options.Audit.HashChain,
 		Clock: on.Now.Load, IDs: scripts.IDs(),
 	}
-	for option, raw := range s.Options {
-		switch option {
-		case "orgRoot":
-			must(t, json.Unmarshal(raw, &o.OrgRoot))
-		case "sod":
-			must(t, json.Unmarshal(raw, &o.SoD))
-		default:
-			t.Fatalf("no application is given the option %s", option)
-		}
+	if s.Options.SoD != nil {
+		must(t, json.Unmarshal(s.Options.SoD, &o.SoD))
+	}
+	if s.Options.Metrics != nil {
+		o.Metrics = &application.Metrics{}
+		must(t, json.Unmarshal(s.Options.Metrics, o.Metrics))
 	}
 	app := newApp(t, o)
 	on.Provider, on.Local, on.Heard = app, local{app}, scripts.Told(app)
+	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: app, ApplicationID: scripts.WireApplication,
+		Secrets: func() []string { return []string{scripts.WireSecret} }, Storage: app})
+	must(t, err)
+	on.Call = func(t testing.TB, op string, body json.RawMessage) scripts.WireAnswer {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/"+op, bytes.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+scripts.WireSecret)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return scripts.WireAnswer{Status: w.Code, ContentType: w.Header().Get("Content-Type"), Body: w.Body.Bytes()}
+	}
 	return on
 }
 

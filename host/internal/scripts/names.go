@@ -3,6 +3,7 @@ package scripts
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -27,6 +28,8 @@ func (r *replay) bind(got any, created []string) {
 		ids = []string{row.ID}
 	case authz.Group:
 		ids = []string{row.ID}
+	case called:
+		ids = slices.DeleteFunc(returnedIDs(row.Body), func(id string) bool { return r.names[id] != "" })
 	default:
 		ids = r.unnamed()
 	}

@@ -22,6 +22,12 @@ func read[T any](t testing.TB, a arguments, name string) (v T) {
 	return v
 }
 
+// called is what the provider handler answered.
+type called struct {
+	Status int            `json:"status"`
+	Body   map[string]any `json:"body"`
+}
+
 type operation func(r *replay, args map[string]json.RawMessage) (any, error)
 
 // written reads the provenance, as the wire does, and runs a write.
@@ -59,7 +65,7 @@ var operations = map[string]operation{
 		})
 	},
 	"listGrants": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		return rows(r.t, r.on.Provider.ListGrants(r.t.Context(), grantQuery(r.t, a))), nil
+		return listed(r.on.Provider.ListGrants(r.t.Context(), grantQuery(r.t, a)))
 	},
 	"countGrants": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return orNil(r.on.Provider.CountGrants(r.t.Context(), grantQuery(r.t, a)))
@@ -77,7 +83,7 @@ var operations = map[string]operation{
 	},
 	"listRevokes": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		f := read[struct{ UserID, Scope *string }](r.t, a, "filter")
-		return rows(r.t, r.on.Provider.ListRevokes(r.t.Context(), provider.RevokeQuery{UserID: f.UserID, Scope: f.Scope})), nil
+		return listed(r.on.Provider.ListRevokes(r.t.Context(), provider.RevokeQuery{UserID: f.UserID, Scope: f.Scope}))
 	},
 	"deleteSubject": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
@@ -105,10 +111,10 @@ var operations = map[string]operation{
 	},
 	"listRequests": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		q := read[provider.RequestQuery](r.t, a, "filter")
-		return outlined(rows(r.t, r.on.Provider.ListRequests(r.t.Context(), q))), nil
+		return outlined(r.on.Provider.ListRequests(r.t.Context(), q))
 	},
 	"listApproverQueue": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		return outlined(rows(r.t, r.on.Provider.ListApproverQueue(r.t.Context(), read[string](r.t, a, "approverUserId")))), nil
+		return outlined(r.on.Provider.ListApproverQueue(r.t.Context(), read[string](r.t, a, "approverUserId")))
 	},
 	"createRole": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
@@ -116,7 +122,11 @@ var operations = map[string]operation{
 		})
 	},
 	"updateRole": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		in := read[provider.RoleUpdate](r.t, a, "input")
+		in, sent := read[provider.RoleUpdate](r.t, a, "input"), read[arguments](r.t, a, "input")
+		if string(sent["description"]) == "null" {
+			in.Description = new(string)
+		}
+		in.ClearRequestable = string(sent["requestable"]) == "null"
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
 			return orNil(r.on.Provider.UpdateRole(r.t.Context(), read[string](r.t, a, "roleId"), in, p))
 		})
@@ -127,7 +137,7 @@ var operations = map[string]operation{
 		})
 	},
 	"listRoles": func(r *replay, _ map[string]json.RawMessage) (any, error) {
-		return rows(r.t, r.on.Provider.ListRoles(r.t.Context(), provider.Paging{})), nil
+		return listed(r.on.Provider.ListRoles(r.t.Context(), provider.Paging{}))
 	},
 	"createGroup": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
@@ -163,7 +173,7 @@ var operations = map[string]operation{
 		return orNil(r.on.Provider.GetGroupMembers(r.t.Context(), read[string](r.t, a, "groupId")))
 	},
 	"listGroups": func(r *replay, _ map[string]json.RawMessage) (any, error) {
-		return rows(r.t, r.on.Provider.ListGroups(r.t.Context(), provider.Paging{})), nil
+		return listed(r.on.Provider.ListGroups(r.t.Context(), provider.Paging{}))
 	},
 	"setUserActive": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
@@ -204,7 +214,7 @@ var operations = map[string]operation{
 		return orNil(r.on.Provider.GetPublishedImports(r.t.Context()))
 	},
 	"listCatalogVersions": func(r *replay, _ map[string]json.RawMessage) (any, error) {
-		return rows(r.t, r.on.Local.ListCatalogVersions(r.t.Context())), nil
+		return listed(r.on.Local.ListCatalogVersions(r.t.Context()))
 	},
 	"listWildcardDrift": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		in := read[struct{ SinceVersion int64 }](r.t, a, "input")
@@ -221,10 +231,14 @@ var operations = map[string]operation{
 			"gainedKeys": report.GainedKeys, "removedKeys": report.RemovedKeys, "findings": named}, nil
 	},
 	"listSodViolations": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		return rows(r.t, r.on.Local.ListSodViolations(r.t.Context(), reviewedUsers(r.t, a))), nil
+		return listed(r.on.Local.ListSodViolations(r.t.Context(), reviewedUsers(r.t, a)))
 	},
 	"exportEntitlements": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		return SortedExport(rows(r.t, r.on.Local.ExportEntitlements(r.t.Context(), reviewedUsers(r.t, a)))), nil
+		found, err := collected(r.on.Local.ExportEntitlements(r.t.Context(), reviewedUsers(r.t, a)))
+		if err != nil {
+			return nil, err
+		}
+		return SortedExport(found), nil
 	},
 	"listAuditEvents": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		found := []any{}
@@ -239,6 +253,16 @@ var operations = map[string]operation{
 	},
 	"notifyScopeMoved": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return nil, r.on.Local.NotifyScopeMoved(r.t.Context(), read[string](r.t, a, "scope"))
+	},
+	"provider": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		body := a["body"]
+		if body == nil {
+			body = json.RawMessage(`{}`)
+		}
+		got := r.on.Call(r.t, read[string](r.t, a, "op"), body)
+		var answer map[string]any
+		must(r.t, json.Unmarshal(got.Body, &answer))
+		return called{got.Status, answer}, nil
 	},
 	"importDirectory": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		o := read[directory.Options](r.t, a, "options")

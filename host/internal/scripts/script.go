@@ -1,19 +1,17 @@
 package scripts
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // Script is one case of app-writes.jsonl or requests.jsonl.
 type Script struct {
-	ID           string                     `json:"id"`
-	Catalog      json.RawMessage            `json:"catalog"`
-	ScopeParents map[string][]string        `json:"scopeParents"`
-	Options      map[string]json.RawMessage `json:"options"`
-	Start        int64                      `json:"start"`
-	Steps        []Step                     `json:"steps"`
-	Final        struct {
+	ID            string              `json:"id"`
+	Catalog       json.RawMessage     `json:"catalog"`
+	ScopeParents  map[string][]string `json:"scopeParents"`
+	Options       Options             `json:"options"`
+	DriverWithout []string            `json:"driverWithout"` // methods
+	Start         int64               `json:"start"`
+	Steps         []Step              `json:"steps"`
+	Final         struct {
 		Audit []json.RawMessage `json:"audit"`
 		Epoch *struct {
 			Head     int64 `json:"head"`
@@ -43,9 +41,4 @@ type Step struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	} `json:"expect"`
-}
-
-// Covered reports whether every operation of the script is one that a Surface has.
-func (s Script) Covered() bool {
-	return !slices.ContainsFunc(s.Steps, func(step Step) bool { return operations[step.Op] == nil })
 }

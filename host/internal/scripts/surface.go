@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,9 @@ type Surface struct {
 
 	// Now is the application's clock.
 	Now *atomic.Int64
+
+	// Call posts one operation to the provider handler.
+	Call func(t testing.TB, op string, body json.RawMessage) WireAnswer
 
 	// Heard answers the events told since it was last asked, in order.
 	Heard func(t testing.TB) []authz.Event

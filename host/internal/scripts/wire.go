@@ -6,12 +6,10 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -24,7 +22,9 @@ type Wire struct {
 	Secret         string
 	ApplicationID  string
 	WithoutStorage bool
-	Options        WireOptions
+	DriverWithout  []string // methods
+	Options        Options
+	Handler        Handler
 	Steps          []WireStep
 	Final          struct{ State map[string]any }
 }
@@ -34,14 +34,6 @@ const (
 	WireApplication = "app-1"
 	WireSecret      = "test-secret-0123456789"
 )
-
-// WireOptions differ from a plain application.
-type WireOptions struct {
-	OrgRoot *bool
-	Events  struct{ Persist *bool }
-	SoD     json.RawMessage `json:"sod"`
-	Metrics json.RawMessage
-}
 
 // WireStep is one request and its answer.
 type WireStep struct {
@@ -63,29 +55,6 @@ type WireStep struct {
 	}
 	Created []string
 	Events  []any
-}
-
-// Covered leaves out operations that are not in the manifest. Requests that never
-// reach an operation count as covered.
-func (c Wire) Covered() bool {
-	for _, s := range c.Steps {
-		if s.Op != "http" {
-			return false
-		}
-		fault, _ := s.Expect.OK.Body["error"].(map[string]any)
-		if fault["name"] == "ProviderApiError" {
-			continue
-		}
-		path, _, _ := strings.Cut(s.Args.Path, "?")
-		op := strings.ReplaceAll(path[strings.LastIndex(path, "/v1/")+4:], "%2E", ".")
-		if canonical := map[string]string{"org.exportSnapshot": "exportOrgSnapshot", "org.applySnapshot": "applyOrgSnapshot"}[op]; canonical != "" {
-			op = canonical
-		}
-		if _, ok := provider.LookupOperation(op); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // WireSurface is an application behind HTTP.
@@ -111,6 +80,9 @@ func RunWire(t testing.TB, c Wire, on WireSurface) {
 	}
 	w := &wireReplay{t: t, on: on, ids: map[string]string{}, symbols: map[string]string{}}
 	for i, s := range c.Steps {
+		if s.Op != "http" {
+			t.Fatalf("step %d: no step is called %s", i, s.Op)
+		}
 		on.Now.Store(s.At)
 		got := w.send(s)
 		heard := on.Heard(t)
@@ -182,26 +154,10 @@ var symbol = regexp.MustCompile(`^(G|R|Q|ROLE|GROUP)[0-9]+$`)
 // bind learns the ids of rows that a step created from what it returned; the grant
 // of an approval is not returned but names the request.
 func (w *wireReplay) bind(created []string, body map[string]any) {
-	var returned []string
 	if request, ok := body["request"].(map[string]any); ok {
 		defer w.bindApproval(request["id"], created)
 	}
-	for _, member := range body {
-		switch row := member.(type) {
-		case map[string]any:
-			if id, ok := row["id"].(string); ok {
-				returned = append(returned, id)
-			}
-		case []any:
-			for _, item := range row {
-				if row, ok := item.(map[string]any); ok {
-					if id, ok := row["id"].(string); ok {
-						returned = append(returned, id)
-					}
-				}
-			}
-		}
-	}
+	returned := returnedIDs(body)
 	returned = slices.DeleteFunc(returned, func(id string) bool { return w.symbols[id] != "" })
 	if len(returned) > len(created) {
 		return
@@ -212,6 +168,27 @@ func (w *wireReplay) bind(created []string, body map[string]any) {
 			w.ids[name], w.symbols[returned[i]] = returned[i], name
 		}
 	}
+}
+
+// returnedIDs are the ids of the rows in an answer.
+func returnedIDs(body map[string]any) (ids []string) {
+	for _, member := range body {
+		switch row := member.(type) {
+		case map[string]any:
+			if id, ok := row["id"].(string); ok {
+				ids = append(ids, id)
+			}
+		case []any:
+			for _, item := range row {
+				if row, ok := item.(map[string]any); ok {
+					if id, ok := row["id"].(string); ok {
+						ids = append(ids, id)
+					}
+				}
+			}
+		}
+	}
+	return ids
 }
 
 func (w *wireReplay) bindApproval(request any, created []string) {
