@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,12 +33,23 @@ type cacheCase struct {
 }
 
 type cacheClient struct {
-	CacheStore             bool `json:"cacheStore"`
-	Strict                 bool `json:"strict"`
-	SubjectCacheTTLMs      *int `json:"subjectCacheTtlMs"`
-	MaxSubjectCacheEntries *int `json:"maxSubjectCacheEntries"`
-	MaxObjectCacheEntries  *int `json:"maxObjectCacheEntries"`
-	RevalidateAfterMs      any  `json:"revalidateAfterMs"`
+	CacheStore             bool   `json:"cacheStore"`
+	Strict                 bool   `json:"strict"`
+	CacheKeyPrefix         string `json:"cacheKeyPrefix"`
+	CacheStoreTTLMs        int    `json:"cacheStoreTtlMs"`
+	SubjectCacheTTLMs      *int   `json:"subjectCacheTtlMs"`
+	ObjectCacheTTLMs       *int   `json:"objectCacheTtlMs"`
+	MaxSubjectCacheEntries *int   `json:"maxSubjectCacheEntries"`
+	MaxObjectCacheEntries  *int   `json:"maxObjectCacheEntries"`
+	RevalidateAfterMs      any    `json:"revalidateAfterMs"`
+}
+
+// UnmarshalJSON refuses options that no client has.
+func (c *cacheClient) UnmarshalJSON(raw []byte) error {
+	type plain cacheClient
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode((*plain)(c))
 }
 
 type cacheStep struct {
@@ -174,13 +186,16 @@ func newCacheBench(t *testing.T, c cacheCase) *cacheBench {
 	b.source = &counted{Application: b.local}
 	millis := func(ms int) *time.Duration { return new(time.Duration(ms) * time.Millisecond) }
 	for name, o := range c.Clients {
-		options := client.Options{Provider: b.source, Catalog: cat, Clock: b.now.Load, Strict: o.Strict,
-			MaxSubjectCacheEntries: o.MaxSubjectCacheEntries, MaxObjectCacheEntries: o.MaxObjectCacheEntries}
+		options := client.Options{Provider: b.source, Catalog: cat, Clock: b.now.Load, Strict: o.Strict, CacheKeyPrefix: o.CacheKeyPrefix,
+			CacheStoreTTL: time.Duration(o.CacheStoreTTLMs) * time.Millisecond, MaxSubjectCacheEntries: o.MaxSubjectCacheEntries, MaxObjectCacheEntries: o.MaxObjectCacheEntries}
 		if o.CacheStore {
 			options.CacheStore = b.shared
 		}
 		if o.SubjectCacheTTLMs != nil {
 			options.SubjectCacheTTL = millis(*o.SubjectCacheTTLMs)
+		}
+		if o.ObjectCacheTTLMs != nil {
+			options.ObjectCacheTTL = millis(*o.ObjectCacheTTLMs)
 		}
 		switch after := o.RevalidateAfterMs.(type) {
 		case bool:
@@ -317,6 +332,8 @@ func (b *cacheBench) write(app *application.Application, s cacheStep) error {
 		Parents  []string `json:"parents"`
 		Patterns []string `json:"patterns"`
 		GroupIDs []string `json:"groupIds"`
+		GroupID  string   `json:"groupId"`
+		Manager  string   `json:"managerUserId"`
 		Active   bool     `json:"active"`
 		Input    struct {
 			ID       *string  `json:"id"`
@@ -355,6 +372,18 @@ func (b *cacheBench) write(app *application.Application, s cacheStep) error {
 		err = app.SetGroupMembership(ctx, a.UserID, a.GroupIDs, by)
 	case "setUserActive":
 		err = app.SetUserActive(ctx, a.UserID, a.Active, by)
+	case "setGroupParents":
+		_, err = app.SetGroupParents(ctx, a.GroupID, a.Parents, by)
+	case "deleteGroup":
+		err = app.DeleteGroup(ctx, a.GroupID, by)
+	case "setReportingEdge":
+		err = app.SetReportingEdge(ctx, a.UserID, a.Manager, by)
+	case "deleteSubject":
+		_, err = app.DeleteSubject(ctx, a.Subject, by)
+	case "deleteScope":
+		_, err = app.DeleteScope(ctx, a.GrantInput.Scope, by)
+	case "deleteRole":
+		err = app.DeleteRole(ctx, a.RoleID, by)
 	case "createRole":
 		_, err = app.CreateRole(ctx, provider.RoleInput{ID: a.ID, Name: a.Name, Patterns: a.Patterns}, by)
 	case "updateRole":
