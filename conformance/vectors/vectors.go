@@ -28,6 +28,10 @@ const (
 	ReportEnv = "AUTHZ_TEST_VECTORS_REPORT"
 )
 
+// Wording tells whether reasons and messages are compared too. The project has made the
+// wording of its own copy its own; elsewhere it informs.
+func Wording() bool { return os.Getenv(DirEnv) == "" }
+
 // maxLine bounds one case.
 const maxLine = 64 << 20
 

