@@ -11,6 +11,7 @@ import (
 // checkScopeTypes is step 5: each type, then every parent.
 func (b *builder) checkScopeTypes() {
 	b.scopeTypes = make(map[string]*ScopeType, len(b.in.ScopeTypes))
+	var kept []ScopeType // one that fails the grammar is not looked at further
 	for i := range b.in.ScopeTypes {
 		t := &b.in.ScopeTypes[i]
 		ns := authz.NamespaceOf(t.Type)
@@ -19,6 +20,7 @@ func (b *builder) checkScopeTypes() {
 			continue
 		}
 		b.scopeTypes[t.Type] = t
+		kept = append(kept, *t)
 		if !b.isOwned[ns] {
 			b.issues.add(CodeScopeTypeNamespace, t.Type, "scope type is outside the declared namespaces")
 		}
@@ -26,13 +28,13 @@ func (b *builder) checkScopeTypes() {
 			b.issues.add(CodeBadRequestable, t.Type, f.String())
 		}
 	}
-	for _, t := range b.in.ScopeTypes {
+	for _, t := range kept {
 		if t.Parent != "" && b.scopeTypes[t.Parent] == nil {
 			b.issues.add(CodeUnknownParent, t.Type, "parent scope type "+authz.Quote(t.Parent)+" is not declared")
 		}
 	}
-	cyclic := parentCycles(b.in.ScopeTypes)
-	for _, t := range b.in.ScopeTypes {
+	cyclic := parentCycles(kept)
+	for _, t := range kept {
 		if through := cyclic[t.Type]; through != "" {
 			b.issues.add(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+authz.Quote(through))
 		}

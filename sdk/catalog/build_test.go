@@ -259,3 +259,15 @@ func TestEveryFaultOfARequestableIsTold(t *testing.T) {
 	}
 	checkLines(t, want, issueLines(t, err))
 }
+
+func TestAScopeTypeThatFailsTheGrammarIsNotJudgedFurther(t *testing.T) {
+	for types, want := range map[string][]string{
+		`"folder":{"parent":"docs.x"}`:                    {"bad-scope-type folder:"},
+		`"a":{"parent":"b"},"b":{"parent":"a"}`:           {"bad-scope-type a:", "bad-scope-type b:"},
+		`"docs.f":{"parent":"folder"},"folder":{}`:        {"bad-scope-type folder:", "unknown-parent docs.f:"},
+		`"docs.f":{"parent":"x"},"x":{"parent":"docs.f"}`: {"bad-scope-type x:", "unknown-parent docs.f:"},
+	} {
+		_, err := build(t, []byte(`{"namespaces":["docs"],"permissions":{"docs.a.r":true},"scopeTypes":{`+types+`}}`))
+		checkLines(t, want, issueLines(t, err))
+	}
+}
