@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -162,6 +163,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
+	ctx = life.Of(ctx, a.store.Info().Incarnation) // before anything is read
 	d := &draft{app: a, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock()}
 	d.turnPage()
 	if w.gate != "" {
@@ -304,6 +306,10 @@ func (a *Application) send(ctx context.Context, op string, c storage.Commit) (st
 			// Not an answer of the seam, so it says nothing about the commit.
 		default:
 			return storage.CommitResult{}, err
+		}
+		if judged, ok := life.Judged(ctx); ok && judged != a.store.Info().Incarnation {
+			return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
+				Message: "storage did not say whether " + op + " was applied, and its content was replaced since"}
 		}
 		unknown = true
 		a.log.Warn("the fate of a commit is unknown; sending it again", "op", op, "commit", c.ID, "error", err)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
@@ -158,7 +159,7 @@ func TestACommitInFlightIsNotSentToAnotherLife(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in(t, store.Options{}, func(w *world) {
 				w.driver.strike("Commit", strike(w))
-				w.wants(commitG1(w.Context(), w.store), storage.CodeUnavailable, authz.OutcomeNotApplied)
+				w.wants(commitG1(w.Context(), w.store), storage.CodeUnavailable, authz.OutcomeUnknown)
 				if w.driver.count("Commit") != 1 || w.ids() != "" {
 					w.Errorf("sent %d times, rows %q", w.driver.count("Commit"), w.ids())
 				}
@@ -311,7 +312,7 @@ func TestACommitInFlightIsNotSentToContentRenewedElsewhere(t *testing.T) {
 			}
 			return gone(ctx)
 		}})
-		w.wants(commitG1(w.Context(), w.store), storage.CodeUnavailable, authz.OutcomeNotApplied)
+		w.wants(commitG1(w.Context(), w.store), storage.CodeUnavailable, authz.OutcomeUnknown)
 		if w.driver.count("Commit") != 1 || w.ids() != "" {
 			w.Errorf("sent %d times, rows %q", w.driver.count("Commit"), w.ids())
 		}
@@ -327,5 +328,40 @@ func TestARenewalOfUnknownFateOpensTheContentAnew(t *testing.T) {
 			w.Error(err)
 		}
 		w.state(store.StateLost)
+	})
+}
+
+// The content that answers may be the same rows under another name: what was out may
+// have been applied.
+func TestACommitThatWasAppliedBeforeARenewalIsNeverCalledNotApplied(t *testing.T) {
+	in(t, store.Options{CompareEvery: time.Hour}, func(w *world) {
+		w.driver.strike("Commit", fault{after: func(ctx context.Context) error {
+			if err := w.renewedElsewhere(ctx); err != nil {
+				w.Error(err)
+			}
+			return gone(ctx)
+		}})
+		w.wants(commitG1(w.Context(), w.store), storage.CodeUnavailable, authz.OutcomeUnknown)
+	})
+}
+
+// Whoever sends a commit again, after Commit gave it up too, says what it was judged
+// against.
+func TestACommitIsSentAgainOnlyToTheContentThatItWasJudgedAgainst(t *testing.T) {
+	in(t, store.Options{}, func(w *world) {
+		w.driver.refuse(errGone)
+		w.driver.strike("Commit", fault{before: w.driver.dying(other())})
+		ctx, cancel := context.WithTimeout(life.Of(w.Context(), w.store.Info().Incarnation), 90*time.Second)
+		defer cancel()
+		time.AfterFunc(40*time.Second, func() { w.driver.refuse(nil) }) // as another content, after Commit's own time
+		for ctx.Err() == nil {
+			if _, err := w.store.Commit(ctx, insert("g1")); storage.CodeOf(err) != storage.CodeUnavailable {
+				w.Fatalf("it was answered by another content: %v", err)
+			}
+			time.Sleep(time.Second)
+		}
+		if w.ids() != "" {
+			w.Errorf("rows %q", w.ids())
+		}
 	})
 }

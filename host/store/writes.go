@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -55,7 +56,7 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
 	defer cancel()
-	incarnation, err := s.judgedAgainst(c)
+	incarnation, err := s.judgedAgainst(ctx, c)
 	if err != nil {
 		return storage.CommitResult{}, err
 	}
@@ -71,8 +72,8 @@ func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 		}
 		if h.info.Incarnation != incarnation {
 			s.done(h)
-			return storage.CommitResult{}, storage.Unavailable(authz.OutcomeNotApplied, errRefused,
-				"the content that the commit was judged against is gone")
+			return storage.CommitResult{}, fate(storage.Unavailable(authz.OutcomeNotApplied, errRefused,
+				"the content that the commit was judged against is gone"), sent)
 		}
 		result, err := h.store.Commit(ctx, c)
 		s.done(h)
@@ -106,15 +107,19 @@ func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	}
 }
 
-// judgedAgainst is the life of the content that the caller has read so far. A
-// section of an earlier life is stale, whatever its number.
-func (s *Store) judgedAgainst(c storage.Commit) (incarnation string, err error) {
+// judgedAgainst is the life of the content that the caller has read: what it says
+// itself, else what there is now. A section of an earlier life is stale, whatever its
+// number.
+func (s *Store) judgedAgainst(ctx context.Context, c storage.Commit) (incarnation string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range c.Fences {
 		if held, ok := s.sections[f]; ok && held.handle.info.Incarnation != s.info.Incarnation {
 			return "", storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", authz.Quote(f.Key))
 		}
+	}
+	if judged, ok := life.Judged(ctx); ok {
+		return judged, nil
 	}
 	return s.info.Incarnation, nil
 }
