@@ -96,6 +96,14 @@ var ruleCases = []storageCase{
 			w.code(storage.CodeValidation, err)
 			_, _, err = w.GetUser(w.ctx, s)
 			w.code(storage.CodeValidation, err)
+			_, _, err = w.GetRevoke(w.ctx, s)
+			w.code(storage.CodeValidation, err)
+			_, _, err = w.GetRole(w.ctx, s)
+			w.code(storage.CodeValidation, err)
+			_, _, err = w.GetGroup(w.ctx, s)
+			w.code(storage.CodeValidation, err)
+			_, _, err = w.GetRequest(w.ctx, s)
+			w.code(storage.CodeValidation, err)
 			_, _, err = w.GetCommit(w.ctx, s)
 			w.code(storage.CodeValidation, err)
 			_, err = w.CountGrants(w.ctx, storage.GrantFilter{Subjects: []string{"a", s}})
@@ -104,17 +112,30 @@ var ruleCases = []storageCase{
 			w.code(storage.CodeValidation, err)
 			_, err = w.Acquire(w.ctx, s)
 			w.code(storage.CodeValidation, err)
-			w.code(storage.CodeValidation, listError(w.ListGrants(w.ctx, storage.GrantFilter{Scope: &s}, storage.Page{})))
+			for _, f := range []storage.GrantFilter{{Scope: &s}, {Subject: &s}, {RoleID: &s}} {
+				w.code(storage.CodeValidation, listError(w.ListGrants(w.ctx, f, storage.Page{})))
+			}
 			w.code(storage.CodeValidation, listError(w.ListGrants(w.ctx, storage.GrantFilter{}, storage.Page{After: s})))
-			w.code(storage.CodeValidation, listError(w.ListRevokes(w.ctx, storage.RevokeFilter{UserID: &s}, storage.Page{})))
+			for _, f := range []storage.RevokeFilter{{UserID: &s}, {Scope: &s}} {
+				w.code(storage.CodeValidation, listError(w.ListRevokes(w.ctx, f, storage.Page{})))
+			}
 			w.code(storage.CodeValidation, listError(w.ListRoles(w.ctx, storage.Page{After: s})))
 			w.code(storage.CodeValidation, listError(w.ListUsersInGroup(w.ctx, s, storage.Page{})))
 			w.code(storage.CodeValidation, listError(w.ListRequests(w.ctx, storage.RequestFilter{}, storage.RequestPage{AfterID: s})))
-			w.code(storage.CodeValidation, listError(w.ListAudit(w.ctx, storage.AuditFilter{Actor: &s, Limit: ptr(int64(1))})))
+			for _, f := range []storage.RequestFilter{{State: ptr(authz.RequestState(s))}, {RequesterUserID: &s}, {RoleID: &s}, {Scope: &s}} {
+				w.code(storage.CodeValidation, listError(w.ListRequests(w.ctx, f, storage.RequestPage{})))
+			}
+			for _, f := range []storage.AuditFilter{{Actor: &s}, {Target: &s}, {Action: &s}, {Cursor: &authz.AuditCursor{ID: s}}} {
+				f.Limit = ptr(int64(1))
+				w.code(storage.CodeValidation, listError(w.ListAudit(w.ctx, f)))
+			}
 			if w.has(storage.CapRecords) {
 				_, _, err = w.GetRecord(w.ctx, "c", s)
 				w.code(storage.CodeValidation, err)
+				_, _, err = w.GetRecord(w.ctx, s, "c")
+				w.code(storage.CodeValidation, err)
 				w.code(storage.CodeValidation, listError(w.ListRecords(w.ctx, s, storage.RecordFilter{}, storage.Page{})))
+				w.code(storage.CodeValidation, listError(w.ListRecords(w.ctx, "c", storage.RecordFilter{Index: 1, Value: s}, storage.Page{})))
 			}
 			if w.has(storage.CapBatchRoles) {
 				_, err = w.GetRoles(w.ctx, []string{s})
@@ -126,6 +147,7 @@ var ruleCases = []storageCase{
 			}
 			if w.has(storage.CapMetrics) {
 				w.code(storage.CodeValidation, listError(w.ReadMetrics(w.ctx, storage.MetricFilter{Dimension: s})))
+				w.code(storage.CodeValidation, listError(w.ReadMetrics(w.ctx, storage.MetricFilter{Dimension: "key", Subjects: []string{s}})))
 			}
 		}
 	}},

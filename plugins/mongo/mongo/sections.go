@@ -136,8 +136,13 @@ func (s *store) acquire(ctx context.Context, key string, q *queue) (*section, er
 func (p *partition) surrender(ctx context.Context, key, holder string) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), min(p.lease, closeWait))
 	defer done()
+	now, err := p.clock.now(ctx)
+	if err != nil {
+		return err
+	}
 	locks := p.in(layout.Locks)
-	_, err := locks.Update(ctx, locks.Key(key, eq("holder", holder)), set(eq("expiresAt", int64(0))))
+	// Ended now, not long ago: a sweep would take the row, and with it the sign of a theft.
+	_, err = locks.Update(ctx, locks.Key(key, eq("holder", holder)), set(eq("expiresAt", now)))
 	return err
 }
 

@@ -94,7 +94,7 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 		n = 0
 		err := s.driver.transact(ctx, &transaction{steps: steps})
 		if deleted += n; err != nil || n < pruneRows {
-			return deleted, err
+			return deleted, relational.Unsettled(err, len(steps) == 1) // the first one raises the mark
 		}
 		steps = []step{remove}
 	}

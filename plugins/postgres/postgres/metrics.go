@@ -119,7 +119,7 @@ func (s *store) PruneMetrics(ctx context.Context, before int64) (deleted int64, 
 			affected: func(rows int64) error { n = rows; return nil },
 		}}})
 		if deleted += n; err != nil || n < pruneRows {
-			return deleted, err
+			return deleted, relational.Unsettled(err, deleted > 0)
 		}
 	}
 }

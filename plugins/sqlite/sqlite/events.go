@@ -116,6 +116,7 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 		return 0, storage.Errorf(storage.CodeValidation, "the number of events to keep must not be negative")
 	}
 	var mark int64
+	raised := false
 	err = s.write(ctx, func(w *work) error {
 		head, pruned, err := w.epoch(s.app)
 		if err != nil {
@@ -132,7 +133,7 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 		if p.KeepRows != nil {
 			mark = max(mark, head-*p.KeepRows)
 		}
-		if mark == pruned {
+		if raised = mark != pruned; !raised {
 			return nil
 		}
 		_, err = w.exec(raiseMark, mark, s.app)
@@ -148,7 +149,7 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 			return err
 		})
 		if err != nil {
-			return deleted, err
+			return deleted, relational.Unsettled(err, raised || deleted > 0)
 		}
 		if deleted += n; n == 0 {
 			break

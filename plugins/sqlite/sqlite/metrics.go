@@ -101,7 +101,7 @@ func (s *store) PruneMetrics(ctx context.Context, before int64) (deleted int64, 
 			return err
 		})
 		if err != nil {
-			return deleted, err
+			return deleted, relational.Unsettled(err, deleted > 0)
 		}
 		if deleted += n; n < prunePiece {
 			return deleted, nil

@@ -73,12 +73,12 @@ func list[R any](ctx context.Context, s *store, t table[R], keys keysOf, match f
 }
 
 // byKey lists rows by key: all, or those found by a value.
-func byKey[R any](ctx context.Context, s *store, t table[R], value string, match func(*R) bool, pg storage.Page) iter.Seq2[R, error] {
+func byKey[R any](ctx context.Context, s *store, t table[R], value string, match func(*R) bool, pg storage.Page, args ...any) iter.Seq2[R, error] {
 	keys := keysOf(t.keys)
 	if value != "" {
 		keys = func(p *partition, after string) iter.Seq[string] { return t.with(p, value, after) }
 	}
-	return list(ctx, s, t, keys, match, t.key, pg.After, pg.Limit, value, pg)
+	return list(ctx, s, t, keys, match, t.key, pg.After, pg.Limit, append(args, value, pg)...)
 }
 
 func every[R any](*R) bool { return true }

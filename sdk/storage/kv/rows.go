@@ -98,7 +98,7 @@ func (s *store) ListRevokes(ctx context.Context, f storage.RevokeFilter, p stora
 	if f.UserID != nil {
 		value = "user/" + *f.UserID
 	}
-	return byKey(ctx, s, revokes, value, func(r *authz.Revoke) bool { return is(f.Scope, r.Scope) }, p)
+	return byKey(ctx, s, revokes, value, func(r *authz.Revoke) bool { return is(f.Scope, r.Scope) }, p, f)
 }
 
 func (s *store) ListRoles(ctx context.Context, p storage.Page) iter.Seq2[authz.Role, error] {
@@ -169,6 +169,9 @@ func (s *store) GetScopeParents(ctx context.Context, ids []string) (map[string][
 }
 
 func (s *store) GetRecord(ctx context.Context, collection, id string) (storage.Record, bool, error) {
+	if err := s.usable(ctx, collection, id); err != nil { // each by itself: joined, halves of a character make one
+		return storage.Record{}, false, err
+	}
 	return one(ctx, s, records, recordKey(collection, id))
 }
 
