@@ -140,6 +140,10 @@ func (s *source) functionValue(arg ast.Expr) any {
 			return s.functionValue(e.Args[0])
 		}
 		return nil
+	case *ast.IndexExpr: // instantiated
+		return s.functionValue(e.X)
+	case *ast.IndexListExpr:
+		return s.functionValue(e.X)
 	case *ast.Ident:
 		name = e
 	case *ast.SelectorExpr:

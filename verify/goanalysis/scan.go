@@ -25,10 +25,18 @@ type LoadError struct {
 }
 
 func (e *LoadError) Error() string {
-	if len(e.Errors) == 1 {
-		return fmt.Sprintf("cannot load %s: %v", e.Package, e.Errors[0])
+	first := e.Errors[0]
+	for _, one := range e.Errors {
+		// The go command's own error repeats all of the compiler's in one text.
+		if one.Kind == packages.ParseError || one.Kind == packages.TypeError {
+			first = one
+			break
+		}
 	}
-	return fmt.Sprintf("cannot load %s: %v (and %d more)", e.Package, e.Errors[0], len(e.Errors)-1)
+	if len(e.Errors) == 1 {
+		return fmt.Sprintf("cannot load %s: %v", e.Package, first)
+	}
+	return fmt.Sprintf("cannot load %s: %v (and %d more)", e.Package, first, len(e.Errors)-1)
 }
 
 // Scan judges the packages that the patterns name in a folder, for verify.Conclude:
@@ -37,6 +45,9 @@ func (e *LoadError) Error() string {
 // *LoadError for the first package that has one, or what kept go list from
 // answering.
 func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]verify.FileReport, error) {
+	if len(patterns) == 0 {
+		return nil, nil // which the go command takes for "."
+	}
 	env := append(os.Environ(), "GOPROXY=off", "GONOPROXY=none", "GOSUMDB=off")
 	flags, err := readOnly(ctx, dir, env)
 	if err != nil {

@@ -34,10 +34,37 @@ func TestGoAndTypeScriptMakeOneReport(t *testing.T) {
 	}
 }
 
+// The go command tells the real paths of a folder that was entered through a link.
+func TestGoBelowALinkIsToldAlike(t *testing.T) {
+	goProject(t)
+	write(t, "keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
+	_, _, want := call(t)
+	link := filepath.Join(t.TempDir(), "link")
+	dir, err := os.Getwd()
+	if err == nil {
+		err = os.Symlink(dir, link)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(link)
+	if _, _, got := call(t); got != want {
+		t.Errorf("through a link: %s\nwant: %s", got, want)
+	}
+}
+
+func TestNoPackagesAreNone(t *testing.T) {
+	goProject(t)
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","include":["src/a.ts"],"go":{"packages":[]}}`)
+	if status, _, stderr := call(t); status == exitFailed || !strings.Contains(stderr, "authz-verify: 1 file(s)") {
+		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
 func TestGoThatDoesNotLoadIsExit2(t *testing.T) {
 	goProject(t)
 	write(t, "shop.go", "package shop\n\nvar x = nope\n")
-	expectFailed(t, "authz-verify: cannot load example.org/shop: ")
+	expectFailed(t, "undefined: nope (and ") // a compiler's message, not the go command's text about it
 	goProject(t)
 	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","go":{"packages":["./gone"]}}`)
 	expectFailed(t, "authz-verify: ")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/catalog"
@@ -60,6 +61,9 @@ func load(c *config.Config) (*subject, error) {
 
 func (s *subject) readGo(built *catalog.Catalog, keys map[string][]string) error {
 	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // as the go command tells paths
+	}
 	if err == nil {
 		s.goCode, err = goanalysis.New(goanalysis.SettingsOf(&s.config, built, keys, dir))
 	}

@@ -83,7 +83,9 @@ func TestSARIFPlacesEachResult(t *testing.T) {
 		at := r.Locations[0].Physical
 		line := 0
 		if at.Region != nil {
-			line = at.Region.StartLine
+			if line = at.Region.StartLine; at.Region.StartColumn < 1 {
+				t.Errorf("%s has no column", r.RuleID)
+			}
 		}
 		got = append(got, strings.Join([]string{r.Level, r.RuleID, at.Artifact.URI, string(rune('0' + line))}, " "))
 		if r.RuleID != run.Tool.Driver.Rules[r.RuleIndex].ID || r.Message.Text == "" {
@@ -145,7 +147,7 @@ func TestSARIFOfNothingHasAnEmptyList(t *testing.T) {
 
 func TestSARIFPathsAreReferences(t *testing.T) {
 	for path, want := range map[string]string{"/abs/a b.ts": "file:///abs/a%20b.ts", "c:x.ts": "./c:x.ts", "../é.ts": "../%C3%A9.ts"} {
-		if got := place(path, 1).Physical.Artifact.URI; got != want {
+		if got := place(path, 1, 1).Physical.Artifact.URI; got != want {
 			t.Errorf("%s is placed at %s, want %s", path, got, want)
 		}
 	}

@@ -65,7 +65,8 @@ type (
 		URI string `json:"uri"`
 	}
 	sarifRegion struct {
-		StartLine int `json:"startLine"`
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
 	}
 )
 
@@ -107,12 +108,12 @@ func writeSARIF(out io.Writer, r *verify.Report, catalogPath string) error {
 		run.Results = append(run.Results, sarifResult{
 			RuleID: string(issue.Rule), RuleIndex: index[string(issue.Rule)], Level: string(issue.Severity),
 			Message:   sarifText{escape(issue.Message)},
-			Locations: []sarifLocation{place(file, issue.Line)},
+			Locations: []sarifLocation{place(file, issue.Line, issue.Column)},
 		})
 	}
 	for _, skipped := range r.SkippedFiles {
 		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotice{
-			Level: "note", Message: sarifText{"ignored: " + escape(skipped.Reason)}, Locations: []sarifLocation{place(skipped.File, 0)},
+			Level: "note", Message: sarifText{"ignored: " + escape(skipped.Reason)}, Locations: []sarifLocation{place(skipped.File, 0, 0)},
 		})
 	}
 	e := json.NewEncoder(out)
@@ -123,7 +124,7 @@ func writeSARIF(out io.Writer, r *verify.Report, catalogPath string) error {
 
 // place is a file and a line of it, or the whole file. Relative paths become
 // relative references.
-func place(file string, line int) sarifLocation {
+func place(file string, line, column int) sarifLocation {
 	file = path.Clean(file)
 	uri := url.URL{Path: file}
 	if path.IsAbs(file) {
@@ -131,7 +132,7 @@ func place(file string, line int) sarifLocation {
 	}
 	l := sarifLocation{sarifPhysical{Artifact: sarifArtifact{uri.String()}}}
 	if line > 0 {
-		l.Physical.Region = &sarifRegion{line}
+		l.Physical.Region = &sarifRegion{line, column}
 	}
 	return l
 }

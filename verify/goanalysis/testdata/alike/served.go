@@ -42,12 +42,17 @@ func (t tracing) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.next.Serv
 
 func given(w http.ResponseWriter, r *http.Request) {} // alike: passed to a gate below
 
+func listed[T any](w http.ResponseWriter, r *http.Request) {} // alike: passed to gates below
+
+func paired[K, V any](w http.ResponseWriter, r *http.Request) {} // alike: passed to a gate below
+
 type pages struct{}
 
 func (pages) show(w http.ResponseWriter, r *http.Request) {} // alike: passed to a gate below
 
 func routes(mux *http.ServeMux, pg pages) {
 	mux.Handle("/a", gated("docs.files.read", given)(nil))
+	mux.Handle("/l", gated("docs.files.read", listed[int], http.HandlerFunc(listed[string]), paired[int, string])(nil))
 	mux.Handle("/b", gated("docs.files.read", pg.show)(nil))
 	mux.Handle("/c", gated("docs.files.read", func(w http.ResponseWriter, r *http.Request) {})(nil))               // alike
 	mux.Handle("/d", gated("docs.files.read")(func(http.ResponseWriter, *http.Request) {}))                        // alike
