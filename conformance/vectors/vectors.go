@@ -90,7 +90,7 @@ func Cases[Case any](t *testing.T, file string) []Case {
 	cases := make([]Case, len(lines))
 	for i, line := range lines {
 		if err := json.Unmarshal(line, &cases[i]); err != nil {
-			t.Fatalf("%s line %d: %v", file, i+1, err)
+			t.Errorf("%s line %d: %v", file, i+1, err) // the others are read all the same
 		}
 	}
 	return cases

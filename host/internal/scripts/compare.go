@@ -28,7 +28,7 @@ func (r *replay) compare(what string, want json.RawMessage, got any) {
 	}
 	encoded, err := json.Marshal(got)
 	must(r.t, err)
-	w, g := Decoded(r.t, want), Decoded(r.t, []byte(r.symbols(string(encoded))))
+	w, g := fixed(Decoded(r.t, want)), fixed(Decoded(r.t, []byte(r.symbols(string(encoded)))))
 	if supply, ok := g.(map[string]any); ok && supply["closure"] != nil {
 		for _, set := range []string{"closure", "grantIds", "revokeIds", "roleIds", "unresolvedRoleIds"} {
 			SortJSON(supply[set]) // by symbol

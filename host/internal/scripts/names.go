@@ -30,6 +30,14 @@ func (r *replay) bind(got any, created []string) {
 		ids = []string{row.ID}
 	case called:
 		ids = slices.DeleteFunc(returnedIDs(row.Body), func(id string) bool { return r.names[id] != "" })
+		for _, id := range r.unnamed() {
+			if len(ids) < len(created) && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		if len(created) == 0 {
+			ids = nil
+		}
 	default:
 		ids = r.unnamed()
 	}

@@ -270,7 +270,7 @@ var operations = map[string]operation{
 		if err != nil {
 			return nil, err
 		}
-		shown := map[string]any{"warnings": shortened(result.Warnings), "virtualParents": result.VirtualParents}
+		shown := map[string]any{"warnings": result.Warnings, "virtualParents": result.VirtualParents}
 		if o.Authoritative {
 			shown["deactivatedUsers"] = append([]string{}, result.DeactivatedUsers...)
 			shown["removedMemberships"], shown["clearedReportingEdges"] = result.RemovedMemberships, result.ClearedReportingEdges

@@ -12,17 +12,28 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// shortened gives the warning whose text is free after its beginning the text of
-// the scripts.
-func shortened(warnings []string) []string {
-	const free = "authoritative memberships skipped:"
-	out := slices.Clone(warnings)
-	for i, w := range out {
-		if strings.HasPrefix(w, free) {
-			out[i] = free + " the snapshot carries no `groups` section, so directory-managed groups cannot be told apart from locally-authored ones"
+// freeAfter are the beginnings of texts that are free from there on.
+var freeAfter = []string{"auto-denied: ", "authoritative memberships skipped:"}
+
+// fixed is a value with texts cut where they are free.
+func fixed(v any) any {
+	switch v := v.(type) {
+	case string:
+		for _, beginning := range freeAfter {
+			if strings.HasPrefix(v, beginning) {
+				return beginning
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = fixed(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = fixed(v[k])
 		}
 	}
-	return out
+	return v
 }
 
 func reviewedUsers(t testing.TB, a map[string]json.RawMessage) *[]string {

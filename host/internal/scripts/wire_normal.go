@@ -35,11 +35,38 @@ func rename(v any, names map[string]string) any {
 }
 
 // sets are the lists whose order the recording does not keep.
-var sets = []string{"grants", "revokes", "roles", "groups", "users", "closure", "userIds"}
+var sets = []string{"grants", "revokes", "roles", "groups", "users", "requests", "closure", "userIds", "unresolvedRoleIds"}
+
+// named puts symbols in place of generated ids wherever they stand; one that is no row
+// of the case is "<id>".
+func named(v any, symbols map[string]string) any {
+	switch v := v.(type) {
+	case string:
+		return generated.ReplaceAllStringFunc(v, func(id string) string {
+			if symbol, ok := symbols[id]; ok {
+				return symbol
+			}
+			return "<id>"
+		})
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = named(v[i], symbols)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = named(v[k], symbols)
+		}
+		return out
+	}
+	return v
+}
 
 // normalized names rows by symbol, sorts sets and drops what is informative.
 func normalized(v any, symbols map[string]string) any {
-	v = rename(v, symbols)
+	v = fixed(named(v, symbols))
 	members, ok := v.(map[string]any)
 	if !ok {
 		return v
