@@ -63,7 +63,7 @@ test-full: test ## also fuzzing, properties at length, mutations, faults in full
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
 	@$(MAKE) --no-print-directory faults
 	scripts/fuzz 20s
-	$(GO) test -timeout 30m ./sdk/access ./sdk/authz ./sdk/catalog ./sdk/client ./plugins/... -rapid.checks=2000
+	scripts/properties 2000
 	cd bench && $(GO) test -timeout 30m ./...
 
 vectors: ## replay the golden vectors (AUTHZ_VECTORS=DIR replaces the folder)
