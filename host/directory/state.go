@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -93,7 +92,6 @@ func (d *Directory) save(ctx context.Context, next state, o *Outcome, cursor str
 	commit := storage.Commit{ID: uuid.NewString(), At: now, Fences: storage.Held(ctx, d.o.Store), Changes: []storage.Change{
 		storage.PutRecord{Record: storage.Record{Collection: stateCollection, ID: d.o.Name, Data: raw, UpdatedAt: now}, Expect: next.version},
 	}}
-	ctx = life.Of(ctx, d.o.Store.Info().Incarnation) // for each time that it is sent
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
 	for range maxSaves {
