@@ -217,7 +217,7 @@ func TestACancelledAcquisitionGivesItsLeaseBackBehindTheCaller(t *testing.T) {
 	}
 	var l lockDoc
 	locks := robbed.partition.in(layout.Locks)
-	if row, _, err := locks.One(t.Context(), locks.Key("k")); err != nil || row.Decode(&l) != nil || l.Holder == nil || l.ExpiresAt != 0 {
+	if row, _, err := locks.One(t.Context(), locks.Key("k")); err != nil || row.Decode(&l) != nil || l.Holder == nil || l.ExpiresAt > time.Now().UnixMilli() {
 		t.Errorf("%+v, %v: the lease was not given back", l, err)
 	}
 }
