@@ -63,9 +63,11 @@ func (r *replay) unnamed() (ids []string) {
 var generated = regexp.MustCompile(`raw\d{6}`)
 
 // symbols names the generated ids in a text as the script does.
-func (r *replay) symbols(text string) string {
+func (r *replay) symbols(text string) string { return symbolsIn(text, r.names) }
+
+func symbolsIn(text string, symbols map[string]string) string {
 	return generated.ReplaceAllStringFunc(text, func(id string) string {
-		if symbol, ok := r.names[id]; ok {
+		if symbol, ok := symbols[id]; ok {
 			return symbol
 		}
 		return "<id>"

@@ -17,23 +17,14 @@ var freeAfter = []string{"auto-denied: ", "authoritative memberships skipped:"}
 
 // fixed is a value with texts cut where they are free.
 func fixed(v any) any {
-	switch v := v.(type) {
-	case string:
+	return mapped(v, func(s string) string {
 		for _, beginning := range freeAfter {
-			if strings.HasPrefix(v, beginning) {
+			if strings.HasPrefix(s, beginning) {
 				return beginning
 			}
 		}
-	case []any:
-		for i := range v {
-			v[i] = fixed(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = fixed(v[k])
-		}
-	}
-	return v
+		return s
+	})
 }
 
 func reviewedUsers(t testing.TB, a map[string]json.RawMessage) *[]string {

@@ -7,31 +7,38 @@ import (
 	"testing"
 )
 
-// rename replaces every string that is a key of names.
-func rename(v any, names map[string]string) any {
+// mapped is a value with every string in it put through a function.
+func mapped(v any, text func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		if other, ok := names[v]; ok {
-			return other
-		}
-		if kind, id, ok := strings.Cut(v, ":"); ok && names[id] != "" {
-			return kind + ":" + names[id]
-		}
-		return v
+		return text(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = rename(v[i], names)
+			out[i] = mapped(v[i], text)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[k] = rename(v[k], names)
+			out[k] = mapped(v[k], text)
 		}
 		return out
 	}
 	return v
+}
+
+// rename replaces every string that is a key of names.
+func rename(v any, names map[string]string) any {
+	return mapped(v, func(s string) string {
+		if other, ok := names[s]; ok {
+			return other
+		}
+		if kind, id, ok := strings.Cut(s, ":"); ok && names[id] != "" {
+			return kind + ":" + names[id]
+		}
+		return s
+	})
 }
 
 // sets are the lists whose order the recording does not keep.
@@ -40,28 +47,7 @@ var sets = []string{"grants", "revokes", "roles", "groups", "users", "requests",
 // named puts symbols in place of generated ids wherever they stand; one that is no row
 // of the case is "<id>".
 func named(v any, symbols map[string]string) any {
-	switch v := v.(type) {
-	case string:
-		return generated.ReplaceAllStringFunc(v, func(id string) string {
-			if symbol, ok := symbols[id]; ok {
-				return symbol
-			}
-			return "<id>"
-		})
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = named(v[i], symbols)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = named(v[k], symbols)
-		}
-		return out
-	}
-	return v
+	return mapped(v, func(s string) string { return symbolsIn(s, symbols) })
 }
 
 // normalized names rows by symbol, sorts sets and drops what is informative.
