@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	ts "github.com/microsoft/typescript-go/authzshim"
 )
 
 // generated writes sources like those of a web application, a third of which call
@@ -77,6 +79,69 @@ func sameWithoutSkipping(t testing.TB, config Config) (skipped int) {
 		}
 	}
 	return skipped
+}
+
+// sameBeforeCuts fails where a source that was parsed up to a cut has another tree
+// there than the whole one. It tries some so many cuts and tells how many were taken.
+func sameBeforeCuts(t testing.TB, file string, text []byte, most int) (taken int) {
+	t.Helper()
+	whole, err := parseUntil(file, text, 0)
+	if err != nil {
+		return 0
+	}
+	var cuts []int
+	for cut := nextDeclaration(text, 0); cut > 0; cut = nextDeclaration(text, cut) {
+		cuts = append(cuts, cut)
+	}
+	for i := 0; i < len(cuts); i += 1 + len(cuts)/most {
+		cut := cuts[i]
+		part, err := parseUntil(file, text, cut)
+		if err != nil {
+			t.Errorf("%s, cut at %d: %v", file, cut, err)
+			return taken
+		}
+		if len(part.text) != cut {
+			continue
+		}
+		taken++
+		if diff := cmp.Diff(outline(whole, cut), outline(part, cut)); diff != "" {
+			t.Errorf("%s, cut at %d (-whole +part):\n%s\n%q", file, cut, diff, text[:cut])
+		}
+	}
+	return taken
+}
+
+// outline lists the nodes that begin before an offset, as far as the verifier can tell them apart.
+func outline(src *source, end int) []string {
+	var lines []string
+	var add func(n *ts.Node) bool
+	add = func(n *ts.Node) bool {
+		if n.Kind != ts.KindEndOfFile && n.Pos() < end && (n.Kind == ts.KindJsxText || src.start(n) < end) {
+			name := ""
+			if n.Kind == ts.KindIdentifier || n.Kind == ts.KindStringLiteral {
+				name = n.Text()
+			}
+			lines = append(lines, fmt.Sprint(n.Kind, " ", n.Pos(), " ", n.End(), " ", name))
+			n.ForEachChild(add)
+		}
+		return false
+	}
+	src.tree.AsNode().ForEachChild(add)
+	return lines
+}
+
+func TestWhatFollowsACutChangesNothingBeforeIt(t *testing.T) {
+	for text, want := range map[string]int{
+		"import x from 'x';\nf(x)\nexport const y = `\nexport `;\nfunction g() {}\n":           2, // not within the template
+		"import x from 'x'\n/*\nexport \n*/ f(x)\nclass A {\nconst \n}\nexport {}":             2, // nor the comment, nor the class
+		"f(await (x))\nexport const y = 1":                                                     0, // a script, which what follows makes a module
+		"import x from 'x';\nf(\nfunction () {})\nvar y = <T>\nfunction () {}\n@d\nclass A {}": 0,
+		"import x from 'x';\nasync\nfunction f() {}\nif (x)\nfunction g() {}":                  1,
+	} {
+		if got := sameBeforeCuts(t, "a.ts", []byte(text), 100); got != want {
+			t.Errorf("%q was cut %d times, want %d", text, got, want)
+		}
+	}
 }
 
 func TestWhatIsNotParsedSaysNothing(t *testing.T) {
@@ -145,11 +210,20 @@ func TestRealPackagesAreReadWithoutACrash(t *testing.T) {
 	}
 	config := Config{Catalog: exampleCatalog(t), Files: files}
 	skipped := sameWithoutSkipping(t, config)
+	cuts := 0
+	for i, file := range files {
+		if i%6 > 0 && os.Getenv("AUTHZ_FULL") == "" {
+			continue // each cut parses a part anew
+		}
+		if text, err := ReadFile(file); err == nil && len(text) < 100<<10 {
+			cuts += sameBeforeCuts(t, file, clean(text), 4)
+		}
+	}
 	r, err := Verify(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d files, %d not parsed, %d issues", len(files), skipped, len(r.Issues))
+	t.Logf("%d files, %d not parsed, %d cuts that changed nothing, %d issues", len(files), skipped, cuts, len(r.Issues))
 	if len(files) < 2000 {
 		t.Errorf("%d files, want at least 2,000", len(files))
 	}
@@ -209,13 +283,14 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 		FindIgnorePragma(text)
+		sameBeforeCuts(t, file, clean([]byte(text)), 5)
 	})
 }
 
 // edited makes a few edits: pieces cut, doubled, moved, and syntax put in.
 func edited(text string, random *rand.Rand) string {
 	pieces := []string{"(", ")", "`", "${", "}", "{", "<", ">", "/", "*/", "/*", "//", "'", "\"", "\\", "\n", "=>", "async ", "export ", "can(", "\"docs.a.b\"",
-		"\u2028", "\xff", "\\u0063", "@", "#", "?.", "\n<<<<<<< a\n", "\n||||||| b\n", "\n=======\n", "\n>>>>>>> c\n", "1", "0b1_", "authz-verify-ignore-file", "// authz-verify-ignore-line unknown-pattern x\n", "'use server'\n", "'use client'\nKEY"}
+		"\u2028", "\xff", "\\u0063", "@", "#", "?.", "\n<<<<<<< a\n", "\n||||||| b\n", "\n=======\n", "\n>>>>>>> c\n", "1", "0b1_", "authz-verify-ignore-file", "// authz-verify-ignore-line unknown-pattern x\n", "\nexport ", "\nexport const x = 1;\n", "\nfunction f() {}\n", "\nconst ", "\nclass ", "await ", "import x from 'x'\n", "'use server'\n", "'use client'\nKEY"}
 	for range random.IntN(6) {
 		at := random.IntN(len(text) + 1)
 		to := min(len(text), at+random.IntN(20))

@@ -34,6 +34,7 @@ type relevance struct {
 	parse      bool
 	everywhere bool  // every node may matter
 	calls      []int // else those that cover one of these offsets, which ascend
+	cut        int   // where what follows may be left out of parsing, 0 for nowhere
 }
 
 // everything is what matters when nothing is to be left out.
@@ -87,8 +88,30 @@ func (c *candidates) find(text []byte, server bool) relevance {
 	}
 	has := func(name []byte) bool { return bytes.Contains(text, name) }
 	p.everywhere = p.everywhere || client && slices.ContainsFunc(c.forbidden, has)
-	p.parse = p.everywhere || len(p.calls) > 0 || server && has([]byte("async")) || bytes.Contains(text, []byte(pragmaMark))
+	pragma := bytes.Contains(text, []byte(pragmaMark))
+	p.parse = p.everywhere || len(p.calls) > 0 || server && has([]byte("async")) || pragma
+	if p.parse && !p.everywhere && !server && !pragma {
+		p.cut = nextDeclaration(text, p.calls[len(p.calls)-1])
+	}
 	return p
+}
+
+// declarations begin with words that continue no statement: where one begins a line,
+// and all that was opened before is closed, nothing before it depends on it.
+var declarations = [][]byte{[]byte("export "), []byte("function "), []byte("const "), []byte("class ")}
+
+// nextDeclaration is the offset of the first line after another that seems to begin a
+// declaration, 0 without one. It may lie in a comment, a template or JSX text.
+func nextDeclaration(text []byte, after int) int {
+	for at := range each(text[after:], '\n') {
+		line := text[after+at+1:]
+		for _, word := range declarations {
+			if bytes.HasPrefix(line, word) {
+				return after + at + 1
+			}
+		}
+	}
+	return 0
 }
 
 // each gives the offsets of a byte.

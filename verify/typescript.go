@@ -22,7 +22,7 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 	if !matters.parse {
 		return report, nil
 	}
-	src, err := parse(file, string(text), strings.HasSuffix(file, ".tsx"))
+	src, err := parseUntil(file, text, matters.cut)
 	if err != nil {
 		return report, err
 	}
@@ -46,6 +46,20 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 	report.Findings = Suppress(file, r.findings, FindLineSuppressions(src.text))
 	report.Keys, report.Patterns = copies(r.keys), copies(r.patterns)
 	return report, nil
+}
+
+// parseUntil parses a source up to the cut, where there is one, if that makes no
+// difference to the tree before it: it does when something is open there, which is a
+// syntax error, or when what follows makes a script a module.
+func parseUntil(file string, text []byte, cut int) (*source, error) {
+	tsx := strings.HasSuffix(file, ".tsx")
+	if cut > 0 {
+		src, err := parse(file, string(text[:cut]), tsx)
+		if err == nil && ts.SyntaxErrors(src.tree) == 0 && ts.IsModule(src.tree) {
+			return src, nil
+		}
+	}
+	return parse(file, string(text), tsx)
 }
 
 // copies are the names, sorted. One cut out of a source would keep all of it in

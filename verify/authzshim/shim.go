@@ -27,6 +27,7 @@ const (
 	KindAsyncKeyword        = ast.KindAsyncKeyword
 	KindBigIntLiteral       = ast.KindBigIntLiteral
 	KindCallExpression      = ast.KindCallExpression
+	KindEndOfFile           = ast.KindEndOfFile
 	KindExportKeyword       = ast.KindExportKeyword
 	KindExpressionStatement = ast.KindExpressionStatement
 	KindFunctionDeclaration = ast.KindFunctionDeclaration
@@ -68,6 +69,9 @@ func Parse(name, text string, tsx bool) *SourceFile {
 
 // SyntaxErrors is how many errors the parser recovered from.
 func SyntaxErrors(f *SourceFile) int { return len(f.Diagnostics()) }
+
+// IsModule reports whether a file imports or exports something.
+func IsModule(f *SourceFile) bool { return f.ExternalModuleIndicator != nil }
 
 // Declarations are the declarations of a variable statement.
 func Declarations(statement *Node) []*Node {

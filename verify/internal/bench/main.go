@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,10 +92,17 @@ func generate(dir string, files, size, every int) (total int, err error) {
 	for n := range files {
 		var text strings.Builder
 		text.WriteString("import { guard, type Row, type User } from \"./lib\";\n")
-		if n%every == 0 {
-			fmt.Fprintf(&text, gate, n)
+		// What follows the last gate is not parsed: where every file is to be, it ends with one.
+		at := size
+		if every > 1 {
+			at = rand.New(rand.NewPCG(1, uint64(n))).IntN(size)
 		}
-		for i := 0; text.Len() < size; i++ {
+		asked := n%every > 0
+		for i := 0; text.Len() < size || !asked; i++ {
+			if !asked && text.Len() >= at {
+				fmt.Fprintf(&text, gate, n)
+				asked = true
+			}
 			fmt.Fprintf(&text, pieces[i%len(pieces)], i, i)
 		}
 		path := filepath.Join(source, fmt.Sprint("m", n%100), fmt.Sprintf("f%d.tsx", n))
