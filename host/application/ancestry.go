@@ -2,6 +2,9 @@ package application
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -67,15 +70,37 @@ func (r *recorded) within(nested func(string) (*authz.WriteRejectedError, bool))
 	return &recorded{store: r.store, nested: nested}
 }
 
-// Ancestors reads one level of parents with each call to the driver.
-func (r *recorded) Ancestors(ctx context.Context, scope string) ([]string, error) {
+// errMoved ends a walk under which a scope got other parents.
+var errMoved = storage.Unavailable("", nil, "the parents of the scope's ancestors kept changing while they were read")
+
+// Ancestors is a chain of one instant, else a revoke could be passed by while
+// scopes are moved below it and away.
+func (r *recorded) Ancestors(ctx context.Context, scope string) (chain []string, err error) {
+	for range maxSupplyReads {
+		if chain, err = r.walk(ctx, scope); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return chain, err
+}
+
+// walk reads one level of parents with each call to the driver, and all that is
+// below it once more: so the last call saw the whole chain.
+func (r *recorded) walk(ctx context.Context, scope string) ([]string, error) {
 	known := true
+	read := map[string][]string{}
 	chain, err := walkUp(scope, func(level []string) (map[string][]string, error) {
-		found, err := readScopeParents(ctx, r.store, level)
+		found, err := readScopeParents(ctx, r.store, slices.AppendSeq(slices.Clip(level), maps.Keys(read)))
 		if err != nil {
 			return nil, err
 		}
+		for s, parents := range read {
+			if !slices.Equal(found[s], parents) {
+				return nil, errMoved
+			}
+		}
 		for _, s := range level {
+			read[s] = found[s]
 			if _, recorded := found[s]; recorded {
 				continue
 			}
@@ -172,7 +197,8 @@ func (a *Application) ResolveAncestors(ctx context.Context, scope string) ([]str
 				"the ancestry resolver answered %s for %s, which is not a scope id", authz.Quote(ancestor), authz.Quote(scope))
 		}
 	}
-	if len(chain) == 0 {
+	// The scope itself is tolerated in its chain and says nothing of what is above it.
+	if !slices.ContainsFunc(chain, func(ancestor string) bool { return ancestor != scope }) {
 		if refusal, must := a.nestedElsewhere(scope); must {
 			return nil, refusal
 		}

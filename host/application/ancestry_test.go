@@ -180,6 +180,59 @@ func TestRecordedAncestry(t *testing.T) {
 	}
 }
 
+// movedMeanwhile changes the rows after the first read of recorded parents.
+type movedMeanwhile struct {
+	storage.Store
+	move func()
+}
+
+func (s *movedMeanwhile) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
+	found, err := s.Store.GetScopeParents(ctx, scopes)
+	if move := s.move; move != nil {
+		s.move = nil
+		move()
+	}
+	return found, err
+}
+
+// The document is below r1 or below b at every instant, and never below a without r1.
+func TestRecordedAncestryIsOfOneInstant(t *testing.T) {
+	store := &movedMeanwhile{Store: openStore(t)}
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	set := func(entries ...provider.ScopeParents) {
+		must(t, setScopeParents(entries...)(t.Context(), app))
+	}
+	set(under("docs.folder:r1"), under("docs.folder:r2"), under("docs.folder:b"), under("docs.folder:a", "docs.folder:r1"), under("docs.doc:1", "docs.folder:a"))
+	store.move = func() {
+		set(under("docs.doc:1", "docs.folder:b"))
+		set(under("docs.folder:a", "docs.folder:r2"))
+	}
+	got, err := app.ResolveAncestors(t.Context(), "docs.doc:1")
+	must(t, err)
+	if diff := cmp.Diff([]string{"docs.folder:b", "*"}, got); diff != "" {
+		t.Error(diff)
+	}
+	parents := []string{"docs.folder:b", "docs.folder:a"} // it is below b now
+	var again func()
+	again = func() {
+		parents[0], parents[1] = parents[1], parents[0]
+		set(under("docs.doc:1", parents[0]))
+		store.move = again
+	}
+	store.move = again
+	_, err = app.ResolveAncestors(t.Context(), "docs.doc:1")
+	isUnavailable("")(t, err) // a scope that never stands still
+}
+
+func TestAChainOfTheScopeItselfIsNone(t *testing.T) {
+	app := newApp(t, application.Options{Ancestry: application.AncestryFunc(func(_ context.Context, scope string) ([]string, error) {
+		return []string{scope}, nil
+	})})
+	if got, err := app.ResolveAncestors(t.Context(), "docs.doc:1"); authz.CodeOf(err) != authz.CodeUnsupported {
+		t.Errorf("the rows at its folder would be missed: %v, %v", got, err)
+	}
+}
+
 func TestManyTagsOfOneLevelAreReadInPieces(t *testing.T) {
 	counting := &levels{Store: openStore(t)}
 	app := newApp(t, application.Options{Store: counting, Ancestry: application.Stored(counting)})

@@ -174,7 +174,7 @@ func TestAWriteThatDiesAtItsCommitIsThereWholeOrNotAtAll(t *testing.T) {
 		sentence string
 		sending  sending
 		applied  bool
-		heard    bool
+		heard    bool                    // also what may have been applied: caches must not outlive it
 		check    func(*testing.T, error) // nil: the write succeeds
 	}{
 		{"it never left, and the driver says so", func(int, func() (storage.CommitResult, error), func()) (storage.CommitResult, error) {
@@ -185,7 +185,7 @@ func TestAWriteThatDiesAtItsCommitIsThereWholeOrNotAtAll(t *testing.T) {
 				leave()
 			}
 			return lost()
-		}, false, false, isUnavailable(authz.OutcomeUnknown)},
+		}, false, true, isUnavailable(authz.OutcomeUnknown)},
 		{"it was applied, and nobody ever said so", func(n int, apply func() (storage.CommitResult, error), leave func()) (storage.CommitResult, error) {
 			if n == 1 {
 				if _, err := apply(); err != nil {
@@ -195,7 +195,7 @@ func TestAWriteThatDiesAtItsCommitIsThereWholeOrNotAtAll(t *testing.T) {
 				leave()
 			}
 			return lost()
-		}, true, false, isUnavailable(authz.OutcomeUnknown)},
+		}, true, true, isUnavailable(authz.OutcomeUnknown)},
 		{"it was applied, and the second sending is told so", func(n int, apply func() (storage.CommitResult, error), _ func()) (storage.CommitResult, error) {
 			result, err := apply()
 			if n == 1 && err == nil {

@@ -268,7 +268,12 @@ func (a *Application) commit(ctx context.Context, op string, fences []storage.Fe
 	log := a.store.Info().Incarnation
 	result, err := a.send(ctx, op, c)
 	if err != nil {
-		a.stream.abandon(t)
+		var lost *authz.UnavailableError
+		if errors.As(err, &lost) && lost.Outcome == authz.OutcomeUnknown {
+			a.stream.deliver(ctx, t, 0, p.events) // it may have been applied, and hearing of it for nothing does no harm
+		} else {
+			a.stream.abandon(t)
+		}
 		return err
 	}
 	a.stream.deliver(ctx, t, result.UpTo, p.events)
