@@ -138,16 +138,17 @@ func (c *cache[V]) run(ctx context.Context, f *flight[V], ask func(context.Conte
 		if from = c.epoch.pos.Load(); from != nil {
 			f.gen = from.gen
 		}
-		f.value, f.err = ask(ctx)
+		// On a goroutine of its own, where nobody could recover.
+		f.err = contained(func() (err error) {
+			f.value, err = ask(ctx)
+			return err
+		})
 	}
 	f.cancel()
 	c.mu.Lock()
 	delete(c.running, f)
 	c.detach(f)
-	kept := f.err == nil && !f.cancelled
-	if kept {
-		c.store(f)
-	}
+	kept := f.err == nil && !f.cancelled && c.store(f)
 	c.mu.Unlock()
 	if kept && c.shared != nil && f.until == 0 {
 		c.shared.write(f.key, f.value, f.at, from)
@@ -166,15 +167,16 @@ func (c *cache[V]) fromShared(ctx context.Context, f *flight[V]) bool {
 	return ok
 }
 
-// store keeps what a fetch brought, unless one that began later was faster.
-func (c *cache[V]) store(f *flight[V]) {
+// store keeps what a fetch brought, unless one that began later was faster. What came
+// from the shared tier may be older than anything fetched meanwhile.
+func (c *cache[V]) store(f *flight[V]) (newest bool) {
 	if c.bound == 0 {
-		return
+		return true
 	}
 	hash := f.key.hash()
 	if old := c.table.get(hash, f.key.id); old != nil {
-		if old.started > f.started {
-			return
+		if old.started > f.started || f.until > 0 && old.live(f.at) {
+			return false
 		}
 		c.drop(f.key)
 	}
@@ -183,7 +185,8 @@ func (c *cache[V]) store(f *flight[V]) {
 	}
 	e := &entry[V]{hash: hash, id: f.key.id, value: f.value, fetchedAt: f.at, gen: f.gen, started: f.started}
 	expiresAt, fetchedAt := f.at+c.ttl, f.at
-	if f.until > 0 { // passing through the shared tier lengthens no life
+	if f.until > 0 { // passing through the shared tier lengthens no life, and outdates no fetch
+		e.started = 0
 		expiresAt = min(expiresAt, f.until)
 		fetchedAt = min(fetchedAt, f.until-c.ttl)
 	}
@@ -201,6 +204,7 @@ func (c *cache[V]) store(f *flight[V]) {
 		}
 		keys[f.key] = struct{}{}
 	}
+	return true
 }
 
 // drop takes one entry out of table and index.

@@ -104,6 +104,7 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 		return false, false, err
 	}
 	chain, err := c.chain(ctx, scope, fresh, now)
+	a, now = c.current(a)
 	implied := false
 	switch {
 	case !a.Active(): // denied also when the chain could not be resolved
@@ -167,6 +168,7 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 		return r, err
 	}
 	chain, err := c.chain(ctx, g.Scope, fresh, now)
+	a, now = c.current(a)
 	r = answered{principal: p, keys: g.Keys, scope: g.Scope, fresh: fresh, at: now, access: a, chain: chain}
 	if !a.Active() {
 		return r, nil // denied also when the chain could not be resolved

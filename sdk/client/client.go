@@ -175,6 +175,16 @@ func (c *Client) compiled(s *subject, now int64) *access.Access {
 	return a
 }
 
+// current is the access at this instant: fetching a chain takes a while, in which rows
+// may expire.
+func (c *Client) current(a *access.Access) (*access.Access, int64) {
+	now := c.clock()
+	if !a.ValidAt(now) {
+		a = access.Compile(c.vocabulary, a.Rows(), now)
+	}
+	return a, now
+}
+
 // aboutPrincipal refuses an answer about somebody else.
 func aboutPrincipal(rows *authz.SubjectAccess, p authz.Principal) error {
 	ok := rows.UserID != nil && *rows.UserID == p.UserID

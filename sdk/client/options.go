@@ -128,6 +128,9 @@ func (o Options) settings() (settings, error) {
 		if *d < 0 && err == nil {
 			err = fmt.Errorf("client: Options.%s must not be negative: %v", name, *d)
 		}
+		if err == nil {
+			err = wholeMillis(name, *d)
+		}
 		return d.Milliseconds()
 	}
 	count := func(name string, n *int) int {
@@ -146,6 +149,9 @@ func (o Options) settings() (settings, error) {
 	s.revalidateAfter = (5 * time.Second).Milliseconds()
 	s.revalidate = o.Provider.Epoch() != nil
 	if o.RevalidateAfter != nil {
+		if err == nil && *o.RevalidateAfter >= 0 {
+			err = wholeMillis("RevalidateAfter", *o.RevalidateAfter)
+		}
 		s.revalidateAfter = o.RevalidateAfter.Milliseconds()
 		s.revalidate = s.revalidate && *o.RevalidateAfter >= 0
 	}
@@ -161,4 +167,13 @@ func (o Options) settings() (settings, error) {
 	}
 	s.shared, err = o.sharedSettings(&s)
 	return s, err
+}
+
+// wholeMillis refuses what the contract's milliseconds cannot say: cut off, half a
+// millisecond would mean never.
+func wholeMillis(name string, d time.Duration) error {
+	if d%time.Millisecond != 0 {
+		return fmt.Errorf("client: Options.%s must be a whole number of milliseconds: %v", name, d)
+	}
+	return nil
 }

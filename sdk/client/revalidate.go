@@ -30,6 +30,7 @@ type epochState struct {
 	running chan struct{} // closed when the validation under way ends
 
 	pos    atomic.Pointer[position] // nil before the first contact
+	older  atomic.Bool              // entries from before the first contact may be left: no sequence vouches for them
 	hole   bool                     // a missing number stopped the last replay
 	holeAt int64                    // since when
 
@@ -114,7 +115,10 @@ func (c *Client) look(ctx context.Context, now int64, force bool) error {
 		running = make(chan struct{})
 		e.running = running
 		go func() {
-			window := c.replay(context.WithoutCancel(ctx), now)
+			window := c.revalidateAfter
+			if contained(func() error { window = c.replay(context.WithoutCancel(ctx), now); return nil }) != nil {
+				e.cool()
+			}
 			e.looked.Store(now)
 			e.window.Store(window)
 			e.attempted.Store(true)
@@ -138,7 +142,7 @@ func (c *Client) look(ctx context.Context, now int64, force bool) error {
 func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 	e := c.epoch
 	heard := e.heardSoFar()
-	epoch := c.source.Epoch()
+	epoch := bounded{c.source.Epoch()}
 	head, err := epoch.Head(ctx)
 	if err != nil {
 		e.cool()
@@ -151,6 +155,7 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 		// No sequence vouches for what was cached before the first contact.
 		if !c.subjects.idle() || !c.chains.idle() {
 			next.gen++
+			e.older.Store(true)
 		}
 	case head.Seq < next.seq || head.Log != "" && head.Log != next.log:
 		e.cool()
@@ -218,6 +223,24 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position
 	return from.moved(provider.EpochHead{Seq: cursor, Log: head.Log}), true, nil
 }
 
+// epochTimeout ends a read of the log that hangs: every check waits for the look.
+const epochTimeout = 10 * time.Second
+
+// bounded is a log whose reads end.
+type bounded struct{ log provider.Epoch }
+
+func (b bounded) Head(ctx context.Context) (provider.EpochHead, error) {
+	ctx, done := context.WithTimeout(ctx, epochTimeout)
+	defer done()
+	return b.log.Head(ctx)
+}
+
+func (b bounded) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
+	ctx, done := context.WithTimeout(ctx, epochTimeout)
+	defer done()
+	return b.log.Since(ctx, seq, limit)
+}
+
 // hole handles a replay that a missing number stopped: nothing is renewed, and
 // one that outlives the subject TTL counts as a gap.
 func (c *Client) hole(now int64) (window int64, outlived bool) {
@@ -244,20 +267,15 @@ const awaitRetry = 20 * time.Millisecond
 // the provider's log, refreshing when behind. When the context ends first it is
 // an *authz.UnavailableError. Without a log it is refused as unsupported.
 func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
-	e := c.epoch
 	if !c.revalidate {
 		return authz.Rejected(authz.CodeUnsupported, "waiting for an event needs a provider whose events are persisted")
 	}
 	for {
-		p := e.pos.Load()
-		if p != nil && p.seq >= seq {
+		if c.reached(seq) {
 			return nil
 		}
-		first := p == nil
-		if err := c.look(ctx, c.clock(), true); err == nil && first && e.pos.Load() != nil {
-			c.bustAll() // what was cached before the first contact may be older
-		}
-		if p := e.pos.Load(); p != nil && p.seq >= seq {
+		_ = c.look(ctx, c.clock(), true) // it fails when ctx ends, which is asked below
+		if c.reached(seq) {
 			return nil
 		}
 		select {
@@ -266,4 +284,21 @@ func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
 		case <-time.After(awaitRetry):
 		}
 	}
+}
+
+// reached reports that everything cached is at least as new as event seq.
+func (c *Client) reached(seq int64) bool {
+	e := c.epoch
+	if p := e.pos.Load(); p == nil || p.seq < seq {
+		return false
+	}
+	if e.older.Load() {
+		e.mu.Lock() // no other caller goes on before they are gone
+		defer e.mu.Unlock()
+		if e.older.Load() {
+			c.bustAll()
+			e.older.Store(false)
+		}
+	}
+	return true
 }

@@ -66,8 +66,10 @@ func (o Options) sharedSettings(s *settings) (sharedSettings, error) {
 		if d != 0 && d < time.Millisecond {
 			return shared, fmt.Errorf("client: Options.%s must be a millisecond or more: %v", name, d)
 		}
+		if err := wholeMillis(name, d); err != nil {
+			return shared, err
+		}
 	}
-	shared.ttl = shared.ttl.Truncate(time.Millisecond)
 	if shared.ttl == 0 {
 		shared.ttl = 10 * time.Minute
 		if !s.revalidate {

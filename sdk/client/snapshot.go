@@ -90,12 +90,14 @@ func (s *Snapshot) resolveAll(ctx context.Context, now int64, scopes []string, r
 	all := s.chains.Load().copy(len(scopes) + len(own))
 	room := make([]resolved, len(scopes)+len(own))
 	find := func(scope string, hash uint64) {
-		if scope == "" || scope == authz.Global || failure != nil || all.get(hash, scope) != nil {
+		if scope == "" || scope == authz.Global || all.get(hash, scope) != nil || failure != nil && (rows || ctx.Err() != nil) {
 			return
 		}
 		chain, err := s.client.chainBy(ctx, scope, hash, s.fresh, now)
 		if err != nil {
-			failure = err
+			if failure == nil {
+				failure = err
+			}
 			return
 		}
 		r := &room[0]
