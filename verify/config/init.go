@@ -22,10 +22,14 @@ func (s *Survey) Text() []byte {
 	w.member("catalog", own.Path)
 
 	include := s.Include
-	if len(include) == 0 {
+	switch {
+	case len(include) > 0:
+	case s.Go != nil:
+		include = []string{}
+	default:
 		include = []string{"src"}
 	}
-	w.remark("include", "Directories with TypeScript sources. Take out what is no part of the application, as tests and tools.")
+	w.remark("include", "Directories and files with TypeScript sources. Take out what is no part of the application, as tests and tools.")
 	w.member("include", include)
 	w.remark("exclude", "Parts of paths to skip, besides node_modules, dist, .next and .git.")
 	w.member("exclude", []string{})
@@ -57,6 +61,10 @@ func (s *Survey) Text() []byte {
 			w.remark("imports", "The owners' documents, for better suggestions only.")
 			w.member("imports", owners)
 		}
+	}
+	if s.Go != nil {
+		w.remark("go", "Go packages are checked too. Its other members: tests, clientPackages, serverFunctions, clientFilePatterns.")
+		w.member("go", map[string][]string{"packages": s.Go})
 	}
 	return w.text()
 }
@@ -98,7 +106,7 @@ func (w *writer) text() []byte {
 	return []byte("{\n" + strings.Join(w.members, ",\n") + "\n}\n")
 }
 
-// encode writes a string, a list of strings or a map of them.
+// encode writes a string, or lists and maps of them.
 func encode(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -17,7 +17,8 @@ import (
 type Survey struct {
 	Catalogs  []Artifact // catalog documents, the likeliest first
 	Manifests []Artifact // import manifests, alike
-	Include   []string   // directories of the top level with TypeScript sources below
+	Include   []string   // what of the top level is a TypeScript source or has some below
+	Go        []string   // patterns of the Go packages; nil without go.mod and go.work
 	Next      bool       // package.json depends on next
 	Secrets   []string   // names in .env files that read like secrets
 }
@@ -46,18 +47,25 @@ func Look() (*Survey, error) {
 	}
 	slices.SortStableFunc(s.Catalogs, shallowFirst)
 	slices.SortStableFunc(s.Manifests, shallowFirst)
-	found, err := sources.Find([]string{"."}, nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range found.Files {
-		if top, _, below := strings.Cut(file, "/"); below && !slices.Contains(s.Include, top) {
+	for _, file := range sources.Look([]string{"."}, nil).Files {
+		if top, _, _ := strings.Cut(file, "/"); !strings.HasPrefix(top, ".") && !slices.Contains(s.Include, top) {
 			s.Include = append(s.Include, top)
 		}
+	}
+	switch {
+	case isFile("go.work"):
+		s.Go = []string{"work"} // "./..." is an error where go.work has no module at the top
+	case isFile("go.mod"):
+		s.Go = []string{"./..."}
 	}
 	slices.Sort(s.Secrets)
 	s.Secrets = slices.Compact(s.Secrets)
 	return s, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func (s *Survey) visit(path string, e fs.DirEntry, err error) error {
@@ -131,7 +139,7 @@ func (s *Survey) readArtifact(path string, e fs.DirEntry) {
 var (
 	envName = regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=`)
 	secret  = regexp.MustCompile(`SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|_KEY$|^DATABASE_URL$`)
-	public  = regexp.MustCompile(`^(NEXT_PUBLIC|PUBLIC|VITE|REACT_APP)_`)
+	public  = regexp.MustCompile(`^(NEXT_PUBLIC|EXPO_PUBLIC|NUXT_PUBLIC|PUBLIC|VITE|REACT_APP|GATSBY)_`)
 )
 
 // readEnv keeps names only, never a value.

@@ -18,7 +18,8 @@ var DefaultExclude = []string{"node_modules", "dist", ".next", ".git"}
 // Found is what lies below the roots.
 type Found struct {
 	Files []string // in the order of the scan, joined and clean, with "/"
-	Dirs  []string // every directory that was read, alike
+	Dirs  []string // the real paths of the directories that were entered
+	Links []string // what may be a symbolic link: roots, and entries that are one
 }
 
 // Error is a directory or file that should be looked at and cannot be.
@@ -35,9 +36,19 @@ func (e *Error) Unwrap() error { return e.Reason }
 // links are followed, each real directory is entered once and each path found once.
 // A root that does not exist, and a link that leads nowhere, contribute nothing.
 // The error is an *Error.
-func Find(include, exclude []string) (*Found, error) {
+func Find(include, exclude []string) (*Found, error) { return find(include, exclude, false) }
+
+// Look is Find that passes over what it cannot look at: for whoever judges nothing
+// by what is missing.
+func Look(include, exclude []string) *Found {
+	found, _ := find(include, exclude, true) // lenient: no fault is an error
+	return found
+}
+
+func find(include, exclude []string, lenient bool) (*Found, error) {
 	w := walk{
 		exclude: append(slices.Clone(DefaultExclude), exclude...),
+		lenient: lenient,
 		seen:    map[string]bool{},
 		entered: map[string]bool{},
 	}
@@ -68,6 +79,7 @@ func IsSource(name string) bool {
 
 type walk struct {
 	exclude []string
+	lenient bool
 	found   Found
 	seen    map[string]bool // files, by path
 	entered map[string]bool // directories, by real path
@@ -82,6 +94,7 @@ func (w *walk) link(p string) error {
 	if w.excluded(p) {
 		return nil
 	}
+	w.found.Links = append(w.found.Links, p)
 	info, err := os.Stat(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
@@ -109,7 +122,7 @@ func (w *walk) dir(p, real string) error {
 		return nil
 	}
 	w.entered[real] = true
-	w.found.Dirs = append(w.found.Dirs, p)
+	w.found.Dirs = append(w.found.Dirs, real)
 	entries, err := os.ReadDir(p) // ascending by name
 	if err != nil {
 		return w.fault(p, err)
@@ -146,6 +159,9 @@ func (w *walk) file(p string, mode fs.FileMode) error {
 }
 
 func (w *walk) fault(p string, err error) error {
+	if w.lenient {
+		return nil
+	}
 	var long *fs.PathError
 	if errors.As(err, &long) {
 		err = long.Err

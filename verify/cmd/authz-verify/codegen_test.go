@@ -64,6 +64,20 @@ func TestInitWritesAConfigurationThatRuns(t *testing.T) {
 	expectText(t, exitClean, "authz-verify init: wrote authz-verify.config.json\n", "init", "--force")
 	expectText(t, exitClean, clean1, "--config")
 
+	goProject(t)
+	t.Setenv("GOFLAGS", "") // a workspace takes no -mod
+	write(t, "sub/x", "")
+	write(t, "go.work", "go 1.24\n\nuse ./sub\n")
+	for _, file := range []string{"go.mod", "shop.go", "keys"} {
+		if err := os.Rename(file, filepath.Join("sub", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectText(t, exitClean, "authz-verify init: wrote authz-verify.config.json\n", "init", "--force")
+	if status, _, stderr := call(t); status != exitClean || !strings.Contains(stderr, "authz-verify: 3 file(s)") {
+		t.Errorf("a workspace: exit %d: %s", status, stderr)
+	}
+
 	t.Chdir(t.TempDir())
 	expectText(t, exitClean, "authz-verify init: wrote c.json\nauthz-verify init: no catalog document was found: set \"catalog\" in c.json\n", "init", "--config", "c.json")
 	expectFailed(t, "cannot read catalog catalog.json: no such file or directory", "--config", "c.json")
