@@ -52,7 +52,7 @@ type references struct {
 }
 
 func (r *references) pattern(pattern string) {
-	if r.patterns[pattern] {
+	if pattern == "" || r.patterns[pattern] { // "" in a list is no more a permission than alone
 		return
 	}
 	r.patterns[pattern] = true
@@ -67,7 +67,7 @@ func (r *references) navigation(items []catalog.NavItem) {
 			for _, key := range item.AnyOf {
 				r.pattern(key)
 			}
-		} else if item.Permission != "" {
+		} else {
 			r.pattern(item.Permission)
 		}
 		r.navigation(item.Children)

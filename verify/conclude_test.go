@@ -17,7 +17,8 @@ func TestVocabularyThatNothingReachesIsReported(t *testing.T) {
 			"zoom": {"permissions": {"zoom.rooms.*": true, "zoom.host": true, "zoom.meetings.*": true}},
 			"meet": {"permissions": {"meet.rooms.*": true}, "strict": true}
 		},
-		"navigation": [{"label": "A", "href": "/a", "permission": ["docs.a.read", "docs.gone.read"], "children": [{"label": "B", "href": "/b", "permission": "zoom.rooms.x.*"}]}]
+		"navigation": [{"label": "A", "href": "/a", "permission": ["docs.a.read", "docs.gone.read"], "children": [{"label": "B", "href": "/b", "permission": "zoom.rooms.x.*"}]},
+			{"label": "C", "permission": ""}, {"label": "D", "permission": [""]}]
 	}`))
 	if err != nil {
 		t.Fatal(err)
