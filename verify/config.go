@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/verify/internal/pattern"
 )
 
 // Policy is what a literal of a namespace that the catalog neither owns nor
@@ -127,7 +128,7 @@ func Scan(ctx context.Context, config Config) ([]FileReport, error) {
 func compile(patterns []string) ([]*regexp.Regexp, error) {
 	compiled := make([]*regexp.Regexp, len(patterns))
 	for i, p := range patterns {
-		re, err := regexp.Compile(p)
+		re, err := pattern.Compile(p)
 		if err != nil {
 			return nil, &PatternError{Pattern: p, Err: err}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/internal/pattern"
 	"github.com/authzhost/authz/verify/sources"
 )
 
@@ -107,7 +108,7 @@ func New(s Settings) (*Checker, error) {
 		{"go.clientFilePatterns", s.ClientFilePatterns, &c.clientFiles},
 	} {
 		for _, source := range list.sources {
-			re, err := regexp.Compile(source)
+			re, err := pattern.Compile(source)
 			if err != nil {
 				return nil, fmt.Errorf("bad %s entry: %w", list.field, err)
 			}

@@ -89,9 +89,13 @@ func TestBadImportsAreExit2(t *testing.T) {
 
 func TestServerFilePatternsMustBeRE2(t *testing.T) {
 	project(t, nil)
-	for pattern, construct := range map[string]string{`(`: "missing closing )", `(?=x)`: `(?=`, `(?<!x)`: `(?<!`, `(a)\\1`: `\1`, `[`: "missing closing ]"} {
+	for pattern, construct := range map[string]string{`(`: "missing closing )", `[`: "missing closing ]", `(?<n`: "invalid named capture",
+		`(?=x)`: "lookaround `(?=` is not supported", `(?!x)`: "lookaround `(?!`", `(?<=x)`: "lookaround `(?<=`", `(?<!x)`: "lookaround `(?<!`",
+		`(a)\\1`: "backreference `\\1`", `(?<n>a)\\k<n>`: "backreference `\\k`"} {
 		write(t, "authz-verify.config.json", `{"catalog":"catalog.json","serverFilePatterns":["ok","`+pattern+`"]}`)
 		expectFailed(t, "authz-verify: bad serverFilePatterns entry: ")
+		expectFailed(t, construct)
+		write(t, "authz-verify.config.json", `{"catalog":"catalog.json","go":{"clientFilePatterns":["`+pattern+`"]}}`)
 		expectFailed(t, construct)
 	}
 }
