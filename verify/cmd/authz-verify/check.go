@@ -37,8 +37,7 @@ func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		_, err = io.WriteString(stdout, usage)
 		return statusOf(stderr, verifyName, err)
 	case tellVersion:
-		_, err = fmt.Fprintf(stdout, "authz-verify %s\n", version)
-		return statusOf(stderr, verifyName, err)
+		return printVersion(stdout, stderr)
 	case !slices.Contains([]string{"text", "json", "sarif"}, j.format):
 		err = fmt.Errorf("--format must be text, json or sarif, not %q", j.format)
 	case j.watch && j.format == "sarif":

@@ -13,11 +13,11 @@ const codegenName = "authz-verify codegen"
 
 func runCodegen(args []string, stdout, stderr io.Writer) int {
 	var path, out, prefix, pkg string
-	var help bool
+	var help, tellVersion bool
 	lang := "ts"
 	f := flags{
 		text: map[string]*string{"--catalog": &path, "--out": &out, "--prefix": &prefix, "--package": &pkg, "--lang": &lang},
-		on:   map[string]*bool{"-h": &help, "--help": &help},
+		on:   map[string]*bool{"-h": &help, "--help": &help, "--version": &tellVersion},
 	}
 	err := f.parse(args)
 	switch {
@@ -25,6 +25,8 @@ func runCodegen(args []string, stdout, stderr io.Writer) int {
 	case help:
 		_, err = io.WriteString(stdout, codegenUsage)
 		return statusOf(stderr, codegenName, err)
+	case tellVersion:
+		return printVersion(stdout, stderr)
 	case path == "":
 		err = errors.New("--catalog <catalog-document.json> is required")
 	case lang != "ts" && lang != "go":

@@ -13,11 +13,11 @@ const initName = "authz-verify init"
 
 func runInit(args []string, stdout, stderr io.Writer) int {
 	path := config.DefaultPath
-	var force, help bool
+	var force, help, tellVersion bool
 	f := flags{
 		text: map[string]*string{"--config": &path},
 		last: map[string]string{"--config": config.DefaultPath},
-		on:   map[string]*bool{"--force": &force, "-h": &help, "--help": &help},
+		on:   map[string]*bool{"--force": &force, "-h": &help, "--help": &help, "--version": &tellVersion},
 	}
 	if err := f.parse(args); err != nil {
 		return fail(stderr, initName, err)
@@ -25,6 +25,9 @@ func runInit(args []string, stdout, stderr io.Writer) int {
 	if help {
 		_, err := io.WriteString(stdout, initUsage)
 		return statusOf(stderr, initName, err)
+	}
+	if tellVersion {
+		return printVersion(stdout, stderr)
 	}
 	if path == "" {
 		return fail(stderr, initName, errors.New("--config must not be empty"))

@@ -52,6 +52,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return runVerify(ctx, args, stdout, stderr)
 }
 
+func printVersion(stdout, stderr io.Writer) int {
+	_, err := fmt.Fprintf(stdout, "authz-verify %s\n", version)
+	return statusOf(stderr, verifyName, err)
+}
+
 // fail says why a run could not be made.
 func fail(stderr io.Writer, name string, err error) int {
 	fmt.Fprintf(stderr, "%s: %s\n", name, reason(err))

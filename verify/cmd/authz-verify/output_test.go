@@ -155,8 +155,9 @@ func TestSARIFPathsAreReferences(t *testing.T) {
 
 func TestHelpAndVersionAreOnStdout(t *testing.T) {
 	t.Chdir(t.TempDir())
+	told := "authz-verify " + version + "\n"
 	for args, want := range map[string]string{"--help": usage, "-h": usage, "codegen --help": codegenUsage, "codegen -h": codegenUsage,
-		"init --help": initUsage, "--version": "authz-verify " + version + "\n"} {
+		"init --help": initUsage, "--version": told, "codegen --version": told, "init --version": told} {
 		if status, stdout, stderr := call(t, strings.Fields(args)...); status != exitClean || stdout != want || stderr != "" {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", args, status, stdout, stderr)
 		}

@@ -32,6 +32,7 @@ Flags:
   --prefix <Name>          begins every name (default Authz for ts, nothing for go)
   --package <name>         the Go package (default authzkeys; only with --lang go)
   -h, --help               this text
+  --version                the version
 `
 
 const initUsage = `authz-verify init writes a configuration, with remarks, from what lies in the working
@@ -44,4 +45,5 @@ Flags:
   --config <path>          the file to write (default authz-verify.config.json)
   --force                  replace the file
   -h, --help               this text
+  --version                the version
 `
