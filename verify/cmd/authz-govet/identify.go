@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -37,15 +38,17 @@ func identify(o goanalysis.Options) error {
 		return err
 	}
 	o.Fingerprint(h, dir)
-	if o.Config == "" {
+	if wanted := cmp.Or(o.Config, config.DefaultPath); !filepath.IsAbs(wanted) {
 		// What cannot be read holds no package either.
 		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			switch {
-			case err != nil:
-			case e.IsDir() && path != dir && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
+			case err != nil || !e.IsDir():
+			case path != dir && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
 				return fs.SkipDir
-			case e.Name() == config.DefaultPath:
-				o.Fingerprint(h, filepath.Dir(path))
+			default:
+				if _, err := os.Stat(filepath.Join(path, wanted)); err == nil {
+					o.Fingerprint(h, path)
+				}
 			}
 			return nil
 		})

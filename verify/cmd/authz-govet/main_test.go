@@ -152,6 +152,17 @@ func TestAChangedCatalogIsSeenThoughVetRemembersCleanPackages(t *testing.T) {
 			}
 			return filepath.Join(dir, "clean/authz.catalog.json"), nil
 		},
+		"named by AUTHZ_VERIFY_CONFIG from the package's folder": func(dir string) (string, []string) {
+			if err := os.Mkdir(filepath.Join(dir, "clean/ci"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for from, to := range map[string]string{"authz-verify.config.json": "clean/ci/verify.json", "authz.catalog.json": "clean/ci/authz.catalog.json"} {
+				if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return filepath.Join(dir, "clean/ci/authz.catalog.json"), []string{"AUTHZ_VERIFY_CONFIG=ci/verify.json"}
+		},
 		"found above the package": func(dir string) (string, []string) { return filepath.Join(dir, "authz.catalog.json"), nil },
 		"named by AUTHZ_VERIFY_CONFIG": func(dir string) (string, []string) {
 			if err := os.CopyFS(elsewhere, os.DirFS(example)); err != nil {
