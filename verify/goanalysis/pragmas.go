@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
+	"iter"
 	"strings"
 
 	"github.com/authzhost/authz/verify"
@@ -21,12 +22,11 @@ func (s *source) filePragma() (reason string, pos token.Pos, effective, found bo
 	packageLine := s.lineOf(s.file.Package)
 	for _, group := range s.file.Comments {
 		for _, comment := range group.List {
-			for offset, text := range commentLines(comment.Text) {
+			for at, text := range s.commentLines(comment) {
 				rest, ok := strings.CutPrefix(text, ignoreFile)
 				if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
 					continue
 				}
-				at := comment.Pos() + token.Pos(offset)
 				header := at < s.file.Package || s.lineOf(at) == packageLine
 				if header || !found {
 					reason, pos, effective, found = strings.TrimSpace(rest), at, header, true
@@ -40,29 +40,29 @@ func (s *source) filePragma() (reason string, pos token.Pos, effective, found bo
 	return
 }
 
-// commentLines yields the text of each line of a comment, and where it begins,
-// without what makes it a comment.
-func commentLines(text string) func(func(int, string) bool) {
-	block := strings.HasPrefix(text, "/*")
-	return func(yield func(int, string) bool) {
-		text = strings.TrimSuffix(text, "*/")
-		for offset := 0; ; {
-			line, rest, more := strings.Cut(text[offset:], "\n")
-			said := line
-			switch {
-			case offset == 0:
+// commentLines yields where the text of each line of a comment begins, and the text
+// without what makes it a comment. Lines are found by the table of the file: the
+// comment's text lacks the carriage returns of the source.
+func (s *source) commentLines(comment *ast.Comment) iter.Seq2[token.Pos, string] {
+	file := s.fset.File(comment.Pos())
+	first := file.PositionFor(comment.Pos(), false).Line
+	block := strings.HasPrefix(comment.Text, "/*")
+	return func(yield func(token.Pos, string) bool) {
+		for i, line := range strings.Split(strings.TrimSuffix(comment.Text, "*/"), "\n") {
+			start, said := comment.Pos(), line
+			if i == 0 {
 				said = line[2:]
 				if block {
 					said = strings.TrimPrefix(said, "*")
 				}
-			case block:
+			} else {
+				start = file.LineStart(first + i)
 				said = strings.TrimPrefix(strings.TrimLeft(line, " \t"), "*")
 			}
 			said = strings.TrimLeft(said, " \t")
-			if !yield(offset+len(line)-len(said), strings.TrimRight(said, " \t\r")) || !more {
+			if !yield(start+token.Pos(len(line)-len(said)), strings.TrimRight(said, " \t\r")) {
 				return
 			}
-			offset = len(text) - len(rest)
 		}
 	}
 }
