@@ -61,6 +61,13 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	if err != nil {
 		return nil, fmt.Errorf("list Go packages: %w", err)
 	}
+	if len(c.forbidden) > 0 {
+		browser, err := c.browserOnly(ctx, dir, patterns, env, flags, loaded)
+		if err != nil {
+			return nil, fmt.Errorf("list Go packages: %w", err)
+		}
+		loaded = append(loaded, browser...)
+	}
 	// Of a package with tests inside it the variant that holds them stands for both.
 	slices.SortStableFunc(loaded, func(a, b *packages.Package) int {
 		return cmp.Or(strings.Compare(a.PkgPath, b.PkgPath), cmp.Compare(len(b.Syntax), len(a.Syntax)))
@@ -91,6 +98,34 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	return reports, nil
 }
 
+// browserOnly are the packages that nothing is built of here, only for wasm: names of
+// files to be read for secrets.
+func (c *Checker) browserOnly(ctx context.Context, dir string, patterns, env, flags []string, here []*packages.Package) ([]*packages.Package, error) {
+	known := map[string]bool{}
+	for _, pkg := range here {
+		known[pkg.PkgPath] = true
+	}
+	var only []*packages.Package
+	for _, system := range []string{"js", "wasip1"} {
+		loaded, err := packages.Load(&packages.Config{
+			Context: ctx, Dir: dir, Tests: c.tests, Env: append(slices.Clip(env), "GOOS="+system, "GOARCH=wasm"), BuildFlags: flags,
+			Mode: packages.NeedName | packages.NeedFiles,
+		}, patterns...)
+		if err != nil {
+			return nil, err
+		}
+		for _, pkg := range loaded {
+			if known[pkg.PkgPath] {
+				continue
+			}
+			files := slices.Concat(pkg.GoFiles, pkg.IgnoredFiles)
+			files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == testMain })
+			only = append(only, &packages.Package{PkgPath: pkg.PkgPath, Fset: token.NewFileSet(), IgnoredFiles: files})
+		}
+	}
+	return only, nil
+}
+
 // readOnly are the flags that keep the go command from completing go.mod, which the
 // user's settings may allow it. Without need they are none: they would rule out a
 // vendor folder.
@@ -104,11 +139,13 @@ func readOnly(ctx context.Context, dir string, env []string) ([]string, error) {
 	return []string{"-mod=readonly"}, nil
 }
 
+const testMain = "_testmain.go"
+
 // isTestMain holds of the program that go test makes. A path alone does not tell:
 // it has no source of the project's own.
 func isTestMain(name, path string, fset *token.FileSet, files []*ast.File) bool {
 	return name == "main" && strings.HasSuffix(path, ".test") && !slices.ContainsFunc(files, func(f *ast.File) bool {
 		file, _, ok := sourceOf(fset, f)
-		return ok && filepath.Base(file) != "_testmain.go"
+		return ok && filepath.Base(file) != testMain
 	})
 }

@@ -109,7 +109,11 @@ func scanFiles(t *testing.T, files map[string]string, change func(*Settings)) (d
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,6 +192,36 @@ func TestSecretsAreFoundInFilesThatAreNotBuiltHere(t *testing.T) {
 	r := report(t, scan(t, func(*Settings) {}, "./shipped"), "shipped/page_js.go")
 	if got, want := told(r), []string{`client-reachable-secret error "signingKey" referenced in a client file`}; !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestSecretsAreFoundInPackagesThatAreNotBuiltHere(t *testing.T) {
+	use := "package p\n\nvar a = \"signingKey\"\n"
+	_, reports, err := scanFiles(t, map[string]string{
+		"go.mod": "module example.com/p\n\ngo 1.26.0\n", "p.go": "package p\n",
+		"page/a_js.go": use, "page/b.go": "//go:build wasm\n\n" + use, "page/c.go": "//go:build !linux\n\n" + use, "page/c_js_test.go": use,
+		"edge/a.go": "//go:build wasip1 && wasm\n\n" + use, "windows/a_windows.go": use, "both/a.go": use, "both/a_js.go": use,
+	}, func(s *Settings) { s.ForbidClientIdentifiers, s.Tests = []string{"signingKey"}, true })
+	var at []string
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			at = append(at, fmt.Sprintf("%s %s:%d", f.Rule, f.File, f.Line))
+		}
+	}
+	var want []string
+	for _, where := range []string{"both/a_js.go:3", "edge/a.go:5", "page/a_js.go:3", "page/b.go:5", "page/c_js_test.go:3"} {
+		want = append(want, "client-reachable-secret "+where)
+	}
+	if diff := cmp.Diff(want, at); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestCarriageReturnsMoveNoPragma(t *testing.T) {
+	text := strings.ReplaceAll("// one\n\n/* two\n * three\n *\n *\n *\n  authz-verify-ignore-file\n */\npackage p\n", "\n", "\r\n")
+	_, reports, err := scanFiles(t, map[string]string{"go.mod": "module example.com/p\n\ngo 1.26.0\n", "a.go": text}, func(*Settings) {})
+	if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 || reports[0].Findings[0].Line != 8 || reports[0].Findings[0].Column != 3 {
+		t.Errorf("%+v, %v", reports, err)
 	}
 }
 
