@@ -18,6 +18,7 @@ type changes struct {
 	root    string          // of the repository, real
 	tracked map[string]bool // files that git knows, by path from the root
 	differ  map[string]bool // those of them that are not as in the revision
+	others  map[string]bool // files, and repositories with "/" at the end, that git does not track
 }
 
 // changesSince asks git, which neither writes nor fetches for it.
@@ -29,7 +30,7 @@ func changesSince(ctx context.Context, rev string) (*changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{dir: dir, tracked: map[string]bool{}, differ: map[string]bool{}}
+	c := &changes{dir: dir, tracked: map[string]bool{}, differ: map[string]bool{}, others: map[string]bool{}}
 	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
@@ -47,15 +48,19 @@ func changesSince(ctx context.Context, rev string) (*changes, error) {
 		args []string
 	}{
 		{c.tracked, []string{"ls-files", "-z"}},
+		// Go imports nothing from folders of these names, and they may be large.
+		{c.others, []string{"ls-files", "-z", "--others", "--exclude=.*", "--exclude=node_modules"}},
 		{c.differ, []string{"diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative",
-			strings.TrimSpace(string(commit)), "--"}},
+			"--ignore-submodules=none", strings.TrimSpace(string(commit)), "--"}},
 	} {
 		out, err := git(ctx, c.root, list.args...)
 		if err != nil {
 			return nil, err
 		}
 		for name := range bytes.SplitSeq(out, []byte{0}) {
-			list.into[string(name)] = true
+			if len(name) > 0 { // the last ends with a 0 too
+				list.into[string(name)] = true
+			}
 		}
 	}
 	return c, nil
@@ -64,7 +69,7 @@ func changesSince(ctx context.Context, rev string) (*changes, error) {
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	cmd.Env = append(gitEnviron(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -72,6 +77,20 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("git %s: %s", args[0], said)
 	}
 	return out, err
+}
+
+// gitEnviron is the environment without what git tells its hooks of a repository:
+// together with another working directory that is wrong. It stays where somebody
+// says by GIT_WORK_TREE which files are meant.
+func gitEnviron() []string {
+	env := os.Environ()
+	if os.Getenv("GIT_WORK_TREE") != "" {
+		return env
+	}
+	return slices.DeleteFunc(env, func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}, name)
+	})
 }
 
 // changed reports whether a file may differ from the revision: it does unless git
@@ -94,11 +113,17 @@ func (c *changes) changed(path string) bool {
 }
 
 // anyGo reports whether what the Go files mean may differ: one of them, or one that
-// they can depend on.
+// they can depend on, also where that is left out of the report.
 func (c *changes) anyGo(files []string) bool {
 	for name := range c.differ {
 		switch base := filepath.Base(name); {
-		case filepath.Ext(name) == ".go", base == "go.mod", base == "go.sum", base == "go.work":
+		case filepath.Ext(name) == ".go", base == "go.mod", base == "go.sum", base == "go.work",
+			isDir(filepath.Join(c.root, name)): // a submodule
+			return true
+		}
+	}
+	for name := range c.others {
+		if filepath.Ext(name) == ".go" || strings.HasSuffix(name, "/") {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -90,6 +91,28 @@ func TestTheWorkingDirectoryMayLieBelowTheRepositorysRoot(t *testing.T) {
 	expectOnly(t, "src/c.ts:1", "HEAD")
 	write(t, "../src/a.ts", "can(\"zoom.rooms.aa\")\n")
 	expectOnly(t, "../src/a.ts:1, src/c.ts:1", "HEAD")
+}
+
+// Git tells a hook of a linked worktree its repository, but not its root.
+func TestAHookOfALinkedWorktreeIsToldOnlyWhatChanged(t *testing.T) {
+	repository(t)
+	write(t, "web/authz-verify.config.json", `{"catalog":"../catalog.json"}`)
+	write(t, "web/src/c.ts", "can(\"zoom.rooms.c\")\n")
+	commit(t)
+	tree := filepath.Join(t.TempDir(), "tree")
+	gitRun(t, "worktree", "add", "-q", tree)
+	dir, err := filepath.Abs(".git/worktrees/tree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(tree, "web"))
+	t.Setenv("GIT_DIR", dir)
+	t.Setenv("GIT_INDEX_FILE", filepath.Join(dir, "index"))
+	expectOnly(t, "", "HEAD")
+	write(t, "src/c.ts", "can(\"zoom.rooms.cc\")\n")
+	expectOnly(t, "src/c.ts:1", "HEAD")
+	t.Setenv("GIT_WORK_TREE", tree)
+	expectOnly(t, "src/c.ts:1", "HEAD")
 }
 
 func TestWhatIsReachedThroughALinkCountsAsChanged(t *testing.T) {

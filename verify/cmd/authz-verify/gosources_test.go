@@ -73,25 +73,44 @@ func TestGoThatDoesNotLoadIsExit2(t *testing.T) {
 }
 
 func TestAConstantThatChangedReportsTheGoFilesThatUseIt(t *testing.T) {
-	repository(t)
-	files := []string{"authz-verify.config.json", "go.mod", "shop.go", "keys/keys.go"}
-	texts := map[string]string{}
-	for i, text := range []string{`{"catalog":"catalog.json","gateNames":["mayI"],"include":[],"go":{}}`, "module example.org/shop\n\ngo 1.24\n",
-		"package shop\n\nimport \"example.org/shop/keys\"\n\nfunc mayI(key string) bool { return key != \"\" }\n\nvar ok = mayI(keys.Read)\n",
-		"package keys\n\nconst Read = \"zoom.rooms.raed\"\n"} {
-		texts[files[i]] = text
-		write(t, files[i], text)
+	const keys = "package keys\n\nconst Read = \"zoom.rooms.raed\"\n"
+	nested := func(t *testing.T) {
+		t.Chdir("keys")
+		gitRun(t, "init", "-q")
+		commit(t)
+		t.Chdir("..")
 	}
-	commit(t)
-	expectGo := func(want int) {
-		t.Helper()
-		if status, _, stderr := call(t, "--changed-since", "HEAD"); status != want {
-			t.Errorf("exit %d, want %d: %s", status, want, stderr)
-		}
+	for name, c := range map[string]struct {
+		exclude string
+		before  func(*testing.T) // of the first commit
+		then    int              // before the change
+	}{
+		"a tracked file":                  {`[]`, func(*testing.T) {}, exitClean},
+		"a file out of the report":        {`["keys/"]`, func(*testing.T) {}, exitClean},
+		"a submodule":                     {`["keys/"]`, nested, exitClean},
+		"a submodule that is not to show": {`["keys/"]`, func(t *testing.T) { nested(t); gitRun(t, "config", "diff.ignoreSubmodules", "all") }, exitClean},
+		"an ignored file":                 {`["keys/"]`, func(t *testing.T) { write(t, ".gitignore", "keys/") }, exitIssues},
+		"an ignored repository":           {`["keys/"]`, func(t *testing.T) { write(t, ".gitignore", "keys/"); nested(t) }, exitIssues},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository(t)
+			write(t, "authz-verify.config.json", `{"catalog":"catalog.json","gateNames":["mayI"],"include":[],"exclude":`+c.exclude+`,"go":{}}`)
+			write(t, "go.mod", "module example.org/shop\n\ngo 1.24\n")
+			write(t, "shop.go", "package shop\n\nimport \"example.org/shop/keys\"\n\nfunc mayI(key string) bool { return key != \"\" }\n\nvar ok = mayI(keys.Read)\n")
+			write(t, "keys/keys.go", keys)
+			c.before(t)
+			commit(t)
+			for _, step := range []struct {
+				text string
+				want int
+			}{{keys, c.then}, {keys + "// changed\n", exitIssues}} {
+				write(t, "keys/keys.go", step.text)
+				if status, _, stderr := call(t, "--changed-since", "HEAD"); status != step.want {
+					t.Errorf("exit %d, want %d: %s", status, step.want, stderr)
+				}
+			}
+		})
 	}
-	expectGo(exitClean)
-	write(t, "keys/keys.go", texts["keys/keys.go"]+"// changed\n")
-	expectGo(exitIssues)
 }
 
 func TestWatchSeesGoFiles(t *testing.T) {
