@@ -47,10 +47,11 @@ func (j *job) watchAll(ctx context.Context) int {
 	}
 }
 
-// watch is told of changes in directories. All paths are absolute.
+// watch is told of changes in directories. All paths are absolute and lie in real
+// directories, by which one that two names lead to is watched once.
 type watch struct {
 	events *fsnotify.Watcher
-	named  map[string]bool // files and roots, and the directories above them
+	named  map[string]bool // files, roots and links, and the directories above them
 	dirs   map[string]bool // with sources
 	goCode bool            // Go files are sources too
 }
@@ -62,38 +63,46 @@ func newWatch() (*watch, error) {
 
 // follow watches what a run looks at now. A file is watched by its directory,
 // because editors put another in its place, and what does not exist by the nearest
-// directory above it.
+// directory above it. Of a link both it and what it leads to are watched.
 func (w *watch) follow(configPath string) error {
 	w.named, w.dirs = map[string]bool{}, map[string]bool{}
 	want := map[string]bool{}
-	name := func(path string) {
+	var name func(path string)
+	name = func(path string) {
 		path, err := filepath.Abs(path)
-		for at := path; err == nil && !w.named[at]; at = filepath.Dir(at) {
+		if err != nil {
+			return
+		}
+		path = inRealDir(path)
+		to, err := os.Readlink(path)
+		leads := err == nil && !w.named[path] // links may lead back
+		for at := path; !w.named[at]; at = filepath.Dir(at) {
 			w.named[at] = true
 		}
-		for at := filepath.Dir(path); err == nil; at = filepath.Dir(at) {
-			if info, err := os.Stat(at); at == filepath.Dir(at) || err == nil && info.IsDir() {
-				want[at] = true
-				return
-			}
+		at := filepath.Dir(path)
+		for at != filepath.Dir(at) && !isDir(at) {
+			at = filepath.Dir(at)
+		}
+		want[at] = true
+		switch {
+		case !leads:
+		case filepath.IsAbs(to):
+			name(to)
+		default:
+			name(filepath.Join(filepath.Dir(path), to))
 		}
 	}
 	name(configPath)
 	if c, _, err := config.Load(configPath); err == nil {
-		for _, path := range append(documentPaths(c), c.Include...) {
+		found := sources.Look(c.Include, c.Exclude)
+		if w.goCode = c.Go != nil; w.goCode {
+			addGo(found)
+		}
+		for _, path := range slices.Concat(documentPaths(c), c.Include, found.Links) {
 			name(path)
 		}
-		var dirs []string
-		if found, err := sources.Find(c.Include, c.Exclude); err == nil {
-			dirs = found.Dirs
-		}
-		if w.goCode = c.Go != nil; w.goCode {
-			dirs = append(dirs, goDirs()...)
-		}
-		for _, dir := range dirs {
-			if abs, err := filepath.Abs(dir); err == nil {
-				w.dirs[abs], want[abs] = true, true
-			}
+		for _, dir := range found.Dirs {
+			w.dirs[dir], want[dir] = true, true
 		}
 	}
 	for _, path := range w.events.WatchList() {
@@ -106,7 +115,9 @@ func (w *watch) follow(configPath string) error {
 		if slices.Contains(have, path) {
 			continue
 		}
-		if err := w.events.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := w.events.Add(path)
+		// Of a directory with sources that cannot be read the run tells.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !(w.dirs[path] && errors.Is(err, fs.ErrPermission)) {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -151,20 +162,42 @@ func (w *watch) concerns(e fsnotify.Event) bool {
 	return sources.IsSource(base) || e.Has(fsnotify.Create) && isDir(e.Name)
 }
 
-// goDirs are the directories below the working directory that Go packages may lie
-// in.
-func goDirs() (dirs []string) {
-	_ = filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+// addGo adds the directories below the working directory that Go packages may lie
+// in, and the links among their files.
+func addGo(found *sources.Found) {
+	root, err := os.Getwd()
+	if err == nil {
+		root, err = filepath.EvalSymlinks(root)
+	}
+	if err != nil {
+		return
+	}
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
-		case err != nil || !e.IsDir(): // what cannot be read is not watched
-		case path != "." && (strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") || slices.Contains(sources.DefaultExclude, e.Name())):
+		case err != nil: // what cannot be read is not watched
+		case e.Type()&fs.ModeSymlink != 0 && filepath.Ext(path) == ".go":
+			found.Links = append(found.Links, path)
+		case !e.IsDir():
+		case path != root && (strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") || slices.Contains(sources.DefaultExclude, e.Name())):
 			return fs.SkipDir
 		default:
-			dirs = append(dirs, path)
+			found.Dirs = append(found.Dirs, path)
 		}
 		return nil
 	})
-	return dirs
+}
+
+// inRealDir is the path without the links among the directories above it.
+func inRealDir(path string) string {
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = inRealDir(dir)
+	}
+	return filepath.Join(real, filepath.Base(path))
 }
 
 // isDir also of a link that leads to a directory.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -75,4 +76,78 @@ func TestWatchRunsAgainAfterEachKindOfChange(t *testing.T) {
 	case <-time.After(60 * time.Second):
 		t.Fatal("an interrupt does not end it")
 	}
+}
+
+func TestWatchSeesWhatLiesBehindLinks(t *testing.T) {
+	away := t.TempDir()
+	project(t, map[string]string{"go.mod": "module example.org/shop\n\ngo 1.24\n"})
+	config := `{"catalog":"catalog.json","include":["root","src"],"go":{"packages":["."]},"gateNames":["mayI"]}`
+	write(t, "authz-verify.config.json", config)
+	write(t, filepath.Join(away, "shelf/a.ts"), "export {}\n")
+	write(t, filepath.Join(away, "root/a.ts"), "export {}\n")
+	write(t, filepath.Join(away, "one/b.ts"), "export {}\n")
+	write(t, filepath.Join(away, "go/shop.go"), "package shop\n")
+	write(t, filepath.Join(away, "documents/catalog.json"), zoom)
+	write(t, "src/x.ts", "export {}\n")
+	if err := os.Remove("catalog.json"); err != nil {
+		t.Fatal(err)
+	}
+	for at, to := range map[string]string{"root": "root", "src/shelf": "shelf", "src/b.ts": "hop", "hop": "one/b.ts", "src/later.ts": "later/c.ts", "src/self.ts": "",
+		"shop.go": "go/shop.go", "catalog.json": "documents/catalog.json"} {
+		to = filepath.Join(away, to)
+		switch at {
+		case "src/self.ts":
+			to = "self.ts"
+		case "src/b.ts":
+			to = "../hop"
+		}
+		if err := os.Symlink(to, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var stdout, stderr told
+	status := make(chan int)
+	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
+	stderr.next(t, "5 file(s), 0 ignored, 0 error(s), 2 warning(s)\nauthz-verify: watching for changes\n")
+	bad := "can(\"zoom.rooms.x\")"
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   string
+	}{
+		{"a linked directory", func() { write(t, filepath.Join(away, "shelf/a.ts"), bad) }, "5 file(s), 0 ignored, 1 error(s)"},
+		{"a linked root", func() { write(t, filepath.Join(away, "root/a.ts"), bad) }, "5 file(s), 0 ignored, 2 error(s)"},
+		{"a linked file", func() { write(t, filepath.Join(away, "one/b.ts"), bad) }, "5 file(s), 0 ignored, 3 error(s)"},
+		{"a link that led nowhere", func() { write(t, filepath.Join(away, "later/c.ts"), bad) }, "6 file(s), 0 ignored, 4 error(s)"},
+		{"a link removed", func() { _ = os.Remove("src/shelf") }, "5 file(s), 0 ignored, 3 error(s)"},
+		{"a linked Go file", func() {
+			write(t, filepath.Join(away, "go/shop.go"), "package shop\n\nfunc mayI(string) bool { return true }\n\nvar ok = mayI(\"zoom.rooms.x\")\n")
+		}, "5 file(s), 0 ignored, 4 error(s)"},
+		{"a linked catalog", func() { write(t, filepath.Join(away, "documents/catalog.json"), "{") }, "cannot read catalog catalog.json: not JSON"},
+	} {
+		step.change()
+		t.Log(step.what, stderr.next(t, step.want))
+	}
+	stop()
+	<-status
+}
+
+func TestWatchGoesOnThoughADirectoryCannotBeRead(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("SKIPPED: root may read every directory")
+	}
+	project(t, map[string]string{"src/a.ts": "export {}\n"})
+	if err := os.Mkdir("src/closed", 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var stdout, stderr told
+	status := make(chan int)
+	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
+	stderr.next(t, "cannot read source src/closed: permission denied\nauthz-verify: watching for changes\n")
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","exclude":["closed"]}`)
+	stderr.next(t, "1 file(s), 0 ignored, 0 error(s)")
+	stop()
+	<-status
 }
