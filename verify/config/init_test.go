@@ -26,7 +26,7 @@ func TestTheFirstConfigurationIsOfWhatLiesThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, map[string]string{
 		"package.json":            `{"dependencies":{"next":"16"}}`,
-		".env.local":              "# x\nSTRIPE_SECRET=s3cret\nexport API_TOKEN = 1\nNEXT_PUBLIC_KEY=1\nEXPO_PUBLIC_TOKEN=1\nNUXT_PUBLIC_TOKEN=1\nGATSBY_TOKEN=1\nNODE_ENV=x\nSTRIPE_SECRET=2\n",
+		".env.local":              "# x\nSTRIPE_SECRET=s3cret\nexport API_TOKEN = 1\nNEXT_PUBLIC_KEY=1\nEXPO_PUBLIC_TOKEN=1\nNUXT_PUBLIC_TOKEN=1\nGATSBY_TOKEN=1\nVUE_APP_TOKEN=1\nNODE_ENV=x\nSTRIPE_SECRET=2\n",
 		"a/deep/docs.json":        `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[]}`,
 		"gen/app.json":            `{"formatVersion":1,"namespace":"app","namespaces":["app"],"leaves":[]}`,
 		"gen/imports.json":        `{"formatVersion":1,"namespace":"app","imports":[{"namespace":"docs"},{"namespace":"crm"}]}`,
@@ -41,6 +41,9 @@ func TestTheFirstConfigurationIsOfWhatLiesThere(t *testing.T) {
 		"public/logo.svg":         "",
 		"node_modules/c/index.ts": "",
 	})
+	if err := os.Symlink("../app", ".storybook/app"); err != nil { // by which app is not to be known
+		t.Fatal(err)
+	}
 	found, err := config.Look()
 	if err != nil {
 		t.Fatal(err)

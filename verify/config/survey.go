@@ -47,8 +47,18 @@ func Look() (*Survey, error) {
 	}
 	slices.SortStableFunc(s.Catalogs, shallowFirst)
 	slices.SortStableFunc(s.Manifests, shallowFirst)
-	for _, file := range sources.Look([]string{"."}, nil).Files {
-		if top, _, _ := strings.Cut(file, "/"); !strings.HasPrefix(top, ".") && !slices.Contains(s.Include, top) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var roots []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			roots = append(roots, e.Name())
+		}
+	}
+	for _, file := range sources.Look(roots, nil).Files {
+		if top, _, _ := strings.Cut(file, "/"); !slices.Contains(s.Include, top) {
 			s.Include = append(s.Include, top)
 		}
 	}
@@ -139,7 +149,7 @@ func (s *Survey) readArtifact(path string, e fs.DirEntry) {
 var (
 	envName = regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=`)
 	secret  = regexp.MustCompile(`SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|_KEY$|^DATABASE_URL$`)
-	public  = regexp.MustCompile(`^(NEXT_PUBLIC|EXPO_PUBLIC|NUXT_PUBLIC|PUBLIC|VITE|REACT_APP|GATSBY)_`)
+	public  = regexp.MustCompile(`^(NEXT_PUBLIC|EXPO_PUBLIC|NUXT_PUBLIC|PUBLIC|VITE|REACT_APP|VUE_APP|GATSBY)_`)
 )
 
 // readEnv keeps names only, never a value.
