@@ -16,8 +16,8 @@ import (
 type changes struct {
 	dir     string          // the working directory, real
 	root    string          // of the repository, real
-	tracked map[string]bool // files that git knows, by path from the root
-	differ  map[string]bool // those of them that are not as in the revision
+	tracked map[string]bool // files that git knows, by how it does and path from the root
+	differ  map[string]bool // those of them, by path, that are not as in the revision
 	others  map[string]bool // files, and repositories with "/" at the end, that git does not track
 }
 
@@ -47,7 +47,7 @@ func changesSince(ctx context.Context, rev string) (*changes, error) {
 		into map[string]bool
 		args []string
 	}{
-		{c.tracked, []string{"ls-files", "-z"}},
+		{c.tracked, []string{"ls-files", "-z", "-v"}},
 		// Go imports nothing from folders of these names, and they may be large.
 		{c.others, []string{"ls-files", "-z", "--others", "--exclude=.*", "--exclude=node_modules"}},
 		{c.differ, []string{"diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative",
@@ -109,7 +109,8 @@ func (c *changes) changed(path string) bool {
 		return true
 	}
 	name = filepath.ToSlash(name)
-	return !c.tracked[name] || c.differ[name]
+	const looked = "H " // not "h " or "S ", by which git takes for the same what it was told not to look at
+	return !c.tracked[looked+name] || c.differ[name]
 }
 
 // anyGo reports whether what the Go files mean may differ: one of them, or one that

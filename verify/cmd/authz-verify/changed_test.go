@@ -67,6 +67,16 @@ func TestOnlyFilesThatDifferFromTheRevisionAreReported(t *testing.T) {
 	}
 }
 
+func TestWhatGitIsToldNotToLookAtCountsAsChanged(t *testing.T) {
+	repository(t)
+	for _, mark := range []string{"assume-unchanged", "skip-worktree"} {
+		gitRun(t, "update-index", "--"+mark, "src/a.ts")
+		expectOnly(t, "src/a.ts:1", "HEAD")
+		gitRun(t, "update-index", "--no-"+mark, "src/a.ts")
+		expectOnly(t, "", "HEAD")
+	}
+}
+
 func TestAChangedCatalogOrConfigurationReportsEverything(t *testing.T) {
 	const everything = "src/a.ts:1, src/b c.ts:1, <catalog>, <catalog>"
 	repository(t)
