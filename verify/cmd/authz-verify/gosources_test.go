@@ -128,6 +128,27 @@ func TestWatchSeesGoFiles(t *testing.T) {
 	}
 }
 
+func TestWatchSeesModulesAboveAndPackagesBeside(t *testing.T) {
+	goProject(t)
+	write(t, "web/authz-verify.config.json", `{"catalog":"../catalog.json","gateNames":["mayI"],"include":[],"go":{"packages":["example.org/shop","../keys/..."]}}`)
+	t.Chdir("web")
+	ctx, stop := context.WithCancel(context.Background())
+	var stdout, stderr told
+	status := make(chan int)
+	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
+	stderr.next(t, "0 error(s), 1 warning(s)\nauthz-verify: watching for changes\n")
+	write(t, "../keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
+	stderr.next(t, "1 error(s), 2 warning(s)")
+	write(t, "../go.mod", "module example.org/market\n\ngo 1.24\n")
+	stderr.next(t, "cannot load")
+	write(t, "../go.mod", "module example.org/shop\n\ngo 1.24\n")
+	stderr.next(t, "1 error(s), 2 warning(s)")
+	write(t, "../go.sum", "")
+	stderr.next(t, "1 error(s), 2 warning(s)")
+	stop()
+	<-status
+}
+
 // An interrupt that meets the next run half made leaves the status of the one before.
 func TestAnInterruptedRunLeavesTheStatusOfTheLastWholeOne(t *testing.T) {
 	goProject(t)

@@ -96,7 +96,7 @@ func (w *watch) follow(configPath string) error {
 	if c, _, err := config.Load(configPath); err == nil {
 		found := sources.Look(c.Include, c.Exclude)
 		if w.goCode = c.Go != nil; w.goCode {
-			addGo(found)
+			addGo(found, c.Go.Packages)
 		}
 		for _, path := range slices.Concat(documentPaths(c), c.Include, found.Links) {
 			name(path)
@@ -156,35 +156,56 @@ func (w *watch) concerns(e fsnotify.Event) bool {
 		return false
 	}
 	base := filepath.Base(e.Name)
-	if w.goCode && (filepath.Ext(base) == ".go" || base == "go.mod" || base == "go.work") {
+	if w.goCode && (filepath.Ext(base) == ".go" || slices.Contains(moduleFiles, base)) {
 		return true
 	}
 	return sources.IsSource(base) || e.Has(fsnotify.Create) && isDir(e.Name)
 }
 
-// addGo adds the directories below the working directory that Go packages may lie
-// in, and the links among their files.
-func addGo(found *sources.Found) {
-	root, err := os.Getwd()
-	if err == nil {
-		root, err = filepath.EvalSymlinks(root)
-	}
-	if err != nil {
-		return
-	}
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil: // what cannot be read is not watched
-		case e.Type()&fs.ModeSymlink != 0 && filepath.Ext(path) == ".go":
-			found.Links = append(found.Links, path)
-		case !e.IsDir():
-		case path != root && (strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") || slices.Contains(sources.DefaultExclude, e.Name())):
-			return fs.SkipDir
-		default:
-			found.Dirs = append(found.Dirs, path)
+// moduleFiles decide what Go packages mean, beside their sources.
+var moduleFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum"}
+
+// addGo adds the directories that Go packages may lie in, below the working directory
+// and where else the patterns lead, the links among their files, and what of modules
+// lies above.
+func addGo(found *sources.Found, patterns []string) {
+	roots := []string{"."}
+	for _, pattern := range patterns {
+		if filepath.IsAbs(pattern) || strings.HasPrefix(pattern, "..") {
+			dir, _, _ := strings.Cut(pattern, "...")
+			roots = append(roots, dir)
 		}
-		return nil
-	})
+	}
+	for _, root := range roots {
+		root, err := filepath.Abs(root)
+		if err == nil {
+			root, err = filepath.EvalSymlinks(root)
+		}
+		if err != nil {
+			continue
+		}
+		for at := root; at != filepath.Dir(at); at = filepath.Dir(at) {
+			exists := func(name string) bool { _, err := os.Stat(filepath.Join(at, name)); return err == nil }
+			if slices.ContainsFunc(moduleFiles, exists) {
+				for _, name := range moduleFiles { // those that may come too
+					found.Links = append(found.Links, filepath.Join(at, name))
+				}
+			}
+		}
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil: // what cannot be read is not watched
+			case e.Type()&fs.ModeSymlink != 0 && filepath.Ext(path) == ".go":
+				found.Links = append(found.Links, path)
+			case !e.IsDir():
+			case path != root && (strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") || slices.Contains(sources.DefaultExclude, e.Name())):
+				return fs.SkipDir
+			default:
+				found.Dirs = append(found.Dirs, path)
+			}
+			return nil
+		})
+	}
 }
 
 // inRealDir is the path without the links among the directories above it.
