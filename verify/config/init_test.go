@@ -27,6 +27,7 @@ func TestTheFirstConfigurationIsOfWhatLiesThere(t *testing.T) {
 	write(t, map[string]string{
 		"package.json":            `{"dependencies":{"next":"16"}}`,
 		".env.local":              "# x\nSTRIPE_SECRET=s3cret\nexport API_TOKEN = 1\nNEXT_PUBLIC_KEY=1\nEXPO_PUBLIC_TOKEN=1\nNUXT_PUBLIC_TOKEN=1\nGATSBY_TOKEN=1\nVUE_APP_TOKEN=1\nNODE_ENV=x\nSTRIPE_SECRET=2\n",
+		".env":                    "\ufeffCRM_SECRET=1\n",
 		"a/deep/docs.json":        `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[]}`,
 		"gen/app.json":            `{"formatVersion":1,"namespace":"app","namespaces":["app"],"leaves":[]}`,
 		"gen/imports.json":        `{"formatVersion":1,"namespace":"app","imports":[{"namespace":"docs"},{"namespace":"crm"}]}`,
@@ -56,7 +57,7 @@ func TestTheFirstConfigurationIsOfWhatLiesThere(t *testing.T) {
 		t.Fatalf("%v %v\n%s", err, unknown, found.Text())
 	}
 	want := &config.Config{Catalog: "gen/app.json", Include: []string{"app", "lib", "next.config.ts"}, Exclude: []string{}, GateNames: []string{}, VisibilityNames: []string{},
-		ServerFilePatterns: []string{}, ForbidClientIdentifiers: []string{"API_TOKEN", "STRIPE_SECRET"},
+		ServerFilePatterns: []string{}, ForbidClientIdentifiers: []string{"API_TOKEN", "CRM_SECRET", "STRIPE_SECRET"},
 		ImportManifest: "gen/imports.json", Imports: map[string]string{"docs": "a/deep/docs.json"}}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("%s\n%s", diff, found.Text())

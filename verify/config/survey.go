@@ -147,7 +147,7 @@ func (s *Survey) readArtifact(path string, e fs.DirEntry) {
 }
 
 var (
-	envName = regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=`)
+	envName = regexp.MustCompile(`(?m)^\x{FEFF}?\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=`)
 	secret  = regexp.MustCompile(`SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|_KEY$|^DATABASE_URL$`)
 	public  = regexp.MustCompile(`^(NEXT_PUBLIC|EXPO_PUBLIC|NUXT_PUBLIC|PUBLIC|VITE|REACT_APP|VUE_APP|GATSBY)_`)
 )
