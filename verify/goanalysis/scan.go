@@ -49,9 +49,13 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 		return nil, nil // which the go command takes for "."
 	}
 	env := append(os.Environ(), "GOPROXY=off", "GONOPROXY=none", "GOSUMDB=off")
-	flags, err := readOnly(ctx, dir, env)
+	goflags, err := userFlags(ctx, dir, env)
 	if err != nil {
 		return nil, fmt.Errorf("list Go packages: %w", err)
+	}
+	var flags []string
+	if strings.Contains(goflags, "-mod=mod") { // else go.mod stays as it is, and a vendor folder counts
+		flags = []string{"-mod=readonly"}
 	}
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: dir, Tests: c.tests, Env: env, BuildFlags: flags,
@@ -62,7 +66,7 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 		return nil, fmt.Errorf("list Go packages: %w", err)
 	}
 	if len(c.forbidden) > 0 {
-		browser, err := c.browserOnly(ctx, dir, patterns, env, flags, loaded)
+		browser, err := c.browserOnly(ctx, dir, patterns, append(env, "GOFLAGS="+goflags+notForWasm), flags, loaded)
 		if err != nil {
 			return nil, fmt.Errorf("list Go packages: %w", err)
 		}
@@ -98,6 +102,9 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	return reports, nil
 }
 
+// notForWasm takes back what of a user's flags the go command refuses for wasm.
+const notForWasm = " -race=false -msan=false -asan=false -linkshared=false -buildmode=default"
+
 // browserOnly are the packages that nothing is built of here, only for wasm: names of
 // files to be read for secrets.
 func (c *Checker) browserOnly(ctx context.Context, dir string, patterns, env, flags []string, here []*packages.Package) ([]*packages.Package, error) {
@@ -126,17 +133,12 @@ func (c *Checker) browserOnly(ctx context.Context, dir string, patterns, env, fl
 	return only, nil
 }
 
-// readOnly are the flags that keep the go command from completing go.mod, which the
-// user's settings may allow it. Without need they are none: they would rule out a
-// vendor folder.
-func readOnly(ctx context.Context, dir string, env []string) ([]string, error) {
+// userFlags are those that the user's settings give every go command.
+func userFlags(ctx context.Context, dir string, env []string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.Output()
-	if err != nil || !strings.Contains(string(out), "-mod=mod") {
-		return nil, err
-	}
-	return []string{"-mod=readonly"}, nil
+	return strings.TrimSpace(string(out)), err
 }
 
 const testMain = "_testmain.go"

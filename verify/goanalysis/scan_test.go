@@ -196,6 +196,7 @@ func TestSecretsAreFoundInFilesThatAreNotBuiltHere(t *testing.T) {
 }
 
 func TestSecretsAreFoundInPackagesThatAreNotBuiltHere(t *testing.T) {
+	t.Setenv("GOFLAGS", "-buildmode=pie")
 	use := "package p\n\nvar a = \"signingKey\"\n"
 	_, reports, err := scanFiles(t, map[string]string{
 		"go.mod": "module example.com/p\n\ngo 1.26.0\n", "p.go": "package p\n",
