@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -93,6 +94,9 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	var refused *sources.Error
 	if !errors.As(err, &refused) || refused.Path != "src/pipe.ts" || err.Error() != "cannot read source src/pipe.ts: not a regular file" {
 		t.Errorf("a pipe: %v", err)
+	}
+	if found := sources.Look([]string{"src"}, nil); !slices.Equal(found.Files, []string{"src/a.ts"}) || len(found.Dirs) != 1 || !filepath.IsAbs(found.Dirs[0]) {
+		t.Errorf("a look finds %+v", found)
 	}
 	if err := os.Rename("src/pipe.ts", "src/pipe"); err != nil {
 		t.Fatal(err)
