@@ -33,22 +33,23 @@ func TestVectorsRequestsHosted(t *testing.T) { replayScripts(t, "requests.jsonl"
 func replayScripts(t *testing.T, file string) {
 	apps, left := map[string]scripted{}, 0
 	for _, s := range vectors.Cases[scripts.Script](t, file) {
-		if len(s.DriverWithout) > 0 {
+		if !s.Hosted() {
 			left++
 			continue
 		}
-		apps[s.ID] = asScripted(s.Catalog, s.Options)
+		apps[s.ID] = asScripted(s.Case)
 	}
 	on := openScripted(t, apps)
 	vectors.Replay(t, file, func(s scripts.Script) bool { return on.serves(s.ID) }, func(t *testing.T, s scripts.Script) {
 		scripts.Run(t, s, on.surface(t, s.ID, s.ScopeParents))
 	})
-	t.Logf("%d cases are left to host/application: the plugin lacks nothing", left)
+	t.Logf("%d cases are left to host/application: no host is made like that", left)
 }
 
 // asScripted is the application that a case asks for.
-func asScripted(catalog json.RawMessage, o scripts.Options) scripted {
-	a := scripted{catalog: catalog, sod: o.SoD, metrics: o.Metrics, persist: o.Events.Persist, hashChain: o.Audit.HashChain}
+func asScripted(c scripts.Case) scripted {
+	o := c.Options
+	a := scripted{catalog: c.Catalog, sod: o.SoD, metrics: o.Metrics, persist: o.Events.Persist, hashChain: o.Audit.HashChain}
 	if o.OrgRoot != nil {
 		a.orgRoot = fmt.Append(nil, *o.OrgRoot)
 	}
@@ -83,7 +84,7 @@ func TestVectorsProviderAPIHosted(t *testing.T) {
 			left++
 			continue
 		}
-		apps[c.ID] = asScripted(c.Catalog, c.Options)
+		apps[c.ID] = asScripted(c.Case)
 	}
 	on := openScripted(t, apps)
 	vectors.Replay(t, "provider-api.jsonl", func(c scripts.Wire) bool { return on.serves(c.ID) }, func(t *testing.T, c scripts.Wire) {
@@ -130,7 +131,7 @@ func hostable(c scripts.Wire) bool {
 			return false
 		}
 	}
-	return !c.WithoutStorage && len(c.DriverWithout) == 0 && c.Handler == scripts.Handler{}
+	return c.Hosted()
 }
 
 // scripted is an application that a case asks for: its catalog, and options as

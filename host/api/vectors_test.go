@@ -20,7 +20,7 @@ func TestVectorsProviderAPI(t *testing.T) {
 			given(t, c.Options.Metrics, o.metrics)
 		}
 		w := newWorld(t, o)
-		on := scripts.WireSurface{Surface: scripts.Surface{Store: w.store, Now: &w.clock, Heard: scripts.Told(w.app)}}
+		on := scripts.WireSurface{Surface: scripts.Surface{Provider: w.app, Store: w.store, Now: &w.clock, Heard: scripts.Told(w.app)}}
 		on.Send = func(t testing.TB, method, path, body string, authorization ...string) scripts.WireAnswer {
 			a := w.send(method, path, body, authorization...)
 			return scripts.WireAnswer{Status: a.status, ContentType: a.header.Get("Content-Type"), Body: []byte(a.body)}

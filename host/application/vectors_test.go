@@ -14,7 +14,9 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/internal/scripts"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/client"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -47,8 +49,15 @@ func inProcess(t *testing.T, s scripts.Script) scripts.Surface {
 	}
 	app := newApp(t, o)
 	on.Provider, on.Local, on.Heard = app, local{app}, scripts.Told(app)
-	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: app, ApplicationID: scripts.WireApplication,
-		Secrets: func() []string { return []string{scripts.WireSecret} }, Storage: app})
+	asked, err := client.New(client.Options{Provider: app, Catalog: o.Catalog, Clock: o.Clock})
+	must(t, err)
+	t.Cleanup(asked.Close)
+	served := api.ProviderOptions{Application: app, ApplicationID: scripts.WireApplication, AuditOptIn: s.Handler.AuditOptIn,
+		Secrets: func() []string { return []string{scripts.WireSecret} }, Evaluator: evaluator{asked}}
+	if !s.WithoutStorage {
+		served.Storage = app
+	}
+	handler, err := api.NewProviderHandler(served)
 	must(t, err)
 	on.Call = func(t testing.TB, op string, body json.RawMessage) scripts.WireAnswer {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/"+op, bytes.NewReader(body))
@@ -59,6 +68,13 @@ func inProcess(t *testing.T, s scripts.Script) scripts.Surface {
 		return scripts.WireAnswer{Status: w.Code, ContentType: w.Header().Get("Content-Type"), Body: w.Body.Bytes()}
 	}
 	return on
+}
+
+// evaluator asks a client, as the host does.
+type evaluator struct{ *client.Client }
+
+func (e evaluator) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
+	return e.Client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
 }
 
 // local gives predicates where a script has lists.

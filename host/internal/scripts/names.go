@@ -3,7 +3,6 @@ package scripts
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -29,18 +28,15 @@ func (r *replay) bind(got any, created []string) {
 	case authz.Group:
 		ids = []string{row.ID}
 	case called:
-		ids = slices.DeleteFunc(returnedIDs(row.Body), func(id string) bool { return r.names[id] != "" })
-		for _, id := range r.unnamed() {
-			if len(ids) < len(created) && !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
-		if len(created) == 0 {
-			ids = nil
-		}
+		r.bindReturned(created, row.Body)
+		return
 	default:
 		ids = r.unnamed()
 	}
+	r.name(created, ids)
+}
+
+func (r *replay) name(created, ids []string) {
 	if len(created) > 0 && len(created) != len(ids) {
 		r.t.Fatalf("created %v, the result has %v", created, ids)
 	}
@@ -78,14 +74,18 @@ func symbolsIn(text string, symbols map[string]string) string {
 func (r *replay) args(in map[string]json.RawMessage) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for name, raw := range in {
-		text := string(raw)
-		for symbol, id := range r.ids {
-			text = strings.ReplaceAll(text, `"`+symbol+`"`, `"`+id+`"`)
-			text = strings.ReplaceAll(text, `:`+symbol+`"`, `:`+id+`"`)
-		}
-		out[name] = json.RawMessage(text)
+		out[name] = json.RawMessage(r.placed(raw))
 	}
 	return out
+}
+
+func (r *replay) placed(raw json.RawMessage) string {
+	text := string(raw)
+	for symbol, id := range r.ids {
+		text = strings.ReplaceAll(text, `"`+symbol+`"`, `"`+id+`"`)
+		text = strings.ReplaceAll(text, `:`+symbol+`"`, `:`+id+`"`)
+	}
+	return text
 }
 
 // ofRequest lists the rows that an operation on the request made and that have no

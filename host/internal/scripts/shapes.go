@@ -82,7 +82,7 @@ func NamedFindings(findings []access.DriftFinding, grant, role string) []any {
 		if f.Via.Grant != nil {
 			via[grant] = f.Via.Grant.ID
 		} else {
-			via[role], via["grantIds"] = f.Via.Role.ID, f.Via.GrantIDs
+			via[role], via["grantIds"] = f.Via.Role.ID, slices.Sorted(slices.Values(f.Via.GrantIDs))
 		}
 		named = append(named, map[string]any{"via": via, "pattern": f.Pattern, "gainedKeys": f.GainedKeys})
 	}

@@ -2,8 +2,8 @@ package scripts
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -28,21 +28,51 @@ func mapped(v any, text func(string) string) any {
 	return v
 }
 
-// rename replaces every string that is a key of names.
-func rename(v any, names map[string]string) any {
-	return mapped(v, func(s string) string {
-		if other, ok := names[s]; ok {
-			return other
+// sets are the lists whose order the recording does not keep, inOrder those whose
+// order means something. Any other is sorted where it names rows by their symbols,
+// which do not sort as the ids that they stand for.
+var (
+	sets = []string{"grants", "revokes", "roles", "groups", "users", "requests", "closure", "userIds", "unresolvedRoleIds",
+		"findings", "orphanedGrants", "orphanedRevokes", "danglingRoleGrants"}
+	inOrder = []string{"events", "decisions", "stages", "path", "managerChain", "objectClosure"}
+)
+
+// settled is a value with the lists below it sorted that have no order of their own.
+func settled(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			settled(item)
 		}
-		if kind, id, ok := strings.Cut(s, ":"); ok && names[id] != "" {
-			return kind + ":" + names[id]
+	case map[string]any:
+		for name, member := range v {
+			settled(member)
+			list, _ := member.([]any)
+			if !slices.Contains(inOrder, name) && (slices.Contains(sets, name) || slices.ContainsFunc(list, namesRow)) {
+				SortJSON(member)
+			}
 		}
-		return s
-	})
+	}
+	return v
 }
 
-// sets are the lists whose order the recording does not keep.
-var sets = []string{"grants", "revokes", "roles", "groups", "users", "requests", "closure", "userIds", "unresolvedRoleIds"}
+// symbol is how the cases name rows.
+var symbol = regexp.MustCompile(`(^|:)(G|R|Q|ROLE|GROUP)[0-9]+$`)
+
+// namesRow tells whether a value is about one row.
+func namesRow(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return symbol.MatchString(v)
+	case map[string]any:
+		for _, member := range v {
+			if namesRow(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // named puts symbols in place of generated ids wherever they stand; one that is no row
 // of the case is "<id>".
@@ -50,37 +80,40 @@ func named(v any, symbols map[string]string) any {
 	return mapped(v, func(s string) string { return symbolsIn(s, symbols) })
 }
 
-// normalized names rows by symbol, sorts sets and drops what is informative.
-func normalized(v any, symbols map[string]string) any {
-	v = fixed(named(v, symbols))
-	members, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-	for _, name := range sets {
-		if list, ok := members[name].([]any); ok {
-			slices.SortFunc(list, func(a, b any) int { return strings.Compare(text(a), text(b)) })
+// normalized is the body of an answer with rows named by symbol, sets sorted and
+// without what is free or depends on ids.
+func normalized(body map[string]any, symbols map[string]string) map[string]any {
+	members := settled(fixed(named(body, symbols))).(map[string]any)
+	entries, _ := members["events"].([]any)
+	for _, entry := range entries {
+		entry, _ := entry.(map[string]any)
+		for _, hash := range []string{"hash", "prevHash"} { // of ids, which are not the recorded ones
+			if _, ok := entry[hash].(string); ok {
+				entry[hash] = "<hash>"
+			}
 		}
-	}
-	if fault, ok := members["error"].(map[string]any); ok {
-		kept := map[string]any{"name": fault["name"], "code": fault["code"]}
-		if fault["code"] == "graph_cycle" || fault["name"] == "ProviderApiError" {
-			kept["message"] = fault["message"]
-		}
-		if fault["code"] == nil { // status 500: the name only
-			delete(kept, "code")
-		}
-		members["error"] = kept
 	}
 	return members
 }
 
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
+// comparable is what is compared of an error where another is wanted: of an
+// internal one the name only, of the detail the members that are wanted. The
+// wording is the project's own, but for cycles and what the handler refuses itself.
+func comparable(fault, want map[string]any) map[string]any {
+	kept := map[string]any{"name": fault["name"]}
+	if want["code"] == nil {
+		return kept
 	}
-	return string(b)
+	kept["code"] = fault["code"]
+	if want["code"] == "graph_cycle" || want["name"] == "ProviderApiError" {
+		kept["message"] = fault["message"]
+	}
+	wanted, _ := want["detail"].(map[string]any)
+	detail, _ := fault["detail"].(map[string]any)
+	for name := range wanted {
+		kept["detail."+name] = detail[name]
+	}
+	return kept
 }
 
 // Plain is a value as JSON has it.
