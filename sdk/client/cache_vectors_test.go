@@ -2,9 +2,11 @@ package client_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -17,9 +19,10 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // cacheCase is one line of cache.jsonl.
@@ -28,6 +31,7 @@ type cacheCase struct {
 	Start         int64                  `json:"start"`
 	ScopeParents  map[string][]string    `json:"scopeParents"`
 	Clients       map[string]cacheClient `json:"clients"`
+	UsesStore     bool                   `json:"usesStore"` // says what the clients say
 	PersistEvents *bool                  `json:"persistEvents"`
 	Steps         []cacheStep            `json:"steps"`
 }
@@ -142,6 +146,8 @@ type cacheBench struct {
 	shared        *mapStore
 	clients       map[string]*client.Client
 	document      json.RawMessage
+	rows          map[string]string // ids by symbol
+	made          map[string]int    // rows by kind
 }
 
 func TestVectorsCache(t *testing.T) {
@@ -155,7 +161,8 @@ func TestVectorsCache(t *testing.T) {
 
 func newCacheBench(t *testing.T, c cacheCase) *cacheBench {
 	ctx := context.Background()
-	b := &cacheBench{parents: maps.Clone(c.ScopeParents), clients: map[string]*client.Client{}, shared: newMapStore()}
+	b := &cacheBench{parents: maps.Clone(c.ScopeParents), clients: map[string]*client.Client{}, shared: newMapStore(),
+		rows: map[string]string{}, made: map[string]int{}}
 	b.now.Store(c.Start)
 	in, err := catalog.ParseJSON(c.Catalog)
 	if err != nil {
@@ -277,27 +284,26 @@ func (b *cacheBench) check(t *testing.T, n int, s cacheStep) {
 func (b *cacheBench) compareCalls(t *testing.T, n int, s cacheStep) {
 	t.Helper()
 	if got := b.source.take(); s.Calls != nil {
-		if diff := cmp.Diff(*s.Calls, got); diff != "" {
+		if diff := gocmp.Diff(*s.Calls, got); diff != "" {
 			t.Errorf("step %d: provider calls (-want +got)\n%s", n, diff)
 		}
 	}
 	if s.L2 != nil {
 		b.shared.await(s.L2.Sets)
-		if diff := cmp.Diff(*s.L2, b.shared.take()); diff != "" {
+		if diff := gocmp.Diff(*s.L2, b.shared.take()); diff != "" {
 			t.Errorf("step %d: traffic of the shared store (-want +got)\n%s", n, diff)
 		}
 	}
 }
 
 func (b *cacheBench) ask(t *testing.T, n int, s cacheStep) {
-	name := s.Client
-	if name == "" {
-		name = "A"
-	}
-	c, ctx := b.clients[name], context.Background()
+	c, ctx := b.clients[cmp.Or(s.Client, "A")], context.Background()
 	var got bool
 	var err error
 	switch {
+	case c == nil || s.Shape != "" && s.Shape != "snapshot":
+		t.Errorf("step %d: no client %q, or no shape %q", n, s.Client, s.Shape)
+		return
 	case s.Shape == "snapshot":
 		var snapshot *client.Snapshot
 		snapshot, err = c.Snapshot(ctx, s.Principal, client.SnapshotOptions{Scopes: []string{s.Scope}, Fresh: s.FreshSnapshot})
@@ -315,83 +321,186 @@ func (b *cacheBench) ask(t *testing.T, n int, s cacheStep) {
 			t.Errorf("step %d: %v, %v, want %s", n, got, err, want)
 		}
 	default:
-		if err == nil {
+		var wanted struct {
+			Error json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal(s.Expect, &wanted) != nil || wanted.Error == nil {
+			t.Errorf("step %d: nothing to expect: %s", n, want)
+		} else if err == nil {
 			t.Errorf("step %d: answered %v, want an error", n, got)
 		}
 	}
 }
 
+// write carries out an operation. Its arguments are the members of its input, or are
+// named as in the provider API; rows that it made are named G1, G2 and R1, R2.
 func (b *cacheBench) write(app *application.Application, s cacheStep) error {
 	ctx, by := context.Background(), authz.AdminProvenance("root")
-	var a struct {
-		provider.GrantInput
-		UserID   string   `json:"userId"`
-		ID       *string  `json:"id"`
-		RoleID   string   `json:"roleId"`
-		Name     string   `json:"name"`
-		Parents  []string `json:"parents"`
-		Patterns []string `json:"patterns"`
-		GroupIDs []string `json:"groupIds"`
-		GroupID  string   `json:"groupId"`
-		Manager  string   `json:"managerUserId"`
-		Active   bool     `json:"active"`
-		Input    struct {
-			ID       *string  `json:"id"`
-			Name     string   `json:"name"`
-			Parents  []string `json:"parents"`
-			Patterns []string `json:"patterns"`
-		} `json:"input"`
+	args, err := b.args(s.Args)
+	if err != nil {
+		return err
 	}
-	if len(s.Args) > 0 {
-		if err := json.Unmarshal(s.Args, &a); err != nil {
-			return err
-		}
-	}
-	if a.ID == nil {
-		a.ID = a.Input.ID
-	}
-	if a.Name == "" {
-		a.Name = a.Input.Name
-	}
-	if a.Patterns == nil {
-		a.Patterns = a.Input.Patterns
-	}
-	if a.Parents == nil {
-		a.Parents = a.Input.Parents
-	}
-	var err error
 	switch s.Write {
 	case "createGrant":
-		a.GrantInput.RoleID = a.RoleID
-		_, err = app.CreateGrant(ctx, a.GrantInput, by)
+		var in provider.GrantInput
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		made, err := app.CreateGrant(ctx, in, by)
+		b.named("G", made.ID)
+		return err
+	case "createGrants":
+		var in struct{ Inputs []provider.GrantInput }
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		made, err := app.CreateGrants(ctx, in.Inputs, by)
+		for _, g := range made {
+			b.named("G", g.ID)
+		}
+		return err
 	case "createRevoke":
-		_, err = app.CreateRevoke(ctx, provider.RevokeInput{UserID: a.UserID, Pattern: a.Pattern, Scope: a.GrantInput.Scope}, by)
+		var in provider.RevokeInput
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		made, err := app.CreateRevoke(ctx, in, by)
+		b.named("R", made.ID)
+		return err
+	case "createRole":
+		var in provider.RoleInput
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		_, err := app.CreateRole(ctx, in, by)
+		return err
+	case "updateRole":
+		in := struct {
+			RoleID string
+			provider.RoleUpdate
+		}{}
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		_, err := app.UpdateRole(ctx, in.RoleID, in.RoleUpdate, by)
+		return err
 	case "createGroup":
-		_, err = app.CreateGroup(ctx, provider.GroupInput{ID: a.ID, Name: a.Name, Parents: a.Parents}, by)
-	case "setGroupMembership":
-		err = app.SetGroupMembership(ctx, a.UserID, a.GroupIDs, by)
-	case "setUserActive":
-		err = app.SetUserActive(ctx, a.UserID, a.Active, by)
+		var in provider.GroupInput
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		_, err := app.CreateGroup(ctx, in, by)
+		return err
+	case "updateGroup":
+		in := struct {
+			GroupID string
+			provider.GroupUpdate
+		}{}
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		_, err := app.UpdateGroup(ctx, in.GroupID, in.GroupUpdate, by)
+		return err
+	case "importDirectory":
+		var in struct {
+			Snapshot directory.Snapshot
+			Source   string
+			Options  directory.Options
+		}
+		if err := args.into(&in); err != nil {
+			return err
+		}
+		_, err := app.ImportDirectory(ctx, in.Snapshot, in.Source, in.Options)
+		return err
+	}
+	var a struct {
+		GrantID, RevokeID, RoleID, GroupID, UserID, ManagerUserID, Subject, Scope string
+		Parents, GroupIDs                                                         []string
+		Active                                                                    bool
+		Document                                                                  json.RawMessage
+	}
+	if err := args.into(&a); err != nil {
+		return err
+	}
+	switch s.Write {
+	case "deleteGrant":
+		err = app.DeleteGrant(ctx, a.GrantID, by)
+	case "deleteRevoke":
+		err = app.DeleteRevoke(ctx, a.RevokeID, by)
+	case "deleteRole":
+		err = app.DeleteRole(ctx, a.RoleID, by)
 	case "setGroupParents":
 		_, err = app.SetGroupParents(ctx, a.GroupID, a.Parents, by)
 	case "deleteGroup":
 		err = app.DeleteGroup(ctx, a.GroupID, by)
+	case "setGroupMembership":
+		err = app.SetGroupMembership(ctx, a.UserID, a.GroupIDs, by)
+	case "dissolveVirtualParent":
+		err = app.DissolveVirtualParent(ctx, a.GroupID, by)
+	case "setUserActive":
+		err = app.SetUserActive(ctx, a.UserID, a.Active, by)
 	case "setReportingEdge":
-		err = app.SetReportingEdge(ctx, a.UserID, a.Manager, by)
+		err = app.SetReportingEdge(ctx, a.UserID, a.ManagerUserID, by)
 	case "deleteSubject":
 		_, err = app.DeleteSubject(ctx, a.Subject, by)
 	case "deleteScope":
-		_, err = app.DeleteScope(ctx, a.GrantInput.Scope, by)
-	case "deleteRole":
-		err = app.DeleteRole(ctx, a.RoleID, by)
-	case "createRole":
-		_, err = app.CreateRole(ctx, provider.RoleInput{ID: a.ID, Name: a.Name, Patterns: a.Patterns}, by)
-	case "updateRole":
-		_, err = app.UpdateRole(ctx, a.RoleID, provider.RoleUpdate{Patterns: &a.Patterns}, by)
+		_, err = app.DeleteScope(ctx, a.Scope, by)
+	case "notifyScopeMoved":
+		err = app.NotifyScopeMoved(ctx, a.Scope)
 	case "publish":
 		_, err = app.PublishCatalog(ctx, b.document, by)
+	case "publishCatalog":
+		_, err = app.PublishCatalog(ctx, a.Document, by)
 	default:
-		return errors.New("unknown write " + s.Write)
+		err = errors.New("unknown write " + s.Write)
 	}
 	return err
+}
+
+// cacheArgs are the arguments of a write, by name.
+type cacheArgs map[string]json.RawMessage
+
+// args are those of a step, with the members of an input among them and rows by
+// their ids.
+func (b *cacheBench) args(raw json.RawMessage) (cacheArgs, error) {
+	args := cacheArgs{}
+	if len(raw) == 0 {
+		return args, nil
+	}
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return nil, err
+	}
+	if input, ok := args["input"]; ok {
+		delete(args, "input")
+		if err := json.Unmarshal(input, &args); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"grantId", "revokeId"} {
+		var symbol string
+		if json.Unmarshal(args[name], &symbol) == nil && b.rows[symbol] != "" {
+			args[name], _ = json.Marshal(b.rows[symbol])
+		}
+	}
+	return args, nil
+}
+
+// into decodes arguments, all of them.
+func (a cacheArgs) into(v any) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// named remembers a row that a write made, in order of insertion.
+func (b *cacheBench) named(kind, id string) {
+	if id == "" {
+		return // refused
+	}
+	b.made[kind]++
+	b.rows[fmt.Sprintf("%s%d", kind, b.made[kind])] = id
 }

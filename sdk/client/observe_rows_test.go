@@ -42,7 +42,7 @@ func observedChecks(t *testing.T, omit bool) (seen []metrics.CheckObservation) {
 			Observers: []metrics.Observer{metrics.ObserverFunc(func(o metrics.CheckObservation) error { seen = append(seen, o); return nil })}}
 		_, cl := attachWith(t, c.World, func(options *client.Options) { options.Metrics = o })
 		for _, s := range c.Steps {
-			observedCheck(t, cl, s.Op, s.Principal, client.Gate{Keys: s.Key.list, Scope: s.Scope, Condition: condition(s.Condition)}, s.Pattern)
+			observedCheck(t, cl, s)
 		}
 	})
 	return seen

@@ -23,18 +23,29 @@ type observationCase struct {
 		SampleRate     any `json:"sampleRate"`
 		ScopeInstances any `json:"scopeInstances"`
 	} `json:"metrics"`
-	Draws []float64 `json:"randomDraws"`
-	Steps []struct {
-		Op           string            `json:"op"`
-		Principal    authz.Principal   `json:"principal"`
-		Key          keys              `json:"key"`
-		Condition    *bool             `json:"condition"`
-		Pattern      string            `json:"pattern"`
-		Scope        string            `json:"scope"`
-		Observe      *bool             `json:"observe"`
-		Draws        int               `json:"draws"`
-		Observations []json.RawMessage `json:"observations"`
-	} `json:"steps"`
+	Draws []float64         `json:"randomDraws"`
+	Steps []observationStep `json:"steps"`
+}
+
+type observationStep struct {
+	Op           string            `json:"op"`
+	Principal    authz.Principal   `json:"principal"`
+	Key          keys              `json:"key"`
+	Condition    *bool             `json:"condition"`
+	Pattern      string            `json:"pattern"`
+	Scope        string            `json:"scope"`
+	Scopes       []string          `json:"scopes"`
+	Checks       []observationStep `json:"checks"` // of a snapshot
+	Observe      *bool             `json:"observe"`
+	Draws        int               `json:"draws"`
+	Observations []json.RawMessage `json:"observations"`
+
+	Want json.RawMessage `json:"want"` // compared elsewhere
+	Err  *wantedError    `json:"err"`
+}
+
+func (s observationStep) gate() client.Gate {
+	return client.Gate{Keys: s.Key.list, Scope: s.Scope, Condition: condition(s.Condition)}
 }
 
 func TestVectorsObservations(t *testing.T) {
@@ -72,12 +83,11 @@ func TestVectorsObservations(t *testing.T) {
 		_, cl := attachWith(t, c.World, func(o *client.Options) { o.Metrics, o.External = &options, c.External })
 		for i, s := range c.Steps {
 			seen, draws = nil, 0
-			gate := client.Gate{Keys: s.Key.list, Scope: s.Scope, Condition: condition(s.Condition)}
 			asked := cl
 			if s.Observe != nil && !*s.Observe {
 				asked = cl.Unobserved()
 			}
-			observedCheck(t, asked, s.Op, s.Principal, gate, s.Pattern)
+			observedCheck(t, asked, s)
 			c.Draws = c.Draws[draws:]
 			if draws != s.Draws || len(seen) != len(s.Observations) {
 				t.Fatalf("step %d %s: %d draws, %d observations, want %d and %d", i, s.Op, draws, len(seen), s.Draws, len(s.Observations))
@@ -95,20 +105,53 @@ func TestVectorsObservations(t *testing.T) {
 	})
 }
 
+// observedSnapshot runs the checks of one snapshot for their observations.
+func observedSnapshot(t *testing.T, s *client.Snapshot, checks []observationStep) {
+	for _, q := range checks {
+		gate := q.gate()
+		switch q.Op {
+		case "can":
+			_, _ = s.Check(gate)
+		case "require":
+			_ = s.RequireGate(gate)
+		case "canAny":
+			_, _ = s.CanAny(q.Pattern)
+		case "requireAny":
+			_ = s.RequireAny(q.Pattern)
+		case "holds":
+			_, _ = s.Holds(gate.Keys[0])
+		case "heldKeys":
+			_ = s.HeldKeys()
+		case "grantedScopes":
+			_, _ = s.GrantedScopes(gate.Keys[0])
+		case "explain":
+			_, _ = s.Explain(gate.Keys[0], q.Scope)
+		case "resolve":
+			if err := s.Resolve(context.Background(), q.Scopes...); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Fatalf("unknown operation %s", q.Op)
+		}
+	}
+}
+
 // observedCheck runs a check for its observation; answers are compared elsewhere.
-func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal, gate client.Gate, pattern string) {
-	ctx := context.Background()
+func observedCheck(t *testing.T, c *client.Client, step observationStep) {
+	ctx, p, gate, pattern := context.Background(), step.Principal, step.gate(), step.Pattern
 	fresh := gate
 	fresh.Fresh = true
 	keys, scope := gate.Keys, gate.Scope
-	snapshot := func() *client.Snapshot {
-		s, err := c.Snapshot(ctx, p, client.SnapshotOptions{Scopes: []string{scope}})
+	snapshot := func(scopes ...string) *client.Snapshot {
+		s, err := c.Snapshot(ctx, p, client.SnapshotOptions{Scopes: scopes})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	switch op {
+	switch step.Op {
+	case "snapshot":
+		observedSnapshot(t, snapshot(step.Scopes...), step.Checks)
 	case "can":
 		_, _ = c.Check(ctx, p, gate)
 	case "canFresh":
@@ -128,12 +171,12 @@ func observedCheck(t *testing.T, c *client.Client, op string, p authz.Principal,
 	case "grantedScopes":
 		_, _ = c.GrantedScopes(ctx, p, keys[0])
 	case "snapshotCan":
-		_, _ = snapshot().Check(gate)
+		_, _ = snapshot(scope).Check(gate)
 	case "snapshotCanAny":
-		_, _ = snapshot().CanAny(pattern)
+		_, _ = snapshot(scope).CanAny(pattern)
 	case "snapshotHolds":
-		_, _ = snapshot().Holds(keys[0])
+		_, _ = snapshot(scope).Holds(keys[0])
 	default:
-		t.Fatalf("unknown operation %s", op)
+		t.Fatalf("unknown operation %s", step.Op)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,16 +40,50 @@ type accessQuery struct {
 	Resolved  []string        `json:"resolvedScopes"`
 	Checks    []accessQuery   `json:"checks"`
 	Want      json.RawMessage `json:"want"`
-	Err       *accessError    `json:"err"`
+	Err       *wantedError    `json:"err"`
+	Note      string          `json:"note"` // the rule that the query is about
 }
 
-type accessError struct {
-	Name       string
-	Permission string
-	Expected   authz.Expected
-	Suggestion string
-	Reason     authz.DenialReason
-	Declared   *bool
+// wantedError is an error of a check. Of an AccessDeniedError access.jsonl keeps the
+// reason only, session.jsonl what was asked as well; that leaves suggestions out.
+type wantedError struct {
+	Name       string             `json:"name"`
+	Message    string             `json:"message"` // informative
+	Permission keys               `json:"permission"`
+	Expected   authz.Expected     `json:"expected"`
+	Suggestion *string            `json:"suggestion"`
+	Reason     authz.DenialReason `json:"reason"`
+	Declared   *bool              `json:"declared"`
+	Scope      *string            `json:"scope"`
+	Principal  string             `json:"principal"`
+}
+
+// mismatch says in what an error differs from the wanted one; "" is in nothing.
+func (w wantedError) mismatch(err error) string {
+	var typed authz.Error
+	if !errors.As(err, &typed) || typed.ErrorName() != w.Name {
+		return fmt.Sprintf("error %v, want a %s", err, w.Name)
+	}
+	same := true
+	switch e := typed.(type) {
+	case *authz.UnknownPermissionError:
+		same = slices.Equal([]string{e.Permission}, w.Permission.list) && e.Expected == w.Expected &&
+			(w.Suggestion == nil || e.Suggestion == *w.Suggestion)
+	case *authz.MissingConditionError:
+		same = slices.Equal([]string{e.Permission}, w.Permission.list)
+	case *authz.AccessDeniedError:
+		same = e.Reason == w.Reason
+		if w.Principal != "" {
+			same = same && slices.Equal(e.Permissions, w.Permission.list) && e.Principal.Subject() == w.Principal &&
+				(w.Scope == nil && e.Scope == "" || w.Scope != nil && e.Scope == *w.Scope)
+		}
+	case *authz.UnresolvedScopeError:
+		same = w.Declared != nil && e.Declared == *w.Declared && (w.Scope == nil || e.Scope == *w.Scope)
+	}
+	if same {
+		return ""
+	}
+	return fmt.Sprintf("%+v, want %+v", typed, w)
 }
 
 // keys is one key or an any-of list.
@@ -268,28 +303,11 @@ func judge(t *testing.T, n int, q accessQuery, got bool, err error) {
 		}
 		return
 	}
-	var typed authz.Error
-	if !errors.As(err, &typed) || typed.ErrorName() != q.Err.Name {
-		at("error %v, want a %s", err, q.Err.Name)
-		return
+	if q.Err.Suggestion == nil {
+		q.Err.Suggestion = new(string)
 	}
-	switch e := typed.(type) {
-	case *authz.UnknownPermissionError:
-		if e.Permission != q.Err.Permission || e.Expected != q.Err.Expected || e.Suggestion != q.Err.Suggestion {
-			at("%+v, want %+v", e, q.Err)
-		}
-	case *authz.MissingConditionError:
-		if e.Permission != q.Err.Permission {
-			at("condition missing for %s, want %s", e.Permission, q.Err.Permission)
-		}
-	case *authz.AccessDeniedError:
-		if e.Reason != q.Err.Reason {
-			at("reason %s, want %s", e.Reason, q.Err.Reason)
-		}
-	case *authz.UnresolvedScopeError:
-		if q.Err.Declared == nil || e.Declared != *q.Err.Declared {
-			at("declared = %v", e.Declared)
-		}
+	if differs := q.Err.mismatch(err); differs != "" {
+		at("%s", differs)
 	}
 }
 
