@@ -15,8 +15,8 @@ import (
 	"github.com/authzhost/authz/sdk/catalog"
 )
 
-// verifyCase is a line of verify.jsonl. Which files are scanned is the command's
-// matter: expect.scanned says it.
+// verifyCase is a line of verify.jsonl. Which files are scanned, and what the lines
+// of stderr are, is the command's matter, which replays the file for these.
 type verifyCase struct {
 	Document       json.RawMessage
 	ImportManifest json.RawMessage
@@ -26,6 +26,7 @@ type verifyCase struct {
 		ForbidClientIdentifiers, ImplicitImportAllow   []string
 		ImportSource                                   ImportSource
 		ImplicitImports                                Policy
+		Include, Exclude                               []string
 	}
 	Expect struct {
 		Scanned                            []string
@@ -33,6 +34,7 @@ type verifyCase struct {
 		ReferencedKeys, ReferencedPatterns []string
 		SkippedFiles                       []SkippedFile
 		ErrorCount, WarningCount, ExitCode int
+		Stderr                             []string
 	}
 }
 
