@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -54,14 +55,18 @@ func TestVectorsListing(t *testing.T) {
 	})
 }
 
-// comparePlan compares the plan's JSON, so that a list too much shows.
+// comparePlan compares the plan as JSON has it, so that a list too much shows.
 func comparePlan(t *testing.T, want json.RawMessage, granted, revoked []string) {
 	t.Helper()
-	got, err := json.Marshal(access.PlanListing(granted, revoked))
+	text, err := json.Marshal(access.PlanListing(granted, revoked))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	var wanted, got any
+	if err := errors.Join(json.Unmarshal(want, &wanted), json.Unmarshal(text, &got)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
 		t.Errorf("plan of %q without %q (-want +got)\n%s", granted, revoked, diff)
 	}
 }

@@ -1,7 +1,9 @@
 package authz_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 	"testing"
@@ -24,6 +26,7 @@ type chainCase struct {
 
 	Log   []authz.AuditEntry `json:"log"`
 	Cases []struct {
+		Name    string            `json:"name"`
 		Events  []json.RawMessage `json:"events"` // an index into the log, or an entry
 		Options struct {
 			PriorHash string `json:"priorHash"`
@@ -39,10 +42,19 @@ func TestVectorsAuditChain(t *testing.T) {
 			expectCanonical(t, c.Value, c.Canonical)
 		case "hash":
 			c.Event.PrevHash = c.PrevHash
+			expectText(t, c.Event, c.Canonical)
 			if got, err := authz.HashAudit(c.Event); err != nil || got != c.Hash {
 				t.Errorf("hash %s, %v; want %s", got, err, c.Hash)
 			}
 		case "log":
+			texts := decoded(t, c.Canonical).([]any)
+			if len(texts) != len(c.Log) {
+				t.Fatalf("%d texts of %d entries", len(texts), len(c.Log))
+			}
+			for i, e := range c.Log {
+				text, _ := json.Marshal(texts[i])
+				expectText(t, e, text)
+			}
 			for _, check := range c.Cases {
 				var events []authz.AuditEntry
 				for _, raw := range check.Events {
@@ -81,6 +93,16 @@ func expectCanonical(t *testing.T, value, want json.RawMessage) {
 	}
 	if got, err := authz.Canonical(value); err != nil || string(got) != text {
 		t.Errorf("canonical %s, %v; want %s", got, err, text)
+	}
+}
+
+// expectText wants the hash of an entry to be that of a canonical text.
+func expectText(t *testing.T, e authz.AuditEntry, canonical json.RawMessage) {
+	t.Helper()
+	text, _ := decoded(t, canonical).(string)
+	want := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	if got, err := authz.HashAudit(e); err != nil || got != want {
+		t.Errorf("%s: hash %s, %v; want %s of %s", e.ID, got, err, want, text)
 	}
 }
 
