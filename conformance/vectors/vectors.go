@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -37,8 +38,9 @@ const maxLine = 64 << 20
 
 // Replay runs one subtest for each line of the file, named by the case's id or
 // else by its line, and reports "<file>: N passed, N failed". covers says whether
-// the project can replay a case yet; nil means all. Cases listed in
-// EXCEPTIONS.md may fail.
+// the project can replay a case yet; nil means all. A case with a member that Case
+// does not name fails, for what the member asks would not be asked; one that
+// panics fails alone. Cases listed in EXCEPTIONS.md may fail.
 func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run func(*testing.T, Case)) {
 	t.Helper()
 	lines := given(t, file)
@@ -66,7 +68,7 @@ func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run fun
 			t.Logf("%s %s is excepted: %s", file, name, reason)
 			continue
 		}
-		if t.Run(name, func(t *testing.T) { run(t, c) }) {
+		if t.Run(name, func(t *testing.T) { guarded(t, line, c, run) }) {
 			passed++
 		} else {
 			failed++
@@ -80,6 +82,38 @@ func Replay[Case any](t *testing.T, file string, covers func(Case) bool, run fun
 	if err := report(summary); err != nil {
 		t.Errorf("vectors: %v", err)
 	}
+}
+
+// guarded runs one case of which every member is known.
+func guarded[Case any](t *testing.T, line []byte, c Case, run func(*testing.T, Case)) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if err := Known[Case](line); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c)
+}
+
+// Known refuses a case that has members which Case does not name, but for those
+// that every case may have.
+func Known[Case any](line []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line, &members); err != nil {
+		return err
+	}
+	for _, common := range []string{"id", "tag", "exotic"} {
+		delete(members, common)
+	}
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(rest))
+	d.DisallowUnknownFields()
+	return d.Decode(new(Case))
 }
 
 // Cases decodes every line of the file, for tests that use the cases as worlds and

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,12 +23,12 @@ import (
 func TestVectorsUsage(t *testing.T) {
 	// Steps of the other kinds have other shapes; sdk/metrics and sdk/client replay them.
 	vectors.Replay(t, "metrics.jsonl", scripts.IsUsage, func(t *testing.T, raw json.RawMessage) {
+		must(t, vectors.Known[scripts.Usage](raw))
 		var c scripts.Usage
 		must(t, json.Unmarshal(raw, &c))
-		var o application.Metrics
-		must(t, json.Unmarshal(c.Options.Metrics, &o))
-		now := &atomic.Int64{}
-		scripts.RunUsage(t, c, now, newApp(t, application.Options{Metrics: &o, Clock: now.Load}))
+		s := scripts.Script{Case: scripts.Case{Options: c.Options, Catalog: json.RawMessage(testCatalog)}}
+		on := inProcess(t, s)
+		scripts.RunUsage(t, c, on.Now, on.Provider)
 	})
 }
 

@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -15,16 +16,17 @@ import (
 // Usage is a case of metrics.jsonl of the kind usage: reports, and what they add
 // up to.
 type Usage struct {
-	ID      string
-	Options struct{ Metrics json.RawMessage }
-	Steps   []struct {
-		Op   string
+	ID, Kind string
+	Start    int64
+	Options  Options
+	Steps    []struct {
+		Op string
+		Time
 		Args struct {
 			Batch metrics.Batch
 			Query provider.UsageQuery
 		}
-		At     int64
-		Expect struct{ OK any }
+		Expect Expectation
 	}
 }
 
@@ -38,12 +40,20 @@ func IsUsage(raw json.RawMessage) bool {
 // RunUsage replays a case on an application without usage.
 func RunUsage(t testing.TB, c Usage, now *atomic.Int64, on provider.Metrics) {
 	t.Helper()
+	now.Store(c.Start)
 	for i, s := range c.Steps {
-		now.Store(s.At)
+		s.Set(now)
+		where := fmt.Sprintf("step %d %s", i, s.Op)
 		got, err := AskUsage(t.Context(), on, s.Op, s.Args.Batch, s.Args.Query)
+		if want := s.Expect.Error; want != nil {
+			want.check(t, where, err, func(text string) string { return text })
+			continue
+		}
 		must(t, err)
-		if diff := cmp.Diff(s.Expect.OK, Plain(t, got)); diff != "" {
-			t.Errorf("step %d %s (-want +got):\n%s", i, s.Op, diff)
+		raw, err := json.Marshal(got)
+		must(t, err)
+		if diff := cmp.Diff(Decoded(t, s.Expect.OK), Decoded(t, raw)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}
 	}
 }
@@ -61,6 +71,8 @@ func AskUsage(ctx context.Context, on provider.Metrics, op string, b metrics.Bat
 		return on.GetRoleUsage(ctx, q)
 	case "getPermissionUsage":
 		return on.GetPermissionUsage(ctx, q)
+	case "getScopeTypeUsage":
+		return on.GetScopeTypeUsage(ctx, q)
 	}
-	return on.GetScopeTypeUsage(ctx, q)
+	return nil, fmt.Errorf("no operation of usage is called %s", op)
 }
