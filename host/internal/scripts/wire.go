@@ -130,7 +130,9 @@ func (r *replay) bindReturned(created []string, body map[string]any) {
 			ids = append(ids, id)
 		}
 	}
-	r.name(created, ids)
+	if len(ids) == len(created) { // else the answer is another, which shows
+		r.name(created, ids)
+	}
 }
 
 // returnedIDs are the ids of the rows in an answer.
