@@ -22,6 +22,16 @@ func read[T any](t testing.TB, a arguments, name string) (v T) {
 	return v
 }
 
+// readAll decodes one argument of which every member must be known: a filter that is
+// not understood would select too much.
+func readAll[T any](t testing.TB, a arguments, name string) (v T) {
+	t.Helper()
+	if raw, ok := a[name]; ok {
+		must(t, strictly(raw, &v))
+	}
+	return v
+}
+
 // called is what the provider handler answered.
 type called struct {
 	Status int            `json:"status"`
@@ -82,7 +92,7 @@ var operations = map[string]operation{
 		})
 	},
 	"listRevokes": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		f := read[struct{ UserID, Scope *string }](r.t, a, "filter")
+		f := readAll[struct{ UserID, Scope *string }](r.t, a, "filter")
 		return listed(r.on.Provider.ListRevokes(r.t.Context(), provider.RevokeQuery{UserID: f.UserID, Scope: f.Scope}))
 	},
 	"deleteSubject": func(r *replay, a map[string]json.RawMessage) (any, error) {
@@ -110,7 +120,7 @@ var operations = map[string]operation{
 		return orNil(r.on.Provider.CancelRequest(r.t.Context(), read[string](r.t, a, "requestId"), read[string](r.t, a, "byUserId")))
 	},
 	"listRequests": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		q := read[provider.RequestQuery](r.t, a, "filter")
+		q := readAll[provider.RequestQuery](r.t, a, "filter")
 		return outlined(r.on.Provider.ListRequests(r.t.Context(), q))
 	},
 	"listApproverQueue": func(r *replay, a map[string]json.RawMessage) (any, error) {
@@ -217,7 +227,7 @@ var operations = map[string]operation{
 		return listed(r.on.Local.ListCatalogVersions(r.t.Context()))
 	},
 	"listWildcardDrift": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		in := read[struct{ SinceVersion int64 }](r.t, a, "input")
+		in := readAll[struct{ SinceVersion int64 }](r.t, a, "input")
 		report, err := r.on.Local.ListWildcardDrift(r.t.Context(), in.SinceVersion)
 		if err != nil {
 			return nil, err
@@ -242,7 +252,7 @@ var operations = map[string]operation{
 	},
 	"listAuditEvents": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		found := []any{}
-		q := read[provider.AuditQuery](r.t, a, "filter")
+		q := readAll[provider.AuditQuery](r.t, a, "filter")
 		for e, err := range r.on.Provider.ListAuditEvents(r.t.Context(), q) {
 			if err != nil {
 				return nil, err
@@ -265,7 +275,7 @@ var operations = map[string]operation{
 		return called{got.Status, answer}, nil
 	},
 	"importDirectory": func(r *replay, a map[string]json.RawMessage) (any, error) {
-		o := read[directory.Options](r.t, a, "options")
+		o := readAll[directory.Options](r.t, a, "options")
 		result, err := r.on.Local.ImportDirectory(r.t.Context(), read[directory.Snapshot](r.t, a, "snapshot"), read[string](r.t, a, "source"), o)
 		if err != nil {
 			return nil, err

@@ -28,11 +28,11 @@ func fixed(v any) any {
 }
 
 func reviewedUsers(t testing.TB, a map[string]json.RawMessage) *[]string {
-	return read[struct{ UserIDs *[]string }](t, a, "options").UserIDs
+	return readAll[struct{ UserIDs *[]string }](t, a, "options").UserIDs
 }
 
 func grantQuery(t testing.TB, a map[string]json.RawMessage) provider.GrantQuery {
-	f := read[struct{ Subject, Scope, RoleID *string }](t, a, "filter")
+	f := readAll[struct{ Subject, Scope, RoleID *string }](t, a, "filter")
 	return provider.GrantQuery{Subject: f.Subject, Scope: f.Scope, RoleID: f.RoleID}
 }
 
