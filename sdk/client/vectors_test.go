@@ -41,7 +41,6 @@ type accessQuery struct {
 	Checks    []accessQuery   `json:"checks"`
 	Want      json.RawMessage `json:"want"`
 	Err       *wantedError    `json:"err"`
-	Note      string          `json:"note"` // the rule that the query is about
 }
 
 // wantedError is an error of a check. Of an AccessDeniedError access.jsonl keeps the
