@@ -59,7 +59,7 @@ func TestOneCaseThatFailsLeavesTheOthers(t *testing.T) {
 	run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestReplayed$", "-test.v")
 	run.Env = append(os.Environ(), DirEnv+"="+dir, ReportEnv+"=")
 	out, err := run.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "cases.jsonl: 2 passed, 3 failed") {
+	if err == nil || !strings.Contains(string(out), "cases.jsonl: 3 passed, 2 failed") || !strings.Contains(string(out), "it asks something that is not asked here") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
