@@ -12,6 +12,9 @@ import (
 
 var version string // set by the build
 
+// minLease leaves a host the time to renew, which it does every third of it.
+const minLease = 50 * time.Millisecond
+
 func main() {
 	plugin.Serve(plugin.Plugin{
 		Name:    boltstore.Name,
@@ -27,8 +30,8 @@ func main() {
 // configure gets the settings checked against the schema, under their Go types.
 func configure(_ context.Context, config map[string]any) (storage.Driver, error) {
 	lease := config["lease"].(time.Duration)
-	if lease <= 0 {
-		return nil, &plugin.ConfigError{Field: "lease", Message: "must be longer than zero"}
+	if lease < minLease {
+		return nil, &plugin.ConfigError{Field: "lease", Message: "must be at least " + minLease.String()}
 	}
 	driver, err := boltstore.Open(config["path"].(string), lease)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
-func TestALeaseIsLongerThanZero(t *testing.T) {
-	for _, lease := range []time.Duration{0, -time.Second} {
+func TestALeaseIsLongEnoughToBeRenewed(t *testing.T) {
+	for _, lease := range []time.Duration{-time.Second, 0, time.Microsecond, minLease - 1} {
 		driver, err := configure(t.Context(), map[string]any{"path": filepath.Join(t.TempDir(), "authz.db"), "lease": lease})
 		var refusal *plugin.ConfigError
 		if !errors.As(err, &refusal) || refusal.Field != "lease" {

@@ -78,8 +78,13 @@ func (s *storeClient) acquire(ctx context.Context, key string) (*sectionClient, 
 	if granted == nil {
 		return nil, errors.New("the plugin did not grant the section")
 	}
+	lease := time.Duration(granted.GetLeaseMs()) * time.Millisecond
+	if lease <= 0 {
+		// No holder could renew it in time. The end of the stream gives it back.
+		return nil, storage.Unavailable(authz.OutcomeNotApplied, nil, "the plugin grants sections for less than a millisecond")
+	}
 	return &sectionClient{
-		fence: decodeFence(granted.GetFence()), lease: time.Duration(granted.GetLeaseMs()) * time.Millisecond,
+		fence: decodeFence(granted.GetFence()), lease: lease,
 		stream: st, alive: s.alive, renewed: make(chan *pluginv1.Renewed), ended: make(chan struct{}),
 	}, nil
 }

@@ -183,6 +183,41 @@ func TestRunExclusiveAcrossTheWire(t *testing.T) {
 	}
 }
 
+func TestALeaseThatNobodyCanRenewIsRefusedAndGivenBack(t *testing.T) {
+	for _, lease := range []time.Duration{-time.Second, 1, time.Millisecond - 1} {
+		backend := memory.New(memory.Options{Lease: time.Minute})
+		d := &faultyDriver{Driver: backend, decorate: func(s storage.Store) storage.Store { return &shortLeases{s, lease} }}
+		s := openStore(t, bridged(t, d), "docs")
+		err := storage.RunExclusive(t.Context(), s, "groups", func(context.Context) error {
+			t.Errorf("%v: the body ran", lease)
+			return nil
+		})
+		if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Outcome != authz.OutcomeNotApplied {
+			t.Errorf("%v: %v, outcome %q", lease, err, e.Outcome)
+		}
+		direct := openStore(t, backend, "docs")
+		eventually(t, "the section is given back", func() bool { return !busy(t, direct) })
+	}
+}
+
+// shortLeases says that its sections end sooner than they do.
+type shortLeases struct {
+	storage.Store
+	lease time.Duration
+}
+
+func (s *shortLeases) Acquire(ctx context.Context, key string) (storage.Section, error) {
+	section, err := s.Store.Acquire(ctx, key)
+	return &shortSection{section, s.lease}, err
+}
+
+type shortSection struct {
+	storage.Section
+	lease time.Duration
+}
+
+func (s *shortSection) Lease() time.Duration { return s.lease }
+
 func TestABeatThatNobodyAnswersEndsWithItsContext(t *testing.T) {
 	renew := make(chan struct{})
 	d := &faultyDriver{Driver: memory.New(memory.Options{}), decorate: func(s storage.Store) storage.Store { return &stuckRenewals{s, renew} }}

@@ -8,6 +8,9 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// minLease leaves a holder the time to renew, which it does every third of it.
+const minLease = 50 * time.Millisecond
+
 // Plugin serves the driver; its rows end with the process.
 func Plugin(version string) plugin.Plugin {
 	return plugin.Plugin{
@@ -17,8 +20,8 @@ func Plugin(version string) plugin.Plugin {
 			Capabilities: storage.AllCapabilities,
 			Configure: func(_ context.Context, config map[string]any) (storage.Driver, error) {
 				lease, _ := config["lease"].(time.Duration)
-				if lease <= 0 {
-					return nil, &plugin.ConfigError{Field: "lease", Message: "must be longer than zero"}
+				if lease < minLease {
+					return nil, &plugin.ConfigError{Field: "lease", Message: "must be at least " + minLease.String()}
 				}
 				return New(Options{Lease: lease}), nil
 			},
