@@ -138,9 +138,16 @@ func (db *database) write(ctx context.Context, fn func(*work) error) error {
 			panic(r)
 		}
 	}()
-	err = fn(&work{session: s, ctx: ctx, running: whole})
+	// The file is looked at before anything is judged, and again when all is written: what
+	// goes to a file that is gone must not be acknowledged.
+	if err = db.file.look(); err == nil {
+		err = fn(&work{session: s, ctx: ctx, running: whole})
+	}
 	if err == nil {
 		err = ctx.Err() // nobody waits for it any more
+	}
+	if err == nil {
+		err = db.file.look()
 	}
 	if err != nil {
 		_, rollbackErr := ending.exec("ROLLBACK")

@@ -14,8 +14,8 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// checkFile is how often a writer makes sure that the file is still the one that
-// was opened.
+// checkFile is how often readers make sure that the file is still the one that was
+// opened.
 const checkFile = time.Second
 
 // file is the database's place in the file system.
@@ -97,15 +97,27 @@ func (f file) source() string {
 }
 
 // check refuses to go on with a file that was removed or replaced: what is written
-// to it would be lost, and what takes its place knows nothing of it.
+// to it would be lost, and what takes its place knows nothing of it. It looks once
+// in checkFile.
 func (f file) check() error {
 	now := time.Now().UnixNano()
 	if due := f.next.Load(); now >= due && f.next.CompareAndSwap(due, now+int64(checkFile)) {
-		info, err := os.Stat(f.path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.found) {
-			f.gone.Store(true)
-		}
+		return f.look()
 	}
+	return f.known()
+}
+
+// look is a check that looks now.
+func (f file) look() error {
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.found) {
+		f.gone.Store(true)
+	}
+	return f.known()
+}
+
+// known refuses a file that was once seen to be gone.
+func (f file) known() error {
 	if f.gone.Load() {
 		return storage.Unavailable(authz.OutcomeNotApplied, nil, "the database file was removed or replaced while it was open")
 	}
