@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,8 @@ type Selection struct {
 	Parallel int
 }
 
-// Of lists the cases selected. A suite or id that none of them has is an error.
+// Of lists the cases selected. A suite or id that none of them has is an error, and so is
+// a selection of none at all, which would prove nothing.
 func (s Selection) Of(cases []Case) ([]Case, error) {
 	suites := Suites(cases)
 	for _, suite := range s.Suites {
@@ -77,7 +79,11 @@ func (s Selection) Of(cases []Case) ([]Case, error) {
 			return nil, fmt.Errorf("there is no case %q", id)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !s.has(c) }), nil
+	selected := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !s.has(c) })
+	if len(selected) == 0 {
+		return nil, errors.New("no case is selected: those named are of other suites, or left out")
+	}
+	return selected, nil
 }
 
 func (s Selection) has(c Case) bool {
