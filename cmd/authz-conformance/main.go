@@ -30,7 +30,14 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	// A write that nobody reads is an error like others, and what was started is ended. Were
+	// the signal ignored instead, plugins would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -53,6 +60,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // errFailed is a run that was reported and in which not every case passed.
 var errFailed = errors.New("not every case passed")
+
+// errEnded is a run that was ended while the plugin was starting.
+var errEnded = errors.New("the run was ended before its first case")
 
 // usageError is a command line that cannot be carried out as it stands.
 type usageError struct{ error }
@@ -87,8 +97,8 @@ Try it:
   authz-conformance run ./bin/authz-plugin-sqlite --config '{path: "{dir}/authz.db"}'
   authz-conformance run ./bin/authz-plugin-memory --case B61
 
-Exit codes: 0 all cases passed, or were skipped with a reason; 1 a case failed;
-2 wrong usage or configuration; 3 the plugin could not be started.`,
+Exit codes: 0 all cases passed, or were skipped with a reason; 1 a case failed,
+or the run was ended; 2 wrong usage or configuration; 3 the plugin could not be started.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -113,6 +113,9 @@ func (f *runFlags) run(ctx context.Context, out, errs io.Writer) error {
 	}
 	defer os.RemoveAll(l.root)
 	found, err := l.find(ctx, f)
+	if err != nil && ctx.Err() != nil {
+		return errEnded
+	}
 	if err != nil {
 		return err
 	}
