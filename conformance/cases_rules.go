@@ -272,4 +272,15 @@ var ruleCases = []storageCase{
 		_, err = w.Acquire(ctx, "k")
 		w.code(storage.CodeUnavailable, err)
 	}},
+	{ID: "S22", Rule: "a group that names a parent twice, and a user a group, are a validation error", run: func(w *world) {
+		repeated := []string{"p", "q", "p"}
+		for _, change := range []storage.Change{
+			storage.UpsertGroup{Group: authz.Group{ID: "g", Parents: repeated}}, storage.UpsertUser{User: authz.User{UserID: "u", GroupIDs: repeated}},
+			storage.PatchUser{UserID: "u", GroupIDs: &repeated},
+		} {
+			w.refuse(storage.CodeValidation, changes(change))
+		}
+		none[authz.Group](w)(w.GetGroup(w.ctx, "g"))
+		none[authz.User](w)(w.GetUser(w.ctx, "u"))
+	}},
 }

@@ -299,6 +299,14 @@ var writeMutants = []mutant{
 		}
 		return c
 	})},
+	{name: "a repeated group is dropped", kind: "text", cases: "S22", store: altering(func(_ *store, c storage.Change) storage.Change {
+		if u, ok := c.(storage.UpsertUser); ok {
+			slices.Sort(u.User.GroupIDs)
+			u.User.GroupIDs = slices.Compact(u.User.GroupIDs)
+			return u
+		}
+		return c
+	})},
 	{name: "instants pass through a float", kind: "text", cases: "B66", store: altering(func(_ *store, c storage.Change) storage.Change {
 		if i, ok := c.(storage.InsertGrant); ok {
 			i.Grant.CreatedAt = int64(float32(i.Grant.CreatedAt))

@@ -128,7 +128,7 @@ func condense(graph map[string][]string) []directory.VirtualParent {
 			for _, m := range c.Members {
 				parents = append(parents, redirect(graph[m])...)
 			}
-			next[heir] = distinct(without(without(parents, c.ID), heir))
+			next[heir] = without(without(parents, c.ID), heir)
 		}
 		clear(graph)
 		maps.Copy(graph, next)

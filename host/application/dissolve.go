@@ -38,7 +38,7 @@ func (d *draft) dissolve(ctx context.Context, row authz.Group) error {
 	ids := make([]string, len(children))
 	for i, g := range children {
 		ids[i] = g.ID
-		g.Parents = distinct(slices.Concat(without(g.Parents, row.ID), without(row.Parents, row.ID)))
+		g.Parents = without(slices.Concat(g.Parents, row.Parents), row.ID)
 		d.change(storage.UpsertGroup{Group: g})
 		d.emit(authz.SubjectEvent(groupSubject(g.ID)))
 	}

@@ -121,6 +121,7 @@ func (a *Application) editGroup(ctx context.Context, op, noun string, s shape, i
 ) (authz.Group, error) {
 	var edited authz.Group
 	err := a.onGroup(ctx, op, noun, s, id, prov, func(ctx context.Context, d *draft, row authz.Group) error {
+		row.Parents = distinct(row.Parents)
 		if err := edit(ctx, d, &row); err != nil {
 			return err
 		}
@@ -231,8 +232,9 @@ func (d *draft) dropMembers(ctx context.Context, group string) (int, error) {
 	return members, nil
 }
 
+// without keeps the first of equal values, as distinct does, and none that is gone.
 func without(list []string, gone string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(v string) bool { return v == gone })
+	return slices.DeleteFunc(distinct(list), func(v string) bool { return v == gone })
 }
 
 // SetGroupMembership replaces the groups of a user.

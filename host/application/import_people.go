@@ -77,8 +77,9 @@ func (im *importing) memberships() {
 		if _, listed := im.snapshot.Memberships[id]; listed {
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(u.GroupIDs), func(g string) bool { return im.managed[g] })
-		if gone := len(u.GroupIDs) - len(left); gone > 0 {
+		groups := distinct(u.GroupIDs)
+		left := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return im.managed[g] })
+		if gone := len(groups) - len(left); gone > 0 {
 			im.removed += gone
 			im.patch(id).GroupIDs = &left
 		}

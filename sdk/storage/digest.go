@@ -2,11 +2,14 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // Digest identifies the content of a commit: what a driver keeps to tell a resend
@@ -124,8 +127,8 @@ func emptyList(list *[]string) *[]string {
 	return list
 }
 
-// checkChange refuses empty keys, which no list could be resumed after, payloads
-// that are missing, and records past their limits.
+// checkChange refuses empty keys, which no list could be resumed after, groups that a
+// list names twice, payloads that are missing, and records past their limits.
 func checkChange(change Change) error {
 	switch ch := change.(type) {
 	case InsertGrant:
@@ -139,11 +142,14 @@ func checkChange(change Change) error {
 	case UpsertRole:
 		return needKey("a role", ch.Role.ID)
 	case UpsertGroup:
-		return needKey("a group", ch.Group.ID)
+		return cmp.Or(needKey("a group", ch.Group.ID), needOnce("the parents of a group", ch.Group.Parents))
 	case UpsertUser:
-		return needKey("a user", ch.User.UserID)
+		return cmp.Or(needKey("a user", ch.User.UserID), needOnce("the groups of a user", ch.User.GroupIDs))
 	case PatchUser:
-		return needKey("a user", ch.UserID)
+		if ch.GroupIDs == nil {
+			return needKey("a user", ch.UserID)
+		}
+		return cmp.Or(needKey("a user", ch.UserID), needOnce("the groups of a user", *ch.GroupIDs))
 	case PutScopeParents:
 		return needKey("a scope", ch.Scope)
 	case PutCatalog:
@@ -189,6 +195,21 @@ func checkRecord(r Record) error {
 func needKey(what, key string) error {
 	if key == "" {
 		return errNoKey(what)
+	}
+	return nil
+}
+
+// needOnce refuses a repeat among edges: where each is a row, it could not be kept.
+func needOnce(what string, ends []string) error {
+	if len(ends) < 2 {
+		return nil
+	}
+	seen := make(map[string]bool, len(ends))
+	for _, end := range ends {
+		if seen[end] {
+			return Errorf(CodeValidation, "%s name %s twice", what, authz.Quote(end))
+		}
+		seen[end] = true
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func drawGrant(t *rapid.T) authz.Grant {
 }
 
 func drawUser(t *rapid.T) authz.User {
-	u := authz.User{UserID: name("u").Draw(t, "user"), GroupIDs: rapid.SliceOfN(name("g"), 0, 3).Draw(t, "groups"), Active: rapid.Bool().Draw(t, "active")}
+	u := authz.User{UserID: name("u").Draw(t, "user"), GroupIDs: rapid.SliceOfNDistinct(name("g"), 0, 3, rapid.ID[string]).Draw(t, "groups"), Active: rapid.Bool().Draw(t, "active")}
 	if manager := optional(t, name("u"), "manager"); manager != nil {
 		u.ManagerUserID = *manager
 	}
@@ -235,7 +235,7 @@ var anyChange = rapid.Custom(func(t *rapid.T) storage.Change {
 	case 7:
 		return storage.DeleteRole{ID: id("r"), Unnamed: rapid.Bool().Draw(t, "unnamed")}
 	case 8:
-		return storage.UpsertGroup{Group: authz.Group{ID: id("g"), Parents: rapid.SliceOfN(name("g"), 0, 3).Draw(t, "parents")}}
+		return storage.UpsertGroup{Group: authz.Group{ID: id("g"), Parents: rapid.SliceOfNDistinct(name("g"), 0, 3, rapid.ID[string]).Draw(t, "parents")}}
 	case 9:
 		return storage.DeleteGroup{ID: id("g")}
 	case 10:

@@ -72,7 +72,9 @@ func key(kind string) *rapid.Generator[string] {
 	return rapid.Map(rapid.IntRange(0, 3), func(n int) string { return fmt.Sprint(kind, n) })
 }
 
-func keys(kind string) *rapid.Generator[[]string] { return rapid.SliceOfN(key(kind), 0, 3) }
+func keys(kind string) *rapid.Generator[[]string] {
+	return rapid.SliceOfNDistinct(key(kind), 0, 3, rapid.ID[string])
+}
 
 func maybe[T any](t *rapid.T, g *rapid.Generator[T], label string) *T {
 	if !rapid.Bool().Draw(t, label+"?") {

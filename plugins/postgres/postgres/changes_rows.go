@@ -113,15 +113,11 @@ type edges struct {
 	ordinals []int64
 }
 
-// add lists the edges of one row. An edge named twice is kept where it came first.
+// add lists the edges of one row, each of which is named once.
 func (e *edges) add(owner string, targets []string) {
 	e.owners = append(e.owners, owner)
-	seen := map[string]bool{}
-	for _, target := range targets {
-		if !seen[target] {
-			seen[target] = true
-			e.from, e.to, e.ordinals = append(e.from, owner), append(e.to, target), append(e.ordinals, int64(len(seen)-1))
-		}
+	for i, target := range targets {
+		e.from, e.to, e.ordinals = append(e.from, owner), append(e.to, target), append(e.ordinals, int64(i))
 	}
 }
 

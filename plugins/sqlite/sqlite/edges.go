@@ -33,14 +33,14 @@ var (
 	membershipEdges = edgesOf(relational.MembershipTable, "userId", "groupId", relational.UserTable, "userId")
 )
 
-// replace writes the difference between the stored edges and these. An end named
-// twice counts where it stands first.
+// replace writes the difference between the stored edges and these, each of which is
+// named once.
 func (e edges) replace(w *work, app, from string, ends []string) error {
 	if len(ends) == 0 {
 		_, err := w.exec(e.none, app, from)
 		return err
 	}
-	list, err := listOf(distinct(ends))
+	list, err := listOf(ends)
 	if err != nil {
 		return err
 	}
