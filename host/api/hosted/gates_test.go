@@ -328,3 +328,19 @@ func TestADenialDoesNotTellWhatAccountDataHas(t *testing.T) {
 	portal.call("DELETE", "/orgs/acme/org/roles/seats", "").want(t, 403, "forbidden")
 	portal.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","pattern":"cloud.seats.read"}`).want(t, 403, "forbidden")
 }
+
+// Every gate of an org that a user may pass refuses an invited seat and an inactive
+// user; the description says both.
+func TestWhoIsInvitedOrInactiveIsToldSo(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	admin := w.crowd(owner)["admin"]
+	owner.call("POST", "/orgs", `{"id":"beta","name":"Beta","ownerUserId":"`+testUser+`"}`).want(t, 201, "")
+	owner.call("POST", "/orgs/beta/seats", `{"userId":"u_admin"}`).want(t, 201, "")
+	owner.call("PUT", "/orgs/acme/org/users/u_admin/active", `{"active":false}`).want(t, 200, "")
+	for _, path := range []string{"", "/seats", "/me", "/org/grants", "/requests"} {
+		admin.call("GET", "/orgs/beta"+path, "").want(t, 403, "seat_required")
+		admin.call("GET", "/orgs/acme"+path, "").want(t, 403, "inactive")
+	}
+	admin.call("PATCH", "/orgs/acme", `{"name":"A"}`).want(t, 403, "inactive")
+}
