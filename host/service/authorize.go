@@ -95,7 +95,7 @@ func (s *Service) enter(ctx context.Context, caller Caller, org string, write bo
 			return nil, fault.Cloud("seat_required", "the seat is invited; sign in to this org to accept it")
 		}
 		a.Seat = &seat.Value
-		s.touches.seat(org, seat.Value, s.Clock())
+		s.touches.seat(org, seat.Value.Seat, s.Clock())
 	}
 	row, found, err := account.Orgs.Get(ctx, s.Accounts, org, account.OrgID)
 	if err != nil {
@@ -152,6 +152,9 @@ func (a *Access) RequireOrg(ctx context.Context, key string, fresh bool) error {
 	if err != nil || allowed {
 		return err
 	}
+	if reason == authz.ReasonInactive {
+		a.service.note(ctx, a.Org.ID, a.Seat, false)
+	}
 	return fault.Denied(string(reason), key, authz.Global, a.Caller.Principal())
 }
 
@@ -176,7 +179,7 @@ func (a *Access) requireActive(ctx context.Context) error {
 	if a.Caller.UserID == "" {
 		return nil
 	}
-	if _, active := a.service.closure(ctx, a.Org.ID, a.Caller.Principal(), a.fresh); !active {
+	if _, active := a.service.closure(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh); !active {
 		return fault.Denied(string(authz.ReasonInactive), "seat", authz.Global, a.Caller.Principal())
 	}
 	return nil

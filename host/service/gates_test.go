@@ -133,6 +133,20 @@ func TestOrgGatesAreAnErrorAndAccountGatesNarrowWithoutTheRoot(t *testing.T) {
 			expect(t, "whom the root reports inactive: "+name, ask(gate), "403 AccessDeniedError inactive")
 		}
 	}
+
+	silent := fault.Transport(504, "application_timeout", "docs", "", "the application did not answer in time")
+	w.root.down = silent
+	w.s = w.host(service.Options{}) // after a restart, too
+	for name, gate := range map[string]service.Gate{"seat": service.AnySeat, "account": service.Cloud(cloud.RegistryRead)} {
+		expect(t, "an outage of the root lets nobody back in: "+name, ask(gate), "403 AccessDeniedError inactive")
+	}
+	w.root.down = nil
+	if err := app.SetUserActive(t.Context(), "u1", true, authz.AdminProvenance("t")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "whom the root reports active again", ask(service.AnySeat), "ok")
+	w.root.down = silent
+	expect(t, "the same in an outage", ask(service.Cloud(cloud.RegistryRead)), "ok")
 }
 
 func TestARevokeNarrowsEvenOwners(t *testing.T) {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -23,18 +24,20 @@ var closureKinds = []string{"group:", "org:", "directs:", "orgof:"}
 
 // closure is a principal's own subject and those that the org root supplies. A root
 // that is absent or silent supplies none, which can only narrow: account revokes
-// name users.
-func (s *Service) closure(ctx context.Context, org string, p authz.Principal, fresh bool) (subjects []string, active bool) {
+// name users, and whom a silent root last called inactive stays so.
+func (s *Service) closure(ctx context.Context, org string, p authz.Principal, seat *account.StoredSeat, fresh bool) (subjects []string, active bool) {
 	subjects = []string{p.Subject()}
 	if p.IsService() {
 		return append(subjects, authz.Everyone), true
 	}
 	limited, end := context.WithTimeout(ctx, closureTimeout)
 	defer end()
-	supplied, err := s.Root.Access(limited, org, p, fresh)
+	noted := seat != nil && seat.Inactive
+	supplied, err := s.Root.Access(limited, org, p, fresh || noted) // no old copy takes the note back
 	if err != nil {
-		return subjects, true
+		return subjects, !noted || rootless(err)
 	}
+	s.note(ctx, org, seat, supplied.Active)
 	for _, subject := range supplied.Closure {
 		if slices.ContainsFunc(closureKinds, func(kind string) bool { return strings.HasPrefix(subject, kind) }) {
 			subjects = append(subjects, subject)
@@ -43,9 +46,44 @@ func (s *Service) closure(ctx context.Context, org string, p authz.Principal, fr
 	return subjects, supplied.Active
 }
 
+// rootless tells that the org has no root, which nobody is inactive at.
+func rootless(err error) bool {
+	e := new(fault.Error)
+	return errors.As(err, &e) && e.Code == "no_org_root"
+}
+
+// note keeps with the seat what the root says of its user now.
+func (s *Service) note(ctx context.Context, org string, seat *account.StoredSeat, active bool) {
+	if seat == nil || seat.Inactive == !active {
+		return
+	}
+	seat.Inactive = !active
+	s.NoteActive(ctx, org, seat.UserID, active)
+}
+
+// NoteActive keeps with a user's seat whether the org root calls them active, for as
+// long as it cannot be asked again. That it is not kept is no failure of what the
+// request is about.
+func (s *Service) NoteActive(ctx context.Context, org, userID string, active bool) {
+	err := account.Retry(func() error {
+		ctx := account.Remember(account.WithWork(ctx, nil)) // nothing read before, no commit of the request's own
+		row, found, err := account.Seats.Get(ctx, s.Accounts, org, userID)
+		if err != nil || !found || row.Value.Inactive == !active {
+			return err
+		}
+		row.Value.Inactive = !active
+		tx := s.Accounts.Begin(ctx)
+		account.Seats.Put(tx, org, userID, row.Value, row.Version)
+		return tx.Commit()
+	})
+	if err != nil {
+		s.Logger.Warn("what the org root says of a user could not be noted", "org", org, "user", userID, "active", active, "error", err)
+	}
+}
+
 // rows are the account rows of a principal; seat adds the built-in role of its kind.
-func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat *account.Seat, fresh bool) (*authz.SubjectAccess, error) {
-	subjects, active := s.closure(ctx, org, p, fresh)
+func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat *account.StoredSeat, fresh bool) (*authz.SubjectAccess, error) {
+	subjects, active := s.closure(ctx, org, p, seat, fresh)
 	data := &authz.SubjectAccess{Closure: subjects, Active: active, Roles: cloud.BuiltIn()}
 	if seat != nil && seat.State == account.SeatActive && seat.Administers() {
 		role := cloud.RoleAdmin
@@ -89,7 +127,7 @@ func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat 
 // previewRows are those of the previewed subject.
 func (s *Service) previewRows(ctx context.Context, org string, view client.ViewAs) (*authz.SubjectAccess, error) {
 	if view.Kind == client.ViewAsUser {
-		var seat *account.Seat
+		var seat *account.StoredSeat
 		row, found, err := account.Seats.Get(ctx, s.Accounts, org, view.UserID)
 		if err != nil {
 			return nil, err

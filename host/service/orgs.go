@@ -121,7 +121,7 @@ func (s *Service) CreateOrg(ctx context.Context, caller Caller, in OrgInput) (ac
 	tx := s.Accounts.Begin(ctx)
 	account.Orgs.Put(tx, id, account.OrgID, org, 0)
 	account.OrgIDs.Put(tx, "", id, struct{}{}, 0)
-	account.Seats.Put(tx, id, seat.UserID, seat, 0)
+	account.Seats.Put(tx, id, seat.UserID, account.StoredSeat{Seat: seat}, 0)
 	account.Places.Put(tx, "", account.PlaceID(id, seat.UserID), account.Place{UserID: seat.UserID, Org: id}, 0)
 	tx.Audit(id, caller.Actor(), "org.create", id, nameDetail{in.Name})
 	err = tx.Commit()
@@ -150,7 +150,7 @@ func (s *Service) orgAndSeat(ctx context.Context, id, userID string) (account.Or
 		return account.Org{}, account.Seat{}, err
 	}
 	seat, _, err := account.Seats.Get(ctx, s.Accounts, id, userID)
-	return org.Value, seat.Value, err
+	return org.Value, seat.Value.Seat, err
 }
 
 // UpdateOrg changes name and primary application, which is for owners.

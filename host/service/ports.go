@@ -84,8 +84,8 @@ const DimensionSeats = "admin_seats"
 type Access struct {
 	Caller Caller
 	Org    account.Org
-	Seat   *account.Seat  // nil for keys of no user
-	ViewAs *client.ViewAs // the preview in force in this org; it narrows every answer
+	Seat   *account.StoredSeat // nil for keys of no user
+	ViewAs *client.ViewAs      // the preview in force in this org; it narrows every answer
 
 	service *Service
 	fresh   bool

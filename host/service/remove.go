@@ -22,7 +22,7 @@ func (s *Service) RemoveSeat(ctx context.Context, a *Access, userID string, matc
 			if err := a.RequireOwner(ctx, "seat.remove"); err != nil {
 				return err
 			}
-			if err := s.keepOwner(ctx, a.Org.ID, row.Value); err != nil {
+			if err := s.keepOwner(ctx, a.Org.ID, row.Value.Seat); err != nil {
 				return err
 			}
 		}
@@ -37,7 +37,7 @@ type removeDetail struct {
 	Keys    int    `json:"keys"`
 }
 
-func (s *Service) removeSeat(ctx context.Context, a *Access, row account.Row[account.Seat]) error {
+func (s *Service) removeSeat(ctx context.Context, a *Access, row account.Row[account.StoredSeat]) error {
 	org, seat := a.Org.ID, row.Value
 	now := s.Accounts.Now(ctx)
 	detail := removeDetail{Kind: seat.Kind}

@@ -61,10 +61,15 @@ type kindDetail struct {
 // Seats lists seats by user id.
 func (s *Service) Seats(ctx context.Context, a *Access, q SeatQuery, p Page) (List[account.Seat], error) {
 	rows := values(account.Seats.Page(ctx, s.Accounts, a.Org.ID, p.After, 0))
-	wanted := func(seat account.Seat) bool {
+	wanted := func(seat account.StoredSeat) bool {
 		return (q.State == "" || q.State == seat.State) && (q.Kind == "" || q.Kind == seat.Kind)
 	}
-	return taken(rows, wanted, func(seat account.Seat) string { return seat.UserID }, p)
+	l, err := taken(rows, wanted, func(seat account.StoredSeat) string { return seat.UserID }, p)
+	seats := List[account.Seat]{Rows: make([]account.Seat, len(l.Rows)), Next: l.Next}
+	for i, seat := range l.Rows {
+		seats.Rows[i] = seat.Seat
+	}
+	return seats, err
 }
 
 // values are the values of rows.
@@ -105,7 +110,7 @@ func (s *Service) InviteSeat(ctx context.Context, a *Access, in SeatInput) (acco
 			return err
 		}
 		if applied {
-			seat = row.Value
+			seat = row.Value.Seat
 			return nil
 		}
 		if found && row.Value.State != account.SeatRemoved {
@@ -117,7 +122,7 @@ func (s *Service) InviteSeat(ctx context.Context, a *Access, in SeatInput) (acco
 			return err
 		}
 		tx := s.Accounts.Begin(ctx)
-		account.Seats.Put(tx, a.Org.ID, in.UserID, seat, row.Version)
+		account.Seats.Put(tx, a.Org.ID, in.UserID, account.StoredSeat{Seat: seat, Inactive: row.Value.Inactive}, row.Version)
 		if !found {
 			account.Places.Put(tx, "", account.PlaceID(a.Org.ID, in.UserID), account.Place{UserID: in.UserID, Org: a.Org.ID}, 0)
 		}
@@ -145,7 +150,7 @@ func (s *Service) UpdateSeat(ctx context.Context, a *Access, userID string, in S
 		if err != nil {
 			return err
 		}
-		seat = row.Value
+		seat = row.Value.Seat
 		if err := match.check(seat.Etag); err != nil {
 			return err
 		}
@@ -162,7 +167,7 @@ func (s *Service) UpdateSeat(ctx context.Context, a *Access, userID string, in S
 		}
 		seat.Etag = account.NextEtag(seat.Etag)
 		tx := s.Accounts.Begin(ctx)
-		account.Seats.Put(tx, a.Org.ID, userID, seat, row.Version)
+		account.Seats.Put(tx, a.Org.ID, userID, account.StoredSeat{Seat: seat, Inactive: row.Value.Inactive}, row.Version)
 		tx.Audit(a.Org.ID, a.Caller.Actor(), "seat.update", userID, in)
 		return tx.Commit()
 	})
@@ -252,7 +257,7 @@ func (s *Service) room(ctx context.Context, org string, seat account.Seat) error
 }
 
 // seat is a seat that is not removed.
-func (s *Service) seat(ctx context.Context, org, userID string) (account.Row[account.Seat], error) {
+func (s *Service) seat(ctx context.Context, org, userID string) (account.Row[account.StoredSeat], error) {
 	row, found, err := account.Seats.Get(ctx, s.Accounts, org, userID)
 	if err == nil && (!found || row.Value.State == account.SeatRemoved) {
 		err = fault.Cloud("seat_not_found", "seat not found")

@@ -75,7 +75,7 @@ func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
 	switch {
 	case err != nil:
 		return SignedIn{}, err
-	case !found || !p.enters(seat.Value):
+	case !found || !p.enters(seat.Value.Seat):
 		return SignedIn{}, s.refuseSeat(ctx, p)
 	case seat.Value.State == account.SeatActive:
 		return s.openSession(ctx, p, &seat)
@@ -86,7 +86,7 @@ func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
 		if err != nil {
 			return err
 		}
-		if !found || !p.enters(seat.Value) {
+		if !found || !p.enters(seat.Value.Seat) {
 			return s.refuseSeat(ctx, p)
 		}
 		// Owners are never locked out (§16).
@@ -174,7 +174,7 @@ func (s *Service) mayEnterNowhere(ctx context.Context, p Proved) error {
 // openSession writes the session, the seat's activation, the end of the session
 // that came with the request and of those past the limit, and the log, in one
 // commit.
-func (s *Service) openSession(ctx context.Context, p Proved, seat *account.Row[account.Seat]) (SignedIn, error) {
+func (s *Service) openSession(ctx context.Context, p Proved, seat *account.Row[account.StoredSeat]) (SignedIn, error) {
 	now := s.Accounts.Now(ctx)
 	token, text := secret.NewToken(secret.PrefixSession)
 	in := SignedIn{Token: text, CSRFToken: s.csrfToken(token.ID), Session: account.Session{
@@ -194,7 +194,7 @@ func (s *Service) openSession(ctx context.Context, p Proved, seat *account.Row[a
 		} else {
 			account.Seats.Require(tx, p.Org, p.UserID, seat.Version)
 		}
-		in.Seat = &value
+		in.Seat = &value.Seat
 	}
 	if err := s.endOthers(ctx, tx, p, now); err != nil {
 		return SignedIn{}, err

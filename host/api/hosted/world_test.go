@@ -45,6 +45,7 @@ type world struct {
 	clock    atomic.Int64
 	accounts *account.Store
 	app      *application.Application
+	far      *httptest.Server
 	farURL   string
 	publish  string // the body that publishes docs' catalog
 	farToken atomic.Pointer[string]
@@ -124,7 +125,7 @@ func (w *world) serveFar() *x509.CertPool {
 	w.must(err)
 	server := httptest.NewTLSServer(handler)
 	w.t.Cleanup(server.Close)
-	w.farURL = server.URL
+	w.far, w.farURL = server, server.URL
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	return roots

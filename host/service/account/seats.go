@@ -35,9 +35,18 @@ func (s Seat) Administers() bool { return s.Kind == SeatOwner || s.Kind == SeatA
 // Counts tells whether the seat is one of the meter admin_seats.
 func (s Seat) Counts() bool { return s.Administers() && s.State == SeatActive }
 
+// StoredSeat is a seat with what is kept beside it and never answered.
+type StoredSeat struct {
+	Seat
+
+	// Inactive is that the org root reported the user inactive when it was last asked,
+	// which holds while it cannot be asked.
+	Inactive bool `json:"inactive,omitempty"`
+}
+
 // Seats are by user id. SeatsSection names the exclusive section in which owners,
 // meters and limits of seats are judged.
-var Seats = Collection[Seat]{Name: "seats"}
+var Seats = Collection[StoredSeat]{Name: "seats"}
 
 // SeatsSection is the exclusive section of an org's seats.
 func SeatsSection(org string) string { return "seats:" + org }

@@ -30,7 +30,7 @@ func open(t *testing.T) *account.Store {
 func put(t *testing.T, s *account.Store, org string, seat account.Seat, expect int64) error {
 	t.Helper()
 	tx := s.Begin(t.Context())
-	account.Seats.Put(tx, org, seat.UserID, seat, expect)
+	account.Seats.Put(tx, org, seat.UserID, account.StoredSeat{Seat: seat}, expect)
 	return tx.Commit()
 }
 
@@ -124,7 +124,7 @@ func TestACommitIsWholeOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	tx := s.Begin(t.Context())
-	account.Seats.Put(tx, "acme", "v", account.Seat{UserID: "v"}, 0)
+	account.Seats.Put(tx, "acme", "v", account.StoredSeat{Seat: account.Seat{UserID: "v"}}, 0)
 	tx.Audit("acme", "root", "seat.invite", "v", nil)
 	account.Seats.Require(tx, "acme", "u", 7)
 	if err := tx.Commit(); err != error(account.ErrMoved) {
@@ -183,7 +183,7 @@ func TestWorkTriesARefusedCommitAgainUnderTheSameID(t *testing.T) {
 	expect := int64(0) // moved on since: the first try is refused
 	err := account.Retry(func() error {
 		tx := s.Begin(ctx)
-		account.Seats.Put(tx, "acme", "u", account.Seat{UserID: "u", Kind: account.SeatAdmin}, expect)
+		account.Seats.Put(tx, "acme", "u", account.StoredSeat{Seat: account.Seat{UserID: "u", Kind: account.SeatAdmin}}, expect)
 		expect = 1
 		return tx.Commit()
 	})

@@ -27,6 +27,9 @@ type Applications interface {
 // Account writes and reads the rows of account data; *service.Service does. Each
 // write judges its own gate, which the methods May… judge alone.
 type Account interface {
+	// NoteActive keeps what the root says of a user who has a seat.
+	NoteActive(ctx context.Context, org, userID string, active bool)
+
 	IsAccountWrite(ctx context.Context, org, scope, pattern, roleID string) (bool, error)
 
 	MayCreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error
@@ -128,6 +131,16 @@ func (r *Root) clientOf(ctx context.Context, org string) (*client.Client, error)
 	}
 	r.attached[org] = &attached{root.Relay, c}
 	return c, nil
+}
+
+// drop forgets the closures of an org.
+func (r *Root) drop(org string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.attached[org]; a != nil {
+		a.client.Close()
+		delete(r.attached, org)
+	}
 }
 
 // rows are the closure and rows of a principal at the org root.

@@ -140,10 +140,16 @@ func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID stri
 	})
 }
 
+// SetActive counts from the next gate on, whether or not the root can be asked then.
 func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, active bool) error {
-	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+	err := r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
 		return to.Relay.SetUserActive(ctx, userID, active, a.Caller.Provenance())
 	})
+	r.drop(a.Org.ID) // also when nobody knows whether it was done
+	if err == nil {
+		r.account.NoteActive(ctx, a.Org.ID, userID, active)
+	}
+	return err
 }
 
 // SetManager sets a user's manager; "" clears the edge.
