@@ -19,6 +19,22 @@ type Presented struct {
 
 const bearer = "bearer "
 
+// Malformed tells that what counts of it is no credential in form: nothing has to be
+// looked up to refuse it.
+func (p Presented) Malformed() bool {
+	if len(p.Authorization) == 0 {
+		prefix, _, ok := secret.ParseToken(p.Cookie)
+		return p.Cookie != "" && (!ok || prefix != secret.PrefixSession)
+	}
+	text, ok := bearerToken(p.Authorization)
+	return !ok || !isKey(text)
+}
+
+func isKey(text string) bool {
+	prefix, _, ok := secret.ParseToken(text)
+	return ok && prefix != secret.PrefixSession && prefix != secret.PrefixProvider
+}
+
 // Authenticate resolves a credential (§2): with an Authorization header the cookie
 // is ignored altogether. Unknown, revoked, expired and rotated-out keys have one
 // answer, sessions in such a state another.
@@ -53,10 +69,10 @@ func bearerToken(headers []string) (string, bool) {
 }
 
 func (s *Service) keyCaller(ctx context.Context, text string, p Presented) (Caller, error) {
-	prefix, id, ok := secret.ParseToken(text)
-	if !ok || prefix == secret.PrefixSession || prefix == secret.PrefixProvider {
+	if !isKey(text) {
 		return Caller{}, errCredential()
 	}
+	prefix, id, _ := secret.ParseToken(text)
 	org, found, err := account.KeyOrgs.Get(ctx, s.Accounts, "", id)
 	if err != nil {
 		return Caller{}, err

@@ -84,32 +84,17 @@ func (c *Call) oversized() *fault.Error {
 }
 
 // identify finds out who calls, and refuses a kind of credential that the endpoint
-// is not for. Who is nobody is counted by address, and refused before the next
-// lookup once there were too many: bad bearer credentials, and apart from them
-// sessions that are none, of which a page left open may send many.
+// is not for. Who is nobody is counted by address: bad bearer credentials, of which
+// a malformed one is refused unseen, and whatever a lookup did not know, after too
+// many of which nothing is looked up. Neither count is of good credentials, and
+// only the second one, twenty times as high, is held against them.
 func (c *Call) identify(ctx context.Context) error {
 	gate := c.endpoint.Gate
 	if gate.Kind == service.GatePublic {
 		return nil
 	}
-	subject := counted(c.Address)
-	for _, r := range []rate{rateBadCredential, rateAnybody} {
-		standing, limited := c.api.limits.look(r, subject)
-		c.stand(standing)
-		if limited != nil {
-			return limited
-		}
-	}
 	caller, err := c.credential(ctx)
 	if err != nil {
-		var e *fault.Error
-		switch {
-		case !errors.As(err, &e) || e.Status != http.StatusUnauthorized:
-		case e.Code == "credential_invalid":
-			c.stand(c.api.limits.charge(rateBadCredential, subject))
-		default:
-			c.stand(c.api.limits.charge(rateAnybody, subject))
-		}
 		return err
 	}
 	c.standing = zeroStanding // of who asked, from here on
@@ -125,20 +110,37 @@ var zeroStanding standing
 // credential reads the one credential that counts: the Authorization header when
 // there is any, else the cookie.
 func (c *Call) credential(ctx context.Context) (service.Caller, error) {
-	r := c.Request
+	r, subject := c.Request, counted(c.Address)
 	p := service.Presented{Authorization: r.Header["Authorization"], Address: c.Address.String(), UserAgent: c.userAgent()}
 	cookies := r.CookiesNamed(c.api.cookieName("session"))
-	if len(p.Authorization) == 0 && len(cookies) > 1 {
-		return service.Caller{}, invalidCredential() // who set the second one?
-	}
 	if len(cookies) > 0 {
 		p.Cookie = cookies[0].Value
 	}
-	return c.api.o.Services.Core.Authenticate(ctx, p)
-}
-
-func invalidCredential() *fault.Error {
-	return fault.Unauthenticated("credential_invalid", "the credential is not valid")
+	bad := rateAnybody
+	if len(p.Authorization) > 0 {
+		bad = rateBadCredential
+	}
+	if p.Malformed() || bad == rateAnybody && len(cookies) > 1 { // who set the second one?
+		if _, limited := c.take(bad, subject); limited != nil {
+			return service.Caller{}, limited
+		}
+		return service.Caller{}, fault.Unauthenticated("credential_invalid", "the credential is not valid")
+	}
+	standing, limited := c.api.limits.look(rateAnybody, subject)
+	c.stand(standing)
+	if limited != nil {
+		return service.Caller{}, limited
+	}
+	caller, err := c.api.o.Services.Core.Authenticate(ctx, p)
+	if e := new(fault.Error); errors.As(err, &e) && e.Status == http.StatusUnauthorized {
+		c.stand(c.api.limits.charge(rateAnybody, subject))
+		if bad == rateBadCredential {
+			if _, limited := c.take(bad, subject); limited != nil {
+				return service.Caller{}, limited
+			}
+		}
+	}
+	return caller, err
 }
 
 // checkCSRF holds requests that a cookie vouches for to the token and the origin

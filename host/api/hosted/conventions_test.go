@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/authzhost/authz/host/service/secret"
 )
 
 func TestAFirstDayGoesThrough(t *testing.T) {
@@ -325,7 +327,12 @@ func TestTooManyRequestsAreRefusedWithWhenToComeBack(t *testing.T) {
 	if r.header.Get("Retry-After") != "1" || r.text("error", "bucket") != "bad_credentials" || r.header.Get("Ratelimit-Remaining") != "0" {
 		t.Errorf("%v %s", r.header, r.raw)
 	}
-	owner.call("GET", "/orgs", "").want(t, 429, "rate_limited") // counted by address, before any lookup
+	_, unknown := secret.NewToken(secret.PrefixAdmin)
+	caller{w: w, bearer: unknown}.call("GET", "/orgs", "").want(t, 429, "rate_limited")
+	// The good ones of the same address are none of them.
+	owner.call("GET", "/orgs", "").want(t, 200, "")
+	owner.key(`{"kind":"admin","name":"a"}`).call("GET", "/orgs/acme", "").want(t, 200, "")
+	caller{w: w}.with("Cookie", "authz_session=nonsense").call("GET", "/orgs", "").want(t, 401, "credential_invalid")
 	w.clock.Add(60_000)
 	owner.call("GET", "/orgs", "").want(t, 200, "")
 	for range rateWrites.perMinute {
