@@ -62,7 +62,7 @@ func (e *Entries) Probe(ctx context.Context, org, id string) (Health, error) {
 	}
 	before := e.store.Now(ctx)
 	start := time.Now()
-	ping, err := asked.Relay.Ping(ctx)
+	ping, err := asked.Relay.Ping(relay.Probing(ctx))
 	took := time.Since(start).Milliseconds()
 	if ctx.Err() != nil {
 		return Health{}, fault.Internal(ctx.Err()) // who left learned nothing of the application

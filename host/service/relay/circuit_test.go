@@ -84,8 +84,12 @@ func TestAFailedProbeKeepsTheCircuitOpen(t *testing.T) {
 	if got := said(t, write(a)); got != unavailable+isNotApplied || far.calls.Load() != before {
 		t.Fatal(got)
 	}
+	_, err := a.Ping(context.Background())
+	if got := said(t, err); got != unavailable || far.calls.Load() != before {
+		t.Fatalf("a ping that is no probe: %s", got)
+	}
 	far.down.Store(false)
-	if _, err := a.Ping(context.Background()); err != nil { // asked for by a person, it need not wait
+	if _, err := a.Ping(relay.Probing(context.Background())); err != nil { // asked for by a person, it need not wait
 		t.Fatal(err)
 	}
 	must(t, write(a))
