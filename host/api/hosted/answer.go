@@ -47,7 +47,7 @@ func typed(err error) *fault.Error {
 
 // fail writes the envelope of an error, and logs what it does not tell.
 func (c *Call) fail(w http.ResponseWriter, err error) {
-	e := typed(err)
+	e := c.withOutcome(typed(err))
 	if e.Status >= http.StatusInternalServerError {
 		c.api.log.Error("a request failed", "request_id", c.requestID, "endpoint", c.name(), "name", e.Name, "code", e.Code, "cause", e.Cause)
 	}
@@ -62,6 +62,20 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 		h.Set("Allow", strings.Join(methods, ", "))
 	}
 	writeJSON(w, e.Status, envelope(e, c.requestID))
+}
+
+// withOutcome tells what a write has done whose error is that of a read: a relayed
+// write says so itself, and every endpoint reads before it writes.
+func (c *Call) withOutcome(e *fault.Error) *fault.Error {
+	if c.endpoint == nil || !c.endpoint.write() || e.Name != "ProviderTransportError" || e.Fields["outcome"] != nil {
+		return e
+	}
+	told := *e
+	told.Fields = maps.Clone(e.Fields)
+	if c.endpoint.Piecemeal {
+		return told.With("outcome", string(authz.OutcomeUnknown))
+	}
+	return told.With("outcome", string(authz.OutcomeNotApplied))
 }
 
 // envelope is {"error":{name, code, message, requestId, …fields}}, in that order.

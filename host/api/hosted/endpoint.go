@@ -40,6 +40,9 @@ type endpoint struct {
 	// interrupted one has done, nobody here can tell.
 	Relayed bool
 
+	// Piecemeal marks writes that keep what they did before a read of theirs failed.
+	Piecemeal bool
+
 	// BodyLimit in bytes, 0 for 1 MiB; Within bounds the answer, 0 for 30 s.
 	BodyLimit int64
 	Within    time.Duration

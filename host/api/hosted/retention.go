@@ -48,7 +48,7 @@ type exportRetained struct {
 
 func retentionRows(t *table) {
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/applications/{app}/ingest-audit", Summary: "Copy what is new in an application's log",
-		Gate: service.CloudAtApp(cloud.RetentionManage), Relayed: true, Own: []string{"retention_off", "audit_stream_off"},
+		Gate: service.CloudAtApp(cloud.RetentionManage), Relayed: true, Piecemeal: true, Own: []string{"retention_off", "audit_stream_off"},
 		Audit: []string{"A: retention.ingest"}, Meter: []string{"retained_audit_events"}},
 		func(ctx context.Context, c *Call, in appOf) (retention.Result, error) {
 			return c.api.o.Services.Retention.Ingest(ctx, c.Caller.Actor(), in.Org, in.App)
