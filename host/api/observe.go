@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,8 +46,9 @@ type ObserveOptions struct {
 // RequestIDHeader carries the id of a request, both ways.
 const RequestIDHeader = "X-Request-Id"
 
-// NewObserved gives every request to next an id, the caller's where that is sane,
-// and tells of its answer.
+// NewObserved gives every request to next an id, the caller's where that is sane and
+// the request is not of the hosted API, and tells of its answer. The id is in the
+// answer's header before next runs.
 func NewObserved(next http.Handler, o ObserveOptions) http.Handler {
 	return &observed{next: next, options: o}
 }
@@ -62,9 +64,14 @@ func (o *observed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if seen == nil {
 		seen = new(watched)
 	}
-	id := requestID(r.Header)
+	path, id := rawPath(r), ""
+	if strings.HasPrefix(path, hostedPrefix) {
+		id = newRequestID()
+	} else {
+		id = requestID(r.Header)
+	}
 	*seen = watched{ResponseWriter: w, Answered: Answered{
-		Method: r.Method, Path: rawPath(r), Remote: r.RemoteAddr, RequestID: id, Began: time.Now(), Aborted: true}}
+		Method: r.Method, Path: path, Remote: r.RemoteAddr, RequestID: id, Began: time.Now(), Aborted: true}}
 	if seen.Remote == "@" { // the peer of a unix socket has no name
 		seen.Remote = ""
 	}
@@ -189,6 +196,10 @@ func requestID(h http.Header) string {
 	if values := h[RequestIDHeader]; len(values) == 1 && saneRequestID(values[0]) {
 		return values[0]
 	}
+	return newRequestID()
+}
+
+func newRequestID() string {
 	var raw [16]byte
 	a, b := rand.Uint64(), rand.Uint64()
 	for i := range 8 {

@@ -27,6 +27,19 @@ func TestARequestIDIsTakenOverWhenItIsSane(t *testing.T) {
 	}
 }
 
+// The hosted API takes no id over, and the access log has the one that it answers.
+func TestTheHostedAPIsRequestsHaveOneIDMadeHere(t *testing.T) {
+	var told, answered string
+	h := NewObserved(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answered = w.Header().Get(RequestIDHeader) }),
+		ObserveOptions{Done: func(a *Answered) { told = a.RequestID }})
+	r := httptest.NewRequest("GET", "/api/v1/orgs", nil)
+	r.Header.Set(RequestIDHeader, "chosen")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	if told == "" || told == "chosen" || told != answered {
+		t.Errorf("the log has %q, the answer %q", told, answered)
+	}
+}
+
 func TestWhatIsToldOfARequest(t *testing.T) {
 	var told []Answered
 	serveOne := func(handle http.HandlerFunc) {

@@ -30,6 +30,9 @@ type PublicOptions struct {
 	Logger hclog.Logger
 }
 
+// hostedPrefix is where the hosted API lies.
+const hostedPrefix = "/api/v1/"
+
 type publicHandler struct {
 	providers map[string]http.Handler
 	fallback  http.Handler // of /v1/; nil when there is no default application
@@ -69,7 +72,7 @@ func (h *publicHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveOr404(w, r, h.provider(path[len("/apps"):]))
 	case strings.HasPrefix(path, versionSegment):
 		h.serveOr404(w, r, h.fallback)
-	case strings.HasPrefix(path, "/api/v1/"):
+	case strings.HasPrefix(path, hostedPrefix):
 		h.serveOr404(w, r, h.hosted)
 	default:
 		http.NotFound(w, r)

@@ -128,7 +128,11 @@ func (c *Call) name() string {
 
 // ServeHTTP answers one request. A panic is an internal error, logged.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &Call{Request: r, api: a, requestID: uuid.NewString(), header: w.Header(), Address: clientAddress(r, a.o.TrustedProxies)}
+	id := w.Header().Get("X-Request-Id") // by which the access log knows the request
+	if id == "" {
+		id = uuid.NewString()
+	}
+	c := &Call{Request: r, api: a, requestID: id, header: w.Header(), Address: clientAddress(r, a.o.TrustedProxies)}
 	a.secure(w.Header(), c.requestID)
 	defer func() {
 		switch p := recover(); p {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/service/secret"
 )
 
@@ -72,6 +73,11 @@ func TestEveryAnswerCarriesTheHeadersOfTheChapter(t *testing.T) {
 	}
 	if id := owner.with("X-Request-Id", "chosen").call("GET", "/orgs", "").header.Get("X-Request-Id"); id == "chosen" {
 		t.Error("a client chose its request id")
+	}
+	var logged string
+	w.server.Config.Handler = api.NewObserved(w.api, api.ObserveOptions{Done: func(a *api.Answered) { logged = a.RequestID }})
+	if r := (caller{w: w}).with("X-Request-Id", "chosen").call("GET", "/orgs", "").want(t, 401, "credential_missing"); r.text("error", "requestId") != logged || r.header.Get("X-Request-Id") != logged {
+		t.Errorf("the access log has %s, the answer %s", logged, r.raw)
 	}
 }
 
