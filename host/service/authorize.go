@@ -115,6 +115,7 @@ func (s *Service) enter(ctx context.Context, caller Caller, org string, write bo
 	if !found {
 		return nil, errSession()
 	}
+	a.Previewing = len(session.Value.Views) > 0
 	if view, previews := session.Value.Views[org]; previews {
 		a.ViewAs = &view
 	}

@@ -87,6 +87,9 @@ type Access struct {
 	Seat   *account.StoredSeat // nil for keys of no user
 	ViewAs *client.ViewAs      // the preview in force in this org; it narrows every answer
 
+	// Previewing tells that the caller's session previews in any org: it only reads.
+	Previewing bool
+
 	service *Service
 	fresh   bool
 	judges  []*access.Access // of the actor and of the preview, once read

@@ -334,7 +334,7 @@ func (c *Call) enter(ctx context.Context, input any) error {
 		return err
 	}
 	c.Access = access
-	if access.ViewAs != nil && writes && c.Caller.Kind == service.CallerSession {
+	if access.Previewing && writes {
 		return fault.Cloud("view_as_read_only", "while this session previews somebody it may only read; leave the preview first")
 	}
 	return nil

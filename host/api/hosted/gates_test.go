@@ -344,3 +344,20 @@ func TestWhoIsInvitedOrInactiveIsToldSo(t *testing.T) {
 	}
 	admin.call("PATCH", "/orgs/acme", `{"name":"A"}`).want(t, 403, "inactive")
 }
+
+// A session keeps one preview per org and writes in none of them meanwhile.
+func TestASessionThatPreviewsWritesNowhere(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	owner.call("POST", "/orgs", `{"id":"beta","name":"Beta","ownerUserId":"`+testUser+`"}`).want(t, 201, "")
+	owner.call("POST", "/orgs/acme/view-as", `{"viewAs":{"kind":"user","userId":"u_7"}}`).want(t, 200, "")
+	for _, org := range []string{"acme", "beta"} {
+		owner.call("PATCH", "/orgs/"+org+"/seats/"+testUser, `{"displayName":"X"}`).want(t, 403, "view_as_read_only")
+		owner.call("GET", "/orgs/"+org, "").want(t, 200, "")
+	}
+	owner.call("POST", "/orgs/beta/seats", `{"userId":"u_9"}`).want(t, 403, "view_as_read_only")
+	owner.call("POST", "/orgs", `{"name":"X","ownerUserId":"`+testUser+`"}`).want(t, 403, "view_as_read_only")
+	owner.call("POST", "/orgs/beta/view-as", `{"viewAs":null}`).want(t, 200, "")
+	owner.call("POST", "/orgs/acme/view-as", `{"viewAs":null}`).want(t, 200, "")
+	owner.call("POST", "/orgs/beta/seats", `{"userId":"u_9"}`).want(t, 201, "")
+}
