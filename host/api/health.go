@@ -69,7 +69,13 @@ func NewOpsHandler(o OpsOptions) (http.Handler, error) {
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	return mux, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if largeHeaders(r) {
+			http.Error(w, "request headers too large", http.StatusRequestHeaderFieldsTooLarge)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}), nil
 }
 
 // answerHealth tells up or not, nothing more.

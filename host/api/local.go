@@ -137,6 +137,9 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := postOnly(r); err != nil {
 			return nil, err
 		}
+		if largeHeaders(r) {
+			return nil, errLargeHeaders()
+		}
 		app, op, err := localPath(rawPath(r))
 		if err != nil {
 			return nil, err

@@ -64,6 +64,10 @@ func NewPublicHandler(o PublicOptions) (http.Handler, error) {
 func (h *publicHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := rawPath(r)
 	switch {
+	case strings.HasPrefix(path, hostedPrefix): // which bounds headers itself
+		h.serveOr404(w, r, h.hosted)
+	case largeHeaders(r):
+		serve(w, r, h.log, func(*exchange) (any, error) { return nil, errLargeHeaders() })
 	case path == "/healthz":
 		answerHealth(w, r, true)
 	case path == "/readyz":
@@ -72,8 +76,6 @@ func (h *publicHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveOr404(w, r, h.provider(path[len("/apps"):]))
 	case strings.HasPrefix(path, versionSegment):
 		h.serveOr404(w, r, h.fallback)
-	case strings.HasPrefix(path, hostedPrefix):
-		h.serveOr404(w, r, h.hosted)
 	default:
 		http.NotFound(w, r)
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // The bounds of host.md §1. What a handler may take is bounded where it runs:
@@ -18,8 +21,9 @@ const (
 	idleTimeout    = 120 * time.Second
 	maxHeaderBlock = 16 << 10
 
-	// headerSlack is what net/http reads beyond MaxHeaderBytes.
-	headerSlack = 4096
+	// maxHeaderRead is what is read of one, so that what is too large is still answered
+	// as its API answers: beyond it net/http answers by itself, and HTTP/2 not at all.
+	maxHeaderRead = 64 << 10
 )
 
 // ServerOptions configures one listener's server.
@@ -33,6 +37,22 @@ type ServerOptions struct {
 
 	// Logger takes connection errors; nil drops them.
 	Logger hclog.Logger
+}
+
+// largeHeaders tells that a request's line and headers are larger than is admitted.
+func largeHeaders(r *http.Request) bool {
+	size := len(r.RequestURI)
+	for name, values := range r.Header {
+		for _, v := range values {
+			size += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return size > maxHeaderBlock
+}
+
+func errLargeHeaders() error {
+	return &provider.APIError{Code: provider.PayloadTooLarge,
+		Message: "the request's headers are larger than " + strconv.Itoa(maxHeaderBlock) + " bytes"}
 }
 
 // NewServer builds the server of a listener with every bound set; with TLS, its
@@ -49,7 +69,7 @@ func NewServer(o ServerOptions) (*http.Server, error) {
 		ReadTimeout:       headerTimeout + bodyTimeout,
 		WriteTimeout:      headerTimeout + bodyTimeout + operationTimeout + writeTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBlock - headerSlack,
+		MaxHeaderBytes:    maxHeaderRead,
 		ErrorLog:          log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn) },
 

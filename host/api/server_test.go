@@ -14,30 +14,44 @@ import (
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
 
 func TestTheHeaderBlockIsBounded(t *testing.T) {
-	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
+	docs := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	public, err := NewPublicHandler(PublicOptions{Providers: map[string]http.Handler{"docs": docs}, Ready: func() bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := NewServer(ServerOptions{Handler: public})
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr := serveHere(t, server)
-	status := func(block int) int {
+	status := func(block int) (int, string) {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		head := "GET / HTTP/1.1\r\nHost: x\r\nX-Fill: "
+		head := "POST /v1/ping HTTP/1.1\r\nHost: x\r\nX-Fill: "
 		fmt.Fprintf(conn, "%s%s\r\n\r\n", head, strings.Repeat("x", block-len(head)-4))
 		resp, err := http.ReadResponse(newReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return resp.StatusCode
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
 	}
-	if got := status(15 << 10); got != http.StatusOK {
-		t.Errorf("15 KiB of headers: %d", got)
+	if got, body := status(16<<10 - 64); got != http.StatusOK {
+		t.Errorf("16 KiB of headers: %d %s", got, body)
 	}
-	if got := status(17 << 10); got != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("17 KiB of headers: %d", got)
+	for _, block := range []int{16<<10 + 256, 17 << 10, 60 << 10} {
+		if got, body := status(block); got != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"payload_too_large"`) {
+			t.Errorf("%d bytes of headers: %d %s", block, got, body)
+		}
+	}
+	if got, _ := status(80 << 10); got != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("80 KiB of headers: %d", got)
 	}
 }
 

@@ -2,9 +2,11 @@ package hosted
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -362,4 +364,45 @@ func TestAServiceThatMayChangeSeatsChangesThem(t *testing.T) {
 		t.Errorf("the seat: %s", r.raw)
 	}
 	bot.call("PATCH", "/orgs/acme/seats/u_7", `{"kind":"owner"}`).want(t, 403, "owner_required")
+}
+
+// What is too large is told as everything else is, over both versions of HTTP.
+func TestHeadersAndURLsUpToTheirBoundsPassAndLargerOnesAreAnswered(t *testing.T) {
+	w := newWorld(t)
+	public, err := api.NewPublicHandler(api.PublicOptions{Hosted: w.api, Ready: func() bool { return true }})
+	w.must(err)
+	for _, http2 := range []bool{false, true} {
+		server := httptest.NewUnstartedServer(nil)
+		server.Config, err = api.NewServer(api.ServerOptions{Handler: public})
+		w.must(err)
+		server.EnableHTTP2 = http2
+		server.StartTLS()
+		for _, c := range []struct {
+			header, query int
+			status        int
+			code          string
+		}{
+			{13_000, 0, 401, "credential_missing"}, {16_000, 7_000, 401, "credential_missing"},
+			{16_500, 0, 431, "headers_too_large"}, {30_000, 0, 431, "headers_too_large"},
+			{0, 9_000, 413, "payload_too_large"}, {0, 30_000, 413, "payload_too_large"},
+		} {
+			r, err := http.NewRequest("GET", server.URL+base+"/orgs?limit="+strings.Repeat("1", c.query), nil)
+			w.must(err)
+			r.Header.Set("X-Fill", strings.Repeat("x", c.header))
+			answer, err := server.Client().Do(r)
+			if err != nil {
+				t.Errorf("HTTP/2 %v, %+v: %v", http2, c, err)
+				continue
+			}
+			var told struct {
+				Error struct{ Code, RequestID string }
+			}
+			err = json.NewDecoder(answer.Body).Decode(&told)
+			answer.Body.Close()
+			if err != nil || answer.StatusCode != c.status || told.Error.Code != c.code || told.Error.RequestID == "" || answer.ProtoMajor == 2 != http2 {
+				t.Errorf("%s %+v: %d %+v, %v", answer.Proto, c, answer.StatusCode, told, err)
+			}
+		}
+		server.Close()
+	}
 }

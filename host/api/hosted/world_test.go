@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	w.clock.Store(1_800_000_000_000)
 	roots := w.serveFar()
 	w.server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.api.ServeHTTP(rw, r) }))
-	w.server.Config.MaxHeaderBytes = 12 << 10
+	w.server.Config.MaxHeaderBytes = 64 << 10
 	w.server.Start()
 	t.Cleanup(w.server.Close)
 
