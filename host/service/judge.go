@@ -196,6 +196,34 @@ func (a *Access) decide(ctx context.Context, key, scope string) (bool, authz.Den
 	return true, "", nil
 }
 
+// ExplainAccount shows the working of a decision by account data.
+func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Principal, key, scope string) (access.Explanation, error) {
+	var none access.Explanation
+	if !cloud.Catalog().HasKey(key) {
+		return none, fault.UnknownPermission(cloud.Catalog().UnknownPermission(key, authz.ExpectedKey))
+	}
+	if _, isApp := cloud.AppOf(scope); scope != authz.Global && !isApp {
+		return none, fault.Rejected(authz.CodeValidation, "keys of cloud are held at * or at cloud.app:<id>, not at %s", authz.Quote(scope))
+	}
+	var seat *account.StoredSeat
+	if !p.IsService() {
+		row, found, err := account.Seats.Get(ctx, s.Accounts, org, p.UserID)
+		if err != nil {
+			return none, err
+		}
+		if found {
+			seat = &row.Value
+		}
+	}
+	data, err := s.rows(ctx, org, p, seat, true)
+	if err != nil {
+		return none, err
+	}
+	chains := func(scope string) (*access.Chain, error) { return access.NewChain(scope, nil), nil }
+	chain, _ := chains(scope)
+	return access.Explain(cloud.Vocabulary(), data, key, chain, s.Clock(), chains)
+}
+
 // Held lists the cloud.* keys that the caller holds anywhere, with the scopes of
 // the grants that no revoke takes away.
 func (a *Access) Held(ctx context.Context) ([]HeldKey, error) {

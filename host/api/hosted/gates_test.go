@@ -361,3 +361,30 @@ func TestASessionThatPreviewsWritesNowhere(t *testing.T) {
 	owner.call("POST", "/orgs/acme/view-as", `{"viewAs":null}`).want(t, 200, "")
 	owner.call("POST", "/orgs/beta/seats", `{"userId":"u_9"}`).want(t, 201, "")
 }
+
+// A denial points at explain, which knows the keys of account data too.
+func TestADenialByAccountDataIsExplained(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	people := w.crowd(owner)
+	why := func(user, key, scope string) reply {
+		return owner.call("GET", "/orgs/acme/org/explain?userId="+user+"&key="+key+"&scope="+scope, "").want(t, 200, "")
+	}
+	denied := people["portal"].call("GET", "/orgs/acme/billing/usage", "").want(t, 403, "forbidden")
+	if r := why("u_portal", denied.text("error", "permission"), denied.text("error", "scope")); r.at("allowed") != false || r.at("active") != true {
+		t.Errorf("of the portal seat: %s", r.raw)
+	}
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_portal","pattern":"cloud.applications.read","scope":"cloud.app:docs"}`).want(t, 201, "")
+	for scope, want := range map[string]bool{"*": false, "cloud.app:docs": true, "cloud.app:wiki": false} {
+		if r := why("u_portal", "cloud.applications.read", scope); r.at("allowed") != want {
+			t.Errorf("at %s: %s", scope, r.raw)
+		}
+	}
+	if r := why("u_admin", "cloud.billing.read", "*"); r.at("allowed") != true {
+		t.Errorf("of the admin seat: %s", r.raw)
+	}
+	why("nobody", "cloud.billing.read", "*")
+	owner.call("GET", "/orgs/acme/org/explain?serviceId=granted&key=cloud.billing.read&scope=*", "").want(t, 200, "")
+	owner.call("GET", "/orgs/acme/org/explain?userId=u&key=cloud.billing.read&scope=docs.doc:1", "").want(t, 400, "validation")
+	owner.call("GET", "/orgs/acme/org/explain?userId=u&key=cloud.billing.reed&scope=*", "").want(t, 500, "UnknownPermissionError")
+}

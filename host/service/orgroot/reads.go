@@ -1,6 +1,7 @@
 package orgroot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -44,9 +45,12 @@ func (r *Root) Epoch(ctx context.Context, a *service.Access) (Epoch, error) {
 	})
 }
 
-// Explain shows the working of a check at the org root. At an instance scope the
-// owner answers the ancestors.
+// Explain shows the working of a check at the org root, of keys of cloud in account
+// data. At an instance scope the owner answers the ancestors.
 func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal, key, scope string) (access.Explanation, error) {
+	if cloud.IsPattern(key) {
+		return r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
+	}
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (access.Explanation, error) {
 		words, err := r.wordsOf(ctx, to, key)
 		if err != nil {
@@ -98,7 +102,7 @@ func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (
 			}
 		}
 	}
-	if !declared.HasKey(key) || cloud.IsPattern(key) {
+	if !declared.HasKey(key) {
 		return nil, relay.Refusal(declared.UnknownPermission(key, authz.ExpectedKey))
 	}
 	return access.NewVocabulary(declared), nil

@@ -84,7 +84,7 @@ func TestExplainNamesTheRowsThatDecided(t *testing.T) {
 	if !explained.Allowed || len(explained.MatchedGrants) != 1 || explained.MatchedGrants[0].ID != g.ID {
 		t.Errorf("%+v", explained)
 	}
-	for _, key := range []string{"docs.nothing.read", "cloud.seats.read", "authz_internal.nothing.read"} {
+	for _, key := range []string{"docs.nothing.read", "cloud.seats.reed", "authz_internal.nothing.read"} {
 		if _, err := w.root.Explain(ctx, a, authz.UserPrincipal("olga"), key, authz.Global); said(t, err) != "500 UnknownPermissionError " {
 			t.Errorf("%s: %v", key, err)
 		}
