@@ -34,7 +34,8 @@ func lossOf(call *ast.CallExpr, sig *types.Signature, stack []ast.Node) loss {
 	case *ast.DeferStmt:
 		return loss{authz.SeverityError, "nothing reads the result of a call under defer, and it runs after what it should guard"}
 	case *ast.ExprStmt:
-		if answers(sig) {
+		// What answers nothing decides in another way, as by panicking.
+		if sig.Results().Len() > 0 {
 			return loss{authz.SeverityError, "the call is a statement of its own"}
 		}
 	case *ast.AssignStmt:
@@ -63,8 +64,10 @@ func assigned(sig *types.Signature, left, right []ast.Expr, call ast.Node) loss 
 	if results.Len() != len(left) {
 		return loss{}
 	}
+	kept := false
 	for i, e := range left {
 		if name, ok := e.(*ast.Ident); !ok || name.Name != "_" {
+			kept = true
 			continue
 		}
 		switch t := results.At(i).Type(); {
@@ -77,18 +80,10 @@ func assigned(sig *types.Signature, left, right []ast.Expr, call ast.Node) loss 
 			return loss{authz.SeverityError, "the error is assigned to _"}
 		}
 	}
-	return loss{}
-}
-
-// answers is false for calls that decide in another way than by a result, as by
-// writing the response or panicking.
-func answers(sig *types.Signature) bool {
-	for v := range sig.Results().Variables() {
-		if t := v.Type(); isBool(t) || isError(t) {
-			return true
-		}
+	if !kept {
+		return loss{authz.SeverityError, "its answer is assigned to _"}
 	}
-	return wraps(sig)
+	return loss{}
 }
 
 // wraps holds of gates that guard what they are given, as middleware does, not

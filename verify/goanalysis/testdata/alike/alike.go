@@ -142,6 +142,34 @@ func values() {
 	use(access.Explanation{}, "docs.no.such")     // alike
 }
 
+// verdict is a decision of another kind than bool or error, denied one that is an error.
+type (
+	verdict struct{ allowed bool }
+	denied  struct{}
+)
+
+func (*denied) Error() string { return "denied" }
+
+func weigh(key string) verdict                   { return verdict{} }
+func demand(key string) *denied                  { return nil }
+func lookup(key string) (name string, d *denied) { return "", nil }
+func mustWeigh(key string)                       {}
+
+func heard() verdict {
+	v := weigh("docs.files.read")          // alike
+	use(v, weigh("docs.files.read"))       // alike
+	if !weigh("docs.files.read").allowed { // alike
+		return verdict{}
+	}
+	_, err := lookup("docs.files.read")                         // alike: the error decides
+	if d := demand("docs.files.read"); d != nil || err != nil { // alike
+		return v
+	}
+	mustWeigh("docs.files.read")         // alike: it has no answer
+	_ = weigh("docs.files.read").allowed // alike: what is read of it is not followed
+	return weigh("docs.files.read")      // alike
+}
+
 func right(key, scope string, keys []string, g client.Gate, cond func(context.Context) (bool, error)) (bool, error) {
 	use(n.Can("docs.files.read", "docs.folder:1"))                                               // alike
 	use(n.Can("docs.files.read", "*"))                                                           // alike

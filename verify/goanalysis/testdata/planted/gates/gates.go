@@ -26,6 +26,19 @@ type desk struct{}
 
 func (*desk) admit(key string) (bool, error) { return true, nil }
 
+// denied is an error, verdict an answer of another kind.
+type (
+	denied  struct{}
+	verdict struct{ allowed bool }
+)
+
+func (*denied) Error() string { return "denied" }
+
+func demand(key string) *denied                  { return nil }
+func weigh(key string) verdict                   { return verdict{} }
+func attempt(key string) (bool, *denied)         { return true, nil }
+func lookup(key string) (name string, d *denied) { return "", nil }
+
 func unchecked(d *desk) {
 	c.Require(ctx, p, "docs.files.read", "")                      // want `\[unchecked-gate\] decision of Require\(\) is discarded — `
 	(c.Can(ctx, p, "docs.files.read", ""))                        // want `decision of Can\(\) is discarded`
@@ -42,7 +55,14 @@ func unchecked(d *desk) {
 	d.admit("docs.files.read")                                    // want `decision of admit\(\)`
 	go mustMay("docs.files.read")                                 // want `decision of mustMay\(\)`
 	gated("docs.files.read")                                      // want `decision of gated\(\)`
-	use(err, two, a)
+	demand("docs.files.read")                                     // want `decision of demand\(\)`
+	_ = demand("docs.files.read")                                 // want `decision of demand\(\)`
+	weigh("docs.files.read")                                      // want `decision of weigh\(\)`
+	_ = weigh("docs.files.read")                                  // want `decision of weigh\(\)`
+	_, no := attempt("docs.files.read")                           // want `decision of attempt\(\)`
+	name, _ := lookup("docs.files.read")                          // want `decision of lookup\(\)`
+	var _ = gated("docs.files.read")                              // want `decision of gated\(\)`
+	use(err, two, a, no, name)
 }
 
 func missing(g func(context.Context) (bool, error)) {
