@@ -62,6 +62,40 @@ var nested = []struct{ name, before, open, middle, close string }{
 	{"elements between slashes", "x = <a>=/", "<a>", "/</a>", "</a>"},
 	{"elements between backticks", "x = <a>`", "<a>", "`</a>", "</a>"},
 	{"decorators", "", "@a ", "class A {}", ""},
+	{"arrows over lines", "x = ", "a =>\n", "1", ""},
+	{"assignments over lines", "", "a =\n", "1", ""},
+	{"additions over lines", "x = 1", "\n+ b", "", ""},
+	{"conditionals over lines", "x = ", "a ?\nb :\n", "1", ""},
+	{"conditionals with lines that begin by signs", "x = a", "\n? b\n: c", "", ""},
+	{"conditionals with bars", "x = ", "a ? b | c : d | ", "1", ""},
+	{"else if over lines", "", "if (a)\nb\nelse ", "c", ""},
+	{"else if around lines", "", "if (a)\nb = function () {\na\nb\n}\nelse ", "c", ""},
+	{"else if around do", "", "if (a) do b\nwhile (c)\nelse ", "c", ""},
+	{"else if around do with semicolons", "", "if(a)do;while(b);else ", "c", ""},
+	{"else if around broken do", "", "if(a)do b;c;else ", "c", ""},
+	{"else if around try", "", "if (a) try {}\ncatch {}\nelse ", "c", ""},
+	{"else if around constants", "", "if (a)\nconst b = 1;else ", "c", ""},
+	{"if over lines", "", "if (a)\n", "b", ""},
+	{"if without brackets", "", "if a\n", "b", ""},
+	{"for await over lines", "", "for await (a of b)\n", "c", ""},
+	{"labels over lines", "", "a:\n", "b", ""},
+	{"do over lines", "", "do\n", "b", ""},
+	{"unary operators over lines", "x = ", "void\n", "b", ""},
+	{"keyof over lines", "type A = ", "keyof\n", "B", ""},
+	{"conditional types over lines", "type A = ", "A\nextends B\n? C :\n", "D", ""},
+	{"unions in conditional types", "type A = ", "A extends B ? C : D | ", "D", ""},
+	{"classes over lines", "x = ", "class extends\n", "A", "{}"},
+	{"classes without commas", "x = ", "class extends A\n", "A", "{}"},
+	{"classes behind an import", "x = class extends A, ", "class extends A,\nimport.meta, ", "A", ""},
+	{"keywords behind a number", "", "if (a)\n1else ", "b", ""},
+	{"keywords behind a blank of Unicode", "", "if(a)b\u00a0\nelse ", "b", ""},
+	{"keywords with escapes", "", "i\\u0066 (a)\n", "b", ""},
+	{"arrows without a brace", "", "x = a => return 1\n", "", ""},
+	{"arrows without a brace, with semicolons", "", "x=a=>return 1;", "", ""},
+	{"switches without a brace", "", "switch(a)case 1:b;", "", ""},
+	{"braces with the wrong end", "", "{);", "", ""},
+	{"brackets behind a carriage return", "", "//\r{\n", "", ""},
+	{"brackets in a string that ended", "x = \"\r", "[", "", "\""},
 }
 
 func (s *Scanner) scanString(file, text string) (FileReport, error) {
@@ -114,6 +148,13 @@ func TestLargeSourcesThatAreNotDeepAreRead(t *testing.T) {
 	for name, line := range map[string]string{
 		"statements without semicolons": "export const icon%d = createIcon('a', [1, 2, { b: true }])\n",
 		"statements":                    "const a%d = x < y ? /[({]/ : b;\n",
+		"assignments":                   "m.key%d = \"v\"\n",
+		"strings":                       "let x%d = \"a b\"\n",
+		"calls":                         "log.info(%d, (x))\n",
+		"methods":                       "a.b.c(() => {\n  x.y = %d\n  if (x) {\n    foo(import('x'))\n  } else if (y) z()\n  return x\n})\n",
+		"after a class":                 "type A%d<T extends X> = () => void\nexport class B extends A {\n}\n",
+		"members":                       "  | \"a%d\"\n",
+		"calls with heads":              "if (a%d) b()\nfor (const x of y) x.z()\n",
 		"table":                         "",
 		"class":                         "",
 	} {
@@ -125,6 +166,8 @@ func TestLargeSourcesThatAreNotDeepAreRead(t *testing.T) {
 		switch name {
 		case "table":
 			text = "export const table = [" + strings.Repeat("{ a: 1, b: ['x', \"don't\"] },\n", 60_000) + "];"
+		case "members":
+			text = "type A =\n" + text + text + "let x: 'a' | { b: 1 } & [2]\n"
 		case "class":
 			text = "class A {" + strings.Repeat("  get a(): Map<string, X> { return this.b as Map<string, X>; }\n", 10_000) + "}"
 		}
