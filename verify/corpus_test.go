@@ -85,7 +85,7 @@ func sameWithoutSkipping(t testing.TB, config Config) (skipped int) {
 // there than the whole one. It tries some so many cuts and tells how many were taken.
 func sameBeforeCuts(t testing.TB, file string, text []byte, most int) (taken int) {
 	t.Helper()
-	whole, err := parseUntil(file, text, 0)
+	whole, err := parseUntil(file, string(text), 0)
 	if err != nil {
 		return 0
 	}
@@ -95,7 +95,7 @@ func sameBeforeCuts(t testing.TB, file string, text []byte, most int) (taken int
 	}
 	for i := 0; i < len(cuts); i += 1 + len(cuts)/most {
 		cut := cuts[i]
-		part, err := parseUntil(file, text, cut)
+		part, err := parseUntil(file, string(text), cut)
 		if err != nil {
 			t.Errorf("%s, cut at %d: %v", file, cut, err)
 			return taken

@@ -144,6 +144,15 @@ func TestDeepNestingIsReadOrRefused(t *testing.T) {
 	}
 }
 
+func TestASourceIsRefusedWhereverItIsCut(t *testing.T) {
+	deep := "\nexport const x = " + strings.Repeat("[", maxDepth+1)
+	for _, text := range []string{"import { can } from 'x'\ncan(" + bad + ")" + deep, "import { can } from 'x'" + deep + "\ncan(" + bad + ")"} {
+		if _, err := newTestScanner(t, Config{}).scanString("a.ts", text); !errors.Is(err, errTooDeep) {
+			t.Errorf("%.60q: %v, want %v", text, err, errTooDeep)
+		}
+	}
+}
+
 func TestLargeSourcesThatAreNotDeepAreRead(t *testing.T) {
 	for name, line := range map[string]string{
 		"statements without semicolons": "export const icon%d = createIcon('a', [1, 2, { b: true }])\n",

@@ -34,10 +34,15 @@ func clean(text []byte) []byte {
 
 // parse reads a text as far as it can be read. The error says why it could not be
 // read at all.
-func parse(file, text string, tsx bool) (src *source, err error) {
+func parse(file, text string, tsx bool) (*source, error) {
 	if nestsTooDeep(text, tsx) {
 		return nil, errTooDeep
 	}
+	return parseUnguarded(file, text, tsx)
+}
+
+// parseUnguarded reads a text that does not nest too deep, or a part of one.
+func parseUnguarded(file, text string, tsx bool) (src *source, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			err = fmt.Errorf("the parser failed: %v", failure)

@@ -22,7 +22,7 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 	if !matters.parse {
 		return report, nil
 	}
-	src, err := parseUntil(file, text, matters.cut)
+	src, err := parseUntil(file, string(text), matters.cut)
 	if err != nil {
 		return report, err
 	}
@@ -50,16 +50,20 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 
 // parseUntil parses a source up to the cut, where there is one, if that makes no
 // difference to the tree before it: it does when something is open there, which is a
-// syntax error, or when what follows makes a script a module.
-func parseUntil(file string, text []byte, cut int) (*source, error) {
+// syntax error, or when what follows makes a script a module. Whether the source can
+// be read at all does not depend on the cut.
+func parseUntil(file, text string, cut int) (*source, error) {
 	tsx := strings.HasSuffix(file, ".tsx")
+	if nestsTooDeep(text, tsx) {
+		return nil, errTooDeep
+	}
 	if cut > 0 {
-		src, err := parse(file, string(text[:cut]), tsx)
+		src, err := parseUnguarded(file, text[:cut], tsx)
 		if err == nil && ts.SyntaxErrors(src.tree) == 0 && ts.IsModule(src.tree) {
 			return src, nil
 		}
 	}
-	return parse(file, string(text), tsx)
+	return parseUnguarded(file, text, tsx)
 }
 
 // copies are the names, sorted. One cut out of a source would keep all of it in
