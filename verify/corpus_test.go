@@ -136,6 +136,9 @@ func TestWhatFollowsACutChangesNothingBeforeIt(t *testing.T) {
 		"import x from 'x'\n/*\nexport \n*/ f(x)\nclass A {\nconst \n}\nexport {}":             2, // nor the comment, nor the class
 		"f(await (x))\nexport const y = 1":                                                     0, // a script, which what follows makes a module
 		"import x from 'x';\nf(\nfunction () {})\nvar y = <T>\nfunction () {}\n@d\nclass A {}": 0,
+		"import x from 'x'\nf(x)\nstatic\nfunction g() {}":                                     0, // of which "static" is a part
+		"import x from 'x'\nf(x)\nstatic // why\n\nconst y = 1":                                0,
+		"import x from 'x'\nif (x)\nglobal\nexport {}":                                         0,
 		"import x from 'x';\nasync\nfunction f() {}\nif (x)\nfunction g() {}":                  1,
 	} {
 		if got := sameBeforeCuts(t, "a.ts", []byte(text), 100); got != want {

@@ -93,6 +93,17 @@ func (s *source) prologueEnd(directive func(string)) int {
 	return len(s.text)
 }
 
+// endsInModifier reports whether the last word is one that belongs to a declaration
+// also on a line below; without one it is a name.
+func (s *source) endsInModifier() bool {
+	statements := s.tree.Statements.Nodes
+	if len(statements) == 0 {
+		return false
+	}
+	text := s.text[:statements[len(statements)-1].End()]
+	return strings.HasSuffix(text, "static") || strings.HasSuffix(text, "global")
+}
+
 // commentAt returns the bounds of the comment that an offset lies in. What looks
 // like one in a string, a template, a regular expression or JSX text is none.
 func (s *source) commentAt(offset int) (start, end int, ok bool) {
