@@ -79,12 +79,18 @@ func (s *source) position(offset int) (line, column int) {
 	return line, column
 }
 
-// prologueEnd is where the first token is that belongs to no directive. Each
-// directive is told as it stands between its quotes.
+// prologueEnd is where the header ends that holds pragmas: at the first token that
+// belongs to no directive, or at the end of its line, where a block comment ends before
+// it there. Each directive is told as it stands between its quotes.
 func (s *source) prologueEnd(directive func(string)) int {
 	for _, statement := range s.tree.Statements.Nodes {
 		if statement.Kind != ts.KindExpressionStatement || statement.Expression().Kind != ts.KindStringLiteral {
-			return s.start(statement)
+			end := s.start(statement)
+			before := s.text[statement.Pos():end]
+			if strings.Contains(before[strings.LastIndexByte(before, '\n')+1:], "*/") {
+				end += lengthTo(s.text[end:], "\n")
+			}
+			return end
 		}
 		literal := statement.Expression()
 		raw := s.text[s.start(literal):literal.End()]
