@@ -73,6 +73,32 @@ func (c *Checker) walkSecrets(s *source) {
 	})
 }
 
+// joined is the string of at most so many bytes that an expression puts together from
+// constants, "" for none. In a file that is not built here these are the strings that
+// it spells.
+func (s *source) joined(e ast.Expr, most int) string {
+	if value, ok := constantString(s.info, e); ok {
+		return value
+	}
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			value, _ := strconv.Unquote(e.Value)
+			return value
+		}
+	case *ast.BinaryExpr:
+		if e.Op != token.ADD || most <= 0 {
+			return ""
+		}
+		if end := s.joined(e.Y, most); end != "" {
+			if start := s.joined(e.X, most-len(end)); start != "" {
+				return start + end
+			}
+		}
+	}
+	return ""
+}
+
 // secret judges an identifier or a string of a client file.
 func (c *Checker) secret(s *source, n ast.Node, stack []ast.Node) {
 	name := ""
@@ -88,6 +114,8 @@ func (c *Checker) secret(s *source, n ast.Node, stack []ast.Node) {
 			return
 		}
 		name, _ = strconv.Unquote(n.Value)
+	case *ast.BinaryExpr:
+		name = s.joined(n, c.longestForbidden)
 	default:
 		return
 	}

@@ -77,6 +77,7 @@ type Checker struct {
 	serverFunctions          []*regexp.Regexp
 	serverFiles, clientFiles []*regexp.Regexp
 	forbidden, exclude       []string
+	longestForbidden         int
 	tests                    bool
 	dir                      string
 }
@@ -94,6 +95,9 @@ func New(s Settings) (*Checker, error) {
 	c := &Checker{
 		judge: judge, gates: s.GateNames, visibility: s.VisibilityNames, clients: s.ClientPackages,
 		forbidden: s.ForbidClientIdentifiers, exclude: slices.Concat(sources.DefaultExclude, s.Exclude), tests: s.Tests, dir: s.Dir,
+	}
+	for _, name := range c.forbidden {
+		c.longestForbidden = max(c.longestForbidden, len(name))
 	}
 	if c.clients == nil {
 		c.clients = []string{defaultClientPackages}
