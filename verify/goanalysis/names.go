@@ -39,11 +39,14 @@ func (c *Checker) calleeOf(info *types.Info, call *ast.CallExpr) callee {
 	if to.signature == nil {
 		return callee{}
 	}
-	full := ""
+	full, gates := "", defaultGates
 	if fn, ok := typeutil.Callee(info, call).(*types.Func); ok && fn.Pkg() != nil {
 		fn = fn.Origin()
 		full = fullName(fn)
 		to.client = c.client(fn.Pkg().Path())
+		if covers(defaultClientPackages, fn.Pkg().Path()) {
+			gates = slices.Concat(defaultGates, ownGates)
+		}
 	}
 	named := func(defaults, extra []string) bool {
 		return to.client && slices.Contains(defaults, to.name) ||
@@ -51,7 +54,7 @@ func (c *Checker) calleeOf(info *types.Info, call *ast.CallExpr) callee {
 				return entry == to.name || full != "" && strings.Replace(entry, "(*", "(", 1) == full
 			})
 	}
-	to.gate = named(defaultGates, c.gates)
+	to.gate = named(gates, c.gates)
 	to.visibility = named(defaultVisibility, c.visibility)
 	to.inspection = !to.decides() && named(defaultInspection, nil)
 	if to.name == "Check" && !named(nil, c.gates) && !firstIsBool(to.signature) {

@@ -250,3 +250,14 @@ func TestAConfigurationOutsideTheProjectExcludesPathsInIt(t *testing.T) {
 		t.Errorf("the file goes by %q, excluded %v", path, c.excluded(path))
 	}
 }
+
+func TestAForeignClientHasNoCheckAndNoRequireGate(t *testing.T) {
+	for _, names := range [][]string{nil, {"Check", "RequireGate"}} {
+		r := report(t, scan(t, func(s *Settings) {
+			s.ClientPackages, s.GateNames = []string{"example.com/docs/guarded"}, names
+		}, "./guarded"), "guarded/guarded.go")
+		if got, want := len(r.Findings), 2*(1+len(names)); got != want {
+			t.Errorf("with the gates %q %d findings, want %d: %v", names, got, want, told(r))
+		}
+	}
+}

@@ -12,11 +12,12 @@ import (
 	"github.com/authzhost/authz/verify/sources"
 )
 
-// The names that are recognised when they are declared in ClientPackages.
-// Check counts only where it answers a boolean first: the word is too common.
+// The names that are recognised when they are declared in ClientPackages. Those of
+// ownGates are this project's own, and common words elsewhere; Check counts only where
+// it answers a boolean first.
 var (
-	defaultGates = []string{"Can", "CanFresh", "Check", "Fresh", "Require", "RequireFresh", "RequireGate", "RequirePermission",
-		"GateAction", "APIRequirePermission"}
+	defaultGates      = []string{"Can", "CanFresh", "Fresh", "Require", "RequireFresh", "RequirePermission", "GateAction", "APIRequirePermission"}
+	ownGates          = []string{"Check", "RequireGate"}
 	defaultVisibility = []string{"CanAny", "RequireAny", "Holds"}
 	defaultInspection = []string{"Explain", "GrantedScopes"}
 )
@@ -124,10 +125,12 @@ func New(s Settings) (*Checker, error) {
 
 // client reports whether the default names match in the package.
 func (c *Checker) client(path string) bool {
-	return slices.ContainsFunc(c.clients, func(entry string) bool {
-		root, below := strings.CutSuffix(entry, "/...")
-		return path == root || below && strings.HasPrefix(path, root+"/")
-	})
+	return slices.ContainsFunc(c.clients, func(entry string) bool { return covers(entry, path) })
+}
+
+func covers(entry, path string) bool {
+	root, below := strings.CutSuffix(entry, "/...")
+	return path == root || below && strings.HasPrefix(path, root+"/")
 }
 
 func anyMatch(res []*regexp.Regexp, text string) bool {
