@@ -213,8 +213,8 @@ var isolationCases = []storageCase{
 			w.same(name, s.Info().Partition)
 		}
 	}},
-	{ID: "I23", Rule: "partitions whose names begin alike are never confused", run: func(w *world) {
-		for _, names := range [][2]string{{"docs", "docs_eu"}, {"a", "a-b"}, {"a_grants", "a"}, {"__mesh", "mesh"}} {
+	{ID: "I23", Rule: "partitions whose names begin alike, or differ in case only, are never confused", run: func(w *world) {
+		for _, names := range [][2]string{{"docs", "docs_eu"}, {"a", "a-b"}, {"a_grants", "a"}, {"__mesh", "mesh"}, {"docs", "Docs"}} {
 			w.apart(w.open(names[0]), w.open(names[1]))
 			w = w.fresh(Options{})
 		}

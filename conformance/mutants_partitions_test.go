@@ -55,6 +55,9 @@ var partitionMutants = []mutant{
 			return beginning.FindString(name)
 		}}
 	}},
+	{name: "a partition is found whatever its case", kind: "foreign partition", cases: "I23", driver: func(d storage.Driver) storage.Driver {
+		return renamed{d, strings.ToLower}
+	}},
 	{name: "names are cut at 63", kind: "foreign partition", cases: "I22", driver: func(d storage.Driver) storage.Driver {
 		return renamed{d, func(name string) string { return name[:min(63, len(name))] }}
 	}},
