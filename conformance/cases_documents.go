@@ -109,7 +109,7 @@ var documentCases = []storageCase{
 		}
 		none[storage.CatalogHead](w)(w.GetCatalog(w.ctx))
 	}},
-	{ID: "B49", Rule: "scope parents are unknown, a recorded root, replaced, deleted", Needs: storage.Capabilities{storage.CapAncestry}, run: func(w *world) {
+	{ID: "B49", Rule: "scope parents are unknown, a recorded root, replaced, deleted, and answered for 1000 scopes at once", Needs: storage.Capabilities{storage.CapAncestry}, run: func(w *world) {
 		parents := func() map[string][]string {
 			got, err := w.GetScopeParents(w.ctx, []string{"docs.doc:1", "unknown", "docs.doc:1"})
 			if err != nil {
@@ -126,7 +126,17 @@ var documentCases = []storageCase{
 		w.same(map[string][]string{"docs.doc:1": {"z", "a"}}, parents())
 		w.write(storage.DeleteScopeParents{Scope: "docs.doc:1"})
 		w.same(map[string][]string{}, parents())
-		_, err := w.GetScopeParents(w.ctx, make([]string, 1001))
+		many, scopes, want := changes(), make([]string, 1000), map[string][]string{}
+		for i := range scopes {
+			scopes[i] = fmt.Sprintf("docs.doc:%d", i)
+			want[scopes[i]] = []string{fmt.Sprint(i)}
+			many.Changes = append(many.Changes, storage.PutScopeParents{Scope: scopes[i], Parents: want[scopes[i]]})
+		}
+		w.do(many)
+		got, err := w.GetScopeParents(w.ctx, scopes)
+		w.code("", err)
+		w.same(want, got)
+		_, err = w.GetScopeParents(w.ctx, make([]string, 1001))
 		w.code(storage.CodeTooLarge, err)
 	}},
 	{ID: "B64", Rule: "putRecord creates at version 1, counts on, and answers a stale expect with the current version", Needs: storage.Capabilities{storage.CapRecords}, run: func(w *world) {

@@ -136,6 +136,21 @@ var readMutants = []mutant{
 			return s.Store.ReadAccess(ctx, q)
 		}
 	}},
+	{name: "readAccess takes the first 1000 revokes", kind: "read", cases: "B18", store: accessOf(func(a *storage.Access) { a.Revokes = a.Revokes[:min(1000, len(a.Revokes))] })},
+	{name: "readAccess takes the first 20 roles", kind: "read", cases: "B18", store: accessOf(func(a *storage.Access) { a.Roles = a.Roles[:min(20, len(a.Roles))] })},
+	{name: "getRoles takes the first 1000 ids", kind: "read", cases: "B18", store: func(s *store) {
+		s.getRoles = func(ctx context.Context, ids []string) ([]authz.Role, error) {
+			return s.Store.GetRoles(ctx, ids[:min(1000, len(ids))])
+		}
+	}},
+	{name: "parents of the first 20 scopes are answered", kind: "read", cases: "B49", store: func(s *store) {
+		s.scopeParents = func(ctx context.Context, scopes []string) (map[string][]string, error) {
+			if len(scopes) <= 1000 {
+				scopes = scopes[:min(20, len(scopes))]
+			}
+			return s.Store.GetScopeParents(ctx, scopes)
+		}
+	}},
 	{name: "expand stops at the first manager", kind: "read", cases: "B20", store: func(s *store) {
 		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
 			a, err := s.Store.ReadAccess(ctx, q)
@@ -240,6 +255,16 @@ var readMutants = []mutant{
 			return r, found, err
 		}
 	}},
+}
+
+func accessOf(alter func(*storage.Access)) func(*store) {
+	return func(s *store) {
+		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+			a, err := s.Store.ReadAccess(ctx, q)
+			alter(&a)
+			return a, err
+		}
+	}
 }
 
 func auditLists(alter func(*storage.AuditFilter)) func(*store) {
