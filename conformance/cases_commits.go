@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -233,7 +234,7 @@ var commitCases = []storageCase{
 			w.same(int64(round+1), w.head())
 		}
 	}},
-	{ID: "B84", Rule: "a required record version or head that has moved is a conflict; of two commits on the old value one wins", Needs: storage.Capabilities{storage.CapRecords, storage.CapEvents}, run: func(w *world) {
+	{ID: "B84", Rule: "a required record version or head that has moved is a conflict, held until the commit ends; of two commits on the old head one wins", Needs: storage.Capabilities{storage.CapRecords, storage.CapEvents}, run: func(w *world) {
 		put := func(expect int64) storage.PutRecord {
 			return storage.PutRecord{Expect: expect, Record: storage.Record{Collection: "system", ID: "authority", Data: json.RawMessage(`{}`)}}
 		}
@@ -256,14 +257,23 @@ var commitCases = []storageCase{
 		w.refuse(storage.CodeConflict, requiring(storage.RequireHead{Seq: 0}, "g"))
 		w.refuse(storage.CodeNotFound, requiring(storage.RequireRole{ID: "absent"}, "g"))
 		none[authz.Grant](w)(w.GetGrant(w.ctx, "g"))
+		stores := []*named{w.named, w.another("")}
 		for round := int64(1); round <= 30; round++ {
-			errs := make([]error, 2)
-			w.Each(2, func(i int) {
-				_, errs[i] = w.Commit(w.ctx, requiring(storage.RequireHead{Seq: round}, fmt.Sprintf("r%d-%d", round, i)))
-			})
-			if (errs[0] == nil) == (errs[1] == nil) {
-				w.Fatalf("round %d: %v", round, errs)
+			_, errs := w.race(stores, requiring(storage.RequireHead{Seq: round}, fmt.Sprintf("r%d-0", round)),
+				requiring(storage.RequireHead{Seq: round}, fmt.Sprintf("r%d-1", round)))
+			w.oneWins(errs)
+		}
+		for version := int64(2); version < 22; version++ {
+			moving := changes(put(version))
+			moving.Events = []authz.Event{{Type: authz.EventAll}}
+			results, errs := w.race(stores, moving, requiring(record(version), fmt.Sprintf("v%d", version)))
+			w.code("", errs[0])
+			if errs[1] != nil {
+				w.code(storage.CodeConflict, errs[1])
+			} else if results[1].UpTo > results[0].UpTo {
+				w.Want(fmt.Sprintf("the commit requiring version %d before event %d, which moved the record", version, results[0].UpTo), "event %d", results[1].UpTo)
 			}
+			slices.Reverse(stores)
 		}
 	}},
 	{ID: "S03", Rule: "a commit is judged in order: id, fences, requirements, changes, head", Needs: storage.Capabilities{storage.CapRecords, storage.CapEvents}, run: func(w *world) {

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,6 +50,33 @@ func forgetful(s *store) {
 		c.ID = fmt.Sprintf("%s-%d", c.ID, nextID.Add(1))
 		return s.Store.Commit(ctx, c)
 	}
+}
+
+// beforehand judges a commit by a look, for whose truth it takes care within its own
+// process only, and writes it later without the condition.
+func beforehand(look func(ctx context.Context, s *store, c *storage.Commit) error) func(*store) {
+	return func(s *store) {
+		var process sync.Mutex
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			process.Lock()
+			defer process.Unlock()
+			c.Changes = slices.Clone(c.Changes)
+			if err := look(ctx, s, &c); err != nil {
+				return storage.CommitResult{}, err
+			}
+			time.Sleep(moment)
+			return s.Store.Commit(ctx, c)
+		}
+	}
+}
+
+func moved(want, current int64) error {
+	if want == current {
+		return nil
+	}
+	conflict := storage.Errorf(storage.CodeConflict, "it has moved")
+	conflict.Version = current
+	return conflict
 }
 
 var writeMutants = []mutant{
@@ -253,6 +281,19 @@ var writeMutants = []mutant{
 	})},
 	{name: "a required record is not required", kind: "requirement", cases: "B84", store: committing(func(c *storage.Commit) {
 		c.Requires = slices.DeleteFunc(slices.Clone(c.Requires), func(r storage.Requirement) bool { _, ok := r.(storage.RequireRecord); return ok })
+	})},
+	{name: "a required record is looked at beforehand", kind: "requirement", cases: "B84", store: beforehand(func(ctx context.Context, s *store, c *storage.Commit) error {
+		for i, r := range c.Requires {
+			if want, ok := r.(storage.RequireRecord); ok {
+				row, found, err := s.Store.GetRecord(ctx, want.Collection, want.ID)
+				if !found {
+					row.Version = -1
+				}
+				c.Requires = slices.Delete(slices.Clone(c.Requires), i, i+1)
+				return cmp.Or(err, moved(want.Version, row.Version))
+			}
+		}
+		return nil
 	})},
 	{name: "a catalog is put whatever its head", kind: "precondition", cases: "B44", store: altering(func(_ *store, c storage.Change) storage.Change {
 		if p, ok := c.(storage.PutCatalog); ok {

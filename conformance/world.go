@@ -289,6 +289,29 @@ func answer(result any, err error) string {
 	return fmt.Sprintf("no error, %+v", result)
 }
 
+// race sends the commits at the same time, by turns over the stores.
+func (w *world) race(stores []*named, commits ...storage.Commit) ([]storage.CommitResult, []error) {
+	results, errs := make([]storage.CommitResult, len(commits)), make([]error, len(commits))
+	w.Each(len(commits), func(i int) { results[i], errs[i] = stores[i%len(stores)].Commit(w.ctx, commits[i]) })
+	return results, errs
+}
+
+// oneWins expects that one of the commits raced was applied and that the others
+// are conflicts.
+func (w *world) oneWins(errs []error) {
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else {
+			w.code(storage.CodeConflict, err)
+		}
+	}
+	if won != 1 {
+		w.Want("one commit of those raced applied, the others refused with conflict", "%v", errs)
+	}
+}
+
 // code expects an error of that code, "" for none.
 func (w *world) code(want storage.Code, err error) { w.codes(err, want) }
 
