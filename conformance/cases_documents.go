@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -74,7 +75,7 @@ var documentCases = []storageCase{
 		w.write(putCatalog(2, 200, `{"a":2}`, ptr(int64(1))))
 		w.same(storage.CatalogHead{Version: 2, Document: json.RawMessage(`{"a":2}`)}, w.catalog())
 	}},
-	{ID: "B44", Rule: "putCatalog with a wrong expect is a conflict and leaves the head", run: func(w *world) {
+	{ID: "B44", Rule: "putCatalog with a wrong expect is a conflict and leaves the head; of two that expect one head one wins", run: func(w *world) {
 		w.refuse(storage.CodeConflict, changes(putCatalog(2, 1, `{}`, ptr(int64(1)))))
 		w.write(putCatalog(1, 1, `{}`, nil))
 		if refusal := w.refuse(storage.CodeConflict, changes(putCatalog(2, 1, `{}`, ptr(int64(0))))); refusal.Version != 1 {
@@ -83,6 +84,11 @@ var documentCases = []storageCase{
 		w.same(int64(1), w.catalog().Version)
 		if w.has(storage.CapHistory) {
 			none[storage.CatalogVersion](w)(w.GetCatalogVersion(w.ctx, 2))
+		}
+		stores := []*named{w.named, w.another("")}
+		for head := int64(1); head <= 10; head++ {
+			_, errs := w.race(stores, changes(putCatalog(head+1, 1, `"a"`, &head)), changes(putCatalog(head+1, 1, `"b"`, &head)))
+			w.oneWins(errs)
 		}
 	}},
 	{ID: "B45", large: true, Rule: "a 6 MiB document with Unicode and nested members is equal by value", run: func(w *world) {
@@ -100,12 +106,20 @@ var documentCases = []storageCase{
 		w.write(putCatalog(1, 300, `{"v":"again"}`, nil))
 		w.same(int64(300), one[storage.CatalogVersion](w)(w.GetCatalogVersion(w.ctx, 1)).PublishedAt)
 	}},
-	{ID: "B48", Rule: "the import manifest is none, then what was put; the catalog is untouched", Needs: storage.Capabilities{storage.CapImports}, run: func(w *world) {
+	{ID: "B48", Rule: "the import manifest is none, then what was put; of two that expect one head one wins; the catalog is untouched", Needs: storage.Capabilities{storage.CapImports}, run: func(w *world) {
 		none[storage.ImportsHead](w)(w.GetImports(w.ctx))
 		w.write(storage.PutImports{Version: 3, Manifest: json.RawMessage(`{"m":1}`), Expect: ptr(int64(0))})
 		w.same(storage.ImportsHead{Version: 3, Manifest: json.RawMessage(`{"m":1}`)}, one[storage.ImportsHead](w)(w.GetImports(w.ctx)))
 		if r := w.refuse(storage.CodeConflict, changes(storage.PutImports{Version: 4, Manifest: json.RawMessage(`{}`), Expect: ptr(int64(2))})); r.Version != 3 {
 			w.Fatalf("current version %d", r.Version)
+		}
+		stores := []*named{w.named, w.another("")}
+		for head := int64(3); head < 13; head++ {
+			put := func(manifest string) storage.Commit {
+				return changes(storage.PutImports{Version: head + 1, Manifest: json.RawMessage(manifest), Expect: &head})
+			}
+			_, errs := w.race(stores, put(`"a"`), put(`"b"`))
+			w.oneWins(errs)
 		}
 		none[storage.CatalogHead](w)(w.GetCatalog(w.ctx))
 	}},
@@ -139,7 +153,7 @@ var documentCases = []storageCase{
 		_, err = w.GetScopeParents(w.ctx, make([]string, 1001))
 		w.code(storage.CodeTooLarge, err)
 	}},
-	{ID: "B64", Rule: "putRecord creates at version 1, counts on, and answers a stale expect with the current version", Needs: storage.Capabilities{storage.CapRecords}, run: func(w *world) {
+	{ID: "B64", Rule: "putRecord creates at version 1, counts on, and answers a stale expect with the current version; of eight that expect one version one wins", Needs: storage.Capabilities{storage.CapRecords}, run: func(w *world) {
 		put := func(expect int64, data string) storage.PutRecord {
 			return storage.PutRecord{Expect: expect, Record: storage.Record{Collection: "c", ID: "i", Version: 99, Data: json.RawMessage(data), UpdatedAt: 7}}
 		}
@@ -155,17 +169,12 @@ var documentCases = []storageCase{
 		}
 		w.same(storage.Record{Collection: "c", ID: "i", Version: 2, Data: json.RawMessage(`2`), UpdatedAt: 7},
 			one[storage.Record](w)(w.GetRecord(w.ctx, "c", "i")))
-		errs := make([]error, 8)
-		w.Each(8, func(i int) { _, errs[i] = w.Commit(w.ctx, changes(put(2, fmt.Sprint(i)))) })
-		won := 0
-		for _, err := range errs {
-			if err == nil {
-				won++
-			} else {
-				w.code(storage.CodeConflict, err)
-			}
+		puts := make([]storage.Commit, 8)
+		for i := range puts {
+			puts[i] = changes(put(2, fmt.Sprint(i)))
 		}
-		w.same(1, won)
+		_, errs := w.race([]*named{w.named, w.another("")}, puts...)
+		w.oneWins(errs)
 		w.write(storage.DeleteRecord{Collection: "c", ID: "i", Expect: 3})
 		none[storage.Record](w)(w.GetRecord(w.ctx, "c", "i"))
 		w.write(storage.DeleteRecord{Collection: "c", ID: "i", Expect: 0})
@@ -194,25 +203,34 @@ var documentCases = []storageCase{
 		w.same([]string{"02"}, list(storage.RecordFilter{Index: 2, Value: "even"}, storage.Page{Limit: 1}))
 		w.same([]string{"00"}, list(storage.RecordFilter{Index: 1, Value: "moved"}, storage.Page{}))
 	}},
-	{ID: "B82", Rule: "of two writers that expect one state of a request, one wins and the other is a conflict", run: func(w *world) {
+	{ID: "B82", Rule: "of two writers that expect one state of a request, updating or deleting it, one wins and the other is refused", run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
+		expect := &storage.RequestExpect{State: authz.RequestPending}
 		for round := range 30 {
 			id := fmt.Sprintf("q%d", round)
 			w.write(storage.InsertRequest{Request: request(id, 1)})
-			expect := &storage.RequestExpect{State: authz.RequestPending}
-			done := fullRequest(id)
-			errs := make([]error, 2)
-			w.Each(2, func(i int) {
-				_, errs[i] = stores[i].Commit(w.ctx, changes(storage.UpdateRequest{Request: done, Expect: expect}))
-			})
-			if (errs[0] == nil) == (errs[1] == nil) {
-				w.Fatalf("%v", errs)
+			update := storage.UpdateRequest{Request: fullRequest(id), Expect: expect}
+			deletion := storage.DeleteRequest{ID: id, Expect: expect}
+			if round%2 == 0 {
+				_, errs := w.race(stores, changes(update), changes(deletion))
+				slices.Reverse(stores)
+				if errs[0] != nil {
+					w.code(storage.CodeNotFound, errs[0])
+					w.code("", errs[1])
+					none[authz.Request](w)(w.GetRequest(w.ctx, id))
+					continue
+				}
+				w.code(storage.CodeConflict, errs[1])
+			} else {
+				_, errs := w.race(stores, changes(update), changes(update))
+				w.oneWins(errs)
 			}
-			w.refuse(storage.CodeConflict, changes(storage.DeleteRequest{ID: id, Expect: expect}))
+			w.same(fullRequest(id), one[authz.Request](w)(w.GetRequest(w.ctx, id)))
+			w.refuse(storage.CodeConflict, changes(deletion))
 			w.refuse(storage.CodeConflict, changes(storage.DeleteRequest{ID: id, Expect: &storage.RequestExpect{State: authz.RequestApproved}}))
 			w.write(storage.DeleteRequest{ID: id, Expect: &storage.RequestExpect{State: authz.RequestApproved, StageIndex: 1}})
 			w.refuse(storage.CodeNotFound, changes(storage.DeleteRequest{ID: id, MustExist: true}))
-			w.write(storage.DeleteRequest{ID: id, Expect: expect})
+			w.write(deletion)
 		}
 	}},
 }

@@ -309,6 +309,69 @@ var writeMutants = []mutant{
 		}
 		return c
 	})},
+	{name: "two processes put one catalog", kind: "precondition", cases: "B44", store: beforehand(func(ctx context.Context, s *store, c *storage.Commit) error {
+		p, ok := c.Changes[0].(storage.PutCatalog)
+		if !ok || p.Expect == nil {
+			return nil
+		}
+		head, _, err := s.Store.GetCatalog(ctx)
+		want := *p.Expect
+		p.Expect = nil
+		c.Changes[0] = p
+		return cmp.Or(err, moved(want, head.Version))
+	})},
+	{name: "two processes put one manifest", kind: "precondition", cases: "B48", store: beforehand(func(ctx context.Context, s *store, c *storage.Commit) error {
+		p, ok := c.Changes[0].(storage.PutImports)
+		if !ok || p.Expect == nil {
+			return nil
+		}
+		head, _, err := s.Store.GetImports(ctx)
+		want := *p.Expect
+		p.Expect = nil
+		c.Changes[0] = p
+		return cmp.Or(err, moved(want, head.Version))
+	})},
+	{name: "two processes put one record", kind: "precondition", cases: "B64", store: func(s *store) {
+		beforehand(func(ctx context.Context, s *store, c *storage.Commit) error {
+			p, ok := c.Changes[0].(storage.PutRecord)
+			if !ok {
+				return nil
+			}
+			row, _, err := s.Store.GetRecord(ctx, p.Record.Collection, p.Record.ID)
+			return cmp.Or(err, moved(p.Expect, row.Version))
+		})(s)
+		// A version is always expected: the one that is there when it is put.
+		sound := s.Store
+		s.Store = &store{Store: sound, commit: func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			for {
+				if p, ok := c.Changes[0].(storage.PutRecord); ok {
+					row, _, err := sound.GetRecord(ctx, p.Record.Collection, p.Record.ID)
+					if err != nil {
+						return storage.CommitResult{}, err
+					}
+					p.Expect = row.Version
+					c.Changes[0] = p
+				}
+				r, err := sound.Commit(ctx, c)
+				if _, put := c.Changes[0].(storage.PutRecord); !put || storage.CodeOf(err) != storage.CodeConflict {
+					return r, err
+				}
+			}
+		}}
+	}},
+	{name: "a request is deleted by one process while another decides it", kind: "precondition", cases: "B82", store: beforehand(func(ctx context.Context, s *store, c *storage.Commit) error {
+		d, ok := c.Changes[0].(storage.DeleteRequest)
+		if !ok || d.Expect == nil {
+			return nil
+		}
+		row, found, err := s.Store.GetRequest(ctx, d.ID)
+		if found && (storage.RequestExpect{State: row.State, StageIndex: row.StageIndex}) != *d.Expect {
+			err = cmp.Or(err, moved(0, 1))
+		}
+		d.Expect = nil
+		c.Changes[0] = d
+		return err
+	})},
 	{name: "an absent request is inserted by its update", kind: "precondition", cases: "B42", store: altering(func(s *store, c storage.Change) storage.Change {
 		if u, ok := c.(storage.UpdateRequest); ok {
 			if _, found, _ := s.Store.GetRequest(context.Background(), u.Request.ID); !found {
