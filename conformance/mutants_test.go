@@ -35,7 +35,7 @@ const plainRun = 8
 var full = os.Getenv("AUTHZ_FULL") == "1"
 
 func TestMutantsAreCaught(t *testing.T) {
-	all := slices.Concat(readMutants, writeMutants, logMutants, sectionMutants, partitionMutants, crashMutants)
+	all := slices.Concat(readMutants, listMutants, writeMutants, logMutants, sectionMutants, partitionMutants, crashMutants)
 	kinds := map[string]bool{}
 	names := map[string]bool{}
 	for _, m := range all {
@@ -175,6 +175,10 @@ type store struct {
 	countGrants  func(context.Context, storage.GrantFilter) (int64, error)
 	listRevokes  func(context.Context, storage.RevokeFilter, storage.Page) iter.Seq2[authz.Revoke, error]
 	listUsers    func(context.Context, storage.UserFilter, storage.Page) iter.Seq2[authz.User, error]
+	listRoles    func(context.Context, storage.Page) iter.Seq2[authz.Role, error]
+	listGroups   func(context.Context, storage.Page) iter.Seq2[authz.Group, error]
+	listRecords  func(context.Context, string, storage.RecordFilter, storage.Page) iter.Seq2[storage.Record, error]
+	listVersions func(context.Context) iter.Seq2[storage.CatalogVersion, error]
 	members      func(context.Context, string, storage.Page) iter.Seq2[string, error]
 	listRequests func(context.Context, storage.RequestFilter, storage.RequestPage) iter.Seq2[authz.Request, error]
 	listAudit    func(context.Context, storage.AuditFilter) iter.Seq2[authz.AuditEntry, error]
@@ -266,6 +270,34 @@ func (s *store) ListUsers(ctx context.Context, f storage.UserFilter, p storage.P
 		return s.listUsers(ctx, f, p)
 	}
 	return s.Store.ListUsers(ctx, f, p)
+}
+
+func (s *store) ListRoles(ctx context.Context, p storage.Page) iter.Seq2[authz.Role, error] {
+	if s.listRoles != nil {
+		return s.listRoles(ctx, p)
+	}
+	return s.Store.ListRoles(ctx, p)
+}
+
+func (s *store) ListGroups(ctx context.Context, p storage.Page) iter.Seq2[authz.Group, error] {
+	if s.listGroups != nil {
+		return s.listGroups(ctx, p)
+	}
+	return s.Store.ListGroups(ctx, p)
+}
+
+func (s *store) ListRecords(ctx context.Context, collection string, f storage.RecordFilter, p storage.Page) iter.Seq2[storage.Record, error] {
+	if s.listRecords != nil {
+		return s.listRecords(ctx, collection, f, p)
+	}
+	return s.Store.ListRecords(ctx, collection, f, p)
+}
+
+func (s *store) ListCatalogVersions(ctx context.Context) iter.Seq2[storage.CatalogVersion, error] {
+	if s.listVersions != nil {
+		return s.listVersions(ctx)
+	}
+	return s.Store.ListCatalogVersions(ctx)
 }
 
 func (s *store) ListUsersInGroup(ctx context.Context, group string, p storage.Page) iter.Seq2[string, error] {
