@@ -142,8 +142,12 @@ func (a *applyCommand) apply(ctx context.Context, c *cobra.Command, app *applica
 	} else if err := a.printed(c, plan, nil); err != nil {
 		return err
 	}
-	return fmt.Errorf("%d of %d changes were applied: %w\nRun the same command again: it goes on with what is missing",
-		plan.count(func(c *change) bool { return c.State == stateApplied }), len(plan.Changes), err)
+	next := "Run the same command again: it goes on with what is missing"
+	if authz.CodeOf(err) == authz.CodeValidation {
+		next = "Correct that and run the command again: it goes on with what is missing"
+	}
+	return fmt.Errorf("%d of %d changes were applied: %w\n%s",
+		plan.count(func(c *change) bool { return c.State == stateApplied }), len(plan.Changes), err, next)
 }
 
 // run does step by step. An interrupt ends it between two steps: of one that was
@@ -227,10 +231,38 @@ func (p *accessPlan) print(w io.Writer) {
 	fmt.Fprintf(w, "%d to create, %d to update, %d to delete\n", of("create"), of("update"), of("delete"))
 }
 
-// grantable asks the host about every declared grant before anything is changed.
-// Only the socket answers that; elsewhere the write itself does.
+// grantable asks the host about every pattern that the plan writes, and about every
+// role where it is granted, before anything is changed. Only the socket answers that;
+// elsewhere the write itself does.
 func (p *accessPlan) grantable(ctx context.Context, app *application, f *accessFile, s *accessState) error {
 	if app.remote || app.hosted != nil {
+		return nil
+	}
+	reasons := map[string]string{} // by question
+	why := func(op string, params fields) (string, error) {
+		question := fmt.Sprint(op, " ", params["pattern"], " ", authz.ScopeType(fmt.Sprint(params["scope"])))
+		if known, ok := reasons[question]; ok {
+			return known, nil
+		}
+		var result struct{ Reason string }
+		err := app.call(ctx, op, params, &result)
+		reasons[question] = result.Reason
+		return result.Reason, err
+	}
+	known := func(what, pattern string) error {
+		reason, err := why("validateKnownPattern", fields{"pattern": pattern})
+		if err == nil && reason != "" {
+			err = authz.Validation("%s: %s", what, reason)
+		}
+		return err
+	}
+	role := func(id any, input fields) error {
+		patterns, _ := input["patterns"].([]string)
+		for _, pattern := range patterns {
+			if err := known(fmt.Sprintf("role %s", id), pattern); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	patterns := map[string][]string{}
@@ -240,34 +272,44 @@ func (p *accessPlan) grantable(ctx context.Context, app *application, f *accessF
 	for _, r := range f.Roles {
 		patterns[r.ID] = r.Patterns
 	}
-	reasons := map[[2]string]string{} // by pattern and scope type
-	reason := func(pattern, scope string) (string, error) {
-		key := [2]string{pattern, authz.ScopeType(scope)}
-		if known, ok := reasons[key]; ok {
-			return known, nil
-		}
-		var result struct{ Reason string }
-		err := app.call(ctx, "validateGrantableAt", fields{"pattern": pattern, "scope": scope}, &result)
-		reasons[key] = result.Reason
-		return result.Reason, err
-	}
-	for _, g := range f.Grants {
-		given := []string{g.Pattern}
-		if g.Role != "" {
-			given = patterns[g.Role]
-		}
-		why := fmt.Sprintf("the role %s has no patterns", g.Role)
-		for _, pattern := range given {
-			r, err := reason(pattern, g.Scope)
-			if err != nil {
+	grant := func(in provider.GrantInput) error {
+		key := grantKey{in.Subject, in.RoleID, in.Pattern, in.Scope}
+		given := patterns[in.RoleID]
+		if in.RoleID == "" {
+			given = []string{in.Pattern}
+			if err := known("grant "+key.String(), in.Pattern); err != nil {
 				return err
 			}
-			if why = r; r == "" {
-				break
+		}
+		if in.Scope == authz.Global {
+			return nil
+		}
+		reason := fmt.Sprintf("the role %s has no patterns", in.RoleID)
+		for _, pattern := range given {
+			var err error
+			if reason, err = why("validateGrantableAt", fields{"pattern": pattern, "scope": in.Scope}); err != nil || reason == "" {
+				return err
 			}
 		}
-		if why != "" && g.Scope != authz.Global {
-			return authz.Validation("grant %s: %s", g.key(), why)
+		return authz.Validation("grant %s: %s", key, reason)
+	}
+	for _, step := range p.steps {
+		var err error
+		switch step.op {
+		case "createRole":
+			input := step.params["input"].(fields)
+			err = role(input["id"], input)
+		case "updateRole":
+			err = role(step.params["roleId"], step.params["input"].(fields))
+		case "createGrants":
+			for _, in := range step.params["inputs"].([]provider.GrantInput) {
+				if err = grant(in); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

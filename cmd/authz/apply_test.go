@@ -211,9 +211,16 @@ func TestApplyRefusesBeforeItChangesAnything(t *testing.T) {
 		"a cycle with a stored group":      {"name: x\ngroups: [{id: base, parents: [stored]}]\n", exitFailure, []string{"cycle: base → stored → base"}},
 		"a grant that cannot be there":     {"name: x\nroles: [{id: r, patterns: [docs.files.read]}]\ngrants: [{subject: everyone, pattern: docs.bills.read, scope: 'docs.folder:1'}]\n", exitFailure, []string{"not grantable at scope type"}},
 		"a role that gives nothing there":  {"name: x\nroles: [{id: r, patterns: [docs.bills.read]}]\ngrants: [{subject: everyone, role: r, scope: 'docs.folder:1'}]\n", exitFailure, []string{"not grantable at scope type"}},
+		"a misspelt key everywhere":        {"name: x\nroles: [{id: r, patterns: [docs.files.read]}]\ngrants: [{subject: everyone, pattern: docs.files.raed}]\n", exitFailure, []string{`pattern "docs.files.raed" references nothing`, `did you mean "docs.files.read"`}},
+		"a role of a misspelt key":         {"name: x\ngroups: [{id: g}]\nroles: [{id: r, patterns: [docs.files.read, docs.bils.read]}]\n", exitFailure, []string{`role r: pattern "docs.bils.read" references nothing`}},
 		"standard input without an answer": {"-", exitUsage, []string{"--yes or --dry-run"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() {
+				if groups := s.do("group", "list"); strings.Contains(groups, "\ng ") {
+					t.Errorf("something was changed:\n%s", groups)
+				}
+			})
 			file := "-"
 			args := []string{"apply", "-f", "-"}
 			if c.text != "-" {
@@ -233,6 +240,13 @@ func TestApplyRefusesBeforeItChangesAnything(t *testing.T) {
 	}
 	if out := s.do("role", "list", "-o", "json"); !strings.Contains(out, `"roles": []`) {
 		t.Errorf("something was changed:\n%s", out)
+	}
+
+	// Over the network the write itself refuses; again it would be refused again.
+	misspelt := s.file("name: x\ngrants: [{subject: everyone, pattern: docs.files.raed}]\n")
+	_, errs, code := s.say("", s.over("url", []string{"apply", "-f", misspelt, "--yes"})...)
+	if code != exitFailure || !strings.Contains(errs, "0 of 1 changes were applied") || !strings.Contains(errs, "Correct that") || strings.Contains(errs, "Run the same command") {
+		t.Errorf("over the network: exit %d\n%s", code, errs)
 	}
 
 	// What is odd is done, and told.

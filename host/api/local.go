@@ -36,6 +36,10 @@ type LocalApplication interface {
 	// when it can. The arguments are well-formed.
 	ValidateGrantableAt(pattern, scope string) *authz.Issue
 
+	// ValidateKnownPattern says why no grant or role may name a pattern; nil when
+	// they may. The argument is well-formed.
+	ValidateKnownPattern(pattern string) *authz.Issue
+
 	// ReconcileRows finds rows of what does not exist, and deletes them when asked
 	// to.
 	ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error)

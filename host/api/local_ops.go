@@ -26,6 +26,8 @@ func localEntries() []entry {
 			read: notifyScopeMoved},
 		{Operation: provider.Operation{Op: "validateGrantableAt", Kind: provider.Read, Required: []string{"pattern", "scope"}},
 			read: validateGrantableAt},
+		{Operation: provider.Operation{Op: "validateKnownPattern", Kind: provider.Read, Required: []string{"pattern"}},
+			read: validateKnownPattern},
 		{Operation: provider.Operation{Op: "reconcileRows", Kind: provider.Write}, read: reconcileRows, within: importTimeout},
 		{Operation: provider.Operation{Op: "listSodViolations", Kind: provider.Read}, read: listSodViolations},
 		{Operation: provider.Operation{Op: "exportEntitlements", Kind: provider.Read}, read: exportEntitlements},
@@ -58,23 +60,35 @@ func notifyScopeMoved(c *call) action {
 	}
 }
 
-// reasonResult is null when the pattern can be granted there.
+// reasonResult is null when nothing stands against the pattern.
 type reasonResult struct {
 	Reason *string `json:"reason"`
 }
 
-func validateGrantableAt(c *call) action {
-	pattern, scope := c.text("pattern"), c.targetScope("scope")
+func reasonOf(issue *authz.Issue) reasonResult {
+	if issue == nil {
+		return reasonResult{}
+	}
+	return reasonResult{&issue.Message}
+}
+
+// pattern reads a well-formed one.
+func (c *call) pattern() string {
+	pattern := c.text("pattern")
 	if bad := authz.ValidatePattern(pattern); bad != nil {
 		c.problem.refuse(authz.Validation("%s", bad.Reason))
 	}
-	return func(context.Context) (any, error) {
-		issue := c.local.ValidateGrantableAt(pattern, scope)
-		if issue == nil {
-			return reasonResult{}, nil
-		}
-		return reasonResult{&issue.Message}, nil
-	}
+	return pattern
+}
+
+func validateGrantableAt(c *call) action {
+	pattern, scope := c.pattern(), c.targetScope("scope")
+	return func(context.Context) (any, error) { return reasonOf(c.local.ValidateGrantableAt(pattern, scope)), nil }
+}
+
+func validateKnownPattern(c *call) action {
+	pattern := c.pattern()
+	return func(context.Context) (any, error) { return reasonOf(c.local.ValidateKnownPattern(pattern)), nil }
 }
 
 func importDirectory(c *call) action {

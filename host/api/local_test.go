@@ -247,6 +247,20 @@ func TestValidateGrantableAt(t *testing.T) {
 	s.ask("/local/v1/docs/validateGrantableAt", `{"pattern":"*","scope":"x"}`).expectValidation(t, "scope ids are")
 }
 
+func TestValidateKnownPattern(t *testing.T) {
+	s := newSocket(t)
+	for _, known := range []string{"*", "docs.files.read", "docs.files.*"} {
+		if got := s.mustOK("/local/v1/docs/validateKnownPattern", `{"pattern":"`+known+`"}`); got["reason"] != nil {
+			t.Errorf("%s: %v", known, got)
+		}
+	}
+	got := s.mustOK("/local/v1/docs/validateKnownPattern", `{"pattern":"docs.files.raed"}`)
+	if reason, _ := got["reason"].(string); !strings.Contains(reason, "references nothing in the catalog") {
+		t.Errorf("%v", got)
+	}
+	s.ask("/local/v1/docs/validateKnownPattern", `{"pattern":"a..b"}`).expectValidation(t, "invalid segment")
+}
+
 func TestNotifyScopeMovedReachesTheListeners(t *testing.T) {
 	s := newSocket(t)
 	var heard []authz.Event

@@ -16,6 +16,12 @@ func (a *Application) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 	return a.catalog.ValidateGrantableAt(pattern, scope)
 }
 
+// ValidateKnownPattern says why no grant or role may name the pattern, nil when
+// they may. The argument is well-formed.
+func (a *Application) ValidateKnownPattern(pattern string) *authz.Issue {
+	return a.catalog.ValidateKnownPattern(pattern)
+}
+
 // ListSodViolations yields the users who break the separation of duties, judged
 // by their rows also when they are inactive. It asks about the users given, in
 // their order; nil means every stored user and every user that a grant names,
