@@ -42,12 +42,12 @@ type migration struct {
 	Partitions []migrationPartition `json:"partitions"`
 }
 
-// migrationPartition: a version is absent when the store could not be opened,
-// and Before then says why not.
+// migrationPartition: a version is absent when nobody told it. Refusal is why the
+// store could not be opened before.
 type migrationPartition struct {
 	Partition     string `json:"partition"`
 	BeforeVersion *int   `json:"beforeVersion,omitempty"`
-	Before        string `json:"before,omitempty"`
+	Refusal       string `json:"refusal,omitempty"`
 	AfterVersion  *int   `json:"afterVersion,omitempty"`
 	Error         string `json:"error,omitempty"`
 }
@@ -136,11 +136,15 @@ func (m *migrateCommand) migrate(ctx context.Context, cfg *config.Config, instan
 		if s.err == nil {
 			p.BeforeVersion = &s.info.SchemaVersion
 			p.AfterVersion = p.BeforeVersion
-		} else if p.Before = reasonFor(s.err); storage.CodeOf(s.err) == storage.CodeUnsupported {
+		} else if p.Refusal = reasonFor(s.err); storage.CodeOf(s.err) == storage.CodeUnsupported {
 			refusals++
+			var refusal *storage.Error
+			if errors.As(s.err, &refusal) && refusal.Version > 0 {
+				p.BeforeVersion = new(int(refusal.Version))
+			}
 		} else {
 			other++
-			p.Error = p.Before
+			p.Error = p.Refusal
 		}
 		result.Partitions = append(result.Partitions, p)
 	}
@@ -195,8 +199,8 @@ func (m *migrateCommand) confirm(ctx context.Context, instance string, r migrati
 		return nil
 	}
 	for _, p := range r.Partitions {
-		if p.Before != "" {
-			fmt.Fprintf(m.errs, "partition %s: %s\n", partitionText(p.Partition), p.Before)
+		if p.Refusal != "" {
+			fmt.Fprintf(m.errs, "partition %s: %s\n", partitionText(p.Partition), p.Refusal)
 		}
 	}
 	question := fmt.Sprintf("Migrate the database of the plugin %s? Stop its hosts and have a backup first.", instance)

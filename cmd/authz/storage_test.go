@@ -184,7 +184,7 @@ func TestADatabaseOfVersion1IsMigratedWhenItIsAllowed(t *testing.T) {
 		return report.Plugins[0]
 	}
 	first := migrate()
-	if p := first.Partitions; first.Result != resultMigrated || len(p) != 1 || p[0].BeforeVersion != nil || p[0].Before == "" || *p[0].AfterVersion != 2 {
+	if p := first.Partitions; first.Result != resultMigrated || len(p) != 1 || p[0].BeforeVersion == nil || *p[0].BeforeVersion != 1 || p[0].Refusal == "" || *p[0].AfterVersion != 2 {
 		t.Errorf("the first run: %+v", first)
 	}
 	second := migrate()

@@ -29,7 +29,7 @@ type Error struct {
 
 	Outcome authz.Outcome // of CodeUnavailable on a write
 	Grants  int64         // of CodeConflict on DeleteRole: grants that name it
-	Version int64         // of CodeConflict on a versioned row: the current version
+	Version int64         // of CodeConflict on a versioned row: the current version; of CodeUnsupported: the database's schema version
 	Cause   error
 }
 

@@ -118,7 +118,13 @@ func errAt(current int64, format string, args ...any) error {
 	return err
 }
 
+func errSchema(version int64, format string, args ...any) error {
+	err := storage.Errorf(storage.CodeUnsupported, format, args...)
+	err.Version = version
+	return err
+}
+
 func errVersionAbove(version int64) error {
-	return storage.Errorf(storage.CodeUnsupported, "the database has schema version %d; this driver knows versions up to %d",
+	return errSchema(version, "the database has schema version %d; this driver knows versions up to %d",
 		version, relational.SchemaVersion)
 }

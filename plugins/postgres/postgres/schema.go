@@ -31,8 +31,7 @@ func (d *driver) prepare(ctx context.Context) error {
 		}
 		if !found.complete() {
 			if found.old() && !d.options.Migrate {
-				return storage.Errorf(storage.CodeUnsupported,
-					"the database has schema version 1; `%s` (setting \"migrate\") moves it to version %d", migrateCommand, relational.SchemaVersion)
+				return errSchema(1, "the database has schema version 1; `%s` (setting \"migrate\") moves it to version %d", migrateCommand, relational.SchemaVersion)
 			}
 			if err := d.build(ctx, conn); err != nil {
 				return err

@@ -45,8 +45,7 @@ func (db *database) prepareSchema(ctx context.Context) error {
 		case found.version != 1:
 			return create(w, found)
 		case !db.options.Migrate:
-			return storage.Errorf(storage.CodeUnsupported,
-				"the database has schema version 1 and this driver needs %d: run \"authz storage migrate\" after a backup", relational.SchemaVersion)
+			return errSchema(1, "the database has schema version 1 and this driver needs %d: run \"authz storage migrate\" after a backup", relational.SchemaVersion)
 		}
 		return migrate(w, found, db.options.Clock())
 	})
@@ -186,8 +185,14 @@ func (l layout) complete() bool {
 	return true
 }
 
+func errSchema(version int64, format string, args ...any) error {
+	err := storage.Errorf(storage.CodeUnsupported, format, args...)
+	err.Version = version
+	return err
+}
+
 func errNewer(version int64) error {
-	return storage.Errorf(storage.CodeUnsupported, "the database has schema version %d, newer than %d, the newest that this driver knows", version, relational.SchemaVersion)
+	return errSchema(version, "the database has schema version %d, newer than %d, the newest that this driver knows", version, relational.SchemaVersion)
 }
 
 // create makes the tables and indexes that are missing.
