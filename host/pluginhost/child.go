@@ -79,13 +79,17 @@ func (c *child) Start(context.Context) error {
 	return nil
 }
 
-// Wait reaps the process, and ends what it left behind in its group.
+// Wait reaps the process, and ends what it left behind in its group. That this host
+// killed it is no error: go-plugin would log it as one, which reads like a lack of memory.
 func (c *child) Wait(context.Context) error {
 	err := c.cmd.Wait()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.killGroup()
 	close(c.exited)
+	c.mu.Unlock()
+	if !c.endedItself() {
+		return nil
+	}
 	return err
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
@@ -153,6 +155,15 @@ func TestTypedRefusalsOfConfigureKeepTheirIdentity(t *testing.T) {
 	}
 	if err := error(startError(t, h, faulty("unsupported"))); storage.CodeOf(err) != storage.CodeUnsupported {
 		t.Errorf("a driver's unsupported gave %v", err)
+	}
+}
+
+func TestAKillOfTheHostsOwnIsNoError(t *testing.T) {
+	var log lockedBuffer
+	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info})})
+	startError(t, h, pluginhost.Spec{Name: "main", Plugin: "memory", Config: map[string]any{"size": 3}})
+	if text := log.String(); strings.Contains(text, "[ERROR]") || strings.Contains(text, "killed") {
+		t.Errorf("the log says\n%s", text)
 	}
 }
 
