@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/authzhost/authz/host/config"
@@ -21,19 +22,23 @@ func (e *CatalogFileError) Error() string {
 
 func (e *CatalogFileError) Unwrap() error { return e.Err }
 
-// LoadCatalogs builds the catalog of every application. The error is a
-// *CatalogFileError.
+// LoadCatalogs builds the catalog of every application that names one. The error
+// joins a *CatalogFileError of each that cannot be built.
 func LoadCatalogs(cfg *config.Config) (map[string]*catalog.Catalog, error) {
 	catalogs := make(map[string]*catalog.Catalog, len(cfg.Applications))
+	var faults []error
 	for _, name := range sorted(cfg.Applications) {
 		path := cfg.Applications[name].Catalog
+		if path == "" {
+			continue // which the configuration was refused for
+		}
 		input, err := catalog.Load(path)
 		if err == nil {
 			catalogs[name], err = catalog.Build(input)
 		}
 		if err != nil {
-			return nil, &CatalogFileError{Application: name, Path: path, Err: err}
+			faults = append(faults, &CatalogFileError{Application: name, Path: path, Err: err})
 		}
 	}
-	return catalogs, nil
+	return catalogs, errors.Join(faults...)
 }

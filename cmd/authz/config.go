@@ -1,13 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/plugin"
 )
 
 func newConfig() *cobra.Command {
@@ -21,16 +28,18 @@ func newConfigCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check --config FILE",
 		Short: "Validate a configuration and its catalogs without starting anything",
-		Long: `Validate a configuration: every key and value, every reference, and the catalog of each
-application. Everything that is wrong is reported at once; the exit code is 2 then.`,
+		Long: `Validate a configuration: every key and value, every reference, the catalog of each
+application, and the settings of plugins that this program carries. Everything that is
+wrong is reported at once; the exit code is 2 then.`,
 		Example: `  authz config check --config host.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := f.load(nil)
-			if err != nil {
-				return err
+			if cfg != nil {
+				_, catalogs := host.LoadCatalogs(cfg)
+				err = errors.Join(err, catalogs, checkSettings(cfg, err))
 			}
-			if _, err := host.LoadCatalogs(cfg); err != nil {
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s is valid: %d applications, %d plugins\n", f.path, len(cfg.Applications), len(cfg.Plugins.Instances))
@@ -40,6 +49,26 @@ application. Everything that is wrong is reported at once; the exit code is 2 th
 	f.add(c, "")
 	needs(c, "config")
 	return c
+}
+
+// checkSettings judges the settings of plugins that this program carries; others
+// judge theirs when they start. Those with a fault of their own already are left out.
+func checkSettings(cfg *config.Config, told error) error {
+	var bad *config.Error
+	errors.As(told, &bad)
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Instances)) {
+		spec := host.PluginSpec(cfg, name)
+		made, ok := carried[spec.Plugin]
+		if !ok || bad != nil && slices.ContainsFunc(bad.Problems, func(p config.Problem) bool { return strings.HasPrefix(p.Path, "plugins."+name+".") }) ||
+			slices.ContainsFunc(cfg.PluginDirs, func(dir string) bool { return exists(filepath.Join(dir, plugin.BinaryPrefix+spec.Plugin)) }) {
+			continue
+		}
+		if err := plugin.CheckSettings(made(version).ConfigSchema, spec.Config); err != nil {
+			wrong = append(wrong, fmt.Errorf("plugins.%s.config: %w", name, err))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
 func newConfigPrint() *cobra.Command {

@@ -31,7 +31,8 @@ type unknownKey struct {
 	variable string
 }
 
-// Load reads and checks a configuration. Every error is an *Error.
+// Load reads and checks a configuration. Every error is an *Error; beside one stands
+// what could be read, for those who go on looking for faults, or nil.
 func Load(src Source) (*Config, error) {
 	l := &loader{source: src, schema: schema(), environ: map[string]string{}, referenced: map[string]bool{}}
 	for _, pair := range src.Environ {
@@ -47,7 +48,7 @@ func Load(src Source) (*Config, error) {
 	}
 	if len(l.problems) > 0 {
 		sortProblems(l.problems)
-		return nil, &Error{File: src.Path, Problems: l.problems}
+		return cfg, &Error{File: src.Path, Problems: l.problems}
 	}
 	return cfg, nil
 }
