@@ -34,8 +34,8 @@ func configure(_ context.Context, config map[string]any) (storage.Driver, error)
 		return nil, &plugin.ConfigError{Field: "lease", Message: "must be at least " + minLease.String()}
 	}
 	driver, err := boltstore.Open(config["path"].(string), lease)
-	if err != nil {
-		return nil, &plugin.ConfigError{Field: "path", Message: err.Error()}
+	if err != nil && storage.CodeOf(err) == "" {
+		err = &plugin.ConfigError{Field: "path", Message: err.Error()}
 	}
-	return driver, nil
+	return driver, err
 }

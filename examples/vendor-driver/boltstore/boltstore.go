@@ -33,7 +33,7 @@ var bucket = []byte("authz")
 func Open(path string, lease time.Duration) (storage.Driver, error) {
 	file, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: fileWait, FreelistType: bolt.FreelistMapType})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, errors.New("another process has the file open")
+		return nil, storage.Unavailable("", err, "another process has the file open")
 	}
 	if err != nil {
 		return nil, err

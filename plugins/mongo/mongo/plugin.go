@@ -2,11 +2,15 @@ package mongo
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/auth"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -33,7 +37,7 @@ func Plugin(version string) plugin.Plugin {
 }
 
 // configure repeats nothing of the connection string: it holds a password.
-func configure(_ context.Context, config map[string]any) (storage.Driver, error) {
+func configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
 	text := func(name string) string {
 		s, _ := config[name].(string)
 		return s
@@ -60,9 +64,17 @@ func configure(_ context.Context, config map[string]any) (storage.Driver, error)
 	case o.WatchPoll <= 0:
 		return nil, &plugin.ConfigError{Field: "watch_poll", Message: "must be above zero"}
 	}
-	d, err := New(o)
+	d, err := newDriver(o, nil)
 	if err != nil {
 		return nil, &plugin.ConfigError{Field: "uri", Message: "cannot be used: an option in it contradicts another"}
+	}
+	if err := d.client.Ping(ctx, nil); err != nil {
+		_ = d.Close()
+		var refused *auth.Error
+		if errors.As(err, &refused) {
+			return nil, &plugin.ConfigError{Field: "uri", Message: "the server refused the user or the password"}
+		}
+		return nil, storage.Unavailable(authz.OutcomeNotApplied, err, "MongoDB at %s does not answer", strings.Join(uri.Hosts, ", "))
 	}
 	return d, nil
 }

@@ -39,3 +39,11 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestAServerThatIsAwayIsNamedAtTheStart(t *testing.T) {
+	_, err := configure(t.Context(), map[string]any{"uri": "mongodb://user:s3cret@127.0.0.1:1/x?serverSelectionTimeoutMS=200",
+		"layout": "rows", "lease": time.Second, "watch_poll": time.Second})
+	if storage.CodeOf(err) != storage.CodeUnavailable || !strings.Contains(err.Error(), "MongoDB at 127.0.0.1:1 does not answer") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
+	}
+}
