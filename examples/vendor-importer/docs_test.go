@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -10,6 +12,9 @@ import (
 // TestExcerpts holds the excerpts of docs/writing-an-importer.md to the source.
 func TestExcerpts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/writing-an-importer.md")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("SKIPPED: there is no ../../docs: in a copy of this example, delete docs_test.go")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
