@@ -30,6 +30,25 @@ func (q *question) add(c *cobra.Command) {
 	q.addApp(c)
 	c.Flags().StringVar(&q.user, "user", "", "the id of the user who asks")
 	c.Flags().StringVar(&q.service, "service", "", "the id of the service that asks")
+	_ = c.RegisterFlagCompletionFunc("app", q.complete(applicationNames))
+	_ = c.RegisterFlagCompletionFunc("user", q.complete(userIDs))
+	key, scope := q.complete(keys), q.complete(scopes)
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return key(c, args, typed)
+		case 1:
+			return scope(c, args, typed)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// complete offers what the host that is asked says, as for an administrator.
+func (q *question) complete(source candidates) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return (&admin{target: q.target, outputFlag: q.outputFlag}).complete(source)(c, args, typed)
+	}
 }
 
 func (q *question) principal() (authz.Principal, error) {

@@ -184,6 +184,14 @@ func patterns(ctx context.Context, a *application) []string {
 	return ids
 }
 
+// keys are the permissions of the published catalog.
+func keys(ctx context.Context, a *application) []string {
+	return slices.DeleteFunc(patterns(ctx, a), func(line string) bool {
+		pattern, _, _ := strings.Cut(line, "\t")
+		return strings.HasSuffix(pattern, "*")
+	})
+}
+
 // scopes are those at which something was granted.
 func scopes(ctx context.Context, a *application) []string {
 	return offered(ctx, a, "listGrants", "grants", nil, func(g authz.Grant) []string { return []string{g.Scope} })
