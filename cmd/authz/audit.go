@@ -60,7 +60,8 @@ func newAuditList() *cobra.Command {
 		Use:   "list",
 		Short: "Show the newest entries, oldest first",
 		Long: `Show the newest entries that are asked for, oldest first. With --org it is the log of the org
-root, with --app that of an application; 'authz org audit' shows that of the org's account.`,
+root, with --app that of an application; 'authz org audit' shows that of the org's account.
+Long details are cut short; -o json has them whole.`,
 		Example: `  authz audit list --target u_17
   authz audit list --by u_admin --action grant.create --from 7d --limit 200`,
 		Args: cobra.NoArgs,
@@ -82,7 +83,7 @@ root, with --app that of an application; 'authz org audit' shows that of the org
 			}
 			l := a.listing(c.OutOrStdout(), "events", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return streamed(c.Context(), app, "listAuditEvents", fields{"filter": filter}, l, func(e authz.AuditEntry) [][]string {
-				return [][]string{{instantText(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}}
+				return [][]string{{instantText(e.At), e.Actor, e.Action, e.Target, orDash(authz.EchoN(string(e.Detail), maxDetail))}}
 			})
 		},
 	}
@@ -92,6 +93,10 @@ root, with --app that of an application; 'authz org audit' shows that of the org
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	return c
 }
+
+// maxDetail is how many characters of an entry's detail a line shows: one of many grants
+// names them all. JSON has them.
+const maxDetail = 200
 
 // maxAuditPage bounds audit list, which pages do not divide: the newest come last.
 const maxAuditPage = 10_000

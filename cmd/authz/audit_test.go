@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 var goOnAfter = regexp.MustCompile(`(\d+) entries written, go on with --after (\S+)`)
@@ -66,5 +69,26 @@ func TestAnExportGoesOnWhereItEnded(t *testing.T) {
 	// The default leaves the last minute to the next export.
 	if out, errs, _ := s.say("", s.over("url", []string{"audit", "export"})...); out != "" {
 		t.Errorf("exported\n%s%s", out, errs)
+	}
+}
+
+// TestALongDetailIsCutInText: one entry of many grants names them all.
+func TestALongDetailIsCutInText(t *testing.T) {
+	s := newConsole(t)
+	var many strings.Builder
+	many.WriteString("grants:\n")
+	for i := range 40 {
+		fmt.Fprintf(&many, "  - {subject: \"user:u_%d\", pattern: docs.files.read}\n", i)
+	}
+	s.do("grant", "create", "-f", s.write("many.yaml", many.String()))
+	for line := range strings.Lines(s.do("audit", "list", "--action", "grant.create_bulk")) {
+		if n := len([]rune(line)); n > 2*maxDetail {
+			t.Errorf("a line of %d characters", n)
+		}
+	}
+	var log struct{ Events []authz.AuditEntry }
+	s.read(&log, "audit", "list", "--action", "grant.create_bulk")
+	if len(log.Events) != 1 || len(log.Events[0].Detail) < 2*maxDetail {
+		t.Errorf("%+v", log)
 	}
 }
