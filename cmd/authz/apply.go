@@ -37,7 +37,7 @@ change, asks, and changes it; run again, it has nothing to do.
     - {id: writers, parents: [staff]}
   grants:
     - {subject: "group:writers", role: editor, scope: "docs.folder:f_1"}
-    - {subject: "user:u_17", pattern: docs.files.read_file, expires: 2027-01-31}
+    - {subject: "user:u_17", pattern: docs.files.read, expires: 2027-01-31}
 
 A declared role or group is made to be exactly as declared, whoever made it. A grant is the
 same as a stored one by subject, role or pattern, scope and expiry. What the file does not

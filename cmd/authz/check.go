@@ -84,7 +84,7 @@ func newCheck() *cobra.Command {
 Without SCOPE it is the global question, which only global grants answer.`,
 		Example: `  authz check --user u_17 docs.files.update_file docs.doc:d_1
   authz check --service svc_importer docs.files.create_file docs.folder:f_1 --exit-code && run-the-import
-  authz check --url https://authz.example/apps/docs --token-file token --user u_1 docs.files.read_file`,
+  authz check --url https://authz.example/apps/docs --token-file token --user u_1 docs.files.read`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := q.principal()

@@ -43,10 +43,10 @@ orgof:ID, everyone) at SCOPE; without one it is a global grant.
 With -f many at once, from JSON or YAML: all of them or, when one is refused, none.
 
   grants:
-    - {subject: "group:writers", role: editor, scope: "docs.folder:f_1"}
-    - {subject: "user:u_17", pattern: docs.files.read_file, expires: 2027-01-31}`,
-		Example: `  authz grant create user:u_17 --role editor docs.folder:f_1 --expires 30d
-  authz grant create group:auditors --pattern 'docs.audit.*'
+    - {subject: "group:g_legal", role: r_editor, scope: "docs.folder:f_1"}
+    - {subject: "user:u_17", pattern: docs.files.read, expires: 2027-01-31}`,
+		Example: `  authz grant create user:u_17 --role r_editor docs.folder:f_1 --expires 30d
+  authz grant create group:g_finance --pattern 'billing.reports.*'
   authz grant create -f grants.yaml --actor u_admin`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -155,7 +155,7 @@ func newGrantList() *cobra.Command {
 With --org it is the global ones, or those at --scope, and with --app those at the resources
 of an application.`,
 		Example: `  authz grant list --subject user:u_17
-  authz grant list --role editor -o json | jq -r '.grants[].subject'`,
+  authz grant list --role r_editor -o json | jq -r '.grants[].subject'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			app, err := a.open(c.Context())

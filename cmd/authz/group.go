@@ -45,7 +45,7 @@ func newGroupCreate() *cobra.Command {
 		Short: "Make a group",
 		Long: `Make a group. Without ID the host chooses one. Members of the group have whatever its
 parents are given.`,
-		Example: `  authz group create writers --name Writers --parent staff`,
+		Example: `  authz group create writers --name Writers --parent g_acme`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			in := fields{"name": name, "parents": parents}

@@ -67,7 +67,7 @@ func newRequestSubmit() *cobra.Command {
 		Long: `Ask for a role or a pattern for yourself at SCOPE; without one, everywhere. Questions of the
 role or the resource are answered with --answer ID=TEXT. Stages that decide by themselves
 run at once: the answer may be approved or denied already.`,
-		Example: `  authz request submit --as u_17 --role editor docs.folder:f_1 --expires 8h --answer why='release day'`,
+		Example: `  authz request submit --as u_17 --role r_editor docs.folder:f_1 --expires 8h --answer why='release day'`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := exactlyOne("--role and --pattern", role != "", pattern != ""); err != nil {

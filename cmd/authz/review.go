@@ -133,7 +133,7 @@ func newDrift() *cobra.Command {
 		Short: "Report wildcards in use that came to match new permissions",
 		Long: `Compare a published version of the catalog with the newest, and report the grants and roles in
 use whose wildcards match permissions that were added since: access that nobody decided on.`,
-		Example: `  authz drift --since 12 --exit-code`,
+		Example: `  authz drift --since 1 --exit-code`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			app, err := a.open(c.Context())

@@ -23,7 +23,7 @@ func newRevokeCreate() *cobra.Command {
 		Short: "Take a permission from a user",
 		Long: `Take what PATTERN matches from one user at SCOPE and below it; without SCOPE everywhere.
 A revoke wins over every grant and never expires: delete it to lift it.`,
-		Example: `  authz revoke create u_17 docs.files.delete_file docs.folder:f_1
+		Example: `  authz revoke create u_17 docs.files.delete docs.folder:f_1
   authz revoke create u_17 '*'`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -113,7 +113,7 @@ func newRoleUpdate() *cobra.Command {
 not given stays; --pattern replaces the whole list. In a file null clears the description
 or takes back that the role can be requested. While a request for the role is pending its
 patterns cannot change.`,
-		Example: `  authz role update editor --pattern 'docs.files.*' --pattern docs.folders.read_folder
+		Example: `  authz role update editor --pattern 'docs.files.*' --pattern docs.folders.read
   authz role update editor -f editor.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
