@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +71,43 @@ func TestAnEmptyQuickstartComesUpAndSaysThatThereIsNothingToAsk(t *testing.T) {
 	again.waitFor(t, readyAt) // there is something to ask by now
 }
 
+func TestAQuickstartOnATakenPortSaysWhatToDo(t *testing.T) {
+	s := newEmptyMachine(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if _, errs, code := s.run("quickstart", "--listen", taken.Addr().String()); code != exitFailure || !strings.Contains(errs, "--listen 127.0.0.1:9000") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// nothingDrifts asks the org's registry, as its owner, for rows that name what is not
+// published.
+func nothingDrifts(t *testing.T, base, secret string) {
+	t.Helper()
+	proof, err := os.ReadFile(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &founder{base: base, origin: base}
+	var in struct{ CSRFToken string }
+	err = a.call(t.Context(), http.MethodPost, "/auth/sign-in", map[string]any{"org": sampleOrg, "userId": "owner",
+		"proof": map[string]string{"kind": "bootstrap", "secret": strings.TrimSpace(string(proof))}}, &in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.csrf = in.CSRFToken
+	var drift struct{ Roles, Grants, Imports, Unavailable []any }
+	if err := a.call(t.Context(), http.MethodGet, "/orgs/"+sampleOrg+"/registry/drift", nil, &drift); err != nil {
+		t.Fatal(err)
+	}
+	if len(drift.Roles)+len(drift.Grants)+len(drift.Imports)+len(drift.Unavailable) > 0 {
+		t.Errorf("of the sample drift %d roles, %d grants, %d imports; %v", len(drift.Roles), len(drift.Grants), len(drift.Imports), drift.Unavailable)
+	}
+}
+
 // TestQuickstart is the life of the sample on an empty machine: nothing but the
 // program in an empty directory, loaded, asked, everything killed, asked again.
 func TestQuickstart(t *testing.T) {
@@ -123,6 +161,7 @@ func TestQuickstart(t *testing.T) {
 	if out := s.ok("plugin", "list"); !strings.Contains(out, "embedded in "+s.binary) {
 		t.Errorf("plugin list printed\n%s", out)
 	}
+	nothingDrifts(t, base, filepath.Join(s.dir, ".authz", ownerSecret))
 	configuration := filepath.Join(".authz", "authz.yaml")
 	running := storeOf(t, s.ok("storage", "status", "--config", configuration, "-o", "json"), false)
 

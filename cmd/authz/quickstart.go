@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,6 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -107,7 +107,7 @@ func (q *quickstart) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return runHost(ctx, q.configuration, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
+	err = runHost(ctx, q.configuration, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
 		local := newLocalCaller(cfg.Socket)
 		if err := q.fill(ctx, local, baseURL(h.Address(), cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
 			return err
@@ -125,6 +125,10 @@ func (q *quickstart) run(ctx context.Context) error {
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")
 		return nil
 	})
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w\nAnother program listens there: choose another port, with --listen 127.0.0.1:9000 for example", err)
+	}
+	return err
 }
 
 // configuration is that of the file, for this directory.
@@ -187,11 +191,7 @@ func (q *quickstart) publish(ctx context.Context, local *localCaller) error {
 	if head.Published != nil {
 		return nil
 	}
-	input, err := catalog.ParseYAML(acme.Catalog())
-	if err != nil {
-		return err
-	}
-	built, err := catalog.Build(input)
+	built, err := sampleCatalog()
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,10 @@ func (q *quickstart) foundOrg(ctx context.Context, local *localCaller, base stri
 	if err != nil {
 		return made, err
 	}
-	return made, linkSample(ctx, a)
+	if err := linkSample(ctx, a); err != nil {
+		return made, err
+	}
+	return made, registerSample(ctx, a)
 }
 
 // refound makes the org in a host that is running and has lost its account data, and
@@ -188,6 +191,36 @@ func (q *quickstart) refound(ctx context.Context, running *localCaller) error {
 		return err
 	}
 	return q.showOwner(base, false, cfg)
+}
+
+// registerSample publishes the sample's catalog in the org's registry unless something
+// is there: without it every row of the sample names what is not published.
+func registerSample(ctx context.Context, a *founder) error {
+	built, err := sampleCatalog()
+	if err != nil {
+		return err
+	}
+	var there struct{ Versions []json.RawMessage }
+	err = a.call(ctx, http.MethodGet, "/orgs/"+sampleOrg+"/registry/"+built.Namespace(), nil, &there)
+	if told, ok := err.(*refused); ok && told.Code == "namespace_not_found" {
+		return nil // the application was given other namespaces since
+	}
+	if err != nil || len(there.Versions) > 0 {
+		return err
+	}
+	document, err := built.Document()
+	if err != nil {
+		return err
+	}
+	return a.call(ctx, http.MethodPost, "/orgs/"+sampleOrg+"/applications/"+sampleApp+"/publish", map[string]any{"document": json.RawMessage(document)}, nil)
+}
+
+func sampleCatalog() (*catalog.Catalog, error) {
+	input, err := catalog.ParseYAML(acme.Catalog())
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Build(input)
 }
 
 func linkSample(ctx context.Context, a *founder) error {
