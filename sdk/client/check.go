@@ -103,8 +103,8 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	if err != nil {
 		return false, false, err
 	}
-	chain, err := c.chain(ctx, scope, fresh, now)
-	a, now = c.current(a)
+	chain, now, err := c.chain(ctx, scope, fresh, now)
+	a = c.validAt(a, now)
 	implied := false
 	switch {
 	case !a.Active(): // denied also when the chain could not be resolved
@@ -167,8 +167,8 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 	if err != nil {
 		return r, err
 	}
-	chain, err := c.chain(ctx, g.Scope, fresh, now)
-	a, now = c.current(a)
+	chain, now, err := c.chain(ctx, g.Scope, fresh, now)
+	a = c.validAt(a, now)
 	r = answered{principal: p, keys: g.Keys, scope: g.Scope, fresh: fresh, at: now, access: a, chain: chain}
 	if !a.Active() {
 		return r, nil // denied also when the chain could not be resolved
@@ -261,7 +261,7 @@ func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope stri
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	chain, err := c.chain(ctx, scope, c.strict, now)
+	chain, now, err := c.chain(ctx, scope, c.strict, now)
 	if err != nil {
 		return access.Explanation{}, err
 	}

@@ -175,14 +175,12 @@ func (c *Client) compiled(s *subject, now int64) *access.Access {
 	return a
 }
 
-// current is the access at this instant: fetching a chain takes a while, in which rows
-// may expire.
-func (c *Client) current(a *access.Access) (*access.Access, int64) {
-	now := c.clock()
-	if !a.ValidAt(now) {
-		a = access.Compile(c.vocabulary, a.Rows(), now)
+// validAt is the access at an instant: while a chain was fetched rows may have expired.
+func (c *Client) validAt(a *access.Access, now int64) *access.Access {
+	if a.ValidAt(now) {
+		return a
 	}
-	return a, now
+	return access.Compile(c.vocabulary, a.Rows(), now)
 }
 
 // aboutPrincipal refuses an answer about somebody else.
@@ -197,26 +195,27 @@ func aboutPrincipal(rows *authz.SubjectAccess, p authz.Principal) error {
 	return nil
 }
 
-// chain answers the chain of a scope; "" means "*".
-func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64) (*access.Chain, error) {
+// chain answers the chain of a scope, "" meaning "*", and the instant: a later one when
+// it was fetched.
+func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64) (*access.Chain, int64, error) {
 	if scope == "" || scope == authz.Global {
-		return access.GlobalChain, nil
+		return access.GlobalChain, now, nil
 	}
 	return c.chainBy(ctx, scope, access.HashScope(scope), fresh, now)
 }
 
 // chainBy is chain of a scope other than "*" whose HashScope is known.
-func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh bool, now int64) (*access.Chain, error) {
+func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh bool, now int64) (*access.Chain, int64, error) {
 	key := cacheKey{id: scope}
 	if !fresh {
 		hash = chainHash(hash)
 		chain, ok := c.chains.hit(hash, key, now)
 		c.chains.lookups.count(hash, ok)
 		if ok {
-			return chain, nil
+			return chain, now, nil
 		}
 	}
-	return c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) {
+	chain, err := c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) {
 		if authz.ValidateScope(scope) != nil {
 			// Nothing lies above it, and providers refuse the question; what is asked at it
 			// or stands on a row decides nothing but what is global.
@@ -228,9 +227,13 @@ func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh b
 		}
 		return access.NewChain(scope, ancestors), nil
 	})
+	return chain, c.clock(), err
 }
 
 // chainsAt answers chains during one check.
 func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) access.Chains {
-	return func(scope string) (*access.Chain, error) { return c.chain(ctx, scope, fresh, now) }
+	return func(scope string) (*access.Chain, error) {
+		chain, _, err := c.chain(ctx, scope, fresh, now)
+		return chain, err
+	}
 }

@@ -90,10 +90,13 @@ func (s *Snapshot) resolveAll(ctx context.Context, now int64, scopes []string, r
 	all := s.chains.Load().copy(len(scopes) + len(own))
 	room := make([]resolved, len(scopes)+len(own))
 	find := func(scope string, hash uint64) {
-		if scope == "" || scope == authz.Global || all.get(hash, scope) != nil || failure != nil && (rows || ctx.Err() != nil) {
+		if scope == "" || scope == authz.Global || all.get(hash, scope) != nil {
 			return
 		}
-		chain, err := s.client.chainBy(ctx, scope, hash, s.fresh, now)
+		if failure != nil && (rows || ctx.Err() != nil) {
+			return // of a new snapshot nothing is used then, and nobody waits for more
+		}
+		chain, _, err := s.client.chainBy(ctx, scope, hash, s.fresh, now)
 		if err != nil {
 			if failure == nil {
 				failure = err
