@@ -97,7 +97,8 @@ func (c *candidates) find(text []byte, server bool) relevance {
 }
 
 // declarations begin with words that continue no statement: where one begins a line,
-// and all that was opened before is closed, nothing before it depends on it.
+// and all that was opened before is closed, what is before it stands for itself, but for
+// what parseUntil asks.
 var declarations = [][]byte{[]byte("export "), []byte("function "), []byte("const "), []byte("class ")}
 
 // nextDeclaration is the offset of the first line after another that seems to begin a

@@ -51,8 +51,8 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 // parseUntil parses a source up to the cut, where there is one, if that makes no
 // difference to the tree before it: it does when something is open there, which is a
 // syntax error, when what follows makes a script a module, or when the last word takes
-// a declaration on a line below for its own. Whether the source can
-// be read at all does not depend on the cut.
+// a declaration on a line below for its own. Whether the source can be read at all
+// does not depend on the cut.
 func parseUntil(file, text string, cut int) (*source, error) {
 	tsx := strings.HasSuffix(file, ".tsx")
 	if nestsTooDeep(text, tsx) {
