@@ -127,7 +127,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	s.root = orgroot.New(s.entries, clock)
 	o := service.Options{
 		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, OIDC: c.OIDC != nil,
-		SessionLife: c.Session.Lifetime, SessionIdle: c.Session.Idle, OrgCreation: c.OrgCreation,
+		SessionLife: c.Session.Lifetime, SessionIdle: c.Session.Idle, OrgCreation: c.OrgCreation, StrictEscalation: c.StrictEscalation,
 		Root: s.root, Applications: s.entries, Meters: meters,
 	}
 	if b := c.Bootstrap; b != nil {

@@ -22,7 +22,7 @@ import (
 type hosted struct {
 	url, org, token string
 	app             string    // --app: what the endpoints of one application are asked about
-	warn            io.Writer // what an answer had to leave out
+	warn            io.Writer // what an answer warns of or had to leave out; nil tells nobody
 }
 
 // fields that select, as the query of a request. Values print as the wire has them.
@@ -75,6 +75,13 @@ func (h *hosted) ask(ctx context.Context, method string, path []string, query fi
 	}
 	if err := json.Unmarshal(text, result); err != nil {
 		return fmt.Errorf("%s answered %d without a usable result: %w", req.URL.Redacted(), answer.StatusCode, err)
+	}
+	if h.warn != nil {
+		var told struct{ Warnings []string }
+		_ = json.Unmarshal(text, &told) // most answers have none
+		for _, w := range told.Warnings {
+			fmt.Fprintln(h.warn, "warning: "+plain(w))
+		}
 	}
 	return nil
 }
@@ -241,7 +248,7 @@ var hostedAdvice = map[string]string{
 	"owner_required":                        "An owner has to do this: 'authz seat list --kind owner' shows who is one.",
 	"forbidden inactive":                    "'authz whoami' shows what you may do.",
 	"escalation_refused":                    "Nobody gives what they do not hold: 'authz whoami' shows what you do.",
-	"last_owner":                            "Make another active owner first: 'authz seat update USER --kind owner'.",
+	"last_owner":                            "Make another owner who can act first ('authz seat invite USER --kind owner', or 'authz seat update USER --kind owner'), or restore one: delete the account revokes that name them.",
 	"seat_not_found":                        "'authz seat list' shows those there are.",
 	"api_key_not_found":                     "'authz key list' shows those there are.",
 	"application_not_found":                 "'authz application list' shows those there are.",

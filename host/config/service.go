@@ -17,15 +17,16 @@ import (
 type Service struct {
 	// PublicURL is an origin: scheme, host and port, no slash behind. "" is the
 	// address of Listen, which is loopback then.
-	PublicURL   string              `koanf:"public_url"`
-	HostKeys    []Secret            `koanf:"host_keys"` // newest first; base64 of 32 bytes each
-	Storage     ServiceStorage      `koanf:"storage"`
-	OrgCreation string              `koanf:"org_creation"`
-	Bootstrap   *Bootstrap          `koanf:"bootstrap"` // nil: no such user
-	OIDC        *OIDC               `koanf:"oidc"`      // nil: no OpenID provider
-	Session     Session             `koanf:"session"`
-	Relay       Relay               `koanf:"relay"`
-	Local       map[string][]string `koanf:"local"` // applications of this host, by org
+	PublicURL        string              `koanf:"public_url"`
+	HostKeys         []Secret            `koanf:"host_keys"` // newest first; base64 of 32 bytes each
+	Storage          ServiceStorage      `koanf:"storage"`
+	OrgCreation      string              `koanf:"org_creation"`
+	StrictEscalation bool                `koanf:"strict_escalation"`
+	Bootstrap        *Bootstrap          `koanf:"bootstrap"` // nil: no such user
+	OIDC             *OIDC               `koanf:"oidc"`      // nil: no OpenID provider
+	Session          Session             `koanf:"session"`
+	Relay            Relay               `koanf:"relay"`
+	Local            map[string][]string `koanf:"local"` // applications of this host, by org
 }
 
 // ServiceStorage says where the account data lives, in a partition of its own.
@@ -240,7 +241,7 @@ func (s *Service) tree() map[string]any {
 	}
 	tree := map[string]any{
 		"public_url": s.PublicURL, "host_keys": s.HostKeys, "storage": map[string]any{"driver": s.Storage.Driver},
-		"org_creation": s.OrgCreation, "session": map[string]any{"lifetime": s.Session.Lifetime, "idle": s.Session.Idle},
+		"org_creation": s.OrgCreation, "strict_escalation": s.StrictEscalation, "session": map[string]any{"lifetime": s.Session.Lifetime, "idle": s.Session.Idle},
 		"relay": map[string]any{"allow_loopback": s.Relay.AllowLoopback, "allowed_networks": s.Relay.AllowedNetworks},
 		"local": local,
 	}

@@ -30,6 +30,7 @@ func (s *Service) Authorize(ctx context.Context, caller Caller, org, app string,
 	if err != nil {
 		return nil, err
 	}
+	a.recovers = a.recovers && gate.Recovers
 	switch gate.Kind {
 	case GateOwner:
 		err = s.requireOwner(ctx, a)
@@ -115,6 +116,7 @@ func (s *Service) enter(ctx context.Context, caller Caller, org string, write bo
 	if !found {
 		return nil, errSession()
 	}
+	a.recovers = session.Value.AuthMethod == MethodBootstrap && a.Seat != nil && a.Seat.Kind == account.SeatOwner
 	a.Previewing = len(session.Value.Views) > 0
 	if view, previews := session.Value.Views[org]; previews {
 		a.ViewAs = &view
@@ -177,7 +179,7 @@ func (a *Access) Can(ctx context.Context, key, scope string) (bool, error) {
 
 // requireActive refuses users whom the org root reports inactive. It needs no root.
 func (a *Access) requireActive(ctx context.Context) error {
-	if a.Caller.UserID == "" {
+	if a.Caller.UserID == "" || a.recovers {
 		return nil
 	}
 	if _, active := a.service.closure(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh); !active {

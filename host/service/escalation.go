@@ -2,10 +2,13 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -15,46 +18,76 @@ type conferred struct {
 	scope    string
 }
 
-// missing is a key that a caller lacks.
-type missing struct {
+// Missing is a key that a caller lacks, and where.
+type Missing struct {
 	Key   string `json:"key"`
 	Scope string `json:"scope"`
 }
 
-// holdsAll is escalation_refused unless the caller holds every key that the rows
-// would confer, at their scopes.
-func (a *Access) holdsAll(ctx context.Context, rows []conferred) error {
-	lacking := []missing{}
-	for _, row := range rows {
-		for _, pattern := range row.patterns {
-			for _, key := range cloud.Catalog().KeysMatching(pattern) {
-				m := missing{key, row.scope}
-				if !cloud.Catalog().AppliesAt(key, row.scope) || slices.Contains(lacking, m) {
-					continue
-				}
-				allowed, err := a.Can(ctx, key, row.scope)
-				if err != nil {
-					return err
-				}
-				if !allowed {
-					lacking = append(lacking, m)
-				}
-			}
-		}
-	}
+// Escalation is escalation_refused with what the caller lacks, nil for nothing.
+func Escalation(lacking []Missing) error {
 	if len(lacking) == 0 {
 		return nil
 	}
 	return fault.Cloud("escalation_refused", "nobody gives what they do not hold").With("missing", lacking)
 }
 
-// holdsService judges who comes to know a secret of a machine subject: it acts by
-// the subject's account rows.
-func (s *Service) holdsService(ctx context.Context, a *Access, id string) error {
-	data, err := s.rows(ctx, a.Org.ID, authz.ServicePrincipal(id), nil, a.fresh)
+// holdsAll is escalation_refused unless the caller holds every key that the rows
+// would confer, at their scopes.
+func (a *Access) holdsAll(ctx context.Context, rows []conferred) error {
+	lacking, err := a.lacks(ctx, rows, nil)
 	if err != nil {
 		return err
 	}
+	return Escalation(lacking)
+}
+
+// lacks lists the keys that the rows would confer and the caller does not hold; all of
+// them, or those that count. A row at * confers at every application, also where a
+// revoke keeps the caller out, or kept out whoever it confers on: at names those.
+func (a *Access) lacks(ctx context.Context, rows []conferred, counts func(Missing) bool, at ...string) ([]Missing, error) {
+	if _, err := a.compiled(ctx); err != nil {
+		return nil, err
+	}
+	lacking := []Missing{}
+	for _, row := range rows {
+		scopes := []string{row.scope}
+		if row.scope == authz.Global {
+			scopes = append(append(scopes, a.narrowed...), at...)
+		}
+		for _, pattern := range row.patterns {
+			for _, key := range cloud.Catalog().KeysMatching(pattern) {
+				for _, scope := range scopes {
+					m := Missing{key, scope}
+					if !cloud.Catalog().AppliesAt(key, scope) || slices.Contains(lacking, m) || counts != nil && !counts(m) {
+						continue
+					}
+					allowed, err := a.Can(ctx, key, scope)
+					if err != nil {
+						return nil, err
+					}
+					if !allowed {
+						lacking = append(lacking, m)
+					}
+				}
+			}
+		}
+	}
+	return lacking, nil
+}
+
+// holder tells what rows confer, revokes included.
+func (s *Service) holder(data *authz.SubjectAccess) func(Missing) bool {
+	by := access.Compile(cloud.Vocabulary(), data, s.Clock())
+	return func(m Missing) bool {
+		key, known := cloud.Vocabulary().Lookup(m.Key)
+		allowed, _ := by.Decide(key, access.NewChain(m.Scope, nil))
+		return known && allowed
+	}
+}
+
+// confers are the live grants among account rows, with their roles' patterns.
+func (s *Service) confers(data *authz.SubjectAccess) []conferred {
 	patterns := map[string][]string{}
 	for _, role := range data.Roles {
 		patterns[role.ID] = role.Patterns
@@ -70,5 +103,131 @@ func (s *Service) holdsService(ctx context.Context, a *Access, id string) error 
 		}
 		rows = append(rows, row)
 	}
+	return rows
+}
+
+// holdsService judges who comes to know a secret of a machine subject, by which they
+// act as it: the caller holds all that its rows confer, in account data and at every
+// application that is or may become the org root.
+func (s *Service) holdsService(ctx context.Context, a *Access, id string) error {
+	service := authz.ServicePrincipal(id)
+	data, err := s.rows(ctx, a.Org.ID, service, nil, true)
+	if err != nil {
+		return err
+	}
+	lacking, err := a.lacks(ctx, s.confers(data), nil)
+	if err != nil {
+		return err
+	}
+	beyond, err := s.Root.Beyond(ctx, a.Org.ID, a.Caller.Principal(), service)
+	if err != nil {
+		return err
+	}
+	for _, key := range beyond {
+		lacking = append(lacking, Missing{key, authz.Global})
+	}
+	return Escalation(lacking)
+}
+
+// MayReach judges that account rows of subjects come to reach somebody whom they did
+// not: the caller holds every key that they confer.
+func (s *Service) MayReach(ctx context.Context, a *Access, subjects []string) error {
+	var rows []conferred
+	for _, subject := range subjects {
+		data, err := s.rowsOf(ctx, a.Org.ID, []string{subject})
+		if err != nil {
+			return err
+		}
+		rows = append(rows, s.confers(data)...)
+	}
 	return a.holdsAll(ctx, rows)
+}
+
+// MayRestore judges that a user whom the org root calls inactive becomes active again:
+// the caller holds every key that the user's seat and account rows then confer.
+func (s *Service) MayRestore(ctx context.Context, a *Access, userID string) error {
+	row, found, err := s.seatOf(ctx, a.Org.ID, userID)
+	if err != nil {
+		return err
+	}
+	var seat *account.StoredSeat
+	if found {
+		seat = &row.Value
+	}
+	data, err := s.rows(ctx, a.Org.ID, authz.UserPrincipal(userID), seat, true)
+	if err != nil || data.Active {
+		return err
+	}
+	data.Active = true
+	lacking, err := a.lacks(ctx, s.confers(data), s.holder(data))
+	if err != nil {
+		return err
+	}
+	return Escalation(lacking)
+}
+
+// mayUnseat judges that a user loses the seat, their own rows and their revokes: what
+// groups then confer that the revokes took away, the caller holds.
+func (s *Service) mayUnseat(ctx context.Context, a *Access, seat account.StoredSeat) error {
+	before, err := s.rows(ctx, a.Org.ID, authz.UserPrincipal(seat.UserID), &seat, true)
+	if err != nil || len(before.Revokes) == 0 {
+		return err
+	}
+	held, after := s.holder(before), *before
+	after.Revokes = nil
+	after.Grants = slices.DeleteFunc(slices.Clone(before.Grants), func(g authz.Grant) bool {
+		return g.Subject == authz.UserPrincipal(seat.UserID).Subject()
+	})
+	lacking, err := a.lacks(ctx, s.confers(&after), func(m Missing) bool { return !held(m) }, revokedAt(nil, before)...)
+	if err != nil {
+		return err
+	}
+	return Escalation(lacking)
+}
+
+// Granted are the subjects of one kind that have account rows.
+func (s *Service) Granted(ctx context.Context, org string, kind authz.SubjectKind) (map[string]bool, error) {
+	subjects := map[string]bool{}
+	for row, err := range account.Grants.All(ctx, s.Accounts, org) {
+		if err != nil {
+			return nil, err
+		}
+		if k, _, ok := authz.ParseSubject(row.Value.Subject); ok && k == kind {
+			subjects[row.Value.Subject] = true
+		}
+	}
+	return subjects, nil
+}
+
+// Strict tells whether service.strict_escalation is on.
+func (s *Service) Strict() bool { return s.StrictEscalation }
+
+// entrusted is why an account row leaves to others who holds it, "" when it does not:
+// an application or a directory decides who is in a group or an org.
+func entrusted(subject string) string {
+	kind, _, _ := authz.ParseSubject(subject)
+	if kind != authz.SubjectGroup && kind != authz.SubjectOrg {
+		return ""
+	}
+	return fmt.Sprintf("who is in %s is decided by the org root's application and its directories, not here: they give these rights from now on", authz.Quote(subject))
+}
+
+// Warnings tell what the author of account rows may not have meant.
+func Warnings(rows ...authz.Grant) []string {
+	var told []string
+	for _, row := range rows {
+		if w := entrusted(row.Subject); w != "" && !slices.Contains(told, w) {
+			told = append(told, w)
+		}
+	}
+	return told
+}
+
+// mayEntrust refuses, when escalation is strict, what Warnings tells otherwise.
+func (s *Service) mayEntrust(subject string) error {
+	w := entrusted(subject)
+	if w == "" || !s.StrictEscalation {
+		return nil
+	}
+	return fault.Cloud("escalation_refused", "service.strict_escalation is on: grant to users or services; %s", w).With("missing", []Missing{})
 }

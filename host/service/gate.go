@@ -21,6 +21,17 @@ type Gate struct {
 	Kind  GateKind
 	Key   string // of GateCloud and GateOrg
 	AtApp bool   // GateCloud: at cloud.app:<id> of the path, else at *
+
+	// Recovers marks the gates that a bootstrap session of an owner passes whatever
+	// revokes and the org root say of that owner: those of seats, keys and account
+	// revokes, by which a locked-out org lets somebody in again.
+	Recovers bool
+}
+
+// Recoverable is the gate with Recovers.
+func (g Gate) Recoverable() Gate {
+	g.Recovers = true
+	return g
 }
 
 // The gates of the endpoint table.

@@ -51,8 +51,8 @@ func TestEveryGateForEveryCaller(t *testing.T) {
 	w.allow(owner, provider.GrantInput{Subject: "user:portal", Pattern: cloud.LinkApplication, Scope: cloud.App("docs")})
 	w.allow(owner, provider.GrantInput{Subject: "service:ci", Pattern: cloud.BillingRead})
 	w.grant(provider.GrantInput{Subject: "user:admin", Pattern: "authz_internal.access.read"})
-	w.grant(provider.GrantInput{Subject: "service:ci", Pattern: "authz_internal.access.read"})
 	_, principal := w.keyFor(owner, service.KeyInput{Kind: account.KeyPrincipal, ServiceID: new("ci")})
+	w.grant(provider.GrantInput{Subject: "service:ci", Pattern: "authz_internal.access.read"}) // which the owner does not hold
 	_, publisher := w.keyFor(owner, service.KeyInput{Kind: account.KeyPublisher, Namespace: new("docs")})
 	_, adminKey := w.keyFor(admin, service.KeyInput{Kind: account.KeyAdmin})
 	if _, err := w.s.InviteSeat(t.Context(), owner, service.SeatInput{UserID: "guest"}); err != nil {

@@ -53,6 +53,9 @@ func (s *Service) MayCreateAccountGrants(ctx context.Context, a *Access, in []pr
 	}
 	giving := make([]conferred, len(in))
 	for i, g := range in {
+		if err := s.mayEntrust(g.Subject); err != nil {
+			return err
+		}
 		giving[i] = conferred{[]string{g.Pattern}, cmp.Or(g.Scope, authz.Global)}
 		if g.RoleID == "" {
 			continue
@@ -96,6 +99,9 @@ func (s *Service) CreateAccountGrants(ctx context.Context, a *Access, in []provi
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range Warnings(rows...) {
+		s.Logger.Warn("account rights were granted: "+w, "org", a.Org.ID, "by", a.Caller.Actor())
+	}
 	return rows, nil
 }
 
@@ -113,6 +119,11 @@ func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provi
 	}
 	if err := a.holdsAll(ctx, giving); err != nil {
 		return nil, err
+	}
+	for _, row := range rows {
+		if err := s.mayEntrust(row.Subject); err != nil {
+			return nil, err
+		}
 	}
 	tx := s.Accounts.Begin(ctx)
 	details := make([]grantDetail, 0, len(rows))

@@ -81,17 +81,43 @@ func (s *Service) NoteActive(ctx context.Context, org, userID string, active boo
 	}
 }
 
+// seatGrants are what the kind of a principal's seat confers, before any row.
+func seatGrants(p authz.Principal, seat *account.StoredSeat) []authz.Grant {
+	if seat == nil || seat.State != account.SeatActive || !seat.Administers() {
+		return nil
+	}
+	role := cloud.RoleAdmin
+	if seat.Kind == account.SeatOwner {
+		role = cloud.RoleOwner
+	}
+	return []authz.Grant{{ID: "seat", Subject: p.Subject(), RoleID: role, Scope: authz.Global}}
+}
+
 // rows are the account rows of a principal; seat adds the built-in role of its kind.
 func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat *account.StoredSeat, fresh bool) (*authz.SubjectAccess, error) {
 	subjects, active := s.closure(ctx, org, p, seat, fresh)
-	data := &authz.SubjectAccess{Closure: subjects, Active: active, Roles: cloud.BuiltIn()}
-	if seat != nil && seat.State == account.SeatActive && seat.Administers() {
-		role := cloud.RoleAdmin
-		if seat.Kind == account.SeatOwner {
-			role = cloud.RoleOwner
-		}
-		data.Grants = append(data.Grants, authz.Grant{ID: "seat", Subject: p.Subject(), RoleID: role, Scope: authz.Global})
+	data, err := s.rowsOf(ctx, org, subjects)
+	if err != nil {
+		return nil, err
 	}
+	data.Active = active
+	data.Grants = append(data.Grants, seatGrants(p, seat)...)
+	if p.IsService() {
+		return data, nil
+	}
+	data.UserID = &p.UserID
+	for row, err := range account.Revokes.Under(ctx, s.Accounts, org, p.UserID) {
+		if err != nil {
+			return nil, err
+		}
+		data.Revokes = append(data.Revokes, row.Value)
+	}
+	return data, nil
+}
+
+// rowsOf are the account grants of subjects, with their roles.
+func (s *Service) rowsOf(ctx context.Context, org string, subjects []string) (*authz.SubjectAccess, error) {
+	data := &authz.SubjectAccess{Closure: subjects, Active: true, Roles: cloud.BuiltIn()}
 	read := map[string]bool{cloud.RoleOwner: true, cloud.RoleAdmin: true}
 	for _, subject := range subjects {
 		for row, err := range account.Grants.Under(ctx, s.Accounts, org, subject) {
@@ -110,16 +136,6 @@ func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat 
 				}
 			}
 		}
-	}
-	if p.IsService() {
-		return data, nil
-	}
-	data.UserID = &p.UserID
-	for row, err := range account.Revokes.Under(ctx, s.Accounts, org, p.UserID) {
-		if err != nil {
-			return nil, err
-		}
-		data.Revokes = append(data.Revokes, row.Value)
 	}
 	return data, nil
 }
@@ -159,19 +175,35 @@ func (a *Access) compiled(ctx context.Context) ([]*access.Access, error) {
 		return a.judges, nil
 	}
 	now := a.service.Clock()
-	data, err := a.service.rows(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh)
-	if err != nil {
+	var data *authz.SubjectAccess
+	var err error
+	if a.recovers {
+		p := a.Caller.Principal()
+		data = &authz.SubjectAccess{Closure: []string{p.Subject()}, Active: true, Roles: cloud.BuiltIn(), Grants: seatGrants(p, a.Seat)}
+	} else if data, err = a.service.rows(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh); err != nil {
 		return nil, err
 	}
 	judges := []*access.Access{access.Compile(cloud.Vocabulary(), data, now)}
+	narrowed := revokedAt(nil, data)
 	if a.ViewAs != nil {
 		if data, err = a.service.previewRows(ctx, a.Org.ID, *a.ViewAs); err != nil {
 			return nil, err
 		}
 		judges = append(judges, access.Compile(cloud.Vocabulary(), data, now))
+		narrowed = revokedAt(narrowed, data)
 	}
-	a.judges = judges
+	a.judges, a.narrowed = judges, narrowed
 	return judges, nil
+}
+
+// revokedAt adds the scopes below * of the revokes.
+func revokedAt(scopes []string, data *authz.SubjectAccess) []string {
+	for _, v := range data.Revokes {
+		if v.Scope != authz.Global && !slices.Contains(scopes, v.Scope) {
+			scopes = append(scopes, v.Scope)
+		}
+	}
+	return scopes
 }
 
 // decide is actor AND preview.

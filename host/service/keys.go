@@ -219,7 +219,7 @@ func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (Issued
 		if err := s.mayManageKey(ctx, a, key.Namespace); err != nil { // of the application that has it now
 			return err
 		}
-		if err := s.owned(ctx, a.Org.ID, key.Namespace); err != nil {
+		if err := s.mayPublish(ctx, a, key.Namespace); err != nil {
 			return err
 		}
 		return inKeys(ctx)
@@ -227,13 +227,18 @@ func (s *Service) CreateKey(ctx context.Context, a *Access, in KeyInput) (Issued
 	return issued, err
 }
 
-// owned is namespace_not_found unless an application has the namespace.
-func (s *Service) owned(ctx context.Context, org, namespace string) error {
-	_, found, err := s.Applications.OwnerID(ctx, org, namespace)
-	if err == nil && !found {
-		err = fault.Cloud("namespace_not_found", "namespace not found")
+// mayPublish is namespace_not_found unless an application has the namespace, and
+// escalation_refused unless the caller may publish for it: who knows a publisher key
+// may.
+func (s *Service) mayPublish(ctx context.Context, a *Access, namespace string) error {
+	app, found, err := s.Applications.OwnerID(ctx, a.Org.ID, namespace)
+	if err != nil {
+		return err
 	}
-	return err
+	if !found {
+		return fault.Cloud("namespace_not_found", "namespace not found")
+	}
+	return a.holdsAll(ctx, []conferred{{[]string{cloud.PublishCatalog}, cloud.App(app)}})
 }
 
 // complete judges what the kind of key asks for.
@@ -257,7 +262,7 @@ func (s *Service) complete(ctx context.Context, a *Access, key *account.StoredKe
 			return err
 		}
 	case account.KeyPublisher:
-		if err := s.owned(ctx, a.Org.ID, key.Namespace); err != nil {
+		if err := s.mayPublish(ctx, a, key.Namespace); err != nil {
 			return err
 		}
 	}

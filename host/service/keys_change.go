@@ -81,6 +81,15 @@ func (s *Service) RevokeKey(ctx context.Context, a *Access, id string, match Mat
 			return err
 		}
 		tx := s.Accounts.Begin(ctx)
+		if owner := row.Value.UserID; owner != "" {
+			seat, err := s.mayTake(ctx, a, owner, "api_key.revoke")
+			if err != nil {
+				return err
+			}
+			if seat.Version > 0 {
+				account.Seats.Require(tx, a.Org.ID, owner, seat.Version)
+			}
+		}
 		if _, err := s.revokeKeys(ctx, tx, a.Org.ID, a.Caller.Actor(), []account.Row[account.StoredKey]{row}, s.Accounts.Now(ctx)); err != nil {
 			return err
 		}
@@ -132,13 +141,16 @@ func (s *Service) managed(ctx context.Context, a *Access, id string) (account.Ro
 }
 
 // mayHold judges who may come to know a key's new secret: of an admin key only its
-// own user, of a principal key who holds what its rows confer.
+// own user, of a principal key who holds what its rows confer, of a publisher key who
+// may publish for its namespace.
 func (s *Service) mayHold(ctx context.Context, a *Access, key account.StoredKey) error {
 	switch {
 	case key.Kind == account.KeyAdmin && (a.Caller.UserID == "" || a.Caller.UserID != key.UserID):
-		return fault.Cloud("escalation_refused", "an admin key is rotated by its own user only; revoke it instead").With("missing", []missing{})
+		return fault.Cloud("escalation_refused", "an admin key is rotated by its own user only; revoke it instead").With("missing", []Missing{})
 	case key.Kind == account.KeyPrincipal:
 		return s.holdsService(ctx, a, key.ServiceID)
+	case key.Kind == account.KeyPublisher:
+		return s.mayPublish(ctx, a, key.Namespace)
 	}
 	return nil
 }

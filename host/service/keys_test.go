@@ -138,6 +138,8 @@ func TestWhoMayManageWhichKeys(t *testing.T) {
 	expect(t, "a present key alike", w.s.RevokeKey(t.Context(), portal, ownersKey.APIKey.ID, nil), denied)
 
 	w.allow(owner, provider.GrantInput{Subject: "user:portal", Pattern: cloud.ManageCredentials, Scope: cloud.App("docs")})
+	expect(t, "for a namespace that they may not publish for", create(portal, publisher("docs")), escalates)
+	w.allow(owner, provider.GrantInput{Subject: "user:portal", Pattern: cloud.PublishCatalog, Scope: cloud.App("docs")})
 	expect(t, "at the namespace's application", create(portal, publisher("docs")), "ok")
 	expect(t, "at another's", create(portal, publisher("mail")), denied)
 	expect(t, "other kinds need it at the org", create(portal, service.KeyInput{Kind: account.KeyAdmin, Name: "k"}), denied)

@@ -270,8 +270,8 @@ func TestEvaluateAnswersForTheKeysOwnServiceOnly(t *testing.T) {
 	owner := w.org("acme")
 	w.register("docs", "docs")
 	w.allow(owner, provider.GrantInput{Subject: "service:ci", Pattern: cloud.RegistryRead}, provider.GrantInput{Subject: "service:ci", Pattern: cloud.LinkApplication, Scope: cloud.App("docs")})
-	w.grant(provider.GrantInput{Subject: "service:ci", Pattern: "authz_internal.audit.read"})
 	_, caller := w.keyFor(owner, service.KeyInput{Kind: account.KeyPrincipal, ServiceID: new("ci")})
+	w.grant(provider.GrantInput{Subject: "service:ci", Pattern: "authz_internal.audit.read"})
 	for _, c := range []struct {
 		name, scope string
 		keys        []string

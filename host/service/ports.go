@@ -48,6 +48,14 @@ type OrgRoot interface {
 	// Access is the closure supply of a principal (access.md §3).
 	Access(ctx context.Context, org string, principal authz.Principal, fresh bool) (*authz.SubjectAccess, error)
 
+	// Active tells whether the root calls a user active now, whatever the request has
+	// read of them before.
+	Active(ctx context.Context, org, userID string) (bool, error)
+
+	// Beyond lists the keys of authz_internal at * that other holds at the org root or
+	// at any linked application, and caller does not hold there. Both are read fresh.
+	Beyond(ctx context.Context, org string, caller, other authz.Principal) ([]string, error)
+
 	// Held lists the keys of authz_internal that a principal holds at *.
 	Held(ctx context.Context, org string, principal authz.Principal, viewAs *client.ViewAs) ([]HeldKey, error)
 
@@ -90,7 +98,9 @@ type Access struct {
 	// Previewing tells that the caller's session previews in any org: it only reads.
 	Previewing bool
 
-	service *Service
-	fresh   bool
-	judges  []*access.Access // of the actor and of the preview, once read
+	service  *Service
+	fresh    bool
+	recovers bool             // a bootstrap session of an owner at a gate of Gate.Recovers
+	judges   []*access.Access // of the actor and of the preview, once read
+	narrowed []string         // scopes below * at which revokes name them, read with judges
 }

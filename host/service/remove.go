@@ -22,9 +22,12 @@ func (s *Service) RemoveSeat(ctx context.Context, a *Access, userID string, matc
 			if err := a.RequireOwner(ctx, "seat.remove"); err != nil {
 				return err
 			}
-			if err := s.keepOwner(ctx, a.Org.ID, row.Value.Seat); err != nil {
+			if err := s.keepOwner(ctx, a.Org.ID, row.Value); err != nil {
 				return err
 			}
+		}
+		if err := s.mayUnseat(ctx, a, row.Value); err != nil {
+			return err
 		}
 		return s.removeSeat(ctx, a, row)
 	})
@@ -83,7 +86,13 @@ func (s *Service) RevokeSessions(ctx context.Context, a *Access, userID string) 
 		if err != nil {
 			return err
 		}
+		if row.Value.ActiveOwner() {
+			if err := a.RequireOwner(ctx, "session.revoke_all"); err != nil {
+				return err
+			}
+		}
 		tx := s.Accounts.Begin(ctx)
+		account.Seats.Require(tx, a.Org.ID, userID, row.Version)
 		ended := 0
 		if row.Value.State == account.SeatActive {
 			if ended, err = s.endSessionsOf(ctx, tx, userID); err != nil {

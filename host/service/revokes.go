@@ -19,14 +19,22 @@ type revokeDetail struct {
 }
 
 // MayCreateAccountRevoke is the gate of CreateAccountRevoke. A revoke confers
-// nothing, so that the caller need not hold what it takes away.
-func (s *Service) MayCreateAccountRevoke(ctx context.Context, a *Access) error {
-	return a.Require(ctx, cloud.UpdateSeat, authz.Global)
+// nothing, so that the caller need not hold what it takes away; but from an active
+// owner only owners take.
+func (s *Service) MayCreateAccountRevoke(ctx context.Context, a *Access, in provider.RevokeInput) error {
+	if in.UserID == a.Caller.UserID {
+		a = a.ordinary()
+	}
+	if err := a.Require(ctx, cloud.UpdateSeat, authz.Global); err != nil {
+		return err
+	}
+	_, err := s.mayTake(ctx, a, in.UserID, "revoke.create")
+	return err
 }
 
 // CreateAccountRevoke writes a revoke of account data.
 func (s *Service) CreateAccountRevoke(ctx context.Context, a *Access, in provider.RevokeInput) (authz.Revoke, error) {
-	if err := s.MayCreateAccountRevoke(ctx, a); err != nil {
+	if err := s.MayCreateAccountRevoke(ctx, a, in); err != nil {
 		return authz.Revoke{}, err
 	}
 	row := authz.Revoke{ID: account.NewID(ctx), UserID: in.UserID, Pattern: in.Pattern, Scope: in.Scope,
@@ -44,10 +52,12 @@ func (s *Service) CreateAccountRevoke(ctx context.Context, a *Access, in provide
 		if err := s.accountScope(ctx, a.Org.ID, row.Scope); err != nil {
 			return err
 		}
-		tx := s.Accounts.Begin(ctx)
-		account.Revokes.Put(tx, a.Org.ID, row.ID, row, 0)
-		tx.Audit(a.Org.ID, a.Caller.Actor(), "revoke.create", row.ID, revokeDetail{row.UserID, row.Pattern, row.Scope})
-		return tx.Commit()
+		return s.TakeFrom(ctx, a, row.UserID, "revoke.create", func(ctx context.Context) error {
+			tx := s.Accounts.Begin(ctx)
+			account.Revokes.Put(tx, a.Org.ID, row.ID, row, 0)
+			tx.Audit(a.Org.ID, a.Caller.Actor(), "revoke.create", row.ID, revokeDetail{row.UserID, row.Pattern, row.Scope})
+			return tx.Commit()
+		})
 	}, slices.Values([]string{row.Scope}))
 	if err != nil {
 		return authz.Revoke{}, err
@@ -88,7 +98,7 @@ func (s *Service) DeleteAccountRevoke(ctx context.Context, a *Access, id string)
 		}
 		if row.Value.UserID == a.Caller.UserID {
 			return fault.Cloud("escalation_refused", "nobody deletes a revoke that names themself").
-				With("missing", []missing{{row.Value.Pattern, row.Value.Scope}})
+				With("missing", []Missing{{row.Value.Pattern, row.Value.Scope}})
 		}
 		if err := a.holdsAll(ctx, []conferred{{[]string{row.Value.Pattern}, row.Value.Scope}}); err != nil {
 			return err

@@ -155,9 +155,10 @@ func (s *Service) UpdateSeat(ctx context.Context, a *Access, userID string, in S
 			return err
 		}
 		if in.Kind != nil && *in.Kind != seat.Kind {
-			if err := s.changeKind(ctx, a, &seat, *in.Kind); err != nil {
+			if err := s.changeKind(ctx, a, row.Value, *in.Kind); err != nil {
 				return err
 			}
+			seat.Kind = *in.Kind
 		}
 		if in.Email != nil {
 			seat.Email = in.Email
@@ -174,24 +175,25 @@ func (s *Service) UpdateSeat(ctx context.Context, a *Access, userID string, in S
 	return seat, err
 }
 
-func (s *Service) changeKind(ctx context.Context, a *Access, seat *account.Seat, kind string) error {
-	if seat.Kind == account.SeatOwner {
+// changeKind judges that a seat becomes one of another kind.
+func (s *Service) changeKind(ctx context.Context, a *Access, row account.StoredSeat, kind string) error {
+	if row.Kind == account.SeatOwner {
 		if err := a.RequireOwner(ctx, "seat.update"); err != nil {
 			return err
 		}
-		if err := s.keepOwner(ctx, a.Org.ID, *seat); err != nil {
+		if err := s.keepOwner(ctx, a.Org.ID, row); err != nil {
 			return err
 		}
 	}
 	if err := s.mayConfer(ctx, a, kind, "seat.update"); err != nil {
 		return err
 	}
-	counted := seat.Administers()
-	seat.Kind = kind
-	if counted {
+	if row.Administers() {
 		return nil
 	}
-	if err := s.room(ctx, a.Org.ID, *seat); err != nil {
+	seat := row.Seat
+	seat.Kind = kind
+	if err := s.room(ctx, a.Org.ID, seat); err != nil {
 		return err
 	}
 	if seat.Counts() {
@@ -208,30 +210,6 @@ func (s *Service) mayConfer(ctx context.Context, a *Access, kind, act string) er
 		return a.RequireOwner(ctx, act)
 	case account.SeatAdmin:
 		return a.holdsAll(ctx, []conferred{{patterns: []string{cloud.Everything}, scope: authz.Global}})
-	}
-	return nil
-}
-
-// keepOwner is last_owner when the seat is the last owner in state active, or the
-// last invited one when none is active.
-func (s *Service) keepOwner(ctx context.Context, org string, leaving account.Seat) error {
-	active, invited := 0, 0
-	for row, err := range account.Seats.All(ctx, s.Accounts, org) {
-		if err != nil {
-			return err
-		}
-		if row.Value.Kind != account.SeatOwner || row.Value.UserID == leaving.UserID {
-			continue
-		}
-		switch row.Value.State {
-		case account.SeatActive:
-			active++
-		case account.SeatInvited:
-			invited++
-		}
-	}
-	if active == 0 && (leaving.State == account.SeatActive || invited == 0) {
-		return fault.Cloud("last_owner", "the last owner seat of an org stays; make another owner first")
 	}
 	return nil
 }

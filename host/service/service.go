@@ -48,6 +48,11 @@ type Options struct {
 
 	OrgCreation string // "" is CreationBootstrap
 
+	// StrictEscalation refuses account rights for groups and orgs, whose members others
+	// decide, and holds writers of the org domain to the keys of authz_internal that
+	// they hold themselves (service.strict_escalation).
+	StrictEscalation bool
+
 	Root         OrgRoot
 	Applications Applications
 	Meters       Meters

@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/secret"
@@ -155,6 +156,36 @@ func (r *orgRoot) Access(ctx context.Context, org string, p authz.Principal, _ b
 	}
 	data, err := r.app.GetSubjectAccess(ctx, p)
 	return &data, err
+}
+
+func (r *orgRoot) Active(ctx context.Context, org, userID string) (bool, error) {
+	rows, err := r.Access(ctx, org, authz.UserPrincipal(userID), true)
+	if err != nil {
+		return false, err
+	}
+	return rows.Active, nil
+}
+
+// Beyond asks the one application there is, as the real one asks each.
+func (r *orgRoot) Beyond(ctx context.Context, org string, caller, other authz.Principal) (beyond []string, err error) {
+	if r.app == nil || r.down != nil {
+		return nil, r.down
+	}
+	for _, key := range cloud.Evaluable().KeysMatching("authz_internal.*") {
+		for _, who := range []authz.Principal{other, caller} {
+			allowed, _, err := r.Decide(ctx, service.Question{Org: org, Principal: who, Key: key})
+			if err != nil {
+				return nil, err
+			}
+			if who == other && !allowed {
+				break
+			}
+			if who == caller && !allowed {
+				beyond = append(beyond, key)
+			}
+		}
+	}
+	return beyond, nil
 }
 
 func (r *orgRoot) Held(_ context.Context, org string, _ authz.Principal, _ *client.ViewAs) ([]service.HeldKey, error) {

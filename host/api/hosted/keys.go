@@ -66,7 +66,7 @@ func (in rotateKey) judge(ctx context.Context, c *Call) error {
 const keyGate = cloud.ManageCredentials + "@*; publisher: @app of the namespace's owner"
 
 func keyRows(t *table) {
-	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/api-keys", Summary: "API keys, without secrets", Gate: service.Cloud(cloud.ManageCredentials)},
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/api-keys", Summary: "API keys, without secrets", Gate: service.Cloud(cloud.ManageCredentials).Recoverable()},
 		func(ctx context.Context, c *Call, in listKeys) (out apiKeys, err error) {
 			list, err := c.core().APIKeys(ctx, c.Access, service.KeyQuery{Kind: in.Kind, Revoked: in.Revoked}, c.Page)
 			if err != nil {
@@ -76,8 +76,8 @@ func keyRows(t *table) {
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys", Summary: "Create an API key; its secret is told once", Gate: service.Me, GateText: keyGate,
-		Status: http.StatusCreated, Own: []string{"namespace_not_found", "limit_reached", "escalation_refused", "forbidden", "credential_not_allowed"},
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys", Summary: "Create an API key; its secret is told once", Gate: service.Me.Recoverable(), GateText: keyGate,
+		Status: http.StatusCreated, Own: append([]string{"namespace_not_found", "limit_reached", "escalation_refused", "forbidden", "credential_not_allowed"}, relayCodes...),
 		Audit: []string{"A: api_key.create"}},
 		func(ctx context.Context, c *Call, in createKey) (issuedKey, error) {
 			out, err := issued(c.core().CreateKey(ctx, c.Access, in.KeyInput))
@@ -86,13 +86,13 @@ func keyRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys/{id}/rotate", Summary: "Give a key another secret", Gate: service.Me, GateText: keyGate,
-		Own: []string{"api_key_not_found", "invalid_transition", "escalation_refused", "forbidden"}, Audit: []string{"A: api_key.rotate"}},
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys/{id}/rotate", Summary: "Give a key another secret", Gate: service.Me.Recoverable(), GateText: keyGate,
+		Own: append([]string{"api_key_not_found", "namespace_not_found", "invalid_transition", "escalation_refused", "forbidden"}, relayCodes...), Audit: []string{"A: api_key.rotate"}},
 		func(ctx context.Context, c *Call, in rotateKey) (issuedKey, error) {
 			return issued(c.core().RotateKey(ctx, c.Access, in.ID, in.RotateInput))
 		})
-	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/api-keys/{id}", Summary: "Revoke a key at once", Gate: service.Me, GateText: keyGate, Conditional: true,
-		Own: []string{"api_key_not_found", "forbidden"}, Audit: []string{"A: api_key.revoke"}},
+	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/api-keys/{id}", Summary: "Revoke a key at once", Gate: service.Me.Recoverable(), GateText: keyGate, Conditional: true,
+		Own: []string{"api_key_not_found", "forbidden", "owner_required"}, Audit: []string{"A: api_key.revoke"}},
 		func(ctx context.Context, c *Call, in keyOf) (None, error) {
 			return None{}, c.core().RevokeKey(ctx, c.Access, in.ID, c.match())
 		})

@@ -232,7 +232,7 @@ func groupRows(t *table) {
 			return out, err
 		})
 	add(t, endpoint{Method: "POST", Path: path, Summary: "Create a group", Gate: write, Status: http.StatusCreated, Relayed: true,
-		Own: []string{"graph_cycle"}, Audit: []string{"R: group.create"}},
+		Own: []string{"graph_cycle", "escalation_refused"}, Audit: []string{"R: group.create"}},
 		func(ctx context.Context, c *Call, in createGroup) (groupAnswer, error) {
 			out, err := answer(c.root().CreateGroup(ctx, c.Access, in.GroupInput))
 			if err == nil {
@@ -250,7 +250,7 @@ func groupRows(t *table) {
 			return None{}, c.root().DeleteGroup(ctx, c.Access, in.ID, c.rootMatch())
 		})
 	add(t, endpoint{Method: "PUT", Path: path + "/{id}/parents", Summary: "Replace a group's parents", Gate: write, Relayed: true, Conditional: true,
-		Own: []string{"graph_cycle"}, Audit: []string{"R: group.set_parents"}},
+		Own: []string{"graph_cycle", "escalation_refused"}, Audit: []string{"R: group.set_parents"}},
 		func(ctx context.Context, c *Call, in setParents) (groupAnswer, error) {
 			return answer(c.root().SetGroupParents(ctx, c.Access, in.ID, in.Parents, c.rootMatch()))
 		})

@@ -200,18 +200,28 @@ type count struct {
 }
 
 type homedGrant struct {
-	Grant authz.Grant  `json:"grant"`
-	Home  orgroot.Home `json:"home"`
+	Grant    authz.Grant  `json:"grant"`
+	Home     orgroot.Home `json:"home"`
+	Warnings []string     `json:"warnings,omitempty"`
 }
 
 type homedGrants struct {
-	Grants []authz.Grant `json:"grants"`
-	Home   orgroot.Home  `json:"home"`
+	Grants   []authz.Grant `json:"grants"`
+	Home     orgroot.Home  `json:"home"`
+	Warnings []string      `json:"warnings,omitempty"`
 }
 
 type homedRevoke struct {
 	Revoke authz.Revoke `json:"revoke"`
 	Home   orgroot.Home `json:"home"`
+}
+
+// warnings tell what the author of grants may not have meant.
+func warnings(h orgroot.Home, rows ...authz.Grant) []string {
+	if h.Kind != "account" {
+		return nil
+	}
+	return service.Warnings(rows...)
 }
 
 func (c *Call) root() *orgroot.Root { return c.api.o.Services.Root }
@@ -237,6 +247,7 @@ func rowRows(t *table) {
 		Status: http.StatusCreated, Relayed: true, Own: codes("escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.create"}},
 		func(ctx context.Context, c *Call, in createGrant) (out homedGrant, err error) {
 			if out.Grant, out.Home, err = c.root().CreateGrant(ctx, c.Access, in.of()); err == nil {
+				out.Warnings = warnings(out.Home, out.Grant)
 				c.located("orgs", in.Org, "org", "grants", out.Grant.ID)
 				c.locatedAt(out.Home.Application)
 			}
@@ -247,6 +258,7 @@ func rowRows(t *table) {
 		Own: codes("mixed_homes", "escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.create_bulk"}},
 		func(ctx context.Context, c *Call, in createGrants) (out homedGrants, err error) {
 			out.Grants, out.Home, err = c.root().CreateGrants(ctx, c.Access, in.of())
+			out.Warnings = warnings(out.Home, out.Grants...)
 			return out, err
 		})
 	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/grants/{id}", Summary: "Delete a grant", Gate: byHome, GateText: manageGrants + accountRowGate,
@@ -264,8 +276,8 @@ func rowRows(t *table) {
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/org/revokes", Summary: "Create a revoke where it belongs", Gate: byHome, GateText: manageRevokes + accountRowGate,
-		Status: http.StatusCreated, Relayed: true, Own: codes("escalation_refused", "application_not_found"), Audit: []string{"R/O: revoke.create"}},
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/org/revokes", Summary: "Create a revoke where it belongs", Gate: byHome.Recoverable(), GateText: manageRevokes + accountRowGate,
+		Status: http.StatusCreated, Relayed: true, Own: codes("owner_required", "last_owner", "application_not_found"), Audit: []string{"R/O: revoke.create"}},
 		func(ctx context.Context, c *Call, in createRevoke) (out homedRevoke, err error) {
 			if out.Revoke, out.Home, err = c.root().CreateRevoke(ctx, c.Access, in.of()); err == nil {
 				c.located("orgs", in.Org, "org", "revokes", out.Revoke.ID)
@@ -273,7 +285,7 @@ func rowRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/revokes/{id}", Summary: "Delete a revoke", Gate: byHome, GateText: manageRevokes + accountRowGate,
+	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/revokes/{id}", Summary: "Delete a revoke", Gate: byHome.Recoverable(), GateText: manageRevokes + accountRowGate,
 		Relayed: true, Own: codes("escalation_refused", "application_not_found"), Audit: []string{"R/O: revoke.delete"}},
 		func(ctx context.Context, c *Call, in rowOf) (None, error) {
 			return None{}, c.root().DeleteRevoke(ctx, c.Access, in.ID, in.Application)

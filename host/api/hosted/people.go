@@ -122,17 +122,17 @@ func peopleRows(t *table) {
 			return out, err
 		})
 	add(t, endpoint{Method: "PUT", Path: at("users/{id}/membership"), Summary: "Replace a user's groups", Gate: service.OrgKey(manageGroups), Relayed: true,
-		Audit: []string{"R: user.set_groups"}},
+		Own: []string{"escalation_refused"}, Audit: []string{"R: user.set_groups"}},
 		func(ctx context.Context, c *Call, in membership) (membershipAnswer, error) {
 			return membershipAnswer{in.ID, in.GroupIDs}, c.root().SetMembership(ctx, c.Access, in.ID, in.GroupIDs)
 		})
 	add(t, endpoint{Method: "PUT", Path: at("users/{id}/active"), Summary: "Make a user active or inactive", Gate: grants, Relayed: true,
-		Audit: []string{"R: user.set_active"}},
+		Own: []string{"escalation_refused", "owner_required", "last_owner"}, Audit: []string{"R: user.set_active"}},
 		func(ctx context.Context, c *Call, in setActive) (orgroot.User, error) {
 			return orgroot.User{UserID: in.ID, Active: in.Active}, c.root().SetActive(ctx, c.Access, in.ID, in.Active)
 		})
 	add(t, endpoint{Method: "PUT", Path: at("users/{id}/manager"), Summary: "Set a user's manager, or with null clear it", Gate: service.OrgKey(manageReports), Relayed: true,
-		Own: []string{"graph_cycle"}, Audit: []string{"R: user.set_manager"}},
+		Own: []string{"graph_cycle", "escalation_refused"}, Audit: []string{"R: user.set_manager"}},
 		func(ctx context.Context, c *Call, in setManager) (managerAnswer, error) {
 			return managerAnswer{in.ID, in.ManagerUserID.Value}, c.root().SetManager(ctx, c.Access, in.ID, deref(in.ManagerUserID.Value))
 		})
@@ -155,7 +155,7 @@ func peopleRows(t *table) {
 			return c.root().Explain(ctx, c.Access, in.principal(), in.Key, in.Scope)
 		})
 	add(t, endpoint{Method: "DELETE", Path: at("subjects/{subject}"), Summary: "Delete every row of a subject", Gate: grants, Relayed: true,
-		Audit: []string{"R and O: subject.delete"}},
+		Own: []string{"escalation_refused", "owner_required", "last_owner"}, Audit: []string{"R and O: subject.delete"}},
 		func(ctx context.Context, c *Call, in subjectOf) (orgroot.Deleted, error) {
 			return c.root().DeleteSubject(ctx, c.Access, in.Subject)
 		})

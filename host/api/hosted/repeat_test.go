@@ -95,7 +95,7 @@ func TestAnAnswerIsNotGivenAgainToWhomItWouldBeRefusedNow(t *testing.T) {
 		"an account role":           {[]string{cloudRow("cloud.seats.update_seat", "*"), cloudRow("cloud.seats.read", "*")}, "/org/roles", `{"name":"r","patterns":["cloud.seats.read"]}`, 201, "forbidden"},
 		"what a role confers":       {[]string{cloudRow("cloud.seats.read", "*"), cloudRow("cloud.seats.update_seat", "*")}, "/org/roles", `{"name":"r","patterns":["cloud.seats.read"]}`, 201, "escalation_refused"},
 		"a key":                     {[]string{cloudRow("cloud.applications.manage_credentials", "*")}, "/api-keys", `{"kind":"principal","name":"x","serviceId":"x"}`, 201, "forbidden"},
-		"a key of an application's": {[]string{cloudRow("cloud.applications.manage_credentials", "cloud.app:docs")}, "/api-keys", `{"kind":"publisher","name":"x","namespace":"docs"}`, 201, "forbidden"},
+		"a key of an application's": {[]string{cloudRow("cloud.applications.manage_credentials", "cloud.app:docs"), cloudRow("cloud.applications.publish_catalog", "cloud.app:docs")}, "/api-keys", `{"kind":"publisher","name":"x","namespace":"docs"}`, 201, "forbidden"},
 		"another secret":            {[]string{cloudRow("cloud.applications.manage_credentials", "*")}, "/api-keys/ID/rotate", `{}`, 200, "forbidden"},
 		"an administrator's seat":   {[]string{cloudRow("cloud.*", "*"), cloudRow("cloud.seats.*", "*")}, "/seats", `{"userId":"u_1","kind":"admin"}`, 201, "escalation_refused"},
 	} {

@@ -46,7 +46,7 @@ type updateSeat struct {
 }
 
 func seatRows(t *table) {
-	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/seats", Summary: "Seats, by user id", Gate: service.Cloud(cloud.SeatsRead)},
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/seats", Summary: "Seats, by user id", Gate: service.Cloud(cloud.SeatsRead).Recoverable()},
 		func(ctx context.Context, c *Call, in listSeats) (out seats, err error) {
 			list, err := c.core().Seats(ctx, c.Access, service.SeatQuery{State: in.State, Kind: in.Kind}, c.Page)
 			if err != nil {
@@ -56,7 +56,7 @@ func seatRows(t *table) {
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/seats", Summary: "Invite a user", Gate: service.Cloud(cloud.InviteSeat), Status: http.StatusCreated,
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/seats", Summary: "Invite a user", Gate: service.Cloud(cloud.InviteSeat).Recoverable(), Status: http.StatusCreated,
 		Own: []string{"seat_exists", "owner_required", "limit_reached", "escalation_refused"}, Audit: []string{"A: seat.invite"}},
 		func(ctx context.Context, c *Call, in inviteSeat) (out seatAnswer, err error) {
 			if out.Seat, err = c.core().InviteSeat(ctx, c.Access, in.SeatInput); err == nil {
@@ -64,7 +64,7 @@ func seatRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.Me, Conditional: true,
+	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.Me.Recoverable(), Conditional: true,
 		GateText: cloud.UpdateSeat + "@*; own displayName: Seat",
 		Own:      []string{"seat_not_found", "last_owner", "owner_required", "escalation_refused", "limit_reached", "cap_reached", "forbidden"},
 		Audit:    []string{"A: seat.update"}, Meter: []string{"admin_seats"}},
@@ -72,13 +72,13 @@ func seatRows(t *table) {
 			out.Seat, err = c.core().UpdateSeat(ctx, c.Access, in.ID, in.SeatUpdate, c.match())
 			return out, err
 		})
-	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/seats/{userId}", Summary: "Remove a seat", Gate: service.Cloud(cloud.DeleteSeat), Conditional: true,
-		Own: []string{"seat_not_found", "last_owner", "owner_required"}, Audit: []string{"A: seat.remove"}, Meter: []string{"admin_seats"}},
+	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/seats/{userId}", Summary: "Remove a seat", Gate: service.Cloud(cloud.DeleteSeat).Recoverable(), Conditional: true,
+		Own: []string{"seat_not_found", "last_owner", "owner_required", "escalation_refused"}, Audit: []string{"A: seat.remove"}, Meter: []string{"admin_seats"}},
 		func(ctx context.Context, c *Call, in seatOf) (None, error) {
 			return None{}, c.core().RemoveSeat(ctx, c.Access, in.UserID, c.match())
 		})
-	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/seats/{userId}/sessions", Summary: "End a user's sessions", Gate: service.Cloud(cloud.UpdateSeat),
-		Own: []string{"seat_not_found"}, Audit: []string{"A: session.revoke_all"}},
+	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/seats/{userId}/sessions", Summary: "End a user's sessions", Gate: service.Cloud(cloud.UpdateSeat).Recoverable(),
+		Own: []string{"seat_not_found", "owner_required"}, Audit: []string{"A: session.revoke_all"}},
 		func(ctx context.Context, c *Call, in seatOf) (None, error) {
 			return None{}, c.core().RevokeSessions(ctx, c.Access, in.UserID)
 		})

@@ -32,6 +32,9 @@ type Seat struct {
 // built-in role.
 func (s Seat) Administers() bool { return s.Kind == SeatOwner || s.Kind == SeatAdmin }
 
+// ActiveOwner tells whether the seat is an owner's in state active.
+func (s Seat) ActiveOwner() bool { return s.Kind == SeatOwner && s.State == SeatActive }
+
 // Counts tells whether the seat is one of the meter admin_seats.
 func (s Seat) Counts() bool { return s.Administers() && s.State == SeatActive }
 

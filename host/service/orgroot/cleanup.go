@@ -25,12 +25,25 @@ type Member struct {
 	Error string `json:"error,omitempty"`
 }
 
-// DeleteSubject removes a subject's rows at the org root.
-func (r *Root) DeleteSubject(ctx context.Context, a *service.Access, subject string) (Deleted, error) {
-	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (Deleted, error) {
-		gone, err := to.Relay.DeleteSubject(ctx, subject, a.Caller.Provenance())
-		return Deleted{gone, []Member{}}, err
-	})
+// DeleteSubject removes a subject's rows at the org root. It takes from a user what
+// they held there, and one who was inactive is active afterwards: nobody is stored.
+func (r *Root) DeleteSubject(ctx context.Context, a *service.Access, subject string) (gone Deleted, err error) {
+	write := func(ctx context.Context) error {
+		return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+			rows, err := to.Relay.DeleteSubject(ctx, subject, a.Caller.Provenance())
+			gone = Deleted{rows, []Member{}}
+			return err
+		})
+	}
+	kind, id, ok := authz.ParseSubject(subject)
+	if !ok || kind != authz.SubjectUser {
+		return gone, write(ctx)
+	}
+	if err := r.mayRestore(ctx, a, id); err != nil {
+		return gone, err
+	}
+	err = r.account.TakeFrom(ctx, a, id, "subject.delete", write)
+	return gone, err
 }
 
 // DeleteScope removes the rows at an instance scope, at its owner.

@@ -86,8 +86,11 @@ func (r *Root) CountGrants(ctx context.Context, a *service.Access, q provider.Gr
 
 // MayCreateGrants is the gate of CreateGrant and CreateGrants.
 func (r *Root) MayCreateGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error {
-	return r.may(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) { return r.oneHome(ctx, a.Org.ID, in) },
-		func() error { return r.account.MayCreateAccountGrants(ctx, a, in) })
+	if err := r.may(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) { return r.oneHome(ctx, a.Org.ID, in) },
+		func() error { return r.account.MayCreateAccountGrants(ctx, a, in) }); err != nil {
+		return err
+	}
+	return r.mayGrant(ctx, a, in...)
 }
 
 // oneHome is the home that grants have in common: mixed_homes.
@@ -120,6 +123,9 @@ func (r *Root) CreateGrant(ctx context.Context, a *service.Access, in provider.G
 		}
 		return rows[0], h, nil
 	}
+	if err := r.mayGrant(ctx, a, in); err != nil {
+		return grant, h, err
+	}
 	err = r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
 		grant, err = to.Relay.CreateGrant(ctx, in, a.Caller.Provenance())
 		return err
@@ -145,6 +151,9 @@ func (r *Root) CreateGrants(ctx context.Context, a *service.Access, in []provide
 	if h == inAccount {
 		rows, err = r.account.CreateAccountGrants(ctx, a, in, false)
 		return rows, h, err
+	}
+	if err := r.mayGrant(ctx, a, in...); err != nil {
+		return nil, h, err
 	}
 	err = r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
 		if rows, err = to.Relay.CreateGrants(ctx, in, a.Caller.Provenance()); err == nil && len(rows) != len(in) {

@@ -23,6 +23,9 @@ func (r *Root) Groups(ctx context.Context, a *service.Access, p Page) (List[auth
 
 func (r *Root) CreateGroup(ctx context.Context, a *service.Access, in provider.GroupInput) (authz.Group, error) {
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.Group, error) {
+		if err := r.mayCreateGroup(ctx, a, to, in); err != nil {
+			return authz.Group{}, err
+		}
 		return to.Relay.CreateGroup(ctx, in, a.Caller.Provenance())
 	})
 }
@@ -48,6 +51,9 @@ func (r *Root) DeleteGroup(ctx context.Context, a *service.Access, id string, ma
 func (r *Root) SetGroupParents(ctx context.Context, a *service.Access, id string, parents []string, match Match) (authz.Group, error) {
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.Group, error) {
 		if err := matchGroup(ctx, to, id, match); err != nil {
+			return authz.Group{}, err
+		}
+		if err := r.maySetParents(ctx, a, to, id, parents); err != nil {
 			return authz.Group{}, err
 		}
 		return to.Relay.SetGroupParents(ctx, id, parents, a.Caller.Provenance())

@@ -41,7 +41,7 @@ func revokeMatches(v authz.Revoke, q provider.RevokeQuery) bool {
 // MayCreateRevoke is the gate of CreateRevoke.
 func (r *Root) MayCreateRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) error {
 	return r.may(ctx, a, keyRevokes, false, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, "") },
-		func() error { return r.account.MayCreateAccountRevoke(ctx, a) })
+		func() error { return r.account.MayCreateAccountRevoke(ctx, a, in) })
 }
 
 // CreateRevoke writes a revoke where it belongs; it judges the gate itself.
@@ -78,6 +78,9 @@ func (r *Root) DeleteRevoke(ctx context.Context, a *service.Access, id, applicat
 	return r.at(ctx, a.Org.ID, h, func(to applications.Asked) error {
 		if h.Kind == "application" {
 			return r.deleteInstanceRevoke(ctx, a, to, id)
+		}
+		if err := r.mayUnrevoke(ctx, a, to, id); err != nil {
+			return err
 		}
 		return to.Relay.DeleteRevoke(ctx, id, a.Caller.Provenance())
 	})

@@ -79,6 +79,9 @@ func (r *Root) CreateRole(ctx context.Context, a *service.Access, in provider.Ro
 	if h == inAccount {
 		return r.account.CreateAccountRole(ctx, a, in)
 	}
+	if err := r.mayGive(ctx, a, in.Patterns); err != nil {
+		return authz.Role{}, err
+	}
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.Role, error) {
 		return to.Relay.CreateRole(ctx, in, a.Caller.Provenance())
 	})
@@ -145,6 +148,9 @@ func (r *Root) UpdateRole(ctx context.Context, a *service.Access, id string, in 
 			if cloud.IsPattern(p) {
 				return authz.Role{}, rejected(authz.CodeValidation, "a role of the org root takes no pattern of cloud: "+authz.Quote(p))
 			}
+		}
+		if err := r.mayGive(ctx, a, *in.Patterns); err != nil {
+			return authz.Role{}, err
 		}
 	}
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.Role, error) {

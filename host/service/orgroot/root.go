@@ -21,6 +21,7 @@ import (
 type Applications interface {
 	Root(ctx context.Context, org string) (applications.Asked, error)
 	Linked(ctx context.Context, org, id string) (applications.Asked, error)
+	AllLinked(ctx context.Context, org string) ([]applications.Asked, error)
 	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
 }
 
@@ -32,6 +33,13 @@ type Account interface {
 	// NoteActive keeps what the root says of a user who has a seat.
 	NoteActive(ctx context.Context, org, userID string, active bool)
 
+	// What a write of the org domain gives and takes in account data.
+	Granted(ctx context.Context, org string, kind authz.SubjectKind) (map[string]bool, error)
+	MayReach(ctx context.Context, a *service.Access, subjects []string) error
+	MayRestore(ctx context.Context, a *service.Access, userID string) error
+	TakeFrom(ctx context.Context, a *service.Access, userID, act string, write func(context.Context) error) error
+	Strict() bool
+
 	IsAccountWrite(ctx context.Context, org, scope, pattern, roleID string) (bool, error)
 
 	MayCreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error
@@ -40,7 +48,7 @@ type Account interface {
 	AccountGrants(ctx context.Context, org string, q provider.GrantQuery) iter.Seq2[authz.Grant, error]
 	DeleteAccountGrant(ctx context.Context, a *service.Access, id string) error
 
-	MayCreateAccountRevoke(ctx context.Context, a *service.Access) error
+	MayCreateAccountRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) error
 	CreateAccountRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) (authz.Revoke, error)
 	AccountRevoke(ctx context.Context, org, id string) (authz.Revoke, bool, error)
 	AccountRevokes(ctx context.Context, org string, q provider.RevokeQuery) iter.Seq2[authz.Revoke, error]
@@ -179,9 +187,24 @@ func failed(err error) error {
 	return fault.Internal(err)
 }
 
+func isCode(err error, code string) bool {
+	e := new(fault.Error)
+	return errors.As(err, &e) && e.Code == code
+}
+
 // Access is the closure supply of a principal.
 func (r *Root) Access(ctx context.Context, org string, p authz.Principal, fresh bool) (*authz.SubjectAccess, error) {
 	return r.rows(ctx, org, p, fresh)
+}
+
+// Active reads anew: of two requests that are judged one after the other, the second
+// must see what the first one did.
+func (r *Root) Active(ctx context.Context, org, userID string) (bool, error) {
+	rows, err := r.rows(WithOneReading(ctx), org, authz.UserPrincipal(userID), true)
+	if err != nil {
+		return false, err
+	}
+	return rows.Active, nil
 }
 
 // judges are who has to hold a key: the actor and, in a preview, whom they look
@@ -217,7 +240,7 @@ var vocabulary = sync.OnceValue(func() *access.Vocabulary { return access.NewVoc
 func (r *Root) previewed(ctx context.Context, org, id string) (*authz.SubjectAccess, error) {
 	rows := &authz.SubjectAccess{Closure: []string{"preview"}, Active: true}
 	role, err := r.Role(ctx, org, id)
-	if e := new(fault.Error); errors.As(err, &e) && e.Code == string(authz.CodeNotFound) {
+	if isCode(err, string(authz.CodeNotFound)) {
 		return rows, nil
 	} else if err != nil {
 		return nil, err
@@ -283,7 +306,7 @@ func (r *Root) Role(ctx context.Context, org, id string) (authz.Role, error) {
 // Status tells where the root is and whether it answers.
 func (r *Root) Status(ctx context.Context, org string) (service.RootStatus, error) {
 	root, err := r.apps.Root(ctx, org)
-	if e := new(fault.Error); errors.As(err, &e) && e.Code == "no_org_root" {
+	if isCode(err, "no_org_root") {
 		return service.RootStatus{Home: service.HomeNone}, nil
 	} else if err != nil {
 		return service.RootStatus{}, err

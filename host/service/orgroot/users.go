@@ -108,43 +108,65 @@ func named(ctx context.Context, to applications.Asked) ([]string, error) {
 	return slices.Sorted(maps.Keys(ids)), nil
 }
 
-// activity reads a closure for each user, eight at a time.
+// activity reads a closure for each user.
 func activity(ctx context.Context, to applications.Asked, ids []string) ([]User, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	users := make([]User, len(ids))
-	room := make(chan struct{}, atOnce)
-	var reading sync.WaitGroup
-	for i, id := range ids {
-		room <- struct{}{}
-		reading.Go(func() {
-			defer func() { <-room }()
-			rows, err := to.Relay.GetSubjectAccess(ctx, authz.UserPrincipal(id))
-			if err != nil {
-				cancel(err)
-				return
-			}
-			users[i] = User{UserID: id, Active: rows.Active}
-		})
-	}
-	reading.Wait()
-	if err := context.Cause(ctx); err != nil {
+	err := eightAtATime(ctx, len(ids), func(ctx context.Context, i int) error {
+		rows, err := to.Relay.GetSubjectAccess(ctx, authz.UserPrincipal(ids[i]))
+		users[i] = User{UserID: ids[i], Active: rows.Active}
+		return err
+	})
+	if err != nil {
 		return nil, failed(err)
 	}
 	return users, nil
 }
 
+// eightAtATime asks n times. The first error ends the others.
+func eightAtATime(ctx context.Context, n int, ask func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	room := make(chan struct{}, atOnce)
+	var asking sync.WaitGroup
+	for i := range n {
+		room <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-room }()
+			if err := ask(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	asking.Wait()
+	return context.Cause(ctx)
+}
+
 func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID string, groupIDs []string) error {
 	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		if err := r.mayJoin(ctx, a, to, userID, groupIDs); err != nil {
+			return err
+		}
 		return to.Relay.SetGroupMembership(ctx, userID, groupIDs, a.Caller.Provenance())
 	})
 }
 
 // SetActive counts from the next gate on, whether or not the root can be asked then.
+// Inactive makes an owner only an owner, and never the last one who can act.
 func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, active bool) error {
-	err := r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
-		return to.Relay.SetUserActive(ctx, userID, active, a.Caller.Provenance())
-	})
+	write := func(ctx context.Context) error {
+		return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+			return to.Relay.SetUserActive(ctx, userID, active, a.Caller.Provenance())
+		})
+	}
+	var err error
+	if active {
+		if err := r.mayRestore(ctx, a, userID); err != nil {
+			return err
+		}
+		err = write(ctx)
+	} else {
+		err = r.account.TakeFrom(ctx, a, userID, "user.set_active", write)
+	}
 	r.drop(a.Org.ID) // also when nobody knows whether it was done
 	if err == nil {
 		r.account.NoteActive(ctx, a.Org.ID, userID, active)
@@ -155,6 +177,9 @@ func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, 
 // SetManager sets a user's manager; "" clears the edge.
 func (r *Root) SetManager(ctx context.Context, a *service.Access, userID, managerUserID string) error {
 	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		if err := r.mayReport(ctx, a, to, userID, managerUserID); err != nil {
+			return err
+		}
 		return to.Relay.SetReportingEdge(ctx, userID, managerUserID, a.Caller.Provenance())
 	})
 }
