@@ -248,7 +248,7 @@ var hostedAdvice = map[string]string{
 	"owner_required":                        "An owner has to do this: 'authz seat list --kind owner' shows who is one.",
 	"forbidden inactive":                    "'authz whoami' shows what you may do.",
 	"escalation_refused":                    "Nobody gives what they do not hold: 'authz whoami' shows what you do.",
-	"last_owner":                            "Make another owner who can act first ('authz seat invite USER --kind owner', or 'authz seat update USER --kind owner'), or restore one: delete the account revokes that name them.",
+	"last_owner":                            "Make another owner who can act first: 'authz seat update USER --kind owner'.",
 	"seat_not_found":                        "'authz seat list' shows those there are.",
 	"api_key_not_found":                     "'authz key list' shows those there are.",
 	"application_not_found":                 "'authz application list' shows those there are.",

@@ -450,7 +450,7 @@ func TestHostedErrorsSayWhatNext(t *testing.T) {
 		{`{"error":{"name":"ProviderTransportError","code":"application_unreachable","message":"gone","application":"docs","outcome":"not_applied"}}`, "gone", "Nothing was changed"},
 		{`{"error":{"name":"CloudError","code":"escalation_refused","message":"no","missing":[{"key":"cloud.seats.read","scope":"*"}]}}`, "missing: cloud.seats.read at *", "Nobody gives"},
 		{`{"error":{"name":"CloudError","code":"invalid_request","message":"a: bad","issues":[{"path":"a","message":"bad"},{"path":"b","message":"worse"}]}}`, "a: bad; b: worse (invalid_request)", ""},
-		{`{"error":{"name":"CloudError","code":"last_owner","message":"\u001b[2Jwiped"}}`, `[2Jwiped`, "another active owner"},
+		{`{"error":{"name":"CloudError","code":"last_owner","message":"\u001b[2Jwiped"}}`, `[2Jwiped`, "another owner who can act"},
 		{`{"error":{"name":"ProviderWriteRejectedError","code":"graph_cycle","message":"cycle: a → a","path":["a","a"]}}`, "cycle: a → a", ""},
 	} {
 		err := failedHosted("http://x", &http.Response{StatusCode: 409}, []byte(c.body))

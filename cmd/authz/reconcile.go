@@ -21,9 +21,10 @@ type reconciled struct {
 func newReconcile() *cobra.Command {
 	a := &admin{}
 	var users, orgs, scopes string
-	var sweep, empty, exit bool
+	var r reconciliation
+	var empty bool
 	c := &cobra.Command{
-		Use:   "reconcile [--users FILE] [--orgs FILE] [--scopes FILE] [--sweep]",
+		Use:   "reconcile [--users FILE] [--orgs FILE] [--scopes FILE] [--sweep [--keep-role-grants]]",
 		Short: "Report rows that name what is gone, or delete them",
 		Long: `Report the grants and revokes that name users, orgs, groups, roles or resources that no longer
 exist, so that a reused id inherits nothing. The files list the ids that exist, one a line or
@@ -31,7 +32,8 @@ as a JSON array; what has no file counts as existing. Groups and roles the host 
 Scopes are written whole, such as docs.doc:d_1.
 
 With --sweep everything found is deleted in one write. The host looks again then: rows that
-came to be found since the report go too.`,
+came to be found since the report go too. With --keep-role-grants the grants whose role is gone
+stay: a role that a directory or another host brings later gives them effect again.`,
 		Example: `  authz reconcile --users users.txt --scopes scopes.json --exit-code
   authz reconcile --users users.txt --sweep --yes`,
 		Args: cobra.NoArgs,
@@ -59,10 +61,13 @@ came to be found since the report go too.`,
 				}
 				p[field] = ids
 			}
-			if taken > 0 && sweep && !a.yes {
+			if r.keepRoleGrants && !r.sweep {
+				return usageError{errors.New("--keep-role-grants says what --sweep leaves: without it nothing is deleted")}
+			}
+			if taken > 0 && r.sweep && !a.yes {
 				return usageError{errors.New("standard input is taken: --sweep needs --yes")}
 			}
-			return reconcile(c, a, p, sweep, exit)
+			return r.run(c, a, p)
 		},
 	}
 	a.localOnly(c)
@@ -70,13 +75,19 @@ came to be found since the report go too.`,
 	c.Flags().StringVar(&users, "users", "", "the file of the user ids that exist, - for standard input")
 	c.Flags().StringVar(&orgs, "orgs", "", "the file of the org ids that exist")
 	c.Flags().StringVar(&scopes, "scopes", "", "the file of the scopes that exist")
-	c.Flags().BoolVar(&sweep, "sweep", false, "delete what is found; asks")
+	c.Flags().BoolVar(&r.sweep, "sweep", false, "delete what is found; asks")
+	c.Flags().BoolVar(&r.keepRoleGrants, "keep-role-grants", false, "with --sweep: keep the grants whose role is gone, and only report them")
 	c.Flags().BoolVar(&empty, "allow-empty", false, "take a file without ids for a world without them")
-	exitCodeFlag(c, &exit)
+	exitCodeFlag(c, &r.exit)
 	return c
 }
 
-func reconcile(c *cobra.Command, a *admin, p fields, sweep, exit bool) error {
+// reconciliation is what is to be done about what is found.
+type reconciliation struct {
+	sweep, keepRoleGrants, exit bool
+}
+
+func (r reconciliation) run(c *cobra.Command, a *admin, p fields) error {
 	app, err := a.open(c.Context())
 	if err != nil {
 		return err
@@ -85,46 +96,62 @@ func reconcile(c *cobra.Command, a *admin, p fields, sweep, exit bool) error {
 	if err := app.long(c.Context(), "reconcileRows", p, &found); err != nil {
 		return err
 	}
-	n := len(found.OrphanedGrants) + len(found.OrphanedRevokes) + len(found.DanglingRoleGrants)
-	if sweep && n > 0 {
+	orphaned := len(found.OrphanedGrants) + len(found.OrphanedRevokes)
+	n := orphaned + len(found.DanglingRoleGrants)
+	doomed := n
+	if r.keepRoleGrants {
+		doomed = orphaned
+	}
+	if r.sweep && doomed > 0 {
 		if !a.yes {
-			printReconciled(c.ErrOrStderr(), found)
-			if err := a.sure(c, fmt.Sprintf("Delete these %d rows?", n)); err != nil {
+			r.print(c.ErrOrStderr(), found)
+			if err := a.sure(c, fmt.Sprintf("Delete these %d rows?", doomed)); err != nil {
 				return err
 			}
 		}
 		p["sweep"] = true
+		if r.keepRoleGrants {
+			p["keepRoleGrants"] = true
+		}
 		found = reconciled{} // or rows of the second answer keep members of the first
 		if err := app.long(c.Context(), "reconcileRows", app.by(p), &found); err != nil {
 			return err
 		}
 	}
-	if err := a.printed(c, found, func(w io.Writer) { printReconciled(w, found) }); err != nil {
+	if err := a.printed(c, found, func(w io.Writer) { r.print(w, found) }); err != nil {
 		return err
 	}
-	if exit && n > 0 {
+	if r.exit && n > 0 {
 		return errDenied
 	}
 	return nil
 }
 
-func printReconciled(w io.Writer, found reconciled) {
-	rows := [][]string{{"ROW", "ID", "OF", "GIVES OR TAKES", "SCOPE", "WHY"}}
+// print names the grants of roles that are gone apart: their role may come back.
+func (r reconciliation) print(w io.Writer, found reconciled) {
+	orphaned := [][]string{{"ROW", "ID", "OF", "GIVES OR TAKES", "SCOPE", "WHY"}}
 	for _, g := range found.OrphanedGrants {
-		rows = append(rows, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its subject or scope is gone"})
+		orphaned = append(orphaned, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its subject or scope is gone"})
 	}
-	for _, r := range found.OrphanedRevokes {
-		rows = append(rows, []string{"revoke", r.ID, r.UserID, r.Pattern, r.Scope, "its user or scope is gone"})
+	for _, v := range found.OrphanedRevokes {
+		orphaned = append(orphaned, []string{"revoke", v.ID, v.UserID, v.Pattern, v.Scope, "its user or scope is gone"})
 	}
+	ofRoles := [][]string{{"ROW", "ID", "OF", "GIVES OR TAKES", "SCOPE", "WHY"}}
 	for _, g := range found.DanglingRoleGrants {
-		rows = append(rows, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its role is gone"})
+		ofRoles = append(ofRoles, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its role is gone"})
 	}
-	if len(rows) > 1 {
-		table(w, rows)
+	for _, rows := range [][][]string{orphaned, ofRoles} {
+		if len(rows) > 1 {
+			table(w, rows)
+		}
 	}
 	verb := "found"
 	if found.Swept {
 		verb = "deleted"
 	}
-	fmt.Fprintf(w, "%d rows %s\n", len(rows)-1, verb)
+	fmt.Fprintf(w, "%d rows of subjects or scopes that are gone: %s\n", len(orphaned)-1, verb)
+	if r.keepRoleGrants {
+		verb = "kept"
+	}
+	fmt.Fprintf(w, "%d grants of roles that are gone: %s\n", len(ofRoles)-1, verb)
 }

@@ -32,10 +32,10 @@ func TestASweepPrintsTheSecondAnswerAlone(t *testing.T) {
 	c.SetContext(t.Context())
 	c.SetOut(&out)
 	a := &admin{target: target{url: server.URL, tokenFile: token}, outputFlag: outputFlag{"text"}, yes: true}
-	if err := reconcile(c, a, fields{}, true, false); err != nil {
+	if err := (reconciliation{sweep: true}).run(c, a, fields{}); err != nil {
 		t.Fatal(err)
 	}
-	if said := out.String(); !strings.Contains(said, "docs.x") || !strings.Contains(said, "1 rows deleted") || strings.Contains(said, "editor") {
+	if said := out.String(); !strings.Contains(said, "docs.x") || !strings.Contains(said, "gone: deleted") || strings.Contains(said, "editor") {
 		t.Errorf("it printed\n%s", said)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // without is an application over a driver that stores no import manifests.
@@ -77,6 +79,27 @@ func TestReconcileRowsTakesTheIDsThatExist(t *testing.T) {
 	}
 }
 
+// A role that is synchronized late would bring grants of it to life: who expects one
+// sweeps without them.
+func TestASweepKeepsGrantsOfAbsentRolesWhenAsked(t *testing.T) {
+	s := newSocket(t)
+	s.mustOK("/local/v1/docs/createRole", `{"input":{"id":"late","name":"L","patterns":["docs.files.read"]},"provenance":`+byRoot+`}`)
+	for _, user := range []string{"here", "gone"} {
+		s.mustOK("/local/v1/docs/createGrant", `{"input":{"subject":"user:`+user+`","roleId":"late","provenance":`+byRoot+`}}`)
+	}
+	s.loseRole("late")
+	count := func() int { return len(s.mustOK("/local/v1/docs/listGrants", `{}`)["grants"].([]any)) }
+	kept := s.mustOK("/local/v1/docs/reconcileRows", `{"users":["here"],"sweep":true,"keepRoleGrants":true}`)
+	if n := len(kept["danglingRoleGrants"].([]any)); n != 1 || len(kept["orphanedGrants"].([]any)) != 1 || count() != 1 {
+		t.Errorf("%d grants are left after %v", count(), kept)
+	}
+	s.mustOK("/local/v1/docs/reconcileRows", `{"users":["here"],"sweep":true}`)
+	if count() != 0 {
+		t.Errorf("%d grants are left", count())
+	}
+	s.ask("/local/v1/docs/reconcileRows", `{"keepRoleGrants":"yes"}`).expectValidation(t, `reconcileRows: "keepRoleGrants" must be a boolean`)
+}
+
 func TestReconcileRowsRefusesWhatItCannotRead(t *testing.T) {
 	s := newSocket(t)
 	for _, field := range []string{"users", "orgs", "scopes"} {
@@ -90,4 +113,14 @@ func TestReconcileRowsRefusesWhatItCannotRead(t *testing.T) {
 	s.mustOK("/local/v1/docs/reconcileRows", `{"users":["`+strings.Repeat("u", 2001)+`"]}`)
 	s.ask("/local/v1/docs/reconcileRows", strings.Repeat(" ", 5001)).expectError(t, 413, apiName, "payload_too_large", "")
 	newWorld(t, worldOptions{}).post("reconcileRows", "{}").expectError(t, 404, apiName, "unknown_op", "")
+}
+
+// loseRole takes a role away beside the application, as a driver's database may lose
+// one.
+func (s *socket) loseRole(id string) {
+	s.t.Helper()
+	commit := storage.Commit{ID: uuid.NewString(), At: 1_700_000_000_000, Changes: []storage.Change{storage.DeleteRole{ID: id}}}
+	if _, err := s.store.Commit(s.t.Context(), commit); err != nil {
+		s.t.Fatal(err)
+	}
 }

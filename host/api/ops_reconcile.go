@@ -13,7 +13,7 @@ import (
 func reconcileRows(c *call) action {
 	in := provider.Reconciliation{
 		UserExists: c.listed("users"), OrgExists: c.listed("orgs"), ScopeExists: c.listed("scopes"),
-		Sweep: c.flag("sweep"),
+		Sweep: c.flag("sweep"), KeepRoleGrants: c.flag("keepRoleGrants"),
 	}
 	if in.Sweep && (c.has("provenance") || c.actor != nil) {
 		in.Provenance = c.provenance(c.object)

@@ -40,7 +40,7 @@ func (a *Application) ReconcileRows(ctx context.Context, in provider.Reconciliat
 			return err
 		}
 		found.Swept = true
-		return d.sweep(found)
+		return d.sweep(found, in.KeepRoleGrants)
 	}})
 	if err != nil {
 		return provider.Reconciled{}, err
@@ -48,9 +48,13 @@ func (a *Application) ReconcileRows(ctx context.Context, in provider.Reconciliat
 	return found, nil
 }
 
-func (d *draft) sweep(found provider.Reconciled) error {
+func (d *draft) sweep(found provider.Reconciled, keepRoleGrants bool) error {
 	var gone cleanup
-	for _, list := range [][]authz.Grant{found.OrphanedGrants, found.DanglingRoleGrants} {
+	lists := [][]authz.Grant{found.OrphanedGrants, found.DanglingRoleGrants}
+	if keepRoleGrants {
+		lists = lists[:1]
+	}
+	for _, list := range lists {
 		for _, g := range list {
 			if err := d.gateScope(g.Scope, nounSweep); err != nil {
 				return err

@@ -94,6 +94,7 @@ var requestRefusals = []refusal{
 	{"a stored policy is judged again", asking(provider.RequestInput{RoleID: "broken"}), authz.CodeValidation, `unknown stage kind "magic"`},
 	{"required answers are given, all problems named", atFolder("docs.files.read", authz.ExpiresAt(1), map[string]string{"why": "", "team": "z"}), authz.CodeValidation,
 		`missing answer for "why"; missing answer for "env"; answer for "team" is not one of the declared options`},
+	{"an empty answer is no option, of an optional selection either", atFolder("docs.files.read", authz.Expiry{}, map[string]string{"why": "x", "env": "prod", "team": ""}), authz.CodeValidation, `answer for "team" is not one of the declared options`},
 	{"a selection is one of its options", atFolder("docs.files.read", authz.Expiry{}, map[string]string{"why": "x", "env": "Prod"}), authz.CodeValidation, `answer for "env" is not one of the declared options`},
 	{"an expiry is an instant", atFolder("docs.files.read", authz.ExpiresAt(authz.MaxInstant+1), answered), authz.CodeValidation, "proposedExpiresAt must be a finite epoch-millisecond number — received 9007199254740992"},
 	{"an expiry that JSON held as text is no instant", func(ctx context.Context, a *application.Application) error {

@@ -69,16 +69,17 @@ func (a *Application) askablePattern(pattern, scope string) (authz.Requestable, 
 		Stages: asked.Stages}, nil
 }
 
-// checkAnswers names everything that is wrong with the answers at once. An answer
-// of "" is none; answers without a prompt are the requester's own affair.
+// checkAnswers names everything that is wrong with the answers at once. An answer of
+// "" does not meet a required prompt, and is no option of a select; answers without a
+// prompt are the requester's own affair.
 func checkAnswers(prompts []authz.Prompt, answers map[string]string) error {
 	var problems []string
 	for _, p := range prompts {
-		answer := answers[p.ID]
+		answer, given := answers[p.ID]
 		switch {
 		case answer == "" && (p.Required == nil || *p.Required):
 			problems = append(problems, "missing answer for "+authz.Quote(p.ID))
-		case answer != "" && p.Kind == catalog.PromptSelect && !slices.Contains(p.Options, answer):
+		case given && p.Kind == catalog.PromptSelect && !slices.Contains(p.Options, answer):
 			problems = append(problems, "answer for "+authz.Quote(p.ID)+" is not one of the declared options")
 		}
 	}

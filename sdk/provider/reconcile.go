@@ -16,9 +16,12 @@ type Reconciliation struct {
 	OrgExists   Exists
 	ScopeExists Exists
 
-	// Sweep deletes what is found, by Provenance, in one commit.
-	Sweep      bool
-	Provenance authz.Provenance
+	// Sweep deletes what is found, by Provenance, in one commit; with KeepRoleGrants
+	// without the grants whose role is not stored, which a role that is synchronized
+	// later brings to life.
+	Sweep          bool
+	KeepRoleGrants bool
+	Provenance     authz.Provenance
 }
 
 // Reconciled is what a reconciliation found, each list by id.

@@ -107,7 +107,7 @@ var operations = map[string]operation{
 	},
 	"reconcileRows": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		in := Reconciliation{Users: read[*[]string](r.t, a, "users"), Orgs: read[*[]string](r.t, a, "orgs"), Scopes: read[*[]string](r.t, a, "scopes"),
-			Sweep: read[bool](r.t, a, "sweep"), Provenance: read[authz.Provenance](r.t, a, "provenance")}
+			Sweep: read[bool](r.t, a, "sweep"), KeepRoleGrants: read[bool](r.t, a, "keepRoleGrants"), Provenance: read[authz.Provenance](r.t, a, "provenance")}
 		return orNil(r.on.Local.ReconcileRows(r.t.Context(), in))
 	},
 	"submitRequest": func(r *replay, a map[string]json.RawMessage) (any, error) {

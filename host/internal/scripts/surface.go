@@ -51,6 +51,8 @@ type Reconciliation struct {
 	Scopes     *[]string        `json:"scopes,omitempty"`
 	Sweep      bool             `json:"sweep"`
 	Provenance authz.Provenance `json:"provenance"`
+
+	KeepRoleGrants bool `json:"keepRoleGrants,omitempty"`
 }
 
 // Told collects what an application in this process tells its listeners, in the
