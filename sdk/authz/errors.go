@@ -75,9 +75,20 @@ func CodeOf(err error) Code {
 }
 
 // GraphCycleError is a cycle reported by class, as some providers do.
-type GraphCycleError struct{ Path []string }
+type GraphCycleError struct {
+	Path []string
 
-func (e *GraphCycleError) Error() string     { return cycleMessage(e.Path) }
+	// Message is what another process said where the other fields do not say it; ""
+	// is made of them.
+	Message string
+}
+
+func (e *GraphCycleError) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return cycleMessage(e.Path)
+}
 func (e *GraphCycleError) ErrorName() string { return "GraphCycleError" }
 func (e *GraphCycleError) ErrorCode() string { return "" }
 
@@ -131,6 +142,7 @@ type AccessDeniedError struct {
 	AnyOf       bool
 	Scope       string
 	Principal   Principal
+	Message     string // as that of GraphCycleError
 }
 
 func (e *AccessDeniedError) ErrorName() string { return "AccessDeniedError" }
@@ -140,6 +152,9 @@ func (e *AccessDeniedError) ErrorCode() string { return string(e.Reason) }
 const maxEchoedKeys = 8
 
 func (e *AccessDeniedError) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
 	var b strings.Builder
 	b.WriteString(string(e.Reason))
 	b.WriteString(": ")
@@ -225,11 +240,15 @@ type MissingConditionError struct {
 	Permission string
 	Shape      string
 	Reason     string
+	Message    string // as that of GraphCycleError
 }
 
 func (e *MissingConditionError) ErrorName() string { return "MissingConditionError" }
 func (e *MissingConditionError) ErrorCode() string { return "" }
 func (e *MissingConditionError) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
 	m := Quote(e.Permission) + " is declared `requiresCondition: true` — every " + e.Shape +
 		" gate for it must pass the application's condition"
 	if e.Reason != "" {
@@ -295,11 +314,17 @@ type Issue struct {
 
 // CatalogError carries everything that is wrong with a catalog at once. It is a
 // programming or publishing fault, never an authorization answer.
-type CatalogError struct{ Issues []Issue }
+type CatalogError struct {
+	Issues  []Issue
+	Message string // as that of GraphCycleError
+}
 
 func (e *CatalogError) ErrorName() string { return "CatalogError" }
 func (e *CatalogError) ErrorCode() string { return "" }
 func (e *CatalogError) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
 	var b strings.Builder
 	b.WriteString("invalid catalog:")
 	for _, i := range e.Issues {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -236,5 +237,42 @@ func TestEveryCallEndsInTime(t *testing.T) {
 			t.Errorf("%s: %v", op, err)
 		}
 		cancel()
+	}
+}
+
+// An application may know the operations on org snapshots by their older names only.
+func TestOrgSnapshotsFallBackToTheOlderNames(t *testing.T) {
+	var asked []string
+	h := hosted(t, func(w http.ResponseWriter, r *http.Request) {
+		op := strings.TrimPrefix(r.URL.Path, "/v1/")
+		asked = append(asked, op)
+		switch op {
+		case "org.exportSnapshot":
+			_, _ = io.WriteString(w, `{"snapshot":{"groups":[],"roles":[],"globalGrants":[],"globalRevokes":[],"users":[],"pendingGlobalRequests":[]}}`)
+		case "org.applySnapshot":
+			_, _ = io.WriteString(w, `{"applied":true}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"error":{"name":"ProviderApiError","code":"unknown_op","message":"unknown operation"}}`)
+		}
+	})
+	if _, err := h.ExportOrgSnapshot(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := h.ApplyOrgSnapshot(t.Context(), provider.ApplyOrgSnapshotInput{Source: "sync:acme"}); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"exportOrgSnapshot", "org.exportSnapshot", "applyOrgSnapshot", "org.applySnapshot"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %v, want %v", asked, want)
+	}
+	// What is refused otherwise is not tried again under another name.
+	asked = nil
+	h = hosted(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}}`)
+	})
+	if _, err := h.ExportOrgSnapshot(t.Context()); err == nil || len(asked) != 1 {
+		t.Errorf("%v after %v", err, asked)
 	}
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 
 	"github.com/authzhost/authz/sdk/metrics"
 )
@@ -36,7 +37,21 @@ func usage[T any](ctx context.Context, h *Hosted, op string, q UsageQuery) ([]T,
 
 // ExportOrgSnapshot reads the organization as a whole.
 func (h *Hosted) ExportOrgSnapshot(ctx context.Context) (OrgSnapshot, error) {
-	return field[OrgSnapshot](ctx, h, "exportOrgSnapshot", nil, "snapshot")
+	m, err := h.named(ctx, "exportOrgSnapshot", "org.exportSnapshot", nil)
+	if err != nil {
+		return OrgSnapshot{}, err
+	}
+	return member[OrgSnapshot](m, "snapshot")
+}
+
+// named posts an operation that some applications know by an older name only. One
+// that does not know the name has done nothing.
+func (h *Hosted) named(ctx context.Context, op, older string, p params) (answered, error) {
+	m, err := h.members(ctx, op, p)
+	if e := new(TransportError); errors.As(err, &e) && e.Code == UnknownOp {
+		return h.members(ctx, older, p)
+	}
+	return m, err
 }
 
 // ApplyOrgSnapshot replaces it.
@@ -50,7 +65,7 @@ func (h *Hosted) ApplyOrgSnapshot(ctx context.Context, in ApplyOrgSnapshotInput)
 			p[name] = *v
 		}
 	}
-	m, err := h.members(ctx, "applyOrgSnapshot", p)
+	m, err := h.named(ctx, "applyOrgSnapshot", "org.applySnapshot", p)
 	if err != nil {
 		return err
 	}

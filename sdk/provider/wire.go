@@ -169,24 +169,41 @@ func FromWireError(w *WireError) error {
 		}
 		return e
 	case "GraphCycleError":
-		return &authz.GraphCycleError{Path: read[pathDetail](w).Path}
+		e := &authz.GraphCycleError{Path: read[pathDetail](w).Path}
+		e.Message = w.unless(e)
+		return e
 	case "UnavailableError":
 		return &authz.UnavailableError{Message: w.Message, Outcome: read[outcomeDetail](w).Outcome}
 	case "CatalogError":
-		return &authz.CatalogError{Issues: read[issuesDetail](w).Issues}
+		e := &authz.CatalogError{Issues: read[issuesDetail](w).Issues}
+		e.Message = w.unless(e)
+		return e
 	case "UnknownPermissionError":
 		e := read[authz.UnknownPermissionError](w)
 		e.Message = w.Message
 		return &e
 	case "MissingConditionError":
 		d := read[conditionDetail](w)
-		return &authz.MissingConditionError{Permission: d.Permission, Shape: d.Shape}
+		e := &authz.MissingConditionError{Permission: d.Permission, Shape: d.Shape}
+		e.Message = w.unless(e)
+		return e
 	case "AccessDeniedError":
 		d := read[deniedDetail](w)
-		return &authz.AccessDeniedError{Reason: authz.DenialReason(w.Code), Permissions: d.Permissions,
+		e := &authz.AccessDeniedError{Reason: authz.DenialReason(w.Code), Permissions: d.Permissions,
 			AnyOf: d.AnyOf, Scope: d.Scope, Principal: d.Principal}
+		e.Message = w.unless(e)
+		return e
 	}
 	return &NamedError{Name: w.Name, Code: w.Code, Message: w.Message}
+}
+
+// unless is the message that crossed, unless the error says it by its fields: a far
+// side may send none of them.
+func (w *WireError) unless(said error) string {
+	if w.Message == said.Error() {
+		return ""
+	}
+	return w.Message
 }
 
 // read tolerates an absent or malformed detail: the class still crosses.

@@ -58,6 +58,21 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 	}
 }
 
+// A far side may send no detail: what it said is then all there is.
+func TestAnErrorWithoutDetailKeepsItsMessage(t *testing.T) {
+	for _, name := range []string{"ProviderApiError", "ProviderWriteRejectedError", "GraphCycleError", "UnavailableError", "CatalogError", "UnknownPermissionError",
+		"MissingConditionError", "AccessDeniedError", "UnresolvedScopeError", "Error"} {
+		err := provider.FromWireError(&provider.WireError{Name: name, Message: "what the far side said"})
+		if err.Error() != "what the far side said" {
+			t.Errorf("%s: %v", name, err)
+		}
+		wire, _ := provider.ToWireError(err)
+		if wire.Message != "what the far side said" && wire.Message != "internal error" {
+			t.Errorf("%s crosses again as %q", name, wire.Message)
+		}
+	}
+}
+
 func TestARejectionWithoutACodeIsAValidationAndAForeignClassKeepsItsName(t *testing.T) {
 	err := provider.FromWireError(&provider.WireError{Name: "ProviderWriteRejectedError", Message: "m"})
 	if authz.CodeOf(err) != authz.CodeValidation {
