@@ -230,10 +230,24 @@ func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh b
 	return chain, c.clock(), err
 }
 
-// chainsAt answers chains during one check.
+// chainsAt answers chains during one check, each of which is fetched once also where
+// nothing is cached.
 func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) access.Chains {
+	if !fresh {
+		return func(scope string) (*access.Chain, error) {
+			chain, _, err := c.chain(ctx, scope, false, now)
+			return chain, err
+		}
+	}
+	fetched := map[string]*access.Chain{}
 	return func(scope string) (*access.Chain, error) {
-		chain, _, err := c.chain(ctx, scope, fresh, now)
+		if chain := fetched[scope]; chain != nil {
+			return chain, nil
+		}
+		chain, _, err := c.chain(ctx, scope, true, now)
+		if err == nil {
+			fetched[scope] = chain
+		}
 		return chain, err
 	}
 }
