@@ -229,7 +229,7 @@ func TestTheAccountOverTheHostedAPI(t *testing.T) {
 	x.shows("ada@example.com", "seat", "list", "--kind", "admin")
 	x.shows("kind portal", "seat", "update", "u_17", "--kind", "portal")
 	x.works("seat", "sign-out", "u_17")
-	x.fails(exitFailure, "Make another active owner first", "seat", "update", "boss", "--kind", "admin")
+	x.fails(exitFailure, "Make another owner who can act first", "seat", "update", "boss", "--kind", "admin")
 	x.failsWith("n\n", exitUsage, "Remove the seat of u_17", "seat", "remove", "u_17")
 	x.works("seat", "remove", "u_17", "--yes")
 	x.shows(`"state":"removed"`, "seat", "list", "--state", "removed", "-o", "json")
