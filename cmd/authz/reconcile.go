@@ -145,13 +145,16 @@ func (r reconciliation) print(w io.Writer, found reconciled) {
 			table(w, rows)
 		}
 	}
-	verb := "found"
+	n, ofRolesGone, verb := len(orphaned)+len(ofRoles)-2, len(ofRoles)-1, "found"
 	if found.Swept {
 		verb = "deleted"
 	}
-	fmt.Fprintf(w, "%d rows of subjects or scopes that are gone: %s\n", len(orphaned)-1, verb)
-	if r.keepRoleGrants {
-		verb = "kept"
+	switch {
+	case ofRolesGone == 0:
+		fmt.Fprintf(w, "%d rows %s\n", n, verb)
+	case r.keepRoleGrants:
+		fmt.Fprintf(w, "%d rows %s, %d grants of roles that are gone kept\n", n-ofRolesGone, verb, ofRolesGone)
+	default:
+		fmt.Fprintf(w, "%d rows %s, %d of them grants of roles that are gone\n", n, verb, ofRolesGone)
 	}
-	fmt.Fprintf(w, "%d grants of roles that are gone: %s\n", len(ofRoles)-1, verb)
 }

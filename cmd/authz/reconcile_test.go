@@ -35,7 +35,7 @@ func TestASweepPrintsTheSecondAnswerAlone(t *testing.T) {
 	if err := (reconciliation{sweep: true}).run(c, a, fields{}); err != nil {
 		t.Fatal(err)
 	}
-	if said := out.String(); !strings.Contains(said, "docs.x") || !strings.Contains(said, "gone: deleted") || strings.Contains(said, "editor") {
+	if said := out.String(); !strings.Contains(said, "docs.x") || !strings.Contains(said, "1 rows deleted") || strings.Contains(said, "editor") {
 		t.Errorf("it printed\n%s", said)
 	}
 }
