@@ -159,6 +159,7 @@ func TestAnOlderFetchIsNotSharedAfterANewerOne(t *testing.T) {
 type stuck struct {
 	client.Source
 	hang bool
+	late time.Duration // of an answer of the log
 }
 
 func (s *stuck) ResolveAncestors(_ context.Context, scope string) ([]string, error) {
@@ -179,6 +180,7 @@ type stuckLog struct {
 }
 
 func (l stuckLog) Head(ctx context.Context) (provider.EpochHead, error) {
+	time.Sleep(l.s.late)
 	if l.s.hang {
 		<-ctx.Done()
 		return provider.EpochHead{}, ctx.Err()
@@ -219,7 +221,36 @@ func TestALogThatHangsEndsNoCheckForEver(t *testing.T) {
 		b.now.Add(5001)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		mustAnswer(t, "a live entry, while the log hangs", true)(c.Can(ctx, u, olderKey, ""))
+		waits := func(what string, longest time.Duration) {
+			t.Helper()
+			began := time.Now()
+			mustAnswer(t, what, true)(c.Can(ctx, u, olderKey, ""))
+			if took := time.Since(began); took > longest {
+				t.Errorf("%s: after %s", what, took)
+			}
+		}
+		waits("a live entry, while the log hangs", 500*time.Millisecond)
+		waits("the next check", 0)
+		b.now.Add(5001)
+		waits("in the next window, while the same look hangs", 0)
+		time.Sleep(time.Minute) // the look ends by itself
+	})
+}
+
+// A look that outlasts those who wait for it still brings what it read.
+func TestALookThatIsLateIsHeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := &stuck{late: 3 * time.Second}
+		c, b := newOlder(t, func(s client.Source) client.Source { held.Source = s; return held }, nil)
+		revoke := remoteGrant(t, b)
+		u := authz.UserPrincipal("u1")
+		mustAnswer(t, "before", true)(c.Can(t.Context(), u, olderKey, ""))
+		time.Sleep(5 * time.Second)
+		revoke()
+		b.now.Add(5001)
+		mustAnswer(t, "while the log is slow", true)(c.Can(t.Context(), u, olderKey, ""))
+		time.Sleep(5 * time.Second)
+		mustAnswer(t, "when it was read", false)(c.Can(t.Context(), u, olderKey, ""))
 	})
 }
 

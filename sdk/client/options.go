@@ -42,6 +42,11 @@ type Options struct {
 	// turns it off: entries then live for their TTL.
 	RevalidateAfter *time.Duration
 
+	// RevalidateTimeout (500 ms) is how long checks wait for that look. It goes on
+	// without them; until it ends the log counts as unreadable: entries serve until
+	// they lapse.
+	RevalidateTimeout *time.Duration
+
 	// CacheStore is a cache that several processes share; nil shares nothing. A
 	// source whose event log is composite (provider.Location) is never shared.
 	CacheStore CacheStore
@@ -109,6 +114,7 @@ type settings struct {
 	subjectTTL, objectTTL   int64
 	maxSubjects, maxObjects int
 	revalidateAfter         int64
+	revalidateTimeout       time.Duration
 	revalidate, strict      bool
 	shared                  sharedSettings
 	external                ExternalPolicy
@@ -147,6 +153,7 @@ func (o Options) settings() (settings, error) {
 	s.maxSubjects = count("MaxSubjectCacheEntries", o.MaxSubjectCacheEntries)
 	s.maxObjects = count("MaxObjectCacheEntries", o.MaxObjectCacheEntries)
 	s.revalidateAfter = (5 * time.Second).Milliseconds()
+	s.revalidateTimeout = time.Duration(duration("RevalidateTimeout", o.RevalidateTimeout, 500*time.Millisecond)) * time.Millisecond
 	s.revalidate = o.Provider.Epoch() != nil
 	if o.RevalidateAfter != nil {
 		if err == nil && *o.RevalidateAfter >= 0 {

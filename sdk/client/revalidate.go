@@ -27,7 +27,7 @@ type epochState struct {
 	window    atomic.Int64 // how long that look vouches
 
 	mu      sync.Mutex
-	running chan struct{} // closed when the validation under way ends
+	running *validation // the one under way
 
 	pos    atomic.Pointer[position] // nil before the first contact
 	older  atomic.Bool              // entries from before the first contact may be left: no sequence vouches for them
@@ -85,14 +85,35 @@ func (e *epochState) vouch(heard uint64, p *position) {
 // holeRetry is how soon a replay that met a hole is tried again.
 const holeRetry = 1000
 
-// validate looks at the head of the log when the window is over; all callers
-// share one look. A log that cannot be read fails no check: entries then live for
-// their own TTL. The error is the caller's context.
+// validation is one look at the log. It may outlast those who wait for it.
+type validation struct {
+	ended    chan struct{}
+	released chan struct{} // closed at its end, and when checks wait no longer
+	release  func()        // closes released
+}
+
+// validate looks at the head of the log when the window is over; all callers share one
+// look, and wait for it no longer than RevalidateTimeout. A log that cannot be read
+// fails no check: entries then live for their own TTL. The error is the caller's
+// context.
 func (c *Client) validate(ctx context.Context, now int64) error {
 	if !c.revalidate || !c.epoch.due(now) {
 		return nil
 	}
-	return c.look(ctx, now, false)
+	v := c.look(ctx, now, false)
+	if v == nil {
+		return nil
+	}
+	return wait(ctx, v.released)
+}
+
+func wait(ctx context.Context, end <-chan struct{}) error {
+	select {
+	case <-end:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // due reports that the window is over, or the clock ran backwards.
@@ -101,40 +122,51 @@ func (e *epochState) due(now int64) bool {
 	return !e.attempted.Load() || elapsed < 0 || elapsed > e.window.Load()
 }
 
-// look joins the look under way, or starts one; unless forced, only when it is
-// still due.
-func (c *Client) look(ctx context.Context, now int64, force bool) error {
+// look joins the look under way, or starts one; unless forced, only when it is still
+// due, nil otherwise.
+func (c *Client) look(ctx context.Context, now int64, force bool) *validation {
 	e := c.epoch
 	e.mu.Lock()
-	running := e.running
-	if running == nil && !force && !e.due(now) {
+	defer e.mu.Unlock()
+	if e.running != nil {
+		return e.running
+	}
+	if !force && !e.due(now) {
+		return nil
+	}
+	v := &validation{ended: make(chan struct{}), released: make(chan struct{})}
+	v.release = sync.OnceFunc(func() { close(v.released) })
+	e.running = v
+	late := time.AfterFunc(c.revalidateTimeout, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.running == v {
+			e.cool()
+			e.note(now, c.revalidateAfter)
+			v.release()
+		}
+	})
+	go func() {
+		window := c.revalidateAfter
+		if contained(func() error { window = c.replay(context.WithoutCancel(ctx), now); return nil }) != nil {
+			e.cool()
+		}
+		late.Stop()
+		e.mu.Lock()
+		e.note(now, window)
+		e.running = nil
 		e.mu.Unlock()
-		return nil
-	}
-	if running == nil {
-		running = make(chan struct{})
-		e.running = running
-		go func() {
-			window := c.revalidateAfter
-			if contained(func() error { window = c.replay(context.WithoutCancel(ctx), now); return nil }) != nil {
-				e.cool()
-			}
-			e.looked.Store(now)
-			e.window.Store(window)
-			e.attempted.Store(true)
-			e.mu.Lock()
-			e.running = nil
-			e.mu.Unlock()
-			close(running)
-		}()
-	}
-	e.mu.Unlock()
-	select {
-	case <-running:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+		v.release()
+		close(v.ended)
+	}()
+	return v
+}
+
+// note tells when the log was looked at last, and how long that vouches.
+func (e *epochState) note(now, window int64) {
+	e.looked.Store(now)
+	e.window.Store(window)
+	e.attempted.Store(true)
 }
 
 // replay brings the caches up to the head of the log and answers how long that
@@ -223,7 +255,7 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position
 	return from.moved(provider.EpochHead{Seq: cursor, Log: head.Log}), true, nil
 }
 
-// epochTimeout ends a read of the log that hangs: every check waits for the look.
+// epochTimeout ends a read of the log that hangs, for whom no check waits so long.
 const epochTimeout = 10 * time.Second
 
 // bounded is a log whose reads end.
@@ -274,7 +306,7 @@ func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
 		if c.reached(seq) {
 			return nil
 		}
-		_ = c.look(ctx, c.clock(), true) // it fails when ctx ends, which is asked below
+		_ = wait(ctx, c.look(ctx, c.clock(), true).ended) // it fails when ctx ends, which is asked below
 		if c.reached(seq) {
 			return nil
 		}
