@@ -279,7 +279,7 @@ func TestALocalApplicationIsLinkedOnlyWhereTheConfigurationListsIt(t *testing.T)
 	local := object{"relayUrl": "local:docs"}
 	b.refused("relay_url_rejected", "POST", b.register("beta")+"/link", local)
 	docs := b.register("acme")
-	b.refused("relay_url_rejected", "POST", docs+"/link", object{"relayUrl": "local:__service"})
+	b.refused("application_mismatch", "POST", docs+"/link", object{"relayUrl": "local:__service"})
 	linked := b.want(200, "POST", docs+"/link", local)
 	if secret, told := linked["providerSecret"]; !told || secret != nil {
 		t.Errorf("an application of this host needs no secret: %v", linked)

@@ -13,7 +13,7 @@ import (
 // Asked is a linked application and the way to it.
 type Asked struct {
 	Application
-	Relay relay.Application
+	Relay relay.Linked
 }
 
 func (e *Entries) ask(ctx context.Context, org string, row account.Row[entry]) (Asked, error) {
@@ -30,7 +30,7 @@ func (e *Entries) ask(ctx context.Context, org string, row account.Row[entry]) (
 		// work of the request keeps its commits for itself.
 		_ = e.reseal(account.WithWork(ctx, nil), org, row, plain)
 	}
-	return Asked{a.Application, e.relay.For(relay.Target{Org: org, Application: a.ID, URL: *a.RelayURL, Secret: plain})}, nil
+	return Asked{a.Application, e.relay.For(relay.Target{Org: org, Application: a.ID, URL: *a.RelayURL, Secret: plain, Link: a.Link})}, nil
 }
 
 // Linked is the way to a linked application: application_not_found, not_linked.

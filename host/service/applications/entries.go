@@ -16,8 +16,8 @@ import (
 
 // Relay asks linked applications; *relay.Relay does.
 type Relay interface {
-	CheckURL(ctx context.Context, org, raw string) error
-	For(t relay.Target) relay.Application
+	CheckURL(ctx context.Context, org, application, raw string) error
+	For(t relay.Target) relay.Linked
 	Forget(org, application string)
 }
 

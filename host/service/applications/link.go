@@ -35,13 +35,13 @@ type Link struct {
 }
 
 // Link links an application, or links it again with another URL and secret:
-// application_not_found, relay_url_rejected, invalid_transition, cap_reached. The
-// first application linked becomes the org's primary one.
+// application_not_found, relay_url_rejected, application_mismatch,
+// invalid_transition, cap_reached. The first application linked becomes the org's primary one.
 func (e *Entries) Link(ctx context.Context, actor, org, id, relayURL string) (Link, error) {
 	if _, err := e.get(ctx, org, id); err != nil {
 		return Link{}, err
 	}
-	if err := e.relay.CheckURL(ctx, org, relayURL); err != nil {
+	if err := e.relay.CheckURL(ctx, org, id, relayURL); err != nil {
 		return Link{}, err
 	}
 	var made Link

@@ -139,12 +139,21 @@ func TestANewHostKeySealsAnewOnUseAndByRekey(t *testing.T) {
 func TestALocalApplicationHasNoSecret(t *testing.T) {
 	w := newWorld(t)
 	w.register("docs", "docs")
-	made, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:here")
+	made, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:docs")
 	w.must(err)
 	if made.ProviderSecret != nil || made.Withheld || made.Application.SecretHint != nil {
 		t.Errorf("%+v", made)
 	}
-	for _, url := range []string{"local:elsewhere", "http://10.0.0.1:8080", "ftp://example.com", "", "https://user@example.com"} {
+	for _, url := range []string{"local:mail", "local:elsewhere", "local:"} {
+		if _, err := w.Link(t.Context(), "u_1", "acme", "docs", url); codeOf(err) != "application_mismatch" {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	w.register("wiki", "wiki")
+	if _, err := w.Link(t.Context(), "u_1", "acme", "wiki", "local:wiki"); codeOf(err) != "relay_url_rejected" {
+		t.Errorf("one that the configuration does not list: %v", err)
+	}
+	for _, url := range []string{"http://10.0.0.1:8080", "ftp://example.com", "", "https://user@example.com"} {
 		if _, err := w.Link(t.Context(), "u_1", "acme", "docs", url); codeOf(err) != "relay_url_rejected" {
 			t.Errorf("%q: %v", url, err)
 		}
@@ -158,12 +167,12 @@ func TestTheCapOfLinksRefusesOnlyOneMore(t *testing.T) {
 	one := int64(1)
 	_, err := w.meters.SetCap(t.Context(), "u_1", "acme", billing.LinkedApplications, &one)
 	w.must(err)
-	_, err = w.Link(t.Context(), "u_1", "acme", "docs", "local:here")
+	_, err = w.Link(t.Context(), "u_1", "acme", "docs", "local:docs")
 	w.must(err)
-	if _, err := w.Link(t.Context(), "u_1", "acme", "mail", "local:here"); codeOf(err) != "cap_reached" {
+	if _, err := w.Link(t.Context(), "u_1", "acme", "mail", "local:mail"); codeOf(err) != "cap_reached" {
 		t.Errorf("one more: %v", err)
 	}
-	if _, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:here"); err != nil {
+	if _, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:docs"); err != nil {
 		t.Errorf("the same one again: %v", err)
 	}
 }
@@ -172,7 +181,7 @@ func TestAnotherOrgRootIsTheOwnersToChoose(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"docs", "mail"} {
 		w.register(id, id)
-		_, err := w.Link(t.Context(), "u_1", "acme", id, "local:here")
+		_, err := w.Link(t.Context(), "u_1", "acme", id, "local:"+id)
 		w.must(err)
 	}
 	_, err := w.Unlink(t.Context(), "u_1", "acme", "docs")
@@ -211,7 +220,7 @@ func TestARepeatedLinkWithholdsItsSecret(t *testing.T) {
 func TestARepeatedUnlinkAnswersAsTheFirstTime(t *testing.T) {
 	w := newWorld(t)
 	w.register("docs", "docs")
-	_, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:here")
+	_, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:docs")
 	w.must(err)
 	id := uuid.New()
 	again := func() applications.Application {

@@ -92,10 +92,13 @@ func Registry(status int, code, format string, args ...any) *Error {
 	return &Error{Status: status, Name: "RegistryError", Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// TransportName names the errors of Transport.
+const TransportName = "ProviderTransportError"
+
 // Transport is a ProviderTransportError about an application; outcome is "" for
 // reads.
 func Transport(status int, code, application, outcome, message string) *Error {
-	e := &Error{Status: status, Name: "ProviderTransportError", Code: code, Message: message}
+	e := &Error{Status: status, Name: TransportName, Code: code, Message: message}
 	e.With("application", application)
 	if outcome != "" {
 		e.With("outcome", outcome)

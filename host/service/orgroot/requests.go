@@ -93,7 +93,7 @@ func (r *Root) inbox(ctx context.Context, org, application string, p Page, read 
 	in := Inbox{Unavailable: []Unavailable{}}
 	var entries []Entry
 	for row, err := range read(ctx, to) {
-		if e := new(fault.Error); errors.As(err, &e) && e.Name == "ProviderTransportError" {
+		if e := new(fault.Error); errors.As(err, &e) && e.Name == fault.TransportName {
 			in.Unavailable = append(in.Unavailable, Unavailable{to.ID, e.Code})
 			entries = nil // what came of it is not the whole
 			break

@@ -114,9 +114,13 @@ func (closures) ResolveAncestors(context.Context, string) ([]string, error) {
 }
 
 // clientOf is the standard client on the org root, a new one when that has moved.
+// Its closures answer only while the root's link is confirmed.
 func (r *Root) clientOf(ctx context.Context, org string) (*client.Client, error) {
 	root, err := r.apps.Root(ctx, org)
 	if err != nil {
+		return nil, err
+	}
+	if err := root.Relay.Confirm(ctx); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()

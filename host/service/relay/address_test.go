@@ -52,7 +52,7 @@ func TestOnlyGlobalUnicastIsAsked(t *testing.T) {
 		"fec0::1": false, "100::1": false, "2001:10::1": false,
 	} {
 		r := strict(t, relay.Options{Lookup: addresses(address)})
-		err := r.CheckURL(context.Background(), "acme", "https://docs.example/authz")
+		err := r.CheckURL(context.Background(), "acme", "docs", "https://docs.example/authz")
 		if allowed && err != nil || !allowed && !isRejected(err) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -61,11 +61,11 @@ func TestOnlyGlobalUnicastIsAsked(t *testing.T) {
 
 func TestEveryAddressOfANameMustPass(t *testing.T) {
 	r := strict(t, relay.Options{Lookup: addresses("93.184.216.34", "10.0.0.1")})
-	if err := r.CheckURL(context.Background(), "acme", "https://docs.example"); !isRejected(err) {
+	if err := r.CheckURL(context.Background(), "acme", "docs", "https://docs.example"); !isRejected(err) {
 		t.Error(err)
 	}
 	none := strict(t, relay.Options{Lookup: addresses()})
-	if err := none.CheckURL(context.Background(), "acme", "https://docs.example"); !isRejected(err) {
+	if err := none.CheckURL(context.Background(), "acme", "docs", "https://docs.example"); !isRejected(err) {
 		t.Error(err)
 	}
 }
@@ -93,7 +93,7 @@ func TestNetworksAreReadmittedAndMachineAddressesOnlyByThemselves(t *testing.T) 
 		{networks("fd00::/8"), "fd00:ec2::254", false},
 	} {
 		r := strict(t, relay.Options{Lookup: addresses(c.address), AllowedNetworks: c.networks})
-		if err := r.CheckURL(context.Background(), "acme", "https://docs.example"); (err == nil) != c.allowed {
+		if err := r.CheckURL(context.Background(), "acme", "docs", "https://docs.example"); (err == nil) != c.allowed {
 			t.Errorf("%v %s: %v", c.networks, c.address, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestTheFormOfARelayURL(t *testing.T) {
 		"https://127.0.0.1": false, "https://[::1]": false, "https://2130706433": true, // a name like any other: what it resolves to decides
 		"local:docs": false, "https://docs.example/" + strings.Repeat("x", 3000): false,
 	} {
-		if err := r.CheckURL(context.Background(), "acme", raw); allowed && err != nil || !allowed && !isRejected(err) {
+		if err := r.CheckURL(context.Background(), "acme", "docs", raw); allowed && err != nil || !allowed && !isRejected(err) {
 			t.Errorf("%.60q: %v", raw, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestAnAddressIsJudgedAtEveryConnect(t *testing.T) {
 		return addresses("93.184.216.34")(ctx, host)
 	}})
 	base := "https://docs.example:" + u.Port()
-	must(t, r.CheckURL(context.Background(), "acme", base))
+	must(t, r.CheckURL(context.Background(), "acme", "docs", base))
 	rebound.Store(true)
 	if got := said(t, write(r.For(target(base)))); got != unreachable || asked.Load() != 0 {
 		t.Errorf("%s, asked %d times", got, asked.Load())
@@ -168,7 +168,7 @@ func TestTheHostNeverAsksItself(t *testing.T) {
 		"itself": me, "every address": netip.AddrPortFrom(netip.IPv4Unspecified(), me.Port()), "every address of v6": netip.AddrPortFrom(netip.IPv6Unspecified(), me.Port()),
 	} {
 		r := newRelay(t, relay.Options{OwnListeners: func() []netip.AddrPort { return []netip.AddrPort{listener} }})
-		if err := r.CheckURL(context.Background(), "acme", server.URL); !isRejected(err) {
+		if err := r.CheckURL(context.Background(), "acme", "docs", server.URL); !isRejected(err) {
 			t.Errorf("%s is linked: %v", name, err)
 		}
 		if got := said(t, write(r.For(target(server.URL)))); got != unreachable {
@@ -181,7 +181,7 @@ func TestTheHostKnowsItselfInEveryForm(t *testing.T) {
 	own := func() []netip.AddrPort { return []netip.AddrPort{netip.MustParseAddrPort("93.184.216.34:443")} }
 	for _, form := range []string{"93.184.216.34", "::ffff:93.184.216.34", "64:ff9b::5db8:d822", "2002:5db8:d822::1"} {
 		r := strict(t, relay.Options{Lookup: addresses(form), OwnListeners: own})
-		if err := r.CheckURL(context.Background(), "acme", "https://docs.example/authz"); !isRejected(err) {
+		if err := r.CheckURL(context.Background(), "acme", "docs", "https://docs.example/authz"); !isRejected(err) {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
@@ -193,21 +193,21 @@ func TestPlainHTTPIsForOneDevelopersOrg(t *testing.T) {
 	var orgs atomic.Int32
 	orgs.Store(1)
 	r := newRelay(t, relay.Options{Orgs: func(context.Context) (int, error) { return int(orgs.Load()), nil }})
-	must(t, r.CheckURL(context.Background(), "acme", server.URL))
+	must(t, r.CheckURL(context.Background(), "acme", "docs", server.URL))
 	must(t, write(r.For(target(server.URL))))
 	orgs.Store(2)
-	if err := r.CheckURL(context.Background(), "acme", server.URL); !isRejected(err) {
+	if err := r.CheckURL(context.Background(), "acme", "docs", server.URL); !isRejected(err) {
 		t.Error(err)
 	}
 	if got := said(t, write(r.For(target(server.URL)))); got != unreachable {
 		t.Error(got)
 	}
 	secure := strict(t, relay.Options{AllowLoopback: true, Orgs: func(context.Context) (int, error) { return int(orgs.Load()), nil }})
-	if err := secure.CheckURL(context.Background(), "acme", "https://127.0.0.1:8443"); !isRejected(err) {
+	if err := secure.CheckURL(context.Background(), "acme", "docs", "https://127.0.0.1:8443"); !isRejected(err) {
 		t.Errorf("one org of two may have its neighbours on this machine asked over https: %v", err)
 	}
 	orgs.Store(1)
-	must(t, secure.CheckURL(context.Background(), "acme", "https://127.0.0.1:8443"))
+	must(t, secure.CheckURL(context.Background(), "acme", "docs", "https://127.0.0.1:8443"))
 	if _, err := relay.New(relay.Options{AllowLoopback: true}); err == nil {
 		t.Error("loopback is allowed without counting orgs")
 	}

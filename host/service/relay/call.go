@@ -19,7 +19,10 @@ type application struct {
 	hosted *provider.Hosted // nil when broken, and for local ones
 	broken error            // why the target cannot be asked at all
 	circuit
+	confirmation
 }
+
+const opPing = "ping"
 
 // Bounds of answers, in bytes.
 const (
@@ -49,7 +52,7 @@ func limitOf(op string) int64 {
 
 func (t Times) of(op string) time.Duration {
 	switch op {
-	case "ping":
+	case opPing:
 		return t.Probe
 	case "exportOrgSnapshot", "applyOrgSnapshot":
 		return t.Snapshot
@@ -72,14 +75,20 @@ func Probing(ctx context.Context) context.Context {
 
 // ask makes one call, of a read twice when the connection failed and nothing was
 // handed out yet, and gives every error its name. fn is handed the application;
-// delivered, which may be nil, reports that something was handed out.
+// delivered, which may be nil, reports that something was handed out. Nothing but
+// the ping goes over a link that is not confirmed.
 func (a *application) ask(ctx context.Context, op string, fn func(context.Context, Application) error, delivered func() bool) error {
+	bounded, cancel := context.WithTimeout(ctx, a.relay.times.of(op))
+	defer cancel()
+	if op != opPing {
+		if err := a.confirmed(bounded, op); err != nil {
+			return err
+		}
+	}
 	probe, wait, ok := a.enter(a.relay.clock(), ctx.Value(probingKey{}) != nil)
 	if !ok {
 		return a.fault(op, failure{err: errCircuit, wait: wait})
 	}
-	bounded, cancel := context.WithTimeout(ctx, a.relay.times.of(op))
-	defer cancel()
 	var f failure
 	defer func() {
 		counts := !errors.Is(ctx.Err(), context.Canceled) // a caller who left proves nothing
@@ -93,10 +102,10 @@ func (a *application) ask(ctx context.Context, op string, fn func(context.Contex
 }
 
 func (a *application) attempt(ctx context.Context, op string, fn func(context.Context, Application) error) failure {
-	if name, local := strings.CutPrefix(a.target.URL, localScheme); local {
-		app, ok := a.relay.localApplication(a.target.Org, name)
-		if !ok {
-			return failure{err: errUnlisted}
+	if IsLocal(a.target.URL) {
+		app, err := a.here()
+		if err != nil {
+			return failure{err: err}
 		}
 		return failure{err: fn(ctx, app), sent: true, ended: ctx.Err()}
 	}

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -104,7 +105,7 @@ func TestWhatTheFarSideDoesIsCalledAsTheTableSays(t *testing.T) {
 		"no condition": {envelope(500, `{"name":"MissingConditionError","message":"m","detail":{"permission":"p","shape":"can"}}`), "500 MissingConditionError", "", "500 MissingConditionError"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(c.far)
+			server := httptest.NewServer(named(c.far))
 			t.Cleanup(server.Close)
 			times := relay.Times{Connect: time.Minute, Call: 5 * time.Minute} // a busy machine takes its time, with 64 MiB above all
 			if strings.HasPrefix(name, "slow ") {
@@ -156,7 +157,12 @@ func TestAnApplicationThatIsDownChangedNothing(t *testing.T) {
 
 func TestWhatIsNoHTTPIsAProtocolError(t *testing.T) {
 	base := raw(t, func(c net.Conn) {
-		_, _ = c.Read(make([]byte, 4096))
+		asked := make([]byte, 4096)
+		n, _ := c.Read(asked)
+		if bytes.Contains(asked[:n], []byte("/v1/ping")) {
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + pong))
+			return
+		}
 		_, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.2p1\r\n\r\n"))
 	})
 	if got := said(t, write(newRelay(t, relayOptions()).For(target(base)))); got != protocol+isUnknown {

@@ -79,10 +79,24 @@ func target(base string) relay.Target {
 	return relay.Target{Org: "acme", Application: "docs", URL: base + "/authz", Secret: farSecret}
 }
 
+const pong = `{"api":1,"application":"docs","orgRoot":true,"hasEpoch":true,"auditOptIn":false}`
+
+// named answers pings as the application that the target names, and everything else
+// by the handler.
+func named(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/v1/ping") {
+			_, _ = w.Write([]byte(pong))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // asking is an application served by the handler, as a fresh relay asks it.
-func asking(t testing.TB, h http.Handler) relay.Application {
+func asking(t testing.TB, h http.Handler) relay.Linked {
 	t.Helper()
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(named(h))
 	t.Cleanup(server.Close)
 	return newRelay(t, relay.Options{}).For(target(server.URL))
 }

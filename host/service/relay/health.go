@@ -16,9 +16,13 @@ func CheckPing(p provider.Ping, application string) error {
 		return fault.Cloud("provider_version_mismatch", "the application speaks version %d of the provider API, not %d", p.API, provider.APIVersion)
 	}
 	if p.Application != application {
-		return fault.Cloud("application_mismatch", "another application answers at the relay URL")
+		return errOther()
 	}
 	return nil
+}
+
+func errOther() error {
+	return fault.Cloud("application_mismatch", "another application answers at the relay URL, and nothing is sent to it; link this entry to its own application")
 }
 
 // Health is the status and the detail that an error of a probe stands for; nil is

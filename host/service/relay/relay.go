@@ -14,10 +14,12 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Target says where an application is. Secret is "" for local ones.
+// Target says where an application is. Secret is "" for local ones. Link tells one
+// link from the next, also where URL and secret are the same.
 type Target struct {
 	Org, Application, URL string
 	Secret                string
+	Link                  string
 }
 
 // Application is an application that is asked. Errors of its methods are
@@ -26,6 +28,16 @@ type Target struct {
 type Application interface {
 	provider.Provider
 	Ping(ctx context.Context) (provider.Ping, error)
+}
+
+// Linked is an application over its link. No call but Ping reaches whoever answers
+// there before a ping of the last minute has named the application.
+type Linked interface {
+	Application
+
+	// Confirm is what every call does first: application_mismatch where another
+	// application answers. It asks nothing while the link is confirmed.
+	Confirm(ctx context.Context) error
 }
 
 // Options says what may be asked, and how long is waited.
@@ -124,10 +136,10 @@ func New(o Options) (*Relay, error) {
 // Close drops idle connections.
 func (r *Relay) Close() { r.transport.base.CloseIdleConnections() }
 
-// For answers the application of a target; the same one, its circuit and its
-// listeners, as long as the target stays as it is. Asked for another URL or
-// secret it begins anew.
-func (r *Relay) For(t Target) Application {
+// For answers the application of a target; the same one, its circuit, confirmation
+// and listeners, as long as the target stays as it is and no other application
+// answers there. Asked for another URL, secret or link it begins anew.
+func (r *Relay) For(t Target) Linked {
 	key := appKey{t.Org, t.Application}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,6 +159,16 @@ func (r *Relay) Forget(org, application string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.apps, appKey{org, application})
+}
+
+// leave is Forget of one that another may have replaced already.
+func (r *Relay) leave(a *application) {
+	key := appKey{a.target.Org, a.target.Application}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.apps[key] == a {
+		delete(r.apps, key)
+	}
 }
 
 func (r *Relay) hosted(t Target) (*provider.Hosted, error) {

@@ -8,8 +8,18 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
+// Ping is what the link is confirmed by, whoever asks.
 func (a *application) Ping(ctx context.Context) (provider.Ping, error) {
-	return one(ctx, a, "ping", func(ctx context.Context, to Application) (provider.Ping, error) { return to.Ping(ctx) })
+	number, sent := a.begin(), a.relay.clock()
+	said, err := one(ctx, a, opPing, func(ctx context.Context, to Application) (provider.Ping, error) { return to.Ping(ctx) })
+	if err == nil {
+		right := CheckPing(said, a.target.Application) == nil
+		a.note(number, sent, right)
+		if !right {
+			a.relay.leave(a) // with what is kept over the link: it may be the other one's
+		}
+	}
+	return said, err
 }
 
 func (a *application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
@@ -41,7 +51,7 @@ func (a *application) ResolveAncestors(ctx context.Context, scope string) ([]str
 // OnInvalidate hears the application's own events when it is local.
 func (a *application) OnInvalidate(listener func(authz.Event)) (unsubscribe func()) {
 	if IsLocal(a.target.URL) {
-		if app, ok := a.relay.localApplication(a.target.Org, a.target.URL[len(localScheme):]); ok {
+		if app, err := a.here(); err == nil {
 			return app.OnInvalidate(listener)
 		}
 	}
@@ -53,7 +63,7 @@ func (a *application) OnInvalidate(listener func(authz.Event)) (unsubscribe func
 
 func (a *application) Epoch() provider.Epoch {
 	if IsLocal(a.target.URL) {
-		if app, ok := a.relay.localApplication(a.target.Org, a.target.URL[len(localScheme):]); ok && app.Epoch() == nil {
+		if app, err := a.here(); err == nil && app.Epoch() == nil {
 			return nil
 		}
 	}

@@ -23,11 +23,15 @@ func rejected(format string, args ...any) *fault.Error {
 	return fault.Cloud(codeRejected, format, args...)
 }
 
-// CheckURL judges a relay URL before it is linked, its name resolved; the error
-// is relay_url_rejected. What a name resolves to is judged again at every
-// connect.
-func (r *Relay) CheckURL(ctx context.Context, org, raw string) error {
+// CheckURL judges a relay URL before an application is linked there, its name
+// resolved; the error is relay_url_rejected, or application_mismatch for a local
+// name that is not the application's own id. What a name resolves to is judged
+// again at every connect.
+func (r *Relay) CheckURL(ctx context.Context, org, application, raw string) error {
 	if name, local := strings.CutPrefix(raw, localScheme); local {
+		if name != application {
+			return fault.Cloud("application_mismatch", "the entry %s is linked as local:%s only, never as another application of this host", application, application)
+		}
 		if _, ok := r.localApplication(org, name); !ok {
 			return rejected("this host has no such application for the org")
 		}
