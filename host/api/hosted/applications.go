@@ -84,7 +84,7 @@ func applicationRows(t *table) {
 			return healthAnswer{health}, err
 		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/applications/{app}/link", Summary: "Link an application, or link it again; its secret is told once",
-		Gate: service.CloudAtApp(cloud.LinkApplication), Own: []string{"relay_url_rejected", "invalid_transition", "cap_reached"},
+		Gate: service.CloudAtApp(cloud.LinkApplication), Own: []string{"relay_url_rejected", "application_mismatch", "invalid_transition", "cap_reached"},
 		Audit: []string{"A: application.link"}, Meter: []string{"linked_applications"}},
 		func(ctx context.Context, c *Call, in linkApplication) (linked, error) {
 			l, err := c.entries().Link(ctx, c.Caller.Actor(), in.Org, in.App, in.RelayURL)

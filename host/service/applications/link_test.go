@@ -15,6 +15,7 @@ import (
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/internal/remote"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -157,6 +158,61 @@ func TestALocalApplicationHasNoSecret(t *testing.T) {
 		if _, err := w.Link(t.Context(), "u_1", "acme", "docs", url); codeOf(err) != "relay_url_rejected" {
 			t.Errorf("%q: %v", url, err)
 		}
+	}
+}
+
+// An entry that was linked to a neighbour while that was allowed is refused in use.
+func TestAStoredLinkToANeighbourReachesNobody(t *testing.T) {
+	w := newWorld(t)
+	w.register("docs", "docs")
+	_, err := w.Link(t.Context(), "u_1", "acme", "docs", "local:docs")
+	w.must(err)
+	stored := account.Collection[map[string]any]{Name: "applications"}
+	row, _, err := stored.Get(t.Context(), w.store, "acme", "docs")
+	w.must(err)
+	row.Value["relayUrl"] = "local:mail"
+	tx := w.store.Begin(t.Context())
+	stored.Put(tx, "acme", "docs", row.Value, row.Version)
+	w.must(tx.Commit())
+	asked, err := w.Linked(t.Context(), "acme", "docs")
+	w.must(err)
+	if _, err := asked.Relay.Capabilities(t.Context()); codeOf(err) != "application_mismatch" {
+		t.Errorf("a read: %v", err)
+	}
+	if err := asked.Relay.DeleteGrant(t.Context(), "g", authz.AdminProvenance("u_1")); codeOf(err) != "application_mismatch" {
+		t.Errorf("a write: %v", err)
+	}
+	health, err := w.Probe(t.Context(), "acme", "docs")
+	w.must(err)
+	if health.Status != "mismatch" {
+		t.Errorf("the probe: %+v", health)
+	}
+	_, err = w.Unlink(t.Context(), "u_1", "acme", "docs")
+	w.must(err)
+}
+
+func TestALinkIsConfirmedAnewWhenItIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	docs := w.serve(remote.Options{ID: "docs", Catalog: docsCatalog})
+	w.register("docs", "docs")
+	w.link("docs", docs)
+	capabilities := func() string {
+		asked, err := w.Linked(t.Context(), "acme", "docs")
+		w.must(err)
+		_, err = asked.Relay.Capabilities(t.Context())
+		return codeOf(err)
+	}
+	if code := capabilities(); code != "" {
+		t.Fatal(code)
+	}
+	other := w.serve(remote.Options{ID: "mail", Catalog: docsCatalog})
+	w.link("docs", other)
+	if code := capabilities(); code != "application_mismatch" {
+		t.Errorf("linked again, to another application: %q", code)
+	}
+	w.link("docs", docs)
+	if code := capabilities(); code != "" {
+		t.Errorf("linked back: %q", code)
 	}
 }
 
