@@ -134,8 +134,8 @@ func newLinkedLink() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "link APP URL",
 		Short: "Link an application; its provider secret is shown this once",
-		Long: `Link an application at the URL of its provider API, or as local:NAME when it runs in the same
-host. The provider secret is all that standard output gets: put it into the application's
+		Long: `Link an application at the URL of its provider API, or as local:APP, its own id, when it runs
+in the same host. The provider secret is all that standard output gets: put it into the application's
 configuration (applications.<name>.provider). The first that is linked is the org's root.
 Linking again makes a new secret and ends the old one.`,
 		Example: `  authz application link docs https://docs.example/apps/docs --save provider.secret

@@ -28,6 +28,9 @@ func newLogin() *cobra.Command {
 from the prompt or from standard input, never from the command line, where others could
 read it. It acts as the seat of whoever made it, which the audit log names.
 
+An admin key is made with a session ("POST …/api-keys"), within 15 minutes of its sign-in:
+after that the host asks to sign in again. The key itself needs no recent sign-in.
+
 Keys are kept in authz/credentials below your configuration folder, for you alone to read;
 of several logins the last is the default. --token-file, or AUTHZ_TOKEN_FILE, is used in
 their place, in CI for instance; there a principal key does too.`,

@@ -117,7 +117,7 @@ func (s *Service) enter(ctx context.Context, caller Caller, org string, write bo
 		return nil, errSession()
 	}
 	a.recovers = session.Value.AuthMethod == MethodBootstrap && a.Seat != nil && a.Seat.Kind == account.SeatOwner
-	a.Previewing = len(session.Value.Views) > 0
+	a.Previewing, a.signedIn = len(session.Value.Views) > 0, session.Value.CreatedAt
 	if view, previews := session.Value.Views[org]; previews {
 		a.ViewAs = &view
 	}

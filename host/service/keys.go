@@ -132,8 +132,8 @@ func (s *Service) keysOf(ctx context.Context, org string, wanted func(account.St
 }
 
 // mayManageKey is cloud.applications.manage_credentials at *, or of a publisher key
-// at the application that the namespace belongs to. A denial names * in either
-// case.
+// at the application that the namespace belongs to, with a recent proof. A denial
+// names * in either case.
 func (s *Service) mayManageKey(ctx context.Context, a *Access, namespace string) error {
 	if namespace != "" {
 		app, found, err := s.Applications.OwnerID(ctx, a.Org.ID, namespace)
@@ -141,12 +141,17 @@ func (s *Service) mayManageKey(ctx context.Context, a *Access, namespace string)
 			return err
 		}
 		if found {
-			if allowed, err := a.Can(ctx, cloud.ManageCredentials, cloud.App(app)); err != nil || allowed {
+			if allowed, err := a.Can(ctx, cloud.ManageCredentials, cloud.App(app)); err != nil {
 				return err
+			} else if allowed {
+				return a.RequireProof()
 			}
 		}
 	}
-	return a.Require(ctx, cloud.ManageCredentials, authz.Global)
+	if err := a.Require(ctx, cloud.ManageCredentials, authz.Global); err != nil {
+		return err
+	}
+	return a.RequireProof()
 }
 
 // MayCreateKey is the gate of CreateKey.

@@ -42,6 +42,7 @@ func TestRotationOverlapsAndThenDoesNot(t *testing.T) {
 	expect(t, "a second rotation while one is pending", err, "409 CloudError invalid_transition")
 	w.pass(24 * time.Hour)
 	works("the old secret after it", key.Secret, badKey)
+	owner = w.enter(w.caller(w.boot("acme").Token), "acme") // a proof of a day ago makes no keys
 	last, err := w.s.RotateKey(t.Context(), owner, key.APIKey.ID, service.RotateInput{OverlapMs: new(int64(0))})
 	if err != nil {
 		t.Fatal(err)

@@ -100,6 +100,7 @@ type Access struct {
 
 	service  *Service
 	fresh    bool
+	signedIn int64            // when the caller's session was opened
 	recovers bool             // a bootstrap session of an owner at a gate of Gate.Recovers
 	judges   []*access.Access // of the actor and of the preview, once read
 	narrowed []string         // scopes below * at which revokes name them, read with judges

@@ -19,7 +19,7 @@ func (s *Service) RemoveSeat(ctx context.Context, a *Access, userID string, matc
 			return err
 		}
 		if row.Value.Kind == account.SeatOwner {
-			if err := a.RequireOwner(ctx, "seat.remove"); err != nil {
+			if err := a.requireOwnerProof(ctx, "seat.remove"); err != nil {
 				return err
 			}
 			if err := s.keepOwner(ctx, a.Org.ID, row.Value); err != nil {

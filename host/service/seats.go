@@ -178,7 +178,7 @@ func (s *Service) UpdateSeat(ctx context.Context, a *Access, userID string, in S
 // changeKind judges that a seat becomes one of another kind.
 func (s *Service) changeKind(ctx context.Context, a *Access, row account.StoredSeat, kind string) error {
 	if row.Kind == account.SeatOwner {
-		if err := a.RequireOwner(ctx, "seat.update"); err != nil {
+		if err := a.requireOwnerProof(ctx, "seat.update"); err != nil {
 			return err
 		}
 		if err := s.keepOwner(ctx, a.Org.ID, row); err != nil {
@@ -207,7 +207,7 @@ func (s *Service) changeKind(ctx context.Context, a *Access, row account.StoredS
 func (s *Service) mayConfer(ctx context.Context, a *Access, kind, act string) error {
 	switch kind {
 	case account.SeatOwner:
-		return a.RequireOwner(ctx, act)
+		return a.requireOwnerProof(ctx, act)
 	case account.SeatAdmin:
 		return a.holdsAll(ctx, []conferred{{patterns: []string{cloud.Everything}, scope: authz.Global}})
 	}

@@ -310,7 +310,7 @@ func (c *Call) next(after string) (*string, error) {
 	return next, nil
 }
 
-// enter is org membership and gate.
+// enter is org membership, gate and proof.
 func (c *Call) enter(ctx context.Context, input any) error {
 	gate, core := c.endpoint.gate(input), c.api.o.Services.Core
 	writes := c.endpoint.write() && !c.endpoint.WhilePreviewing
@@ -336,6 +336,9 @@ func (c *Call) enter(ctx context.Context, input any) error {
 	c.Access = access
 	if access.Previewing && writes {
 		return fault.Cloud("view_as_read_only", "while this session previews somebody it may only read; leave the preview first")
+	}
+	if c.endpoint.Proof == proofAlways {
+		return access.RequireProof()
 	}
 	return nil
 }

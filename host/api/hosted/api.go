@@ -150,7 +150,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve keeps the order of §5: credential, CSRF, rate limit, body shape, org
-// membership, gate; existence and own rules are the handler's.
+// membership, gate, proof; existence and own rules are the handler's.
 func (c *Call) serve(w http.ResponseWriter) error {
 	input, err := c.admit(w)
 	c.standing.show(w.Header())

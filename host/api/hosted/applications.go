@@ -84,20 +84,20 @@ func applicationRows(t *table) {
 			return healthAnswer{health}, err
 		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/applications/{app}/link", Summary: "Link an application, or link it again; its secret is told once",
-		Gate: service.CloudAtApp(cloud.LinkApplication), Own: []string{"relay_url_rejected", "application_mismatch", "invalid_transition", "cap_reached"},
+		Gate: service.CloudAtApp(cloud.LinkApplication), Proof: proofAlways, Own: []string{"relay_url_rejected", "application_mismatch", "invalid_transition", "cap_reached"},
 		Audit: []string{"A: application.link"}, Meter: []string{"linked_applications"}},
 		func(ctx context.Context, c *Call, in linkApplication) (linked, error) {
 			l, err := c.entries().Link(ctx, c.Caller.Actor(), in.Org, in.App, in.RelayURL)
 			return linked{l.Application, l.ProviderSecret, l.Withheld}, err
 		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/applications/{app}/unlink", Summary: "Unlink an application",
-		Gate: service.CloudAtApp(cloud.LinkApplication), Own: []string{"invalid_transition"},
+		Gate: service.CloudAtApp(cloud.LinkApplication), Proof: proofAlways, Own: []string{"invalid_transition"},
 		Audit: []string{"A: application.unlink"}, Meter: []string{"linked_applications"}},
 		func(ctx context.Context, c *Call, in appOf) (applicationAnswer, error) {
 			return answer(c.entries().Unlink(ctx, c.Caller.Actor(), in.Org, in.App))
 		})
 	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/applications/{app}", Summary: "Delete an application's entry",
-		Gate: service.CloudAtApp(cloud.DeleteApplication), Conditional: true, Own: []string{"invalid_transition"},
+		Gate: service.CloudAtApp(cloud.DeleteApplication), Proof: proofAlways, Conditional: true, Own: []string{"invalid_transition"},
 		Audit: []string{"A: application.delete"}, Meter: []string{"linked_applications"}}, deleteApplication)
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/applications/{app}/audit-optin", Summary: "Turn retention of an application's audit log on or off",
 		Gate: service.CloudAtApp(cloud.RetentionManage), Audit: []string{"A: application.audit_optin"}},

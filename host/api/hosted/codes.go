@@ -82,6 +82,7 @@ func (e *endpoint) errors() []string {
 	also(e.Relayed, relayCodes...)
 	also(e.Relayed && slices.Contains(e.parameters, "app"), "not_linked")
 	also(e.Relayed && e.write(), "validation", "not_found", "conflict", "unsupported", "not_org_root")
+	also(e.Proof != proofNever, "proof_required")
 	also(e.Conditional, "precondition_failed")
 	slices.Sort(codes)
 	return slices.Compact(codes)

@@ -81,7 +81,7 @@ func (e *endpoint) tag() string {
 }
 
 func (e *endpoint) description() string {
-	text := "Gate: " + e.gateText() + "."
+	text := "Gate: " + e.gateText() + "." + proofTexts[e.Proof]
 	if len(e.Audit) > 0 {
 		text += " Audited: " + strings.Join(e.Audit, ", ") + "."
 	}
@@ -90,6 +90,14 @@ func (e *endpoint) description() string {
 	}
 	return text
 }
+
+var proofTexts = map[proofRule]string{
+	proofAlways:  " A session " + recent + ".",
+	proofInGate:  " A session " + recent + ".",
+	proofOfOwner: " Where an owner's seat is made or ended, a session " + recent + ".",
+}
+
+var recent = fmt.Sprintf("needs a sign-in of the last %d minutes", int(service.ProofLife.Minutes()))
 
 func (e *endpoint) gateText() string {
 	switch {

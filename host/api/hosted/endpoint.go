@@ -47,6 +47,9 @@ type endpoint struct {
 	BodyLimit int64
 	Within    time.Duration
 
+	// Proof says when a session needs a recent sign-in (service.ProofLife).
+	Proof proofRule
+
 	// Rate of the credential (of the address when Public), zero for reads or writes.
 	Rate rate
 
@@ -74,6 +77,16 @@ type endpoint struct {
 	body       bool // has members
 	bodyNeeded bool // has required members
 }
+
+// proofRule says when a session needs a recent sign-in. Keys never do.
+type proofRule int
+
+const (
+	proofNever proofRule = iota
+	proofAlways
+	proofInGate  // always; the service judges it with the gate, which is its own
+	proofOfOwner // where an owner's seat is made or ended, which the service finds out
+)
 
 // gated inputs decide by their values which gate their call has to pass.
 type gated interface{ gate() service.Gate }

@@ -96,6 +96,17 @@ func (w *world) crowd(owner caller) map[string]party {
 	}
 }
 
+// renewed has the sessions signed in again.
+func (w *world) renewed(people map[string]party) map[string]party {
+	again := maps.Clone(people)
+	for name, user := range map[string]string{"owner": testUser, "admin": "u_admin", "portal": "u_portal"} {
+		p := people[name]
+		p.caller = w.signInAs(user)
+		again[name] = p
+	}
+	return again
+}
+
 // existing makes an object of the kind that the endpoint is about and answers the
 // values of its path, and its body when that is not the usual one.
 func (w *world) existing(t *testing.T, e *endpoint, owner caller, p party, n int) (values map[string]string, body string) {
@@ -207,6 +218,8 @@ func TestEveryGateOfTheChapter(t *testing.T) {
 		t.Run(strings.TrimPrefix(r.method+" "+r.path, "/"), func(t *testing.T) {
 			w.t = t
 			w.clock.Add(60_000) // full buckets
+			people = w.renewed(people)
+			owner := people["owner"].caller
 			gone := map[string]string{"org": "acme", "app": "ghost", "ns": "ghost", "userId": "u_ghost", "id": "ghost", "dimension": "ghost",
 				"subject": "user:u_ghost", "scope": "docs.doc:ghost"}
 			usual, body := w.existing(t, e, owner, people["owner"], 1_000+n)

@@ -76,7 +76,7 @@ func keyRows(t *table) {
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys", Summary: "Create an API key; its secret is told once", Gate: service.Me.Recoverable(), GateText: keyGate,
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys", Summary: "Create an API key; its secret is told once", Gate: service.Me.Recoverable(), GateText: keyGate, Proof: proofInGate,
 		Status: http.StatusCreated, Own: append([]string{"namespace_not_found", "limit_reached", "escalation_refused", "forbidden", "credential_not_allowed"}, relayCodes...),
 		Audit: []string{"A: api_key.create"}},
 		func(ctx context.Context, c *Call, in createKey) (issuedKey, error) {
@@ -86,12 +86,12 @@ func keyRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys/{id}/rotate", Summary: "Give a key another secret", Gate: service.Me.Recoverable(), GateText: keyGate,
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys/{id}/rotate", Summary: "Give a key another secret", Gate: service.Me.Recoverable(), GateText: keyGate, Proof: proofInGate,
 		Own: append([]string{"api_key_not_found", "namespace_not_found", "invalid_transition", "escalation_refused", "forbidden"}, relayCodes...), Audit: []string{"A: api_key.rotate"}},
 		func(ctx context.Context, c *Call, in rotateKey) (issuedKey, error) {
 			return issued(c.core().RotateKey(ctx, c.Access, in.ID, in.RotateInput))
 		})
-	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/api-keys/{id}", Summary: "Revoke a key at once", Gate: service.Me.Recoverable(), GateText: keyGate, Conditional: true,
+	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/api-keys/{id}", Summary: "Revoke a key at once", Gate: service.Me.Recoverable(), GateText: keyGate, Proof: proofInGate, Conditional: true,
 		Own: []string{"api_key_not_found", "forbidden", "owner_required"}, Audit: []string{"A: api_key.revoke"}},
 		func(ctx context.Context, c *Call, in keyOf) (None, error) {
 			return None{}, c.core().RevokeKey(ctx, c.Access, in.ID, c.match())

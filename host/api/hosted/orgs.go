@@ -53,7 +53,7 @@ func orgRows(t *table) {
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}", Summary: "An org", Gate: service.AnySeat},
 		func(_ context.Context, c *Call, _ inOrg) (orgAnswer, error) { return orgAnswer{c.Access.Org}, nil })
-	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}", Summary: "Change an org", Gate: service.Owner, Conditional: true,
+	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}", Summary: "Change an org", Gate: service.Owner, Proof: proofAlways, Conditional: true,
 		Own: []string{"owner_required", "application_not_found", "invalid_transition"}, Audit: []string{"A: org.update"}},
 		func(ctx context.Context, c *Call, in updateOrg) (out orgAnswer, err error) {
 			out.Org, err = c.core().UpdateOrg(ctx, c.Access, in.OrgUpdate, c.match())

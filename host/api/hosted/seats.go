@@ -56,7 +56,7 @@ func seatRows(t *table) {
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/seats", Summary: "Invite a user", Gate: service.Cloud(cloud.InviteSeat).Recoverable(), Status: http.StatusCreated,
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/seats", Summary: "Invite a user", Gate: service.Cloud(cloud.InviteSeat).Recoverable(), Proof: proofOfOwner, Status: http.StatusCreated,
 		Own: []string{"seat_exists", "owner_required", "limit_reached", "escalation_refused"}, Audit: []string{"A: seat.invite"}},
 		func(ctx context.Context, c *Call, in inviteSeat) (out seatAnswer, err error) {
 			if out.Seat, err = c.core().InviteSeat(ctx, c.Access, in.SeatInput); err == nil {
@@ -64,7 +64,7 @@ func seatRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.Me.Recoverable(), Conditional: true,
+	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.Me.Recoverable(), Proof: proofOfOwner, Conditional: true,
 		GateText: cloud.UpdateSeat + "@*; own displayName: Seat",
 		Own:      []string{"seat_not_found", "last_owner", "owner_required", "escalation_refused", "limit_reached", "cap_reached", "forbidden"},
 		Audit:    []string{"A: seat.update"}, Meter: []string{"admin_seats"}},
@@ -72,7 +72,7 @@ func seatRows(t *table) {
 			out.Seat, err = c.core().UpdateSeat(ctx, c.Access, in.ID, in.SeatUpdate, c.match())
 			return out, err
 		})
-	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/seats/{userId}", Summary: "Remove a seat", Gate: service.Cloud(cloud.DeleteSeat).Recoverable(), Conditional: true,
+	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/seats/{userId}", Summary: "Remove a seat", Gate: service.Cloud(cloud.DeleteSeat).Recoverable(), Proof: proofOfOwner, Conditional: true,
 		Own: []string{"seat_not_found", "last_owner", "owner_required", "escalation_refused"}, Audit: []string{"A: seat.remove"}, Meter: []string{"admin_seats"}},
 		func(ctx context.Context, c *Call, in seatOf) (None, error) {
 			return None{}, c.core().RemoveSeat(ctx, c.Access, in.UserID, c.match())

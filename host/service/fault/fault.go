@@ -45,6 +45,7 @@ var statuses = map[string]int{
 
 	"csrf_failed": 403, "credential_not_allowed": 403, "seat_required": 403, "owner_required": 403,
 	"escalation_refused": 403, "principal_mismatch": 403, "org_creation_disabled": 403, "view_as_read_only": 403,
+	"proof_required": 403,
 
 	"org_not_found": 404, "application_not_found": 404, "seat_not_found": 404, "api_key_not_found": 404,
 	"session_not_found": 404, "namespace_not_found": 404, "version_not_found": 404, "dimension_not_found": 404,
