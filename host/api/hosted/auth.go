@@ -17,22 +17,23 @@ type signInInput struct {
 
 // proof is one of two shapes, told apart by kind.
 type proof struct {
-	Kind   string `json:"kind" enum:"bootstrap,oidc"`
-	Secret string `json:"secret,omitempty"`
-	Code   string `json:"code,omitempty"`
-	State  string `json:"state,omitempty" max:"512"`
+	Kind   string  `json:"kind" enum:"bootstrap,oidc"`
+	Secret string  `json:"secret,omitempty"`
+	Code   string  `json:"code,omitempty"`
+	State  string  `json:"state,omitempty" max:"512"`
+	Issuer *string `json:"iss,omitempty" max:"2048"`
 }
 
 // Check holds a proof to the members of its kind.
 func (in signInInput) Check() error {
 	p := in.Proof
 	switch {
-	case p.Kind == "bootstrap" && (p.Secret == "" || p.Code != "" || p.State != ""):
+	case p.Kind == "bootstrap" && (p.Secret == "" || p.Code != "" || p.State != "" || p.Issuer != nil):
 		return fault.Invalid(fault.Issue{Path: "proof", Message: "a bootstrap proof has a secret, and nothing else"})
 	case p.Kind == "bootstrap" && in.UserID == "":
 		return fault.Invalid(fault.Issue{Path: "userId", Message: "is required with a bootstrap proof"})
 	case p.Kind == "oidc" && (p.Secret != "" || p.Code == "" || p.State == ""):
-		return fault.Invalid(fault.Issue{Path: "proof", Message: "an oidc proof has code and state, and nothing else"})
+		return fault.Invalid(fault.Issue{Path: "proof", Message: "an oidc proof has code and state, iss when the provider sent it, and nothing else"})
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func authRows(t *table) {
 
 func signIn(ctx context.Context, c *Call, in signInInput) (service.SignedIn, error) {
 	if in.Proof.Kind == "oidc" {
-		_, signed, err := c.finishOIDC(ctx, oidc.Answer{Code: in.Proof.Code, State: in.Proof.State}, in.Org, in.UserID)
+		_, signed, err := c.finishOIDC(ctx, oidc.Answer{Code: in.Proof.Code, State: in.Proof.State, Issuer: in.Proof.Issuer}, in.Org, in.UserID)
 		if err == nil {
 			c.startSession(signed)
 		}

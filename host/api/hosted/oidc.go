@@ -57,19 +57,19 @@ type startOIDC struct {
 }
 
 // callback is what a provider sends a browser back with. Providers add parameters
-// of their own (iss, session_state), which the specification lets them.
+// of their own (session_state), which the specification lets them.
 type callback struct {
-	Code         string `query:"code,omitempty"`
-	State        string `query:"state,omitempty" max:"512"`
-	Error        string `query:"error,omitempty"`
-	Description  string `query:"error_description,omitempty"`
-	ErrorURI     string `query:"error_uri,omitempty"`
-	Issuer       string `query:"iss,omitempty"`
-	Scope        string `query:"scope,omitempty"`
-	SessionState string `query:"session_state,omitempty"`
-	AuthUser     string `query:"authuser,omitempty"`
-	Domain       string `query:"hd,omitempty"`
-	Prompt       string `query:"prompt,omitempty"`
+	Code         string  `query:"code,omitempty"`
+	State        string  `query:"state,omitempty" max:"512"`
+	Error        string  `query:"error,omitempty"`
+	Description  string  `query:"error_description,omitempty"`
+	ErrorURI     string  `query:"error_uri,omitempty"`
+	Issuer       *string `query:"iss,omitempty" max:"2048"`
+	Scope        string  `query:"scope,omitempty"`
+	SessionState string  `query:"session_state,omitempty"`
+	AuthUser     string  `query:"authuser,omitempty"`
+	Domain       string  `query:"hd,omitempty"`
+	Prompt       string  `query:"prompt,omitempty"`
 }
 
 func oidcRows(t *table) {
@@ -91,7 +91,7 @@ func oidcRows(t *table) {
 		Status: http.StatusSeeOther, Own: []string{"sign_in_failed", "seat_required", "cap_reached"},
 		Audit: []string{"A: session.create", "A: session.refuse", "A: seat.activate"}, Meter: []string{"admin_seats"}, browser: true},
 		func(ctx context.Context, c *Call, in callback) (redirect, error) {
-			who, signed, err := c.finishOIDC(ctx, oidc.Answer{Code: in.Code, State: in.State, Error: in.Error}, "", "")
+			who, signed, err := c.finishOIDC(ctx, oidc.Answer{Code: in.Code, State: in.State, Error: in.Error, Issuer: in.Issuer}, "", "")
 			if err != nil {
 				return redirect{}, err
 			}

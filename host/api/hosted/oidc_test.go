@@ -122,6 +122,20 @@ func TestSignInAtAnOpenIDProviderOverHTTP(t *testing.T) {
 	if signed.text("session", "userId") != "u_42" || signed.text("seat", "kind") != "admin" || b.cookies["authz_session"] == "" {
 		t.Errorf("signed in: %s", signed.raw)
 	}
+	// iss (RFC 9207) is the provider's own where it is sent, by either way back.
+	for iss, status := range map[string]int{idp.Issuer: 200, "https://evil.example": 401, "": 401} {
+		w.clock.Add(15_000) // sign-ins of an address are few a minute
+		code := map[int]string{401: "sign_in_failed"}[status]
+		b = fresh()
+		back = start(b, "org=acme")
+		named := strings.Replace(proof(back.Get("code"), back.Get("state")), `"code"`, `"iss":"`+iss+`","code"`, 1)
+		b.call(t, "POST", "/auth/sign-in", named, "Origin", w.server.URL).want(t, status, code)
+		b = fresh()
+		back = start(b, "org=acme")
+		back.Set("iss", iss)
+		callback(b, back).want(t, map[int]int{200: 303, 401: 401}[status], code)
+	}
+	b.call(t, "POST", "/auth/sign-in", `{"userId":"u","proof":{"kind":"bootstrap","secret":"s","iss":"x"}}`, "Origin", w.server.URL).want(t, 400, "invalid_request")
 	w.must(idp.Behave(idptest.Behaviour{Subject: "u_stranger"}))
 	for _, org := range []string{"acme", "nowhere"} {
 		b = fresh()

@@ -35,6 +35,10 @@ type discovered struct {
 	verifier *oidc.IDTokenVerifier
 	keysURL  string
 	keys     oidc.KeySet
+
+	// namesIssuer: the provider sends iss with every answer (RFC 9207), so that one
+	// without it is another's.
+	namesIssuer bool
 }
 
 // discover reads the discovery document, at most once an hour while it can be read
@@ -75,6 +79,7 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 	var document struct {
 		Keys    string   `json:"jwks_uri"`
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
+		Issuer  bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := provider.Claims(&document); err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
@@ -89,7 +94,7 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 	if len(document.Methods) > 0 && !slices.Contains(document.Methods, "client_secret_basic") {
 		e.AuthStyle = oauth2.AuthStyleInParams
 	}
-	d := &discovered{keysURL: document.Keys, endpoint: e}
+	d := &discovered{keysURL: document.Keys, endpoint: e, namesIssuer: document.Issuer}
 	if p.found != nil && p.found.keysURL == d.keysURL {
 		d.keys = p.found.keys // with what it fetched, and when
 	} else {

@@ -23,8 +23,9 @@ const maxUserID = 256 // bytes; a seat names no longer one
 // Answer is what a browser came back with.
 type Answer struct {
 	Code, State string
-	Error       string // the provider's, in the place of a code
-	Cookie      string // what Started.Cookie was
+	Error       string  // the provider's, in the place of a code
+	Issuer      *string // iss (RFC 9207); nil when it was not sent
+	Cookie      string  // what Started.Cookie was
 }
 
 // Identity is who the provider says somebody is.
@@ -48,12 +49,18 @@ func (p *Provider) Finish(ctx context.Context, a Answer) (Identity, error) {
 	if a.Cookie == "" || subtle.ConstantTimeCompare(k.Browser, digest(a.Cookie)) != 1 {
 		return refuse(CookieMismatch, nil)
 	}
+	if a.Issuer != nil && *a.Issuer != p.o.Issuer {
+		return refuse(IssuerMismatch, nil)
+	}
 	if a.Error != "" || a.Code == "" {
 		return refuse(ProviderError, nil)
 	}
 	found, err := p.discover(ctx)
 	if err != nil {
 		return refuse(Unreachable, err)
+	}
+	if a.Issuer == nil && found.namesIssuer {
+		return refuse(IssuerMissing, nil)
 	}
 	tokens, err := p.client(found).Exchange(oidc.ClientContext(ctx, p.http), a.Code, oauth2.VerifierOption(k.Verifier))
 	if err != nil {

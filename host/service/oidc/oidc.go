@@ -101,6 +101,8 @@ const (
 	StateUnknown   Reason = "state_unknown" // never given out, used already, or pushed out by newer ones
 	StateExpired   Reason = "state_expired"
 	CookieMismatch Reason = "state_of_another_browser"
+	IssuerMismatch Reason = "issuer_mismatch"      // the answer is another provider's
+	IssuerMissing  Reason = "issuer_missing"       // and this one says whose its answers are
 	ProviderError  Reason = "provider_refused"     // it sent an error instead of a code
 	Unreachable    Reason = "provider_unreachable" // no usable answer of its token endpoint, or of discovery
 	CodeRefused    Reason = "code_refused"

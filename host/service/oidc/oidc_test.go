@@ -128,6 +128,61 @@ func TestAnotherClientSecretCountsFromTheNextExchange(t *testing.T) {
 	}
 }
 
+// RFC 9207: an answer that names an issuer is that issuer's, and a provider that
+// says it names itself always does. The code goes nowhere then.
+func TestAnAnswerIsOfTheProviderThatWasAsked(t *testing.T) {
+	says := func(w *world, named any) {
+		w.behave(idptest.Behaviour{Discovery: map[string]any{"authorization_response_iss_parameter_supported": named}})
+	}
+	for name, c := range map[string]struct {
+		supported any
+		issuer    *string
+		failed    bool
+		want      oidc.Reason
+	}{
+		"not sent":                           {nil, nil, false, ""},
+		"not sent, by one that never does":   {false, nil, false, ""},
+		"not sent, by one that always does":  {true, nil, false, oidc.IssuerMissing},
+		"its own":                            {nil, &idp.Issuer, false, ""},
+		"its own, as it always says":         {true, &idp.Issuer, false, ""},
+		"another's":                          {nil, new("https://evil.example"), false, oidc.IssuerMismatch},
+		"another's, by one that always does": {true, new("https://evil.example"), false, oidc.IssuerMismatch},
+		"empty":                              {nil, new(""), false, oidc.IssuerMismatch},
+		"nearly its own":                     {nil, new(idp.Issuer + "/"), false, oidc.IssuerMismatch},
+		"another's refusal":                  {nil, new("https://evil.example"), true, oidc.IssuerMismatch},
+		"its own refusal":                    {true, &idp.Issuer, true, oidc.ProviderError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			says(w, c.supported)
+			a := w.start()
+			a.Issuer = c.issuer
+			if c.failed {
+				a.Code, a.Error = "", "access_denied"
+			}
+			before, err := idp.Counts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" {
+				if _, err := w.b.Finish(w.ctx, a); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			w.refused(a, c.want)
+			after, err := idp.Counts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before["/token"] != after["/token"] {
+				t.Error("the code was sent to the token endpoint")
+			}
+			w.refused(a, oidc.StateUnknown) // and the sign-in is over
+		})
+	}
+}
+
 func TestTheRequestIsOfACodeWithPKCE(t *testing.T) {
 	w := newWorld(t, nil)
 	seen := map[string]bool{}
