@@ -406,3 +406,43 @@ func TestHeadersAndURLsUpToTheirBoundsPassAndLargerOnesAreAnswered(t *testing.T)
 		server.Close()
 	}
 }
+
+// A change that names nothing to change is refused, before the gate as every other
+// body that is none, and leaves etag and log alone.
+func TestAChangeOfNothingIsRefused(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	role := owner.call("POST", "/orgs/acme/org/roles", `{"name":"r","patterns":["docs.admin.read"]}`).want(t, 201, "").text("role", "id")
+	group := owner.call("POST", "/orgs/acme/org/groups", `{"name":"g"}`).want(t, 201, "").text("group", "id")
+	before := owner.call("GET", "/orgs/acme", "").text("org", "etag")
+	paths := []string{"/orgs/acme", "/orgs/acme/seats/" + testUser, "/orgs/acme/org/roles/" + role, "/orgs/acme/org/groups/" + group}
+	for _, path := range paths {
+		for _, body := range []string{`{}`, "", `{"name":null}`} {
+			if body != "" && strings.Contains(path, "/seats/") {
+				body = strings.Replace(body, "name", "displayName", 1)
+			}
+			r := owner.call("PATCH", path, body).want(t, 400, "invalid_request")
+			if !strings.Contains(r.text("error", "message"), "changes nothing") {
+				t.Errorf("%s %q: %s", path, body, r.raw)
+			}
+		}
+	}
+	if after := owner.call("GET", "/orgs/acme", "").text("org", "etag"); after != before {
+		t.Errorf("the org's etag moved from %s to %s", before, after)
+	}
+	for action, target := range map[string]string{"org.update": "acme", "seat.update": testUser} {
+		if r := owner.call("GET", "/orgs/acme/audit?action="+action+"&target="+target, ""); len(r.at("events").([]any)) != 0 {
+			t.Errorf("%s is in the log: %s", action, r.raw)
+		}
+	}
+	owner.call("PATCH", "/orgs/acme/org/roles/"+role, `{"description":null}`).want(t, 200, "") // null has a meaning there
+	n := 0
+	for _, e := range endpoints().list {
+		if e.Method == "PATCH" {
+			n++
+		}
+	}
+	if n != len(paths) {
+		t.Errorf("there are %d such endpoints, of which %d are tried here", n, len(paths))
+	}
+}

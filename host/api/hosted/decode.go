@@ -245,6 +245,20 @@ type field struct {
 // json tag, those of embedded structs included.
 func bodyFields(t reflect.Type) []field { return tagged(t, "json") }
 
+// changesSomething refuses a body that leaves everything as it is: it would be a success,
+// another etag and an entry in the log, for nothing.
+func changesSomething(in any) *fault.Error {
+	v := reflect.ValueOf(in)
+	var names []string
+	for _, f := range bodyFields(v.Type()) {
+		if !v.FieldByIndex(f.index).IsZero() {
+			return nil
+		}
+		names = append(names, f.name)
+	}
+	return fault.Invalid(fault.Issue{Path: "", Message: "changes nothing: it needs at least one of " + strings.Join(names, ", ")})
+}
+
 func tagged(t reflect.Type, tag string) []field {
 	var found []field
 	for _, f := range reflect.VisibleFields(t) {

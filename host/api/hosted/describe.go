@@ -57,8 +57,12 @@ func (e *endpoint) operation(s *schemas) map[string]any {
 		"description": e.description(), "parameters": e.describeParameters(s), "responses": e.responses(s), "security": e.security(),
 	}
 	if e.body {
-		op["requestBody"] = map[string]any{"required": e.bodyNeeded, "content": map[string]any{"application/json": map[string]any{
-			"schema": s.properties(e.input, true), "example": example(e.input, "", "", 0)}}}
+		schema := s.properties(e.input, true)
+		if e.changes() {
+			schema["minProperties"] = 1
+		}
+		op["requestBody"] = map[string]any{"required": e.bodyNeeded || e.changes(), "content": map[string]any{"application/json": map[string]any{
+			"schema": schema, "example": example(e.input, "", "", 0)}}}
 	}
 	return op
 }

@@ -139,6 +139,11 @@ func add[In, Out any](t *table, e endpoint, handle func(ctx context.Context, c *
 				return nil, problem
 			}
 		}
+		if e.changes() {
+			if problem := changesSomething(in); problem != nil {
+				return nil, problem
+			}
+		}
 		return in, nil
 	}
 	e.gate = func(input any) service.Gate {
@@ -155,6 +160,9 @@ func add[In, Out any](t *table, e endpoint, handle func(ctx context.Context, c *
 
 // write tells whether the endpoint changes state.
 func (e *endpoint) write() bool { return e.Method != http.MethodGet }
+
+// changes tells whether the body names what is to be another.
+func (e *endpoint) changes() bool { return e.Method == http.MethodPatch }
 
 func (e *endpoint) inOrg() bool { return strings.HasPrefix(e.Path, "/orgs/{org}") }
 
