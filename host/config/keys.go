@@ -133,7 +133,7 @@ func Keys() []Key {
 		{Path: "service.session.idle", Type: TypeDuration, Default: "60m", Meaning: "How long a session lives without a request, up to `8h`."},
 		{Path: "service.relay.allow_loopback", Type: TypeBoolean, Default: "false", Meaning: "For development: link applications at plain `http` on this machine, while the host has one org."},
 		{Path: "service.relay.allowed_networks", Type: TypeNetworks, Meaning: "Networks that are not public and that applications may be linked in all the same. A link-local or metadata address only when listed by itself."},
-		{Path: "service.local.<name>", Type: TypeTexts, Meaning: "Applications of this host that the org of that id may link as `local:<name>`, without the network."},
+		{Path: "service.local.<name>", Type: TypeTexts, Meaning: "Applications of this host that the org of that id may link as `local:<name>`, without the network, each to the entry of its own id."},
 	}, directoryKeys())
 }
 

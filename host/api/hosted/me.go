@@ -22,10 +22,11 @@ func (in viewAs) Check() error {
 	return service.CheckViewAs(in.ViewAs.Value)
 }
 
-// gate is that of a preview; leaving one is never gated.
+// gate is that of a preview; leaving one is never gated, and answers a key, which
+// has none to leave, its own me.
 func (in viewAs) gate() service.Gate {
 	if in.ViewAs.Value == nil {
-		return service.AnySeat
+		return service.Me
 	}
 	return service.OrgKey(client.ViewAsKey)
 }
@@ -76,7 +77,7 @@ func meRows(t *table) {
 		func(ctx context.Context, c *Call, _ inOrg) (service.MeAnswer, error) {
 			return c.core().Me(ctx, c.Access)
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/view-as", Summary: "Preview a role or a user, or leave a preview", Gate: service.AnySeat,
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/view-as", Summary: "Preview a role or a user, or leave a preview", Gate: service.Me,
 		GateText: client.ViewAsKey + "; null ungated", WhilePreviewing: true, Own: append([]string{"forbidden", "inactive", "no_org_root", "not_found"}, relayCodes...),
 		Audit: []string{"A: view_as.start", "A: view_as.end"}},
 		func(ctx context.Context, c *Call, in viewAs) (service.MeAnswer, error) {

@@ -101,7 +101,7 @@ func requestRows(t *table) {
 			i, err := c.root().Queue(ctx, c.Access, c.page())
 			return listing(c, i, err)
 		})
-	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A request", Gate: service.AnySeat, GateText: "Requester, " + readRequests + ", or an approver now entitled",
+	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A request", Gate: byHome, GateText: "Requester, " + readRequests + ", or an approver now entitled",
 		Own: codes("application_not_found")},
 		func(ctx context.Context, c *Call, in requestOf) (orgroot.Entry, error) {
 			return c.root().Request(ctx, c.Access, in.ID, in.Application)
