@@ -160,8 +160,7 @@ func TestARepeatAfterAHostDied(t *testing.T) {
 		{"a relayed grant, before its answer", "/orgs/acme/org/grants", `{"subject":"user:lost-9","pattern":"docs.files.read"}`, "grants", "subject", records, ended, 504, "application_timeout", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			caller := p.owner
-			caller.t = t
+			caller := p.a.signIn(t, "acme", bootUser) // minutes go by in each, and keys need a recent sign-in
 			key := fmt.Sprintf("killed-%d", i)
 			p.dieAt(database{t, db.conn}, c.table, c.when, caller, c.path, c.body, key)
 			again := caller.call("POST", c.path, c.body, "Idempotency-Key", key)
@@ -274,7 +273,7 @@ func TestARepeatOfAChangeAfterAHostDied(t *testing.T) {
 		for _, committed := range []bool{false, true} {
 			id := fmt.Sprintf("%s%t", c.name, committed)
 			t.Run(fmt.Sprintf("%s, committed %t", c.name, committed), func(t *testing.T) {
-				owner.t = t
+				owner = p.a.signIn(t, "acme", bootUser)
 				path, body, target := c.make(id)
 				when := `new."collection" = '` + c.collection + `'`
 				if committed {

@@ -76,7 +76,7 @@ func (a *application) Confirm(ctx context.Context) error {
 		}
 		return done.Err
 	case <-ctx.Done():
-		return a.fault("ping", failure{err: ctx.Err(), sent: true, ended: ctx.Err()})
+		return a.fault(opPing, failure{err: ctx.Err(), sent: true, ended: ctx.Err()})
 	}
 }
 
