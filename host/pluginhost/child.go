@@ -20,6 +20,7 @@ import (
 // standard input.
 type child struct {
 	prog   program
+	file   string // executed
 	dir    string
 	cmd    *exec.Cmd
 	stdout *tap
@@ -33,14 +34,14 @@ type child struct {
 
 var _ runner.Runner = (*child)(nil)
 
-func newChild(prog program, dir string) *child {
-	return &child{prog: prog, dir: dir, stdout: &tap{}, exited: make(chan struct{})}
+func newChild(prog program, file, dir string) *child {
+	return &child{prog: prog, file: file, dir: dir, stdout: &tap{}, exited: make(chan struct{})}
 }
 
 // prepare gives the process its environment; go-plugin knows its part of that
 // only when it asks for the runner.
 func (c *child) prepare(env []string) (err error) {
-	c.cmd = exec.Command(c.prog.file, c.prog.args...)
+	c.cmd = exec.Command(c.file, c.prog.args...)
 	c.cmd.Args[0] = c.prog.path
 	c.cmd.Dir = c.dir
 	c.cmd.Env = env

@@ -1,11 +1,8 @@
 package pluginhost
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/host/files"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
@@ -28,8 +26,9 @@ type program struct {
 
 // find looks for a plugin's program. A path is taken as it is; a name is looked
 // for in the directories, in order, and then among the embedded ones. A file in
-// a directory that cannot be run is an error, not a reason to look further.
-func find(plug string, dirs []string, embedded map[string]Command) (program, error) {
+// a directory that cannot be run is an error, not a reason to look further. judge
+// refuses a directory that is searched, as one into which others may put a plugin.
+func find(plug string, dirs []string, embedded map[string]Command, judge func(dir string) error) (program, error) {
 	if strings.ContainsRune(plug, filepath.Separator) {
 		path, err := filepath.Abs(plug)
 		if err != nil {
@@ -45,6 +44,9 @@ func find(plug string, dirs []string, embedded map[string]Command) (program, err
 	}
 	file := plugin.BinaryPrefix + plug
 	for _, dir := range dirs {
+		if err := judge(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return program{}, err
+		}
 		path := filepath.Join(dir, file)
 		err := executable(path)
 		if err == nil {
@@ -66,6 +68,20 @@ func find(plug string, dirs []string, embedded map[string]Command) (program, err
 	}
 	return program{}, fmt.Errorf("%s is in none of the directories searched (%s): build or install it there, add its directory to `plugin_dirs`, or give its path%s",
 		file, strings.Join(dirs, ", "), carried)
+}
+
+// Exposed says that other users may write or replace what a plugin of that name or
+// path runs from, or a directory in which it is looked for: an *files.ExposedError.
+// Other faults show when it is started.
+func Exposed(plug string, dirs []string, embedded map[string]Command) error {
+	prog, err := find(plug, dirs, embedded, func(dir string) error { return files.Judge(dir, files.Trusted) })
+	if err == nil && !prog.embedded {
+		err = files.Judge(prog.file, files.Trusted)
+	}
+	if files.IsExposed(err) {
+		return err
+	}
+	return nil
 }
 
 func executable(path string) error {
@@ -91,34 +107,6 @@ func expectedName(path string) string {
 		return ""
 	}
 	return name
-}
-
-// verify compares a binary with its pin. Of an embedded plugin that is the
-// host's own binary.
-func verify(path, pin string, required bool) error {
-	if pin == "" {
-		if required {
-			return errors.New("its configuration has no sha256, and `plugins.require_checksum` refuses plugins without one")
-		}
-		return nil
-	}
-	want, err := hex.DecodeString(pin)
-	if err != nil || len(want) != sha256.Size {
-		return fmt.Errorf("its sha256 must be %d hexadecimal digits", 2*sha256.Size)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("it cannot be read: %w", err)
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return fmt.Errorf("it cannot be read: %w", err)
-	}
-	if got := sum.Sum(nil); string(got) != string(want) {
-		return fmt.Errorf("its sha256 is %x, the configuration pins %x: the binary is another one than was approved", got, want)
-	}
-	return nil
 }
 
 func checkEnv(env map[string]string) error {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -37,6 +38,11 @@ type Options struct {
 	// RequireChecksum refuses every plugin whose Spec has no SHA256.
 	RequireChecksum bool
 
+	// InsecurePermissions runs plugins that other users may write or replace, each
+	// with a warning in the log, and leaves out the directories above RunDir. That
+	// one itself must belong to this user either way, and nobody else may write it.
+	InsecurePermissions bool
+
 	// Logger also carries what plugins log, under their instance's name. nil
 	// discards it all.
 	Logger hclog.Logger
@@ -51,7 +57,8 @@ type Command struct {
 	Path string // of the binary, shown to people and executed
 
 	// File is what is hashed and executed in Path's place when an upgrade may
-	// have put another binary there, such as /proc/self/exe. "" is Path.
+	// have put another binary there: /proc/self/exe, which cannot change while it
+	// runs. "" is Path.
 	File string
 
 	Args []string // that make it the plugin
@@ -92,6 +99,7 @@ type Host struct {
 	sockets *sockets
 	ctx     context.Context // ends when Close begins
 	cancel  context.CancelFunc
+	copies  atomic.Uint64 // of pinned plugins, counted
 
 	mu      sync.Mutex
 	closed  bool
@@ -118,7 +126,7 @@ func New(opts Options) (*Host, error) {
 		dirs[i] = abs
 	}
 	opts.Dirs = dirs
-	s, err := openSockets(opts.RunDir)
+	s, err := openSockets(opts.RunDir, opts.InsecurePermissions)
 	if err != nil {
 		return nil, err
 	}

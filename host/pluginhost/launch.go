@@ -34,14 +34,17 @@ type process struct {
 	release     context.CancelFunc // of the lifeline
 	gone        chan struct{}      // closed when the process is reaped
 	hung        atomic.Bool        // it was killed because it did not answer
+	cleanUp     func()             // removes what it ran from
 }
 
 // launch runs the whole start of one process. A failure leaves no process.
 func (p *Plugin) launch(ctx context.Context) (*process, error) {
-	if err := verify(p.prog.file, p.spec.SHA256, p.host.opts.RequireChecksum); err != nil {
-		return nil, p.startError(err.Error(), nil, nil)
+	image, err := p.image()
+	if err != nil {
+		return nil, p.startError(err.Error(), nil, err)
 	}
-	proc := &process{child: newChild(p.prog, p.spec.Dir), output: &tail{}, gone: make(chan struct{})}
+	defer image.started()
+	proc := &process{child: newChild(p.prog, image.file, p.spec.Dir), output: &tail{}, gone: make(chan struct{}), cleanUp: func() { p.remove(image) }}
 	proc.client = p.newClient(proc)
 	// go-plugin takes no context and holds its lock while it connects, so that
 	// patience is enforced from outside: on the process itself.
@@ -176,6 +179,7 @@ func (proc *process) destroy() {
 	if proc.release != nil {
 		proc.release()
 	}
+	proc.cleanUp()
 }
 
 // stop lets the plugin close its driver and exit, then kills it; it returns when
@@ -191,6 +195,7 @@ func (proc *process) stop(ctx context.Context) {
 	proc.client.Kill()
 	proc.release()
 	<-proc.gone
+	proc.cleanUp()
 }
 
 func (p *Plugin) startError(reason string, output []string, cause error) *StartError {

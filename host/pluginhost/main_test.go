@@ -47,6 +47,9 @@ func TestMain(m *testing.M) {
 	if binary := os.Getenv(asParent); binary != "" {
 		beParent(binary)
 	}
+	if how := os.Getenv(asSwapper); how != "" {
+		beSwapper(how)
+	}
 	os.Exit(run(m))
 }
 

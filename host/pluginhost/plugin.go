@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/host/files"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
@@ -76,7 +77,9 @@ func newPlugin(h *Host, spec Spec) *Plugin {
 
 // start runs the first process; its failure is final.
 func (p *Plugin) start(ctx context.Context) error {
-	prog, err := find(p.spec.Plugin, p.host.opts.Dirs, p.host.opts.Embedded)
+	prog, err := find(p.spec.Plugin, p.host.opts.Dirs, p.host.opts.Embedded, func(dir string) error {
+		return p.host.exposed(p.spec.Name, files.Judge(dir, files.Trusted))
+	})
 	if err != nil {
 		return p.startError(err.Error(), nil, err)
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/authzhost/authz/host/files"
 )
 
 const (
@@ -15,18 +16,23 @@ const (
 	// socketNameBytes is the longest that go-plugin adds below the directory:
 	// "/plugin-dir" and "/plugin", each with ten digits.
 	socketNameBytes = len("/plugin-dir") + len("/plugin") + 2*10
+
+	socketsName = "plugins"
 )
 
-// sockets is the directory that this host alone keeps its plugins' sockets in.
+// sockets is the directory that this host alone keeps its plugins' sockets in, and
+// the copies that pinned plugins run from.
 type sockets struct {
+	run  *files.Dir
 	dir  string
 	lock *os.File
 }
 
 // openSockets makes the directory below runDir and empties it: hosts that were
 // killed leave sockets behind. The lock keeps a second host from doing that to a
-// living one.
-func openSockets(runDir string) (*sockets, error) {
+// living one. Everything is made and removed below the descriptor of a run directory
+// that only this user can write.
+func openSockets(runDir string, trustWay bool) (*sockets, error) {
 	if runDir == "" {
 		return nil, errors.New("pluginhost: no run directory is given")
 	}
@@ -34,35 +40,39 @@ func openSockets(runDir string) (*sockets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pluginhost: run directory: %w", err)
 	}
-	dir := filepath.Join(runDir, "plugins")
+	dir := filepath.Join(runDir, socketsName)
 	if n := len(dir) + socketNameBytes; n > maxSocketPath {
 		return nil, fmt.Errorf("pluginhost: the run directory %s is too long by %d bytes for a socket's address: choose a shorter `run_dir`",
 			runDir, n-maxSocketPath)
 	}
-	if err := os.MkdirAll(runDir, 0o700); err != nil {
-		return nil, fmt.Errorf("pluginhost: run directory: %w", err)
-	}
-	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	run, err := files.OpenDir(runDir, files.DirOptions{TrustWay: trustWay})
 	if err != nil {
 		return nil, fmt.Errorf("pluginhost: run directory: %w", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("pluginhost: another host uses the run directory %s: stop it or choose another `run_dir`", runDir)
+	s := &sockets{run: run, dir: dir}
+	var free bool
+	s.lock, free, err = run.Lock(socketsName + ".lock")
+	switch {
+	case err != nil:
+		err = fmt.Errorf("pluginhost: run directory: %w", err)
+	case !free:
+		err = fmt.Errorf("pluginhost: another host uses the run directory %s: stop it or choose another `run_dir`", runDir)
+	default:
+		err = s.clean()
 	}
-	s := &sockets{dir: dir, lock: lock}
-	if err := s.clean(); err != nil {
-		lock.Close()
+	if err != nil {
+		s.lock.Close() // of nil too
+		run.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
 func (s *sockets) clean() error {
-	if err := os.RemoveAll(s.dir); err != nil {
+	if err := s.run.RemoveAll(socketsName); err != nil {
 		return fmt.Errorf("pluginhost: old sockets: %w", err)
 	}
-	if err := os.Mkdir(s.dir, 0o700); err != nil {
+	if err := s.run.Mkdir(socketsName, 0o700); err != nil {
 		return fmt.Errorf("pluginhost: sockets: %w", err)
 	}
 	return nil
@@ -71,6 +81,5 @@ func (s *sockets) clean() error {
 // close removes the directory. The lock file stays: removing it would let two
 // hosts lock two files of one name.
 func (s *sockets) close() error {
-	err := os.RemoveAll(s.dir)
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(s.run.RemoveAll(socketsName), s.lock.Close(), s.run.Close())
 }

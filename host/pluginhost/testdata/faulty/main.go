@@ -21,6 +21,9 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// mark is what tests change in the binary to have another one.
+var mark = "mark:approved"
+
 func main() {
 	p := plugin.Plugin{
 		Name:    "faulty",
@@ -66,6 +69,12 @@ func main() {
 	case "flaky": // comes up only when nothing stands at FLAG
 		if _, err := os.Stat(os.Getenv("FLAG")); err == nil {
 			os.Exit(9)
+		}
+	case "marked": // leaves a file at FLAG when it is not the binary that was approved
+		if !strings.HasSuffix(mark, "approved") {
+			if err := os.WriteFile(os.Getenv("FLAG"), []byte(mark), 0o600); err != nil {
+				os.Exit(1)
+			}
 		}
 	case "slow": // not ready for long when something stands at FLAG
 		if _, err := os.Stat(os.Getenv("FLAG")); err == nil {
