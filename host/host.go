@@ -84,6 +84,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 }
 
 func (h *Host) open(ctx context.Context, cfg *config.Config) error {
+	h.warnExposed(cfg)
 	catalogs, err := LoadCatalogs(cfg)
 	if err != nil {
 		return err
@@ -92,7 +93,8 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	plugins, err := pluginhost.New(pluginhost.Options{
-		Dirs: cfg.PluginDirs, Embedded: h.options.Embedded, RunDir: cfg.RunDir, RequireChecksum: cfg.Plugins.RequireChecksum, Logger: h.log,
+		Dirs: cfg.PluginDirs, Embedded: h.options.Embedded, RunDir: cfg.RunDir, RequireChecksum: cfg.Plugins.RequireChecksum,
+		InsecurePermissions: cfg.AllowsInsecure(), Logger: h.log,
 	})
 	if err != nil {
 		return err
@@ -227,8 +229,16 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 		current.Service = h.service.reload(current.Service, next.Service)
 	}
 	h.config.Store(&current)
+	h.warnExposed(next)
 	h.log.SetLevel(hclog.LevelFromString(next.Log.Level))
 	return changes.Restart
+}
+
+// warnExposed tells what insecure_permissions let through.
+func (h *Host) warnExposed(cfg *config.Config) {
+	for _, err := range cfg.Exposed {
+		h.log.Warn("used all the same, as insecure_permissions allows", "exposed", err)
+	}
 }
 
 func sorted[V any](m map[string]V) []string {

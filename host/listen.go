@@ -56,7 +56,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if cfg.TLS.Cert != "" {
 		tls = func() api.TLSFiles {
 			t := h.config.Load().TLS
-			return api.TLSFiles{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA}
+			return api.TLSFiles{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Exposed: h.config.Load().AllowsInsecure()}
 		}
 	}
 	public, err := h.publicHandler(cfg)
@@ -76,7 +76,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err := listening.serves(api.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
 		return err
 	}
-	socket, err := h.bind("socket", func() (net.Listener, error) { return api.ListenLocal(cfg.Socket) })
+	socket, err := h.bind("socket", func() (net.Listener, error) { return api.ListenLocal(cfg.Socket, cfg.AllowsInsecure()) })
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,14 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 		if err != nil {
 			return err
 		}
-		if err := at.serves(api.ServerOptions{Handler: ops, Logger: h.log}); err != nil {
+		if a, ok := at.net.Addr().(*net.TCPAddr); cfg.Ops.Profiles && !(ok && a.IP.IsLoopback()) {
+			return fmt.Errorf("ops_listen: profiles show what is in memory, and are served on loopback only, not at %s: switch ops.profiles off", at.net.Addr())
+		}
+		opsTLS := tls
+		if !cfg.OpsTLS() {
+			opsTLS = nil
+		}
+		if err := at.serves(api.ServerOptions{Handler: ops, TLS: opsTLS, Logger: h.log}); err != nil {
 			return err
 		}
 	}

@@ -8,10 +8,14 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/authzhost/authz/host"
 )
 
 // certificate writes a self-signed certificate and its key.
@@ -73,4 +77,43 @@ func TestReloadTakesOverOtherTLSFiles(t *testing.T) {
 		_, err := get()
 		return err != nil
 	})
+}
+
+// TestOperationsBeyondLoopbackDoTLS with the files of listen; on loopback they do not.
+func TestOperationsBeyondLoopbackDoTLS(t *testing.T) {
+	for address, beyond := range map[string]bool{"0.0.0.0:0": true, "127.0.0.1:0": false} {
+		cfg := configure(t, "")
+		cfg.TLS.Cert, cfg.TLS.Key = certificate(t, filepath.Dir(cfg.RunDir), "ops")
+		cfg.OpsListen = address
+		h, _ := open(t, cfg)
+		_, port, err := net.SplitHostPort(h.OpsAddress())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		for scheme, want := range map[string]bool{"https": beyond, "http": !beyond} {
+			served := false
+			if answer, err := client.Get(scheme + "://127.0.0.1:" + port + "/metrics"); err == nil {
+				served = answer.StatusCode == http.StatusOK
+				answer.Body.Close()
+			}
+			if served != want {
+				t.Errorf("%s by %s: served %v", address, scheme, served)
+			}
+		}
+	}
+}
+
+// TestProfilesAreNeverServedBeyondLoopback, whatever a program hands to Open.
+func TestProfilesAreNeverServedBeyondLoopback(t *testing.T) {
+	cfg := configure(t, "")
+	cfg.OpsListen, cfg.Ops.Profiles = "0.0.0.0:0", true
+	h, err := host.Open(t.Context(), cfg, host.Options{})
+	if err == nil {
+		closeHost(t, h)
+		t.Fatal("it was opened")
+	}
+	if !strings.Contains(err.Error(), "profiles") {
+		t.Error(err)
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -30,14 +31,26 @@ func newConfigCheck() *cobra.Command {
 		Short: "Validate a configuration and its catalogs without starting anything",
 		Long: `Validate a configuration: every key and value, every reference, the catalog of each
 application, and the settings of plugins that this program carries. Everything that is
-wrong is reported at once; the exit code is 2 then.`,
+wrong is reported at once; the exit code is 2 then. Files that other users may write, plugins
+among them, and secrets that they may read are wrong too; with insecure_permissions: allow
+they are warnings.`,
 		Example: `  authz config check --config host.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := f.load(nil)
 			if cfg != nil {
 				_, catalogs := host.LoadCatalogs(cfg)
+				exposed := exposedPlugins(cfg, err)
+				if cfg.AllowsInsecure() {
+					for _, one := range append(cfg.Exposed, exposed...) {
+						fmt.Fprintf(c.ErrOrStderr(), "warning: insecure_permissions allows this: %v\n", one)
+					}
+					exposed = nil
+				}
 				err = errors.Join(err, catalogs, checkSettings(cfg, err))
+				if len(exposed) > 0 {
+					err = errors.Join(err, usageError{fmt.Errorf("%w; or set insecure_permissions: %s", errors.Join(exposed...), config.InsecureAllow)})
+				}
 			}
 			if err != nil {
 				return err
@@ -69,6 +82,22 @@ func checkSettings(cfg *config.Config, told error) error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// exposedPlugins are the plugins that other users may write or replace, each told once.
+func exposedPlugins(cfg *config.Config, told error) (exposed []error) {
+	carried, err := embedded()
+	if err != nil {
+		return []error{err}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Instances)) {
+		err := pluginhost.Exposed(cfg.Plugins.Instances[name].Plugin, cfg.PluginDirs, carried)
+		if err == nil || told != nil && strings.Contains(told.Error(), err.Error()) {
+			continue
+		}
+		exposed = append(exposed, fmt.Errorf("plugins.%s.plugin: %w", name, err))
+	}
+	return exposed
 }
 
 func newConfigPrint() *cobra.Command {

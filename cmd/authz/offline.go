@@ -112,7 +112,7 @@ func visit(ctx context.Context, cfg *config.Config, instance string, o visitOpti
 		return refuse(err)
 	}
 	plugins, err := pluginhost.New(pluginhost.Options{
-		Dirs: cfg.PluginDirs, Embedded: carried, RunDir: runDir, RequireChecksum: cfg.Plugins.RequireChecksum,
+		Dirs: cfg.PluginDirs, Embedded: carried, RunDir: runDir, RequireChecksum: cfg.Plugins.RequireChecksum, InsecurePermissions: cfg.AllowsInsecure(),
 		Logger: hclog.New(&hclog.LoggerOptions{Name: "authz", Level: hclog.Warn, Output: o.logs}),
 	})
 	if err != nil {

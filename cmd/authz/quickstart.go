@@ -83,7 +83,16 @@ func (q *quickstart) run(ctx context.Context) error {
 		return err
 	}
 	q.dir = dir
-	running := newLocalCaller(filepath.Join(runDirFor(dir), socketName))
+	if _, err := os.Lstat(dir); err == nil {
+		if err := ownDir(dir); err != nil {
+			return err
+		}
+	}
+	socket := filepath.Join(runDirFor(dir), socketName)
+	if err := ownSocket(socket); err != nil {
+		return err
+	}
+	running := newLocalCaller(socket)
 	switch found, err := running.answers(ctx); {
 	case err != nil:
 		return err
@@ -94,6 +103,9 @@ func (q *quickstart) run(ctx context.Context) error {
 		if err := q.confirmReset(ctx); err != nil {
 			return err
 		}
+	}
+	if err := ownDir(dir); err != nil {
+		return err
 	}
 	secret := filepath.Join(dir, ownSecret)
 	if err := ensureSecret(secret); err != nil {
@@ -258,9 +270,6 @@ func (q *quickstart) confirmReset(ctx context.Context) error {
 
 // ensureSecret makes the bearer secret of the sample unless it is there.
 func ensureSecret(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 	return ensureFile(path, []byte(hex.EncodeToString(random)+"\n"))

@@ -79,6 +79,9 @@ func hostOf(ctx context.Context, t *target, f *configFlags) (host *localCaller, 
 	socket := t.socket
 	if socket == "" {
 		socket = cfg.Socket
+		if err := ownSocket(socket); err != nil {
+			return nil, nil, err
+		}
 	}
 	host = newLocalCaller(socket)
 	if found, err := host.answers(ctx); err != nil || !found {

@@ -51,6 +51,11 @@ func (t *target) local() (*localCaller, error) {
 	path := t.socket
 	if path == "" {
 		path = findSocket()
+		if path != os.Getenv("AUTHZ_SOCKET") {
+			if err := ownSocket(path); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --socket", path)

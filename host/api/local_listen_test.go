@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/authzhost/authz/internal/otheruser"
 )
 
 // socketDir is a directory with a path short enough for sockets.
@@ -24,7 +26,7 @@ func socketDir(t *testing.T) string {
 
 func TestTheSocketIsForItsOwnerOnly(t *testing.T) {
 	path := filepath.Join(socketDir(t), "run", "authz.sock")
-	l, err := ListenLocal(path)
+	l, err := ListenLocal(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +46,12 @@ func TestTheSocketIsForItsOwnerOnly(t *testing.T) {
 
 func TestALiveSocketIsNotTaken(t *testing.T) {
 	path := filepath.Join(socketDir(t), "authz.sock")
-	live, err := ListenLocal(path)
+	live, err := ListenLocal(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if _, err := ListenLocal(path); err == nil || !strings.Contains(err.Error(), "another host") {
+	if _, err := ListenLocal(path, false); err == nil || !strings.Contains(err.Error(), "another host") {
 		t.Errorf("a second host got: %v", err)
 	}
 	conn, err := net.Dial("unix", path)
@@ -66,7 +68,7 @@ func TestASocketThatAnswersIsNotTakenEvenWithoutItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if _, err := ListenLocal(path); err == nil || !strings.Contains(err.Error(), "another host") {
+	if _, err := ListenLocal(path, false); err == nil || !strings.Contains(err.Error(), "another host") {
 		t.Errorf("taken from whoever answers there: %v", err)
 	}
 }
@@ -79,7 +81,7 @@ func TestTheSocketOfADeadHostIsReplaced(t *testing.T) {
 	}
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
-	l, err := ListenLocal(path)
+	l, err := ListenLocal(path, false)
 	if err != nil {
 		t.Fatalf("the stale socket stood in the way: %v", err)
 	}
@@ -94,7 +96,7 @@ func TestTheSocketOfADeadHostIsReplaced(t *testing.T) {
 func TestWhatIsNoSocketIsNeverRemoved(t *testing.T) {
 	path := filepath.Join(socketDir(t), "authz.sock")
 	writeFile(t, path, []byte("precious"))
-	if _, err := ListenLocal(path); err == nil {
+	if _, err := ListenLocal(path, false); err == nil {
 		t.Error("listening over a file")
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "precious" {
@@ -110,14 +112,14 @@ func TestADirectoryThatOthersCanEnterIsRefused(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ListenLocal(filepath.Join(dir, "authz.sock")); err == nil || !strings.Contains(err.Error(), "0700") {
+	if _, err := ListenLocal(filepath.Join(dir, "authz.sock"), false); err == nil || !strings.Contains(err.Error(), "0700") {
 		t.Errorf("directory of mode 0755: %v", err)
 	}
 }
 
 func TestAPathTooLongForTheSystemIsNamed(t *testing.T) {
 	path := filepath.Join(socketDir(t), strings.Repeat("x", maxSocketPath), "authz.sock")
-	if _, err := ListenLocal(path); err == nil || !strings.Contains(err.Error(), "run_dir") {
+	if _, err := ListenLocal(path, false); err == nil || !strings.Contains(err.Error(), "run_dir") {
 		t.Errorf("path of %d bytes: %v", len(path), err)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
@@ -137,7 +139,7 @@ func TestThePeerOfAUnixSocketIsKnownByLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ListenLocal(filepath.Join(socketDir(t), "authz.sock"))
+	l, err := ListenLocal(filepath.Join(socketDir(t), "authz.sock"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,4 +179,50 @@ func TestThePeerOfAUnixSocketIsKnownByLogin(t *testing.T) {
 	if got := <-logins; got != "nobody" {
 		t.Errorf("over TCP the peer is %q", got)
 	}
+}
+
+// TestASocketDirectoryOfAnotherUsersIsRefused: nothing is made or removed where it
+// leads.
+func TestASocketDirectoryOfAnotherUsersIsRefused(t *testing.T) {
+	otheruser.Need(t)
+	for name, prepare := range map[string]string{
+		"a directory":         "mkdir -m 700 $1/run",
+		"a link":              "ln -s $2 $1/run",
+		"a directory above":   "mkdir -m 755 $1/run; mkdir $1/run/deep",
+		"a link above, lying": "mkdir -m 755 $1/run; ln -s $2 $1/run/deep",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmp, mine := otheruser.Sticky(t), otheruser.Dir(t)
+			if err := os.Chmod(mine, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			otheruser.Do(t, prepare, tmp, mine)
+			for _, dir := range []string{"/run", "/run/deep"} {
+				l, err := ListenLocal(tmp+dir+"/authz.sock", false)
+				if err == nil {
+					l.Close()
+					t.Errorf("%s: it listens", dir)
+				} else if !strings.Contains(err.Error(), "uid 65534 (nobody)") {
+					t.Errorf("%s: %v", dir, err)
+				}
+			}
+			if left, err := os.ReadDir(mine); err != nil || len(left) > 0 {
+				t.Errorf("made where it leads: %v %v", left, err)
+			}
+		})
+	}
+}
+
+// TestAnotherUserCannotReachTheSocket: the real one tries.
+func TestAnotherUserCannotReachTheSocket(t *testing.T) {
+	otheruser.Need(t)
+	dir := otheruser.Dir(t)
+	l, err := ListenLocal(dir+"/run/authz.sock", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	otheruser.Fails(t, "ls $1/run", dir)
+	otheruser.Fails(t, "test -e $1/run/authz.sock", dir)
+	otheruser.Fails(t, "mv $1/run $1/run2", dir)
 }

@@ -128,7 +128,7 @@ func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.Local
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "authz.sock")
-	listener, err := api.ListenLocal(path)
+	listener, err := api.ListenLocal(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}

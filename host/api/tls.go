@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/authzhost/authz/host/files"
 )
 
 // TLSFiles names the PEM files of a TLS listener. They are read again when they,
@@ -20,6 +22,9 @@ type TLSFiles struct {
 
 	// ClientCA, when set, demands of clients a certificate that it vouches for.
 	ClientCA string
+
+	// Exposed uses them also when other users may write them, or read the key.
+	Exposed bool
 }
 
 func (f TLSFiles) paths() []string {
@@ -32,6 +37,9 @@ func (f TLSFiles) paths() []string {
 
 // load reads the files into a configuration for handshakes.
 func (f TLSFiles) load() (*tls.Config, error) {
+	if err := f.judge(); err != nil {
+		return nil, err
+	}
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
 		return nil, fmt.Errorf("tls certificate %s: %w", f.Cert, err)
@@ -53,6 +61,23 @@ func (f TLSFiles) load() (*tls.Config, error) {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	return config, nil
+}
+
+// judge refuses files that other users may write, and a key that they may read.
+func (f TLSFiles) judge() error {
+	if f.Exposed {
+		return nil
+	}
+	for _, path := range f.paths() {
+		use := files.Trusted
+		if path == f.Key {
+			use = files.Secret
+		}
+		if err := files.Judge(path, use); err != nil {
+			return fmt.Errorf("tls: %w", err)
+		}
+	}
+	return nil
 }
 
 // reloadInterval is how often the files are looked at, at most.

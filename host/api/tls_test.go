@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -254,5 +255,33 @@ func TestAServerWithUnusableTLSFilesIsNotBuilt(t *testing.T) {
 	writeFile(t, files.ClientCA, []byte("no certificate"))
 	if build(files) == nil {
 		t.Error("client_ca holds no certificate and the server was built")
+	}
+}
+
+// TestAKeyThatOthersMayReadIsNotTakenOver: the one in use is kept.
+func TestAKeyThatOthersMayReadIsNotTakenOver(t *testing.T) {
+	first := newIdentity(t, "first")
+	l := listenTLS(t, first, nil)
+	before := l.reloader.refresh()
+	next := newIdentity(t, "next")
+	writeFile(t, l.files.Cert, next.cert)
+	writeFile(t, l.files.Key, next.key)
+	if err := os.Chmod(l.files.Key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	later := func() *tls.Config {
+		l.clock.Add(int64(2 * reloadInterval))
+		return l.reloader.refresh()
+	}
+	if later() != before {
+		t.Error("a key that every user may read was taken over")
+	}
+	if _, err := NewServer(ServerOptions{Handler: http.NotFoundHandler(), TLS: func() TLSFiles { return l.files }}); err == nil || !strings.Contains(err.Error(), "chmod go-rwx ") {
+		t.Errorf("a server was built: %v", err)
+	}
+	l.files.Exposed = true
+	writeFile(t, l.files.Cert, append(next.cert, '\n')) // changed again
+	if later() == before {
+		t.Error("allowed, it was not taken over")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/host/files"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -19,6 +20,9 @@ const maxSocketPath = 107
 func (l *loader) check(c *Config) {
 	l.checkListeners(c)
 	l.checkTLS(c.TLS)
+	for i, dir := range c.PluginDirs {
+		l.judge([]string{"plugin_dirs", index(i)}, dir, files.Trusted)
+	}
 	for _, name := range sortedKeys(c.Plugins.Instances) {
 		l.checkPlugin(c, name)
 	}
@@ -35,6 +39,14 @@ func (l *loader) checkListeners(c *Config) {
 	}
 	if c.OpsListen != "" && c.OpsListen == c.Listen && port != "0" {
 		l.problem([]string{"ops_listen"}, "is the same address as listen")
+	}
+	if host, _, err := net.SplitHostPort(c.OpsListen); err == nil && !loopback(host) {
+		if c.TLS.Cert == "" && !c.TLS.TerminatedUpstream {
+			l.problem([]string{"ops_listen"}, "%s can be reached from other machines: set tls.cert and tls.key, or tls.terminated_upstream: true when a proxy in front does TLS", authz.Quote(c.OpsListen))
+		}
+		if c.Ops.Profiles {
+			l.problem([]string{"ops", "profiles"}, "profiles show what is in memory, and are served on loopback only: ops_listen is %s", authz.Quote(c.OpsListen))
+		}
 	}
 	for path, value := range map[string]string{"run_dir": c.RunDir, "socket": c.Socket} {
 		if len(value) > maxSocketPath {
@@ -58,6 +70,8 @@ func (l *loader) checkTLS(t TLS) {
 	case t.Cert != "" && t.Key == "":
 		l.problem(section("key"), "is required with tls.cert")
 	case t.Cert != "":
+		l.judge(section("cert"), t.Cert, files.Trusted)
+		l.judge(section("key"), t.Key, files.Secret)
 		if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
 			l.problem(section("cert"), "cannot be used with tls.key: %v", err)
 		}
@@ -68,6 +82,7 @@ func (l *loader) checkTLS(t TLS) {
 	if t.Cert == "" {
 		l.problem(section("client_ca"), "needs tls.cert and tls.key")
 	}
+	l.judge(section("client_ca"), t.ClientCA, files.Trusted)
 	pem, err := os.ReadFile(t.ClientCA)
 	if err != nil {
 		l.problem(section("client_ca"), "cannot be read: %v", reason(err))
@@ -79,6 +94,9 @@ func (l *loader) checkTLS(t TLS) {
 func (l *loader) checkPlugin(c *Config, name string) {
 	path := []string{"plugins", name, "sha256"}
 	p := c.Plugins.Instances[name]
+	if strings.ContainsRune(p.Plugin, '/') {
+		l.judge([]string{"plugins", name, "plugin"}, p.Plugin, files.Trusted)
+	}
 	switch {
 	case p.SHA256 == "":
 		if c.Plugins.RequireChecksum {
@@ -106,6 +124,9 @@ func (l *loader) checkApplications(c *Config) {
 			if section := join(at("provider")); len(app.Provider.Secrets) == 0 && !l.faulty(section) {
 				l.problem(at("default"), "needs a provider.secret: without one the provider API of the application is not served")
 			}
+		}
+		if app.Catalog != "" {
+			l.judge(at("catalog"), app.Catalog, files.Trusted)
 		}
 		where := app.Storage
 		l.checkDriver(c, at("storage", "driver"), where.Driver)

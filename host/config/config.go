@@ -1,14 +1,23 @@
 package config
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 // Config is a whole, checked configuration. Paths in it are absolute.
 type Config struct {
-	Listen          string        `koanf:"listen"`
-	OpsListen       string        `koanf:"ops_listen"` // "" is off
-	RunDir          string        `koanf:"run_dir"`
-	Socket          string        `koanf:"socket"`
-	TLS             TLS           `koanf:"tls"`
+	Listen    string `koanf:"listen"`
+	OpsListen string `koanf:"ops_listen"` // "" is off
+	RunDir    string `koanf:"run_dir"`
+	Socket    string `koanf:"socket"`
+	TLS       TLS    `koanf:"tls"`
+
+	// InsecurePermissions is refuse or allow; Exposed is what it then allowed, for
+	// the log.
+	InsecurePermissions string  `koanf:"insecure_permissions"`
+	Exposed             []error `koanf:"-"`
+
 	Log             Log           `koanf:"log"`
 	ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
 	DrainDelay      time.Duration `koanf:"drain_delay"`
@@ -46,6 +55,22 @@ type TLS struct {
 	Key                string `koanf:"key"`
 	ClientCA           string `koanf:"client_ca"` // "" asks for no client certificate
 	TerminatedUpstream bool   `koanf:"terminated_upstream"`
+}
+
+// The values of Config.InsecurePermissions.
+const (
+	InsecureRefuse = "refuse"
+	InsecureAllow  = "allow"
+)
+
+// AllowsInsecure reports whether files are used that other users may write or read.
+func (c *Config) AllowsInsecure() bool { return c.InsecurePermissions == InsecureAllow }
+
+// OpsTLS reports whether OpsListen does TLS, with the files of TLS: it does beyond
+// loopback.
+func (c *Config) OpsTLS() bool {
+	host, _, err := net.SplitHostPort(c.OpsListen)
+	return err == nil && !loopback(host) && c.TLS.Cert != ""
 }
 
 // Log of the host and its plugins.

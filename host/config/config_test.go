@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -82,7 +81,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
 		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01}, Metrics: config.Observation{Window: time.Minute},
 		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
-		Directories: map[string]config.Directory{},
+		Directories: map[string]config.Directory{}, InsecurePermissions: "refuse",
 	}
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {
 		t.Error(d)
@@ -134,9 +133,6 @@ func TestWithoutAnythingThereAreOnlyDefaults(t *testing.T) {
 	}
 	if cfg.Dir != wd {
 		t.Errorf("without a file, plugins run in %s", cfg.Dir)
-	}
-	if want := filepath.Join(os.TempDir(), fmt.Sprintf("authz-%d", os.Getuid())); cfg.RunDir != want {
-		t.Errorf("run_dir without XDG_RUNTIME_DIR: %s, want %s", cfg.RunDir, want)
 	}
 }
 

@@ -216,7 +216,7 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 			return bad("is neither a plugin's name (a-z 0-9 _ -) nor a path: %s", authz.Quote(s))
 		}
 	case TypeReference:
-		secret, why := l.resolve(s, o.base)
+		secret, why := l.resolve(path, s, o.base)
 		if why == "" && secret.reference == "" {
 			why = "must be a reference, env:NAME or file:PATH: a secret does not belong into the configuration itself. Put it into a file of mode 0600 and write file: and its path here"
 		}

@@ -25,7 +25,7 @@ func (l *loader) textMap(path []string, raw any, bad refuse) (any, bool) {
 			l.problem(p, "must be text, not %s; quote it", kindOf(given[name]))
 			continue
 		}
-		secret, why := l.resolve(s, l.origin(p).base)
+		secret, why := l.resolve(p, s, l.origin(p).base)
 		if why != "" {
 			l.problem(p, "%s", why)
 			continue
@@ -63,7 +63,7 @@ func (l *loader) settings(path []string, raw any) any {
 				return l.settings(path, parsed)
 			}
 		}
-		secret, why := l.resolve(v, l.origin(path).base)
+		secret, why := l.resolve(path, v, l.origin(path).base)
 		if why != "" {
 			l.problem(path, "%s", why)
 		}

@@ -56,14 +56,16 @@ func Keys() []Key {
 	const most = authz.MaxInstant
 	return slices.Concat([]Key{
 		{Path: "listen", Type: TypeAddress, Default: "127.0.0.1:8080", Meaning: "Address of the provider API and of `/healthz`, `/readyz`. An address that is not loopback needs `tls.cert`, or `tls.terminated_upstream`."},
-		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of metrics, the verbose readiness report and profiles. `\"\"` switches it off."},
-		{Path: "run_dir", Type: TypePath, Meaning: "Directory of the host's own sockets, mode 0700. Default: `$XDG_RUNTIME_DIR/authz`, else `authz-<uid>` in the system's directory for temporary files."},
+		{Path: "ops_listen", Type: TypeAddress, Default: "127.0.0.1:9090", Meaning: "Address of metrics, the verbose readiness report and profiles. `\"\"` switches it off. An address that is not loopback is served with `tls.cert`, and needs it or `tls.terminated_upstream`."},
+		{Path: "run_dir", Type: TypePath, Meaning: "Directory of the host's own sockets, mode 0700; it must belong to the host's user. Default: `$XDG_RUNTIME_DIR/authz`; else `/run/user/<uid>/authz` or `/run/authz`, where this user may make it; else `authz-<uid>` in the system's directory for temporary files."},
 		{Path: "socket", Type: TypePath, Meaning: "The local administration socket, mode 0600. Default: `authz.sock` in `run_dir`."},
 
 		{Path: "tls.cert", Type: TypePath, Reload: true, Meaning: "Certificate chain of `listen`, PEM. Reread when the file changes."},
 		{Path: "tls.key", Type: TypePath, Reload: true, Meaning: "Private key of `tls.cert`, PEM."},
 		{Path: "tls.client_ca", Type: TypePath, Reload: true, Meaning: "Authorities, PEM: clients must then show a certificate of one of them."},
 		{Path: "tls.terminated_upstream", Type: TypeBoolean, Default: "false", Meaning: "A proxy in front of the host does TLS: allows a `listen` that is not loopback without `tls.cert`."},
+
+		{Path: "insecure_permissions", Type: TypeChoice, Values: []string{InsecureRefuse, InsecureAllow}, Default: InsecureRefuse, Meaning: "What happens to plugin directories, plugins, catalogs, TLS files and the configuration file when other users may write them, and to secrets when others may read them ([rules](operations.md#who-may-write-and-read-the-files)). `allow` uses them, each with a warning in the log. For the configuration file itself only `AUTHZ_INSECURE_PERMISSIONS=allow` does."},
 
 		{Path: "log.level", Type: TypeChoice, Values: []string{"trace", "debug", "info", "warn", "error"}, Default: "info", Reload: true, Meaning: "The least important lines that are written."},
 		{Path: "log.format", Type: TypeChoice, Values: []string{"text", "json"}, Default: "text", Meaning: "How they are written."},
@@ -72,7 +74,7 @@ func Keys() []Key {
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "limits.org_snapshot_body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "268435456", Meaning: "Largest request body of `applyOrgSnapshot`, bytes."},
-		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`."},
+		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`, which must be loopback then."},
 		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none. Stored usage (`metrics` of an application) and sinks are told the counts of the same share while it is above 0 and `ops_listen` is on, else of every check."},
 		{Path: "tracing.endpoint", Type: TypeAddress, Meaning: "Collector that spans are sent to over OTLP/gRPC, such as `127.0.0.1:4317`, by the host and its plugins. Left out: no spans."},
 		{Path: "tracing.insecure", Type: TypeBoolean, Default: "false", Meaning: "Send them in plaintext; otherwise TLS by the system's roots."},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
+	"golang.org/x/sys/unix"
 )
 
 // loader collects problems while one configuration is read.
@@ -19,6 +20,7 @@ type loader struct {
 	layers   []layer // file, environment, overrides
 	lines    map[string]int
 	problems []Problem
+	exposed  []exposure
 
 	// referenced are the variables that references name: no keys, whatever
 	// their prefix.
@@ -90,6 +92,7 @@ func (l *loader) load() *Config {
 	cfg.Dir = file.base
 	l.derive(cfg)
 	l.check(cfg)
+	l.settle(cfg)
 	return cfg
 }
 
@@ -144,13 +147,26 @@ func (l *loader) shortForms(values map[string]any) {
 // derive fills in the defaults that depend on the machine or on other keys.
 func (l *loader) derive(cfg *Config) {
 	if cfg.RunDir == "" {
-		if dir := l.environ["XDG_RUNTIME_DIR"]; filepath.IsAbs(dir) {
-			cfg.RunDir = filepath.Join(dir, "authz")
-		} else {
-			cfg.RunDir = filepath.Join(os.TempDir(), "authz-"+strconv.Itoa(os.Getuid()))
-		}
+		cfg.RunDir = defaultRunDir(l.environ["XDG_RUNTIME_DIR"])
 	}
 	if cfg.Socket == "" {
 		cfg.Socket = filepath.Join(cfg.RunDir, "authz.sock")
 	}
+}
+
+// defaultRunDir is below a directory for the sockets of running programs, where there
+// is one that this user may write. In the one for temporary files every user can take
+// the name first; the host then refuses to use it.
+func defaultRunDir(xdg string) string {
+	if filepath.IsAbs(xdg) {
+		return filepath.Join(xdg, "authz")
+	}
+	uid := strconv.Itoa(os.Getuid())
+	for _, base := range []string{"/run/user/" + uid, "/run"} {
+		dir := filepath.Join(base, "authz")
+		if unix.Access(dir, unix.W_OK) == nil || unix.Access(base, unix.W_OK) == nil {
+			return dir
+		}
+	}
+	return filepath.Join(os.TempDir(), "authz-"+uid)
 }

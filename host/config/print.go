@@ -24,8 +24,9 @@ func (c *Config) tree() map[string]any {
 		"tls": map[string]any{
 			"cert": c.TLS.Cert, "key": c.TLS.Key, "client_ca": c.TLS.ClientCA, "terminated_upstream": c.TLS.TerminatedUpstream,
 		},
-		"log":              map[string]any{"level": c.Log.Level, "format": c.Log.Format, "access": c.Log.Access},
-		"shutdown_timeout": c.ShutdownTimeout, "drain_delay": c.DrainDelay,
+		"insecure_permissions": c.InsecurePermissions,
+		"log":                  map[string]any{"level": c.Log.Level, "format": c.Log.Format, "access": c.Log.Access},
+		"shutdown_timeout":     c.ShutdownTimeout, "drain_delay": c.DrainDelay,
 		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
 		"tracing":         map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
 		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,

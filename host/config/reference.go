@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/authzhost/authz/host/files"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -17,10 +18,10 @@ const (
 	maxSecret = 64 << 10
 )
 
-// resolve reads what a reference names; a string that is none is a value of its
+// resolve reads what a reference of a key names; a string that is none is a value of its
 // own. why says what is wrong, without the value. One newline at the end of a
 // file is the editor's, not the value's.
-func (l *loader) resolve(s, base string) (secret Secret, why string) {
+func (l *loader) resolve(key []string, s, base string) (secret Secret, why string) {
 	if name, ok := strings.CutPrefix(s, refEnv); ok {
 		if !validVariable(name) {
 			return Secret{}, "env: is followed by the name of an environment variable, such as env:ACME_SECRET"
@@ -44,6 +45,7 @@ func (l *loader) resolve(s, base string) (secret Secret, why string) {
 	if why != "" {
 		return Secret{}, why
 	}
+	l.judge(key, path, files.Secret)
 	value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
 	return Secret{value: value, reference: refFile + path}, ""
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/knadh/koanf/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/authzhost/authz/host/files"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -94,6 +95,7 @@ func (l *loader) readFile(path string) (document, bool) {
 		return fail("cannot be opened: %v", reason(err))
 	}
 	defer f.Close()
+	l.judge(nil, absolute(l.workDir, path), files.Trusted)
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
