@@ -116,7 +116,8 @@ func (g *ground) launch(ctx context.Context, config map[string]any) (*process, e
 	}
 	g.count++
 	log := hclog.New(&hclog.LoggerOptions{Name: "log", Output: &g.said, Level: hclog.Debug})
-	h, err := pluginhost.New(pluginhost.Options{RunDir: filepath.Join(g.dir, fmt.Sprint(g.count)), Logger: log, StartTimeout: g.start})
+	h, err := pluginhost.New(pluginhost.Options{RunDir: filepath.Join(g.dir, fmt.Sprint(g.count)), Logger: log, StartTimeout: g.start,
+		InsecurePermissions: true}) // it is the caller's own build, wherever that lies
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,8 @@ func findSocket() string {
 			return path
 		}
 	}
-	cfg, err := config.Load(config.Source{Environ: os.Environ()})
+	// Of its files only the path of the socket matters, which is judged where it is used.
+	cfg, err := config.Load(config.Source{Environ: os.Environ(), Overrides: map[string]any{"insecure_permissions": config.InsecureAllow}})
 	if err != nil {
 		return filepath.Join(runDirFor(dataDir), socketName)
 	}

@@ -1,12 +1,15 @@
 package pluginhost_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -90,6 +93,62 @@ func TestAPinnedPluginRunsFromSealedMemory(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// asHardened is the first argument that makes the test binary a host on a system
+// that executes no memory; the directories of plugins and to run in follow.
+const asHardened = "be-hardened"
+
+func init() { // before TestMain, which every system has
+	if len(os.Args) == 4 && os.Args[1] == asHardened {
+		if err := beHardened(os.Args[2], os.Args[3]); err != nil {
+			fmt.Println(err)
+		}
+		os.Exit(0)
+	}
+}
+
+// beHardened prints what a pinned plugin executes.
+func beHardened(dir, runDir string) error {
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return err
+	}
+	if err := os.WriteFile("/proc/sys/vm/memfd_noexec", []byte("2"), 0); err != nil {
+		return err
+	}
+	h, err := pluginhost.New(pluginhost.Options{Dirs: []string{dir}, RunDir: runDir})
+	if err != nil {
+		return err
+	}
+	defer h.Close(context.Background())
+	b, err := os.ReadFile(filepath.Join(dir, "authz-plugin-memory"))
+	if err != nil {
+		return err
+	}
+	p, err := h.Start(context.Background(), pluginhost.Spec{Name: "main", Plugin: "memory", SHA256: fmt.Sprintf("%x", sha256.Sum256(b))})
+	if err != nil {
+		return err
+	}
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.Status().PID))
+	fmt.Println(exe)
+	return err
+}
+
+// TestASystemThatExecutesNoMemory runs a pinned binary from a copy in the run directory.
+func TestASystemThatExecutesNoMemory(t *testing.T) {
+	if _, err := os.Stat("/proc/sys/vm/memfd_noexec"); err != nil {
+		t.Skip("this kernel cannot forbid it: ", err)
+	}
+	dir := runDir(t)
+	c := exec.Command("/proc/self/exe", asHardened, binaries, dir)
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}
+	out, err := c.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("a namespace of processes cannot be made: ", err)
+	}
+	if want := filepath.Join(dir, "plugins", "copy-1") + "\n"; err != nil || string(out) != want {
+		t.Errorf("it executes %q, want %q; %v", out, want, err)
 	}
 }
 
