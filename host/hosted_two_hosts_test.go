@@ -3,12 +3,14 @@ package host_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 func TestTwoHostsServeOneOrg(t *testing.T) {
@@ -25,6 +27,7 @@ func TestTwoHostsServeOneOrg(t *testing.T) {
 		{"50 identical requests at once make one object", p.crowd},
 		{"of 50 changes of one version exactly one is made", p.lostUpdates},
 		{"changes of different members are both kept", p.changesMeet},
+		{"the account log of both is one chain", p.logs},
 		{"failed proofs are counted together, and through restarts", p.failures}, // last: nobody signs in after it
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -217,6 +220,42 @@ func (p *hostedPair) changesMeet(t *testing.T) {
 				t.Errorf("a change is lost: %v", seat)
 			}
 		}
+	}
+}
+
+// logs: what both wrote at once, in the tests before and here, forked no chain.
+func (p *hostedPair) logs(t *testing.T) {
+	hosts := []visitor{p.owner, p.owner.elsewhere(p.b)}
+	for _, a := range together(50, func(i int) answer {
+		return hosts[i%2].call("POST", "/orgs/acme/seats", fmt.Sprintf(`{"userId":"u_chain_%d"}`, i))
+	}) {
+		if a.status != 201 {
+			t.Errorf("%d %s", a.status, a.raw)
+		}
+	}
+	var log []authz.AuditEntry
+	for path := "/orgs/acme/audit?mode=export&limit=100"; ; {
+		page := hosts[1].must(200, "GET", path, "")
+		var got struct{ Events []authz.AuditEntry }
+		if err := json.Unmarshal(page.raw, &got); err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, got.Events...)
+		next := page.text("nextCursor")
+		if next == "" {
+			break
+		}
+		path = "/orgs/acme/audit?mode=export&limit=100&cursor=" + url.QueryEscape(next)
+	}
+	report, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+		for _, e := range log {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}, "")
+	if err != nil || !report.OK || report.Hashed != len(log) || len(log) < 50 {
+		t.Errorf("%+v, %v of %d entries", report, err, len(log))
 	}
 }
 

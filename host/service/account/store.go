@@ -148,13 +148,9 @@ type Tx struct {
 	ctx      context.Context
 	changes  []storage.Change
 	requires []storage.Requirement
+	entries  map[string][]authz.AuditEntry // of the account log, by org
 	err      error
-	replayed bool
 }
-
-// Replayed tells, after Commit, that an earlier run of the same work had made this
-// commit already: secrets of this run are then not those that were stored.
-func (tx *Tx) Replayed() bool { return tx.replayed }
 
 // Begin starts a commit. Nothing is written before Commit.
 func (s *Store) Begin(ctx context.Context) *Tx { return &Tx{store: s, ctx: ctx} }
@@ -196,24 +192,58 @@ var ErrMoved = fault.Cloud("precondition_failed", "the object has changed since 
 
 // Commit makes everything durable, or nothing.
 func (tx *Tx) Commit() error {
-	if tx.err != nil || len(tx.changes) == 0 {
+	if tx.err != nil || len(tx.changes) == 0 && len(tx.entries) == 0 {
 		return tx.err
 	}
-	c := storage.Commit{ID: uuid.NewString(), At: tx.store.Now(tx.ctx), Fences: storage.Held(tx.ctx, tx.store.records),
-		Requires: tx.requires, Changes: tx.changes}
-	if w := workOf(tx.ctx); w != nil {
-		c.ID = w.commitID()
-	}
-	result, err := tx.store.records.Commit(tx.ctx, c)
-	tx.replayed = result.Replayed
-	if w := workOf(tx.ctx); err == nil && w != nil {
-		w.commits.Add(1)
-	}
+	err := tx.inLogs(tx.commit)
 	switch storage.CodeOf(err) {
 	case storage.CodeConflict, storage.CodeNotFound:
 		return ErrMoved
 	}
 	return failed(err)
+}
+
+// commit sends the changes under the caller's own context: when a section is lost,
+// its fence refuses them and nothing needs to be broken off.
+func (tx *Tx) commit(section context.Context) error {
+	if recognised, err := tx.recognised(); err != nil || recognised {
+		return err
+	}
+	links, err := tx.linked(section)
+	if err != nil {
+		return err
+	}
+	c := storage.Commit{ID: uuid.NewString(), At: tx.store.Now(tx.ctx), Fences: storage.Held(section, tx.store.records),
+		Requires: tx.requires, Changes: slices.Concat(tx.changes, links)}
+	w := workOf(tx.ctx)
+	if w != nil {
+		c.ID = w.commitID()
+	}
+	_, err = tx.store.records.Commit(tx.ctx, c)
+	if err == nil && w != nil {
+		w.commits.Add(1)
+	}
+	return err
+}
+
+// recognised tells whether an earlier run of the work made this commit already.
+// Storage cannot tell of one that adds to the log, since the links of a repeat differ;
+// inside the sections of the logs the earlier run has ended. A write that had asked
+// Applied judged what is no longer so: ErrMoved.
+func (tx *Tx) recognised() (bool, error) {
+	w := workOf(tx.ctx)
+	if w == nil || !w.Repeated || len(tx.entries) == 0 {
+		return false, nil
+	}
+	found, err := tx.store.made(tx.ctx, w)
+	switch {
+	case err != nil || !found:
+		return false, err
+	case w.asked.Load() == w.commits.Load()+1:
+		return false, ErrMoved
+	}
+	w.commits.Add(1)
+	return true, nil
 }
 
 // Exclusive runs fn in a section of the account data.

@@ -20,6 +20,7 @@ type Work struct {
 	Repeated bool `json:"-"`
 
 	commits atomic.Uint32 // that were made
+	asked   atomic.Uint32 // the number, from 1, of the commit that Applied did not find
 	ids     atomic.Uint32
 }
 
@@ -54,10 +55,18 @@ func (s *Store) Applied(ctx context.Context) (bool, error) {
 	if w == nil || !w.Repeated {
 		return false, nil
 	}
-	_, found, err := s.records.GetCommit(ctx, w.commitID())
+	found, err := s.made(ctx, w)
 	if found {
 		w.commits.Add(1)
+	} else if err == nil {
+		w.asked.Store(w.commits.Load() + 1)
 	}
+	return found, err
+}
+
+// made tells whether the next commit of the work was made.
+func (s *Store) made(ctx context.Context, w *Work) (bool, error) {
+	_, found, err := s.records.GetCommit(ctx, w.commitID())
 	return found, failed(err)
 }
 
