@@ -34,6 +34,7 @@ var rules = []rule{
 	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics")},
 	{room: "host", forbidden: []string{module + "plugins", module + "cmd", module + "examples", module + "conformance"}},
 	{room: "host/files", forbidden: []string{module}},
+	{room: "host/anchor", forbidden: allBut("sdk/authz")},
 	{room: "host/directory", forbidden: allBut("sdk/authz", "sdk/directory", "sdk/storage")},
 	{room: "plugins/", forbidden: []string{module + "host", module + "cmd", module + "conformance", module + "examples"}},
 	{room: "conformance", forbidden: []string{module + "host", module + "plugins", module + "cmd", module + "examples"}},

@@ -9,6 +9,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -118,12 +119,53 @@ func (c control) store(name string) (*store.Store, error) {
 	return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(name))
 }
 
+func (c control) service() (*hostedService, error) {
+	if c.host.service == nil {
+		return nil, authz.Rejected(authz.CodeUnsupported, "this host has no hosted service: service is not configured")
+	}
+	return c.host.service, nil
+}
+
+// AccountLogs are those of every org, and that of none.
+func (c control) AccountLogs(ctx context.Context) (logs []api.AccountLog, err error) {
+	s, err := c.service()
+	if err != nil {
+		return nil, err
+	}
+	add := func(ctx context.Context, org string) error {
+		head, _, err := s.accounts.LogHead(ctx, org)
+		logs = append(logs, api.AccountLog{Org: org, Count: head.Count, Hash: head.Hash})
+		return err
+	}
+	err = errors.Join(add(ctx, ""), s.forOrgs(ctx, add))
+	return logs, accountFailed(err)
+}
+
+// AccountLog reads a part of one.
+func (c control) AccountLog(ctx context.Context, org string, after authz.AuditCursor, limit int) ([]authz.AuditEntry, error) {
+	s, err := c.service()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.accounts.LogEntries(ctx, org, after, limit)
+	return entries, accountFailed(err)
+}
+
+func accountFailed(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Code == "storage_unavailable" {
+		return &authz.UnavailableError{Message: "the account data cannot be read", Outcome: authz.OutcomeNotApplied, Cause: err}
+	}
+	return err
+}
+
 // RekeyService seals the hosted service's secrets with its newest host key.
 func (c control) RekeyService(ctx context.Context) (api.RekeyResult, error) {
-	if c.host.service == nil {
-		return api.RekeyResult{}, authz.Rejected(authz.CodeUnsupported, "this host has no hosted service: service is not configured")
+	s, err := c.service()
+	if err != nil {
+		return api.RekeyResult{}, err
 	}
-	r, err := c.host.service.rekey(ctx)
+	r, err := s.rekey(ctx)
 	return api.RekeyResult{KeyID: r.KeyID, Resealed: r.Resealed, Retired: r.Retired}, err
 }
 

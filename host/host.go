@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/anchor"
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/directory"
@@ -53,6 +54,7 @@ type Host struct {
 	apps    map[string]*served
 	dirs    []*directory.Directory // by name
 	service *hostedService         // nil when it is off
+	anchors *anchor.Anchors        // nil when it is off
 	servers []*listener
 
 	observation observation
@@ -121,7 +123,10 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	if err := h.openDirectories(ctx, cfg, drivers); err != nil {
 		return err
 	}
-	return h.listen(ctx, cfg, drivers)
+	if err := h.listen(ctx, cfg, drivers); err != nil {
+		return err
+	}
+	return h.openAnchors(cfg)
 }
 
 // PluginSpec is a configured plugin instance as the plugin host starts it.
@@ -189,7 +194,8 @@ func (h *Host) shutdown(ctx context.Context) error {
 	}
 	ending.Wait()
 	errs = append(errs, directories)
-	if h.service != nil { // before the applications that it may be asking
+	errs = append(errs, h.closeAnchors(ctx)) // of all that was written
+	if h.service != nil {                    // before the applications that it may be asking
 		errs = append(errs, h.service.close())
 	}
 	// At once: each may wait its full time for a store that does not answer.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -31,6 +32,12 @@ type HostControl interface {
 	// RekeyService seals the secrets of the hosted service with its newest host key;
 	// without a hosted service it is a refusal with CodeUnsupported.
 	RekeyService(ctx context.Context) (RekeyResult, error)
+
+	// AccountLogs are the account logs of the hosted service, AccountLog at most limit
+	// entries of one after a position; org "" is the log that belongs to no org.
+	// Without a hosted service both are a refusal with CodeUnsupported.
+	AccountLogs(ctx context.Context) ([]AccountLog, error)
+	AccountLog(ctx context.Context, org string, after authz.AuditCursor, limit int) ([]authz.AuditEntry, error)
 
 	// Directories are the configured directories with their runs.
 	Directories(ctx context.Context) ([]directory.Status, error)
@@ -132,6 +139,14 @@ type RekeyResult struct {
 	Retired  []string `json:"retired"`
 }
 
+// AccountLog is the head of one account log's hash chain: how many entries are part of
+// it, and the hash of the last. Count 0 is that nothing is chained yet.
+type AccountLog struct {
+	Org   string `json:"org"`
+	Count int64  `json:"count"`
+	Hash  string `json:"hash,omitempty"`
+}
+
 // hostEntries are the operations on the host itself.
 func hostEntries() []entry {
 	return []entry{
@@ -142,6 +157,8 @@ func hostEntries() []entry {
 		{Operation: provider.Operation{Op: "storage.accept", Kind: provider.Write, Required: []string{"app"}}, read: acceptStorage},
 		{Operation: provider.Operation{Op: "storage.renew", Kind: provider.Write, Required: []string{"app"}}, read: renewStorage},
 		{Operation: provider.Operation{Op: "service.rekey", Kind: provider.Write}, read: rekeyService},
+		{Operation: provider.Operation{Op: "service.logs", Kind: provider.Read}, read: accountLogs},
+		{Operation: provider.Operation{Op: "service.log", Kind: provider.Read, Required: []string{"org"}}, read: accountLog},
 		{Operation: provider.Operation{Op: "directories", Kind: provider.Read}, read: hostDirectories},
 		{Operation: provider.Operation{Op: "directory.run", Kind: provider.Write, Required: []string{"name"}}, read: runDirectory, within: directoryTimeout},
 		{Operation: provider.Operation{Op: "directory.cancel", Kind: provider.Write, Required: []string{"name"}}, read: cancelDirectory},
@@ -198,6 +215,32 @@ func rekeyService(c *call) action {
 	}
 }
 
+func accountLogs(c *call) action {
+	return func(ctx context.Context) (any, error) {
+		logs, err := c.host.AccountLogs(ctx)
+		return accountLogsResult{orEmpty(logs)}, err
+	}
+}
+
+// accountLogPage is how many entries service.log answers unless it is told.
+const accountLogPage = 1000
+
+func accountLog(c *call) action {
+	org, limit, after := c.text("org"), c.limit(), authz.AuditCursor{}
+	if raw, ok := c.members["after"]; ok {
+		if cursor := auditCursor(c.object, "after", raw); cursor != nil {
+			after = *cursor
+		}
+	}
+	if limit == 0 {
+		limit = accountLogPage
+	}
+	return func(ctx context.Context) (any, error) {
+		events, err := c.host.AccountLog(ctx, org, after, limit)
+		return accountLogResult{orEmpty(events)}, err
+	}
+}
+
 // directoryTimeout is beyond what a directory may be configured to take, to be read
 // and to be applied: the run itself ends it.
 const directoryTimeout = 13 * time.Hour
@@ -239,6 +282,12 @@ type (
 	}
 	renewResult struct {
 		Incarnation string `json:"incarnation"`
+	}
+	accountLogsResult struct {
+		Logs []AccountLog `json:"logs"`
+	}
+	accountLogResult struct {
+		Events []authz.AuditEntry `json:"events"`
 	}
 	directoriesResult struct {
 		Directories []directory.Status `json:"directories"`

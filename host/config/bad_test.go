@@ -55,6 +55,14 @@ func TestEveryProblemIsNamedByPathAndLine(t *testing.T) {
 		{"an instance cannot take the reserved name", "plugins:\n  require_checksum: {plugin: memory}", nil,
 			[]string{"line 2: plugins.require_checksum: must be true or false, not a mapping"}},
 
+		{"anchors without a file", "service: {host_keys: [\"env:K\"]}\nplugins: {main: {plugin: memory}}\naudit: {anchor: {interval: 1m}}", []string{"K=" + hostKey},
+			[]string{"line 3: audit.anchor.file: is required"}},
+		{"anchors that come too often, of nothing", app("audit: {anchor: {file: a, interval: 10ms}}"), nil,
+			[]string{"line 6: audit.anchor: has nothing to anchor: set audit.hash_chain: true for an application",
+				"line 6: audit.anchor.interval: must be from 1s to 24h0m0s, not 10ms"}},
+		{"an unknown key of anchors", app("    audit: {hash_chain: true}\naudit: {anchor: {file: a, every: 1m}}"), nil,
+			[]string{"line 7: audit.anchor.every: unknown key"}},
+
 		{"text where a number belongs", "limits: {body: 10MiB}", nil, []string{"line 1: limits.body: must be a whole number, not text"}},
 		{"a fraction where a whole number belongs", "limits: {body: 1.5}", nil, []string{"line 1: limits.body: must be a whole number, not a fraction"}},
 		{"a number where text belongs", strings.Replace(app(""), "driver: main", "driver: main, partition: 5", 1), nil,

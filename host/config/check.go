@@ -27,6 +27,7 @@ func (l *loader) check(c *Config) {
 		l.checkPlugin(c, name)
 	}
 	l.checkApplications(c)
+	l.checkAudit(c)
 	l.checkMetrics(c)
 	l.checkService(c)
 	l.checkDirectories(c)

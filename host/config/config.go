@@ -36,6 +36,9 @@ type Config struct {
 	// form that netip.ParsePrefix reads.
 	TrustedProxies []string `koanf:"trusted_proxies"`
 
+	// Audit is about the audit logs of every application and account.
+	Audit AuditLogs `koanf:"audit"`
+
 	// Metrics is where the counts of checks go beside stored usage.
 	Metrics Observation `koanf:"metrics"`
 

@@ -90,6 +90,9 @@ func Keys() []Key {
 		{Path: plugin + "start_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long each step of the plugin's start may take: its handshake, its description, its configuration. `0s` is the default."},
 		{Path: plugin + "hang_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long the plugin's process may leave the host's question whether it is alive unanswered before it is killed and started again; `0s` never asks."},
 
+		{Path: "audit.anchor.file", Type: TypePath, Required: true, Switch: true, Meaning: "File that the heads of the hash chains are appended to, a line each, for `authz audit verify --anchors`: of every application with `audit.hash_chain`, and of every account log ([how](operations.md#anchors)). Mode 0600, the host's own, no link."},
+		{Path: "audit.anchor.interval", Type: TypeDuration, Default: "5m", Switch: true, Meaning: "How often, from `1s` to `24h`, and at a clean stop. A log that has not grown gets no line."},
+
 		{Path: "metrics.sinks", Type: TypeTexts, Meaning: "Names of plugin instances of kind `metrics_sink`: each is given the counts of every application's checks, window by window, whatever becomes of the others ([how](metrics.md)). Each at most once."},
 		{Path: "metrics.window", Type: TypeDuration, Default: "1m", Meaning: "How long checks are counted before the counts go out, to sinks and to stored usage; from `1s` to `1h`."},
 		{Path: "metrics.instance", Type: TypeText, Meaning: "What the counts of this host are called, at most 128 bytes. Default: the machine's name."},

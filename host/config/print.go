@@ -32,6 +32,9 @@ func (c *Config) tree() map[string]any {
 		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 		"metrics": c.Metrics.tree(),
 	}
+	if a := c.Audit.Anchor; a != nil {
+		tree["audit"] = map[string]any{"anchor": map[string]any{"file": a.File, "interval": a.Interval}}
+	}
 	if len(c.Directories) > 0 {
 		directories := map[string]any{}
 		for name, d := range c.Directories {

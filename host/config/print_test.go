@@ -31,6 +31,7 @@ plugins:
     env: {A: env:ACME_SECRET, B: hunter2-in-env}
     config: {dsn: env:ACME_SECRET, literal: hunter2-in-config, list: [hunter2-in-list, 3], size: 7, warm: true}
 trusted_proxies: [10.1.2.3/8, 192.0.2.7, "::1"]
+audit: {anchor: {file: /anchors.ndjson, interval: 10m}}
 metrics: {sinks: [main], window: 30s, instance: web-3, scope_instances: [docs.doc]}
 service:
   public_url: https://Authz.example:8443/

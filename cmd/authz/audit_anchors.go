@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host/anchor"
+	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// How anchors call logs; the id of an application or an org follows.
+const (
+	applicationLog = "application/"
+	accountLog     = "account/"
+)
+
+// readAnchors reads the file of anchors by log, nil when none is named.
+func (v *verification) readAnchors(c *cobra.Command) (map[string][]authz.AuditAnchor, error) {
+	if v.anchors == "" {
+		return nil, nil
+	}
+	f, err := os.Open(v.anchors)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	defer f.Close()
+	list, bad, err := anchor.Read(f)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s cannot be read: %w", v.anchors, err)}
+	}
+	for _, n := range bad {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: line %d of %s is no anchor; a crash may have torn it\n", n, v.anchors)
+	}
+	byLog := map[string][]authz.AuditAnchor{}
+	for _, one := range list {
+		byLog[one.Log] = append(byLog[one.Log], one)
+	}
+	return byLog, nil
+}
+
+// anchorsOf are those of a log; of an export that does not say whose it is, those of the
+// only log there is. None are needed when no file is named.
+func (v *verification) anchorsOf(all map[string][]authz.AuditAnchor, log string) ([]authz.AuditAnchor, error) {
+	logs := slices.Sorted(maps.Keys(all))
+	switch {
+	case all == nil:
+		return nil, nil
+	case log == "" && len(logs) == 1:
+		log = logs[0]
+	case log == "":
+		return nil, usageError{fmt.Errorf("%s holds anchors of %d logs: say with --app whose export it is", v.anchors, len(logs))}
+	}
+	if len(all[log]) == 0 {
+		return nil, usageError{fmt.Errorf("%s holds no anchor of %s, only of: %s", v.anchors, plain(log), plain(strings.Join(logs, ", ")))}
+	}
+	return all[log], nil
+}
+
+// accounts verifies every account log over the socket: those that there are and those
+// that were anchored. A log must also end where its host says that it does.
+func (v *verification) accounts(ctx context.Context, a *admin, anchors map[string][]authz.AuditAnchor) ([]verdict, error) {
+	local, err := a.local()
+	if err != nil {
+		return nil, err
+	}
+	var known struct{ Logs []api.AccountLog }
+	if err := local.host(ctx, "service.logs", nil, &known); err != nil {
+		return nil, err
+	}
+	heads := map[string][]authz.AuditAnchor{}
+	for _, log := range known.Logs {
+		heads[accountLog+log.Org] = nil
+		if log.Count > 0 {
+			heads[accountLog+log.Org] = []authz.AuditAnchor{{Count: log.Count, Hash: log.Hash}}
+		}
+	}
+	compared := false
+	for log := range anchors {
+		if strings.HasPrefix(log, accountLog) {
+			heads[log], compared = heads[log], true
+		}
+	}
+	if anchors != nil && !compared {
+		return nil, usageError{fmt.Errorf("%s holds no anchor of an account log", v.anchors)}
+	}
+	var verdicts []verdict
+	for _, log := range slices.Sorted(maps.Keys(heads)) {
+		out, err := v.verify(log, socketPages(ctx, local, strings.TrimPrefix(log, accountLog)), slices.Concat(anchors[log], heads[log]))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", plain(log), err)
+		}
+		out.Anchors = min(out.Anchors, len(anchors[log]))
+		verdicts = append(verdicts, out)
+	}
+	return verdicts, nil
+}
+
+func socketPages(ctx context.Context, local *localCaller, org string) iter.Seq2[authz.AuditEntry, error] {
+	return func(yield func(authz.AuditEntry, error) bool) {
+		from := authz.AuditCursor{}
+		for {
+			var page struct{ Events []authz.AuditEntry }
+			if err := local.host(ctx, "service.log", fields{"org": org, "after": from, "limit": pageSize}, &page); err != nil {
+				yield(authz.AuditEntry{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+				from = e.Cursor()
+			}
+			if len(page.Events) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+// accountPages reads an org's account log over the hosted API.
+func accountPages(ctx context.Context, h *hosted) iter.Seq2[authz.AuditEntry, error] {
+	return func(yield func(authz.AuditEntry, error) bool) {
+		err := rows(ctx, h, []string{"audit"}, "events", fields{"mode": "export"}, 0, func(e authz.AuditEntry) error {
+			if !yield(e, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && err != errStop {
+			yield(authz.AuditEntry{}, err)
+		}
+	}
+}
