@@ -76,23 +76,25 @@ func (v *verification) accounts(ctx context.Context, a *admin, anchors map[strin
 		return nil, err
 	}
 	heads := map[string][]authz.AuditAnchor{}
+	var logs []string
 	for _, log := range known.Logs {
-		heads[accountLog+log.Org] = nil
+		logs = append(logs, accountLog+log.Org)
 		if log.Count > 0 {
 			heads[accountLog+log.Org] = []authz.AuditAnchor{{Count: log.Count, Hash: log.Hash}}
 		}
 	}
-	compared := false
+	there := len(logs)
 	for log := range anchors {
 		if strings.HasPrefix(log, accountLog) {
-			heads[log], compared = heads[log], true
+			logs = append(logs, log)
 		}
 	}
-	if anchors != nil && !compared {
+	if anchors != nil && len(logs) == there {
 		return nil, usageError{fmt.Errorf("%s holds no anchor of an account log", v.anchors)}
 	}
+	slices.Sort(logs)
 	var verdicts []verdict
-	for _, log := range slices.Sorted(maps.Keys(heads)) {
+	for _, log := range slices.Compact(logs) {
 		out, err := v.verify(log, socketPages(ctx, local, strings.TrimPrefix(log, accountLog)), slices.Concat(anchors[log], heads[log]))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", plain(log), err)

@@ -74,6 +74,15 @@ func (*hostControl) RekeyService(context.Context) (api.RekeyResult, error) {
 	return api.RekeyResult{KeyID: "k2", Resealed: 3, Retired: []string{"k1"}}, nil
 }
 
+func (*hostControl) AccountLogs(context.Context) ([]api.AccountLog, error) {
+	return []api.AccountLog{{Org: ""}, {Org: "acme", Count: 2, Hash: "ab"}}, nil
+}
+
+func (h *hostControl) AccountLog(_ context.Context, org string, after authz.AuditCursor, limit int) ([]authz.AuditEntry, error) {
+	h.told = append(h.told, fmt.Sprintf("log %s %+v %d", org, after, limit))
+	return nil, nil
+}
+
 func (*hostControl) Directories(context.Context) ([]directory.Status, error) { return nil, nil }
 
 func (h *hostControl) RunDirectory(_ context.Context, name string, r directory.Request) (directory.Report, error) {
@@ -330,6 +339,7 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	s := newSocket(t)
 	for op, want := range map[string]string{
 		"status":         `{"version":"1.2.3","startedAt":5,"ready":true,"address":"127.0.0.1:8080","checks":[],"applications":[]}`,
+		"service.logs":   `{"logs":[{"org":"","count":0},{"org":"acme","count":2,"hash":"ab"}]}`,
 		"service.rekey":  `{"keyId":"k2","resealed":3,"retired":["k1"]}`,
 		"plugins":        `{"plugins":[{"name":"main","plugin":"memory","kinds":["storage"],"state":"running","pid":7,"restarts":0}]}`,
 		"storage.status": `{"stores":[]}`,
@@ -358,8 +368,13 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	if got := s.mustOK("/local/v1/_host/directory.cancel", `{"name":"staff"}`); got["cancelled"] != true {
 		t.Errorf("%v", got)
 	}
+	s.mustOK("/local/v1/_host/service.log", `{"org":"acme","after":{"at":5,"id":"e"},"limit":7}`)
+	s.mustOK("/local/v1/_host/service.log", `{"org":""}`)
+	s.ask("/local/v1/_host/service.log", `{}`).expectValidation(t, `service.log requires the "org" field`)
+	s.ask("/local/v1/_host/service.log", `{"org":"acme","after":5}`).expectValidation(t, `service.log: "after" must be an object with the members at and id`)
 	told := []string{"restart main", "accept docs", "restart other",
-		"run staff {DryRun:true Authoritative:false Confirmed:true Full:false}", "cancel staff"}
+		"run staff {DryRun:true Authoritative:false Confirmed:true Full:false}", "cancel staff",
+		"log acme {At:5 ID:e} 7", "log  {At:0 ID:} 1000"}
 	if diff := cmp.Diff(told, s.host.told); diff != "" {
 		t.Errorf("the host was told (-want +got):\n%s", diff)
 	}
