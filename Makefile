@@ -13,9 +13,9 @@ PROTOC_GEN_GO_VERSION      := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
 
 # Modules of their own: what only their users need.
-MODULES := contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
+MODULES := internal/notices/generate contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-host run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-host notices run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,12 +25,16 @@ build: build-host ## build the host, the plugins and the verifier into bin/
 
 build-host: # without the verifier, whose parser is long in the making
 	@mkdir -p $(BIN)
+	@cp internal/notices/THIRD_PARTY_NOTICES LICENSE $(BIN)/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
 	@for name in memory sqlite postgres mongo ldap prometheus otlp scim file; do \
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
+
+notices: ## write THIRD_PARTY_NOTICES from the modules that the binaries are linked with
+	cd internal/notices/generate && $(GO) run .
 
 run: build-host ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
@@ -89,11 +93,12 @@ bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client ./sdk/metrics
 	$(GO) test -run '^$$' -bench Sinks -benchtime 1x ./host
 
-lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, and govulncheck when its database is reachable
+lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, third-party notices, and govulncheck when its database is reachable
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(TOOLS)/staticcheck ./...
 	@for dir in $(MODULES) bench; do (cd "$$dir" && $(GO) list -deps -test ./... >/dev/null) || { echo "$$dir: 'go mod tidy' there: it lacks what another module began to use"; exit 1; }; done
+	cd internal/notices/generate && $(GO) run . -check
 	@scripts/govulncheck $(TOOLS) $(GOVULNCHECK_VERSION)
 
 proto: $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## regenerate the plugin wire

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/notices"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -30,6 +31,7 @@ const (
 )
 
 func main() {
+	notices.Asked()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		ends = append(ends, syscall.SIGHUP)
@@ -98,7 +100,8 @@ Try it:
   authz-conformance run ./bin/authz-plugin-memory --case B61
 
 Exit codes: 0 all cases passed, or were skipped with a reason; 1 a case failed,
-or the run was ended; 2 wrong usage or configuration; 3 the plugin could not be started.`,
+or the run was ended; 2 wrong usage or configuration; 3 the plugin could not be started.
+'authz-conformance --notices' prints the notices of the modules that it is made of.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -8,20 +8,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/notices"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
 func newVersion() *cobra.Command {
 	o := &outputFlag{}
+	third := false
 	c := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version, the wires it speaks and the plugins it carries",
-		Example: `  authz version`,
+		Use:   "version",
+		Short: "Print the version, the wires it speaks and the plugins it carries",
+		Example: `  authz version
+  authz version --notices`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
+			}
+			if third {
+				return o.print(c.OutOrStdout(), map[string]string{"notices": notices.Text}, func(w io.Writer) { fmt.Fprint(w, notices.Text) })
 			}
 			v := struct {
 				Version        string   `json:"version"`
@@ -38,5 +44,6 @@ func newVersion() *cobra.Command {
 		},
 	}
 	o.add(c)
+	c.Flags().BoolVar(&third, "notices", false, "print the licences and notices of the modules that it is made of")
 	return c
 }

@@ -3,10 +3,14 @@
 package main
 
 import (
+	"github.com/authzhost/authz/internal/notices"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
 var version string // set by the build
 
-func main() { plugin.Serve(memory.Plugin(version)) }
+func main() {
+	notices.Asked()
+	plugin.Serve(memory.Plugin(version))
+}

@@ -2,10 +2,14 @@
 package main
 
 import (
+	"github.com/authzhost/authz/internal/notices"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
 var version string // set by the build
 
-func main() { plugin.Serve(otlp.Plugin(version)) }
+func main() {
+	notices.Asked()
+	plugin.Serve(otlp.Plugin(version))
+}

@@ -14,10 +14,12 @@ import (
 
 	"golang.org/x/tools/go/analysis/multichecker"
 
+	"github.com/authzhost/authz/internal/notices"
 	"github.com/authzhost/authz/verify/goanalysis"
 )
 
 func main() {
+	notices.Asked()
 	options := goanalysis.Options{Config: os.Getenv("AUTHZ_VERIFY_CONFIG")}
 	if len(os.Args) == 2 && os.Args[1] == "-V=full" {
 		if err := identify(options); err != nil {

@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/authzhost/authz/internal/notices"
 )
 
 var version = "dev"
@@ -30,6 +32,7 @@ const (
 )
 
 func main() {
+	notices.Asked()
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // one without the other makes no sense
 		debug.SetGCPercent(gcPercent)
 		debug.SetMemoryLimit(memoryLimit)

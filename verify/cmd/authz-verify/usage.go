@@ -16,6 +16,7 @@ Flags:
   --watch                  run again whenever something changes, until interrupted
   -h, --help               this text
   --version                the version
+  --notices                the notices of the modules that it is made of
 
 Exit status: 0 no error, 1 at least one error, 2 the run could not be made.
 `

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/examples/acme"
+	"github.com/authzhost/authz/internal/notices"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -28,6 +29,7 @@ const (
 )
 
 func main() {
+	notices.Asked()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], questionsOfTheSample, os.Stdout, os.Stderr)
 	stop()
