@@ -413,7 +413,7 @@ func TestTheNewestEntriesOfTheLogAreFound(t *testing.T) {
 	}
 	for _, limit := range []int{1, 2, 3, 7, 100} {
 		list, err := w.s.Audit(t.Context(), owner, service.AuditQuery{Actor: "other"}, service.Page{Limit: limit})
-		if err != nil || len(list.Rows) != min(limit, 7) || !slices.IsSortedFunc(list.Rows, func(a, b authz.AuditEntry) int { return cmp.Compare(a.ID, b.ID) }) {
+		if err != nil || len(list.Rows) != min(limit, 7) || !slices.IsSortedFunc(list.Rows, func(a, b authz.AuditEntry) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) }) {
 			t.Errorf("%d of the newest: %+v, %v", limit, list.Rows, err)
 		}
 	}
