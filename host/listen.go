@@ -138,6 +138,7 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 	if h.service != nil {
 		o.Hosted = h.service.handler
 	}
+	bearers := api.NewBearers(config.Networks(cfg.TrustedProxies))
 	for name, a := range cfg.Applications {
 		if a.Default {
 			o.Default = name
@@ -147,7 +148,7 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 		}
 		handler, err := h.apps[name].serveWith(func(app *Application) (http.Handler, error) {
 			return api.NewProviderHandler(api.ProviderOptions{
-				Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() },
+				Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() }, Bearers: bearers,
 				AuditOptIn: a.Provider.AuditOptIn, Evaluator: app, Storage: app, OnAuthorityChanged: app.AuthorityChanged,
 				BodyLimit: cfg.Limits.Body, OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log.Named(name),
 			})

@@ -207,7 +207,7 @@ func hint(err error) string {
 		return "Whether it was applied is not known: look before you repeat it. 'authz storage status' and 'authz plugin list' show why."
 	case errors.As(err, &outage):
 		return "Run 'authz storage status' and 'authz plugin list' to see why."
-	case errors.As(err, &transport) && transport.Status == http.StatusUnauthorized:
+	case errors.As(err, &transport) && (transport.Status == http.StatusUnauthorized || transport.Code == provider.RateLimited):
 		return "The token file must hold one of the application's provider secrets (applications.<name>.provider in the configuration)."
 	case errors.As(err, &transport) && transport.Status == 0:
 		return "No answer arrived. If something was to be changed, look whether it was before you repeat it."

@@ -114,6 +114,10 @@ func (x *exchange) fail(err error) {
 	}
 	x.out.status = status
 	switch status {
+	case http.StatusTooManyRequests:
+		if limited := new(throttled); errors.As(err, &limited) {
+			x.w.Header().Set("Retry-After", strconv.FormatInt((limited.waitMs+999)/1000, 10))
+		}
 	case http.StatusUnauthorized:
 		x.w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusMethodNotAllowed:

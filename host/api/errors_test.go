@@ -81,6 +81,8 @@ func TestEveryErrorIsTheSameOnBothSidesOfTheWire(t *testing.T) {
 		return &provider.TransportError{Code: code, Status: status}
 	}
 	const u = `{"input":{"subject":"user:u"`
+	flooded := newWorld(t, worldOptions{})
+	flooded.flood()
 	statuses := map[int]bool{}
 	for name, c := range map[string]struct {
 		world      *world
@@ -111,6 +113,7 @@ func TestEveryErrorIsTheSameOnBothSidesOfTheWire(t *testing.T) {
 		"unauthorized":       {world: root, op: "ping", secret: "another-secret-0000", want: refused(provider.Unauthorized, 401), status: 401},
 		"unknown_op":         {world: root, op: "nope", want: refused(provider.UnknownOp, 404), status: 404},
 		"bad_request":        {world: root, op: "ping", params: `[]`, want: refused(provider.BadRequest, 400), status: 400},
+		"rate_limited":       {world: flooded, op: "ping", secret: "another-secret-0000", want: refused(provider.RateLimited, 429), status: 429},
 		"payload_too_large":  {world: failing, op: "ping", params: `{"x":"` + strings.Repeat("x", 1000) + `"}`, want: refused(provider.PayloadTooLarge, 413), status: 413},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +142,7 @@ func TestEveryErrorIsTheSameOnBothSidesOfTheWire(t *testing.T) {
 			statuses[wire.status] = true
 		})
 	}
-	want := []int{400, 401, 403, 404, 405, 409, 413, 422, 500, 501, 503}
+	want := []int{400, 401, 403, 404, 405, 409, 413, 422, 429, 500, 501, 503}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(statuses))); diff != "" {
 		t.Errorf("statuses of §5.2 (-want +got):\n%s", diff)
 	}

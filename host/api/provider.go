@@ -27,6 +27,10 @@ type ProviderOptions struct {
 	// they can be rotated. Required.
 	Secrets func() []string
 
+	// Bearers limits failed authentication by client address. Handlers of one host
+	// share it; nil gives this handler its own, which believes no proxy.
+	Bearers *Bearers
+
 	// AuditOptIn is what ping reports.
 	AuditOptIn bool
 
@@ -55,6 +59,7 @@ type providerHandler struct {
 	target
 	secrets func() []string
 	digests atomic.Pointer[keyring] // of the secrets at the last request
+	bearers *Bearers
 	limit   int64
 	large   int64 // of applyOrgSnapshot
 	entries map[string]entry
@@ -82,10 +87,14 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Bearers == nil {
+		o.Bearers = NewBearers(nil)
+	}
 	return &providerHandler{
 		target: target{app: o.Application, applicationID: o.ApplicationID,
 			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator, snapshots: o.Storage, authorityChanged: o.OnAuthorityChanged},
 		secrets: o.Secrets,
+		bearers: o.Bearers,
 		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
 		large:   orDefault(o.OrgSnapshotBodyLimit, DefaultOrgSnapshotBodyLimit),
 		entries: table,
@@ -130,8 +139,8 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := postOnly(r); err != nil {
 			return nil, err
 		}
-		if err := h.ring().authenticate(r); err != nil {
-			return nil, err
+		if !h.ring().authenticate(r) {
+			return nil, h.bearers.refuse(r)
 		}
 		op, err := operationName(rawPath(r), h.known)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/throttle"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/secret"
@@ -50,7 +51,7 @@ type BootstrapProof struct {
 func (s *Service) SignInBootstrap(ctx context.Context, p BootstrapProof) (SignedIn, error) {
 	began := time.Now()
 	p.Method = MethodBootstrap
-	address := AddressBucket(p.Address)
+	address := addressBucket(p.Address)
 	reason := ""
 	// What is over the limit waits for nobody.
 	if err := s.heard(ctx, address, p.Direct); err != nil {
@@ -130,15 +131,11 @@ func (s *Service) countFailure(ctx context.Context, address string) error {
 	return tx.Commit()
 }
 
-// AddressBucket is what is counted as one client: the address, of IPv6 its /64.
-func AddressBucket(address string) string {
+// addressBucket is what is counted as one client.
+func addressBucket(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
 	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	return netip.PrefixFrom(ip, 64).Masked().String()
+	return throttle.Counted(ip)
 }

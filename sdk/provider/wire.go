@@ -39,6 +39,10 @@ const (
 	UnknownOp        APICode = "unknown_op"
 	BadRequest       APICode = "bad_request"
 	PayloadTooLarge  APICode = "payload_too_large"
+
+	// RateLimited answers bad credentials only, after too many of them from one
+	// address. A valid credential never gets it.
+	RateLimited APICode = "rate_limited"
 )
 
 func (e *APIError) Error() string     { return e.Message }
@@ -51,6 +55,7 @@ var apiStatus = map[APICode]int{
 	UnknownOp:        http.StatusNotFound,
 	BadRequest:       http.StatusBadRequest,
 	PayloadTooLarge:  http.StatusRequestEntityTooLarge,
+	RateLimited:      http.StatusTooManyRequests,
 }
 
 var rejectedStatus = map[authz.Code]int{

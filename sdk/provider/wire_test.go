@@ -26,6 +26,7 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 		{err: &provider.APIError{Code: provider.UnknownOp, Message: "m"}, status: 404},
 		{err: &provider.APIError{Code: provider.BadRequest, Message: "m"}, status: 400},
 		{err: &provider.APIError{Code: provider.PayloadTooLarge, Message: "m"}, status: 413},
+		{err: &provider.APIError{Code: provider.RateLimited, Message: "m"}, status: 429},
 		{err: authz.Validation("bad %q", "x"), status: 422},
 		{err: authz.Rejected(authz.CodeNotFound, "m"), status: 404},
 		{err: authz.Rejected(authz.CodeConflict, "m"), status: 409},

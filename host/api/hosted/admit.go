@@ -133,7 +133,7 @@ func (c *Call) credential(ctx context.Context) (service.Caller, error) {
 	}
 	caller, err := c.api.o.Services.Core.Authenticate(ctx, p)
 	if e := new(fault.Error); errors.As(err, &e) && e.Status == http.StatusUnauthorized {
-		c.stand(c.api.limits.charge(rateAnybody, subject))
+		c.stand(c.api.limits.buckets.Charge(rateAnybody, subject))
 		if bad == rateBadCredential {
 			if _, limited := c.take(bad, subject); limited != nil {
 				return service.Caller{}, limited
@@ -217,7 +217,7 @@ func (c *Call) take(r rate, subject string) (standing, *fault.Error) {
 
 // stand keeps the tightest standing.
 func (c *Call) stand(s standing) {
-	if c.standing == zeroStanding || s.share() < c.standing.share() {
+	if c.standing == zeroStanding || share(s) < share(c.standing) {
 		c.standing = s
 	}
 }

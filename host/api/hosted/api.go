@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/internal/throttle"
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
@@ -132,7 +133,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if id == "" {
 		id = uuid.NewString()
 	}
-	c := &Call{Request: r, api: a, requestID: id, header: w.Header(), Address: clientAddress(r, a.o.TrustedProxies)}
+	c := &Call{Request: r, api: a, requestID: id, header: w.Header(), Address: throttle.ClientAddress(r, a.o.TrustedProxies)}
 	a.secure(w.Header(), c.requestID)
 	defer func() {
 		switch p := recover(); p {
@@ -153,7 +154,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // membership, gate, proof; existence and own rules are the handler's.
 func (c *Call) serve(w http.ResponseWriter) error {
 	input, err := c.admit(w)
-	c.standing.show(w.Header())
+	show(c.standing, w.Header())
 	if err != nil {
 		return err
 	}
@@ -165,10 +166,10 @@ func (c *Call) serve(w http.ResponseWriter) error {
 	ctx, cancel := context.WithTimeout(ctx, c.endpoint.within())
 	defer cancel()
 	if err := c.enter(account.Remember(ctx), input); err != nil {
-		c.standing.show(w.Header())
+		show(c.standing, w.Header())
 		return err
 	}
-	c.standing.show(w.Header())
+	show(c.standing, w.Header())
 	c.status = c.endpoint.Status
 	key, problem := c.idempotencyKey()
 	if problem != nil {

@@ -328,7 +328,7 @@ func TestTooManyRequestsAreRefusedWithWhenToComeBack(t *testing.T) {
 	w := newWorld(t)
 	owner := w.acme()
 	bad := caller{w: w, bearer: "nonsense"}
-	for range rateBadCredential.perMinute {
+	for range rateBadCredential.PerMinute {
 		bad.call("GET", "/orgs", "").want(t, 401, "credential_invalid")
 	}
 	r := bad.call("GET", "/orgs", "").want(t, 429, "rate_limited")
@@ -343,7 +343,7 @@ func TestTooManyRequestsAreRefusedWithWhenToComeBack(t *testing.T) {
 	caller{w: w}.with("Cookie", "authz_session=nonsense").call("GET", "/orgs", "").want(t, 401, "credential_invalid")
 	w.clock.Add(60_000)
 	owner.call("GET", "/orgs", "").want(t, 200, "")
-	for range rateWrites.perMinute {
+	for range rateWrites.PerMinute {
 		if r = owner.call("POST", "/orgs/acme/seats", `{}`); r.status == http.StatusTooManyRequests {
 			break
 		}

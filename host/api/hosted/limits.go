@@ -1,138 +1,66 @@
 package hosted
 
 import (
-	"container/list"
-	"math"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 
+	"github.com/authzhost/authz/host/internal/throttle"
 	"github.com/authzhost/authz/host/service/fault"
 )
 
-// rate is how many calls a minute a bucket admits; as many may come at once.
-type rate struct {
-	name      string
-	perMinute int
-}
+type (
+	rate     = throttle.Rate
+	standing = throttle.Standing // goes into headers
+)
 
 // The buckets of hosted-api.md §1 that are memory of one host.
 var (
-	rateSignIn        = rate{"sign_in", 10}
-	rateOIDCStart     = rate{"oidc_start", 30}
-	rateBadCredential = rate{"bad_credentials", 60}
-	rateReads         = rate{"reads", 1200}
-	rateWrites        = rate{"writes", 240}
-	rateEvaluate      = rate{"evaluate", 600}
-	ratePublish       = rate{"publish", 10}
-	rateOrgReads      = rate{"org_reads", 12_000}
-	rateOrgWrites     = rate{"org_writes", 2400}
+	rateSignIn        = rate{Name: "sign_in", PerMinute: 10}
+	rateOIDCStart     = rate{Name: "oidc_start", PerMinute: 30}
+	rateBadCredential = throttle.BadCredentials
+	rateReads         = rate{Name: "reads", PerMinute: 1200}
+	rateWrites        = rate{Name: "writes", PerMinute: 240}
+	rateEvaluate      = rate{Name: "evaluate", PerMinute: 600}
+	ratePublish       = rate{Name: "publish", PerMinute: 10}
+	rateOrgReads      = rate{Name: "org_reads", PerMinute: 12_000}
+	rateOrgWrites     = rate{Name: "org_writes", PerMinute: 2400}
 
 	// rateAnybody is for Public reads, which have no credential to count by: an
 	// address may do what a credential may.
-	rateAnybody = rate{"reads", 1200}
+	rateAnybody = rate{Name: "reads", PerMinute: 1200}
 )
 
-const (
-	maxBuckets = 100_000
-	maxExports = 2 // running at once in one org
-)
+const maxExports = 2 // running at once in one org
 
-// limits holds token buckets, the least recently used of which go first when
-// there are too many: a bucket that is forgotten is full again.
+// limits are the API's buckets, and its running exports.
 type limits struct {
-	clock func() int64
+	buckets *throttle.Buckets
 
 	mu      sync.Mutex
-	buckets map[bucketKey]*list.Element
-	recent  *list.List // of *bucket, most recently used first
 	exports map[string]int
 }
 
-type bucketKey struct {
-	rate    string
-	subject string
-}
-
-type bucket struct {
-	key    bucketKey
-	tokens float64
-	at     int64 // of tokens
-}
-
-// standing is what a bucket holds after a call was counted; it goes into headers.
-type standing struct {
-	rate      rate
-	remaining int
-	resetMs   int64 // until it is full
-}
-
 func newLimits(clock func() int64) *limits {
-	return &limits{clock: clock, buckets: map[bucketKey]*list.Element{}, recent: list.New(), exports: map[string]int{}}
+	return &limits{buckets: throttle.New(clock), exports: map[string]int{}}
 }
 
 // take counts one call, or refuses it without counting.
 func (l *limits) take(r rate, subject string) (standing, *fault.Error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.filled(r, subject)
-	if b.tokens < 1 {
-		return b.standing(r), fault.Limited(r.name, b.wait(r))
-	}
-	b.tokens--
-	return b.standing(r), nil
+	return admitted(l.buckets.Take(r, subject))
 }
 
 // look refuses when nothing is left, and counts nothing.
 func (l *limits) look(r rate, subject string) (standing, *fault.Error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.filled(r, subject)
-	if b.tokens < 1 {
-		return b.standing(r), fault.Limited(r.name, b.wait(r))
-	}
-	return b.standing(r), nil
+	return admitted(l.buckets.Look(r, subject))
 }
 
-// charge counts a call that look let through, beyond what is there if need be, so
-// that many at once are paid for afterwards.
-func (l *limits) charge(r rate, subject string) standing {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.filled(r, subject)
-	b.tokens = max(b.tokens-1, -float64(r.perMinute))
-	return b.standing(r)
-}
-
-func (l *limits) filled(r rate, subject string) *bucket {
-	key := bucketKey{r.name, subject}
-	now := l.clock()
-	if e, ok := l.buckets[key]; ok {
-		l.recent.MoveToFront(e)
-		b := e.Value.(*bucket)
-		if passed := now - b.at; passed > 0 {
-			b.tokens = min(float64(r.perMinute), b.tokens+float64(passed)*r.perMs())
-		}
-		b.at = now
-		return b
+func admitted(s standing) (standing, *fault.Error) {
+	if s.WaitMs > 0 {
+		return s, fault.Limited(s.Rate.Name, s.WaitMs)
 	}
-	for len(l.buckets) >= maxBuckets {
-		last := l.recent.Back()
-		l.recent.Remove(last)
-		delete(l.buckets, last.Value.(*bucket).key)
-	}
-	b := &bucket{key: key, tokens: float64(r.perMinute), at: now}
-	l.buckets[key] = l.recent.PushFront(b)
-	return b
-}
-
-func (r rate) perMs() float64 { return float64(r.perMinute) / 60_000 }
-
-// wait is how long until one call is admitted, in milliseconds.
-func (b *bucket) wait(r rate) int64 { return int64(math.Ceil((1 - b.tokens) / r.perMs())) }
-
-func (b *bucket) standing(r rate) standing {
-	return standing{rate: r, remaining: int(max(b.tokens, 0)), resetMs: int64(math.Ceil((float64(r.perMinute) - b.tokens) / r.perMs()))}
+	return s, nil
 }
 
 // export admits one more running export of an org; done ends it.
@@ -154,10 +82,17 @@ func (l *limits) export(org string) (done func(), err *fault.Error) {
 
 // show puts the tightest standing of an answer into its headers: of the buckets
 // that counted the call, the one with the smallest share left.
-func (s standing) show(h http.Header) {
-	h.Set("RateLimit-Limit", strconv.Itoa(s.rate.perMinute))
-	h.Set("RateLimit-Remaining", strconv.Itoa(s.remaining))
-	h.Set("RateLimit-Reset", strconv.FormatInt((s.resetMs+999)/1000, 10))
+func show(s standing, h http.Header) {
+	h.Set("RateLimit-Limit", strconv.Itoa(s.Rate.PerMinute))
+	h.Set("RateLimit-Remaining", strconv.Itoa(s.Remaining))
+	h.Set("RateLimit-Reset", strconv.FormatInt((s.ResetMs+999)/1000, 10))
 }
 
-func (s standing) share() float64 { return float64(s.remaining) / float64(s.rate.perMinute) }
+func share(s standing) float64 { return float64(s.Remaining) / float64(s.Rate.PerMinute) }
+
+func counted(address netip.Addr) string { return throttle.Counted(address) }
+
+// directLoopback reports a connection from this machine that no proxy forwarded.
+func directLoopback(r *http.Request) bool {
+	return throttle.PeerAddress(r).IsLoopback() && len(r.Header.Values("X-Forwarded-For")) == 0
+}

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -213,46 +210,6 @@ func TestPathsAreMatchedAsTheyWereSent(t *testing.T) {
 	}
 }
 
-func TestTheClientIsThePeerUnlessATrustedProxySaysOtherwise(t *testing.T) {
-	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
-	for _, c := range []struct {
-		peer    string
-		headers []string
-		want    string
-	}{
-		{"203.0.113.5:1", nil, "203.0.113.5"},
-		{"203.0.113.5:1", []string{"198.51.100.1"}, "203.0.113.5"}, // no proxy of ours
-		{"10.0.0.1:1", []string{"198.51.100.1"}, "198.51.100.1"},
-		{"10.0.0.1:1", []string{"1.2.3.4, 198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
-		{"10.0.0.1:1", []string{"1.2.3.4", "198.51.100.1"}, "198.51.100.1"},
-		{"10.0.0.1:1", []string{"1.2.3.4, nonsense"}, "10.0.0.1"},
-		{"10.0.0.1:1", []string{"nonsense, 1.2.3.4"}, "10.0.0.1"},
-		{"10.0.0.1:1", []string{""}, "10.0.0.1"},
-		{"10.0.0.1:1", []string{"198.51.100.1:80"}, "10.0.0.1"},
-		{"10.0.0.1:1", []string{"10.0.0.9, 10.0.0.2"}, "10.0.0.1"},
-		{"[::ffff:10.0.0.1]:1", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
-		{"[fd00::1]:1", []string{"2001:db8::1"}, "2001:db8::1"},
-	} {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr = c.peer
-		r.Header["X-Forwarded-For"] = c.headers
-		r.Header.Set("Forwarded", "for=9.9.9.9")
-		r.Header.Set("X-Real-Ip", "9.9.9.9")
-		if c.headers == nil {
-			delete(r.Header, "X-Forwarded-For")
-		}
-		if got := clientAddress(r, trusted).String(); got != c.want {
-			t.Errorf("%s %q: %s, want %s", c.peer, c.headers, got, c.want)
-		}
-	}
-	if a, b := counted(netip.MustParseAddr("2001:db8::1")), counted(netip.MustParseAddr("2001:db8::2:3")); a != b {
-		t.Errorf("one /64 is counted as %s and %s", a, b)
-	}
-	if a, b := counted(netip.MustParseAddr("192.0.2.1")), counted(netip.MustParseAddr("192.0.2.2")); a == b {
-		t.Error("two IPv4 addresses are counted as one")
-	}
-}
-
 func testKeys(t *testing.T) *secret.Keys {
 	t.Helper()
 	keys, err := secret.NewKeys([][]byte{bytes.Repeat([]byte{7}, 32)})
@@ -300,50 +257,6 @@ func TestCursorsHoldForOnePathOneFilterAndADay(t *testing.T) {
 	}
 	if next, err := c.write(nil, ""); next != nil || err != nil {
 		t.Error("the end has no cursor")
-	}
-}
-
-func TestBucketsAdmitTheirRateAndFillAgain(t *testing.T) {
-	now := int64(0)
-	l := newLimits(func() int64 { return now })
-	for i := range rateSignIn.perMinute {
-		s, err := l.take(rateSignIn, "a")
-		if err != nil || s.remaining != rateSignIn.perMinute-i-1 {
-			t.Fatalf("call %d: %+v, %v", i, s, err)
-		}
-	}
-	s, err := l.take(rateSignIn, "a")
-	if err == nil || err.Code != "rate_limited" || err.RetryAfterMs != 6000 || err.Fields["bucket"] != "sign_in" || s.remaining != 0 || s.resetMs != 60_000 {
-		t.Fatalf("the eleventh: %+v, %v", s, err)
-	}
-	if _, err := l.take(rateSignIn, "b"); err != nil {
-		t.Error("another address shares the bucket")
-	}
-	now += 5999
-	if _, err := l.take(rateSignIn, "a"); err == nil {
-		t.Error("admitted before Retry-After")
-	}
-	now++
-	if _, err := l.take(rateSignIn, "a"); err != nil {
-		t.Error("refused after Retry-After")
-	}
-	for range 70 {
-		l.charge(rateBadCredential, "a")
-	}
-	if _, err := l.look(rateBadCredential, "a"); err == nil || err.RetryAfterMs != 11_000 {
-		t.Errorf("many at once are paid for afterwards: %v", err)
-	}
-}
-
-func TestBucketsAreBoundedInNumber(t *testing.T) {
-	l := newLimits(func() int64 { return 0 })
-	for i := range maxBuckets + 10 {
-		if _, err := l.take(rateSignIn, strconv.Itoa(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(l.buckets) != maxBuckets || l.recent.Len() != maxBuckets {
-		t.Errorf("%d buckets, %d in use order", len(l.buckets), l.recent.Len())
 	}
 }
 

@@ -116,7 +116,7 @@ func (a *application) fault(op string, f failure) error {
 		return about(http.StatusServiceUnavailable, "application_unavailable", outcome, "the application says that it is unavailable")
 	case !f.sent:
 		return about(http.StatusBadGateway, "application_unreachable", outcomeAlways, "the application cannot be reached")
-	case f.status == http.StatusUnauthorized || answered && transport.Code == provider.Unauthorized:
+	case f.status == http.StatusUnauthorized || answered && (transport.Code == provider.Unauthorized || transport.Code == provider.RateLimited):
 		return about(http.StatusBadGateway, "application_credential_rejected", notApplied, "the application refuses the credential; link it again")
 	case f.unanswered():
 		return about(http.StatusGatewayTimeout, "application_timeout", unknown, "the application did not answer in time")

@@ -64,12 +64,14 @@ func TestWhatTheFarSideDoesIsCalledAsTheTableSays(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}, timeout, "", timeout + isUnknown},
-		"401":             {envelope(401, `{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}`), credential, "", credential + isNotApplied},
-		"401 of a proxy":  {answering(401, `<html>`), credential, "", credential + isNotApplied},
-		"400 bad_request": {envelope(400, `{"name":"ProviderApiError","code":"bad_request","message":"m"}`), protocol, "", protocol + isNotApplied},
-		"404 unknown_op":  {envelope(404, `{"name":"ProviderApiError","code":"unknown_op","message":"m"}`), protocol, "", protocol + isNotApplied},
-		"405":             {envelope(405, `{"name":"ProviderApiError","code":"method_not_allowed","message":"m"}`), protocol, "", protocol + isNotApplied},
-		"413":             {envelope(413, `{"name":"ProviderApiError","code":"payload_too_large","message":"m"}`), protocol, "", protocol + isNotApplied},
+		"401":              {envelope(401, `{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}`), credential, "", credential + isNotApplied},
+		"401 of a proxy":   {answering(401, `<html>`), credential, "", credential + isNotApplied},
+		"429 of a bad one": {envelope(429, `{"name":"ProviderApiError","code":"rate_limited","message":"m"}`), credential, "", credential + isNotApplied},
+		"429 of a proxy":   {answering(429, `<html>`), protocol, "", protocol + isUnknown},
+		"400 bad_request":  {envelope(400, `{"name":"ProviderApiError","code":"bad_request","message":"m"}`), protocol, "", protocol + isNotApplied},
+		"404 unknown_op":   {envelope(404, `{"name":"ProviderApiError","code":"unknown_op","message":"m"}`), protocol, "", protocol + isNotApplied},
+		"405":              {envelope(405, `{"name":"ProviderApiError","code":"method_not_allowed","message":"m"}`), protocol, "", protocol + isNotApplied},
+		"413":              {envelope(413, `{"name":"ProviderApiError","code":"payload_too_large","message":"m"}`), protocol, "", protocol + isNotApplied},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, protocol, "", protocol + isUnknown},

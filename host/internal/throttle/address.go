@@ -1,4 +1,4 @@
-package hosted
+package throttle
 
 import (
 	"net"
@@ -6,15 +6,13 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/authzhost/authz/host/service"
 )
 
-// clientAddress is who asks: the connection's peer, or when that is a trusted
+// ClientAddress is who asks: the connection's peer, or when that is a trusted
 // proxy the right-most X-Forwarded-For entry that is none. A header of which any
 // part is malformed, and one with trusted entries only, tell nothing: the peer.
-func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
-	peer := peerAddress(r)
+func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	peer := PeerAddress(r)
 	if !within(peer, trusted) {
 		return peer
 	}
@@ -36,8 +34,8 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return peer
 }
 
-// peerAddress is the other end of the connection, the zero Addr when it has none.
-func peerAddress(r *http.Request) netip.Addr {
+// PeerAddress is the other end of the connection, the zero Addr when it has none.
+func PeerAddress(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
@@ -53,10 +51,12 @@ func within(address netip.Addr, networks []netip.Prefix) bool {
 	return address.IsValid() && slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// counted is the text under which an address is counted.
-func counted(address netip.Addr) string { return service.AddressBucket(address.String()) }
-
-// directLoopback reports a connection from this machine that no proxy forwarded.
-func directLoopback(r *http.Request) bool {
-	return peerAddress(r).IsLoopback() && len(r.Header.Values("X-Forwarded-For")) == 0
+// Counted is the text by which an address is counted as one client: the address,
+// of IPv6 its /64.
+func Counted(address netip.Addr) string {
+	address = address.Unmap().WithZone("")
+	if !address.Is6() {
+		return address.String()
+	}
+	return netip.PrefixFrom(address, 64).Masked().String()
 }
