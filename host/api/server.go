@@ -64,7 +64,7 @@ func NewServer(o ServerOptions) (*http.Server, error) {
 	}
 	log := orSilent(o.Logger)
 	server := &http.Server{
-		Handler:           o.Handler,
+		Handler:           readToEnd(o.Handler),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout + bodyTimeout,
 		WriteTimeout:      headerTimeout + bodyTimeout + operationTimeout + writeTimeout,
