@@ -66,6 +66,9 @@ func (a *Application) failed(op string, outcome authz.Outcome, err error) error 
 	case code == storage.CodeUnavailable, code == "" && contextEnded(err):
 		a.log.Debug("storage is unavailable", "op", op, "error", err)
 		return &authz.UnavailableError{Message: op + ": storage is unavailable", Outcome: outcome, Cause: err}
+	case code == storage.CodeUnsupported: // an older driver, asked for what came later
+		a.log.Debug("storage does not support an operation", "op", op, "error", err)
+		return authz.Rejected(authz.CodeUnsupported, "%s: the storage driver does not support this", op)
 	}
 	a.log.Error("storage failed an operation", "op", op, "error", err)
 	return &StorageFault{Op: op, cause: err}

@@ -1,6 +1,7 @@
 package application_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/sdk/authz"
@@ -226,5 +228,27 @@ func TestASectionThatWasLostWhileWaitingForTheNextStartsTheOperationOver(t *test
 		if err := write(newApp(t, application.Options{Store: store, HashChain: true})); err != nil || store.waits < 2 {
 			t.Errorf("waiting for %s: %v, %d waits", inner, err, store.waits)
 		}
+	}
+}
+
+func TestWhatADriverDoesNotSupportIsNoFault(t *testing.T) {
+	var logged bytes.Buffer
+	f := &faulty{Store: openStore(t)}
+	app := newApp(t, application.Options{Store: f, Logger: hclog.New(&hclog.LoggerOptions{Output: &logged, Level: hclog.Info})})
+	lacking := func() error { return storage.Errorf(storage.CodeUnsupported, driverText) }
+	f.readAccess = func(context.Context, storage.AccessQuery) (storage.Access, error) { return storage.Access{}, lacking() }
+	f.commit = func(context.Context, storage.Commit) (storage.CommitResult, error) {
+		return storage.CommitResult{}, lacking()
+	}
+	_, err := app.GetSubjectAccess(t.Context(), authz.UserPrincipal("u"))
+	_, writeErr := app.CreateRole(t.Context(), provider.RoleInput{Name: "R", Patterns: []string{}}, authz.AdminProvenance("root"))
+	for _, err := range []error{err, writeErr} {
+		isRefused(authz.CodeUnsupported)(t, err)
+		if strings.Contains(err.Error(), driverText) {
+			t.Errorf("driver text reached the caller: %v", err)
+		}
+	}
+	if strings.Contains(logged.String(), "[ERROR]") {
+		t.Errorf("logged %s", &logged)
 	}
 }

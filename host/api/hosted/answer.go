@@ -48,7 +48,7 @@ func typed(err error) *fault.Error {
 // fail writes the envelope of an error, and logs what it does not tell.
 func (c *Call) fail(w http.ResponseWriter, err error) {
 	e := c.withOutcome(typed(err))
-	if e.Status >= http.StatusInternalServerError {
+	if failed(e) {
 		c.api.log.Error("a request failed", "request_id", c.requestID, "endpoint", c.name(), "name", e.Name, "code", e.Code, "cause", e.Cause)
 	}
 	h := w.Header()
@@ -62,6 +62,17 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 		h.Set("Allow", strings.Join(methods, ", "))
 	}
 	writeJSON(w, e.Status, envelope(e, c.requestID))
+}
+
+// failed reports an error that operators should hear of. What an application or a
+// driver lacks, and a key that no catalog declares, are the caller's affair, though
+// their status is above 500.
+func failed(e *fault.Error) bool {
+	switch e.Name {
+	case "ProviderWriteRejectedError", "UnknownPermissionError", "MissingConditionError":
+		return false
+	}
+	return e.Status >= http.StatusInternalServerError
 }
 
 // withOutcome tells what a write has done whose error is that of a read: a relayed

@@ -99,7 +99,9 @@ func TestAnAnswerToALargeUploadArrivesWholeOverHTTP2(t *testing.T) {
 
 func judge(t *testing.T, how string, status int, code string, got int, body []byte) {
 	t.Helper()
-	var told struct{ Error struct{ Code, Message string } }
+	var told struct {
+		Error struct{ Code, Message string }
+	}
 	if err := json.Unmarshal(body, &told); err != nil || got != status || told.Error.Code != code {
 		t.Errorf("%s: %d %q, %v; want %d %s", how, got, body, err, status, code)
 	}
