@@ -105,7 +105,7 @@ func TestNoSecretIsAnywhere(t *testing.T) {
 		{"scope": "docs.folder:9", "parents": []string{}}, {"scope": "docs.doc:1", "parents": []string{"docs.folder:9"}}}})
 
 	database := filepath.Join(t.TempDir(), "authz.db")
-	cfg := configure(t, strings.Replace(hostedLines(files, bootUser), "  local:", `  relay: {allow_loopback: true}
+	cfg := configure(t, strings.Replace(hostedLines(files, bootUser), "  relay: {allowed_networks: [127.0.0.1]}\n  local:", `  relay: {allow_loopback: true}
   oidc: {issuer: "`+idp.Issuer+`", client_id: `+idptest.ClientID+`, client_secret: "file:`+files+`/client"}
   local:`, 1))
 	cfg.Service.Bootstrap.Keep = true

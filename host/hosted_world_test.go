@@ -41,13 +41,14 @@ func hostedFiles(t testing.TB) (dir string) {
 }
 
 // hostedLines configure the hosted service, where the org acme may link this
-// host's docs.
+// host's docs, and loopback counts as public.
 func hostedLines(files, user string) string {
 	return `
 log: {access: true}
 service:
   host_keys: ["file:` + files + `/key"]
   bootstrap: {user_id: ` + user + `, secret: "file:` + files + `/bootstrap"}
+  relay: {allowed_networks: [127.0.0.1]}
   local: {acme: [docs]}
 `
 }
