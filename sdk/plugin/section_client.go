@@ -44,7 +44,7 @@ func (s *storeClient) Acquire(ctx context.Context, key string) (storage.Section,
 	// The hold outlives the wait: only while waiting does ctx end the stream.
 	held, end := context.WithCancel(s.alive)
 	stopWaiting := context.AfterFunc(ctx, end)
-	section, err := s.acquire(held, key)
+	section, err := s.acquire(held, key, waitingBeat)
 	if !stopWaiting() && err == nil {
 		err = ctx.Err() // the wait was over as the answer came; the stream's end gives it back
 	}
@@ -57,8 +57,11 @@ func (s *storeClient) Acquire(ctx context.Context, key string) (storage.Section,
 	return section, nil
 }
 
-func (s *storeClient) acquire(ctx context.Context, key string) (*sectionClient, error) {
-	ask := &pluginv1.SectionAcquire{Store: s.handle, Key: key}
+// waitingBeat is how often a waiter tells that it still waits.
+const waitingBeat = time.Second
+
+func (s *storeClient) acquire(ctx context.Context, key string, beat time.Duration) (*sectionClient, error) {
+	ask := &pluginv1.SectionAcquire{Store: s.handle, Key: key, WaitingBeatMs: beat.Milliseconds()}
 	if _, err := marshal(ask, frameBytes); err != nil {
 		return nil, err
 	}
@@ -70,7 +73,9 @@ func (s *storeClient) acquire(ctx context.Context, key string) (*sectionClient, 
 	if err := st.Send(&pluginv1.SectionRequest{Of: &pluginv1.SectionRequest_Acquire{Acquire: ask}}); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	stop := beatWhileWaiting(st, beat)
 	r, err := st.Recv()
+	stop()
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +92,32 @@ func (s *storeClient) acquire(ctx context.Context, key string) (*sectionClient, 
 		fence: decodeFence(granted.GetFence()), lease: lease,
 		stream: st, alive: s.alive, renewed: make(chan *pluginv1.Renewed), ended: make(chan struct{}),
 	}, nil
+}
+
+// beatWhileWaiting ends when stop returns: a stream has one sender at a time.
+func beatWhileWaiting(st sectionStream, every time.Duration) (stop func()) {
+	if every <= 0 {
+		return func() {}
+	}
+	waited, beats := make(chan struct{}), sync.WaitGroup{}
+	beats.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if st.Send(&pluginv1.SectionRequest{Of: &pluginv1.SectionRequest_Beat{}}) != nil {
+					return // Recv tells why
+				}
+			case <-waited:
+				return
+			}
+		}
+	})
+	return func() {
+		close(waited)
+		beats.Wait()
+	}
 }
 
 func (c *sectionClient) read() {

@@ -7,10 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
+
+	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
 )
 
 func acquire(t *testing.T, s storage.Store) storage.Section {
@@ -339,4 +343,81 @@ func TestNothingOfTheBridgeOutlivesItsUse(t *testing.T) {
 		done()
 	}
 	eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// waits asks for a section as a host does that beats every 20 ms; granted is closed when
+// it has it. A stopped host asks so and then sends nothing.
+func waits(t *testing.T, conn *grpc.ClientConn, beats bool) (granted chan struct{}) {
+	t.Helper()
+	rpc := pluginv1.NewStorageClient(conn)
+	opened, err := rpc.Open(t.Context(), &pluginv1.OpenRequest{Partition: "docs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := rpc.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const every = 20 * time.Millisecond
+	ask := &pluginv1.SectionAcquire{Store: opened.GetStore(), Key: "groups", WaitingBeatMs: every.Milliseconds()}
+	if err := st.Send(&pluginv1.SectionRequest{Of: &pluginv1.SectionRequest_Acquire{Acquire: ask}}); err != nil {
+		t.Fatal(err)
+	}
+	granted = make(chan struct{})
+	go func() {
+		for beats {
+			select {
+			case <-granted:
+				return
+			case <-t.Context().Done():
+				return
+			case <-time.After(every / 2):
+				_ = st.Send(&pluginv1.SectionRequest{Of: &pluginv1.SectionRequest_Beat{}})
+			}
+		}
+	}()
+	go func() {
+		if r, err := st.Recv(); err == nil && r.GetGranted() != nil {
+			close(granted)
+		}
+	}()
+	return granted
+}
+
+// A plugin goes on while its host is stopped. What it acquired for waiters that nobody
+// beats would keep others out for a lease each.
+func TestAHostThatFellSilentGetsNoSection(t *testing.T) {
+	b := serve(t, serving(memory.New(memory.Options{Lease: time.Minute})), nil)
+	client, _ := b.dial(t)
+	s := openStore(t, configured(t, client), "docs")
+	held := acquire(t, s)
+	_, conn := b.dial(t)
+	stopped := []chan struct{}{waits(t, conn, false), waits(t, conn, false), waits(t, conn, false)}
+	time.Sleep(200 * time.Millisecond)
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	next, err := s.Acquire(ctx, "groups")
+	if err != nil {
+		t.Fatalf("waiters of a silent host hold it: %v", err)
+	}
+	for _, granted := range stopped {
+		select {
+		case <-granted:
+			t.Error("a silent host was granted the section")
+		default:
+		}
+	}
+	alive := waits(t, conn, true)
+	time.Sleep(200 * time.Millisecond)
+	if err := next.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-alive:
+	case <-time.After(20 * time.Second):
+		t.Error("a host that beats while it waits does not get it")
+	}
 }

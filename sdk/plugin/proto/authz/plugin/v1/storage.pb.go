@@ -2259,7 +2259,7 @@ type SectionRequest_Acquire struct {
 }
 
 type SectionRequest_Beat struct {
-	Beat int64 `protobuf:"varint,2,opt,name=beat,proto3,oneof"` // a number that the answer repeats
+	Beat int64 `protobuf:"varint,2,opt,name=beat,proto3,oneof"` // a number that the answer repeats; 0 has no answer
 }
 
 func (*SectionRequest_Acquire) isSectionRequest_Of() {}
@@ -2270,6 +2270,7 @@ type SectionAcquire struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Store         uint64                 `protobuf:"varint,1,opt,name=store,proto3" json:"store,omitempty"`
 	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	WaitingBeatMs int64                  `protobuf:"varint,3,opt,name=waiting_beat_ms,json=waitingBeatMs,proto3" json:"waiting_beat_ms,omitempty"` // how often the host beats while it waits; 0: never
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2316,6 +2317,13 @@ func (x *SectionAcquire) GetKey() string {
 		return x.Key
 	}
 	return ""
+}
+
+func (x *SectionAcquire) GetWaitingBeatMs() int64 {
+	if x != nil {
+		return x.WaitingBeatMs
+	}
+	return 0
 }
 
 type SectionReply struct {
@@ -2684,10 +2692,11 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x0eSectionRequest\x12;\n" +
 	"\aacquire\x18\x01 \x01(\v2\x1f.authz.plugin.v1.SectionAcquireH\x00R\aacquire\x12\x14\n" +
 	"\x04beat\x18\x02 \x01(\x03H\x00R\x04beatB\x04\n" +
-	"\x02of\"8\n" +
+	"\x02of\"`\n" +
 	"\x0eSectionAcquire\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"\x80\x01\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12&\n" +
+	"\x0fwaiting_beat_ms\x18\x03 \x01(\x03R\rwaitingBeatMs\"\x80\x01\n" +
 	"\fSectionReply\x124\n" +
 	"\agranted\x18\x01 \x01(\v2\x18.authz.plugin.v1.GrantedH\x00R\agranted\x124\n" +
 	"\arenewed\x18\x02 \x01(\v2\x18.authz.plugin.v1.RenewedH\x00R\arenewedB\x04\n" +

@@ -111,8 +111,10 @@ type StorageClient interface {
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error)
 	// Acquire holds an exclusive section for as long as the stream lives. The
 	// host sends SectionAcquire, gets Granted, then sends a beat every third of
-	// the lease; the plugin renews the lease on a beat and at no other time. The
-	// end of the stream, whichever way it comes, releases.
+	// the lease; the plugin renews the lease on a beat and at no other time. While it
+	// waits the host beats too, with the number 0, as often as SectionAcquire says: a
+	// host that falls silent gets no section any more. The end of the stream, whichever
+	// way it comes, releases.
 	Acquire(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SectionRequest, SectionReply], error)
 }
 
@@ -658,8 +660,10 @@ type StorageServer interface {
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error
 	// Acquire holds an exclusive section for as long as the stream lives. The
 	// host sends SectionAcquire, gets Granted, then sends a beat every third of
-	// the lease; the plugin renews the lease on a beat and at no other time. The
-	// end of the stream, whichever way it comes, releases.
+	// the lease; the plugin renews the lease on a beat and at no other time. While it
+	// waits the host beats too, with the number 0, as often as SectionAcquire says: a
+	// host that falls silent gets no section any more. The end of the stream, whichever
+	// way it comes, releases.
 	Acquire(grpc.BidiStreamingServer[SectionRequest, SectionReply]) error
 	mustEmbedUnimplementedStorageServer()
 }
