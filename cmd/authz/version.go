@@ -21,7 +21,7 @@ func newVersion() *cobra.Command {
 		Short: "Print the version, the wires it speaks and the plugins it carries",
 		Example: `  authz version
   authz version --notices`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

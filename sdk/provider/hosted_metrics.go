@@ -48,10 +48,18 @@ func (h *Hosted) ExportOrgSnapshot(ctx context.Context) (OrgSnapshot, error) {
 // that does not know the name has done nothing.
 func (h *Hosted) named(ctx context.Context, op, older string, p params) (answered, error) {
 	m, err := h.members(ctx, op, p)
-	if e := new(TransportError); errors.As(err, &e) && e.Code == UnknownOp {
-		return h.members(ctx, older, p)
+	if !isUnknownOp(err) {
+		return m, err
+	}
+	if again, olderErr := h.members(ctx, older, p); !isUnknownOp(olderErr) {
+		return again, olderErr
 	}
 	return m, err
+}
+
+func isUnknownOp(err error) bool {
+	e := new(TransportError)
+	return errors.As(err, &e) && e.Code == UnknownOp
 }
 
 // ApplyOrgSnapshot replaces it.
