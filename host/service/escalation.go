@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/authzhost/authz/host/service/account"
@@ -144,18 +145,24 @@ func (s *Service) MayReach(ctx context.Context, a *Access, subjects []string) er
 }
 
 // MayRestore judges that a user whom the org root calls inactive becomes active again:
-// the caller holds every key that the user's seat and account rows then confer.
+// the caller holds every key that the user's seat, once they signed in, and account
+// rows then confer. A root that does not say whether they are active is its error.
 func (s *Service) MayRestore(ctx context.Context, a *Access, userID string) error {
+	active, err := s.Root.Active(ctx, a.Org.ID, userID)
+	if err != nil || active {
+		return err
+	}
 	row, found, err := s.seatOf(ctx, a.Org.ID, userID)
 	if err != nil {
 		return err
 	}
 	var seat *account.StoredSeat
-	if found {
+	if found && row.Value.State != account.SeatRemoved {
+		row.Value.State = account.SeatActive
 		seat = &row.Value
 	}
-	data, err := s.rows(ctx, a.Org.ID, authz.UserPrincipal(userID), seat, true)
-	if err != nil || data.Active {
+	data, err := s.rowsWithRoot(ctx, a.Org.ID, authz.UserPrincipal(userID), seat)
+	if err != nil {
 		return err
 	}
 	data.Active = true
@@ -166,33 +173,46 @@ func (s *Service) MayRestore(ctx context.Context, a *Access, userID string) erro
 	return Escalation(lacking)
 }
 
-// mayUnseat judges that a user loses the seat, their own rows and their revokes: what
-// groups then confer that the revokes took away, the caller holds.
+// mayUnseat judges that a user loses the seat, and with it their revokes: what these took
+// of the rows of groups and orgs the caller holds. In which of them the user is does not
+// count, since that changes, and the org's root with it.
 func (s *Service) mayUnseat(ctx context.Context, a *Access, seat account.StoredSeat) error {
-	before, err := s.rows(ctx, a.Org.ID, authz.UserPrincipal(seat.UserID), &seat, true)
-	if err != nil || len(before.Revokes) == 0 {
+	p := authz.UserPrincipal(seat.UserID)
+	full := &authz.SubjectAccess{UserID: &p.UserID, Active: true, Closure: []string{p.Subject()},
+		Grants: []authz.Grant{{ID: "all", Subject: p.Subject(), Pattern: cloud.Everything, Scope: authz.Global}}}
+	for row, err := range account.Revokes.Under(ctx, s.Accounts, a.Org.ID, seat.UserID) {
+		if err != nil {
+			return err
+		}
+		full.Revokes = append(full.Revokes, row.Value)
+	}
+	if len(full.Revokes) == 0 {
+		return nil
+	}
+	shared, err := s.Granted(ctx, a.Org.ID, authz.SubjectGroup, authz.SubjectOrg)
+	if err != nil {
 		return err
 	}
-	held, after := s.holder(before), *before
-	after.Revokes = nil
-	after.Grants = slices.DeleteFunc(slices.Clone(before.Grants), func(g authz.Grant) bool {
-		return g.Subject == authz.UserPrincipal(seat.UserID).Subject()
-	})
-	lacking, err := a.lacks(ctx, s.confers(&after), func(m Missing) bool { return !held(m) }, revokedAt(nil, before)...)
+	data, err := s.rowsOf(ctx, a.Org.ID, slices.Sorted(maps.Keys(shared)))
+	if err != nil {
+		return err
+	}
+	kept := s.holder(full)
+	lacking, err := a.lacks(ctx, s.confers(data), func(m Missing) bool { return !kept(m) }, revokedAt(nil, full)...)
 	if err != nil {
 		return err
 	}
 	return Escalation(lacking)
 }
 
-// Granted are the subjects of one kind that have account rows.
-func (s *Service) Granted(ctx context.Context, org string, kind authz.SubjectKind) (map[string]bool, error) {
+// Granted are the subjects of some kinds that have account rows.
+func (s *Service) Granted(ctx context.Context, org string, kinds ...authz.SubjectKind) (map[string]bool, error) {
 	subjects := map[string]bool{}
 	for row, err := range account.Grants.All(ctx, s.Accounts, org) {
 		if err != nil {
 			return nil, err
 		}
-		if k, _, ok := authz.ParseSubject(row.Value.Subject); ok && k == kind {
+		if k, _, ok := authz.ParseSubject(row.Value.Subject); ok && slices.Contains(kinds, k) {
 			subjects[row.Value.Subject] = true
 		}
 	}

@@ -38,12 +38,18 @@ func (s *Service) closure(ctx context.Context, org string, p authz.Principal, se
 		return subjects, !noted || rootless(err)
 	}
 	s.note(ctx, org, seat, supplied.Active)
-	for _, subject := range supplied.Closure {
+	return ofAccount(p, supplied.Closure), supplied.Active
+}
+
+// ofAccount are the subjects of a closure that account rows may name.
+func ofAccount(p authz.Principal, closure []string) []string {
+	subjects := []string{p.Subject()}
+	for _, subject := range closure {
 		if slices.ContainsFunc(closureKinds, func(kind string) bool { return strings.HasPrefix(subject, kind) }) {
 			subjects = append(subjects, subject)
 		}
 	}
-	return subjects, supplied.Active
+	return subjects
 }
 
 // rootless tells that the org has no root, which nobody is inactive at.
@@ -96,6 +102,25 @@ func seatGrants(p authz.Principal, seat *account.StoredSeat) []authz.Grant {
 // rows are the account rows of a principal; seat adds the built-in role of its kind.
 func (s *Service) rows(ctx context.Context, org string, p authz.Principal, seat *account.StoredSeat, fresh bool) (*authz.SubjectAccess, error) {
 	subjects, active := s.closure(ctx, org, p, seat, fresh)
+	return s.rowsBy(ctx, org, p, seat, subjects, active)
+}
+
+// rowsWithRoot are rows by the closure that the root supplies now. What a write confers
+// is judged by them: one that is silent is no reason to find less. An org without a root
+// has no groups.
+func (s *Service) rowsWithRoot(ctx context.Context, org string, p authz.Principal, seat *account.StoredSeat) (*authz.SubjectAccess, error) {
+	supplied, err := s.Root.Access(ctx, org, p, true)
+	switch {
+	case rootless(err):
+		return s.rowsBy(ctx, org, p, seat, []string{p.Subject()}, true)
+	case err != nil:
+		return nil, err
+	}
+	return s.rowsBy(ctx, org, p, seat, ofAccount(p, supplied.Closure), supplied.Active)
+}
+
+// rowsBy are the account rows of a principal with the subjects of a closure.
+func (s *Service) rowsBy(ctx context.Context, org string, p authz.Principal, seat *account.StoredSeat, subjects []string, active bool) (*authz.SubjectAccess, error) {
 	data, err := s.rowsOf(ctx, org, subjects)
 	if err != nil {
 		return nil, err

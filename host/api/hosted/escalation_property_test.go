@@ -482,18 +482,29 @@ func (e *escalation) keys(granted map[string]map[string]bool, subjects []string,
 	return keys
 }
 
-// able tells whether some owner can act: active in seat and root, with no revokes.
+// able tells whether some owner can act: with an active seat, active at the root if
+// there is one, and without revokes.
 func (e *escalation) able() bool {
 	ctx := e.t.Context()
+	org, _, err := account.Orgs.Get(ctx, e.accounts, "acme", account.OrgID)
+	e.must(err)
+	var root *application.Application
+	if primary := org.Value.PrimaryApplication; primary != nil && e.entry(*primary) == "linked" {
+		root = e.apps[*primary]
+	}
 	for row, err := range account.Seats.All(ctx, e.accounts, "acme") {
 		e.must(err)
 		revokes := 0
 		for range account.Revokes.Under(ctx, e.accounts, "acme", row.Value.UserID) {
 			revokes++
 		}
-		rows, err := e.app.GetSubjectAccess(ctx, authz.UserPrincipal(row.Value.UserID))
-		e.must(err)
-		if row.Value.ActiveOwner() && revokes == 0 && rows.Active {
+		active := true
+		if root != nil {
+			rows, err := root.GetSubjectAccess(ctx, authz.UserPrincipal(row.Value.UserID))
+			e.must(err)
+			active = rows.Active
+		}
+		if row.Value.ActiveOwner() && revokes == 0 && active {
 			return true
 		}
 	}

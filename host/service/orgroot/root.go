@@ -34,7 +34,7 @@ type Account interface {
 	NoteActive(ctx context.Context, org, userID string, active bool)
 
 	// What a write of the org domain gives and takes in account data.
-	Granted(ctx context.Context, org string, kind authz.SubjectKind) (map[string]bool, error)
+	Granted(ctx context.Context, org string, kinds ...authz.SubjectKind) (map[string]bool, error)
 	MayReach(ctx context.Context, a *service.Access, subjects []string) error
 	MayRestore(ctx context.Context, a *service.Access, userID string) error
 	TakeFrom(ctx context.Context, a *service.Access, userID, act string, write func(context.Context) error) error
