@@ -17,6 +17,7 @@ import (
 
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/notices"
+	"github.com/authzhost/authz/internal/terminal"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -46,6 +47,15 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	safeOut, safeErrs := terminal.New(out), terminal.New(errs)
+	code := execute(ctx, args, safeOut, safeErrs)
+	if err := errors.Join(safeOut.Flush(), safeErrs.Flush()); err != nil && code == 0 {
+		return exitFailed
+	}
+	return code
+}
+
+func execute(ctx context.Context, args []string, out, errs io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)

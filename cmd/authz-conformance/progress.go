@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
 	"github.com/authzhost/authz/conformance/runner"
+	"github.com/authzhost/authz/internal/terminal"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // progress tells how far a run is: on a terminal in one line that changes,
@@ -22,9 +25,9 @@ type progress struct {
 
 func newProgress(w io.Writer, cases []runner.Case) *progress {
 	p := &progress{w: w, left: map[string]int{}, total: len(cases), counts: map[string]map[runner.Outcome]int{}}
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil {
-			p.terminal = info.Mode()&os.ModeCharDevice != 0
+	if f, ok := terminal.File(w); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			p.terminal, p.w = true, f // the line that changes moves the cursor itself
 		}
 	}
 	for _, c := range cases {
@@ -37,9 +40,10 @@ func newProgress(w io.Writer, cases []runner.Case) *progress {
 }
 
 func (p *progress) begin(d found) {
-	fmt.Fprintf(p.w, "plugin %s %s, %s, %d cases\n", d.plugin.Name, d.plugin.Version, strings.Join(d.served, ", "), p.total)
+	shown := func(s string) string { return authz.EchoN(s, math.MaxInt32) } // the plugin's own words
+	fmt.Fprintf(p.w, "plugin %s %s, %s, %d cases\n", shown(d.plugin.Name), shown(d.plugin.Version), shown(strings.Join(d.served, ", ")), p.total)
 	for _, note := range d.notes {
-		fmt.Fprintln(p.w, "note: "+note)
+		fmt.Fprintln(p.w, "note: "+shown(note))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// terminal is a pseudo-terminal: what is written to the file shows on the screen.
-func terminal(t *testing.T) (file *os.File, screen *buffer) {
+// newTerminal is a pseudo-terminal: what is written to the file shows on the screen.
+func newTerminal(t *testing.T) (file *os.File, screen *buffer) {
 	t.Helper()
 	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestAnImportTellsATerminalHowFarItIs(t *testing.T) {
 		return out.String()
 	}
 
-	file, screen := terminal(t)
+	file, screen := newTerminal(t)
 	out := importing(file, func() {
 		eventually(t, "the terminal shows how far it is", func() bool { return strings.Contains(screen.String(), "\rreading staff: 1000 of 1600\x1b[K") })
 	})
@@ -97,7 +97,7 @@ func TestADeviceThatIsNoTerminalIsToldNothing(t *testing.T) {
 	if newProgress(null).terminal {
 		t.Error("the null device passes for a terminal")
 	}
-	file, _ := terminal(t)
+	file, _ := newTerminal(t)
 	if !newProgress(file).terminal {
 		t.Error("a terminal does not")
 	}

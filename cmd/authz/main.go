@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/terminal"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -33,6 +34,15 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	safeOut, safeErrs := terminal.New(out), terminal.New(errs)
+	code := execute(ctx, args, in, safeOut, safeErrs)
+	if err := errors.Join(safeOut.Flush(), safeErrs.Flush()); err != nil && code == 0 {
+		return exitFailure
+	}
+	return code
+}
+
+func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(in)

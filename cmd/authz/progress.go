@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/authzhost/authz/internal/terminal"
 )
 
 // progress tells how far long work is: on a terminal in one line that changes,
@@ -23,8 +24,8 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, doing: "loading", did: "loaded"}
-	if f, ok := w.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(f.Fd())) // other devices are none: /dev/null
+	if f, ok := terminal.File(w); ok && term.IsTerminal(int(f.Fd())) { // other devices are none: /dev/null
+		p.terminal, p.w = true, f // the line that changes moves the cursor itself
 	}
 	return p
 }
@@ -37,7 +38,7 @@ func (p *progress) tell(done, total int, what string) {
 		if p.open && p.last != what {
 			fmt.Fprintln(p.w)
 		}
-		fmt.Fprintf(p.w, "\r%s %s: %d of %d\x1b[K", p.doing, what, done, total)
+		fmt.Fprintf(p.w, "\r%s %s: %d of %d\x1b[K", p.doing, plain(what), done, total)
 		p.open, p.last = true, what
 	case done == total && total > 0:
 		fmt.Fprintf(p.w, "%s %s: %d\n", p.did, what, total)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -12,7 +14,7 @@ import (
 const EchoLimit = 120
 
 // Echo prepares caller-supplied text for a message that inserts it bare:
-// control characters escaped, cut after EchoLimit characters.
+// characters that are not Visible escaped, cut after EchoLimit characters.
 func Echo(s string) string { return EchoN(s, EchoLimit) }
 
 // EchoN is Echo with another limit.
@@ -57,20 +59,34 @@ func more(dropped int) string {
 	return fmt.Sprintf("…(+%d more)", dropped)
 }
 
-func escapeControls(s string) string {
-	clean := func(r rune) bool {
-		return r >= 0x20 && r < 0x7f || r > 0x9f && r != 0x2028 && r != 0x2029
+// Visible reports whether a character shows as itself. Those that do not are
+// controls, line and paragraph separators, and characters without a picture of
+// their own: bidirectional marks, zero-width and other format characters, fillers
+// and variation selectors. They could hide text, or show it in another order.
+func Visible(r rune) bool {
+	if r < 0x80 {
+		return r >= 0x20 && r != 0x7f
 	}
-	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
+	return !unicode.In(r, invisible...)
+}
+
+var invisible = []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+
+func escapeControls(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !Visible(r) }) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case clean(r):
+		case Visible(r):
 			b.WriteRune(r)
 		case r <= 0x9f:
 			fmt.Fprintf(&b, `\x%02x`, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}

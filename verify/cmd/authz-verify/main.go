@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/authzhost/authz/internal/notices"
+	"github.com/authzhost/authz/internal/terminal"
 )
 
 var version = "dev"
@@ -44,9 +46,21 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	safeOut, safeErr := terminal.New(stdout), terminal.New(stderr)
+	status := execute(ctx, args, safeOut, safeErr)
+	if err := errors.Join(safeOut.Flush(), safeErr.Flush()); err != nil && status == 0 {
+		return exitFailed
+	}
+	return status
+}
+
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		switch args[0] {
 		case "codegen":
+			if raw, ok := terminal.File(stdout); ok && !isTerminal(stdout) {
+				stdout = raw // generated source goes into a file byte for byte
+			}
 			return runCodegen(args[1:], stdout, stderr)
 		case "init":
 			return runInit(args[1:], stdout, stderr)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/authzhost/authz/internal/terminal"
 )
 
 // The pace of the progress line: short runs show none.
@@ -29,13 +31,14 @@ type progress struct {
 func startProgress(w io.Writer, total int) *progress {
 	p := &progress{w: w, total: total, stop: make(chan struct{})}
 	if isTerminal(w) {
+		p.w, _ = terminal.File(w) // the line that changes moves the cursor itself
 		p.ended.Go(p.show)
 	}
 	return p
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := terminal.File(w)
 	if !ok {
 		return false
 	}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// What the command repeats of its arguments, of files and of rows goes through one
+// writer; a flag is repeated by a library.
+func TestTheCommandShowsNothingThatATerminalWouldObeyOrHide(t *testing.T) {
+	for _, args := range [][]string{
+		{"--fo\u202eo\u200b\u2066\u009b"},
+	} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), args, &out, &errs); code == 0 {
+			t.Errorf("%q succeeded", args)
+		}
+		told := out.String() + errs.String()
+		if strings.ContainsAny(told, "\u202e\u200b\u2066\x1b\u009b") || !strings.Contains(told, `\u202e`) {
+			t.Errorf("%q told %q", args, told)
+		}
+	}
+}
