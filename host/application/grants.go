@@ -141,6 +141,12 @@ func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[str
 	if err := checkScope(scope); err != nil {
 		return refused(err)
 	}
+	if err := checkNewID("subject", in.Subject); err != nil {
+		return refused(err)
+	}
+	if err := checkNewID("scope", scope); err != nil {
+		return refused(err)
+	}
 	if (in.RoleID == "") == (in.Pattern == "") {
 		return refused(authz.Validation("a grant carries exactly one of roleId / pattern"))
 	}

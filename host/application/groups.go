@@ -25,6 +25,7 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 	var s shape
 	if in.ID != nil {
 		s.text("id", *in.ID, maxID)
+		s.newID("id", *in.ID)
 	}
 	s.text("name", in.Name, maxName)
 	s.text("description", in.Description, maxText)
@@ -250,6 +251,9 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 		return err
 	}
 	plan := func(ctx context.Context, d *draft) error {
+		if err := d.newUsers(ctx, "userId", userID); err != nil {
+			return err
+		}
 		groups := distinct(groupIDs)
 		for _, g := range groups {
 			_, found, err := a.store.GetGroup(ctx, g)

@@ -123,6 +123,9 @@ func checkSnapshot(in directory.Snapshot) error {
 
 // apply drafts everything, or refuses before anything is drafted that lands.
 func (im *importing) apply(ctx context.Context, source string, dry bool) error {
+	if err := im.newIDs(ctx); err != nil {
+		return err
+	}
 	if err := im.readUsers(ctx); err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ func checkRequestInput(in provider.RequestInput) error {
 	s.text("roleId", in.RoleID, maxID)
 	s.text("pattern", in.Pattern, maxID)
 	s.text("scope", in.Scope, maxID)
+	s.newID("requesterUserId", in.RequesterUserID)
+	s.newID("scope", in.Scope)
 	for _, prompt := range slices.Sorted(maps.Keys(in.Justification)) {
 		s.text("prompt id", prompt, maxID)
 		s.text("answer", in.Justification[prompt], maxText)

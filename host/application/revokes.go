@@ -16,6 +16,8 @@ func (a *Application) CreateRevoke(ctx context.Context, in provider.RevokeInput,
 	s.id("userId", in.UserID)
 	s.text("pattern", in.Pattern, maxID)
 	s.text("scope", in.Scope, maxID)
+	s.newID("userId", in.UserID)
+	s.newID("scope", in.Scope)
 	if s.err != nil {
 		return authz.Revoke{}, s.err
 	}

@@ -21,6 +21,7 @@ func (a *Application) CreateRole(ctx context.Context, in provider.RoleInput, pro
 	var s shape
 	if in.ID != nil {
 		s.text("id", *in.ID, maxID)
+		s.newID("id", *in.ID)
 	}
 	s.role(in.Name, in.Description, in.Patterns, in.Requestable)
 	if s.err != nil {

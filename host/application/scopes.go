@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -59,6 +60,10 @@ func checkScopeEntries(in []provider.ScopeParents) ([]provider.ScopeParents, err
 	for i, e := range in {
 		s.text("scope", e.Scope, maxID)
 		s.texts("parent", deref(e.Parents))
+		if len(deref(e.Parents)) > 0 { // none takes a scope's record away
+			s.newID("scope", e.Scope)
+			s.newID("parent", strings.Join(*e.Parents, ""))
+		}
 		if s.err == nil && seen[e.Scope] {
 			s.err = authz.Validation("scope %s is named more than once", authz.Quote(e.Scope))
 		}

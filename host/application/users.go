@@ -25,7 +25,10 @@ func (a *Application) SetUserActive(ctx context.Context, userID string, active b
 	if err != nil {
 		return err
 	}
-	return a.run(ctx, write{op: "setUserActive", prov: prov, gate: nounProvisioning, plan: func(_ context.Context, d *draft) error {
+	return a.run(ctx, write{op: "setUserActive", prov: prov, gate: nounProvisioning, plan: func(ctx context.Context, d *draft) error {
+		if err := d.newUsers(ctx, "userId", userID); err != nil {
+			return err
+		}
 		d.change(storage.PatchUser{UserID: userID, Active: &active})
 		d.audit("user.set_active", userID, struct {
 			Active bool `json:"active"`
@@ -49,6 +52,12 @@ func (a *Application) SetReportingEdge(ctx context.Context, userID, managerUserI
 		return err
 	}
 	plan := func(ctx context.Context, d *draft) error {
+		if err := d.newUsers(ctx, "userId", userID); err != nil {
+			return err
+		}
+		if err := d.newUsers(ctx, "managerUserId", managerUserID); err != nil {
+			return err
+		}
 		user, _, err := a.store.GetUser(ctx, userID)
 		if err != nil {
 			return err

@@ -166,7 +166,7 @@ func (s *Service) accountGrant(ctx context.Context, a *Access, in provider.Grant
 	}
 	kind, id, ok := authz.ParseSubject(in.Subject)
 	switch {
-	case !ok || !storable(id, maxUser):
+	case !ok || !newID(id, maxUser):
 		return refused("%s is not a valid subject id", authz.Quote(in.Subject))
 	case !slices.Contains([]authz.SubjectKind{authz.SubjectUser, authz.SubjectGroup, authz.SubjectOrg, authz.SubjectService}, kind):
 		return refused("%s cannot hold account rows; grant to users, groups, orgs or services", authz.Quote(in.Subject))

@@ -42,8 +42,8 @@ func (s *Service) CreateAccountRevoke(ctx context.Context, a *Access, in provide
 	if row.Scope == "" {
 		row.Scope = authz.Global
 	}
-	if row.UserID == "" || !storable(row.UserID, maxUser) {
-		return authz.Revoke{}, fault.Rejected(authz.CodeValidation, "userId must be 1 to %d bytes of text", maxUser)
+	if row.UserID == "" || !newID(row.UserID, maxUser) {
+		return authz.Revoke{}, fault.Rejected(authz.CodeValidation, "userId must be 1 to %d bytes of text without control characters", maxUser)
 	}
 	if err := accountPattern(in.Pattern); err != nil {
 		return authz.Revoke{}, err

@@ -197,8 +197,8 @@ const (
 
 func checkAccountRole(role authz.Role) error {
 	switch {
-	case role.ID == "" || strings.Contains(role.ID, "/") || !storable(role.ID, maxRoleID):
-		return fault.Rejected(authz.CodeValidation, "a role id of account data has 1 to %d bytes of text without /", maxRoleID)
+	case role.ID == "" || strings.Contains(role.ID, "/") || !newID(role.ID, maxRoleID):
+		return fault.Rejected(authz.CodeValidation, "a role id of account data has 1 to %d bytes of text without / and control characters", maxRoleID)
 	case !storable(role.Name, maxName):
 		return fault.Rejected(authz.CodeValidation, "name must be text of at most %d bytes", maxName)
 	case !storable(role.Description, maxDescription):

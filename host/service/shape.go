@@ -2,6 +2,7 @@ package service
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/host/service/fault"
@@ -29,7 +30,7 @@ func (s *shape) text(path, value string, limit int) {
 		s.add(path, "must not be empty")
 	case len(value) > limit:
 		s.add(path, "is too long")
-	case !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f }):
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
 		s.add(path, "must be text without control characters")
 	}
 }
@@ -52,6 +53,11 @@ func (s *shape) user(path, value string) {
 // driver's would read as an outage.
 func storable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
+}
+
+// newID is storable text without control characters, of an id in a new row.
+func newID(text string, limit int) bool {
+	return storable(text, limit) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 func (s *shape) err() error {
