@@ -35,6 +35,14 @@ func (f TLSFiles) paths() []string {
 	return paths
 }
 
+// suites are those of TLS 1.2: forward secrecy and authenticated encryption alone.
+// Those of TLS 1.3, which are all of that kind, are Go's choice.
+var suites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
 // load reads the files into a configuration for handshakes.
 func (f TLSFiles) load() (*tls.Config, error) {
 	if err := f.judge(); err != nil {
@@ -46,6 +54,7 @@ func (f TLSFiles) load() (*tls.Config, error) {
 	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
+		CipherSuites: suites,
 		NextProtos:   []string{"h2", "http/1.1"},
 		Certificates: []tls.Certificate{pair},
 	}

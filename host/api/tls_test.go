@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -187,6 +188,21 @@ func TestTLSBelow12IsRefused(t *testing.T) {
 	}
 	if _, err := l.presented(t, &tls.Config{MaxVersion: tls.VersionTLS12}); err != nil {
 		t.Errorf("a TLS 1.2 client was refused: %v", err)
+	}
+}
+
+// Every suite of TLS 1.2 that is admitted keeps sessions secret when the key is lost
+// later, and authenticates what it encrypts.
+func TestWeakCipherSuitesAreRefused(t *testing.T) {
+	l := listenTLS(t, newIdentity(t, "server"), nil)
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if slices.Contains(suite.SupportedVersions, tls.VersionTLS13) || strings.Contains(suite.Name, "RSA") {
+			continue // of TLS 1.3 none is weak; the server's key is an ECDSA one
+		}
+		_, err := l.presented(t, &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
+		if good := strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "CHACHA20"); good != (err == nil) {
+			t.Errorf("%s: %v", suite.Name, err)
+		}
 	}
 }
 
