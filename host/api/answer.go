@@ -161,6 +161,7 @@ type connection struct {
 var (
 	jsonType = []string{"application/json"}
 	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
 )
 
 func (c *connection) Write(b []byte) (int, error) {
@@ -171,7 +172,7 @@ func (c *connection) Write(b []byte) (int, error) {
 	if !c.started {
 		c.started = true
 		h := c.w.Header()
-		h["Content-Type"], h["Cache-Control"] = jsonType, noStore
+		h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = jsonType, noStore, noSniff
 		if c.status == 0 {
 			c.status = http.StatusOK
 		}

@@ -90,6 +90,7 @@ func answerHealth(w http.ResponseWriter, r *http.Request, up bool) {
 func answerStatus(w http.ResponseWriter, r *http.Request, up bool, contentType, body string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "GET or HEAD only", http.StatusMethodNotAllowed)

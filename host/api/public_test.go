@@ -137,8 +137,8 @@ func TestHealthTellsUpOrNotAndNothingMore(t *testing.T) {
 	ask := func(h http.Handler, method, target string) (int, string) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
-		if w.Header().Get("Cache-Control") != "no-store" {
-			t.Errorf("%s may be cached", target)
+		if w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s may be cached, or taken for another type: %v", target, w.Header())
 		}
 		return w.Code, w.Body.String()
 	}

@@ -210,7 +210,7 @@ func (a answer) expectError(t *testing.T, status int, name, code, message string
 	if a.status != status || fault["name"] != name || gotCode != code || !strings.Contains(text, message) {
 		t.Errorf("answered %d %s\nwant %d %s %s %q", a.status, a.body, status, name, code, message)
 	}
-	if a.header.Get("Content-Type") != "application/json" || a.header.Get("Cache-Control") != "no-store" {
+	if a.header.Get("Content-Type") != "application/json" || a.header.Get("Cache-Control") != "no-store" || a.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("headers %v", a.header)
 	}
 }
