@@ -27,16 +27,17 @@ func newCatalog() *cobra.Command {
 }
 
 // loadCatalog reads a declaration, or a catalog document as it is published.
-func loadCatalog(in io.Reader, path string) (*catalog.Catalog, error) {
+// The input is what was declared, empty for a document.
+func loadCatalog(in io.Reader, path string) (input catalog.Input, built *catalog.Catalog, err error) {
 	var document struct{ FormatVersion *json.RawMessage }
 	text, err := readFile(in, path)
 	if err != nil {
-		return nil, err
+		return input, nil, err
 	}
 	if json.Unmarshal(text, &document) == nil && document.FormatVersion != nil {
-		return catalog.FromDocument(text, catalog.DocumentOptions{})
+		built, err = catalog.FromDocument(text, catalog.DocumentOptions{})
+		return input, built, err
 	}
-	var input catalog.Input
 	switch {
 	case path != "-":
 		input, err = catalog.Load(path)
@@ -46,15 +47,16 @@ func loadCatalog(in io.Reader, path string) (*catalog.Catalog, error) {
 		input, err = catalog.ParseYAML(text)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return input, nil, usageError{err}
 	}
-	return catalog.Build(input)
+	built, err = catalog.Build(input)
+	return input, built, err
 }
 
 // lintCatalog is everything wrong with a file: what keeps it from being built, or
 // what breaks the conventions.
 func lintCatalog(in io.Reader, path string) (*catalog.Catalog, []authz.Issue, error) {
-	built, err := loadCatalog(in, path)
+	input, built, err := loadCatalog(in, path)
 	var broken *authz.CatalogError
 	switch {
 	case errors.As(err, &broken):
@@ -62,7 +64,7 @@ func lintCatalog(in io.Reader, path string) (*catalog.Catalog, []authz.Issue, er
 	case err != nil:
 		return nil, nil, err
 	}
-	return built, catalog.Lint(built), nil
+	return built, input.Locate(catalog.Lint(built)), nil
 }
 
 func countIssues(issues []authz.Issue) (errs, warnings int) {
@@ -76,8 +78,12 @@ func countIssues(issues []authz.Issue) (errs, warnings int) {
 	return errs, warnings
 }
 
-func printIssues(w io.Writer, issues []authz.Issue) {
+// printIssues writes them as compilers do, so that editors find the place.
+func printIssues(w io.Writer, file string, issues []authz.Issue) {
 	for _, i := range issues {
+		if i.Line > 0 {
+			fmt.Fprintf(w, "%s:%d:%d: ", file, i.Line, i.Column)
+		}
 		fmt.Fprintf(w, "%s: %s: %s\n", i.Severity, plain(i.Path), plain(i.Message))
 	}
 }
@@ -102,7 +108,7 @@ with --strict also when there is a warning.`,
 				return err
 			}
 			err = o.print(c.OutOrStdout(), map[string][]authz.Issue{"issues": append([]authz.Issue{}, issues...)}, func(w io.Writer) {
-				printIssues(w, issues)
+				printIssues(w, args[0], issues)
 				if len(issues) == 0 {
 					fmt.Fprintf(w, "%s has nothing wrong with it\n", args[0])
 				}
@@ -161,7 +167,7 @@ unless --expected-version names the head.`,
 			if err != nil {
 				return err
 			}
-			printIssues(c.ErrOrStderr(), issues)
+			printIssues(c.ErrOrStderr(), args[0], issues)
 			if errs, _ := countIssues(issues); errs > 0 {
 				return fmt.Errorf("%s was not published: it has %d errors", args[0], errs)
 			}

@@ -40,7 +40,7 @@ says afterwards.`,
   authz catalog diff docs.catalog.yaml --exit-code || echo 'the catalog is not published'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			built, err := loadCatalog(c.InOrStdin(), args[0])
+			_, built, err := loadCatalog(c.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}

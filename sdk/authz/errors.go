@@ -304,12 +304,16 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Issue is one finding about a catalog. Code is stable where it is set.
+// Issue is one finding about a catalog. Code is stable where it is set. Line and
+// Column, counted from 1, are those of the declaration's text; they are absent for
+// what was not read from one.
 type Issue struct {
 	Severity Severity `json:"severity"`
 	Path     string   `json:"path"`
 	Message  string   `json:"message"`
 	Code     string   `json:"code,omitempty"`
+	Line     int      `json:"line,omitempty"`
+	Column   int      `json:"column,omitempty"`
 }
 
 // CatalogError carries everything that is wrong with a catalog at once. It is a
@@ -328,7 +332,11 @@ func (e *CatalogError) Error() string {
 	var b strings.Builder
 	b.WriteString("invalid catalog:")
 	for _, i := range e.Issues {
-		b.WriteString("\n  - " + i.Path + ": " + i.Message)
+		b.WriteString("\n  - ")
+		if i.Line > 0 {
+			fmt.Fprintf(&b, "line %d, column %d: ", i.Line, i.Column)
+		}
+		b.WriteString(i.Path + ": " + i.Message)
 	}
 	return b.String()
 }

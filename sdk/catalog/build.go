@@ -26,15 +26,28 @@ func Build(in Input) (*Catalog, error) {
 	b.checkImportedKeys()
 	b.checkGroupScopes()
 	b.checkConventions()
-	if err := b.issues.err(); err != nil {
+	if err := b.err(); err != nil {
 		return nil, err
 	}
 	c := b.assembly().catalog()
 	c.checkConstraints(&b.issues)
-	if err := b.issues.err(); err != nil {
+	if err := b.err(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// placeWithin is where a path of the declaration lies, when it is a text.
+func (b *builder) placeWithin(path string) (place, bool) {
+	if b.in.source == nil {
+		return place{}, false
+	}
+	return b.in.source.within(path)
+}
+
+func (b *builder) err() error {
+	b.issues.list = b.in.Locate(b.issues.list)
+	return b.issues.err()
 }
 
 // builder holds one build.
@@ -169,7 +182,7 @@ func (b *builder) collectSet(set PermissionSet) {
 // checkLeaf reports what is wrong with the fields of one permission.
 func (b *builder) checkLeaf(path string, p Permission) {
 	for _, f := range append(slices.Clip(p.faults), checkKind(p.Kind)...) {
-		b.issues.add(CodeBadLeaf, path, f.String())
+		f.report(&b.issues, CodeBadLeaf, path)
 	}
 }
 
@@ -177,7 +190,7 @@ func checkKind(k Kind) []fault {
 	if k == "" || k == KindRead || k == KindAction {
 		return nil
 	}
-	return []fault{{"kind", `must be "read" or "action" — got ` + authz.Quote(string(k))}}
+	return []fault{{field: "kind", problem: `must be "read" or "action" — got ` + authz.Quote(string(k))}}
 }
 
 // merge lays metadata over what the path has, field by field.

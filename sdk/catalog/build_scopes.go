@@ -25,7 +25,10 @@ func (b *builder) checkScopeTypes() {
 			b.issues.add(CodeScopeTypeNamespace, t.Type, "scope type is outside the declared namespaces")
 		}
 		for _, f := range b.in.faultsOf(t) {
-			b.issues.add(CodeBadRequestable, t.Type, f.String())
+			if at, ok := b.placeWithin(scopeTypePlace + t.Type + "." + f.field); ok && f.at.line == 0 {
+				f.at = at
+			}
+			f.report(&b.issues, CodeBadRequestable, t.Type)
 		}
 	}
 	for _, t := range kept {

@@ -140,7 +140,7 @@ func TestBootErrors(t *testing.T) {
 			`"permissions":[true,{"kind":"block","path":"docs.a","group":1,"leaves":[]}],"groups":{"docs.a":1},"scopeTypes":{"docs.f":1},"constraints":{"sod":[1,{"id":"x","sets":["docs.*"]}],"other":1}`,
 			[]string{"bad-field permissions[0]: must be an object of leaves or a block", "bad-field permissions[1].group:", "bad-field permissions[1].leaves:", "bad-field groups.docs.a:",
 				"bad-field scopeTypes.docs.f:", "bad-field constraints.sod[0]: must be an object", "bad-field constraints.sod[1].sets[0]: must be an array of strings",
-				"bad-field constraints.sod[0].id:"}},
+				"unknown-field constraints.other: is not a field of constraints, which has sod", "bad-field constraints.sod[0].id:"}},
 		"constraints that are no list": {`"constraints":{"sod":{}}`, []string{"bad-field constraints.sod: must be an array"}},
 		"a bad value is echoed as JSON and cut": {
 			`"permissions":{"docs.a.b":{"kind":{"x":[1,"y",null]},"label":"l","label":"m"}},"conventions":{"depth":"` + strings.Repeat("9", 500) + `"}`,
@@ -238,7 +238,7 @@ func TestGoInputIsCheckedLikeAFile(t *testing.T) {
 
 func TestCatalogErrorListsEveryIssue(t *testing.T) {
 	_, err := build(t, []byte(`{"namespaces":["9"],"permissions":{}}`))
-	want := "invalid catalog:\n  - 9: namespace must be a single valid segment"
+	want := "invalid catalog:\n  - line 1, column 2: 9: namespace must be a single valid segment"
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
 	}

@@ -13,14 +13,9 @@ import (
 type decoder struct{ in *Input }
 
 func decodeInput(root *node) Input {
-	var in Input
+	in := Input{source: newSource()}
 	d := decoder{in: &in}
-	for _, m := range root.members {
-		if !isInputField(m.name) {
-			d.add(CodeUnknownField, m.name, "is not a field of the catalog input")
-		}
-	}
-	for m := range d.members(root, "") {
+	for m := range d.members(root, "", inputShape) {
 		d.field(m)
 	}
 	if root.member("permissions") == nil {
@@ -53,30 +48,28 @@ func (d decoder) field(m member) {
 	}
 }
 
-func isInputField(name string) bool {
-	switch name {
-	case "namespaces", "permissions", "imports", "groups", "scopeTypes", "navigation", "conventions",
-		"includeAuthzInternal", "constraints":
-		return true
-	}
-	return false
-}
+func (d decoder) add(code, path, message string) { d.addAt(place{}, code, path, message) }
 
-func (d decoder) add(code, path, message string) {
+func (d decoder) addAt(at place, code, path, message string) {
 	d.in.faults = append(d.in.faults, authz.Issue{
-		Severity: authz.SeverityError, Path: path, Message: message, Code: code,
+		Severity: authz.SeverityError, Path: path, Message: message, Code: code, Line: at.line, Column: at.column,
 	})
 }
 
 func (d decoder) bad(path, message string) { d.add(CodeBadField, path, message) }
 
 // members yields the members of an object that are not null, each name once;
-// the repeats are reported.
-func (d decoder) members(object *node, under string) iter.Seq[member] {
+// the repeats are reported, and in a source those that the shape does not have.
+func (d decoder) members(object *node, under string, s shape) iter.Seq[member] {
 	return func(yield func(member) bool) {
 		for m, repeated := range object.named() {
-			if repeated {
-				d.add(CodeRepeatedField, under+m.name, "is given more than once")
+			d.in.source.note(under+m.name, m.at)
+			switch {
+			case d.in.source != nil && !s.has(m.name):
+				d.addAt(m.at, CodeUnknownField, under+m.name, s.unknown(m.name))
+				continue
+			case repeated:
+				d.addAt(m.at, CodeRepeatedField, under+m.name, "is given more than once")
 				continue
 			}
 			if m.value.kind != nullNode && !yield(m) {
@@ -108,11 +101,11 @@ func (d decoder) permissions(n *node) {
 // in a leaf map a member of that name would be a leaf.
 func (d decoder) permissionSet(n *node, path string) {
 	if kind := n.member("kind"); kind == nil || kind.kind != stringNode || kind.text != "block" {
-		d.in.Permissions = append(d.in.Permissions, PermissionSet{Leaves: decodeLeaves(n)})
+		d.in.Permissions = append(d.in.Permissions, PermissionSet{Leaves: decodeLeaves(n, d.in.source)})
 		return
 	}
 	set := PermissionSet{Block: &Block{}}
-	for m := range d.members(n, path+".") {
+	for m := range d.members(n, path+".", blockShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "path":
@@ -124,7 +117,7 @@ func (d decoder) permissionSet(n *node, path string) {
 				d.bad(at, "must be an object")
 				continue
 			}
-			set.Leaves = decodeLeaves(m.value)
+			set.Leaves = decodeLeaves(m.value, d.in.source)
 		}
 	}
 	d.in.Permissions = append(d.in.Permissions, set)
@@ -135,7 +128,7 @@ func (d decoder) groups(n *node) {
 		d.bad("groups", "must be an object")
 		return
 	}
-	for m := range d.members(n, "groups.") {
+	for m := range d.members(n, "groups.", anyNames) {
 		d.in.Groups = append(d.in.Groups, GroupEntry{Path: m.name, Group: d.group(m.value, "groups."+m.name)})
 	}
 }
@@ -146,7 +139,7 @@ func (d decoder) group(n *node, path string) GroupInput {
 		d.bad(path, "must be an object")
 		return g
 	}
-	for m := range d.members(n, path+".") {
+	for m := range d.members(n, path+".", groupShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "label":
@@ -179,7 +172,8 @@ func (d decoder) navigation(n *node, path string) []NavItem {
 
 func (d decoder) navItem(n *node, path string) NavItem {
 	var item NavItem
-	for m := range d.members(n, path+".") {
+	d.in.source.note(navigationPlace+textOf(n, "label"), n.at)
+	for m := range d.members(n, path+".", navigationShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "label":
@@ -204,8 +198,8 @@ func (d decoder) conventions(n *node) {
 		d.bad("conventions", "must be an object")
 		return
 	}
-	for m := range d.members(n, "conventions.") {
-		if m.name != "depth" {
+	for m := range d.members(n, "conventions.", conventionsShape) {
+		if m.name != "depth" { // of a document, which may hold more
 			continue
 		}
 		if m.value.kind == stringNode && m.value.text == "any" {
@@ -231,8 +225,8 @@ func (d decoder) constraints(n *node) {
 		d.bad("constraints", "must be an object")
 		return
 	}
-	for m := range d.members(n, "constraints.") {
-		if m.name != "sod" {
+	for m := range d.members(n, "constraints.", constraintsShape) {
+		if m.name != "sod" { // of a document, which may hold more
 			continue
 		}
 		if m.value.kind != arrayNode {
@@ -250,7 +244,7 @@ func (d decoder) constraint(n *node, path string) SoDConstraint {
 	if n.kind != objectNode {
 		d.bad(path, "must be an object")
 	}
-	for m := range d.members(n, path+".") {
+	for m := range d.members(n, path+".", sodShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "id":
@@ -268,6 +262,14 @@ func (d decoder) constraint(n *node, path string) SoDConstraint {
 		}
 	}
 	return c
+}
+
+// textOf is a string member, "" where there is none.
+func textOf(n *node, name string) string {
+	if m := n.member(name); m != nil {
+		return m.string()
+	}
+	return ""
 }
 
 // text reads a string.

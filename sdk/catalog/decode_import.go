@@ -5,7 +5,7 @@ func (d decoder) imports(n *node) {
 		d.bad("imports", "must be an object")
 		return
 	}
-	for m := range d.members(n, "imports.") {
+	for m := range d.members(n, "imports.", anyNames) {
 		d.in.Imports = append(d.in.Imports, d.importOf(m.name, m.value))
 	}
 }
@@ -17,7 +17,7 @@ func (d decoder) importOf(namespace string, n *node) Import {
 		d.bad(path, "must be an object")
 		return im
 	}
-	for m := range d.members(n, path+".") {
+	for m := range d.members(n, path+".", importShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "from":
@@ -31,7 +31,7 @@ func (d decoder) importOf(namespace string, n *node) Import {
 				d.bad(at, "must be an object")
 				continue
 			}
-			im.Permissions = decodeLeaves(m.value)
+			im.Permissions = decodeLeaves(m.value, d.in.source)
 		case "strict":
 			im.Strict = d.flag(m.value, at)
 		}

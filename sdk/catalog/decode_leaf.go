@@ -1,25 +1,27 @@
 package catalog
 
 // decodeLeaves reads a leaf map. Repeated keys are kept: the build reports them.
-func decodeLeaves(n *node) []Permission {
+func decodeLeaves(n *node, from *source) []Permission {
 	leaves := make([]Permission, 0, len(n.members))
 	for _, m := range n.members {
-		leaves = append(leaves, decodeLeaf(m.name, m.value))
+		from.noteLeaf(m)
+		leaves = append(leaves, decodeLeaf(m.name, m.value, from))
 	}
 	return leaves
 }
 
-func decodeLeaf(key string, n *node) Permission {
+func decodeLeaf(key string, n *node, from *source) Permission {
 	p := Permission{Key: key}
 	if n.kind == boolNode && n.text == "true" {
 		return p
 	}
+	f := fields{source: from, under: leafPlace + key, here: n.at}
 	if n.kind != objectNode {
-		p.faults = []fault{{"a permission", "must be true or an object " + got(n)}}
+		f.bad("a permission", "must be true or an object "+got(n))
+		p.faults = f.faults
 		return p
 	}
-	f := fields{}
-	for m := range f.members(n, "") {
+	for m := range f.members(n, "", leafShape) {
 		switch m.name {
 		case "label":
 			p.Label = f.text(m.name, m.value)

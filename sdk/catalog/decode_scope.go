@@ -7,7 +7,7 @@ func (d decoder) scopeTypes(n *node) {
 		d.bad("scopeTypes", "must be an object")
 		return
 	}
-	for m := range d.members(n, "scopeTypes.") {
+	for m := range d.members(n, "scopeTypes.", anyNames) {
 		d.in.ScopeTypes = append(d.in.ScopeTypes, d.scopeType(m.name, m.value))
 	}
 }
@@ -19,7 +19,7 @@ func (d decoder) scopeType(name string, n *node) ScopeType {
 		d.bad(path, "must be an object")
 		return t
 	}
-	for m := range d.members(n, path+".") {
+	for m := range d.members(n, path+".", scopeTypeShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "description":
@@ -29,7 +29,7 @@ func (d decoder) scopeType(name string, n *node) ScopeType {
 		case "multiParent":
 			t.MultiParent = d.flag(m.value, at)
 		case "requestable":
-			f := fields{}
+			f := fields{source: d.in.source, under: path, here: m.at}
 			t.Requestable = f.requestable(m.value)
 			d.requestableFaults(name, f.faults)
 		}
@@ -56,7 +56,7 @@ func (f *fields) requestable(n *node) *Requestable {
 	}
 	r := &Requestable{}
 	const under = "requestable."
-	for m := range f.members(n, under) {
+	for m := range f.members(n, under, requestableShape) {
 		at := under + m.name
 		switch m.name {
 		case "prompts":
@@ -87,7 +87,7 @@ func (f *fields) policy(path string, n *node) []authz.Stage {
 		return nil
 	}
 	var stages []authz.Stage
-	for m := range f.members(n, path+".") {
+	for m := range f.members(n, path+".", policyShape) {
 		if m.name != "stages" {
 			continue
 		}
@@ -101,7 +101,7 @@ func (f *fields) policy(path string, n *node) []authz.Stage {
 
 func (f *fields) prompt(path string, n *node) authz.Prompt {
 	var p authz.Prompt
-	for m := range f.object(path, n) {
+	for m := range f.object(path, n, promptShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "id":
@@ -122,7 +122,7 @@ func (f *fields) prompt(path string, n *node) authz.Prompt {
 
 func (f *fields) stage(path string, n *node) authz.Stage {
 	var s authz.Stage
-	for m := range f.object(path, n) {
+	for m := range f.object(path, n, stageShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "kind":
@@ -145,7 +145,7 @@ func (f *fields) stage(path string, n *node) authz.Stage {
 
 func (f *fields) predicate(path string, n *node) *authz.Predicate {
 	p := &authz.Predicate{}
-	for m := range f.object(path, n) {
+	for m := range f.object(path, n, predicateShape) {
 		at := path + "." + m.name
 		switch m.name {
 		case "type":

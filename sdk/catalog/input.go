@@ -35,6 +35,7 @@ type Input struct {
 	Constraints Constraints
 
 	// What a file held and these types cannot express; Build reports it.
+	source            *source
 	faults            []authz.Issue
 	requestableFaults map[string][]fault // by scope type
 	depthFault        string             // the offending depth as JSON

@@ -1,6 +1,10 @@
 package catalog
 
-import "github.com/authzhost/authz/sdk/authz"
+import (
+	"cmp"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
 
 // The codes of boot errors (catalog contract §4). CodeBadField and
 // CodeRepeatedField are this implementation's own: a field of the wrong JSON
@@ -67,6 +71,15 @@ const (
 type fault struct {
 	field   string
 	problem string
+	code    string // where it is not that of the entry
+	at      place
+}
+
+// report files the fault under the path of its entry.
+func (f fault) report(found *issues, code, path string) {
+	found.keep(authz.Issue{
+		Severity: authz.SeverityError, Path: path, Message: f.String(), Code: cmp.Or(f.code, code), Line: f.at.line, Column: f.at.column,
+	})
 }
 
 func (f fault) String() string { return authz.Echo(f.field) + " " + f.problem }
@@ -82,13 +95,15 @@ func (is *issues) add(code, path, message string) {
 }
 
 func (is *issues) keep(issue authz.Issue) {
-	if is.seen[issue] {
+	finding := issue
+	finding.Line, finding.Column = 0, 0
+	if is.seen[finding] {
 		return
 	}
 	if is.seen == nil {
 		is.seen = map[authz.Issue]bool{}
 	}
-	is.seen[issue] = true
+	is.seen[finding] = true
 	is.list = append(is.list, issue)
 }
 

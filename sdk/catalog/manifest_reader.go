@@ -38,7 +38,7 @@ func (r *manifestReader) read(raw json.RawMessage) []*imported {
 	f := fields{}
 	var list []*imported
 	seen := map[string]bool{}
-	for m := range f.members(root, "") {
+	for m := range f.members(root, "", anyNames) {
 		if m.name != "imports" {
 			continue
 		}
@@ -90,7 +90,7 @@ func (r *manifestReader) readImport(ns string, n *node) *imported {
 	f := fields{}
 	var entries []*node
 	var keys, regions []string
-	for m := range f.members(n, "") {
+	for m := range f.members(n, "", anyNames) {
 		switch m.name {
 		case "from":
 			im.from = f.text(m.name, m.value)
@@ -157,7 +157,7 @@ func (r *manifestReader) readEntry(im *imported, path string, n *node) {
 	}
 	e := &importEntry{Permission: Permission{Key: pattern}}
 	read := fields{}
-	for m := range read.members(n, "") {
+	for m := range read.members(n, "", anyNames) {
 		switch m.name {
 		case "scopes":
 			e.scopes = read.texts(m.name, m.value)

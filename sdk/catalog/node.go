@@ -26,11 +26,14 @@ type node struct {
 	text    string // of a string or number; "true" or "false"
 	items   []*node
 	members []member
+	at      place
 }
 
+// member is one entry of an object; it lies where its name does.
 type member struct {
 	name  string
 	value *node
+	at    place
 }
 
 // maxRendered bounds how much of a value a message may need: more than is

@@ -28,60 +28,86 @@ func jsonTree(b []byte) (*node, error) {
 		}
 		return nil, syntaxAt("JSON", b, offset, err.Error())
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	return jsonValue(dec)
+	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(b)), text: b, line: 1}
+	r.dec.UseNumber()
+	return r.value()
 }
 
-func jsonValue(dec *json.Decoder) (*node, error) {
-	token, err := dec.Token()
+// jsonReader reads tokens and counts the lines that they lie on.
+type jsonReader struct {
+	dec  *json.Decoder
+	text []byte
+
+	counted int // bytes of text that were looked through for line ends
+	line    int // the line that the last of them is on
+	begin   int // where that line begins
+}
+
+// next returns a token and the place where it begins.
+func (r *jsonReader) next() (json.Token, place, error) {
+	start := int(r.dec.InputOffset())
+	for start < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[start]) >= 0 {
+		start++
+	}
+	for ; r.counted < start; r.counted++ {
+		if r.text[r.counted] == '\n' {
+			r.line++
+			r.begin = r.counted + 1
+		}
+	}
+	token, err := r.dec.Token()
+	return token, place{line: r.line, column: start - r.begin + 1}, err
+}
+
+func (r *jsonReader) value() (*node, error) {
+	token, at, err := r.next()
 	if err != nil {
 		return nil, err
 	}
 	switch token := token.(type) {
 	case bool:
-		return &node{kind: boolNode, text: strconv.FormatBool(token)}, nil
+		return &node{kind: boolNode, text: strconv.FormatBool(token), at: at}, nil
 	case json.Number:
-		return &node{kind: numberNode, text: token.String()}, nil
+		return &node{kind: numberNode, text: token.String(), at: at}, nil
 	case string:
-		return &node{kind: stringNode, text: token}, nil
+		return &node{kind: stringNode, text: token, at: at}, nil
 	case json.Delim:
 		if token == '[' {
-			return jsonArray(dec)
+			return r.array(at)
 		}
-		return jsonObject(dec)
+		return r.object(at)
 	}
-	return &node{kind: nullNode}, nil
+	return &node{kind: nullNode, at: at}, nil
 }
 
-func jsonArray(dec *json.Decoder) (*node, error) {
-	n := &node{kind: arrayNode}
-	for dec.More() {
-		item, err := jsonValue(dec)
+func (r *jsonReader) array(at place) (*node, error) {
+	n := &node{kind: arrayNode, at: at}
+	for r.dec.More() {
+		item, err := r.value()
 		if err != nil {
 			return nil, err
 		}
 		n.items = append(n.items, item)
 	}
-	_, err := dec.Token() // the closing bracket
+	_, err := r.dec.Token() // the closing bracket
 	return n, err
 }
 
-func jsonObject(dec *json.Decoder) (*node, error) {
-	n := &node{kind: objectNode}
-	for dec.More() {
-		name, err := dec.Token()
+func (r *jsonReader) object(at place) (*node, error) {
+	n := &node{kind: objectNode, at: at}
+	for r.dec.More() {
+		name, at, err := r.next()
 		if err != nil {
 			return nil, err
 		}
-		value, err := jsonValue(dec)
+		value, err := r.value()
 		if err != nil {
 			return nil, err
 		}
 		text, _ := name.(string) // a member name always is one
-		n.members = append(n.members, member{name: text, value: value})
+		n.members = append(n.members, member{name: text, value: value, at: at})
 	}
-	_, err := dec.Token() // the closing brace
+	_, err := r.dec.Token() // the closing brace
 	return n, err
 }
 

@@ -86,7 +86,7 @@ func (r *yamlReader) value(y *yaml.Node, depth int) (*node, error) {
 }
 
 func (r *yamlReader) sequence(y *yaml.Node, depth int) (*node, error) {
-	n := &node{kind: arrayNode}
+	n := &node{kind: arrayNode, at: placeOf(y)}
 	for _, item := range y.Content {
 		value, err := r.value(item, depth+1)
 		if err != nil {
@@ -98,9 +98,10 @@ func (r *yamlReader) sequence(y *yaml.Node, depth int) (*node, error) {
 }
 
 func (r *yamlReader) mapping(y *yaml.Node, depth int) (*node, error) {
-	n := &node{kind: objectNode}
+	n := &node{kind: objectNode, at: placeOf(y)}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
+		at := placeOf(key)
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
@@ -114,12 +115,22 @@ func (r *yamlReader) mapping(y *yaml.Node, depth int) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.members = append(n.members, member{name: key.Value, value: value})
+		n.members = append(n.members, member{name: key.Value, value: value, at: at})
 	}
 	return n, nil
 }
 
+func placeOf(y *yaml.Node) place { return place{line: y.Line, column: y.Column} }
+
 func yamlScalar(y *yaml.Node) (*node, error) {
+	n, err := yamlText(y)
+	if n != nil {
+		n.at = placeOf(y)
+	}
+	return n, err
+}
+
+func yamlText(y *yaml.Node) (*node, error) {
 	switch tag := y.ShortTag(); tag {
 	case "!!null":
 		return &node{kind: nullNode}, nil

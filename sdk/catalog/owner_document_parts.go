@@ -57,7 +57,7 @@ func (r *documentReader) readLeaves() bool {
 	r.doc.leafOf = map[string]*Leaf{}
 	for _, n := range r.items("leaves") {
 		key, _ := nameOf(n, "key")
-		p := decodeLeaf(key, n)
+		p := decodeLeaf(key, n, nil)
 		for _, f := range append(p.faults, checkKind(p.Kind)...) {
 			r.addAt(CodeBadLeaf, key, f.String())
 		}
@@ -121,7 +121,7 @@ func (r *documentReader) readGroups() {
 		r.checkOrigin(path, n)
 		g := documentGroup{path: path}
 		f := fields{}
-		for m := range f.members(n, "") {
+		for m := range f.members(n, "", anyNames) {
 			switch m.name {
 			case "label":
 				g.meta.Label = f.text(m.name, m.value)
