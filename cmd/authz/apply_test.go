@@ -201,7 +201,7 @@ func TestApplyRefusesBeforeItChangesAnything(t *testing.T) {
 		code int
 		want []string
 	}{
-		"a misspelt member":                {"name: x\nrole: []\n", exitUsage, []string{`"role"`}},
+		"a misspelt member":                {"name: x\nrole: []\n", exitUsage, []string{`access.yaml:2:1: role: is no member that is known here — did you mean "roles"?`}},
 		"no YAML":                          {"name: [\n", exitUsage, []string{"neither JSON nor YAML"}},
 		"a second document":                {"name: x\n---\nname: y\n", exitUsage, []string{"more than one YAML document"}},
 		"everything at once":               {"roles: [{id: a}, {id: a, patterns: [docs.*.x]}]\ngroups: [{name: x}]\ngrants: [{subject: bob, scope: docs}, {subject: everyone, role: a}, {subject: everyone, role: a, scope: '*'}]\n", exitUsage, []string{"name: give", `roles[1]: id "a" is declared twice`, `roles[1]: pattern "docs.*.x"`, "groups[0]: id is missing", `grants[0]: subject "bob"`, "grants[0]: give exactly one", `grants[0]: scope "docs"`, "grants[2]: says the same as grants[1]"}},

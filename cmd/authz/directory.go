@@ -41,7 +41,7 @@ whole, unless --confirm-deactivations.`,
 			if c.Flags().Changed("max-deactivations") {
 				options.MaxDeactivations = &most
 			}
-			snapshot, err := readJSON(c.InOrStdin(), file)
+			snapshot, err := readJSON(c.InOrStdin(), file, directory.Snapshot{})
 			if err != nil {
 				return err
 			}

@@ -455,7 +455,7 @@ func TestServeReloadsAppliesADirectoryAndStops(t *testing.T) {
 	if err := c.Call(t.Context(), "getGroupMembers", map[string]string{"groupId": "eng"}, &members); err != nil || fmt.Sprint(members.UserIDs) != "[u_1]" {
 		t.Errorf("members %v, %v", members, err)
 	}
-	if _, errs, code := s.run("directory", "apply", "-f", s.write("bad.json", `{"groups":3}`), "--source", "test", "--socket", socket); code != exitFailure || !strings.Contains(errs, "groups") {
+	if _, errs, code := s.run("directory", "apply", "-f", s.write("bad.json", `{"groups":3}`), "--source", "test", "--socket", socket); code != exitUsage || !strings.Contains(errs, "bad.json:1:11: groups: must be a list") {
 		t.Errorf("a malformed snapshot: exit %d, %s", code, errs)
 	}
 	err := c.Call(t.Context(), "createGrant", map[string]any{"input": map[string]any{"subject": "group:eng", "pattern": "docs.files.read",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -36,22 +37,44 @@ func readFile(in io.Reader, file string) ([]byte, error) {
 	return text, nil
 }
 
-// readJSON reads JSON or YAML, of which JSON is a part, into JSON.
-func readJSON(in io.Reader, file string) (json.RawMessage, error) {
+// readJSON reads JSON or YAML, of which JSON is a part, into JSON. What the file says
+// must fit into a value like the one that is given.
+func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
 	text, err := readFile(in, file)
-	if err != nil || json.Valid(text) {
-		return text, err
+	if err != nil {
+		return nil, err
 	}
-	var tree, second any
-	documents := yaml.NewDecoder(bytes.NewReader(text))
-	err = documents.Decode(&tree)
-	if err == nil {
-		if err = documents.Decode(&second); err == nil {
-			return nil, usageError{fmt.Errorf("%s holds more than one YAML document", file)}
+	check, kind := &fileCheck{file: file}, reflect.TypeOf(like)
+	if json.Valid(text) {
+		if err := check.json(text, kind); err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", file, err)}
 		}
+		return text, check.err()
 	}
-	if !errors.Is(err, io.EOF) {
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && strings.HasSuffix(file, ".json") {
+		return nil, brokenJSON(file, text)
+	}
+	var document, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	switch err = documents.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, usageError{fmt.Errorf("%s is empty", file)}
+	case err != nil:
 		return nil, usageError{fmt.Errorf("%s is neither JSON nor YAML: %w", file, err)}
+	}
+	switch err = documents.Decode(&second); {
+	case err == nil:
+		return nil, usageError{fmt.Errorf("%s:%d:%d: holds more than one YAML document", file, second.Line, second.Column)}
+	case !errors.Is(err, io.EOF):
+		return nil, usageError{fmt.Errorf("%s is neither JSON nor YAML: %w", file, err)}
+	}
+	check.yaml(&document, kind, "", map[*yaml.Node]bool{})
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := document.Decode(&tree); err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
 	}
 	body, err := json.Marshal(tree)
 	if err != nil {
@@ -60,16 +83,27 @@ func readJSON(in io.Reader, file string) (json.RawMessage, error) {
 	return body, nil
 }
 
+// brokenJSON says where a text stops being JSON.
+func brokenJSON(file string, text []byte) error {
+	var value json.RawMessage
+	err := json.Unmarshal(text, &value)
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return usageError{fmt.Errorf("%s is not JSON: %w", file, err)}
+	}
+	before := text[:min(max(int(syntax.Offset)-1, 0), len(text))]
+	line, column := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')
+	return usageError{fmt.Errorf("%s:%d:%d: is not JSON: %w", file, line, column, err)}
+}
+
 // readInto reads JSON or YAML whose every member is known: a misspelt one would
 // be left out in silence.
 func readInto(in io.Reader, file string, value any) error {
-	body, err := readJSON(in, file)
+	body, err := readJSON(in, file, value)
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(value); err != nil {
+	if err := json.Unmarshal(body, value); err != nil {
 		return usageError{fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "json: "))}
 	}
 	return nil

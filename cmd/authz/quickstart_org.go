@@ -140,8 +140,8 @@ func (q *quickstart) foundOrg(ctx context.Context, local *localCaller, base stri
 		}
 		// The sample will be the org's root: its owner administers it. First, so that
 		// there is no org whose owner may not.
-		grant := map[string]string{"subject": authz.UserPrincipal(owner.UserID).Subject(), "pattern": "authz_internal.*"}
-		if err := local.call(ctx, sampleApp, "createGrant", map[string]any{"input": grant, "provenance": authz.AdminProvenance("quickstart")}, nil); err != nil {
+		grant := map[string]any{"subject": authz.UserPrincipal(owner.UserID).Subject(), "pattern": "authz_internal.*", "provenance": authz.AdminProvenance("quickstart")}
+		if err := local.call(ctx, sampleApp, "createGrant", map[string]any{"input": grant}, nil); err != nil {
 			return false, err
 		}
 		org := map[string]string{"id": sampleOrg, "name": "Acme", "ownerUserId": owner.UserID}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,19 +35,16 @@ func (f *roleFlags) add(c *cobra.Command, a *admin) {
 	a.completes(c, "pattern", patterns)
 }
 
-var roleMembers = []string{"id", "name", "description", "patterns", "requestable"}
-
 // input joins the file, whose nulls clear in an update, with the flags.
 func (f *roleFlags) input(c *cobra.Command) (fields, error) {
 	in := fields{}
 	if f.file != "" {
-		if err := readInto(c.InOrStdin(), f.file, &in); err != nil {
-			return nil, err
+		text, err := readJSON(c.InOrStdin(), f.file, roleEntry{})
+		if err == nil {
+			err = json.Unmarshal(text, &in)
 		}
-		for name := range in {
-			if !slices.Contains(roleMembers, name) {
-				return nil, usageError{fmt.Errorf("%s: a role has no member %q, only %s", f.file, name, strings.Join(roleMembers, ", "))}
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if c.Flags().Changed("name") {

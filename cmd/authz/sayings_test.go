@@ -52,7 +52,7 @@ var sayings = []saying{
 	{args: "grant create user:u_3 -f {dir}/grants.yaml", code: exitUsage, want: []string{"stands alone"}},
 	{args: "grant create user:u_3 --role editor --expires soon", code: exitUsage, want: []string{"30d"}},
 	{args: "grant create -f {dir}/grants.yaml", want: []string{"2 grants made"}},
-	{args: "grant create -f {dir}/misspelt.yaml", code: exitUsage, want: []string{`"rol"`}},
+	{args: "grant create -f {dir}/misspelt.yaml", code: exitUsage, want: []string{`misspelt.yaml:1:32: grants[0].rol: is no member`, `did you mean "role"?`}},
 	{args: "grant create -f {dir}/halfbad.yaml", code: exitFailure, want: []string{"no grant of", "docs.files.read"}},
 	{args: "grant create -f {dir}/none.yaml", code: exitUsage, want: []string{"none.yaml"}},
 	{args: "grant list --subject user:u_5 -o json", want: []string{`"grants": []`}},

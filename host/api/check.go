@@ -98,6 +98,9 @@ func askMember(ctx context.Context, c *call, raw []byte) (bool, error) {
 		return false, authz.Validation("%s: a member of \"checks\" must be an object", c.op)
 	}
 	own.members = read.members
+	if c.known != nil {
+		own = own.strictly()
+	}
 	for _, field := range []string{"principal", "key"} {
 		if !own.has(field) {
 			return false, authz.Validation("%s requires the %q field", c.op, field)
@@ -107,6 +110,7 @@ func askMember(ctx context.Context, c *call, raw []byte) (bool, error) {
 		return false, authz.Validation(`%s: "at" belongs beside "checks", not into a member`, c.op)
 	}
 	q := readQuestion(own)
+	own.problem.refuseUnknown()
 	if err := own.problem.err; err != nil {
 		return false, err
 	}
@@ -143,7 +147,7 @@ func (q question) ask(ctx context.Context, e Evaluator) (bool, error) {
 // read as a denial.
 func (o object) keys(field string) []string {
 	const want = "a key or a non-empty list of keys"
-	raw := o.members[field]
+	raw := o.value(field)
 	if len(raw) == 0 || raw[0] != '[' {
 		key := o.textOf(field, raw, want)
 		if key == "" {

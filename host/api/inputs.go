@@ -51,14 +51,14 @@ func auditQuery(o object) provider.AuditQuery {
 		To:     o.filterInteger("to"),
 		Limit:  o.filterInteger("limit"),
 	}
-	if raw, ok := o.members["cursor"]; ok {
+	if raw, ok := o.raw("cursor"); ok {
 		q.Cursor = auditCursor(o, "cursor", raw)
 	}
 	return q
 }
 
 func auditCursor(o object, field string, raw []byte) *authz.AuditCursor {
-	cursor, ok := o.objectOf(raw)
+	cursor, ok := o.inner(raw)
 	if !ok {
 		o.refuse(field, "an object with the members at and id")
 		return nil
@@ -89,14 +89,14 @@ func roleUpdate(o object) provider.RoleUpdate {
 		Name:        o.optionalText("name"),
 		Description: o.optionalText("description"),
 	}
-	if raw, ok := o.members["description"]; ok && isNull(raw) {
+	if raw, ok := o.raw("description"); ok && isNull(raw) {
 		in.Description = new(string)
 	}
 	if o.has("patterns") {
 		patterns := o.texts("patterns")
 		in.Patterns = &patterns
 	}
-	if raw, ok := o.members["requestable"]; ok && isNull(raw) {
+	if raw, ok := o.raw("requestable"); ok && isNull(raw) {
 		in.ClearRequestable = true
 	} else if ok {
 		in.Requestable = requestable(o.nested("requestable"))
@@ -164,7 +164,7 @@ func scopeParents(o object) provider.ScopeParents {
 	const want = "a list of strings or null"
 	o.required("scope", "a string")
 	entry := provider.ScopeParents{Scope: o.text("scope")}
-	raw, ok := o.members["parents"]
+	raw, ok := o.raw("parents")
 	switch {
 	case !ok:
 		o.refuse("parents", want)

@@ -160,6 +160,7 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		c := newCall(op, members, target{applicationID: app})
+		c.object = c.strictly()
 		if app == HostApplication {
 			return h.runHost(x, op, c)
 		}

@@ -172,6 +172,7 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	act := e.read(c)
+	c.problem.refuseUnknown()
 	if err := c.problem.err; err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func (e entry) checkRequired(c *call) error {
 		if c.has(field) || field == "provenance" && c.actor != nil {
 			continue
 		}
-		if _, present := c.members[field]; present && slices.Contains(e.NullAllowed, field) {
+		if _, present := c.raw(field); present && slices.Contains(e.NullAllowed, field) {
 			continue
 		}
 		return authz.Validation("%s requires the %q field", e.Op, field)
@@ -250,7 +251,7 @@ func (c *call) provenance(o object) authz.Provenance {
 	if c.actor != nil && !o.has("provenance") {
 		return *c.actor
 	}
-	p, err := authz.ParseProvenance(o.members["provenance"])
+	p, err := authz.ParseProvenance(o.value("provenance"))
 	if err != nil {
 		c.problem.refuse(err)
 	}
@@ -276,7 +277,7 @@ func (c *call) limit() int {
 	if !c.has("limit") {
 		return 0
 	}
-	n, ok := parseInteger(c.members["limit"])
+	n, ok := parseInteger(c.value("limit"))
 	if !ok || n < 1 || n > maxPage {
 		c.refuse("limit", fmt.Sprintf("an integer from 1 to %d", maxPage))
 		return 0

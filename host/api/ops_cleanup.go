@@ -31,7 +31,7 @@ func dissolveVirtualParent(c *call) action {
 
 // publishImports hands the manifest on as it came: the catalog package reads it.
 func publishImports(c *call) action {
-	manifest := c.members["manifest"]
+	manifest := c.value("manifest")
 	if _, ok := c.objectOf(manifest); !ok {
 		c.refuse("manifest", "an object")
 	}

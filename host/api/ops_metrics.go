@@ -20,7 +20,7 @@ type usageResult[Usage any] struct {
 // written.
 func reportMetrics(c *call) action {
 	var batch metrics.Batch
-	raw := c.members["batch"]
+	raw := c.value("batch")
 	if _, ok := c.objectOf(raw); !ok {
 		c.refuse("batch", "an object")
 		return nil

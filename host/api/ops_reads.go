@@ -97,7 +97,7 @@ func epochSince(c *call) action {
 
 // sequence reads a position in the event log.
 func (o object) sequence(field string) int64 {
-	n, ok := parseInteger(o.members[field])
+	n, ok := parseInteger(o.value(field))
 	if !ok || n < 0 {
 		o.refuse(field, "an integer of at least 0")
 	}
@@ -106,7 +106,7 @@ func (o object) sequence(field string) int64 {
 
 // publishCatalog hands the document on as it came: the catalog package reads it.
 func publishCatalog(c *call) action {
-	document := c.members["document"]
+	document := c.value("document")
 	if _, ok := c.objectOf(document); !ok {
 		c.refuse("document", "an object")
 	}
@@ -136,7 +136,7 @@ func listAuditEvents(c *call) action {
 		}
 		q.Cursor = &authz.AuditCursor{}
 		if c.has("after") {
-			q.Cursor = auditCursor(c.object, "after", c.members["after"])
+			q.Cursor = auditCursor(c.object, "after", c.value("after"))
 		}
 		if limit > 0 {
 			more := int64(limit) + 1

@@ -15,7 +15,7 @@ func reconcileRows(c *call) action {
 		UserExists: c.listed("users"), OrgExists: c.listed("orgs"), ScopeExists: c.listed("scopes"),
 		Sweep: c.flag("sweep"), KeepRoleGrants: c.flag("keepRoleGrants"),
 	}
-	if in.Sweep && (c.has("provenance") || c.actor != nil) {
+	if (c.has("provenance") || c.actor != nil) && in.Sweep {
 		in.Provenance = c.provenance(c.object)
 	}
 	return func(ctx context.Context) (any, error) {

@@ -53,7 +53,7 @@ func verifyAuditChain(c *call) action {
 // refused: it must never widen the report from somebody to everybody.
 func (c *call) reviewed() *[]string {
 	const field = "userIds"
-	raw, ok := c.members[field]
+	raw, ok := c.raw(field)
 	if !ok {
 		return nil
 	}

@@ -96,10 +96,10 @@ func (c *call) admitTransfer(ctx context.Context, in provider.ApplyOrgSnapshotIn
 // lists with the ids of their rows, the options, and then the rows.
 func applyInput(o object) provider.ApplyOrgSnapshotInput {
 	in := provider.ApplyOrgSnapshotInput{}
-	if raw := o.members["source"]; len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &in.Source) != nil || in.Source == "" {
+	if raw := o.value("source"); len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &in.Source) != nil || in.Source == "" {
 		o.problem.refuse(authz.Validation("an org snapshot must name its source"))
 	}
-	snapshot, ok := o.objectOf(o.members["snapshot"])
+	snapshot, ok := o.objectOf(o.value("snapshot"))
 	if !ok {
 		o.problem.refuse(authz.Validation("snapshot must be an object"))
 	}

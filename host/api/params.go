@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +14,8 @@ import (
 
 // object is one JSON object of a request, read member by member. Names are
 // matched exactly, which encoding/json does not do for structs; null reads as
-// absent unless a method says otherwise; members nobody asks for are ignored.
+// absent unless a method says otherwise. Members that nobody asks for are ignored,
+// on the administration socket refused.
 //
 // The first member that does not read is kept in problem, which nested objects
 // share, and every later read yields a zero value: whoever reads parameters looks
@@ -21,10 +24,14 @@ type object struct {
 	op      string // the operation, for its own parameters; "" in a nested object
 	members map[string]json.RawMessage
 	problem *problem
+	known   map[string]bool // what was asked for; nil where nobody wants to know
 }
 
 // problem holds the first fault found in a request.
-type problem struct{ err error }
+type problem struct {
+	err    error
+	strict []object // those that are held to what was asked of them; nil holds none
+}
 
 func (p *problem) refuse(err error) {
 	if p.err == nil {
@@ -34,8 +41,58 @@ func (p *problem) refuse(err error) {
 
 // has reports that the member is there and not null.
 func (o object) has(field string) bool {
-	raw, ok := o.members[field]
+	raw, ok := o.raw(field)
 	return ok && !isNull(raw)
+}
+
+// raw is the member as it came, null included.
+func (o object) raw(field string) (json.RawMessage, bool) {
+	if o.known != nil {
+		o.known[field] = true
+	}
+	raw, ok := o.members[field]
+	return raw, ok
+}
+
+// value is raw, empty when the member is absent.
+func (o object) value(field string) json.RawMessage {
+	raw, _ := o.raw(field)
+	return raw
+}
+
+// strictly holds the object, and every one that is read below it, to the members
+// that are asked for.
+func (o object) strictly() object { return o.strictlyAs(map[string]bool{}) }
+
+// strictlyAs is strictly for the elements of a list, which know the same members.
+func (o object) strictlyAs(known map[string]bool) object {
+	o.known = known
+	o.problem.strict = append(o.problem.strict, o)
+	return o
+}
+
+// refuseUnknown refuses the first member that nobody asked for, once everything was
+// read.
+func (p *problem) refuseUnknown() {
+	for _, o := range p.strict {
+		var unknown []string
+		for name := range o.members {
+			if !o.known[name] {
+				unknown = append(unknown, name)
+			}
+		}
+		if len(unknown) > 0 {
+			name := slices.Min(unknown)
+			known := slices.Sorted(maps.Keys(o.known))
+			meant := "known here: " + strings.Join(known, ", ")
+			if near := authz.Nearest(name, known); near != "" {
+				meant = "did you mean " + strconv.Quote(near) + "?"
+			} else if len(known) == 0 {
+				meant = "none is"
+			}
+			p.refuse(authz.Validation("%s is no member that is known here — %s", o.label(authz.Echo(name)), meant))
+		}
+	}
 }
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }
@@ -73,7 +130,7 @@ func (o object) optionalText(field string) *string {
 // filterText reads a member of a filter, where null is refused: it must never
 // widen what is selected.
 func (o object) filterText(field string) *string {
-	raw, ok := o.members[field]
+	raw, ok := o.raw(field)
 	if !ok {
 		return nil
 	}
@@ -204,7 +261,7 @@ func (o object) optionalInteger(field string) *int64 {
 
 // filterInteger reads an integer of a filter, where null is refused.
 func (o object) filterInteger(field string) *int64 {
-	raw, ok := o.members[field]
+	raw, ok := o.raw(field)
 	if !ok {
 		return nil
 	}
@@ -258,7 +315,7 @@ func (o object) nested(field string) object {
 	if !o.has(field) {
 		return object{problem: o.problem}
 	}
-	nested, ok := o.objectOf(o.members[field])
+	nested, ok := o.inner(o.members[field])
 	if !ok {
 		o.refuse(field, "an object")
 	}
@@ -271,6 +328,15 @@ func (o object) objectOf(raw json.RawMessage) (object, bool) {
 		return nested, false
 	}
 	return nested, json.Unmarshal(raw, &nested.members) == nil
+}
+
+// inner is objectOf for an object whose names are not data.
+func (o object) inner(raw json.RawMessage) (object, bool) {
+	nested, ok := o.objectOf(raw)
+	if ok && o.known != nil {
+		nested = nested.strictly()
+	}
+	return nested, ok
 }
 
 // list reads a list; nil when absent, never when a list was sent.
@@ -297,10 +363,14 @@ func (o object) objects(field string) []object {
 		return nil
 	}
 	nested := make([]object, 0, len(items))
+	known := map[string]bool{}
 	for _, raw := range items {
 		item, ok := o.objectOf(raw)
 		if !ok {
 			o.refuse(field, want)
+		}
+		if o.known != nil {
+			item = item.strictlyAs(known)
 		}
 		nested = append(nested, item)
 	}

@@ -147,8 +147,23 @@ func (d *decoder) object(raw []byte, v reflect.Value, path string) {
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		d.issue(member(path, name), "is no member that this endpoint knows")
+		d.issue(member(path, name), "is no member that this endpoint knows%s", meant(name, known))
 	}
+}
+
+// meant ends the message about an unknown name: the nearest that is known, else all.
+func meant(name string, known []field) string {
+	names := make([]string, len(known))
+	for i, f := range known {
+		names[i] = f.name
+	}
+	if near := authz.Nearest(name, names); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	if len(names) == 0 {
+		return ": it takes none"
+	}
+	return ": it knows " + strings.Join(names, ", ")
 }
 
 func (d *decoder) list(raw []byte, v reflect.Value, path string, tag reflect.StructTag) {

@@ -31,7 +31,8 @@ func parameters(path map[string]string, rawQuery string, target any) *fault.Erro
 	if problem != nil {
 		return problem
 	}
-	for _, f := range tagged(v.Type(), "query") {
+	known := tagged(v.Type(), "query")
+	for _, f := range known {
 		text, there := query[f.name]
 		delete(query, f.name)
 		if !there {
@@ -50,7 +51,7 @@ func parameters(path map[string]string, rawQuery string, target any) *fault.Erro
 	}
 	if len(unknown) > 0 {
 		name := slices.Min(unknown)
-		return fault.Parameter(echo(name), "is no parameter that this endpoint knows")
+		return fault.Parameter(echo(name), "is no parameter that this endpoint knows%s", meant(name, known))
 	}
 	return nil
 }

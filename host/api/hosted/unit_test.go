@@ -45,12 +45,14 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		"out of range":         {`{"name":"x","count":10}`, "count", "0 to 9"},
 		"too long":             {`{"name":"123456"}`, "name", "1 to 5"},
 		"empty":                {`{"name":""}`, "name", "1 to 5"},
-		"unknown":              {`{"name":"x","other":1}`, "other", "knows"},
+		"unknown":              {`{"name":"x","other":1}`, "other", "knows: it knows"},
 		"another case":         {`{"Name":"x"}`, "name", "required"},
 		"given twice":          {`{"name":"x","name":"y"}`, "name", "twice"},
 		"twice, by escape":     {`{"name":"x","n\u0061me":"y"}`, "name", "twice"},
 		"twice, inside raw":    {`{"name":"x","stages":[{"layer":"a","terms":{"b":1,"b":2}}]}`, "stages[0].terms.b", "twice"},
 		"unknown, inside":      {`{"name":"x","stages":[{"layer":"a","x":1}]}`, "stages[0].x", "knows"},
+		"misspelt":             {`{"name":"x","cuont":1}`, "cuont", "knows: did you mean count?"},
+		"misspelt, inside":     {`{"name":"x","stages":[{"layer":"a","trems":1}]}`, "stages[0].trems", "knows: did you mean terms?"},
 		"no such word":         {`{"name":"x","stages":[{"layer":"c"}]}`, "stages[0].layer", "one of"},
 		"too many":             {`{"name":"x","stages":[{"layer":"a"},{"layer":"a"},{"layer":"a"}]}`, "stages", "elements"},
 		"null in a list":       {`{"name":"x","patterns":[null]}`, "patterns[0]", "string"},
@@ -145,6 +147,10 @@ func TestQueriesAreReadStrictly(t *testing.T) {
 		if err == nil || err.Code != "invalid_parameter" || err.Fields["parameter"] != parameter {
 			t.Errorf("%q: got %v, want invalid_parameter of %s", raw, err, parameter)
 		}
+	}
+	var misspelt query
+	if err := parameters(map[string]string{"org": "acme"}, "key=x&limt=5", &misspelt); err == nil || !strings.Contains(err.Error(), "did you mean limit?") {
+		t.Errorf("a misspelt parameter: %v", err)
 	}
 	var in query
 	if err := parameters(map[string]string{"org": "acme"}, "key=a%2Bb+c&mine=1&on=false&ids=x,y&limit=1000", &in); err != nil {
