@@ -227,7 +227,7 @@ const accountLogPage = 1000
 
 func accountLog(c *call) action {
 	org, limit, after := c.text("org"), c.limit(), authz.AuditCursor{}
-	if raw, ok := c.members["after"]; ok {
+	if raw, ok := c.raw("after"); ok {
 		if cursor := auditCursor(c.object, "after", raw); cursor != nil {
 			after = *cursor
 		}
