@@ -52,29 +52,39 @@ func (a *Access) lacks(ctx context.Context, rows []conferred, counts func(Missin
 	}
 	lacking := []Missing{}
 	for _, row := range rows {
-		scopes := []string{row.scope}
-		if row.scope == authz.Global {
-			scopes = append(append(scopes, a.narrowed...), at...)
-		}
-		for _, pattern := range row.patterns {
-			for _, key := range cloud.Catalog().KeysMatching(pattern) {
-				for _, scope := range scopes {
-					m := Missing{key, scope}
-					if !cloud.Catalog().AppliesAt(key, scope) || slices.Contains(lacking, m) || counts != nil && !counts(m) {
-						continue
-					}
-					allowed, err := a.Can(ctx, key, scope)
-					if err != nil {
-						return nil, err
-					}
-					if !allowed {
-						lacking = append(lacking, m)
-					}
-				}
+		for _, m := range row.keys(slices.Concat(a.narrowed, at)) {
+			if slices.Contains(lacking, m) || counts != nil && !counts(m) {
+				continue
+			}
+			allowed, err := a.Can(ctx, m.Key, m.Scope)
+			if err != nil {
+				return nil, err
+			}
+			if !allowed {
+				lacking = append(lacking, m)
 			}
 		}
 	}
 	return lacking, nil
+}
+
+// keys are those that a row gives at its scope and, when that is *, at the scopes below
+// it that are named.
+func (c conferred) keys(below []string) (given []Missing) {
+	scopes := []string{c.scope}
+	if c.scope == authz.Global {
+		scopes = append(scopes, below...)
+	}
+	for _, pattern := range c.patterns {
+		for _, key := range cloud.Catalog().KeysMatching(pattern) {
+			for _, scope := range scopes {
+				if cloud.Catalog().AppliesAt(key, scope) {
+					given = append(given, Missing{key, scope})
+				}
+			}
+		}
+	}
+	return given
 }
 
 // holder tells what rows confer, revokes included.
