@@ -25,8 +25,9 @@ type fields map[string]any
 type admin struct {
 	target
 	outputFlag
-	actor string
-	yes   bool
+	actor  string
+	yes    bool
+	strict bool // about what nothing stored has
 
 	command *cobra.Command
 	only    bool // the hosted API serves it alone
@@ -106,7 +107,7 @@ func (a *admin) open(ctx context.Context) (*application, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &application{asked: remote, provider: remote, where: remote.Base, remote: true, actor: a.actor}, nil
+		return &application{asked: guarded{remote}, provider: remote, where: remote.Base, remote: true, actor: a.actor}, nil
 	}
 	local, err := a.local()
 	if err != nil {
@@ -119,7 +120,7 @@ func (a *admin) open(ctx context.Context) (*application, error) {
 		return nil, err
 	}
 	caller := local.application(name)
-	return &application{asked: caller, provider: caller, where: name, actor: a.actor}, nil
+	return &application{asked: guarded{caller}, provider: caller, where: name, actor: a.actor}, nil
 }
 
 // longTimeout bounds operations that read every row or the whole log.

@@ -76,7 +76,7 @@ func params(p authz.Principal, args []string) checkParams {
 
 func newCheck() *cobra.Command {
 	q := &question{}
-	var fresh, exit bool
+	var fresh, exit, strict bool
 	c := &cobra.Command{
 		Use:   "check (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Ask a running host one question",
@@ -103,12 +103,17 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				if err != nil {
 					return err
 				}
-				err = remote.Call(ctx, "check", ask, &answer)
+				err = guarded{remote}.Call(ctx, "check", ask, &answer)
 				if err != nil {
 					return err
 				}
 			} else if err := q.askLocal(ctx, "check", ask, &answer); err != nil {
 				return err
+			}
+			if !answer.Allowed && q.url == "" {
+				if err := q.doubt(ctx, strict, c.ErrOrStderr()); err != nil {
+					return err
+				}
 			}
 			err = q.print(c.OutOrStdout(), answer, func(w io.Writer) {
 				word := "DENIED"
@@ -126,8 +131,29 @@ Without SCOPE it is the global question, which only global grants answer.`,
 	q.add(c)
 	q.addURL(c)
 	c.Flags().BoolVar(&fresh, "fresh", false, "bypass the host's caches")
+	c.Flags().BoolVar(&strict, "strict", false, "refuse to answer for a user of whom nothing is stored, instead of a warning; over the socket")
 	c.Flags().BoolVar(&exit, "exit-code", false, fmt.Sprintf("exit with %d when the answer is no", exitDenied))
 	return c
+}
+
+// doubt says that a denial may be that of a misspelt user.
+func (q *question) doubt(ctx context.Context, strict bool, to io.Writer) error {
+	if q.user == "" {
+		return nil
+	}
+	local, err := q.local()
+	if err != nil {
+		return err
+	}
+	name, err := local.onlyApp(ctx, q.app)
+	if err != nil {
+		return err
+	}
+	d := newDoubts(&application{asked: guarded{local.application(name)}}, strict, to)
+	if err := d.subject(ctx, authz.SubjectOf(authz.SubjectUser, q.user)); err != nil {
+		return err
+	}
+	return d.err()
 }
 
 func (q *question) askLocal(ctx context.Context, op string, ask, answer any) error {
@@ -139,7 +165,7 @@ func (q *question) askLocal(ctx context.Context, op string, ask, answer any) err
 	if err != nil {
 		return err
 	}
-	return local.call(ctx, app, op, ask, answer)
+	return guarded{local.application(app)}.Call(ctx, op, ask, answer)
 }
 
 // explainHosted asks the org root, or whoever owns the scope.

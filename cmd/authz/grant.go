@@ -75,6 +75,7 @@ With -f many at once, from JSON or YAML: all of them or, when one is refused, no
 	}
 	a.writes(c)
 	a.addOrg(c)
+	a.doubtful(c)
 	c.Flags().StringVar(&role, "role", "", "the id of the role to give")
 	c.Flags().StringVar(&pattern, "pattern", "", "the permission or pattern to give, such as 'docs.files.*'")
 	c.Flags().StringVar(&expires, "expires", "", "when it ends: "+instantHelp+" (default: never)")
@@ -105,16 +106,32 @@ func createGrant(c *cobra.Command, a *admin, in provider.GrantInput) error {
 	if !in.ExpiresAt.IsZero() {
 		input["expiresAt"] = in.ExpiresAt
 	}
+	d := a.doubts(app)
+	if err := d.subject(c.Context(), in.Subject); err != nil {
+		return err
+	}
+	if err := d.err(); err != nil {
+		return err
+	}
 	var result struct {
-		Grant authz.Grant `json:"grant"`
+		Grant    authz.Grant `json:"grant"`
+		Warnings []string    `json:"warnings,omitempty"`
 	}
 	if err := app.call(c.Context(), "createGrant", fields{"input": input}, &result); err != nil {
 		return err
 	}
 	g := result.Grant
+	a.warn(c, result.Warnings)
 	return a.printed(c, result, func(w io.Writer) {
 		fmt.Fprintf(w, "%s: %s has %s at %s, expires %s\n", g.ID, g.Subject, grantGives(g), g.Scope, expiryText(g.ExpiresAt))
 	})
+}
+
+// warn tells what the hosted API warns of; JSON holds it itself.
+func (a *admin) warn(c *cobra.Command, warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(c.ErrOrStderr(), "warning: "+plain(w))
+	}
 }
 
 func createGrants(c *cobra.Command, a *admin, file string) error {
@@ -135,12 +152,23 @@ func createGrants(c *cobra.Command, a *admin, file string) error {
 	for i, g := range declared.Grants {
 		inputs[i] = g.input()
 	}
+	d := a.doubts(app)
+	for _, g := range declared.Grants {
+		if err := d.subject(c.Context(), g.Subject); err != nil {
+			return err
+		}
+	}
+	if err := d.err(); err != nil {
+		return fmt.Errorf("no grant of %s was made: %w", file, err)
+	}
 	var result struct {
-		Grants []authz.Grant `json:"grants"`
+		Grants   []authz.Grant `json:"grants"`
+		Warnings []string      `json:"warnings,omitempty"`
 	}
 	if err := app.long(c.Context(), "createGrants", app.by(fields{"inputs": inputs}), &result); err != nil {
 		return fmt.Errorf("no grant of %s was made: %w", file, err)
 	}
+	a.warn(c, result.Warnings)
 	return a.printed(c, result, func(w io.Writer) { fmt.Fprintf(w, "%d grants made\n", len(result.Grants)) })
 }
 

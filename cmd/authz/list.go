@@ -112,6 +112,9 @@ func member[T any](who string, members map[string]json.RawMessage, name string) 
 // whole calls row for the rows of an operation that answers whole.
 func whole[T any](ctx context.Context, a *application, op string, p fields, name string, row func(T) error) error {
 	if a.provider != nil {
+		if err := (guarded{a.provider}).look(ctx, op, p); err != nil {
+			return err
+		}
 		return provider.Rows(ctx, a.provider, op, p, name, row)
 	}
 	var members map[string]json.RawMessage

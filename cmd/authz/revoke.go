@@ -31,6 +31,9 @@ A revoke wins over every grant and never expires: delete it to lift it.`,
 			if err != nil {
 				return err
 			}
+			if err := a.sureOf(c, app, args[0]); err != nil {
+				return err
+			}
 			input := app.by(fields{"userId": args[0], "pattern": args[1]})
 			if len(args) > 2 {
 				input["scope"] = args[2]
@@ -49,6 +52,7 @@ A revoke wins over every grant and never expires: delete it to lift it.`,
 	}
 	a.writes(c)
 	a.addOrg(c)
+	a.doubtful(c)
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		source := []candidates{userIDs, patterns, scopes}[min(len(args), 2)]
 		return a.complete(source)(c, args, typed)

@@ -268,6 +268,9 @@ func newUserActive(verb string, active bool, short, long string) *cobra.Command 
 			if err != nil {
 				return err
 			}
+			if err := a.sureOf(c, app, args[0]); err != nil {
+				return err
+			}
 			p := fields{"userId": args[0], "active": active}
 			if err := app.call(c.Context(), "setUserActive", app.by(p), nil); err != nil {
 				return err
@@ -279,6 +282,7 @@ func newUserActive(verb string, active bool, short, long string) *cobra.Command 
 	}
 	a.writes(c)
 	a.addOrg(c)
+	a.doubtful(c)
 	c.ValidArgsFunction = a.argument(userIDs)
 	return c
 }
@@ -319,6 +323,9 @@ with a reused id. To take access away for a while, deactivate.`,
 				return err
 			}
 			question := fmt.Sprintf("Delete the user %s with %d grants of their own, revokes, memberships and pending requests?", args[0], n)
+			if err := a.sureOf(c, app, args[0]); err != nil {
+				return err
+			}
 			if err := a.sure(c, question); err != nil {
 				return err
 			}
@@ -328,6 +335,7 @@ with a reused id. To take access away for a while, deactivate.`,
 	a.writes(c)
 	a.addOrg(c)
 	a.asks(c)
+	a.doubtful(c)
 	c.ValidArgsFunction = a.argument(userIDs)
 	return c
 }

@@ -44,6 +44,9 @@ type LocalApplication interface {
 	// to.
 	ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error)
 
+	// LookUp tells what is stored of a subject.
+	LookUp(ctx context.Context, subject string) (provider.Known, error)
+
 	Reviewer
 	OrgSnapshots
 

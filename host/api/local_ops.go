@@ -22,6 +22,7 @@ func localEntries() []entry {
 			read: explain},
 		{Operation: provider.Operation{Op: "importDirectory", Kind: provider.Write, Required: []string{"snapshot", "source"}},
 			read: importDirectory, within: importTimeout},
+		{Operation: provider.Operation{Op: "lookUp", Kind: provider.Read, Required: []string{"subject"}}, read: lookUp},
 		{Operation: provider.Operation{Op: "notifyScopeMoved", Kind: provider.Write, Required: []string{"scope"}},
 			read: notifyScopeMoved},
 		{Operation: provider.Operation{Op: "validateGrantableAt", Kind: provider.Read, Required: []string{"pattern", "scope"}},
@@ -51,6 +52,11 @@ func explain(c *call) action {
 		}
 		return c.local.Explain(ctx, p, key, scope)
 	}
+}
+
+func lookUp(c *call) action {
+	subject := c.id("subject")
+	return func(ctx context.Context) (any, error) { return c.local.LookUp(ctx, subject) }
 }
 
 func notifyScopeMoved(c *call) action {

@@ -49,3 +49,14 @@ func SubjectOf(kind SubjectKind, id string) string {
 // IsImplicit reports whether the kind is a group that follows from reporting
 // edges.
 func (k SubjectKind) IsImplicit() bool { return k == SubjectDirects || k == SubjectOrgOf }
+
+// MisplacedSubject reports that a bare id begins with a kind of subject, in any
+// case: a subject was probably given where the id of one is wanted. An id may look
+// like that, so it is a question to ask, never a rule.
+func MisplacedSubject(id string) (kind SubjectKind, rest string, ok bool) {
+	prefix, rest, found := strings.Cut(id, ":")
+	if !found {
+		return "", "", false
+	}
+	return ParseSubject(strings.ToLower(prefix) + ":" + rest)
+}

@@ -169,6 +169,7 @@ func (w *world) listedKeys(owner caller) []any {
 func TestAccountRightsForAGroupWarn(t *testing.T) {
 	w := newWorld(t)
 	owner := w.acme()
+	owner.call("POST", "/orgs/acme/org/groups", `{"id":"staff","name":"Staff"}`).want(t, 201, "")
 	for _, subject := range []string{"group:staff", "org:hq"} {
 		body := `{"subject":"` + subject + `","pattern":"cloud.billing.read"}`
 		r := owner.call("POST", "/orgs/acme/org/grants", body).want(t, 201, "")

@@ -217,11 +217,12 @@ type homedRevoke struct {
 }
 
 // warnings tell what the author of grants may not have meant.
-func warnings(h orgroot.Home, rows ...authz.Grant) []string {
-	if h.Kind != "account" {
-		return nil
+func (c *Call) warnings(ctx context.Context, h orgroot.Home, rows ...authz.Grant) []string {
+	var told []string
+	if h.Kind == "account" {
+		told = service.Warnings(rows...)
 	}
-	return service.Warnings(rows...)
+	return append(told, c.root().Unstored(ctx, c.Access, rows...)...)
 }
 
 func (c *Call) root() *orgroot.Root { return c.api.o.Services.Root }
@@ -247,7 +248,7 @@ func rowRows(t *table) {
 		Status: http.StatusCreated, Relayed: true, Own: codes("escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.create"}},
 		func(ctx context.Context, c *Call, in createGrant) (out homedGrant, err error) {
 			if out.Grant, out.Home, err = c.root().CreateGrant(ctx, c.Access, in.of()); err == nil {
-				out.Warnings = warnings(out.Home, out.Grant)
+				out.Warnings = c.warnings(ctx, out.Home, out.Grant)
 				c.located("orgs", in.Org, "org", "grants", out.Grant.ID)
 				c.locatedAt(out.Home.Application)
 			}
@@ -258,7 +259,9 @@ func rowRows(t *table) {
 		Own: codes("mixed_homes", "escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.create_bulk"}},
 		func(ctx context.Context, c *Call, in createGrants) (out homedGrants, err error) {
 			out.Grants, out.Home, err = c.root().CreateGrants(ctx, c.Access, in.of())
-			out.Warnings = warnings(out.Home, out.Grants...)
+			if err == nil {
+				out.Warnings = c.warnings(ctx, out.Home, out.Grants...)
+			}
 			return out, err
 		})
 	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/grants/{id}", Summary: "Delete a grant", Gate: byHome, GateText: manageGrants + accountRowGate,

@@ -59,6 +59,9 @@ func seatRows(t *table) {
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/seats", Summary: "Invite a user", Gate: service.Cloud(cloud.InviteSeat).Recoverable(), Proof: proofOfOwner, Status: http.StatusCreated,
 		Own: []string{"seat_exists", "owner_required", "limit_reached", "escalation_refused"}, Audit: []string{"A: seat.invite"}},
 		func(ctx context.Context, c *Call, in inviteSeat) (out seatAnswer, err error) {
+			if err = c.root().BareUser(ctx, in.Org, "userId", in.UserID); err != nil {
+				return out, err
+			}
 			if out.Seat, err = c.core().InviteSeat(ctx, c.Access, in.SeatInput); err == nil {
 				c.located("orgs", in.Org, "seats", out.Seat.UserID)
 			}

@@ -28,6 +28,9 @@ type Member struct {
 // DeleteSubject removes a subject's rows at the org root. It takes from a user what
 // they held there, and one who was inactive is active afterwards: nobody is stored.
 func (r *Root) DeleteSubject(ctx context.Context, a *service.Access, subject string) (gone Deleted, err error) {
+	if err := r.bareSubject(ctx, a.Org.ID, "subject", subject); err != nil {
+		return gone, err
+	}
 	write := func(ctx context.Context) error {
 		return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
 			rows, err := to.Relay.DeleteSubject(ctx, subject, a.Caller.Provenance())

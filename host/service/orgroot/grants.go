@@ -113,6 +113,9 @@ func (r *Root) oneHome(ctx context.Context, org string, in []provider.GrantInput
 // account data is another.
 func (r *Root) CreateGrant(ctx context.Context, a *service.Access, in provider.GrantInput) (grant authz.Grant, h Home, err error) {
 	h, err = r.gated(ctx, a, keyGrants, byRole(in), func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, in.RoleID) })
+	if err == nil {
+		err = r.bareGrants(ctx, a.Org.ID, []provider.GrantInput{in})
+	}
 	if err != nil {
 		return grant, h, err
 	}
@@ -145,6 +148,9 @@ func (r *Root) CreateGrants(ctx context.Context, a *service.Access, in []provide
 		return nil, h, fault.Invalid(fault.Issue{Path: "grants", Message: "must have 1 to " + strconv.Itoa(maxBulk) + " elements"})
 	}
 	h, err = r.gated(ctx, a, keyGrants, slices.ContainsFunc(in, byRole), func() (Home, error) { return r.oneHome(ctx, a.Org.ID, in) })
+	if err == nil {
+		err = r.bareGrants(ctx, a.Org.ID, in)
+	}
 	if err != nil {
 		return nil, h, err
 	}

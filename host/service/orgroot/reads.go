@@ -19,6 +19,9 @@ import (
 
 // SubjectAccess is the closure supply of a principal, read now.
 func (r *Root) SubjectAccess(ctx context.Context, a *service.Access, p authz.Principal) (authz.SubjectAccess, error) {
+	if err := r.barePrincipal(ctx, a.Org.ID, p); err != nil {
+		return authz.SubjectAccess{}, err
+	}
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.SubjectAccess, error) { return to.Relay.GetSubjectAccess(ctx, p) })
 }
 
@@ -48,6 +51,9 @@ func (r *Root) Epoch(ctx context.Context, a *service.Access) (Epoch, error) {
 // Explain shows the working of a check at the org root, of keys of cloud in account
 // data. At an instance scope the owner answers the ancestors.
 func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal, key, scope string) (access.Explanation, error) {
+	if err := r.barePrincipal(ctx, a.Org.ID, p); err != nil {
+		return access.Explanation{}, err
+	}
 	if cloud.IsPattern(key) {
 		return r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
 	}

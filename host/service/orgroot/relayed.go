@@ -83,6 +83,9 @@ func (r *Root) CreateAppGrant(ctx context.Context, a *service.Access, applicatio
 	if err := r.instance(ctx, a.Org.ID, application, in.Scope); err != nil {
 		return authz.Grant{}, err
 	}
+	if err := r.bareGrants(ctx, a.Org.ID, []provider.GrantInput{in}); err != nil {
+		return authz.Grant{}, err
+	}
 	return to.Relay.CreateGrant(ctx, in, a.Caller.Provenance())
 }
 
@@ -93,6 +96,9 @@ func (r *Root) CreateAppRevoke(ctx context.Context, a *service.Access, applicati
 		return authz.Revoke{}, err
 	}
 	if err := r.instance(ctx, a.Org.ID, application, in.Scope); err != nil {
+		return authz.Revoke{}, err
+	}
+	if err := r.BareUser(ctx, a.Org.ID, "userId", in.UserID); err != nil {
 		return authz.Revoke{}, err
 	}
 	return to.Relay.CreateRevoke(ctx, in, a.Caller.Provenance())

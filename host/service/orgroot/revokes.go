@@ -47,6 +47,9 @@ func (r *Root) MayCreateRevoke(ctx context.Context, a *service.Access, in provid
 // CreateRevoke writes a revoke where it belongs; it judges the gate itself.
 func (r *Root) CreateRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) (revoke authz.Revoke, h Home, err error) {
 	h, err = r.gated(ctx, a, keyRevokes, false, func() (Home, error) { return r.home(ctx, a.Org.ID, in.Scope, in.Pattern, "") })
+	if err == nil {
+		err = r.BareUser(ctx, a.Org.ID, "userId", in.UserID)
+	}
 	if err != nil {
 		return revoke, h, err
 	}

@@ -2,6 +2,7 @@ package orgroot
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -142,6 +143,14 @@ func eightAtATime(ctx context.Context, n int, ask func(ctx context.Context, i in
 }
 
 func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID string, groupIDs []string) error {
+	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
+		return err
+	}
+	for i, id := range groupIDs {
+		if err := r.bare(ctx, a.Org.ID, fmt.Sprintf("groupIds[%d]", i), authz.SubjectGroup, id); err != nil {
+			return err
+		}
+	}
 	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
 		if err := r.mayJoin(ctx, a, to, userID, groupIDs); err != nil {
 			return err
@@ -153,6 +162,9 @@ func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID stri
 // SetActive counts from the next gate on, whether or not the root can be asked then.
 // Inactive makes an owner only an owner, and never the last one who can act.
 func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, active bool) error {
+	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
+		return err
+	}
 	write := func(ctx context.Context) error {
 		return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
 			return to.Relay.SetUserActive(ctx, userID, active, a.Caller.Provenance())
@@ -176,6 +188,12 @@ func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, 
 
 // SetManager sets a user's manager; "" clears the edge.
 func (r *Root) SetManager(ctx context.Context, a *service.Access, userID, managerUserID string) error {
+	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
+		return err
+	}
+	if err := r.BareUser(ctx, a.Org.ID, "managerUserId", managerUserID); err != nil {
+		return err
+	}
 	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
 		if err := r.mayReport(ctx, a, to, userID, managerUserID); err != nil {
 			return err
