@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +15,6 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 func newConfig() *cobra.Command {
@@ -26,31 +25,27 @@ func newConfig() *cobra.Command {
 
 func newConfigCheck() *cobra.Command {
 	f := &configFlags{}
+	var connect bool
 	c := &cobra.Command{
 		Use:   "check --config FILE",
-		Short: "Validate a configuration and its catalogs without starting anything",
-		Long: `Validate a configuration: every key and value, every reference, the catalog of each
-application, and the settings of plugins that this program carries. Everything that is
-wrong is reported at once; the exit code is 2 then. Files that other users may write, plugins
-among them, and secrets that they may read are wrong too; with insecure_permissions: allow
-they are warnings.`,
-		Example: `  authz config check --config host.yaml`,
-		Args:    cobra.NoArgs,
+		Short: "Find what would keep a host from starting with a configuration",
+		Long: `Find everything that would keep a host from starting with a configuration: every key and
+value, every reference, the catalog of each application, and the plugins. Each plugin is
+found, verified, started, asked to judge its own settings, and stopped; what it serves is
+compared with what the configuration has it do. Everything that is wrong is reported at once;
+the exit code is 2 then. Files that other users may write, plugins among them, and secrets
+that they may read are wrong too; with insecure_permissions: allow they are warnings.
+
+With --connect plugins are configured as at a start: databases and directories must answer,
+and an empty database is given its tables. No store is opened either way, and a running host
+is not disturbed.`,
+		Example: `  authz config check --config host.yaml
+  authz config check --config host.yaml --connect`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := f.load(nil)
 			if cfg != nil {
-				_, catalogs := host.LoadCatalogs(cfg)
-				exposed := exposedPlugins(cfg, err)
-				if cfg.AllowsInsecure() {
-					for _, one := range append(cfg.Exposed, exposed...) {
-						fmt.Fprintf(c.ErrOrStderr(), "warning: insecure_permissions allows this: %v\n", one)
-					}
-					exposed = nil
-				}
-				err = errors.Join(err, catalogs, checkSettings(cfg, err))
-				if len(exposed) > 0 {
-					err = errors.Join(err, usageError{fmt.Errorf("%w; or set insecure_permissions: %s", errors.Join(exposed...), config.InsecureAllow)})
-				}
+				err = checkConfig(c, cfg, err, connect)
 			}
 			if err != nil {
 				return err
@@ -60,42 +55,54 @@ they are warnings.`,
 		},
 	}
 	f.add(c, "")
+	c.Flags().BoolVar(&connect, "connect", false, "reach the databases and directories of the plugins too")
 	needs(c, "config")
 	return c
 }
 
-// checkSettings judges the settings of plugins that this program carries; others
-// judge theirs when they start. Those with a fault of their own already are left out.
-func checkSettings(cfg *config.Config, told error) error {
-	var bad *config.Error
-	errors.As(told, &bad)
-	var wrong []error
-	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Instances)) {
-		spec := host.PluginSpec(cfg, name)
-		made, ok := carried[spec.Plugin]
-		if !ok || bad != nil && slices.ContainsFunc(bad.Problems, func(p config.Problem) bool { return strings.HasPrefix(p.Path, "plugins."+name+".") }) ||
-			slices.ContainsFunc(cfg.PluginDirs, func(dir string) bool { return exists(filepath.Join(dir, plugin.BinaryPrefix+spec.Plugin)) }) {
-			continue
-		}
-		if err := plugin.CheckSettings(made(version).ConfigSchema, spec.Config); err != nil {
-			wrong = append(wrong, fmt.Errorf("plugins.%s.config: %w", name, err))
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-// exposedPlugins are the plugins that other users may write or replace, each told once.
-func exposedPlugins(cfg *config.Config, told error) (exposed []error) {
+// checkConfig goes on looking where reading the configuration ended.
+func checkConfig(c *cobra.Command, cfg *config.Config, loaded error, connect bool) error {
+	_, catalogs := host.LoadCatalogs(cfg)
 	carried, err := embedded()
 	if err != nil {
-		return []error{err}
+		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Instances)) {
-		err := pluginhost.Exposed(cfg.Plugins.Instances[name].Plugin, cfg.PluginDirs, carried)
-		if err == nil || told != nil && strings.Contains(told.Error(), err.Error()) {
-			continue
+	exposed := exposedPlugins(cfg, carried)
+	if cfg.AllowsInsecure() {
+		for _, one := range cfg.Exposed {
+			fmt.Fprintf(c.ErrOrStderr(), "warning: insecure_permissions allows this: %v\n", one)
 		}
-		exposed = append(exposed, fmt.Errorf("plugins.%s.plugin: %w", name, err))
+		for _, name := range slices.Sorted(maps.Keys(exposed)) {
+			fmt.Fprintf(c.ErrOrStderr(), "warning: insecure_permissions allows this: plugins.%s.plugin: %v\n", name, exposed[name])
+		}
+		exposed = nil
+	}
+	var found []config.Problem
+	for name, err := range exposed {
+		if loaded == nil || !strings.Contains(loaded.Error(), err.Error()) {
+			found = append(found, cfg.Problem([]string{"plugins", name, "plugin"}, "%v; or set insecure_permissions: %s", err, config.InsecureAllow))
+		}
+	}
+	var bad *config.Error
+	errors.As(loaded, &bad)
+	err = offline(c.Context(), func(ctx context.Context) error {
+		problems, err := host.CheckPlugins(ctx, cfg, host.CheckOptions{Embedded: carried, Connect: connect, Skip: func(name string) bool {
+			// A setting that could not be read is missing from what the plugin would judge.
+			return exposed[name] != nil || bad != nil && slices.ContainsFunc(bad.Problems, func(p config.Problem) bool { return strings.HasPrefix(p.Path, "plugins."+name+".") })
+		}})
+		found = append(found, problems...)
+		return err
+	})
+	return errors.Join(cfg.Refuse(loaded, found...), catalogs, err)
+}
+
+// exposedPlugins are the plugins that other users may write or replace, by instance.
+func exposedPlugins(cfg *config.Config, carried map[string]pluginhost.Command) map[string]error {
+	exposed := map[string]error{}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Instances)) {
+		if err := pluginhost.Exposed(cfg.Plugins.Instances[name].Plugin, cfg.PluginDirs, carried); err != nil {
+			exposed[name] = err
+		}
 	}
 	return exposed
 }

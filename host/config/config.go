@@ -32,6 +32,11 @@ type Config struct {
 	// paths among their settings start there too.
 	Dir string `koanf:"-"`
 
+	// File is where the configuration was read from, "" when there was none, and
+	// Lines says where its keys stand: for faults that only show later.
+	File  string `koanf:"-"`
+	Lines Lines  `koanf:"-"`
+
 	// TrustedProxies are the networks whose X-Forwarded-For is believed, in the
 	// form that netip.ParsePrefix reads.
 	TrustedProxies []string `koanf:"trusted_proxies"`

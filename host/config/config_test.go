@@ -83,6 +83,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
 		Directories: map[string]config.Directory{}, InsecurePermissions: "refuse",
 	}
+	top.File, top.Lines = cfg.File, cfg.Lines
 	if d := cmp.Diff(top, cfg, cmp.AllowUnexported(config.Secret{})); d != "" {
 		t.Error(d)
 	}

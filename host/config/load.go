@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +20,7 @@ type loader struct {
 	workDir  string
 	schema   *section
 	layers   []layer // file, environment, overrides
-	lines    map[string]int
+	lines    Lines
 	problems []Problem
 	exposed  []exposure
 
@@ -89,7 +91,7 @@ func (l *loader) load() *Config {
 		l.problem(nil, "cannot be taken over: %v", err)
 		return nil
 	}
-	cfg.Dir = file.base
+	cfg.Dir, cfg.File, cfg.Lines = file.base, l.source.Path, l.lines
 	l.derive(cfg)
 	l.check(cfg)
 	l.settle(cfg)
@@ -98,17 +100,40 @@ func (l *loader) load() *Config {
 
 // problem notes what is wrong with the key at path.
 func (l *loader) problem(path []string, format string, args ...any) {
-	l.problems = append(l.problems, Problem{Path: join(path), Line: l.line(path), Message: fmt.Sprintf(format, args...)})
+	l.problems = append(l.problems, Problem{Path: join(path), Line: l.lines.find(path), Message: fmt.Sprintf(format, args...)})
 }
 
-// line finds the path, or the innermost section around it, in the file.
-func (l *loader) line(path []string) int {
+// Lines are the lines of a file on which its keys stand.
+type Lines map[string]int
+
+// find finds the path, or the innermost section around it, in the file.
+func (l Lines) find(path []string) int {
 	for n := len(path); n > 0; n-- {
-		if line, ok := l.lines[strings.Join(path[:n], delim)]; ok {
+		if line, ok := l[strings.Join(path[:n], delim)]; ok {
 			return line
 		}
 	}
 	return 0
+}
+
+// Problem is what is wrong with the key at path, found after the configuration was
+// read.
+func (c *Config) Problem(path []string, format string, args ...any) Problem {
+	return Problem{Path: join(path), Line: c.Lines.find(path), Message: fmt.Sprintf(format, args...)}
+}
+
+// Refuse is the error of problems that were found after the configuration was read,
+// beside those of the error that Load gave, if any.
+func (c *Config) Refuse(loaded error, found ...Problem) error {
+	var bad *Error
+	if errors.As(loaded, &bad) {
+		found = append(slices.Clone(bad.Problems), found...)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	sortProblems(found)
+	return &Error{File: c.File, Problems: found}
 }
 
 func (l *loader) reportUnknown(u unknownKey) {
@@ -121,7 +146,7 @@ func (l *loader) reportUnknown(u unknownKey) {
 	}
 	line := 0
 	if u.variable == "" {
-		line = l.line(u.path)
+		line = l.lines.find(u.path)
 	}
 	l.problems = append(l.problems, Problem{Path: join(u.path), Line: line, Message: message})
 }

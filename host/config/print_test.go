@@ -100,7 +100,7 @@ func TestPrintedConfigurationLoadsToTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := load(t, string(printed), keys("OLD="+secret)...)
-	again.Dir = cfg.Dir // that of the file, which is another one
+	again.Dir, again.File, again.Lines = cfg.Dir, cfg.File, cfg.Lines // those of the file, which is another one
 	if d := cmp.Diff(cfg, again, cmp.AllowUnexported(config.Secret{}, config.Settings{})); d != "" {
 		t.Error(d)
 	}

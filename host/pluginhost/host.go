@@ -140,30 +140,47 @@ var errClosed = errors.New("the host is stopping")
 // Start finds, verifies, launches, describes and configures a plugin, and then
 // keeps it running until Close. Its failures are *StartError.
 func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
-	if spec.StartTimeout <= 0 {
-		spec.StartTimeout = h.opts.StartTimeout
+	p := newPlugin(h, spec.filled(h.opts))
+	ctx, done, err := p.begin(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if spec.HangTimeout == 0 {
-		spec.HangTimeout = DefaultHangTimeout
-	}
-	p := newPlugin(h, spec)
-	if err := h.reserve(spec.Name); err != nil {
-		return nil, p.startError(err.Error(), nil, err)
-	}
-	defer h.pending.Done()
-	ctx, done := context.WithCancel(ctx)
 	defer done()
-	defer context.AfterFunc(h.ctx, done)()
 	if err := p.start(ctx); err != nil {
-		h.mu.Lock()
-		delete(h.names, spec.Name)
-		h.mu.Unlock()
+		h.free(spec.Name)
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.plugins = append(h.plugins, p)
 	return p, nil
+}
+
+func (s Spec) filled(o Options) Spec {
+	if s.StartTimeout <= 0 {
+		s.StartTimeout = o.StartTimeout
+	}
+	if s.HangTimeout == 0 {
+		s.HangTimeout = DefaultHangTimeout
+	}
+	return s
+}
+
+// begin takes the plugin's name; the start then ends with ctx or with the host.
+func (p *Plugin) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	h := p.host
+	if err := h.reserve(p.spec.Name); err != nil {
+		return nil, nil, p.startError(err.Error(), nil, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	apart := context.AfterFunc(h.ctx, cancel)
+	return ctx, func() { apart(); cancel(); h.pending.Done() }, nil
+}
+
+func (h *Host) free(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.names, name)
 }
 
 func (h *Host) reserve(name string) error {

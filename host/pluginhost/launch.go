@@ -39,6 +39,21 @@ type process struct {
 
 // launch runs the whole start of one process. A failure leaves no process.
 func (p *Plugin) launch(ctx context.Context) (*process, error) {
+	return p.launchTo(ctx, step{"Configure", func(ctx context.Context, proc *process) (err error) {
+		proc.serves, err = proc.rpc.Configure(ctx, p.spec.settings(proc.description))
+		return err
+	}})
+}
+
+// step is one call of a start.
+type step struct {
+	name string
+	call func(context.Context, *process) error
+}
+
+// launchTo starts a process and takes it through the last steps, which follow its
+// description.
+func (p *Plugin) launchTo(ctx context.Context, last ...step) (*process, error) {
 	image, err := p.image()
 	if err != nil {
 		return nil, p.startError(err.Error(), nil, err)
@@ -64,7 +79,7 @@ func (p *Plugin) launch(ctx context.Context) (*process, error) {
 	}
 	lifeline, release := context.WithCancel(context.Background())
 	proc.release = release
-	if step, err := p.setUp(ctx, proc, lifeline); err != nil {
+	if step, err := p.setUp(ctx, proc, lifeline, last); err != nil {
 		proc.destroy()
 		return nil, p.setUpError(ctx, proc, step, err)
 	}
@@ -97,9 +112,9 @@ func (p *Plugin) newClient(proc *process) *goplugin.Client {
 	})
 }
 
-// setUp takes a started process through lifeline, Describe and Configure, each
+// setUp takes a started process through lifeline, Describe and the last steps, each
 // within the start timeout, and says which of them failed.
-func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Context) (step string, err error) {
+func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Context, last []step) (failed string, err error) {
 	limit := p.spec.StartTimeout
 	bounded := func(step string, call func(context.Context) error) (string, error) {
 		ctx, done := context.WithTimeout(ctx, limit)
@@ -107,7 +122,7 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 		return step, call(ctx)
 	}
 	// The lifeline outlives this call, so that only its opening is bounded.
-	if step, err = bounded("the lifeline", func(ctx context.Context) error {
+	if failed, err = bounded("the lifeline", func(ctx context.Context) error {
 		giveUp := context.AfterFunc(ctx, proc.release)
 		ended, err := proc.rpc.Lifeline(lifeline)
 		if !giveUp() {
@@ -118,21 +133,23 @@ func (p *Plugin) setUp(ctx context.Context, proc *process, lifeline context.Cont
 		}
 		return err
 	}); err != nil {
-		return step, err
+		return failed, err
 	}
-	if step, err = bounded("Describe", func(ctx context.Context) (err error) {
+	if failed, err = bounded("Describe", func(ctx context.Context) (err error) {
 		proc.description, err = proc.rpc.Describe(ctx)
 		return err
 	}); err != nil {
-		return step, err
+		return failed, err
 	}
 	if err := p.checkDescription(proc.description); err != nil {
 		return "", err
 	}
-	return bounded("Configure", func(ctx context.Context) (err error) {
-		proc.serves, err = proc.rpc.Configure(ctx, p.spec.settings(proc.description))
-		return err
-	})
+	for _, s := range last {
+		if failed, err = bounded(s.name, func(ctx context.Context) error { return s.call(ctx, proc) }); err != nil {
+			return failed, err
+		}
+	}
+	return "", nil
 }
 
 // settings are the configured ones under the switches that the plugin declares.

@@ -77,6 +77,20 @@ func newPlugin(h *Host, spec Spec) *Plugin {
 
 // start runs the first process; its failure is final.
 func (p *Plugin) start(ctx context.Context) error {
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	proc, err := p.launch(ctx)
+	if err != nil {
+		return err
+	}
+	p.running(proc)
+	go p.run(proc)
+	return nil
+}
+
+// prepare finds the program and judges what it is to run with.
+func (p *Plugin) prepare() error {
 	prog, err := find(p.spec.Plugin, p.host.opts.Dirs, p.host.opts.Embedded, func(dir string) error {
 		return p.host.exposed(p.spec.Name, files.Judge(dir, files.Trusted))
 	})
@@ -87,12 +101,6 @@ func (p *Plugin) start(ctx context.Context) error {
 	if err := errors.Join(checkEnv(p.spec.Env), checkDir(p.spec.Dir)); err != nil {
 		return p.startError(err.Error(), nil, err)
 	}
-	proc, err := p.launch(ctx)
-	if err != nil {
-		return err
-	}
-	p.running(proc)
-	go p.run(proc)
 	return nil
 }
 

@@ -125,6 +125,33 @@ func (c *Client) Describe(ctx context.Context) (Description, error) {
 	return d, nil
 }
 
+// CheckConfig asks the plugin to judge settings; nothing is opened for them. A plugin
+// that cannot be asked is judged by the settings that d says it declares.
+func (c *Client) CheckConfig(ctx context.Context, d Description, config map[string]any) error {
+	document, err := document(config)
+	if err != nil {
+		return err
+	}
+	_, err = c.control.CheckConfig(ctx, &pluginv1.ConfigureRequest{ConfigJson: document})
+	if status.Code(err) == codes.Unimplemented {
+		_, err = settings(d.Settings, document)
+		return err
+	}
+	return plainError(ctx, err)
+}
+
+// document is a configuration as it crosses the wire.
+func document(config map[string]any) ([]byte, error) {
+	if config == nil {
+		config = map[string]any{}
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, &ConfigError{Message: "the configuration is no JSON object"}
+	}
+	return text, nil
+}
+
 // Configured is what a plugin serves once it is configured; a kind that it does
 // not serve is nil. Closing the driver stops all of the plugin; closing the sink or
 // the importer ends that one.
@@ -137,12 +164,9 @@ type Configured struct {
 // Configure gives the plugin its settings, once.
 func (c *Client) Configure(ctx context.Context, config map[string]any) (Configured, error) {
 	var out Configured
-	if config == nil {
-		config = map[string]any{}
-	}
-	document, err := json.Marshal(config)
+	document, err := document(config)
 	if err != nil {
-		return out, &ConfigError{Message: "the configuration is no JSON object"}
+		return out, err
 	}
 	r, err := c.control.Configure(ctx, &pluginv1.ConfigureRequest{ConfigJson: document})
 	if err != nil {

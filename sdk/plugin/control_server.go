@@ -66,6 +66,19 @@ func (c *controlServer) Describe(context.Context, *pluginv1.DescribeRequest) (*p
 	return reply, nil
 }
 
+func (c *controlServer) CheckConfig(_ context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.CheckConfigReply, error) {
+	config, err := settings(c.plugin.ConfigSchema, r.GetConfigJson())
+	if err != nil {
+		return nil, configStatus(err)
+	}
+	if check := c.plugin.Check; check != nil {
+		if err := check(config); err != nil {
+			return nil, c.refusal(err)
+		}
+	}
+	return &pluginv1.CheckConfigReply{}, nil
+}
+
 func (c *controlServer) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureReply, error) {
 	c.configuring.Lock()
 	defer c.configuring.Unlock()

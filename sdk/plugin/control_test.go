@@ -3,10 +3,12 @@ package plugin_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/plugin"
@@ -85,7 +87,14 @@ func TestConfigureChecksEverySetting(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got map[string]any
 			client, _ := serve(t, withSchema(schema, func(config map[string]any) error { got = config; return nil }), nil).dial(t)
+			checked := client.CheckConfig(t.Context(), plugin.Description{}, c.config)
+			if got != nil {
+				t.Error("it was configured by being asked")
+			}
 			_, err := client.Configure(t.Context(), c.config)
+			if fmt.Sprint(checked) != fmt.Sprint(err) {
+				t.Errorf("asked it said %v, configured %v", checked, err)
+			}
 			var refused *plugin.ConfigError
 			errors.As(err, &refused)
 			if diff := cmp.Diff(c.refuse, refused); diff != "" {
@@ -192,3 +201,57 @@ func TestTheFactsOfDriverAndStoreCross(t *testing.T) {
 type factless struct{ storage.Driver }
 
 func (factless) Info() storage.DriverInfo { return storage.DriverInfo{Name: "factless"} }
+
+// TestAPluginJudgesItsSettingsWithoutBeingConfigured by its own Check, or, when it was
+// built before there was one, by what it declares.
+func TestAPluginJudgesItsSettingsWithoutBeingConfigured(t *testing.T) {
+	p := withSchema(schema, func(map[string]any) error { return nil })
+	p.Check = func(config map[string]any) error {
+		if config["pool"] == int64(13) {
+			return &plugin.ConfigError{Field: "pool", Message: "must not be 13"}
+		}
+		return nil
+	}
+	client, conn := serve(t, p, nil).dial(t)
+	want := &plugin.ConfigError{Field: "pool", Message: "must not be 13"}
+	var refused *plugin.ConfigError
+	if err := client.CheckConfig(t.Context(), plugin.Description{}, map[string]any{"dsn": "x", "pool": 13}); !errors.As(err, &refused) || *refused != *want {
+		t.Errorf("got %v, want %v", err, want)
+	}
+	for range 2 {
+		if err := client.CheckConfig(t.Context(), plugin.Description{}, map[string]any{"dsn": "x"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := client.Configure(t.Context(), map[string]any{"dsn": "x"}); err != nil {
+		t.Error(err)
+	}
+
+	older := plugin.NewClient(without{conn, "/authz.plugin.v1.Plugin/CheckConfig"})
+	described, err := older.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for config, want := range map[*map[string]any]string{
+		{"dsn": "x", "poool": 1}:  `setting "poool": unknown; did you mean "pool"?`,
+		{"dsn": "x", "wait": "5"}: `setting "wait": must be a duration such as "1500ms" or "10s"`,
+		{"dsn": "x"}:              "<nil>",
+	} {
+		if err := older.CheckConfig(t.Context(), described, *config); fmt.Sprint(err) != want {
+			t.Errorf("%v: %v, want %s", *config, err, want)
+		}
+	}
+}
+
+// without is a connection to a plugin that does not know one method.
+type without struct {
+	grpc.ClientConnInterface
+	method string
+}
+
+func (w without) Invoke(ctx context.Context, method string, args, reply any, o ...grpc.CallOption) error {
+	if method == w.method {
+		method += "Unknown" // the server itself says what it says of unknown methods
+	}
+	return w.ClientConnInterface.Invoke(ctx, method, args, reply, o...)
+}

@@ -41,6 +41,12 @@ type Plugin struct {
 	Sink         SinkKind
 	Importer     ImporterKind
 	ConfigSchema []Setting
+
+	// Check judges settings that passed the schema, as every Configure does before
+	// it touches anything outside the process. Hosts ask it before they start with a
+	// configuration: it opens no file for writing and makes no connection, may be
+	// called at any time, and refuses as Configure does. nil: the schema says all.
+	Check func(config map[string]any) error
 }
 
 // StorageKind serves a storage driver.

@@ -56,21 +56,6 @@ func (e *ConfigError) Error() string {
 	return text
 }
 
-// CheckSettings judges a configuration as Configure does before the plugin gets it:
-// members of the schema only, of its types, the required ones given. The error is a
-// *ConfigError.
-func CheckSettings(schema []Setting, config map[string]any) error {
-	if config == nil {
-		config = map[string]any{}
-	}
-	document, err := json.Marshal(config)
-	if err != nil {
-		return &ConfigError{Message: "the configuration is no JSON object"}
-	}
-	_, err = settings(schema, document)
-	return err
-}
-
 // settings checks a configuration and gives its members their Go types.
 // Defaults are filled in; what is neither given nor defaulted is missing.
 func settings(schema []Setting, document []byte) (map[string]any, error) {

@@ -61,6 +61,10 @@ func Plugin(version string) plugin.Plugin {
 				return Open(optionsOf(config))
 			},
 		},
+		Check: func(config map[string]any) error {
+			o := optionsOf(config)
+			return o.check()
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: settingPath, Type: plugin.TypeString, Required: true, Description: "The file, or a folder of files of one format."},
 			{Name: settingFormat, Type: plugin.TypeString, Description: `"csv", "json" or "ldif". Default: what the names end with.`},

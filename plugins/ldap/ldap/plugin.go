@@ -63,6 +63,13 @@ func Plugin(version string) plugin.Plugin {
 				return New(o)
 			},
 		},
+		Check: func(config map[string]any) error {
+			o, err := optionsOf(config)
+			if err != nil {
+				return err
+			}
+			return o.check()
+		},
 		ConfigSchema: settings(),
 	}
 }

@@ -2,6 +2,7 @@ package ldap_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,9 @@ func configured(t *testing.T, given map[string]any) (directory.Importer, error) 
 		config[name] = value
 	}
 	i, err := p.Importer.Configure(t.Context(), config)
+	if asked := p.Check(config); fmt.Sprint(asked) != fmt.Sprint(err) {
+		t.Errorf("asked it said %v, configured %v", asked, err)
+	}
 	if err == nil {
 		t.Cleanup(func() { i.Close() })
 	}

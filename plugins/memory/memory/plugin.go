@@ -19,16 +19,24 @@ func Plugin(version string) plugin.Plugin {
 		Storage: plugin.StorageKind{
 			Capabilities: storage.AllCapabilities,
 			Configure: func(_ context.Context, config map[string]any) (storage.Driver, error) {
-				lease, _ := config["lease"].(time.Duration)
-				if lease < minLease {
-					return nil, &plugin.ConfigError{Field: "lease", Message: "must be at least " + minLease.String()}
+				if err := check(config); err != nil {
+					return nil, err
 				}
+				lease, _ := config["lease"].(time.Duration)
 				return New(Options{Lease: lease}), nil
 			},
 		},
+		Check: check,
 		ConfigSchema: []plugin.Setting{
 			{Name: "lease", Type: plugin.TypeDuration, Default: storage.DefaultLease,
 				Description: "How long a section outlives a holder that no longer renews it."},
 		},
 	}
+}
+
+func check(config map[string]any) error {
+	if lease, _ := config["lease"].(time.Duration); lease < minLease {
+		return &plugin.ConfigError{Field: "lease", Message: "must be at least " + minLease.String()}
+	}
+	return nil
 }

@@ -23,6 +23,17 @@ func Plugin(version string) plugin.Plugin {
 		Name:    "mongo",
 		Version: version,
 		Storage: plugin.StorageKind{Capabilities: capabilities, Configure: configure},
+		Check: func(config map[string]any) error {
+			o, _, err := optionsOf(config)
+			if err != nil {
+				return err
+			}
+			d, err := newDriver(o, nil) // which connects in the background at most
+			if err != nil {
+				return errContradiction()
+			}
+			return d.Close()
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: "uri", Type: plugin.TypeString, Required: true, Secret: true,
 				Description: "connection string, mongodb:// or mongodb+srv://; read and write concerns in it are overruled"},
@@ -36,8 +47,12 @@ func Plugin(version string) plugin.Plugin {
 	}
 }
 
-// configure repeats nothing of the connection string: it holds a password.
-func configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
+// optionsOf reads settings that were checked against the schema. It repeats nothing
+// of the connection string: it holds a password.
+func optionsOf(config map[string]any) (Options, *connstring.ConnString, error) {
+	refuse := func(field, message string) (Options, *connstring.ConnString, error) {
+		return Options{}, nil, &plugin.ConfigError{Field: field, Message: message}
+	}
 	text := func(name string) string {
 		s, _ := config[name].(string)
 		return s
@@ -49,24 +64,36 @@ func configure(ctx context.Context, config map[string]any) (storage.Driver, erro
 	o := Options{URI: text("uri"), Database: text("database"), Layout: layout.Kind(text("layout")), Lease: length("lease"), WatchPoll: length("watch_poll")}
 	uri, err := connstring.ParseAndValidate(o.URI)
 	if err != nil {
-		return nil, &plugin.ConfigError{Field: "uri", Message: "is no valid MongoDB connection string"}
+		return refuse("uri", "is no valid MongoDB connection string")
 	}
 	if o.Database == "" {
 		o.Database = uri.Database
 	}
 	switch {
 	case o.Database == "":
-		return nil, &plugin.ConfigError{Field: "database", Message: "is required when the connection string names none"}
+		return refuse("database", "is required when the connection string names none")
 	case o.Layout != layout.Collections && o.Layout != layout.Rows:
-		return nil, &plugin.ConfigError{Field: "layout", Message: "must be collections or rows"}
+		return refuse("layout", "must be collections or rows")
 	case o.Lease < leastLease:
-		return nil, &plugin.ConfigError{Field: "lease", Message: "must be at least " + leastLease.String()}
+		return refuse("lease", "must be at least "+leastLease.String())
 	case o.WatchPoll <= 0:
-		return nil, &plugin.ConfigError{Field: "watch_poll", Message: "must be above zero"}
+		return refuse("watch_poll", "must be above zero")
+	}
+	return o, uri, nil
+}
+
+func errContradiction() error {
+	return &plugin.ConfigError{Field: "uri", Message: "cannot be used: an option in it contradicts another"}
+}
+
+func configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
+	o, uri, err := optionsOf(config)
+	if err != nil {
+		return nil, err
 	}
 	d, err := newDriver(o, nil)
 	if err != nil {
-		return nil, &plugin.ConfigError{Field: "uri", Message: "cannot be used: an option in it contradicts another"}
+		return nil, errContradiction()
 	}
 	if err := d.client.Ping(ctx, nil); err != nil {
 		_ = d.Close()

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ func TestConfigure(t *testing.T) {
 		var refusal *plugin.ConfigError
 		if !errors.As(err, &refusal) || refusal.Field != c.field || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", c.field, err)
+		}
+		if asked := Plugin("").Check(config); fmt.Sprint(asked) != fmt.Sprint(err) {
+			t.Errorf("%s: asked it said %v, configured %v", c.field, asked, err)
 		}
 	}
 	d, err := configure(t.Context(), good)

@@ -42,6 +42,13 @@ func Plugin(version string) plugin.Plugin {
 				return Open(o)
 			},
 		},
+		Check: func(config map[string]any) error {
+			_, _, to, err := optionsOf(config).prepared()
+			if err != nil {
+				return err
+			}
+			return to.Close()
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: settingEndpoint, Type: plugin.TypeString, Required: true,
 				Description: "The collector: host:port for gRPC, such as 127.0.0.1:4317; a URL for HTTP, to which /v1/metrics is added unless it has a path."},

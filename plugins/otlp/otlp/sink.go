@@ -17,15 +17,7 @@ import (
 // Open connects to nobody yet: a collector that is not there is no reason to keep a
 // host from starting. Its errors are *plugin.ConfigError.
 func Open(o Options) (metrics.Sink, error) {
-	o, err := o.filled()
-	if err != nil {
-		return nil, err
-	}
-	e := encoder{prefix: o.Prefix, version: o.Version, limit: o.MaxMessage, temporality: metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE}
-	if e.resource, err = o.resource(); err != nil {
-		return nil, err
-	}
-	to, err := o.uploader()
+	o, e, to, err := o.prepared()
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +33,21 @@ func Open(o Options) (metrics.Sink, error) {
 	c := &cumulative{options: o, encoder: e, to: to, table: table}
 	c.sending = outbound.Start(o.Interval, o.Timeout, c.send, c.told)
 	return c, nil
+}
+
+// prepared is what can be made of the options without touching anything but the
+// files of authorities.
+func (o Options) prepared() (Options, encoder, upload.Uploader, error) {
+	o, err := o.filled()
+	if err != nil {
+		return o, encoder{}, nil, err
+	}
+	e := encoder{prefix: o.Prefix, version: o.Version, limit: o.MaxMessage, temporality: metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE}
+	if e.resource, err = o.resource(); err != nil {
+		return o, e, nil, err
+	}
+	to, err := o.uploader()
+	return o, e, to, err
 }
 
 // cumulative sends totals at an interval.

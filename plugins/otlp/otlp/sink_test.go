@@ -255,6 +255,9 @@ func TestAZeroIsNoDefault(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}
+		if asked := p.Check(config); fmt.Sprint(asked) != fmt.Sprint(err) {
+			t.Errorf("%s: asked it said %v, configured %v", field, asked, err)
+		}
 		if err == nil {
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,9 @@ func TestAConfigurationThatCannotWorkNamesItsSetting(t *testing.T) {
 			d, err := postgres.Configure(t.Context(), c.config)
 			if err == nil {
 				_ = d.Close()
+			}
+			if asked := postgres.Plugin("").Check(c.config); name != "password" && name != "user" && name != "database" && fmt.Sprint(asked) != fmt.Sprint(err) {
+				t.Errorf("asked it said %v, configured %v", asked, err)
 			}
 			var refused *plugin.ConfigError
 			if !errors.As(err, &refused) || refused.Field != c.field {

@@ -14,6 +14,16 @@ func Plugin(version string) plugin.Plugin {
 		Name:    "postgres",
 		Version: version,
 		Storage: plugin.StorageKind{Capabilities: storage.AllCapabilities, Configure: configure},
+		Check: func(config map[string]any) error {
+			o, err := optionsOf(config)
+			if err == nil {
+				err = o.check()
+			}
+			if err == nil {
+				_, err = poolConfig(o)
+			}
+			return err
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: "dsn", Type: plugin.TypeString, Required: true, Secret: true,
 				Description: `connection string: "postgres://user:password@host:5432/database?sslmode=verify-full", or its keyword form`},
@@ -34,7 +44,15 @@ func Plugin(version string) plugin.Plugin {
 }
 
 func configure(ctx context.Context, config map[string]any) (storage.Driver, error) {
-	var o Options
+	o, err := optionsOf(config)
+	if err != nil {
+		return nil, err
+	}
+	return New(ctx, o)
+}
+
+// optionsOf reads settings that were checked against the schema.
+func optionsOf(config map[string]any) (o Options, err error) {
 	o.DSN, _ = config["dsn"].(string)
 	o.Schema, _ = config["schema"].(string)
 	lock, _ := config["lock"].(string)
@@ -42,15 +60,15 @@ func configure(ctx context.Context, config map[string]any) (storage.Driver, erro
 	o.Lease, _ = config["lease"].(time.Duration)
 	if connections, ok := config["max_connections"].(int64); ok {
 		if connections < minConnections || connections > maxConnections {
-			return nil, refuse("max_connections", "must be between %d and %d", minConnections, maxConnections)
+			return o, refuse("max_connections", "must be between %d and %d", minConnections, maxConnections)
 		}
 		o.MaxConnections = int(connections)
 	}
 	if o.Lease <= 0 {
-		return nil, refuse("lease", "must be longer than zero")
+		return o, refuse("lease", "must be longer than zero")
 	}
 	o.Migrate, _ = config["migrate"].(bool)
 	cached, given := config["statement_cache"].(bool)
 	o.NoStatementCache = given && !cached
-	return New(ctx, o)
+	return o, nil
 }

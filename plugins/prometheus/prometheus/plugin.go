@@ -47,6 +47,13 @@ func Plugin(version string) plugin.Plugin {
 				return Open(optionsOf(config))
 			},
 		},
+		Check: func(config map[string]any) error {
+			s, _, err := prepare(optionsOf(config))
+			if err == nil && s.options.CertFile != "" {
+				_, err = openCertificate(&s.options)
+			}
+			return err
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: settingListen, Type: plugin.TypeString,
 				Description: "The address, host:port, at which /metrics is scraped. Without it nothing listens."},

@@ -34,20 +34,11 @@ var _ metrics.Sink = (*Sink)(nil)
 // Open reads the state, listens and begins to write, as the options say. Its errors
 // are *plugin.ConfigError.
 func Open(o Options) (*Sink, error) {
-	o, err := o.filled()
+	s, w, err := prepare(o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sink{options: o, names: metricNames(o.Prefix)}
-	if s.labels, err = o.labels(); err != nil {
-		return nil, err
-	}
-	var w *writer
-	if o.WriteURL != "" {
-		if w, err = newWriter(s); err != nil {
-			return nil, err
-		}
-	}
+	o = s.options
 	s.table, err = totals.Open(totals.Options{Dir: o.StateDir, MaxSeries: o.MaxSeries, OmitRows: o.OmitAttribution, Clock: o.Clock, Log: o.Log})
 	if err != nil {
 		return nil, wrong(settingStateDir, "%s", err)
@@ -63,6 +54,22 @@ func Open(o Options) (*Sink, error) {
 		s.writing = outbound.Start(o.WriteInterval, o.WriteTimeout, w.write, w.told)
 	}
 	return s, nil
+}
+
+// prepare makes of the options what reads at most files of certificates. The writer
+// is nil when nothing is written.
+func prepare(o Options) (s *Sink, w *writer, err error) {
+	if o, err = o.filled(); err != nil {
+		return nil, nil, err
+	}
+	s = &Sink{options: o, names: metricNames(o.Prefix)}
+	if s.labels, err = o.labels(); err != nil {
+		return nil, nil, err
+	}
+	if o.WriteURL != "" {
+		w, err = newWriter(s)
+	}
+	return s, w, err
 }
 
 // Info implements metrics.Sink.

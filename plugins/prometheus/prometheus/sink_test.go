@@ -3,6 +3,7 @@ package prometheus_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -277,6 +278,9 @@ func TestAZeroIsNoDefault(t *testing.T) {
 		var refused *plugin.ConfigError
 		if !errors.As(err, &refused) || refused.Field != field {
 			t.Errorf("%s: %v", field, err)
+		}
+		if asked := p.Check(config); fmt.Sprint(asked) != fmt.Sprint(err) {
+			t.Errorf("%s: asked it said %v, configured %v", field, asked, err)
 		}
 		if err == nil {
 			ended, cancel := context.WithCancel(t.Context())

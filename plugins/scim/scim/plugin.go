@@ -50,6 +50,10 @@ func Plugin(version string) plugin.Plugin {
 				return Open(optionsOf(config))
 			},
 		},
+		Check: func(config map[string]any) error {
+			_, err := check(optionsOf(config))
+			return err
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: settingBaseURL, Type: plugin.TypeString, Required: true,
 				Description: "Where the service is, such as https://directory.example/scim/v2; http on this machine only."},

@@ -30,6 +30,13 @@ func Plugin(version string) plugin.Plugin {
 				return Open(ctx, optionsOf(config))
 			},
 		},
+		Check: func(config map[string]any) error {
+			o, err := optionsOf(config).filled()
+			if err != nil {
+				return err
+			}
+			return judgeFile(o.Path)
+		},
 		ConfigSchema: []plugin.Setting{
 			{Name: settingPath, Type: plugin.TypeString, Required: true,
 				Description: "The database file. Its directory is created when missing; both are made readable by their owner only. Not on a network file system."},

@@ -380,6 +380,42 @@ func (x *ConfigureRequest) GetConfigJson() []byte {
 	return nil
 }
 
+type CheckConfigReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckConfigReply) Reset() {
+	*x = CheckConfigReply{}
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckConfigReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckConfigReply) ProtoMessage() {}
+
+func (x *CheckConfigReply) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckConfigReply.ProtoReflect.Descriptor instead.
+func (*CheckConfigReply) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+}
+
 type ConfigureReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absent when the plugin does not serve the kind.
@@ -392,7 +428,7 @@ type ConfigureReply struct {
 
 func (x *ConfigureReply) Reset() {
 	*x = ConfigureReply{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -404,7 +440,7 @@ func (x *ConfigureReply) String() string {
 func (*ConfigureReply) ProtoMessage() {}
 
 func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -417,7 +453,7 @@ func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureReply.ProtoReflect.Descriptor instead.
 func (*ConfigureReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConfigureReply) GetStorage() *DriverInfo {
@@ -452,7 +488,7 @@ type DriverInfo struct {
 
 func (x *DriverInfo) Reset() {
 	*x = DriverInfo{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +500,7 @@ func (x *DriverInfo) String() string {
 func (*DriverInfo) ProtoMessage() {}
 
 func (x *DriverInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +513,7 @@ func (x *DriverInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriverInfo.ProtoReflect.Descriptor instead.
 func (*DriverInfo) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DriverInfo) GetName() string {
@@ -511,7 +547,7 @@ type SinkInfo struct {
 
 func (x *SinkInfo) Reset() {
 	*x = SinkInfo{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +559,7 @@ func (x *SinkInfo) String() string {
 func (*SinkInfo) ProtoMessage() {}
 
 func (x *SinkInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +572,7 @@ func (x *SinkInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkInfo.ProtoReflect.Descriptor instead.
 func (*SinkInfo) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SinkInfo) GetName() string {
@@ -563,7 +599,7 @@ type ImporterInfo struct {
 
 func (x *ImporterInfo) Reset() {
 	*x = ImporterInfo{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +611,7 @@ func (x *ImporterInfo) String() string {
 func (*ImporterInfo) ProtoMessage() {}
 
 func (x *ImporterInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +624,7 @@ func (x *ImporterInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImporterInfo.ProtoReflect.Descriptor instead.
 func (*ImporterInfo) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ImporterInfo) GetName() string {
@@ -613,7 +649,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +661,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +674,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 type StopReply struct {
@@ -649,7 +685,7 @@ type StopReply struct {
 
 func (x *StopReply) Reset() {
 	*x = StopReply{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -661,7 +697,7 @@ func (x *StopReply) String() string {
 func (*StopReply) ProtoMessage() {}
 
 func (x *StopReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -674,7 +710,7 @@ func (x *StopReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopReply.ProtoReflect.Descriptor instead.
 func (*StopReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 // ConfigProblem names the setting that a Configure refused.
@@ -689,7 +725,7 @@ type ConfigProblem struct {
 
 func (x *ConfigProblem) Reset() {
 	*x = ConfigProblem{}
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +737,7 @@ func (x *ConfigProblem) String() string {
 func (*ConfigProblem) ProtoMessage() {}
 
 func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_authz_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +750,7 @@ func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
 func (*ConfigProblem) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_authz_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConfigProblem) GetField() string {
@@ -764,7 +800,8 @@ const file_authz_plugin_v1_plugin_proto_rawDesc = "" +
 	"\r_default_json\"3\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
-	"configJson\"\xb1\x01\n" +
+	"configJson\"\x12\n" +
+	"\x10CheckConfigReply\"\xb1\x01\n" +
 	"\x0eConfigureReply\x125\n" +
 	"\astorage\x18\x01 \x01(\v2\x1b.authz.plugin.v1.DriverInfoR\astorage\x12-\n" +
 	"\x04sink\x18\x02 \x01(\v2\x19.authz.plugin.v1.SinkInfoR\x04sink\x129\n" +
@@ -789,10 +826,11 @@ const file_authz_plugin_v1_plugin_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1e\n" +
 	"\n" +
 	"suggestion\x18\x03 \x01(\tR\n" +
-	"suggestion2\xb9\x02\n" +
+	"suggestion2\x8e\x03\n" +
 	"\x06Plugin\x12N\n" +
 	"\bLifeline\x12 .authz.plugin.v1.LifelineRequest\x1a\x1e.authz.plugin.v1.LifelineReply0\x01\x12L\n" +
-	"\bDescribe\x12 .authz.plugin.v1.DescribeRequest\x1a\x1e.authz.plugin.v1.DescribeReply\x12O\n" +
+	"\bDescribe\x12 .authz.plugin.v1.DescribeRequest\x1a\x1e.authz.plugin.v1.DescribeReply\x12S\n" +
+	"\vCheckConfig\x12!.authz.plugin.v1.ConfigureRequest\x1a!.authz.plugin.v1.CheckConfigReply\x12O\n" +
 	"\tConfigure\x12!.authz.plugin.v1.ConfigureRequest\x1a\x1f.authz.plugin.v1.ConfigureReply\x12@\n" +
 	"\x04Stop\x12\x1c.authz.plugin.v1.StopRequest\x1a\x1a.authz.plugin.v1.StopReplyBFZDgithub.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1;pluginv1b\x06proto3"
 
@@ -808,7 +846,7 @@ func file_authz_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_authz_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_authz_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_authz_plugin_v1_plugin_proto_goTypes = []any{
 	(*LifelineRequest)(nil),  // 0: authz.plugin.v1.LifelineRequest
 	(*LifelineReply)(nil),    // 1: authz.plugin.v1.LifelineReply
@@ -817,30 +855,33 @@ var file_authz_plugin_v1_plugin_proto_goTypes = []any{
 	(*Kind)(nil),             // 4: authz.plugin.v1.Kind
 	(*Setting)(nil),          // 5: authz.plugin.v1.Setting
 	(*ConfigureRequest)(nil), // 6: authz.plugin.v1.ConfigureRequest
-	(*ConfigureReply)(nil),   // 7: authz.plugin.v1.ConfigureReply
-	(*DriverInfo)(nil),       // 8: authz.plugin.v1.DriverInfo
-	(*SinkInfo)(nil),         // 9: authz.plugin.v1.SinkInfo
-	(*ImporterInfo)(nil),     // 10: authz.plugin.v1.ImporterInfo
-	(*StopRequest)(nil),      // 11: authz.plugin.v1.StopRequest
-	(*StopReply)(nil),        // 12: authz.plugin.v1.StopReply
-	(*ConfigProblem)(nil),    // 13: authz.plugin.v1.ConfigProblem
+	(*CheckConfigReply)(nil), // 7: authz.plugin.v1.CheckConfigReply
+	(*ConfigureReply)(nil),   // 8: authz.plugin.v1.ConfigureReply
+	(*DriverInfo)(nil),       // 9: authz.plugin.v1.DriverInfo
+	(*SinkInfo)(nil),         // 10: authz.plugin.v1.SinkInfo
+	(*ImporterInfo)(nil),     // 11: authz.plugin.v1.ImporterInfo
+	(*StopRequest)(nil),      // 12: authz.plugin.v1.StopRequest
+	(*StopReply)(nil),        // 13: authz.plugin.v1.StopReply
+	(*ConfigProblem)(nil),    // 14: authz.plugin.v1.ConfigProblem
 }
 var file_authz_plugin_v1_plugin_proto_depIdxs = []int32{
 	4,  // 0: authz.plugin.v1.DescribeReply.kinds:type_name -> authz.plugin.v1.Kind
 	5,  // 1: authz.plugin.v1.DescribeReply.settings:type_name -> authz.plugin.v1.Setting
-	8,  // 2: authz.plugin.v1.ConfigureReply.storage:type_name -> authz.plugin.v1.DriverInfo
-	9,  // 3: authz.plugin.v1.ConfigureReply.sink:type_name -> authz.plugin.v1.SinkInfo
-	10, // 4: authz.plugin.v1.ConfigureReply.importer:type_name -> authz.plugin.v1.ImporterInfo
+	9,  // 2: authz.plugin.v1.ConfigureReply.storage:type_name -> authz.plugin.v1.DriverInfo
+	10, // 3: authz.plugin.v1.ConfigureReply.sink:type_name -> authz.plugin.v1.SinkInfo
+	11, // 4: authz.plugin.v1.ConfigureReply.importer:type_name -> authz.plugin.v1.ImporterInfo
 	0,  // 5: authz.plugin.v1.Plugin.Lifeline:input_type -> authz.plugin.v1.LifelineRequest
 	2,  // 6: authz.plugin.v1.Plugin.Describe:input_type -> authz.plugin.v1.DescribeRequest
-	6,  // 7: authz.plugin.v1.Plugin.Configure:input_type -> authz.plugin.v1.ConfigureRequest
-	11, // 8: authz.plugin.v1.Plugin.Stop:input_type -> authz.plugin.v1.StopRequest
-	1,  // 9: authz.plugin.v1.Plugin.Lifeline:output_type -> authz.plugin.v1.LifelineReply
-	3,  // 10: authz.plugin.v1.Plugin.Describe:output_type -> authz.plugin.v1.DescribeReply
-	7,  // 11: authz.plugin.v1.Plugin.Configure:output_type -> authz.plugin.v1.ConfigureReply
-	12, // 12: authz.plugin.v1.Plugin.Stop:output_type -> authz.plugin.v1.StopReply
-	9,  // [9:13] is the sub-list for method output_type
-	5,  // [5:9] is the sub-list for method input_type
+	6,  // 7: authz.plugin.v1.Plugin.CheckConfig:input_type -> authz.plugin.v1.ConfigureRequest
+	6,  // 8: authz.plugin.v1.Plugin.Configure:input_type -> authz.plugin.v1.ConfigureRequest
+	12, // 9: authz.plugin.v1.Plugin.Stop:input_type -> authz.plugin.v1.StopRequest
+	1,  // 10: authz.plugin.v1.Plugin.Lifeline:output_type -> authz.plugin.v1.LifelineReply
+	3,  // 11: authz.plugin.v1.Plugin.Describe:output_type -> authz.plugin.v1.DescribeReply
+	7,  // 12: authz.plugin.v1.Plugin.CheckConfig:output_type -> authz.plugin.v1.CheckConfigReply
+	8,  // 13: authz.plugin.v1.Plugin.Configure:output_type -> authz.plugin.v1.ConfigureReply
+	13, // 14: authz.plugin.v1.Plugin.Stop:output_type -> authz.plugin.v1.StopReply
+	10, // [10:15] is the sub-list for method output_type
+	5,  // [5:10] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
 	5,  // [5:5] is the sub-list for extension extendee
 	0,  // [0:5] is the sub-list for field type_name
@@ -852,14 +893,14 @@ func file_authz_plugin_v1_plugin_proto_init() {
 		return
 	}
 	file_authz_plugin_v1_plugin_proto_msgTypes[5].OneofWrappers = []any{}
-	file_authz_plugin_v1_plugin_proto_msgTypes[8].OneofWrappers = []any{}
+	file_authz_plugin_v1_plugin_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_plugin_proto_rawDesc), len(file_authz_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

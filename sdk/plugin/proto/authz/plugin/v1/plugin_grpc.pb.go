@@ -19,10 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Plugin_Lifeline_FullMethodName  = "/authz.plugin.v1.Plugin/Lifeline"
-	Plugin_Describe_FullMethodName  = "/authz.plugin.v1.Plugin/Describe"
-	Plugin_Configure_FullMethodName = "/authz.plugin.v1.Plugin/Configure"
-	Plugin_Stop_FullMethodName      = "/authz.plugin.v1.Plugin/Stop"
+	Plugin_Lifeline_FullMethodName    = "/authz.plugin.v1.Plugin/Lifeline"
+	Plugin_Describe_FullMethodName    = "/authz.plugin.v1.Plugin/Describe"
+	Plugin_CheckConfig_FullMethodName = "/authz.plugin.v1.Plugin/CheckConfig"
+	Plugin_Configure_FullMethodName   = "/authz.plugin.v1.Plugin/Configure"
+	Plugin_Stop_FullMethodName        = "/authz.plugin.v1.Plugin/Stop"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -37,6 +38,11 @@ type PluginClient interface {
 	// gone.
 	Lifeline(ctx context.Context, in *LifelineRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LifelineReply], error)
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error)
+	// CheckConfig judges settings as Configure does, as far as that goes without
+	// touching anything: it opens no file, makes no connection and leaves the plugin
+	// unconfigured. It may be called at any time after Describe. A plugin that was
+	// built before it answers UNIMPLEMENTED.
+	CheckConfig(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*CheckConfigReply, error)
 	// Configure is called once. A refused setting is INVALID_ARGUMENT with a
 	// ConfigProblem among the details; the plugin then stays unconfigured.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureReply, error)
@@ -81,6 +87,16 @@ func (c *pluginClient) Describe(ctx context.Context, in *DescribeRequest, opts .
 	return out, nil
 }
 
+func (c *pluginClient) CheckConfig(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*CheckConfigReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckConfigReply)
+	err := c.cc.Invoke(ctx, Plugin_CheckConfig_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *pluginClient) Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ConfigureReply)
@@ -113,6 +129,11 @@ type PluginServer interface {
 	// gone.
 	Lifeline(*LifelineRequest, grpc.ServerStreamingServer[LifelineReply]) error
 	Describe(context.Context, *DescribeRequest) (*DescribeReply, error)
+	// CheckConfig judges settings as Configure does, as far as that goes without
+	// touching anything: it opens no file, makes no connection and leaves the plugin
+	// unconfigured. It may be called at any time after Describe. A plugin that was
+	// built before it answers UNIMPLEMENTED.
+	CheckConfig(context.Context, *ConfigureRequest) (*CheckConfigReply, error)
 	// Configure is called once. A refused setting is INVALID_ARGUMENT with a
 	// ConfigProblem among the details; the plugin then stays unconfigured.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureReply, error)
@@ -133,6 +154,9 @@ func (UnimplementedPluginServer) Lifeline(*LifelineRequest, grpc.ServerStreaming
 }
 func (UnimplementedPluginServer) Describe(context.Context, *DescribeRequest) (*DescribeReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedPluginServer) CheckConfig(context.Context, *ConfigureRequest) (*CheckConfigReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckConfig not implemented")
 }
 func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (*ConfigureReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Configure not implemented")
@@ -190,6 +214,24 @@ func _Plugin_Describe_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_CheckConfig_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfigureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).CheckConfig(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_CheckConfig_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).CheckConfig(ctx, req.(*ConfigureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Plugin_Configure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ConfigureRequest)
 	if err := dec(in); err != nil {
@@ -236,6 +278,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _Plugin_Describe_Handler,
+		},
+		{
+			MethodName: "CheckConfig",
+			Handler:    _Plugin_CheckConfig_Handler,
 		},
 		{
 			MethodName: "Configure",
