@@ -33,15 +33,16 @@ type Application struct {
 
 // served is what an application of the host keeps when authority moves.
 type served struct {
-	current atomic.Pointer[Application] // nil until it is open
-	options application.Options
-	client  *client.Client
-	store   *store.Store
-	poller  *provider.Poller // nil without a log of events
-	counts  *counting        // nil when nobody wants them
-	log     hclog.Logger
-	secrets atomic.Pointer[[]string]
-	moves   *moves
+	current  atomic.Pointer[Application] // nil until it is open
+	options  application.Options
+	client   *client.Client
+	byPeople *client.Client // the same, to which a mistyped scope is a mistake
+	store    *store.Store
+	poller   *provider.Poller // nil without a log of events
+	counts   *counting        // nil when nobody wants them
+	log      hclog.Logger
+	secrets  atomic.Pointer[[]string]
+	moves    *moves
 }
 
 func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*served, error) {
@@ -90,11 +91,17 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 			log.Warn("a check named a permission of a namespace that the catalog neither owns nor imports; declare it under imports",
 				"permission", authz.Quote(p.Permission), "namespace", authz.Quote(p.Namespace), "shape", p.Shape)
 		},
+		UnknownScopeTypes: client.ScopeTypePolicy(cfg.Client.UnknownScopeTypes),
+		OnUnknownScopeType: func(u client.UnknownScopeType) {
+			log.Warn("a check named a scope of a type that the catalog does not declare, and only rows at * could answer it; correct the caller, or declare the type",
+				"scope_type", authz.Quote(u.ScopeType), "scope", authz.Quote(u.Scope), "did_you_mean", authz.QuoteList(u.DidYouMean), "shape", u.Shape)
+		},
 	})
 	if err != nil {
 		a.counts.stop(ctx)
 		return nil, errors.Join(err, first.Close(), a.store.Close())
 	}
+	a.byPeople = a.client.WithUnknownScopeTypes(client.ScopeTypeError)
 	a.moves = watchAuthority(a, log)
 	if err := a.follow(log); err != nil {
 		return nil, errors.Join(err, a.close(ctx))
@@ -196,11 +203,6 @@ func (a *Application) CheckKey(ctx context.Context, p authz.Principal, key, scop
 // AwaitSeq serves the parameter at of the operation check.
 func (a *Application) AwaitSeq(ctx context.Context, seq int64) error {
 	return a.client.AwaitSeq(ctx, seq)
-}
-
-// Explain serves the operation explain of the administration socket.
-func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error) {
-	return a.client.Explain(ctx, p, key, scope)
 }
 
 // close ends the application; ctx bounds what its counts get.

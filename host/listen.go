@@ -161,10 +161,6 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 	return api.NewPublicHandler(o)
 }
 
-func (h *Host) localApplication(name string) (api.LocalApplication, bool) {
-	return h.Application(name)
-}
-
 // Address is where the public listener listens.
 func (h *Host) Address() string {
 	for _, l := range h.servers {

@@ -103,6 +103,9 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				if err != nil {
 					return err
 				}
+				if err := typed(ctx, remote, ask.Scope); err != nil {
+					return err
+				}
 				err = guarded{remote}.Call(ctx, "check", ask, &answer)
 				if err != nil {
 					return err

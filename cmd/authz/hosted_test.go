@@ -344,6 +344,7 @@ func TestAccessOverTheHostedAPI(t *testing.T) {
 	x.shows("grant.delete", org("audit", "list", "--app", "docs", "--limit", "1000")...)
 	x.fails(exitUsage, "from 1 to 1000", org("audit", "list", "--limit", "1001")...)
 	x.fails(exitFailure, "docs.files.read", org("explain", "--user", "u_1", "docs.files.raed")...)
+	x.fails(exitFailure, `Did you mean "docs.folder"?`, org("explain", "--user", "u_1", "docs.files.read", "docs.foldr:1")...)
 
 	// Requests are the caller's own, or what they may decide.
 	x.works(org("role", "create", "approver")...)

@@ -117,6 +117,10 @@ var sayings = []saying{
 	{args: "catalog publish - -o json", in: docsCatalog, want: []string{`"version": 3`}},
 	{args: "catalog diff - --exit-code", in: docsCatalog, want: []string{"no difference"}},
 
+	// a mistyped scope, which the host is not told to refuse
+	{args: "check --user u_1 docs.files.delete docs.foldr:f_1", code: exitFailure, want: []string{`Did you mean "docs.folder"?`}},
+	{args: "explain --user u_1 docs.files.delete docs.foldr:f_1", way: "socket", code: exitFailure, want: []string{`Did you mean "docs.folder"?`}},
+
 	// resources
 	{args: "scope parents docs.folder:f_1 docs.folder:top", want: []string{"docs.folder:top\n*\n"}},
 	{args: "scope parents docs.folder:f_1 -o json", want: []string{`"docs.folder:top"`}},

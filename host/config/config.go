@@ -228,4 +228,5 @@ type Client struct {
 	MaxSubjectCacheEntries int    `koanf:"max_subject_cache_entries"`
 	MaxObjectCacheEntries  int    `koanf:"max_object_cache_entries"`
 	ExternalPermissions    string `koanf:"external_permissions"` // error, warn, allow
+	UnknownScopeTypes      string `koanf:"unknown_scope_types"`  // error, answer
 }

@@ -70,7 +70,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Catalog: filepath.Join(dir, "acme.yaml"), Storage: config.Storage{Driver: "main", Partition: "acme"},
 		Ancestry: config.Ancestry{Kind: "none"}, Events: config.Events{Retention: config.Retention{MaxAgeMs: 604800000, MaxRows: 100000}},
 		GroupTopologyTTLMs: 30000, SoD: config.SoD{Enforce: "off"}, OrgRoot: true,
-		Client: config.Client{SubjectCacheTTLMs: 30000, ObjectCacheTTLMs: 60000, MaxSubjectCacheEntries: 10000, MaxObjectCacheEntries: 10000, ExternalPermissions: "error"},
+		Client: config.Client{SubjectCacheTTLMs: 30000, ObjectCacheTTLMs: 60000, MaxSubjectCacheEntries: 10000, MaxObjectCacheEntries: 10000, ExternalPermissions: "error", UnknownScopeTypes: "answer"},
 	}
 	if d := cmp.Diff(want, app); d != "" {
 		t.Error(d)

@@ -68,7 +68,7 @@ func (a Application) tree() map[string]any {
 		"client": map[string]any{
 			"subject_cache_ttl_ms": a.Client.SubjectCacheTTLMs, "object_cache_ttl_ms": a.Client.ObjectCacheTTLMs,
 			"max_subject_cache_entries": a.Client.MaxSubjectCacheEntries, "max_object_cache_entries": a.Client.MaxObjectCacheEntries,
-			"external_permissions": a.Client.ExternalPermissions,
+			"external_permissions": a.Client.ExternalPermissions, "unknown_scope_types": a.Client.UnknownScopeTypes,
 		},
 	}
 	if a.Metrics != nil {

@@ -39,9 +39,11 @@ type App struct {
 	Name         string
 	StorageReady bool
 	Caches       []Cache
-	Events       *Events // nil without a log of events
-	UsageDropped *uint64 // windows; nil without stored usage
-	Sinks        []Sink
+
+	UnknownScopeTypes uint64  // checks
+	Events            *Events // nil without a log of events
+	UsageDropped      *uint64 // windows; nil without stored usage
+	Sinks             []Sink
 }
 
 // Sink is what became of the windows of an application's counts on their way to one
@@ -85,6 +87,7 @@ var (
 	descHits        = desc("cache_hits_total", "Lookups that a cache answered.", "app", "cache")
 	descMisses      = desc("cache_misses_total", "Lookups that a cache could not answer.", "app", "cache")
 	descEntries     = desc("cache_entries", "Entries in a cache.", "app", "cache")
+	descScopeTypes  = desc("checks_unknown_scope_type_total", "Checks that named a scope of a type which the catalog does not declare, answered or refused.", "app")
 	descCursor      = desc("events_cursor", "Number of the last event taken over from the log.", "app")
 	descLag         = desc("events_lag", "Events in the log, as last seen, that were not taken over yet.", "app")
 	descLook        = desc("events_since_look_seconds", "Time since the log was last read, -1 before the first time.", "app")
@@ -106,7 +109,7 @@ var (
 type collector struct{ facts func() Facts }
 
 func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries,
+	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries, descScopeTypes,
 		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending,
 		descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
 		to <- d
@@ -135,6 +138,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			counter(descMisses, float64(side.Misses), a.Name, side.Name)
 			gauge(descEntries, float64(side.Entries), a.Name, side.Name)
 		}
+		counter(descScopeTypes, float64(a.UnknownScopeTypes), a.Name)
 		if e := a.Events; e != nil {
 			gauge(descCursor, float64(e.Cursor), a.Name)
 			gauge(descLag, float64(max(0, e.Head-e.Cursor)), a.Name)

@@ -16,9 +16,10 @@ func HashScope(scope string) uint64 { return maphash.String(seed, scope) }
 // Chain is a scope with its ancestors, nearest first, "*" last. It is immutable
 // and carries the hashes by which compiled access finds its scopes.
 type Chain struct {
-	hashes []uint64 // of all but the last
-	scopes []string
-	near   [10]uint64 // room for hashes, beside the header that leads there
+	hashes    []uint64 // of all but the last
+	scopes    []string
+	lacksType bool
+	near      [9]uint64 // room for hashes, beside the header that leads there
 }
 
 // GlobalChain is the chain of the global scope.
@@ -48,6 +49,18 @@ func NewChain(scope string, ancestors []string) *Chain {
 	}
 	return c
 }
+
+// NewChain is NewChain, and the chain tells whether the catalog lacks the type of its scope.
+func (v *Vocabulary) NewChain(scope string, ancestors []string) *Chain {
+	c := NewChain(scope, ancestors)
+	if v.LacksTypeOf(scope) { // never the global one, which all share
+		c.lacksType = true
+	}
+	return c
+}
+
+// LacksType is LacksTypeOf of the chain's own scope, where a Vocabulary made it.
+func (c *Chain) LacksType() bool { return c.lacksType }
 
 // Hash is a number of the chain's own scope, in this process; 0 of the global one.
 func (c *Chain) Hash() uint64 {

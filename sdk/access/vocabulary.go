@@ -141,6 +141,20 @@ func (v *Vocabulary) Flat(scope string) (flat, declared bool) {
 	return t.Parent == "" && !t.MultiParent, true
 }
 
+// LacksTypeOf reports that the scope has a type which the catalog does not declare, though
+// it declares others. It neither allocates nor locks.
+func (v *Vocabulary) LacksTypeOf(scope string) bool {
+	if scope == "" || scope == authz.Global || len(v.types) == 0 {
+		return false
+	}
+	t := authz.ScopeType(scope)
+	if t == "" {
+		return false
+	}
+	_, declared := v.types[t]
+	return !declared
+}
+
 // DeclaredTypes lists the scope types of the catalog, sorted.
 func (v *Vocabulary) DeclaredTypes() []string {
 	names := make([]string, 0, len(v.types))

@@ -233,6 +233,20 @@ func (e *UnknownPermissionError) IsForeignNamespace() bool {
 	return e.NamespaceOrigin != NamespaceOwned
 }
 
+// UnknownScopeTypeError is a programming error: a check named a scope of a type
+// that the catalog does not declare. It is never a denial.
+type UnknownScopeTypeError struct {
+	Scope         string   `json:"scope"`
+	ScopeType     string   `json:"scopeType"`
+	DidYouMean    []string `json:"didYouMean"`    // the nearest types, closest first, at most three
+	DeclaredTypes []string `json:"declaredTypes"` // sorted
+	Message       string   `json:"-"`
+}
+
+func (e *UnknownScopeTypeError) Error() string     { return e.Message }
+func (e *UnknownScopeTypeError) ErrorName() string { return "UnknownScopeTypeError" }
+func (e *UnknownScopeTypeError) ErrorCode() string { return "" }
+
 // MissingConditionError is a programming error: a gate for a permission
 // declared requiresCondition carried no predicate. Shape is the check shape
 // that was called.

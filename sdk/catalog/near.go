@@ -22,6 +22,26 @@ type candidate struct {
 // near finds the names closest to the value (catalog contract §9.2), at most
 // three, best first; never nil. More names join the catalog's keys.
 func (c *Catalog) near(value string, expected authz.Expected, more ...string) []string {
+	keys := c.keys
+	if len(more) > 0 {
+		keys = slices.Concat(keys, more)
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+	}
+	var patterns []string
+	if expected == authz.ExpectedPattern {
+		for _, path := range c.groupPaths {
+			if pattern := authz.SubtreePattern(path); c.isGroup(path) && c.IsKnownPattern(pattern) {
+				patterns = append(patterns, pattern)
+			}
+		}
+	}
+	return nearest(value, keys, patterns)
+}
+
+// nearest is near among names, of which one with the value's last segment is kept however
+// far it is, and among others.
+func nearest(value string, names, others []string) []string {
 	length := utf8.RuneCountInString(value)
 	budget := min(maxBudget, max(2, length/4))
 	internal := authz.NamespaceOf(value) == authz.InternalNamespace
@@ -41,23 +61,13 @@ func (c *Catalog) near(value string, expected authz.Expected, more ...string) []
 		return true
 	}
 	ending := lastSegment(value)
-	keys := c.keys
-	if len(more) > 0 {
-		keys = slices.Concat(keys, more)
-		slices.Sort(keys)
-		keys = slices.Compact(keys)
-	}
-	for _, key := range keys {
-		if !consider(key) && ending != "" && strings.HasSuffix(key, ending) {
-			sameLeaf = append(sameLeaf, candidate{key, budget + 1})
+	for _, name := range names {
+		if !consider(name) && ending != "" && strings.HasSuffix(name, ending) {
+			sameLeaf = append(sameLeaf, candidate{name, budget + 1})
 		}
 	}
-	if expected == authz.ExpectedPattern {
-		for _, path := range c.groupPaths {
-			if pattern := authz.SubtreePattern(path); c.isGroup(path) && c.IsKnownPattern(pattern) {
-				consider(pattern)
-			}
-		}
+	for _, name := range others {
+		consider(name)
 	}
 	if len(sameLeaf) <= maxNear {
 		kept = append(kept, sameLeaf...)
@@ -66,11 +76,11 @@ func (c *Catalog) near(value string, expected authz.Expected, more ...string) []
 		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
 	})
 	kept = kept[:min(len(kept), maxNear)]
-	names := make([]string, len(kept))
+	found := make([]string, len(kept))
 	for i, k := range kept {
-		names[i] = k.name
+		found[i] = k.name
 	}
-	return names
+	return found
 }
 
 // lastSegment returns ".<last segment>" of a value, "" when the value has a

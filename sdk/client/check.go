@@ -94,6 +94,9 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	if err := p.Validate(); err != nil {
 		return false, false, err
 	}
+	if err := c.verifyScope(scope, string(shape)); err != nil {
+		return false, false, err
+	}
 	rate := c.recorder.DrawGate()
 	now, err := c.begin(ctx, fresh)
 	if err != nil {
@@ -137,6 +140,9 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape metr
 		return false, false, err
 	}
 	if err := p.Validate(); err != nil {
+		return false, false, err
+	}
+	if err := c.verifyScope(g.Scope, string(shape)); err != nil {
 		return false, false, err
 	}
 	rate := c.recorder.DrawGate()
@@ -244,13 +250,19 @@ func (c *Client) implied(ctx context.Context, a *access.Access, k access.Key, ta
 	return a.Implied(k, target, c.chainsAt(ctx, fresh, now))
 }
 
+// shapeExplain is what reports call Explain.
+const shapeExplain = "explain"
+
 // Explain shows the working of Can, on the caches as Can is. The condition of a
 // key is not evaluated.
 func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
-	if _, _, err := c.verify(key, "explain"); err != nil {
+	if _, _, err := c.verify(key, shapeExplain); err != nil {
 		return access.Explanation{}, err
 	}
 	if err := p.Validate(); err != nil {
+		return access.Explanation{}, err
+	}
+	if err := c.verifyScope(scope, shapeExplain); err != nil {
 		return access.Explanation{}, err
 	}
 	now, err := c.begin(ctx, c.strict)

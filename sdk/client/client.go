@@ -19,12 +19,13 @@ type Client struct {
 	vocabulary *access.Vocabulary
 	clock      func() int64
 
-	subjects *cache[*subject]
-	chains   *cache[*access.Chain]
-	epoch    *epochState
-	external *externalNames
-	tier     *sharedTier       // nil shares nothing
-	recorder *metrics.Recorder // nil observes nothing
+	subjects   *cache[*subject]
+	chains     *cache[*access.Chain]
+	epoch      *epochState
+	external   *externalNames
+	scopeTypes *unknownScopeTypes
+	tier       *sharedTier       // nil shares nothing
+	recorder   *metrics.Recorder // nil observes nothing
 
 	unsubscribe func()
 }
@@ -42,7 +43,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{settings: s, source: o.Provider, vocabulary: access.NewVocabulary(o.Catalog), clock: o.Clock,
-		epoch: newEpochState(), external: new(externalNames)}
+		epoch: newEpochState(), external: new(externalNames), scopeTypes: new(unknownScopeTypes)}
 	if o.Metrics != nil {
 		if c.recorder, err = metrics.NewRecorder(*o.Metrics); err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ func New(o Options) (*Client, error) {
 	}
 	if c.tier = newSharedTier(s.shared, o.Provider, c.epoch); c.tier != nil {
 		c.subjects.shared = &sharedSide[*subject]{c.tier, subjectPayload, s.subjectTTL, s.revalidate, c.clock}
-		c.chains.shared = &sharedSide[*access.Chain]{c.tier, chainPayload, s.objectTTL, s.revalidate, c.clock}
+		c.chains.shared = &sharedSide[*access.Chain]{c.tier, chainPayload(c.vocabulary), s.objectTTL, s.revalidate, c.clock}
 	}
 	c.unsubscribe = o.Provider.OnInvalidate(func(e authz.Event) {
 		c.epoch.hear(c.clock())
@@ -219,13 +220,13 @@ func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh b
 		if authz.ValidateScope(scope) != nil {
 			// Nothing lies above it, and providers refuse the question; what is asked at it
 			// or stands on a row decides nothing but what is global.
-			return access.NewChain(scope, nil), nil
+			return c.vocabulary.NewChain(scope, nil), nil
 		}
 		ancestors, err := c.source.ResolveAncestors(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
-		return access.NewChain(scope, ancestors), nil
+		return c.vocabulary.NewChain(scope, ancestors), nil
 	})
 	return chain, c.clock(), err
 }

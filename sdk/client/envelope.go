@@ -62,26 +62,28 @@ var subjectPayload = payload[*subject]{
 	},
 }
 
-var chainPayload = payload[*access.Chain]{
-	key: func(k cacheKey) string { return "obj:" + k.id },
-	encode: func(c *access.Chain, e *envelope) (err error) {
-		e.Chain, err = json.Marshal(c.Scopes())
-		return err
-	},
-	decode: func(k cacheKey, e envelope) (*access.Chain, error) {
-		var scopes []string
-		if len(e.Chain) == 0 || json.Unmarshal(e.Chain, &scopes) != nil || len(scopes) < 2 || slices.Contains(scopes, "") {
-			return nil, errNotWhole
-		}
-		if scopes[0] != k.id {
-			return nil, errMismatch
-		}
-		chain := access.NewChain(k.id, scopes[1:])
-		if !slices.Equal(chain.Scopes(), scopes) {
-			return nil, errNotWhole
-		}
-		return chain, nil
-	},
+func chainPayload(v *access.Vocabulary) payload[*access.Chain] {
+	return payload[*access.Chain]{
+		key: func(k cacheKey) string { return "obj:" + k.id },
+		encode: func(c *access.Chain, e *envelope) (err error) {
+			e.Chain, err = json.Marshal(c.Scopes())
+			return err
+		},
+		decode: func(k cacheKey, e envelope) (*access.Chain, error) {
+			var scopes []string
+			if len(e.Chain) == 0 || json.Unmarshal(e.Chain, &scopes) != nil || len(scopes) < 2 || slices.Contains(scopes, "") {
+				return nil, errNotWhole
+			}
+			if scopes[0] != k.id {
+				return nil, errMismatch
+			}
+			chain := v.NewChain(k.id, scopes[1:])
+			if !slices.Equal(chain.Scopes(), scopes) {
+				return nil, errNotWhole
+			}
+			return chain, nil
+		},
+	}
 }
 
 // wholeSubject reads what a writer of the shared tier made of a closure. Absent

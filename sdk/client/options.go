@@ -81,6 +81,15 @@ type Options struct {
 	// them.
 	OnExternal func(ExternalPermission)
 
+	// UnknownScopeTypes says what happens to questions at a scope of a type that the
+	// catalog does not declare; "" is ScopeTypeAnswer. Programs that own their catalog
+	// want ScopeTypeError: it tells a typo from a denial.
+	UnknownScopeTypes ScopeTypePolicy
+
+	// OnUnknownScopeType hears of each such type once under ScopeTypeAnswer, and must not
+	// block. Nil logs it as a warning with slog's default logger.
+	OnUnknownScopeType func(UnknownScopeType)
+
 	// Metrics has checks observed; nil observes nothing and costs nothing.
 	Metrics *metrics.RecorderOptions
 
@@ -119,10 +128,13 @@ type settings struct {
 	shared                  sharedSettings
 	external                ExternalPolicy
 	onExternal              func(ExternalPermission)
+	unknownScopeTypes       ScopeTypePolicy
+	onUnknownScopeType      func(UnknownScopeType)
 }
 
 func (o Options) settings() (settings, error) {
-	s := settings{strict: o.Strict, external: o.External, onExternal: o.OnExternal}
+	s := settings{strict: o.Strict, external: o.External, onExternal: o.OnExternal,
+		unknownScopeTypes: o.UnknownScopeTypes, onUnknownScopeType: o.OnUnknownScopeType}
 	if o.Provider == nil || o.Catalog == nil {
 		return s, fmt.Errorf("client: Options.Provider and Options.Catalog are required")
 	}
@@ -168,6 +180,16 @@ func (o Options) settings() (settings, error) {
 	case ExternalError, ExternalWarn, ExternalAllow:
 	default:
 		return s, fmt.Errorf("client: Options.External must be error, warn or allow: %q", s.external)
+	}
+	switch s.unknownScopeTypes {
+	case "":
+		s.unknownScopeTypes = ScopeTypeAnswer
+	case ScopeTypeAnswer, ScopeTypeError:
+	default:
+		return s, fmt.Errorf("client: Options.UnknownScopeTypes must be error or answer: %q", s.unknownScopeTypes)
+	}
+	if s.onUnknownScopeType == nil {
+		s.onUnknownScopeType = logUnknownScopeType
 	}
 	if err != nil {
 		return s, err

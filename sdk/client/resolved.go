@@ -23,13 +23,14 @@ func (r *resolved) see(chain *access.Chain) {
 // not changed once it can be seen. Chains bring their hashes along, which makes filling
 // it several times as fast as filling a map.
 type resolvedTable struct {
-	places []*resolved
-	count  int
+	places  []*resolved
+	count   int
+	lacking bool // a scope's type is not declared, of one at least
 }
 
 // copy makes one with room for so many more.
 func (t *resolvedTable) copy(more int) *resolvedTable {
-	c := new(resolvedTable)
+	c := &resolvedTable{lacking: t.lacking}
 	if n := t.count + more; n > 0 {
 		c.places = make([]*resolved, 1<<bits.Len(uint(2*n-1)))
 	}

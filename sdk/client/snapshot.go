@@ -43,11 +43,20 @@ type Snapshot struct {
 // onSnapshot tells errors of a snapshot from those of the client.
 const onSnapshot = "snapshot "
 
+// What reports call the shapes that take scopes and no key.
+const (
+	shapeSnapshot = "snapshot"
+	shapeResolve  = "resolve"
+)
+
 // Snapshot fetches the principal's closure once, then the chains of the scopes
 // asked for and of every scope in the principal's rows. Any chain that fails
 // fails the snapshot.
 func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOptions) (*Snapshot, error) {
 	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := c.verifyScopes(o.Scopes, shapeSnapshot); err != nil {
 		return nil, err
 	}
 	fresh := o.Fresh || c.strict
@@ -71,6 +80,9 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 // Resolve makes further scopes checkable. The principal's data and the instant
 // stay. After a failure the chains that did resolve are usable.
 func (s *Snapshot) Resolve(ctx context.Context, scopes ...string) error {
+	if err := s.client.verifyScopes(scopes, shapeResolve); err != nil {
+		return err
+	}
 	now, err := s.client.begin(ctx, s.fresh)
 	if err != nil {
 		return err
@@ -107,6 +119,7 @@ func (s *Snapshot) resolveAll(ctx context.Context, now int64, scopes []string, r
 		room = room[1:]
 		r.see(chain)
 		all.put(r)
+		all.lacking = all.lacking || chain.LacksType()
 	}
 	for _, scope := range scopes {
 		find(scope, access.HashScope(scope))
@@ -182,7 +195,7 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 	var chain *access.Chain
 	implied := false
 	if s.access.Active() {
-		r, err := s.resolved(scope)
+		r, err := s.target(scope, string(shape))
 		if err != nil {
 			return false, err
 		}
@@ -198,6 +211,8 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 		} else {
 			allowed = access.DecideUndeclared(c.vocabulary, s.access.Rows(), key, chain, s.at)
 		}
+	} else if err := c.verifyScope(scope, string(shape)); err != nil {
+		return false, err
 	}
 	if rate != 0 {
 		c.observeGate(answered{rate: rate, shape: shape, principal: s.principal, key: key, scope: scope, allowed: allowed, rows: allowed, told: true, implied: implied,
@@ -208,14 +223,25 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 
 // Explain shows the working of Can.
 func (s *Snapshot) Explain(key, scope string) (access.Explanation, error) {
-	if _, _, err := s.client.verify(key, "explain"); err != nil {
+	if _, _, err := s.client.verify(key, shapeExplain); err != nil {
 		return access.Explanation{}, err
 	}
-	r, err := s.resolved(scope)
+	r, err := s.target(scope, shapeExplain)
 	if err != nil {
 		return access.Explanation{}, err
 	}
 	return access.Explain(s.client.vocabulary, s.access.Rows(), key, r.view.Chain(), s.at, s.chainOf)
+}
+
+// target is resolved for the scope that a question is about.
+func (s *Snapshot) target(scope, shape string) (*resolved, error) {
+	r, err := s.resolved(scope)
+	if err != nil || s.chains.Load().lacking {
+		if err := s.client.verifyScope(scope, shape); err != nil {
+			return nil, err
+		}
+	}
+	return r, err
 }
 
 func (s *Snapshot) resolved(scope string) (*resolved, error) {

@@ -26,6 +26,9 @@ func (s *Snapshot) gate(g Gate, shape metrics.Shape) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if err := s.client.verifyScope(g.Scope, string(shape)); err != nil {
+		return false, err
+	}
 	rate := s.client.recorder.DrawGate()
 	r, err := s.rows(g, v)
 	if err != nil {

@@ -6,6 +6,10 @@ import "sync/atomic"
 // they hold now. Hits and misses are zero unless Options.Statistics was set.
 type Statistics struct {
 	Subjects, Chains CacheStatistics
+
+	// UnknownScopeTypes counts the questions that named a scope of a type which the catalog
+	// does not declare, raised or answered. It needs no Options.Statistics.
+	UnknownScopeTypes uint64
 }
 
 // CacheStatistics is of one cache. A lookup is a hit or a miss; one that joins
@@ -17,7 +21,7 @@ type CacheStatistics struct {
 
 // Statistics reads the counters.
 func (c *Client) Statistics() Statistics {
-	return Statistics{Subjects: c.subjects.statistics(), Chains: c.chains.statistics()}
+	return Statistics{Subjects: c.subjects.statistics(), Chains: c.chains.statistics(), UnknownScopeTypes: c.scopeTypes.named.Load()}
 }
 
 func (c *cache[V]) statistics() CacheStatistics {

@@ -4,7 +4,7 @@ import "github.com/authzhost/authz/sdk/authz"
 
 // warm answers a check from the caches alone. It is decide for what nearly every check
 // is: a declared key without condition, an active principal and a scope that are both
-// cached, and nobody who observes. When anything else is the case it is not ok, and
+// cached, a scope type that is declared, and nobody who observes. When anything else is the case it is not ok, and
 // decide begins anew.
 func (c *Client) warm(p authz.Principal, key, scope string) (allowed, ok bool) {
 	k, declared := c.vocabulary.Lookup(key)
@@ -37,7 +37,7 @@ func (c *Client) warm(p authz.Principal, key, scope string) (allowed, ok bool) {
 	at := cacheKey{id: scope}
 	atHash := at.hash()
 	chain, ok := c.chains.hit(atHash, at, now)
-	if !ok {
+	if !ok || chain.LacksType() {
 		return false, false
 	}
 	allowed, revoked := a.Decide(k, chain)

@@ -102,6 +102,9 @@ func ToWireError(err error) (*WireError, int) {
 	case *authz.UnknownPermissionError:
 		w.Detail = detail(e)
 		return w, http.StatusInternalServerError
+	case *authz.UnknownScopeTypeError:
+		w.Detail = detail(e)
+		return w, http.StatusInternalServerError
 	case *authz.MissingConditionError:
 		w.Detail = detail(conditionDetail{e.Permission, e.Shape})
 		return w, http.StatusInternalServerError
@@ -185,6 +188,10 @@ func FromWireError(w *WireError) error {
 		return e
 	case "UnknownPermissionError":
 		e := read[authz.UnknownPermissionError](w)
+		e.Message = w.Message
+		return &e
+	case "UnknownScopeTypeError":
+		e := read[authz.UnknownScopeTypeError](w)
 		e.Message = w.Message
 		return &e
 	case "MissingConditionError":

@@ -38,6 +38,7 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 		{err: &authz.UnavailableError{Message: "m"}, status: 503},
 		{err: &authz.AccessDeniedError{Reason: authz.ReasonForbidden, Permissions: []string{"a.b"}, Scope: "t.t:1", Principal: authz.UserPrincipal("u")}, status: 403},
 		{err: &authz.UnknownPermissionError{Permission: "a.b", Expected: authz.ExpectedKey, DidYouMean: []string{"a.c"}, NamespaceOrigin: authz.NamespaceOwned, ImportedPatterns: []string{}, Message: "m"}, status: 500},
+		{err: &authz.UnknownScopeTypeError{Scope: "a.t:1", ScopeType: "a.t", DidYouMean: []string{"a.s"}, DeclaredTypes: []string{"a.s"}, Message: "m"}, status: 500},
 		{err: &authz.MissingConditionError{Permission: "a.b", Shape: "can"}, status: 500},
 		{err: &authz.CatalogError{Issues: []authz.Issue{{Severity: authz.SeverityError, Path: "a", Message: "m", Code: "bad-key"}}}, status: 500},
 		{err: &authz.InvalidPrincipalError{Message: "m"}, status: 422, want: authz.Validation("m")},
@@ -61,7 +62,7 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 
 // A far side may send no detail: what it said is then all there is.
 func TestAnErrorWithoutDetailKeepsItsMessage(t *testing.T) {
-	for _, name := range []string{"ProviderApiError", "ProviderWriteRejectedError", "GraphCycleError", "UnavailableError", "CatalogError", "UnknownPermissionError",
+	for _, name := range []string{"ProviderApiError", "ProviderWriteRejectedError", "GraphCycleError", "UnavailableError", "CatalogError", "UnknownPermissionError", "UnknownScopeTypeError",
 		"MissingConditionError", "AccessDeniedError", "UnresolvedScopeError", "Error"} {
 		err := provider.FromWireError(&provider.WireError{Name: name, Message: "what the far side said"})
 		if err.Error() != "what the far side said" {

@@ -65,7 +65,7 @@ func open(ctx context.Context, c *catalog.Catalog, backend *memory.Backend) (*Ap
 	if err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
-	if a.client, err = client.New(client.Options{Provider: a, Catalog: c}); err != nil {
+	if a.client, err = client.New(client.Options{Provider: a, Catalog: c, UnknownScopeTypes: client.ScopeTypeError}); err != nil {
 		return nil, errors.Join(err, a.Application.Close(), a.store.Close())
 	}
 	return a, nil

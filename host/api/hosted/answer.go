@@ -65,11 +65,11 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 }
 
 // failed reports an error that operators should hear of. What an application or a
-// driver lacks, and a key that no catalog declares, are the caller's affair, though
+// driver lacks, and a key or scope type that no catalog declares, are the caller's affair, though
 // their status is above 500.
 func failed(e *fault.Error) bool {
 	switch e.Name {
-	case "ProviderWriteRejectedError", "UnknownPermissionError", "MissingConditionError":
+	case "ProviderWriteRejectedError", "UnknownPermissionError", "UnknownScopeTypeError", "MissingConditionError":
 		return false
 	}
 	return e.Status >= http.StatusInternalServerError

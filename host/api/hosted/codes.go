@@ -39,6 +39,7 @@ var classes = map[string]class{
 
 	"internal": {500, "InternalError"}, "storage_unavailable": {503, "InternalError"},
 	"UnknownPermissionError": {500, "UnknownPermissionError"}, "MissingConditionError": {500, "MissingConditionError"},
+	"UnknownScopeTypeError": {500, "UnknownScopeTypeError"},
 }
 
 func classOf(code string) class {

@@ -150,7 +150,7 @@ func peopleRows(t *table) {
 		func(ctx context.Context, c *Call, in subjectAccess) (authz.SubjectAccess, error) {
 			return c.root().SubjectAccess(ctx, c.Access, in.principal())
 		})
-	add(t, endpoint{Method: "GET", Path: at("explain"), Summary: "Why a principal may, or may not", Gate: read, Own: []string{"UnknownPermissionError", "not_linked", "validation"}},
+	add(t, endpoint{Method: "GET", Path: at("explain"), Summary: "Why a principal may, or may not", Gate: read, Own: []string{"UnknownPermissionError", "UnknownScopeTypeError", "not_linked", "validation"}},
 		func(ctx context.Context, c *Call, in explain) (access.Explanation, error) {
 			return c.root().Explain(ctx, c.Access, in.principal(), in.Key, in.Scope)
 		})

@@ -160,3 +160,10 @@ func UnknownPermission(u *authz.UnknownPermissionError) *Error {
 	}
 	return e
 }
+
+// UnknownScopeType tells of a scope whose type no catalog has.
+func UnknownScopeType(u *authz.UnknownScopeTypeError) *Error {
+	e := &Error{Status: http.StatusInternalServerError, Name: u.ErrorName(), Message: u.Message}
+	e.With("scope", u.Scope).With("scopeType", u.ScopeType)
+	return e.With("didYouMean", append([]string{}, u.DidYouMean...)).With("declaredTypes", append([]string{}, u.DeclaredTypes...))
+}

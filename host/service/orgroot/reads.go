@@ -62,6 +62,7 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		if err != nil {
 			return access.Explanation{}, err
 		}
+		target := scope
 		chains := func(scope string) (*access.Chain, error) {
 			if scope == "" || scope == authz.Global {
 				return access.GlobalChain, nil
@@ -73,6 +74,11 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 			owner, err := r.apps.Linked(ctx, a.Org.ID, h.Application)
 			if err != nil {
 				return nil, err
+			}
+			if scope == target {
+				if err := typed(ctx, owner, scope); err != nil {
+					return nil, err
+				}
 			}
 			ancestors, err := owner.Relay.ResolveAncestors(ctx, scope)
 			if err != nil {
@@ -91,6 +97,27 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		explained, err := access.Explain(words, &rows, key, chain, r.clock(), chains)
 		return explained, failed(err)
 	})
+}
+
+// typed refuses a scope of a type that the catalog which its owner published does not
+// declare. An owner that published none knows what it does.
+func typed(ctx context.Context, owner applications.Asked, scope string) error {
+	published, err := owner.Relay.GetPublishedCatalog(ctx)
+	if err != nil || published == nil {
+		return err
+	}
+	declared, err := catalog.FromDocument(published.Document, catalog.DocumentOptions{})
+	if err != nil {
+		return unreadable(owner)
+	}
+	if declared.LacksTypeOf(scope) {
+		return fault.UnknownScopeType(declared.UnknownScopeType(scope))
+	}
+	return nil
+}
+
+func unreadable(a applications.Asked) error {
+	return fault.Transport(502, "application_protocol_error", a.ID, "", "the application's published catalog cannot be read")
 }
 
 // wordsOf is the vocabulary that declares the key: the built-in one, or what the
@@ -117,12 +144,9 @@ func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (
 // rebuilt is a published catalog, with what it imports when the key is not of its
 // own.
 func rebuilt(ctx context.Context, to applications.Asked, document json.RawMessage, key string) (*catalog.Catalog, error) {
-	unreadable := func() error {
-		return fault.Transport(502, "application_protocol_error", to.ID, "", "the application's published catalog cannot be read")
-	}
 	own, err := catalog.FromDocument(document, catalog.DocumentOptions{})
 	if err != nil {
-		return nil, unreadable()
+		return nil, unreadable(to)
 	}
 	if own.HasKey(key) {
 		return own, nil
@@ -136,7 +160,7 @@ func rebuilt(ctx context.Context, to applications.Asked, document json.RawMessag
 	}
 	whole, err := catalog.FromDocument(document, catalog.DocumentOptions{Imports: imports.Manifest})
 	if err != nil {
-		return nil, unreadable()
+		return nil, unreadable(to)
 	}
 	return whole, nil
 }

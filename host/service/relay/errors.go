@@ -168,6 +168,7 @@ func Refusal(err error) *fault.Error {
 		cycle     *authz.GraphCycleError
 		principal *authz.InvalidPrincipalError
 		name      *authz.UnknownPermissionError
+		scopeType *authz.UnknownScopeTypeError
 		condition *authz.MissingConditionError
 	)
 	switch {
@@ -194,6 +195,8 @@ func Refusal(err error) *fault.Error {
 		return (&fault.Error{Status: http.StatusConflict, Name: cycle.ErrorName(), Message: cycle.Error()}).With("path", path)
 	case errors.As(err, &name):
 		return fault.UnknownPermission(name)
+	case errors.As(err, &scopeType):
+		return fault.UnknownScopeType(scopeType)
 	case errors.As(err, &condition):
 		e := &fault.Error{Status: http.StatusInternalServerError, Name: condition.ErrorName(), Message: condition.Error()}
 		return e.With("permission", condition.Permission).With("shape", condition.Shape)
