@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/sdk/authz"
@@ -40,6 +41,7 @@ type served struct {
 	store    *store.Store
 	poller   *provider.Poller // nil without a log of events
 	counts   *counting        // nil when nobody wants them
+	gates    *admission.Gates // of its provider API, and of the socket
 	log      hclog.Logger
 	secrets  atomic.Pointer[[]string]
 	moves    *moves
@@ -51,7 +53,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{log: log}
+	a := &served{log: log, gates: admission.New(h.config.Load().Limits.InFlight)}
 	a.setSecrets(cfg.Provider.Secrets)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
@@ -186,6 +188,10 @@ func (a *served) setSecrets(secrets []config.Secret) {
 
 // Client is the application's own client, for programs that embed the host.
 func (a *Application) Client() *client.Client { return a.client }
+
+// Gates admit what callers ask of the application over its provider API and the
+// socket; what a program asks in process passes none.
+func (a *Application) Gates() *admission.Gates { return a.gates }
 
 // Check serves the operation check.
 func (a *Application) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {

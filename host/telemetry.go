@@ -140,8 +140,8 @@ func (h *Host) facts() telemetry.Facts {
 		a := h.apps[name]
 		used := a.client.Statistics()
 		app := telemetry.App{Name: name, StorageReady: a.store.State().State == store.StateReady,
-			Caches: []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)},
-			UnknownScopeTypes: used.UnknownScopeTypes}
+			Caches:            []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)},
+			UnknownScopeTypes: used.UnknownScopeTypes, Admission: a.gates.Facts()}
 		if a.poller != nil {
 			s := a.poller.Status()
 			app.Events = &telemetry.Events{Cursor: s.Cursor, Head: s.Head, Failures: s.Failures, SinceLook: -1}

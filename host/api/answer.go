@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -44,8 +45,10 @@ func serve(w http.ResponseWriter, r *http.Request, log *journal, handle func(x *
 		switch p := recover(); p {
 		case nil:
 		case http.ErrAbortHandler:
+			x.out.ticket.Release()
 			panic(p)
 		default:
+			x.end(nil)
 			x.log.Error("panic while serving a request", "op", x.op, "request_id", x.requestID(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if x.out.started {
 				panic(http.ErrAbortHandler)
@@ -58,8 +61,10 @@ func serve(w http.ResponseWriter, r *http.Request, log *journal, handle func(x *
 		err = x.answer(result)
 	}
 	if err != nil {
+		x.end(err)
 		x.fail(err)
 	}
+	x.out.ticket.Release()
 	*x = exchange{}
 	exchanges.Put(x)
 }
@@ -113,11 +118,10 @@ func (x *exchange) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	x.out.status = status
+	if limited := new(throttled); errors.As(err, &limited) {
+		x.w.Header().Set("Retry-After", strconv.FormatInt((limited.waitMs+999)/1000, 10))
+	}
 	switch status {
-	case http.StatusTooManyRequests:
-		if limited := new(throttled); errors.As(err, &limited) {
-			x.w.Header().Set("Retry-After", strconv.FormatInt((limited.waitMs+999)/1000, 10))
-		}
 	case http.StatusUnauthorized:
 		x.w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusMethodNotAllowed:
@@ -155,6 +159,7 @@ type connection struct {
 	status  int // 0 is 200
 	started bool
 	soon    bool // the server's own deadline is close enough
+	ticket  admission.Ticket
 }
 
 // Values of headers, which nobody changes.
@@ -171,6 +176,7 @@ func (c *connection) Write(b []byte) (int, error) {
 	}
 	if !c.started {
 		c.started = true
+		c.ticket.Answered()
 		h := c.w.Header()
 		h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = jsonType, noStore, noSniff
 		if c.status == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -49,6 +50,9 @@ type LocalApplication interface {
 
 	Reviewer
 	OrgSnapshots
+
+	// Gates are those of the application's provider API as well; nil refuses nothing.
+	Gates() *admission.Gates
 
 	// AuthorityChanged is the AuthorityHook of the application.
 	AuthorityChanged(ctx context.Context, orgRoot bool) error
@@ -194,11 +198,12 @@ func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (an
 	x.app = name
 	x.name(name, op)
 	c.app, c.evaluator, c.local = app, app, app
-	c.snapshots, c.authorityChanged = app, app.AuthorityChanged
+	c.snapshots, c.authorityChanged, c.gates = app, app.AuthorityChanged, app.Gates()
 	if login, ok := peerLogin(x.r.Context()); ok {
 		actor := authz.AdminProvenance("local:" + login)
 		c.actor = &actor
 	}
+	c.exchange = x
 	return e.run(x.r.Context(), c)
 }
 

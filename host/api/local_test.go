@@ -17,6 +17,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -35,6 +36,7 @@ func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope str
 	return a.client.Explain(ctx, p, key, scope)
 }
 
+func (a localApp) Gates() *admission.Gates                      { return nil }
 func (a localApp) AuthorityChanged(context.Context, bool) error { return nil }
 
 // hostControl answers fixed facts and notes what it was told to do.

@@ -3,8 +3,10 @@ package api
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -18,6 +20,34 @@ func TestEveryOperationOfTheManifestHasAHandlerAndNoOther(t *testing.T) {
 	}
 	for op := range table {
 		t.Errorf("%s has a handler and is not in the manifest", op)
+	}
+}
+
+func TestEveryOperationHasAClass(t *testing.T) {
+	known, err := entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range localEntries() {
+		known[e.Op] = e
+	}
+	for op := range lists {
+		if e, ok := known[op]; !ok || e.class() != admission.List || e.Kind != provider.Read {
+			t.Errorf("%s is no read of many rows", op)
+		}
+	}
+	for op, e := range known {
+		class := e.class()
+		switch {
+		case op == "check":
+			if class != admission.Check {
+				t.Errorf("check is a %s", class)
+			}
+		case (e.Kind == provider.Write) != (class == admission.Write):
+			t.Errorf("%s is a %s", op, class)
+		case strings.HasPrefix(e.Op, "list") && class != admission.List:
+			t.Errorf("%s is a %s", op, class)
+		}
 	}
 }
 

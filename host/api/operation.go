@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -39,6 +40,7 @@ type call struct {
 	object // its parameters
 
 	target
+	exchange *exchange // nil without gates
 
 	// Of the administration socket alone:
 	actor *authz.Provenance // stands in for provenance that was left out
@@ -59,6 +61,8 @@ type target struct {
 
 	snapshots        OrgSnapshots  // nil: they are unsupported
 	authorityChanged AuthorityHook // nil: authority cannot move
+
+	gates *admission.Gates // nil: everything is admitted
 }
 
 // operation reads its parameters from the call and returns what is to be done.
@@ -163,7 +167,7 @@ const operationTimeout = 30 * time.Second
 var patience = map[string]time.Duration{opExportOrgSnapshot: importTimeout, opApplyOrgSnapshot: importTimeout}
 
 // run is steps 7 to 9 of provider-api §2: required parameters, the gate, the
-// operation.
+// operation once it is admitted.
 func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := e.checkRequired(c); err != nil {
 		return nil, err
@@ -174,6 +178,9 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	act := e.read(c)
 	c.problem.refuseUnknown()
 	if err := c.problem.err; err != nil {
+		return nil, err
+	}
+	if err := c.exchange.admit(e, c.gates, c.reserve()); err != nil {
 		return nil, err
 	}
 	return e.do(ctx, act)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -43,6 +44,9 @@ type ProviderOptions struct {
 
 	// Evaluator answers check; nil: check is unsupported.
 	Evaluator Evaluator
+
+	// Gates refuse what is too much; nil refuses nothing.
+	Gates *admission.Gates
 
 	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
 	BodyLimit int64
@@ -92,7 +96,8 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 	}
 	return &providerHandler{
 		target: target{app: o.Application, applicationID: o.ApplicationID,
-			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator, snapshots: o.Storage, authorityChanged: o.OnAuthorityChanged},
+			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator, snapshots: o.Storage, authorityChanged: o.OnAuthorityChanged,
+			gates: o.Gates},
 		secrets: o.Secrets,
 		bearers: o.Bearers,
 		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
@@ -147,6 +152,12 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		e, ok := h.entries[op]
+		if ok {
+			if err := e.expect(h.gates); err != nil {
+				x.name(h.applicationID, e.Op)
+				return nil, err
+			}
+		}
 		body, err := x.readBody(e.bodyLimit(h.limit, h.large))
 		if err != nil {
 			return nil, err
@@ -160,6 +171,9 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					x.mayTakeLong()
 				}
 				x.name(h.applicationID, op)
+				if err := x.admit(e, h.gates, 0); err != nil {
+					return nil, err
+				}
 				return e.do(r.Context(), act)
 			}
 		}
@@ -172,7 +186,9 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil, unknownOp(op)
 		}
 		x.name(h.applicationID, e.Op)
-		return e.run(r.Context(), newCall(e.Op, members, h.target))
+		c := newCall(e.Op, members, h.target)
+		c.exchange = x
+		return e.run(r.Context(), c)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
@@ -41,6 +42,7 @@ type worldOptions struct {
 	auditOptIn   bool
 	onAuthority  api.AuthorityHook
 	bodyLimit    int64
+	gates        *admission.Gates
 	decorate     func(api.Application) api.Application
 }
 
@@ -112,7 +114,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 		t.Fatal(err)
 	}
 	options := api.ProviderOptions{Application: w.app, ApplicationID: "app-1",
-		Secrets: func() []string { return []string{secret, oldSecret} }, BodyLimit: o.bodyLimit, AuditOptIn: o.auditOptIn}
+		Secrets: func() []string { return []string{secret, oldSecret} }, BodyLimit: o.bodyLimit, Gates: o.gates, AuditOptIn: o.auditOptIn}
 	if !o.noEvaluator {
 		options.Evaluator = evaluator{w.client}
 	}

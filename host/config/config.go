@@ -99,6 +99,7 @@ type Tracing struct {
 type Limits struct {
 	Body            int64 `koanf:"body"`              // bytes
 	OrgSnapshotBody int64 `koanf:"org_snapshot_body"` // bytes, of applyOrgSnapshot
+	InFlight        int   `koanf:"in_flight"`         // requests of one application
 }
 
 // Ops belongs to OpsListen.

@@ -80,7 +80,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:9090", RunDir: "/run/user/7/authz", Socket: "/run/user/7/authz/authz.sock",
 		Log: config.Log{Level: "info", Format: "text", Access: true}, ShutdownTimeout: 20 * time.Second,
 		Ops: config.Ops{CheckSample: 1}, Tracing: config.Tracing{Sample: 0.01}, Metrics: config.Observation{Window: time.Minute},
-		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
+		Limits: config.Limits{Body: 10 << 20, OrgSnapshotBody: 256 << 20, InFlight: 4096}, PluginDirs: []string{filepath.Join(dir, "bin")}, Dir: dir,
 		Directories: map[string]config.Directory{}, InsecurePermissions: "refuse",
 	}
 	top.File, top.Lines = cfg.File, cfg.Lines

@@ -74,6 +74,7 @@ func Keys() []Key {
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "limits.org_snapshot_body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "268435456", Meaning: "Largest request body of `applyOrgSnapshot`, bytes."},
+		{Path: "limits.in_flight", Type: TypeInteger, Min: 64, Max: 1 << 20, Default: "4096", Meaning: "Most requests of one application, and of the hosted API, that are in hand at once: a check beyond it is refused; reads at three quarters of it, writes at half, lists at a quarter. How many reads, writes and lists run at once is measured and adapted below that ([how](operations.md#more-work-than-can-be-done))."},
 		{Path: "ops.profiles", Type: TypeBoolean, Default: "false", Meaning: "Serve profiles on `ops_listen`, which must be loopback then."},
 		{Path: "ops.check_sample", Type: TypeFraction, Default: "1", Meaning: "Share of the checks that `authz_checks_total` is counted from; each stands for `1/check_sample`. 0 counts none. Stored usage (`metrics` of an application) and sinks are told the counts of the same share while it is above 0 and `ops_listen` is on, else of every check."},
 		{Path: "tracing.endpoint", Type: TypeAddress, Meaning: "Collector that spans are sent to over OTLP/gRPC, such as `127.0.0.1:4317`, by the host and its plugins. Left out: no spans."},

@@ -27,7 +27,7 @@ func (c *Config) tree() map[string]any {
 		"insecure_permissions": c.InsecurePermissions,
 		"log":                  map[string]any{"level": c.Log.Level, "format": c.Log.Format, "access": c.Log.Access},
 		"shutdown_timeout":     c.ShutdownTimeout, "drain_delay": c.DrainDelay,
-		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
+		"limits": map[string]any{"body": c.Limits.Body, "org_snapshot_body": c.Limits.OrgSnapshotBody, "in_flight": c.Limits.InFlight}, "ops": map[string]any{"profiles": c.Ops.Profiles, "check_sample": c.Ops.CheckSample},
 		"tracing":         map[string]any{"endpoint": c.Tracing.Endpoint, "insecure": c.Tracing.Insecure, "sample": c.Tracing.Sample},
 		"trusted_proxies": c.TrustedProxies, "plugin_dirs": c.PluginDirs, "plugins": instances, "applications": apps,
 		"metrics": c.Metrics.tree(),

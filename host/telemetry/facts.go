@@ -1,12 +1,20 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/authzhost/authz/host/internal/admission"
+)
 
 // Facts are what a host knows of itself at the moment that somebody asks.
 type Facts struct {
 	Ready   bool
 	Plugins []Plugin
 	Apps    []App
+
+	// Service is the admission of the hosted API by what its work hangs on; nil when it
+	// is off.
+	Service map[string][]admission.Facts
 
 	Directories []Directory
 }
@@ -38,6 +46,7 @@ var States = []string{"running", "unresponsive", "restarting", "stopped"}
 type App struct {
 	Name         string
 	StorageReady bool
+	Admission    []admission.Facts
 	Caches       []Cache
 
 	UnknownScopeTypes uint64  // checks
@@ -91,6 +100,12 @@ var (
 	descCursor      = desc("events_cursor", "Number of the last event taken over from the log.", "app")
 	descLag         = desc("events_lag", "Events in the log, as last seen, that were not taken over yet.", "app")
 	descLook        = desc("events_since_look_seconds", "Time since the log was last read, -1 before the first time.", "app")
+	descLimit       = desc("admission_limit", "How much of a class runs at once; of checks, how much of everything.", "app", "class")
+	descRunning     = desc("admission_running", "Work of a class that runs and counts against the limit; of checks, everything in flight.", "app", "class")
+	descLong        = desc("admission_long", "Work of a class that has run so long that it no longer counts against the limit.", "app", "class")
+	descWaiting     = desc("admission_waiting", "Work of a class that waits for room.", "app", "class")
+	descAdmitted    = desc("admission_admitted_total", "Work of a class that was let in.", "app", "class")
+	descRefused     = desc("admission_refused_total", "Work of a class that was refused because there was too much.", "app", "class")
 	descRuns        = desc("directory_runs_total", "Runs of a directory on this host, by result; dry ones apart.", "directory", "outcome")
 	descSuccess     = desc("directory_last_success_timestamp_seconds", "When a run of a directory last succeeded, on any host.", "directory")
 	descRunTime     = desc("directory_last_duration_seconds", "How long the last run of a directory took.", "directory")
@@ -111,7 +126,7 @@ type collector struct{ facts func() Facts }
 func (collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descHits, descMisses, descEntries, descScopeTypes,
 		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending,
-		descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
+		descLimit, descRunning, descLong, descWaiting, descAdmitted, descRefused, descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
 		to <- d
 	}
 }
@@ -131,7 +146,22 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		}
 		counter(descRestarts, float64(p.Restarts), p.Name)
 	}
+	admitted := func(app string, classes []admission.Facts) {
+		for _, c := range classes {
+			class := c.Class.String()
+			gauge(descLimit, float64(c.Limit), app, class)
+			gauge(descRunning, float64(c.Running), app, class)
+			gauge(descLong, float64(c.Long), app, class)
+			gauge(descWaiting, float64(c.Waiting), app, class)
+			counter(descAdmitted, float64(c.Admitted), app, class)
+			counter(descRefused, float64(c.Refused), app, class)
+		}
+	}
+	for name, classes := range f.Service {
+		admitted(name, classes)
+	}
 	for _, a := range f.Apps {
+		admitted(a.Name, a.Admission)
 		gauge(descStorage, flag(a.StorageReady), a.Name)
 		for _, side := range a.Caches {
 			counter(descHits, float64(side.Hits), a.Name, side.Name)
