@@ -184,7 +184,9 @@ func (c control) AcceptStorage(ctx context.Context, app string) error {
 	if err != nil {
 		return err
 	}
-	s.Accept()
+	if state := s.State(); !s.Accept() && state.State == store.StateLost {
+		return authz.Rejected(authz.CodeConflict, "there is no content to accept yet: %s", state.Reason)
+	}
 	if hosted := c.host.service; hosted != nil && s == hosted.store {
 		if err := hosted.readmit(ctx); err != nil {
 			hosted.log.Error("the account data that was accepted is not in order with service.host_keys", "error", err)

@@ -142,6 +142,7 @@ func (h *Host) facts() telemetry.Facts {
 		app := telemetry.App{Name: name, StorageReady: a.store.State().State == store.StateReady,
 			Caches:            []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)},
 			UnknownScopeTypes: used.UnknownScopeTypes, Admission: a.gates.Facts()}
+		app.StorageLost = a.store.State().State == store.StateLost
 		if a.poller != nil {
 			s := a.poller.Status()
 			app.Events = &telemetry.Events{Cursor: s.Cursor, Head: s.Head, Failures: s.Failures, SinceLook: -1}

@@ -9,7 +9,8 @@
 //
 // It guards the incarnation of the content: a partition that comes back as
 // another life, or is found to be one when it is compared every few seconds, is
-// lost, which is never taken for empty. Closure reads and recorded ancestry then
+// lost, which is never taken for empty. So is content that its driver says was taken
+// away under it, of which it asks twice a second. Closure reads and recorded ancestry then
 // answer unavailable until an operator accepts the new content; writes and lists
 // go on so that it can be filled again.
 //

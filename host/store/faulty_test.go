@@ -264,6 +264,11 @@ func (h *faultyStore) Renew(ctx context.Context) (string, error) {
 	return struck(ctx, h, "Renew", func() (string, error) { return h.Store.(storage.Renewer).Renew(ctx) })
 }
 
+// Health of a driver that tells.
+func (h *faultyStore) Health(ctx context.Context) (storage.Health, error) {
+	return struck(ctx, h, "Health", func() (storage.Health, error) { return storage.Health{}, nil })
+}
+
 func (h *faultyStore) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {
 	_, err := struck(ctx, h, "RecordMetrics", func() (bool, error) { return true, h.Store.RecordMetrics(ctx, deltas) })
 	return err

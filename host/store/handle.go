@@ -14,7 +14,8 @@ import (
 // the Store's mu.
 type handle struct {
 	store   storage.Store
-	renewer storage.Renewer // nil when the driver is none
+	renewer storage.Renewer        // nil when the driver is none
+	health  storage.HealthReporter // nil when the driver does not tell
 	info    storage.StoreInfo
 
 	users   int           // calls in flight and sections held
@@ -37,6 +38,7 @@ func (s *Store) open(ctx context.Context) (*handle, error) {
 	}
 	h := &handle{store: &metered{Store: st, store: s}, info: st.Info()}
 	h.renewer, _ = st.(storage.Renewer)
+	h.health, _ = st.(storage.HealthReporter)
 	if h.info.Partition != s.partition {
 		_ = st.Close() // the error that matters is the next
 		return nil, storage.Unavailable("", nil, "the driver opened partition %s instead of %s",
@@ -69,6 +71,11 @@ func (s *Store) use(ctx context.Context, patience time.Duration) (*handle, error
 			return h, nil
 		}
 		changed, reason := s.changed, s.reason
+		if s.lost != nil && s.lost.taken && patience > 0 {
+			err := s.lostError()
+			s.mu.Unlock()
+			return nil, err // it takes an operator, who takes longer
+		}
 		s.mu.Unlock()
 		select {
 		case <-changed:
@@ -119,6 +126,9 @@ func (s *Store) suspect(h *handle) <-chan struct{} {
 		if err == nil {
 			err = s.another(ctx, h)
 		}
+		if storage.IsLost(err) {
+			s.lose(h, err)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		h.verdict = nil
@@ -135,6 +145,9 @@ func (s *Store) suspect(h *handle) <-chan struct{} {
 // another one; when it cannot be told there is none.
 func (s *Store) another(ctx context.Context, h *handle) error {
 	now, err := s.open(ctx)
+	if storage.IsLost(err) {
+		return err
+	}
 	if err != nil {
 		return nil
 	}
@@ -165,6 +178,9 @@ func (s *Store) compare() {
 		ctx, cancel := bounded(s.life, s.opts.ReadTimeout)
 		err := s.another(ctx, h)
 		cancel()
+		if storage.IsLost(err) {
+			s.lose(h, err)
+		}
 		s.mu.Lock()
 		if err != nil && s.current == h && !s.closed {
 			s.drop(h, err)
@@ -237,6 +253,9 @@ func (s *Store) reopen() {
 	for failures := 0; ; failures++ {
 		ctx, cancel := bounded(s.life, s.opts.CommitTimeout)
 		h, err := s.open(ctx)
+		if err == nil {
+			h, err = s.renewTaken(ctx, h)
+		}
 		cancel()
 		if err == nil {
 			s.publish(h)

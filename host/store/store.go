@@ -35,12 +35,17 @@ type Options struct {
 	// content; 5 s, the window that caches are vouched for in.
 	CompareEvery time.Duration
 
+	// HealthEvery is how often the driver is asked how its database is, so that one that
+	// is lost is noticed without a call of anybody's; 500 ms. Drivers that do not tell
+	// are not asked again.
+	HealthEvery time.Duration
+
 	// Observe hears of every call of the driver, Watch apart: its name, "ok" or the
 	// code of its error, and how long it took. It must not block. nil hears none.
 	Observe func(call, outcome string, took time.Duration)
 
-	// OnLost is called when the content came back as another life, before
-	// anything is answered from it: drop every cache here. It must not call
+	// OnLost is called when the content was taken away, and when it came back as
+	// another life, before anything is answered from it: drop every cache here. It must not call
 	// the Store.
 	OnLost func()
 }
@@ -57,6 +62,7 @@ func (o *Options) fillIn(partition string) {
 	either(&o.ReopenMin, 50*time.Millisecond)
 	either(&o.ReopenMax, 5*time.Second)
 	either(&o.CompareEvery, 5*time.Second)
+	either(&o.HealthEvery, 500*time.Millisecond)
 	o.ReopenMax = max(o.ReopenMin, o.ReopenMax)
 	if o.Application == "" {
 		o.Application = partition
@@ -95,10 +101,13 @@ type Store struct {
 	reopening bool
 }
 
-// loss is another life of the content that nobody has accepted.
+// loss is another life of the content that nobody has accepted. taken says that the
+// driver itself told so, of content that went away under an open handle: until a handle
+// is open again there is nothing to accept.
 type loss struct {
 	since  time.Time
 	reason string
+	taken  bool
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -122,6 +131,7 @@ func Open(ctx context.Context, driver storage.Driver, partition string, opts Opt
 	s.handles[h] = struct{}{}
 	s.current, s.info = h, h.info
 	s.background.Go(s.compare)
+	s.background.Go(s.askHealth)
 	return s, nil
 }
 
@@ -218,11 +228,12 @@ func (s *Store) Status() Status {
 }
 
 // Accept takes the present content for the application's and ends the state
-// lost. It reports whether the store was lost.
+// lost. It reports whether it did: not when the store was not lost, nor while there is
+// no content to accept.
 func (s *Store) Accept() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost == nil {
+	if s.lost == nil || s.lost.taken && s.current == nil {
 		return false
 	}
 	s.lost = nil

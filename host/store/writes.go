@@ -93,6 +93,9 @@ func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 			return storage.CommitResult{}, fate(err, sent)
 		}
 		if !s.alive(ctx, h) {
+			if storage.IsLost(err) {
+				return storage.CommitResult{}, fate(err, sent) // there is nothing to send it to
+			}
 			continue
 		}
 		if !sent {

@@ -22,14 +22,14 @@ const maxErrorText = 4 << 10
 
 func encodeError(e *storage.Error) *pluginv1.Error {
 	return &pluginv1.Error{
-		Code: string(e.Code), Message: errorText(e.Message), Outcome: string(e.Outcome), Grants: e.Grants, Version: e.Version,
+		Code: string(e.Code), Message: errorText(e.Message), Outcome: string(e.Outcome), Grants: e.Grants, Version: e.Version, Lost: e.Lost,
 	}
 }
 
 func decodeError(e *pluginv1.Error) *storage.Error {
 	return &storage.Error{
 		Code: storage.Code(e.GetCode()), Message: e.GetMessage(), Outcome: authz.Outcome(e.GetOutcome()),
-		Grants: e.GetGrants(), Version: e.GetVersion(),
+		Grants: e.GetGrants(), Version: e.GetVersion(), Lost: e.GetLost(),
 	}
 }
 

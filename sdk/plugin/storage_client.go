@@ -215,6 +215,12 @@ func (s *storeClient) Renew(ctx context.Context) (string, error) {
 	return a.GetKey(), err
 }
 
+func (s *storeClient) Health(ctx context.Context) (storage.Health, error) {
+	var a pluginv1.StoreHealth
+	err := s.read(ctx, s.rpc.Health, &pluginv1.Empty{}, &a)
+	return storage.Health{}, err
+}
+
 func (s *storeClient) Info() storage.StoreInfo {
 	info := s.info
 	info.Capabilities = slices.Clone(info.Capabilities)

@@ -299,6 +299,17 @@ func errNoRenewal() error {
 	return storage.Errorf(storage.CodeUnsupported, "this storage driver cannot give its content a new incarnation")
 }
 
+func (s *storageServer) Health(st frames) error {
+	return answer(s, st, false, func(ctx context.Context, store storage.Store, _ *pluginv1.Empty) (*pluginv1.StoreHealth, error) {
+		reporter, ok := store.(storage.HealthReporter)
+		if !ok {
+			return nil, storage.Errorf(storage.CodeUnsupported, "this storage driver does not tell how its database is")
+		}
+		_, err := reporter.Health(ctx)
+		return &pluginv1.StoreHealth{}, err
+	})
+}
+
 func (s *storageServer) GetCommit(st frames) error {
 	return answer(s, st, false, func(ctx context.Context, store storage.Store, q *pluginv1.Key) (*pluginv1.CommitRows, error) {
 		row, found, err := store.GetCommit(ctx, q.GetKey())

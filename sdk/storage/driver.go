@@ -49,6 +49,17 @@ type Renewer interface {
 	Renew(ctx context.Context) (incarnation string, err error)
 }
 
+// HealthReporter is a Store that tells how its database is. It is asked twice a
+// second, so it reads no row and waits for nobody.
+type HealthReporter interface {
+	// Health looks now. An error with Lost says that the content which was open is
+	// gone or another one; any other that it cannot be told.
+	Health(ctx context.Context) (Health, error)
+}
+
+// Health is how a database is.
+type Health struct{}
+
 // Capability names a group of optional operations. A group is present as a whole
 // or not at all; the operations of an absent group answer CodeUnsupported.
 type Capability string

@@ -28,6 +28,7 @@ type Error struct {
 	Message string
 
 	Outcome authz.Outcome // of CodeUnavailable on a write
+	Lost    bool          // of CodeUnavailable: what was open is gone or another, for good
 	Grants  int64         // of CodeConflict on DeleteRole: grants that name it
 	Version int64         // of CodeConflict on a versioned row: the current version; of CodeUnsupported: the database's schema version
 	Cause   error
@@ -46,6 +47,20 @@ func Errorf(code Code, format string, args ...any) *Error {
 // Unavailable builds a CodeUnavailable.
 func Unavailable(outcome authz.Outcome, cause error, format string, args ...any) *Error {
 	return &Error{Code: CodeUnavailable, Message: fmt.Sprintf(format, args...), Outcome: outcome, Cause: cause}
+}
+
+// Lost builds a CodeUnavailable of a store whose content was taken away or replaced
+// while it was open: whoever has it open must not take what comes back for what it knew.
+func Lost(outcome authz.Outcome, cause error, format string, args ...any) *Error {
+	e := Unavailable(outcome, cause, format, args...)
+	e.Lost = true
+	return e
+}
+
+// IsLost reports that err says that the content was lost.
+func IsLost(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeUnavailable && e.Lost
 }
 
 // Unsupported is the answer of an operation whose capability is absent.

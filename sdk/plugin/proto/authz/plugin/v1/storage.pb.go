@@ -82,7 +82,7 @@ func (x *Frame) GetEnd() bool {
 	return false
 }
 
-// Error is a failure of a kind's service, with grants and version for storage
+// Error is a failure of a kind's service, with grants, version and lost for storage
 // alone. Causes do not cross.
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -91,6 +91,7 @@ type Error struct {
 	Outcome       string                 `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	Grants        int64                  `protobuf:"varint,4,opt,name=grants,proto3" json:"grants,omitempty"`
 	Version       int64                  `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	Lost          bool                   `protobuf:"varint,6,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -158,6 +159,13 @@ func (x *Error) GetVersion() int64 {
 		return x.Version
 	}
 	return 0
+}
+
+func (x *Error) GetLost() bool {
+	if x != nil {
+		return x.Lost
+	}
+	return false
 }
 
 type OpenRequest struct {
@@ -396,6 +404,42 @@ func (*Empty) Descriptor() ([]byte, []int) {
 	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{6}
 }
 
+type StoreHealth struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreHealth) Reset() {
+	*x = StoreHealth{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreHealth) ProtoMessage() {}
+
+func (x *StoreHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreHealth.ProtoReflect.Descriptor instead.
+func (*StoreHealth) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{7}
+}
+
 type Key struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -405,7 +449,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +461,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +474,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{7}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Key) GetKey() string {
@@ -449,7 +493,7 @@ type Number struct {
 
 func (x *Number) Reset() {
 	*x = Number{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +505,7 @@ func (x *Number) String() string {
 func (*Number) ProtoMessage() {}
 
 func (x *Number) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +518,7 @@ func (x *Number) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Number.ProtoReflect.Descriptor instead.
 func (*Number) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{8}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Number) GetNumber() int64 {
@@ -494,7 +538,7 @@ type Page struct {
 
 func (x *Page) Reset() {
 	*x = Page{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +550,7 @@ func (x *Page) String() string {
 func (*Page) ProtoMessage() {}
 
 func (x *Page) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +563,7 @@ func (x *Page) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Page.ProtoReflect.Descriptor instead.
 func (*Page) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{9}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Page) GetAfter() string {
@@ -549,7 +593,7 @@ type GrantQuery struct {
 
 func (x *GrantQuery) Reset() {
 	*x = GrantQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +605,7 @@ func (x *GrantQuery) String() string {
 func (*GrantQuery) ProtoMessage() {}
 
 func (x *GrantQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +618,7 @@ func (x *GrantQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantQuery.ProtoReflect.Descriptor instead.
 func (*GrantQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{10}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GrantQuery) GetSubject() string {
@@ -623,7 +667,7 @@ type RevokeQuery struct {
 
 func (x *RevokeQuery) Reset() {
 	*x = RevokeQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +679,7 @@ func (x *RevokeQuery) String() string {
 func (*RevokeQuery) ProtoMessage() {}
 
 func (x *RevokeQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +692,7 @@ func (x *RevokeQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeQuery.ProtoReflect.Descriptor instead.
 func (*RevokeQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{11}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RevokeQuery) GetUserId() string {
@@ -683,7 +727,7 @@ type UserQuery struct {
 
 func (x *UserQuery) Reset() {
 	*x = UserQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -695,7 +739,7 @@ func (x *UserQuery) String() string {
 func (*UserQuery) ProtoMessage() {}
 
 func (x *UserQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -708,7 +752,7 @@ func (x *UserQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserQuery.ProtoReflect.Descriptor instead.
 func (*UserQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{12}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UserQuery) GetActive() bool {
@@ -742,7 +786,7 @@ type GroupQuery struct {
 
 func (x *GroupQuery) Reset() {
 	*x = GroupQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +798,7 @@ func (x *GroupQuery) String() string {
 func (*GroupQuery) ProtoMessage() {}
 
 func (x *GroupQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +811,7 @@ func (x *GroupQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupQuery.ProtoReflect.Descriptor instead.
 func (*GroupQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{13}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GroupQuery) GetGroupId() string {
@@ -799,7 +843,7 @@ type RequestQuery struct {
 
 func (x *RequestQuery) Reset() {
 	*x = RequestQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -811,7 +855,7 @@ func (x *RequestQuery) String() string {
 func (*RequestQuery) ProtoMessage() {}
 
 func (x *RequestQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -824,7 +868,7 @@ func (x *RequestQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestQuery.ProtoReflect.Descriptor instead.
 func (*RequestQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{14}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RequestQuery) GetState() string {
@@ -891,7 +935,7 @@ type AuditQuery struct {
 
 func (x *AuditQuery) Reset() {
 	*x = AuditQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +947,7 @@ func (x *AuditQuery) String() string {
 func (*AuditQuery) ProtoMessage() {}
 
 func (x *AuditQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +960,7 @@ func (x *AuditQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditQuery.ProtoReflect.Descriptor instead.
 func (*AuditQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{15}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AuditQuery) GetTarget() string {
@@ -978,7 +1022,7 @@ type AuditCursor struct {
 
 func (x *AuditCursor) Reset() {
 	*x = AuditCursor{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1034,7 @@ func (x *AuditCursor) String() string {
 func (*AuditCursor) ProtoMessage() {}
 
 func (x *AuditCursor) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1047,7 @@ func (x *AuditCursor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditCursor.ProtoReflect.Descriptor instead.
 func (*AuditCursor) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{16}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AuditCursor) GetAt() int64 {
@@ -1030,7 +1074,7 @@ type EventQuery struct {
 
 func (x *EventQuery) Reset() {
 	*x = EventQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1086,7 @@ func (x *EventQuery) String() string {
 func (*EventQuery) ProtoMessage() {}
 
 func (x *EventQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1099,7 @@ func (x *EventQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventQuery.ProtoReflect.Descriptor instead.
 func (*EventQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{17}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EventQuery) GetSeq() int64 {
@@ -1083,7 +1127,7 @@ type EventPage struct {
 
 func (x *EventPage) Reset() {
 	*x = EventPage{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1095,7 +1139,7 @@ func (x *EventPage) String() string {
 func (*EventPage) ProtoMessage() {}
 
 func (x *EventPage) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1108,7 +1152,7 @@ func (x *EventPage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventPage.ProtoReflect.Descriptor instead.
 func (*EventPage) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EventPage) GetUpTo() int64 {
@@ -1142,7 +1186,7 @@ type PruneEventsRequest struct {
 
 func (x *PruneEventsRequest) Reset() {
 	*x = PruneEventsRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1198,7 @@ func (x *PruneEventsRequest) String() string {
 func (*PruneEventsRequest) ProtoMessage() {}
 
 func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1211,7 @@ func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneEventsRequest.ProtoReflect.Descriptor instead.
 func (*PruneEventsRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PruneEventsRequest) GetBefore() int64 {
@@ -1196,7 +1240,7 @@ type MetricQuery struct {
 
 func (x *MetricQuery) Reset() {
 	*x = MetricQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1252,7 @@ func (x *MetricQuery) String() string {
 func (*MetricQuery) ProtoMessage() {}
 
 func (x *MetricQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1265,7 @@ func (x *MetricQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricQuery.ProtoReflect.Descriptor instead.
 func (*MetricQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MetricQuery) GetDimension() string {
@@ -1261,7 +1305,7 @@ type ScopeParents struct {
 
 func (x *ScopeParents) Reset() {
 	*x = ScopeParents{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1317,7 @@ func (x *ScopeParents) String() string {
 func (*ScopeParents) ProtoMessage() {}
 
 func (x *ScopeParents) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1330,7 @@ func (x *ScopeParents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeParents.ProtoReflect.Descriptor instead.
 func (*ScopeParents) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ScopeParents) GetParents() map[string]*StringList {
@@ -1306,7 +1350,7 @@ type RecordKey struct {
 
 func (x *RecordKey) Reset() {
 	*x = RecordKey{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1362,7 @@ func (x *RecordKey) String() string {
 func (*RecordKey) ProtoMessage() {}
 
 func (x *RecordKey) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1375,7 @@ func (x *RecordKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordKey.ProtoReflect.Descriptor instead.
 func (*RecordKey) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RecordKey) GetCollection() string {
@@ -1360,7 +1404,7 @@ type RecordQuery struct {
 
 func (x *RecordQuery) Reset() {
 	*x = RecordQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1416,7 @@ func (x *RecordQuery) String() string {
 func (*RecordQuery) ProtoMessage() {}
 
 func (x *RecordQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1429,7 @@ func (x *RecordQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordQuery.ProtoReflect.Descriptor instead.
 func (*RecordQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecordQuery) GetCollection() string {
@@ -1427,7 +1471,7 @@ type AccessQuery struct {
 
 func (x *AccessQuery) Reset() {
 	*x = AccessQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1483,7 @@ func (x *AccessQuery) String() string {
 func (*AccessQuery) ProtoMessage() {}
 
 func (x *AccessQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1496,7 @@ func (x *AccessQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessQuery.ProtoReflect.Descriptor instead.
 func (*AccessQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AccessQuery) GetUserId() string {
@@ -1491,7 +1535,7 @@ type Access struct {
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1503,7 +1547,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1516,7 +1560,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Access) GetUser() *User {
@@ -1577,7 +1621,7 @@ type GrantRows struct {
 
 func (x *GrantRows) Reset() {
 	*x = GrantRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1633,7 @@ func (x *GrantRows) String() string {
 func (*GrantRows) ProtoMessage() {}
 
 func (x *GrantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1646,7 @@ func (x *GrantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRows.ProtoReflect.Descriptor instead.
 func (*GrantRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GrantRows) GetRows() []*Grant {
@@ -1621,7 +1665,7 @@ type RevokeRows struct {
 
 func (x *RevokeRows) Reset() {
 	*x = RevokeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1633,7 +1677,7 @@ func (x *RevokeRows) String() string {
 func (*RevokeRows) ProtoMessage() {}
 
 func (x *RevokeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1646,7 +1690,7 @@ func (x *RevokeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRows.ProtoReflect.Descriptor instead.
 func (*RevokeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RevokeRows) GetRows() []*Revoke {
@@ -1665,7 +1709,7 @@ type RoleRows struct {
 
 func (x *RoleRows) Reset() {
 	*x = RoleRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1721,7 @@ func (x *RoleRows) String() string {
 func (*RoleRows) ProtoMessage() {}
 
 func (x *RoleRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1734,7 @@ func (x *RoleRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleRows.ProtoReflect.Descriptor instead.
 func (*RoleRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RoleRows) GetRows() []*Role {
@@ -1709,7 +1753,7 @@ type GroupRows struct {
 
 func (x *GroupRows) Reset() {
 	*x = GroupRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1765,7 @@ func (x *GroupRows) String() string {
 func (*GroupRows) ProtoMessage() {}
 
 func (x *GroupRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1778,7 @@ func (x *GroupRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupRows.ProtoReflect.Descriptor instead.
 func (*GroupRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GroupRows) GetRows() []*Group {
@@ -1753,7 +1797,7 @@ type UserRows struct {
 
 func (x *UserRows) Reset() {
 	*x = UserRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1809,7 @@ func (x *UserRows) String() string {
 func (*UserRows) ProtoMessage() {}
 
 func (x *UserRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1822,7 @@ func (x *UserRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserRows.ProtoReflect.Descriptor instead.
 func (*UserRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UserRows) GetRows() []*User {
@@ -1797,7 +1841,7 @@ type RequestRows struct {
 
 func (x *RequestRows) Reset() {
 	*x = RequestRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1853,7 @@ func (x *RequestRows) String() string {
 func (*RequestRows) ProtoMessage() {}
 
 func (x *RequestRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1866,7 @@ func (x *RequestRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRows.ProtoReflect.Descriptor instead.
 func (*RequestRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RequestRows) GetRows() []*Request {
@@ -1841,7 +1885,7 @@ type CatalogRows struct {
 
 func (x *CatalogRows) Reset() {
 	*x = CatalogRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1897,7 @@ func (x *CatalogRows) String() string {
 func (*CatalogRows) ProtoMessage() {}
 
 func (x *CatalogRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1910,7 @@ func (x *CatalogRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogRows.ProtoReflect.Descriptor instead.
 func (*CatalogRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CatalogRows) GetRows() []*Catalog {
@@ -1885,7 +1929,7 @@ type ImportsRows struct {
 
 func (x *ImportsRows) Reset() {
 	*x = ImportsRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +1941,7 @@ func (x *ImportsRows) String() string {
 func (*ImportsRows) ProtoMessage() {}
 
 func (x *ImportsRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +1954,7 @@ func (x *ImportsRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportsRows.ProtoReflect.Descriptor instead.
 func (*ImportsRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ImportsRows) GetRows() []*Imports {
@@ -1929,7 +1973,7 @@ type AuditRows struct {
 
 func (x *AuditRows) Reset() {
 	*x = AuditRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +1985,7 @@ func (x *AuditRows) String() string {
 func (*AuditRows) ProtoMessage() {}
 
 func (x *AuditRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +1998,7 @@ func (x *AuditRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRows.ProtoReflect.Descriptor instead.
 func (*AuditRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AuditRows) GetRows() []*AuditEntry {
@@ -1973,7 +2017,7 @@ type MetricRows struct {
 
 func (x *MetricRows) Reset() {
 	*x = MetricRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2029,7 @@ func (x *MetricRows) String() string {
 func (*MetricRows) ProtoMessage() {}
 
 func (x *MetricRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2042,7 @@ func (x *MetricRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricRows.ProtoReflect.Descriptor instead.
 func (*MetricRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MetricRows) GetRows() []*MetricBucket {
@@ -2017,7 +2061,7 @@ type RecordRows struct {
 
 func (x *RecordRows) Reset() {
 	*x = RecordRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2073,7 @@ func (x *RecordRows) String() string {
 func (*RecordRows) ProtoMessage() {}
 
 func (x *RecordRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2086,7 @@ func (x *RecordRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRows.ProtoReflect.Descriptor instead.
 func (*RecordRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecordRows) GetRows() []*Record {
@@ -2061,7 +2105,7 @@ type CommitRows struct {
 
 func (x *CommitRows) Reset() {
 	*x = CommitRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2117,7 @@ func (x *CommitRows) String() string {
 func (*CommitRows) ProtoMessage() {}
 
 func (x *CommitRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2130,7 @@ func (x *CommitRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRows.ProtoReflect.Descriptor instead.
 func (*CommitRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CommitRows) GetRows() []*CommitResult {
@@ -2105,7 +2149,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2117,7 +2161,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2130,7 +2174,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WatchRequest) GetStore() uint64 {
@@ -2149,7 +2193,7 @@ type WatchHead struct {
 
 func (x *WatchHead) Reset() {
 	*x = WatchHead{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2205,7 @@ func (x *WatchHead) String() string {
 func (*WatchHead) ProtoMessage() {}
 
 func (x *WatchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2218,7 @@ func (x *WatchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchHead.ProtoReflect.Descriptor instead.
 func (*WatchHead) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WatchHead) GetHead() int64 {
@@ -2197,7 +2241,7 @@ type SectionRequest struct {
 
 func (x *SectionRequest) Reset() {
 	*x = SectionRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2209,7 +2253,7 @@ func (x *SectionRequest) String() string {
 func (*SectionRequest) ProtoMessage() {}
 
 func (x *SectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2222,7 +2266,7 @@ func (x *SectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionRequest.ProtoReflect.Descriptor instead.
 func (*SectionRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SectionRequest) GetOf() isSectionRequest_Of {
@@ -2277,7 +2321,7 @@ type SectionAcquire struct {
 
 func (x *SectionAcquire) Reset() {
 	*x = SectionAcquire{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2289,7 +2333,7 @@ func (x *SectionAcquire) String() string {
 func (*SectionAcquire) ProtoMessage() {}
 
 func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2302,7 +2346,7 @@ func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionAcquire.ProtoReflect.Descriptor instead.
 func (*SectionAcquire) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SectionAcquire) GetStore() uint64 {
@@ -2339,7 +2383,7 @@ type SectionReply struct {
 
 func (x *SectionReply) Reset() {
 	*x = SectionReply{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2395,7 @@ func (x *SectionReply) String() string {
 func (*SectionReply) ProtoMessage() {}
 
 func (x *SectionReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2408,7 @@ func (x *SectionReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionReply.ProtoReflect.Descriptor instead.
 func (*SectionReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SectionReply) GetOf() isSectionReply_Of {
@@ -2418,7 +2462,7 @@ type Granted struct {
 
 func (x *Granted) Reset() {
 	*x = Granted{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2430,7 +2474,7 @@ func (x *Granted) String() string {
 func (*Granted) ProtoMessage() {}
 
 func (x *Granted) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2443,7 +2487,7 @@ func (x *Granted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Granted.ProtoReflect.Descriptor instead.
 func (*Granted) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Granted) GetFence() *Fence {
@@ -2470,7 +2514,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2526,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2539,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Renewed) GetBeat() int64 {
@@ -2520,13 +2564,14 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05Frame\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\bR\x03end\"\x81\x01\n" +
+	"\x03end\x18\x03 \x01(\bR\x03end\"\x95\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x12\x16\n" +
 	"\x06grants\x18\x04 \x01(\x03R\x06grants\x12\x18\n" +
-	"\aversion\x18\x05 \x01(\x03R\aversion\"+\n" +
+	"\aversion\x18\x05 \x01(\x03R\aversion\x12\x12\n" +
+	"\x04lost\x18\x06 \x01(\bR\x04lost\"+\n" +
 	"\vOpenRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\"\xac\x01\n" +
 	"\tOpenReply\x12\x14\n" +
@@ -2538,7 +2583,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x11CloseStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\"\x11\n" +
 	"\x0fCloseStoreReply\"\a\n" +
-	"\x05Empty\"\x17\n" +
+	"\x05Empty\"\r\n" +
+	"\vStoreHealth\"\x17\n" +
 	"\x03Key\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\" \n" +
 	"\x06Number\x12\x16\n" +
@@ -2706,7 +2752,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\blease_ms\x18\x02 \x01(\x03R\aleaseMs\"K\n" +
 	"\aRenewed\x12\x12\n" +
 	"\x04beat\x18\x01 \x01(\x03R\x04beat\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xc0\x13\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xfe\x13\n" +
 	"\aStorage\x12@\n" +
 	"\x04Open\x12\x1c.authz.plugin.v1.OpenRequest\x1a\x1a.authz.plugin.v1.OpenReply\x12R\n" +
 	"\n" +
@@ -2749,7 +2795,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"ReadAccess\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12<\n" +
 	"\x06Commit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
 	"\tGetCommit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12;\n" +
-	"\x05Renew\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12D\n" +
+	"\x05Renew\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12<\n" +
+	"\x06Health\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12D\n" +
 	"\x05Watch\x12\x1d.authz.plugin.v1.WatchRequest\x1a\x1a.authz.plugin.v1.WatchHead0\x01\x12M\n" +
 	"\aAcquire\x12\x1f.authz.plugin.v1.SectionRequest\x1a\x1d.authz.plugin.v1.SectionReply(\x010\x01BFZDgithub.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1;pluginv1b\x06proto3"
 
@@ -2765,7 +2812,7 @@ func file_authz_plugin_v1_storage_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_storage_proto_rawDescData
 }
 
-var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*Frame)(nil),              // 0: authz.plugin.v1.Frame
 	(*Error)(nil),              // 1: authz.plugin.v1.Error
@@ -2774,94 +2821,95 @@ var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*CloseStoreRequest)(nil),  // 4: authz.plugin.v1.CloseStoreRequest
 	(*CloseStoreReply)(nil),    // 5: authz.plugin.v1.CloseStoreReply
 	(*Empty)(nil),              // 6: authz.plugin.v1.Empty
-	(*Key)(nil),                // 7: authz.plugin.v1.Key
-	(*Number)(nil),             // 8: authz.plugin.v1.Number
-	(*Page)(nil),               // 9: authz.plugin.v1.Page
-	(*GrantQuery)(nil),         // 10: authz.plugin.v1.GrantQuery
-	(*RevokeQuery)(nil),        // 11: authz.plugin.v1.RevokeQuery
-	(*UserQuery)(nil),          // 12: authz.plugin.v1.UserQuery
-	(*GroupQuery)(nil),         // 13: authz.plugin.v1.GroupQuery
-	(*RequestQuery)(nil),       // 14: authz.plugin.v1.RequestQuery
-	(*AuditQuery)(nil),         // 15: authz.plugin.v1.AuditQuery
-	(*AuditCursor)(nil),        // 16: authz.plugin.v1.AuditCursor
-	(*EventQuery)(nil),         // 17: authz.plugin.v1.EventQuery
-	(*EventPage)(nil),          // 18: authz.plugin.v1.EventPage
-	(*PruneEventsRequest)(nil), // 19: authz.plugin.v1.PruneEventsRequest
-	(*MetricQuery)(nil),        // 20: authz.plugin.v1.MetricQuery
-	(*ScopeParents)(nil),       // 21: authz.plugin.v1.ScopeParents
-	(*RecordKey)(nil),          // 22: authz.plugin.v1.RecordKey
-	(*RecordQuery)(nil),        // 23: authz.plugin.v1.RecordQuery
-	(*AccessQuery)(nil),        // 24: authz.plugin.v1.AccessQuery
-	(*Access)(nil),             // 25: authz.plugin.v1.Access
-	(*GrantRows)(nil),          // 26: authz.plugin.v1.GrantRows
-	(*RevokeRows)(nil),         // 27: authz.plugin.v1.RevokeRows
-	(*RoleRows)(nil),           // 28: authz.plugin.v1.RoleRows
-	(*GroupRows)(nil),          // 29: authz.plugin.v1.GroupRows
-	(*UserRows)(nil),           // 30: authz.plugin.v1.UserRows
-	(*RequestRows)(nil),        // 31: authz.plugin.v1.RequestRows
-	(*CatalogRows)(nil),        // 32: authz.plugin.v1.CatalogRows
-	(*ImportsRows)(nil),        // 33: authz.plugin.v1.ImportsRows
-	(*AuditRows)(nil),          // 34: authz.plugin.v1.AuditRows
-	(*MetricRows)(nil),         // 35: authz.plugin.v1.MetricRows
-	(*RecordRows)(nil),         // 36: authz.plugin.v1.RecordRows
-	(*CommitRows)(nil),         // 37: authz.plugin.v1.CommitRows
-	(*WatchRequest)(nil),       // 38: authz.plugin.v1.WatchRequest
-	(*WatchHead)(nil),          // 39: authz.plugin.v1.WatchHead
-	(*SectionRequest)(nil),     // 40: authz.plugin.v1.SectionRequest
-	(*SectionAcquire)(nil),     // 41: authz.plugin.v1.SectionAcquire
-	(*SectionReply)(nil),       // 42: authz.plugin.v1.SectionReply
-	(*Granted)(nil),            // 43: authz.plugin.v1.Granted
-	(*Renewed)(nil),            // 44: authz.plugin.v1.Renewed
-	nil,                        // 45: authz.plugin.v1.ScopeParents.ParentsEntry
-	(*StringList)(nil),         // 46: authz.plugin.v1.StringList
-	(*Event)(nil),              // 47: authz.plugin.v1.Event
-	(*User)(nil),               // 48: authz.plugin.v1.User
-	(*Grant)(nil),              // 49: authz.plugin.v1.Grant
-	(*Revoke)(nil),             // 50: authz.plugin.v1.Revoke
-	(*Role)(nil),               // 51: authz.plugin.v1.Role
-	(*Group)(nil),              // 52: authz.plugin.v1.Group
-	(*Request)(nil),            // 53: authz.plugin.v1.Request
-	(*Catalog)(nil),            // 54: authz.plugin.v1.Catalog
-	(*Imports)(nil),            // 55: authz.plugin.v1.Imports
-	(*AuditEntry)(nil),         // 56: authz.plugin.v1.AuditEntry
-	(*MetricBucket)(nil),       // 57: authz.plugin.v1.MetricBucket
-	(*Record)(nil),             // 58: authz.plugin.v1.Record
-	(*CommitResult)(nil),       // 59: authz.plugin.v1.CommitResult
-	(*Fence)(nil),              // 60: authz.plugin.v1.Fence
+	(*StoreHealth)(nil),        // 7: authz.plugin.v1.StoreHealth
+	(*Key)(nil),                // 8: authz.plugin.v1.Key
+	(*Number)(nil),             // 9: authz.plugin.v1.Number
+	(*Page)(nil),               // 10: authz.plugin.v1.Page
+	(*GrantQuery)(nil),         // 11: authz.plugin.v1.GrantQuery
+	(*RevokeQuery)(nil),        // 12: authz.plugin.v1.RevokeQuery
+	(*UserQuery)(nil),          // 13: authz.plugin.v1.UserQuery
+	(*GroupQuery)(nil),         // 14: authz.plugin.v1.GroupQuery
+	(*RequestQuery)(nil),       // 15: authz.plugin.v1.RequestQuery
+	(*AuditQuery)(nil),         // 16: authz.plugin.v1.AuditQuery
+	(*AuditCursor)(nil),        // 17: authz.plugin.v1.AuditCursor
+	(*EventQuery)(nil),         // 18: authz.plugin.v1.EventQuery
+	(*EventPage)(nil),          // 19: authz.plugin.v1.EventPage
+	(*PruneEventsRequest)(nil), // 20: authz.plugin.v1.PruneEventsRequest
+	(*MetricQuery)(nil),        // 21: authz.plugin.v1.MetricQuery
+	(*ScopeParents)(nil),       // 22: authz.plugin.v1.ScopeParents
+	(*RecordKey)(nil),          // 23: authz.plugin.v1.RecordKey
+	(*RecordQuery)(nil),        // 24: authz.plugin.v1.RecordQuery
+	(*AccessQuery)(nil),        // 25: authz.plugin.v1.AccessQuery
+	(*Access)(nil),             // 26: authz.plugin.v1.Access
+	(*GrantRows)(nil),          // 27: authz.plugin.v1.GrantRows
+	(*RevokeRows)(nil),         // 28: authz.plugin.v1.RevokeRows
+	(*RoleRows)(nil),           // 29: authz.plugin.v1.RoleRows
+	(*GroupRows)(nil),          // 30: authz.plugin.v1.GroupRows
+	(*UserRows)(nil),           // 31: authz.plugin.v1.UserRows
+	(*RequestRows)(nil),        // 32: authz.plugin.v1.RequestRows
+	(*CatalogRows)(nil),        // 33: authz.plugin.v1.CatalogRows
+	(*ImportsRows)(nil),        // 34: authz.plugin.v1.ImportsRows
+	(*AuditRows)(nil),          // 35: authz.plugin.v1.AuditRows
+	(*MetricRows)(nil),         // 36: authz.plugin.v1.MetricRows
+	(*RecordRows)(nil),         // 37: authz.plugin.v1.RecordRows
+	(*CommitRows)(nil),         // 38: authz.plugin.v1.CommitRows
+	(*WatchRequest)(nil),       // 39: authz.plugin.v1.WatchRequest
+	(*WatchHead)(nil),          // 40: authz.plugin.v1.WatchHead
+	(*SectionRequest)(nil),     // 41: authz.plugin.v1.SectionRequest
+	(*SectionAcquire)(nil),     // 42: authz.plugin.v1.SectionAcquire
+	(*SectionReply)(nil),       // 43: authz.plugin.v1.SectionReply
+	(*Granted)(nil),            // 44: authz.plugin.v1.Granted
+	(*Renewed)(nil),            // 45: authz.plugin.v1.Renewed
+	nil,                        // 46: authz.plugin.v1.ScopeParents.ParentsEntry
+	(*StringList)(nil),         // 47: authz.plugin.v1.StringList
+	(*Event)(nil),              // 48: authz.plugin.v1.Event
+	(*User)(nil),               // 49: authz.plugin.v1.User
+	(*Grant)(nil),              // 50: authz.plugin.v1.Grant
+	(*Revoke)(nil),             // 51: authz.plugin.v1.Revoke
+	(*Role)(nil),               // 52: authz.plugin.v1.Role
+	(*Group)(nil),              // 53: authz.plugin.v1.Group
+	(*Request)(nil),            // 54: authz.plugin.v1.Request
+	(*Catalog)(nil),            // 55: authz.plugin.v1.Catalog
+	(*Imports)(nil),            // 56: authz.plugin.v1.Imports
+	(*AuditEntry)(nil),         // 57: authz.plugin.v1.AuditEntry
+	(*MetricBucket)(nil),       // 58: authz.plugin.v1.MetricBucket
+	(*Record)(nil),             // 59: authz.plugin.v1.Record
+	(*CommitResult)(nil),       // 60: authz.plugin.v1.CommitResult
+	(*Fence)(nil),              // 61: authz.plugin.v1.Fence
 }
 var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
-	46, // 0: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
-	9,  // 1: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
-	9,  // 2: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
-	9,  // 3: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
-	9,  // 4: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
-	16, // 5: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
-	47, // 6: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
-	46, // 7: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
-	45, // 8: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
-	9,  // 9: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
-	48, // 10: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
-	49, // 11: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.Grant
-	50, // 12: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
-	51, // 13: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.Role
-	49, // 14: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
-	50, // 15: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
-	51, // 16: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
-	52, // 17: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
-	48, // 18: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
-	53, // 19: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
-	54, // 20: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
-	55, // 21: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	56, // 22: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
-	57, // 23: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
-	58, // 24: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
-	59, // 25: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	41, // 26: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	43, // 27: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	44, // 28: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	60, // 29: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	47, // 0: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
+	10, // 1: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
+	10, // 2: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
+	10, // 3: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
+	10, // 4: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
+	17, // 5: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
+	48, // 6: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
+	47, // 7: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
+	46, // 8: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
+	10, // 9: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
+	49, // 10: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
+	50, // 11: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.Grant
+	51, // 12: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
+	52, // 13: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.Role
+	50, // 14: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	51, // 15: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	52, // 16: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	53, // 17: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	49, // 18: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	54, // 19: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	55, // 20: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	56, // 21: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	57, // 22: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	58, // 23: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	59, // 24: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	60, // 25: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	42, // 26: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	44, // 27: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	45, // 28: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	61, // 29: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
 	1,  // 30: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	46, // 31: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	47, // 31: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
 	2,  // 32: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
 	4,  // 33: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
 	0,  // 34: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Frame
@@ -2897,47 +2945,49 @@ var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	0,  // 64: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Frame
 	0,  // 65: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Frame
 	0,  // 66: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Frame
-	38, // 67: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	40, // 68: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,  // 69: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,  // 70: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	0,  // 71: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.Frame
-	0,  // 72: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.Frame
-	0,  // 73: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Frame
-	0,  // 74: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.Frame
-	0,  // 75: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.Frame
-	0,  // 76: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.Frame
-	0,  // 77: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.Frame
-	0,  // 78: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.Frame
-	0,  // 79: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.Frame
-	0,  // 80: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.Frame
-	0,  // 81: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.Frame
-	0,  // 82: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.Frame
-	0,  // 83: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.Frame
-	0,  // 84: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.Frame
-	0,  // 85: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.Frame
-	0,  // 86: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.Frame
-	0,  // 87: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.Frame
-	0,  // 88: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.Frame
-	0,  // 89: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.Frame
-	0,  // 90: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.Frame
-	0,  // 91: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Frame
-	0,  // 92: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.Frame
-	0,  // 93: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Frame
-	0,  // 94: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 95: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 96: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 97: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.Frame
-	0,  // 98: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.Frame
-	0,  // 99: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.Frame
-	0,  // 100: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Frame
-	0,  // 101: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.Frame
-	0,  // 102: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.Frame
-	0,  // 103: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Frame
-	39, // 104: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	42, // 105: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	69, // [69:106] is the sub-list for method output_type
-	32, // [32:69] is the sub-list for method input_type
+	0,  // 67: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Frame
+	39, // 68: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	41, // 69: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,  // 70: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,  // 71: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	0,  // 72: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.Frame
+	0,  // 73: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.Frame
+	0,  // 74: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Frame
+	0,  // 75: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.Frame
+	0,  // 76: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.Frame
+	0,  // 77: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.Frame
+	0,  // 78: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.Frame
+	0,  // 79: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.Frame
+	0,  // 80: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.Frame
+	0,  // 81: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.Frame
+	0,  // 82: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.Frame
+	0,  // 83: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.Frame
+	0,  // 84: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.Frame
+	0,  // 85: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.Frame
+	0,  // 86: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.Frame
+	0,  // 87: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.Frame
+	0,  // 88: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.Frame
+	0,  // 89: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.Frame
+	0,  // 90: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.Frame
+	0,  // 91: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.Frame
+	0,  // 92: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Frame
+	0,  // 93: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.Frame
+	0,  // 94: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Frame
+	0,  // 95: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Frame
+	0,  // 96: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.Frame
+	0,  // 97: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Frame
+	0,  // 98: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.Frame
+	0,  // 99: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.Frame
+	0,  // 100: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.Frame
+	0,  // 101: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Frame
+	0,  // 102: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.Frame
+	0,  // 103: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.Frame
+	0,  // 104: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Frame
+	0,  // 105: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.Frame
+	40, // 106: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	43, // 107: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	70, // [70:108] is the sub-list for method output_type
+	32, // [32:70] is the sub-list for method input_type
 	32, // [32:32] is the sub-list for extension type_name
 	32, // [32:32] is the sub-list for extension extendee
 	0,  // [0:32] is the sub-list for field type_name
@@ -2950,18 +3000,18 @@ func file_authz_plugin_v1_storage_proto_init() {
 	}
 	file_authz_plugin_v1_commit_proto_init()
 	file_authz_plugin_v1_rows_proto_init()
-	file_authz_plugin_v1_storage_proto_msgTypes[10].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[11].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[12].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[14].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[13].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[15].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[19].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[16].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[20].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[40].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[21].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[41].OneofWrappers = []any{
 		(*SectionRequest_Acquire)(nil),
 		(*SectionRequest_Beat)(nil),
 	}
-	file_authz_plugin_v1_storage_proto_msgTypes[42].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[43].OneofWrappers = []any{
 		(*SectionReply_Granted)(nil),
 		(*SectionReply_Renewed)(nil),
 	}
@@ -2971,7 +3021,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_storage_proto_rawDesc), len(file_authz_plugin_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -54,6 +54,7 @@ const (
 	Storage_Commit_FullMethodName              = "/authz.plugin.v1.Storage/Commit"
 	Storage_GetCommit_FullMethodName           = "/authz.plugin.v1.Storage/GetCommit"
 	Storage_Renew_FullMethodName               = "/authz.plugin.v1.Storage/Renew"
+	Storage_Health_FullMethodName              = "/authz.plugin.v1.Storage/Health"
 	Storage_Watch_FullMethodName               = "/authz.plugin.v1.Storage/Watch"
 	Storage_Acquire_FullMethodName             = "/authz.plugin.v1.Storage/Acquire"
 )
@@ -107,6 +108,7 @@ type StorageClient interface {
 	Commit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	GetCommit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
+	Health(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	// Watch sends the log head at once and after movements, coalesced.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error)
 	// Acquire holds an exclusive section for as long as the stream lives. The
@@ -575,9 +577,22 @@ func (c *storageClient) Renew(ctx context.Context, opts ...grpc.CallOption) (grp
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Storage_RenewClient = grpc.BidiStreamingClient[Frame, Frame]
 
+func (c *storageClient) Health(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[33], Storage_Health_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_HealthClient = grpc.BidiStreamingClient[Frame, Frame]
+
 func (c *storageClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[33], Storage_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[34], Storage_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -596,7 +611,7 @@ type Storage_WatchClient = grpc.ServerStreamingClient[WatchHead]
 
 func (c *storageClient) Acquire(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SectionRequest, SectionReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[34], Storage_Acquire_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[35], Storage_Acquire_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -656,6 +671,7 @@ type StorageServer interface {
 	Commit(grpc.BidiStreamingServer[Frame, Frame]) error
 	GetCommit(grpc.BidiStreamingServer[Frame, Frame]) error
 	Renew(grpc.BidiStreamingServer[Frame, Frame]) error
+	Health(grpc.BidiStreamingServer[Frame, Frame]) error
 	// Watch sends the log head at once and after movements, coalesced.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error
 	// Acquire holds an exclusive section for as long as the stream lives. The
@@ -779,6 +795,9 @@ func (UnimplementedStorageServer) GetCommit(grpc.BidiStreamingServer[Frame, Fram
 }
 func (UnimplementedStorageServer) Renew(grpc.BidiStreamingServer[Frame, Frame]) error {
 	return status.Error(codes.Unimplemented, "method Renew not implemented")
+}
+func (UnimplementedStorageServer) Health(grpc.BidiStreamingServer[Frame, Frame]) error {
+	return status.Error(codes.Unimplemented, "method Health not implemented")
 }
 func (UnimplementedStorageServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -1074,6 +1093,13 @@ func _Storage_Renew_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Storage_RenewServer = grpc.BidiStreamingServer[Frame, Frame]
 
+func _Storage_Health_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(StorageServer).Health(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_HealthServer = grpc.BidiStreamingServer[Frame, Frame]
+
 func _Storage_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -1304,6 +1330,12 @@ var Storage_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Renew",
 			Handler:       _Storage_Renew_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "Health",
+			Handler:       _Storage_Health_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

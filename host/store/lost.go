@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// askHealth asks the driver how its database is.
+func (s *Store) askHealth() {
+	ticks := time.NewTicker(s.opts.HealthEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-s.life.Done():
+			return
+		}
+		s.mu.Lock()
+		h := s.current
+		s.mu.Unlock()
+		if h == nil || h.health == nil {
+			continue
+		}
+		ctx, cancel := bounded(s.life, maxProbe)
+		_, err := h.health.Health(ctx)
+		cancel()
+		switch {
+		case storage.IsLost(err):
+			s.lose(h, err)
+		case storage.CodeOf(err) == storage.CodeUnsupported:
+			h.health = nil // this goroutine's alone
+		}
+	}
+}
+
+// lose gives up a handle whose content was taken away under it. The store is lost from
+// now on, whatever is opened next.
+func (s *Store) lose(h *handle, why error) {
+	s.mu.Lock()
+	if s.closed || s.current != h {
+		s.mu.Unlock()
+		return
+	}
+	s.lost = &loss{since: time.Now(), reason: reasonOf(why), taken: true}
+	s.drop(h, why)
+	s.mu.Unlock()
+	s.opts.Logger.Error("STORAGE LOST: the content was taken away while it was open; the store is unavailable until it is put back and accepted",
+		"application", s.opts.Application, "partition", s.partition, "incarnation", h.info.Incarnation, "error", reasonOf(why),
+		"accept", "authz storage accept "+s.opts.Application)
+	s.opts.OnLost()
+}
+
+// renewTaken gives content that comes back after it was taken away another incarnation,
+// unless it has one: it may be an older copy under the name that every host knows. It
+// takes the place of the handle, which it closes.
+func (s *Store) renewTaken(ctx context.Context, h *handle) (*handle, error) {
+	s.mu.Lock()
+	same := s.lost != nil && s.lost.taken && h.info.Incarnation == s.info.Incarnation
+	s.mu.Unlock()
+	if !same || h.renewer == nil {
+		return h, nil
+	}
+	_, err := h.renewer.Renew(ctx)
+	_ = h.store.Close() // it held nothing
+	if code := storage.CodeOf(err); err != nil && code != storage.CodeUnsupported && code != storage.CodeConflict {
+		return nil, typed(ctx, err, authz.OutcomeUnknown)
+	}
+	return s.open(ctx)
+}
