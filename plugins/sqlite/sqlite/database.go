@@ -15,7 +15,7 @@ import (
 // database is the file: one session that writes and several that read. Sessions
 // are opened when they are first needed and given up when they may be broken.
 type database struct {
-	file    file
+	file    *file
 	options Options
 	pool    *sql.DB
 	closed  chan struct{}
@@ -24,7 +24,7 @@ type database struct {
 	readers *sessions
 }
 
-func openDatabase(f file, o Options) (*database, error) {
+func openDatabase(f *file, o Options) (*database, error) {
 	pool, err := sql.Open("sqlite", f.source())
 	if err != nil {
 		return nil, err
@@ -60,10 +60,18 @@ func (db *database) take(ctx context.Context, from *sessions, setup string) (*se
 
 func (db *database) connect(ctx context.Context, setup string) (*session, error) {
 	for pause := db.newBackoff(); ; {
+		if err := db.file.look(); err != nil {
+			return nil, err
+		}
 		conn, err := db.pool.Conn(ctx)
 		if err == nil {
-			if _, err = conn.ExecContext(ctx, setup); err == nil {
-				return &session{conn: conn, statements: map[string]*sql.Stmt{}, observe: db.options.observe}, nil
+			if _, err = conn.ExecContext(ctx, setup+"; SELECT count(*) FROM sqlite_schema"); err == nil { // which opens the log
+				s := &session{conn: conn, file: db.file, statements: map[string]*sql.Stmt{}, observe: db.options.observe}
+				if err := db.file.opened(); err != nil {
+					s.close()
+					return nil, err
+				}
+				return s, nil
 			}
 			_ = conn.Close()
 		}
@@ -138,8 +146,8 @@ func (db *database) write(ctx context.Context, fn func(*work) error) error {
 			panic(r)
 		}
 	}()
-	// The file is looked at before anything is judged, and again when all is written: what
-	// goes to a file that is gone must not be acknowledged.
+	// The files are looked at before anything is judged, when all is ready, and when it is
+	// written: what goes to a file that is lost must not be acknowledged.
 	if err = db.file.look(); err == nil {
 		err = fn(&work{session: s, ctx: ctx, running: whole})
 	}
@@ -160,6 +168,9 @@ func (db *database) write(ctx context.Context, fn func(*work) error) error {
 		return failure(whole, err, commitOutcome(err))
 	}
 	broken = false
+	if db.file.look() != nil {
+		return db.file.loss(authz.OutcomeUnknown) // what was written may yet reach the database
+	}
 	return nil
 }
 

@@ -65,6 +65,9 @@ func (d *driver) Open(ctx context.Context, name string) (storage.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.db.file.look(); err != nil {
+		return nil, err
+	}
 	incarnation, err := d.incarnation(ctx, name)
 	if err != nil {
 		return nil, err

@@ -6,24 +6,15 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync/atomic"
-	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
-	"github.com/authzhost/authz/sdk/storage"
 )
-
-// checkFile is how often readers make sure that the file is still the one that was
-// opened.
-const checkFile = time.Second
 
 // file is the database's place in the file system.
 type file struct {
 	path  string // absolute
 	found os.FileInfo
-	gone  *atomic.Bool
-	next  *atomic.Int64 // of check, in nanoseconds
+	watch watch
 }
 
 // prepareFile finds the file or makes an empty one, which is an empty database.
@@ -31,9 +22,9 @@ type file struct {
 //
 // The file is never opened here once it exists: the process would lose SQLite's
 // locks on it when that descriptor is closed.
-func prepareFile(path string) (file, error) {
-	refuse := func(message string) (file, error) {
-		return file{}, &plugin.ConfigError{Field: settingPath, Message: message}
+func prepareFile(path string) (*file, error) {
+	refuse := func(message string) (*file, error) {
+		return nil, &plugin.ConfigError{Field: settingPath, Message: message}
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -59,7 +50,7 @@ func prepareFile(path string) (file, error) {
 	case !info.Mode().IsRegular():
 		return refuse("is no regular file")
 	}
-	return file{path: path, found: info, gone: new(atomic.Bool), next: new(atomic.Int64)}, nil
+	return &file{path: path, found: info}, nil
 }
 
 // createFile puts an empty file in place, unless another process was faster.
@@ -89,39 +80,11 @@ func createFile(path string) error {
 // source names the file to SQLite, with what holds for every connection: a commit
 // is synced whatever the library's defaults are, and waiting is the caller's. The
 // file is never created there: one that vanished must not come back empty.
-func (f file) source() string {
+func (f *file) source() string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(f.path)}
 	return u.String() + "?mode=rw&_dqs=0&_defensive=1&_error_rc=1&_txlock=immediate" +
 		"&_pragma=synchronous(FULL)&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)" +
 		"&_pragma=busy_timeout(0)&_pragma=cache_size(-8192)&_pragma=trusted_schema(0)&_pragma=journal_size_limit(67108864)"
-}
-
-// check refuses to go on with a file that was removed or replaced: what is written
-// to it would be lost, and what takes its place knows nothing of it. It looks once
-// in checkFile.
-func (f file) check() error {
-	now := time.Now().UnixNano()
-	if due := f.next.Load(); now >= due && f.next.CompareAndSwap(due, now+int64(checkFile)) {
-		return f.look()
-	}
-	return f.known()
-}
-
-// look is a check that looks now.
-func (f file) look() error {
-	info, err := os.Stat(f.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.found) {
-		f.gone.Store(true)
-	}
-	return f.known()
-}
-
-// known refuses a file that was once seen to be gone.
-func (f file) known() error {
-	if f.gone.Load() {
-		return storage.Unavailable(authz.OutcomeNotApplied, nil, "the database file was removed or replaced while it was open")
-	}
-	return nil
 }
 
 // reason is what the operating system says, without the path.

@@ -67,6 +67,9 @@ func (db *database) useWAL(ctx context.Context) error {
 		if err == nil && mode != "wal" {
 			return storage.Unavailable(authz.OutcomeNotApplied, nil, "the database cannot keep a write-ahead log where it is")
 		}
+		if err == nil {
+			db.file.note()
+		}
 		if err == nil || !isBusy(err) || !pause.wait(ctx) {
 			broken = err != nil
 			return err

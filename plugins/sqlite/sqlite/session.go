@@ -13,6 +13,7 @@ import (
 // time uses it.
 type session struct {
 	conn       *sql.Conn
+	file       *file
 	statements map[string]*sql.Stmt
 	observe    func(string)
 }
@@ -32,7 +33,12 @@ func (s *session) prepared(ctx context.Context, text string) (*sql.Stmt, error) 
 	return stmt, nil
 }
 
+// close leaves the connection of a file that was lost to the end of the process, where
+// closing it would harm another one.
 func (s *session) close() {
+	if !s.file.closing() {
+		return
+	}
 	for _, stmt := range s.statements {
 		_ = stmt.Close()
 	}

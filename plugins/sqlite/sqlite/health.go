@@ -1,0 +1,17 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+var _ storage.HealthReporter = (*store)(nil)
+
+// Health looks at the files.
+func (s *store) Health(ctx context.Context) (storage.Health, error) {
+	if s.isClosed() {
+		return storage.Health{}, errClosed()
+	}
+	return storage.Health{}, s.db.file.look()
+}
