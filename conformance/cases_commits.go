@@ -145,6 +145,18 @@ var commitCases = []storageCase{
 			w.Fatalf("applied again")
 		}
 	}},
+	{ID: "B60c", Rule: "an empty commit takes its id: what comes under it later is refused and writes nothing", run: func(w *world) {
+		empty := storage.Commit{ID: "c", At: 5}
+		w.do(empty)
+		late := storage.Commit{ID: "c", At: 5, Changes: []storage.Change{storage.PatchUser{UserID: "u"}}}
+		if _, err := w.Commit(w.ctx, late); storage.CodeOf(err) != storage.CodeConflict {
+			w.Errorf("the id was free: %v", err)
+		}
+		none[authz.User](w)(w.GetUser(w.ctx, "u"))
+		if !w.do(empty).Replayed {
+			w.Errorf("it was applied again")
+		}
+	}},
 	{ID: "B62", large: true, Rule: "a commit that replaces grants and revokes is never seen in part", run: func(w *world) {
 		swap := func(old, new int) storage.Commit {
 			c := changes()

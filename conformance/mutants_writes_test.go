@@ -105,6 +105,14 @@ var writeMutants = []mutant{
 		}
 	}},
 	{name: "ids of commits are not recognised", kind: "applied twice", cases: "B59 B60", store: forgetful},
+	{name: "a commit that changes nothing is not kept", kind: "recognition", cases: "B60c", store: func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			if len(c.Changes)+len(c.Audit)+len(c.Events)+len(c.Requires)+len(c.Fences) == 0 {
+				return storage.CommitResult{}, nil
+			}
+			return s.Store.Commit(ctx, c)
+		}
+	}},
 	{name: "a commit sent twice at once is applied twice", kind: "applied twice", cases: "B80", store: func(s *store) {
 		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 			if r, found, err := s.Store.GetCommit(ctx, c.ID); err != nil || found {

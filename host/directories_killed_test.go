@@ -26,24 +26,25 @@ import (
 func TestAHostThatIsKilledInTheMiddle(t *testing.T) {
 	postgrestest.Require(t)
 	r := rand.New(rand.NewPCG(3, 2026))
-	const aPerson = `new."userId" = 'p00150'`
+	person := func(i int) string { return fmt.Sprintf(`new."userId" = 'p%05d'`, i) }
 	none := func(n, _ int) bool { return n == 0 }
 	some := func(n, of int) bool { return 200 < n && n < of }
 	all := func(n, of int) bool { return n == of }
 	for _, point := range []struct {
 		name, table, when string // the row that is being written
-		long              int    // groups behind the others whose text fills a commit
+		size, long        int    // people, and groups behind the others whose text fills a commit
 		groups, people    func(n, of int) bool
 		imports           int // that the audit log tells of in the end
 	}{
-		{"in the middle of the only commit", "AuthzUser", aPerson, 0, none, none, 1},
-		{"in the middle of the second", "AuthzUser", aPerson, 260, some, none, 1},
-		{"before its outcome is stored", "AuthzRecord", `new."collection" = 'directories'`, 0, all, all, 2},
+		{"in the middle of the only commit", "AuthzUser", person(150), 300, 0, none, none, 1},
+		{"in the middle of the groups", "AuthzGroup", `new."id" = 'long250'`, 300, 260, some, none, 1},
+		{"in the middle of the people", "AuthzUser", person(1400), 1500, 0, all, some, 1},
+		{"before its outcome is stored", "AuthzRecord", `new."collection" = 'directories'`, 300, 0, all, all, 2},
 	} {
 		t.Run(point.name, func(t *testing.T) {
 			dsn := postgrestest.Database(t)
 			path, reading := directoryFile(t, `{plugin: postgres, config: {dsn: "`+dsn+`", lease: 1s}}`, "authoritative: true")
-			c := newCompany(r, 300, 30)
+			c := newCompany(r, point.size, 30)
 			c.texts = map[string]string{}
 			for i := range point.long {
 				id := fmt.Sprintf("long%03d", i)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +33,10 @@ func newDirectoryApply() *cobra.Command {
 		Long: `Apply a snapshot of groups, memberships, reporting edges, orgs and users (JSON or YAML).
 What the snapshot leaves out is left alone, unless --authoritative. With --max-deactivations
 a snapshot that would make more than that share of the active people inactive is refused,
-whole, unless --confirm-deactivations.`,
+whole, unless --confirm-deactivations.
+
+A large snapshot is written in many commits. Interrupting the command ends it after one of
+them; applying the snapshot again does the rest.`,
 		Example: `  authz directory apply -f people.yaml --source okta
   export-people | authz directory apply -f - --source okta --authoritative --max-deactivations 0.1`,
 		Args: cobra.NoArgs,
@@ -54,9 +60,14 @@ whole, unless --confirm-deactivations.`,
 				return err
 			}
 			var result directory.Result
-			err = local.call(c.Context(), app, "importDirectory", map[string]any{
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			err = local.call(ctx, app, "importDirectory", map[string]any{
 				"snapshot": snapshot, "source": source, "options": options,
 			}, &result)
+			if ctx.Err() != nil {
+				return errors.New("interrupted: what the host had written by then stands, and applying the snapshot again does the rest")
+			}
 			if err != nil {
 				return err
 			}
@@ -130,6 +141,9 @@ func directoryState(d hostdirectory.Status) string {
 		return d.State
 	}
 	text := d.Run.Phase
+	if applied := d.Run.Applied; applied != nil {
+		return fmt.Sprintf("%s, %d of %d%s", text, applied.People, applied.OfPeople, appliedText(applied))
+	}
 	if d.Run.Expected > 0 {
 		return fmt.Sprintf("%s, %d of about %d", text, d.Run.Entries, d.Run.Expected)
 	}
@@ -139,11 +153,23 @@ func directoryState(d hostdirectory.Status) string {
 	return text
 }
 
+// appliedText follows the number of people of a run that writes.
+func appliedText(p *directory.Progress) string {
+	text := fmt.Sprintf(" people, %d commits", p.Commits)
+	if p.Left > 0 {
+		text += fmt.Sprintf(", about %s left", max(time.Second, time.Duration(p.Left)*time.Millisecond).Round(time.Second))
+	}
+	if p.Failures > 0 {
+		text += fmt.Sprintf(", %d failures, the last: %s", p.Failures, plain(p.Failure))
+	}
+	return text
+}
+
 func newDirectoryCancel() *cobra.Command {
 	t, o := &target{}, &outputFlag{}
 	c := &cobra.Command{
 		Use:     "cancel NAME",
-		Short:   "End the reading of a directory; what is being applied is finished",
+		Short:   "End a run of a directory; what it has written stands, and the next run does the rest",
 		Example: `  authz directory cancel staff`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -212,7 +238,12 @@ func follow(ctx context.Context, local *localCaller, name string, p *progress) (
 			}
 			for _, d := range result.Directories {
 				if d.Name == name && d.Run != nil {
-					p.doing = d.Run.Phase
+					p.doing, p.note = d.Run.Phase, ""
+					if applied := d.Run.Applied; applied != nil {
+						p.note = appliedText(applied)
+						p.tell(applied.People, applied.OfPeople, name)
+						continue
+					}
 					p.tell(int(d.Run.Entries), int(max(d.Run.Expected, d.Run.Entries)), name)
 				}
 			}

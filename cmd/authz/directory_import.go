@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +28,8 @@ tells: people, groups, memberships, managers, orgs. Only a reading that came to 
 applied. A run that would make more than max_deactivations of the active people inactive
 changes nothing: look at it with --dry-run, then repeat it with --confirm-deactivations.
 
-Interrupting the command ends the reading; what is being applied is finished.`,
+Interrupting the command ends the run: a reading changes nothing; of what is being applied
+the commits that are done stand, and the next run does the rest.`,
 		Example: `  authz directory import staff --dry-run
   authz directory import staff
   authz directory import staff --authoritative --confirm-deactivations`,
@@ -39,6 +43,7 @@ Interrupting the command ends the reading; what is being applied is finished.`,
 				return err
 			}
 			name := args[0]
+			defer cancelOnInterrupt(c, local, name)()
 			stop := follow(c.Context(), local, name, newProgress(c.ErrOrStderr()))
 			var report hostdirectory.Report
 			err = local.call(c.Context(), api.HostApplication, "directory.run", fields{"name": name, "dryRun": r.DryRun,
@@ -61,6 +66,24 @@ Interrupting the command ends the reading; what is being applied is finished.`,
 	c.Flags().BoolVar(&r.Full, "full", false, "read the whole directory, also where changes since the last run would do")
 	c.ValidArgsFunction = t.completeDirectories
 	return c
+}
+
+// cancelOnInterrupt has the host end the run at the first signal, so that its answer says
+// what stands; a second one ends the command.
+func cancelOnInterrupt(c *cobra.Command, local *localCaller, name string) (done func()) {
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	left := context.AfterFunc(ctx, func() {
+		stop()
+		if c.Context().Err() != nil {
+			return // the run ends with it
+		}
+		fmt.Fprintln(c.ErrOrStderr(), "\ncancelling the run; interrupt again to leave it at once")
+		_ = local.host(c.Context(), "directory.cancel", fields{"name": name}, nil) // its answer tells
+	})
+	return func() {
+		left()
+		stop()
+	}
 }
 
 func printReport(w io.Writer, r hostdirectory.Report) {
@@ -105,6 +128,9 @@ func printReport(w io.Writer, r hostdirectory.Report) {
 	case r.DryRun:
 		fmt.Fprintln(w, "nothing was changed: this was a dry run")
 	case r.Audit != nil:
+		if a := r.Applied; a != nil && a.Commits > 1 {
+			fmt.Fprintf(w, "written in %d commits, after %d failed attempts\n", a.Commits, a.Failures)
+		}
 		fmt.Fprintf(w, "applied to %s; audit entry %s, at %s\n", r.Application, r.Audit.Import, instantText(r.Audit.At))
 	}
 }

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +17,7 @@ import (
 
 // serveDirectory starts a host with the directory staff, which tells what the file
 // people.jsonl says, and answers the arguments of its commands.
-func (s *shell) serveDirectory() (at func(args ...string) []string) {
+func (s *shell) serveDirectory(changes ...func(string) string) (at func(args ...string) []string) {
 	s.t.Helper()
 	importer := filepath.Join(s.dir, "authz-plugin-scripted")
 	if out, err := exec.Command("go", "build", "-o", importer, "../../host/testdata/importer").CombinedOutput(); err != nil {
@@ -22,6 +26,9 @@ func (s *shell) serveDirectory() (at func(args ...string) []string) {
 	path := s.serveFile(func(text string) string {
 		text = strings.Replace(text, "listen: 127.0.0.1:0", "log: {level: info, format: json}\nlisten: 127.0.0.1:0", 1)
 		text = strings.Replace(text, "plugins:\n", "plugins:\n  hr: {plugin: "+importer+", config: {file: people.jsonl}}\n", 1)
+		for _, change := range changes {
+			text = change(text)
+		}
 		return text + "\ndirectories:\n  staff: {importer: hr, schedule: '0 3 29 2 *'}\n"
 	})
 	host := s.start("serve", "--config", path)
@@ -91,4 +98,72 @@ func TestADirectoryIsListedImportedAndGuarded(t *testing.T) {
 	}
 	says(errs, "no people at all")
 	says(s.ok(at("apply", "-f", snapshot, "--source", "hr", "--authoritative", "--max-deactivations", "0.5", "--confirm-deactivations")...), "deactivated 1 users")
+}
+
+// TestAnImportIsInterrupted in the middle of what it writes: by Ctrl-C, and by another
+// command. What stands is told, and the next run does the rest.
+func TestAnImportIsInterrupted(t *testing.T) {
+	const people = 20_000
+	s := newShell(t)
+	lines := []string{`{"begin":{"datasets":["users"]}}`}
+	for i := range people {
+		lines = append(lines, fmt.Sprintf(`{"user":{"userId":"p%05d"}}`, i))
+	}
+	s.write("people.jsonl", strings.Join(append(lines, `{"end":{}}`), "\n"))
+	at := s.serveDirectory(func(text string) string {
+		return strings.Replace(text, "main: {plugin: memory}", "main: {plugin: sqlite, config: {path: authz.db}}", 1)
+	})
+	db, err := sql.Open("sqlite", filepath.Join(s.dir, "authz.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	do := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("pragma busy_timeout = 20000")
+	applying := regexp.MustCompile(`applying, ([1-9]\d*) of \d+ people, \d+ commits, about \d+s left`)
+	stood := regexp.MustCompile(`cancelled; (\d+) of (\d+) people were written in \d+ commits and stand, the next run does the rest`)
+	left := people
+	for _, end := range []struct {
+		how string
+		do  func(cmd *running)
+	}{
+		{"by Ctrl-C", func(cmd *running) {
+			_ = cmd.Process.Signal(os.Interrupt)
+			eventually(t, "it says so", func() bool { return strings.Contains(cmd.errs.String(), "cancelling the run") })
+		}},
+		{"by another command", func(*running) {
+			if out := s.ok(at("cancel", "staff")...); !strings.Contains(out, "cancelled") {
+				t.Error(out)
+			}
+		}},
+	} {
+		cmd := s.start(at("import", "staff")...)
+		eventually(t, "it is in the middle", func() bool { return applying.MatchString(s.ok(at("list")...)) })
+		do("begin immediate") // the next commit waits
+		end.do(cmd)
+		do("rollback")
+		<-cmd.done
+		m := stood.FindStringSubmatch(cmd.errs.String())
+		if cmd.ProcessState.ExitCode() != exitFailure || m == nil || m[2] != strconv.Itoa(left) {
+			t.Fatalf("%s: exit %d with %d people left\n%s", end.how, cmd.ProcessState.ExitCode(), left, cmd.errs.String())
+		}
+		n, _ := strconv.Atoi(m[1])
+		left -= n
+		if out := s.ok(at("list")...); !strings.Contains(out, "idle") || !strings.Contains(out, "cancelled") {
+			t.Error(out)
+		}
+	}
+	var report directory.Report
+	if err := json.Unmarshal([]byte(s.ok(at("import", "staff", "-o", "json")...)), &report); err != nil {
+		t.Fatal(err)
+	}
+	if n := report.Plan.CreatedPeople.Count; n != left {
+		t.Errorf("the last run created %d people of %d that were left", n, left)
+	}
 }

@@ -17,6 +17,7 @@ type progress struct {
 	terminal bool
 	doing    string // "loading"
 	did      string // "loaded"
+	note     string // follows the numbers on a terminal
 	mu       sync.Mutex
 	open     bool // a line on the terminal has not ended
 	last     string
@@ -38,7 +39,7 @@ func (p *progress) tell(done, total int, what string) {
 		if p.open && p.last != what {
 			fmt.Fprintln(p.w)
 		}
-		fmt.Fprintf(p.w, "\r%s %s: %d of %d\x1b[K", p.doing, plain(what), done, total)
+		fmt.Fprintf(p.w, "\r%s %s: %d of %d%s\x1b[K", p.doing, plain(what), done, total, p.note)
 		p.open, p.last = true, what
 	case done == total && total > 0:
 		fmt.Fprintf(p.w, "%s %s: %d\n", p.did, what, total)

@@ -80,7 +80,7 @@ func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
 		return fmt.Errorf("encode the authority record: %w", err)
 	}
 	now := a.clock()
-	_, err = a.send(ctx, op, storage.Commit{ID: uuid.NewString(), At: now, Changes: []storage.Change{
+	_, err = a.send(ctx, &draft{op: op}, storage.Commit{ID: uuid.NewString(), At: now, Changes: []storage.Change{
 		storage.PutRecord{Record: storage.Record{
 			Collection: authorityCollection, ID: authorityID, Data: raw, UpdatedAt: now,
 		}},

@@ -11,12 +11,12 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// groups merges the snapshot into the stored parent graph, condenses its cycles
-// and drafts the groups that are new, listed or changed.
-func (im *importing) groups(ctx context.Context, source string) error {
+// planGroups merges the snapshot into the stored parent graph, condenses its cycles
+// and plans the groups that are new, listed or changed.
+func (im *importing) planGroups(ctx context.Context) error {
 	stored := map[string]authz.Group{}
 	graph := map[string][]string{}
-	for g, err := range im.d.app.store.ListGroups(ctx, storage.Page{}) {
+	for g, err := range im.app.store.ListGroups(ctx, storage.Page{}) {
 		if err != nil {
 			return err
 		}
@@ -55,16 +55,9 @@ func (im *importing) groups(ctx context.Context, source string) error {
 			continue // nobody else writes groups inside this section
 		}
 		im.countGroup(row, known)
-		size := len(id) + len(row.Name) + len(row.Description)
-		for _, p := range row.Parents {
-			size += len(p)
-		}
-		im.add(storage.UpsertGroup{Group: row}, size)
+		im.groups = append(im.groups, storage.UpsertGroup{Group: row})
 	}
-	im.d.audit("directory.import_groups", source, struct {
-		Groups    int `json:"groups"`
-		Condensed int `json:"condensed"`
-	}{len(graph), len(components)})
+	im.allGroups = len(graph)
 	return nil
 }
 

@@ -38,7 +38,7 @@ func TestAnEdgeIsSkippedWhenItWouldLeadBack(t *testing.T) {
 					want[user] = edges[user]
 				}
 			}
-			report, err := app.RunImport(context.Background(), directory.Snapshot{ReportingEdges: edges}, "hr", directory.Options{})
+			report, err := app.RunImport(context.Background(), directory.Snapshot{ReportingEdges: edges}, "hr", directory.Options{}, nil)
 			must(t, err)
 			got := map[string]string{}
 			for id, u := range usersOf(t, store) {

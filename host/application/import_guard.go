@@ -66,10 +66,11 @@ func (im *importing) losses() (l losses) {
 		}
 		l.memberships.of += len(was.GroupIDs)
 		l.managed.of += im.managedOf(was.GroupIDs)
-		p := im.patches[id]
-		if p == nil {
+		changed, ok := im.people[id]
+		if !ok {
 			continue
 		}
+		p := &changed.patch
 		if was.Active && p.Active != nil && !*p.Active {
 			l.people.gone++
 		}

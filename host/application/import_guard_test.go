@@ -133,7 +133,7 @@ func TestAPlanIsWhatHappens(t *testing.T) {
 			rt.Fatalf("planning changed rows:\n%s", diff)
 		}
 		users, groups := usersOf(t, store), parentsOf(t, store)
-		report, err := app.RunImport(context.Background(), next, "hr", o)
+		report, err := app.RunImport(context.Background(), next, "hr", o, nil)
 		must(t, err)
 		if diff := cmp.Diff(plan, report.Plan); diff != "" {
 			rt.Fatalf("the run is not its plan:\n%s", diff)
@@ -168,7 +168,7 @@ func TestAPlanIsWhatHappens(t *testing.T) {
 			return // rings with what was stored: this run may have taken away what closed them
 		}
 		stored := usersOf(t, store)
-		again, err := app.RunImport(context.Background(), next, "hr", o)
+		again, err := app.RunImport(context.Background(), next, "hr", o, nil)
 		must(t, err)
 		p := again.Plan
 		for _, id := range p.DeactivatedPeople.First { // made by a list other than that of the people

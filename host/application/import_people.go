@@ -10,24 +10,23 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// patch is what the import changes of one user; a record is created as needed.
-func (im *importing) patch(userID string) *storage.PatchUser {
-	p := im.patches[userID]
-	if p == nil {
-		p = &storage.PatchUser{UserID: userID}
-		im.patches[userID] = p
-	}
-	return p
+// person is what an import changes of one user; a record is created as needed.
+type person struct {
+	patch       storage.PatchUser
+	deactivated bool // by absence
+	removed     int  // memberships, by absence
+	cleared     bool // the manager, by absence
 }
 
 // readUsers reads every user when their absence, the guard or a report asks for it.
 func (im *importing) readUsers(ctx context.Context) error {
-	absence := im.options.Authoritative && (im.snapshot.Users != nil || im.snapshot.Memberships != nil)
+	s := &im.snapshot
+	absence := im.options.Authoritative && (s.Users != nil || s.Memberships != nil || s.ReportingEdges != nil)
 	if !absence && im.options.MaxDeactivations == nil && im.report == nil {
 		return nil
 	}
 	im.stored = map[string]authz.User{}
-	for u, err := range im.d.app.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}) {
+	for u, err := range im.app.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}) {
 		if err != nil {
 			return err
 		}
@@ -36,66 +35,101 @@ func (im *importing) readUsers(ctx context.Context) error {
 	return nil
 }
 
-// users creates and updates the listed users and returns those that their absence
-// deactivates.
-func (im *importing) users() (deactivated []string) {
-	listed := make(map[string]bool, len(im.snapshot.Users))
-	for _, u := range im.snapshot.Users {
-		listed[u.UserID] = true
-		p := im.patch(u.UserID)
-		if u.Active != nil {
-			active := *u.Active
-			p.Active = &active
+// derive says what becomes of one user, as they are stored; ok is false for nothing.
+func (im *importing) derive(id string) (p person, ok bool) {
+	was, known := im.stored[id]
+	s, sweeps := &im.snapshot, im.options.Authoritative && known
+	p.patch.UserID = id
+	told, listed := im.told[id]
+	switch {
+	case listed:
+		ok = true
+		if told.active != nil {
+			active := *told.active
+			p.patch.Active = &active
+		}
+	case sweeps && s.Users != nil && was.Active:
+		inactive := false
+		p.patch.Active, p.deactivated, ok = &inactive, true, true
+	}
+	if groups, listed := s.Memberships[id]; listed {
+		list := distinct(groups)
+		p.patch.GroupIDs, ok = &list, true
+	} else if sweeps && s.Memberships != nil && len(im.managed) > 0 {
+		groups := distinct(was.GroupIDs)
+		left := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return im.managed[g] })
+		if p.removed = len(groups) - len(left); p.removed > 0 {
+			p.patch.GroupIDs, ok = &left, true
 		}
 	}
-	if !im.options.Authoritative || im.snapshot.Users == nil {
-		return nil
+	if orgs, listed := s.Orgs[id]; listed {
+		list := distinct(orgs)
+		p.patch.OrgIDs, ok = &list, true
 	}
-	for _, id := range slices.Sorted(maps.Keys(im.stored)) {
-		if im.stored[id].Active && !listed[id] {
-			inactive := false
-			im.patch(id).Active = &inactive
-			deactivated = append(deactivated, id)
+	if manager, listed := s.ReportingEdges[id]; listed {
+		if !im.skipped[id] {
+			p.patch.ManagerUserID, ok = &manager, true
 		}
+	} else if sweeps && s.ReportingEdges != nil && was.ManagerUserID != "" {
+		none := ""
+		p.patch.ManagerUserID, p.cleared, ok = &none, true, true
 	}
-	return deactivated
+	return p, ok && !im.changesNothing(&p.patch)
 }
 
-func (im *importing) memberships() {
-	for user, groups := range im.snapshot.Memberships {
-		list := distinct(groups)
-		im.patch(user).GroupIDs = &list
+// planPeople plans the users after one id.
+func (im *importing) planPeople(after string) {
+	s := &im.snapshot
+	ids := map[string]bool{}
+	for id := range im.told {
+		ids[id] = true
 	}
-	if !im.options.Authoritative || im.snapshot.Memberships == nil {
-		return
+	for _, lists := range []map[string][]string{s.Memberships, s.Orgs} {
+		for id := range lists {
+			ids[id] = true
+		}
 	}
-	if len(im.managed) == 0 {
-		im.result.Warnings = append(im.result.Warnings, skippedSweep)
-		return
+	for id := range s.ReportingEdges {
+		ids[id] = true
 	}
-	for id, u := range im.stored {
-		if _, listed := im.snapshot.Memberships[id]; listed {
+	if im.options.Authoritative {
+		for id := range im.stored {
+			ids[id] = true
+		}
+	}
+	im.order = im.order[:im.next]
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if id <= after {
 			continue
 		}
-		groups := distinct(u.GroupIDs)
-		left := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return im.managed[g] })
-		if gone := len(groups) - len(left); gone > 0 {
-			im.removed += gone
-			im.patch(id).GroupIDs = &left
+		delete(im.people, id)
+		if p, ok := im.derive(id); ok {
+			im.people[id] = p
+			im.order = append(im.order, id)
 		}
 	}
 }
 
-// reporting applies the edges in ascending order of users, each over what is
-// stored and applied so far.
-func (im *importing) reporting(ctx context.Context) error {
+// planReporting judges the edges in ascending order of users, each over what is stored
+// and what was applied before it.
+func (im *importing) planReporting(ctx context.Context) error {
+	if im.snapshot.ReportingEdges == nil {
+		return nil
+	}
 	edges, err := im.edges(ctx)
 	if err != nil {
 		return err
 	}
-	stored := slices.Sorted(maps.Keys(edges))
+	return im.judgeEdges(ctx, edges, "")
+}
+
+// judgeEdges is planReporting for the users after one id.
+func (im *importing) judgeEdges(ctx context.Context, edges map[string]string, after string) error {
 	ring := rings(edges, im.snapshot.ReportingEdges)
 	for _, user := range slices.Sorted(maps.Keys(im.snapshot.ReportingEdges)) {
+		if user <= after {
+			continue
+		}
 		if err := ctx.Err(); err != nil { // a ring of everybody takes its time
 			return err
 		}
@@ -104,35 +138,30 @@ func (im *importing) reporting(ctx context.Context) error {
 		if n := ring[user]; n > 0 && n == ring[manager] {
 			path = edgeCycle(edges, user, manager)
 		}
-		if path != nil {
-			for i := range path {
-				path[i] = authz.Echo(path[i])
-			}
-			im.skippedEdge(user, manager)
-			im.result.Warnings = append(im.result.Warnings,
-				"reporting cycle skipped: "+strings.Join(path, " → ")+" — resolve in the directory")
+		if path == nil {
+			edges[user] = manager
+			delete(im.skipped, user)
 			continue
 		}
-		edges[user] = manager
-		im.patch(user).ManagerUserID = &manager
-	}
-	if !im.options.Authoritative {
-		return nil
-	}
-	for _, user := range stored {
-		if _, listed := im.snapshot.ReportingEdges[user]; !listed {
-			none := ""
-			im.patch(user).ManagerUserID = &none
-			im.cleared++
+		if im.skipped[user] {
+			continue // and told
 		}
+		for i := range path {
+			path[i] = authz.Echo(path[i])
+		}
+		im.skipped[user] = true
+		im.skippedEdge(user, manager)
+		im.result.Warnings = append(im.result.Warnings,
+			"reporting cycle skipped: "+strings.Join(path, " → ")+" — resolve in the directory")
 	}
+	im.reporting = fenceOf(ctx, im.app.store, sectionReporting)
 	return nil
 }
 
 // edges are the stored ones.
 func (im *importing) edges(ctx context.Context) (map[string]string, error) {
 	if im.stored == nil {
-		return im.d.app.reportingEdges(ctx)
+		return im.app.reportingEdges(ctx)
 	}
 	edges := map[string]string{}
 	for id, u := range im.stored {
@@ -141,6 +170,15 @@ func (im *importing) edges(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	return edges, nil
+}
+
+func fenceOf(ctx context.Context, store storage.Locker, key string) int64 {
+	for _, f := range storage.Held(ctx, store) {
+		if f.Key == key {
+			return f.Fence
+		}
+	}
+	return 0
 }
 
 // rings numbers the users who could be on a cycle of edges, whichever of the stored and
@@ -188,25 +226,139 @@ func (im *importing) changesNothing(p *storage.PatchUser) bool {
 		(p.ManagerUserID == nil || *p.ManagerUserID == was.ManagerUserID)
 }
 
-// writeUsers drafts one change for each user who is not as they should be, and with
-// it the entry of one that was deactivated.
-func (im *importing) writeUsers(deactivated []string) {
-	gone := make(map[string]bool, len(deactivated))
-	for _, u := range deactivated {
-		gone[u] = true
+// draftPeople drafts the next people, and with each the entry of one that was
+// deactivated, and says who is next then. Unless they were planned inside these very
+// sections they are planned again: others had their turn.
+func (im *importing) draftPeople(ctx context.Context, d *draft, planned bool) (next int, err error) {
+	if !planned {
+		if err := im.renew(ctx, d); err != nil {
+			return 0, err
+		}
 	}
-	for _, user := range slices.Sorted(maps.Keys(im.patches)) {
-		p := im.patches[user]
-		if im.changesNothing(p) {
+	for next = im.next; next < len(im.order); next++ {
+		id := im.order[next]
+		p, changes := im.people[id]
+		if !changes {
 			continue
 		}
-		size := len(user)
-		for _, id := range slices.Concat(deref(p.GroupIDs), deref(p.OrgIDs)) {
+		size := len(id)
+		for _, id := range slices.Concat(deref(p.patch.GroupIDs), deref(p.patch.OrgIDs)) {
 			size += len(id)
 		}
-		im.add(*p, size)
-		if gone[user] {
-			im.d.audit("user.deactivate", user, reasonDetail{"authoritative directory import: absent from snapshot"})
+		if !d.fill(p.patch, size) {
+			break
+		}
+		if p.deactivated {
+			d.audit("user.deactivate", id, reasonDetail{"authoritative directory import: absent from snapshot"})
 		}
 	}
+	return next, nil
+}
+
+// renew plans the people of the next part again, over the rows as they are now, and
+// judges the whole by the guard when that made a difference.
+func (im *importing) renew(ctx context.Context, d *draft) error {
+	after := "" // no id is empty
+	if im.next > 0 {
+		after = im.order[im.next-1]
+	}
+	differs := false
+	// A fence grows with each holder: when this one is the next, nobody wrote edges.
+	fence := fenceOf(ctx, im.app.store, sectionReporting)
+	if im.snapshot.ReportingEdges != nil && fence != im.reporting+1 {
+		edges, err := im.readAgain(ctx, after)
+		if err != nil {
+			return err
+		}
+		if err := im.judgeEdges(ctx, edges, after); err != nil {
+			return err
+		}
+		im.planPeople(after)
+		differs = true
+	} else {
+		im.reporting = fence
+		var err error
+		if differs, err = im.readPart(ctx, d, after); err != nil {
+			return err
+		}
+	}
+	if differs {
+		if refusal := im.guard(); refusal != "" {
+			return authz.Rejected(authz.CodeConflict, "others changed people while the import was written, and now %s", refusal)
+		}
+	}
+	return nil
+}
+
+// readAgain reads the rows of those who are still to be written, and all edges. People who
+// came meanwhile and are not in the snapshot are the next import's.
+func (im *importing) readAgain(ctx context.Context, after string) (edges map[string]string, err error) {
+	if im.stored == nil {
+		return im.app.reportingEdges(ctx)
+	}
+	edges = map[string]string{}
+	before := im.stored
+	im.stored = make(map[string]authz.User, len(before))
+	for id, u := range before {
+		if id <= after {
+			im.stored[id] = u // as it was: the guard counts what is lost by all parts
+		}
+	}
+	for u, err := range im.app.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}) {
+		if err != nil {
+			return nil, err
+		}
+		if u.ManagerUserID != "" {
+			edges[u.UserID] = u.ManagerUserID
+		}
+		if _, known := before[u.UserID]; u.UserID > after && (known || im.names(u.UserID)) {
+			im.stored[u.UserID] = u
+		}
+	}
+	return edges, nil
+}
+
+// names reports that the snapshot says something of a user.
+func (im *importing) names(id string) bool {
+	s := &im.snapshot
+	_, told := im.told[id]
+	_, member := s.Memberships[id]
+	_, org := s.Orgs[id]
+	_, managed := s.ReportingEdges[id]
+	return told || member || org || managed
+}
+
+// readPart reads the rows of the people who may fit into the next part, and plans those
+// anew that differ.
+func (im *importing) readPart(ctx context.Context, d *draft, after string) (differs bool, err error) {
+	if im.stored == nil || im.next == len(im.order) {
+		return false, nil
+	}
+	ids := im.order[im.next:min(len(im.order), im.next+d.pace.size)]
+	rows := make(map[string]authz.User, len(ids))
+	for u, err := range im.app.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{After: after}) {
+		if err != nil {
+			return false, err
+		}
+		if u.UserID > ids[len(ids)-1] {
+			break
+		}
+		rows[u.UserID] = u
+	}
+	for _, id := range ids {
+		before, known := im.stored[id]
+		now, found := rows[id]
+		if known == found && sameUser(&before, &now) {
+			continue
+		}
+		differs = true
+		delete(im.people, id)
+		if delete(im.stored, id); found {
+			im.stored[id] = now
+		}
+		if p, ok := im.derive(id); ok {
+			im.people[id] = p
+		}
+	}
+	return differs, nil
 }

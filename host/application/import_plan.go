@@ -1,8 +1,8 @@
 package application
 
 import (
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -20,7 +20,7 @@ func (im *importing) count() {
 			p.ActivePeople++
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(im.patches)) {
+	for _, id := range im.order {
 		im.countPerson(id)
 	}
 	for _, v := range im.result.VirtualParents {
@@ -33,7 +33,7 @@ func (im *importing) count() {
 
 // countPerson tells one patch apart from what is stored.
 func (im *importing) countPerson(id string) {
-	p, patch := &im.report.Plan, im.patches[id]
+	p, patch := &im.report.Plan, im.people[id].patch
 	was, known := im.stored[id]
 	if !known {
 		p.CreatedPeople.Add(id)
@@ -79,18 +79,27 @@ func (im *importing) countGroup(g authz.Group, known bool) {
 	}
 }
 
-// countAudit comes when every entry is drafted.
-func (im *importing) countAudit() {
+// countAudit notes the entries of a commit that stands.
+func (im *importing) countAudit(at int64, entries []authz.AuditEntry) {
 	if im.report == nil {
 		return
 	}
 	to := &im.report.Audit
-	to.At = im.d.now
-	for _, page := range im.d.pages {
-		for _, e := range page.audit {
-			to.Entries.Add(e.ID)
-			to.Import = e.ID
-		}
+	to.At = at
+	for _, e := range entries {
+		to.Entries.Add(e.ID)
+		to.Import = e.ID
+	}
+}
+
+// tell says how far the import is.
+func (im *importing) tell(p *pace) {
+	now := directory.Progress{People: im.next, OfPeople: len(im.order), Commits: p.commits, Failures: p.failed, Failure: p.reason}
+	if done := float64(im.next); done > 0 && im.next < len(im.order) {
+		now.Left = time.Duration(float64(time.Since(im.began)) * float64(len(im.order)-im.next) / done).Milliseconds()
+	}
+	if im.watch != nil {
+		im.watch(now)
 	}
 }
 

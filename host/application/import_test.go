@@ -260,9 +260,9 @@ func TestAnImportTooLargeForOneCommitAnnouncesEach(t *testing.T) {
 	app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
 	_, err := app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
 	must(t, err)
-	all := authz.Event{Type: authz.EventAll}
-	if diff := cmp.Diff([]authz.Event{all, all, all}, heard); diff != "" || f.commits.Load()-opened != 3 {
-		t.Errorf("%d commits:\n%s", f.commits.Load()-opened, diff)
+	commits := int(f.commits.Load() - opened)
+	if diff := cmp.Diff(slices.Repeat([]authz.Event{{Type: authz.EventAll}}, commits), heard); diff != "" || commits < 2 {
+		t.Errorf("%d commits:\n%s", commits, diff)
 	}
 	stored := 0
 	for _, err := range f.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
@@ -280,10 +280,10 @@ func TestAnImportTooLargeForOneCommitAnnouncesEach(t *testing.T) {
 func TestAnImportThatFailsHalfWayDoesNotClaimThatNothingHappened(t *testing.T) {
 	store := openStore(t)
 	f := &faulty{Store: store}
-	var pages int
+	down, pages := true, 0
 	f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 		if len(c.Fences) > 0 {
-			if pages++; pages == 2 {
+			if pages++; down && pages > 1 {
 				return storage.CommitResult{}, storage.Unavailable(authz.OutcomeNotApplied, nil, driverText)
 			}
 		}
@@ -296,6 +296,11 @@ func TestAnImportThatFailsHalfWayDoesNotClaimThatNothingHappened(t *testing.T) {
 	}
 	_, err := app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
 	isUnavailable(authz.OutcomeUnknown)(t, err)
+	if said := err.Error(); pages > 10 || !strings.Contains(said, "failed 4 times in a row") || !strings.Contains(said, "1 commit stand") ||
+		strings.Contains(said, driverText) {
+		t.Errorf("after %d commits: %s", pages, said)
+	}
+	down = false
 	_, err = app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
 	must(t, err)
 }

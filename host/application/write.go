@@ -47,7 +47,8 @@ type write struct {
 	prov     authz.Provenance // normalised; none of a request, whose actor is a user
 	gate     string           // noun of a gate that holds whatever the rows say; "" = none
 	sections []string
-	dry      bool // planned and not written
+	dry      bool  // planned and not written
+	pace     *pace // of a part of a long work, else nil
 	plan     func(ctx context.Context, d *draft) error
 }
 
@@ -59,30 +60,32 @@ type draft struct {
 	authority *authority
 	gated     bool
 	now       int64
-	pages     []*page
+	page      *page
+	pace      *pace // nil but of a part
+
+	// landed, which may be nil, is called when the page stands. more asks for
+	// another page inside the same sections: the plan is then called again.
+	landed func()
+	more   bool
 }
 
-// page becomes one commit. Only an import has more than one.
+// page becomes one commit.
 type page struct {
 	requires []storage.Requirement
 	changes  []storage.Change
 	audit    []authz.AuditEntry
 	events   []authz.Event
-	size     int // bytes of text, counted by an import
+	weight   int // of a part
 }
 
-func (d *draft) page() *page { return d.pages[len(d.pages)-1] }
-
-func (d *draft) turnPage() { d.pages = append(d.pages, &page{}) }
-
 func (d *draft) change(changes ...storage.Change) {
-	d.page().changes = append(d.page().changes, changes...)
+	d.page.changes = append(d.page.changes, changes...)
 }
 
 // fits refuses a commit that storage would refuse, before the memory of this
 // process is spent on the rest of it.
 func (d *draft) fits() error {
-	if len(d.page().changes) <= storage.MaxCommitChanges {
+	if len(d.page.changes) <= storage.MaxCommitChanges {
 		return nil
 	}
 	return errTooLarge(d.op)
@@ -90,9 +93,9 @@ func (d *draft) fits() error {
 
 func errTooLarge(op string) error { return authz.Validation("%s is too large for one write", op) }
 
-func (d *draft) require(r storage.Requirement) { d.page().requires = append(d.page().requires, r) }
+func (d *draft) require(r storage.Requirement) { d.page.requires = append(d.page.requires, r) }
 
-func (d *draft) emit(events ...authz.Event) { d.page().events = append(d.page().events, events...) }
+func (d *draft) emit(events ...authz.Event) { d.page.events = append(d.page.events, events...) }
 
 // audit records the action; a nil detail is absent. Details are structs and maps
 // of strings and numbers, which always encode.
@@ -110,7 +113,7 @@ func (d *draft) auditAs(actor, action, target string, detail any) {
 		}
 		entry.Detail = raw
 	}
-	d.page().audit = append(d.page().audit, entry)
+	d.page.audit = append(d.page.audit, entry)
 }
 
 // run carries one operation from its gate to the last listener.
@@ -164,26 +167,30 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
 	ctx = life.Of(ctx, a.store.Info().Incarnation) // before anything is read
-	d := &draft{app: a, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock()}
-	d.turnPage()
+	d := &draft{app: a, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock(), pace: w.pace, page: &page{}}
 	if w.gate != "" {
 		if err := d.gate(w.gate); err != nil {
 			return err
 		}
 	}
 	err := a.exclusively(ctx, w.sections, func(section context.Context) error {
-		d.now = a.clock()
-		if err := w.plan(section, d); err != nil {
-			return orLost(section, err)
-		}
-		if w.dry {
-			return nil
-		}
-		for _, p := range d.pages {
-			if err := a.land(ctx, section, w.op, d, p); err != nil {
+		for d.more = true; d.more; *applied++ {
+			d.now, d.page, d.landed, d.more = a.clock(), &page{}, nil, false
+			if err := w.plan(section, d); err != nil {
+				return orLost(section, err)
+			}
+			if w.dry {
+				return nil
+			}
+			if err := a.land(ctx, section, d); err != nil {
 				return err
 			}
-			*applied++
+			if d.landed != nil {
+				d.landed()
+			}
+			if d.pace != nil {
+				d.pace.told()
+			}
 		}
 		return nil
 	})
@@ -202,20 +209,20 @@ func orLost(section context.Context, err error) error {
 // land commits one page, its entries linked to the audit chain if there is one.
 // It is sent under the caller's own context: when a section is lost, the fence
 // refuses the commit and nothing needs to be broken off.
-func (a *Application) land(ctx, section context.Context, op string, d *draft, p *page) error {
-	if !a.chained || len(p.audit) == 0 {
-		return a.commit(ctx, op, storage.Held(section, a.store), d, p)
+func (a *Application) land(ctx, section context.Context, d *draft) error {
+	if !a.chained || len(d.page.audit) == 0 {
+		return a.commit(ctx, storage.Held(section, a.store), d, d.page)
 	}
 	return a.inside(section, sectionAudit, func(section context.Context) error {
 		newest, err := a.newestAudit(section)
 		if err != nil {
 			return orLost(section, err)
 		}
-		linked := *p
-		if linked.audit, err = authz.Chain(newest, p.audit); err != nil {
+		linked := *d.page
+		if linked.audit, err = authz.Chain(newest, d.page.audit); err != nil {
 			return err
 		}
-		return a.commit(ctx, op, storage.Held(section, a.store), d, &linked)
+		return a.commit(ctx, storage.Held(section, a.store), d, &linked)
 	})
 }
 
@@ -244,7 +251,7 @@ func (a *Application) inside(ctx context.Context, key string, fn func(context.Co
 
 // commit makes one page durable, then tells the listeners. A page that changes
 // nothing and logs nothing only tells them.
-func (a *Application) commit(ctx context.Context, op string, fences []storage.Fence, d *draft, p *page) error {
+func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *draft, p *page) error {
 	c := storage.Commit{ID: uuid.NewString(), At: d.now, Fences: fences, Requires: p.requires,
 		Changes: p.changes, Audit: p.audit}
 	if a.persist {
@@ -260,13 +267,20 @@ func (a *Application) commit(ctx context.Context, op string, fences []storage.Fe
 		}
 		return nil
 	}
+	send := a.send
+	if d.pace != nil {
+		send = a.sendPart
+	}
 	if len(p.events) == 0 {
-		_, err := a.send(ctx, op, c)
+		_, err := send(ctx, d, c)
 		return err
 	}
 	t := a.stream.begin()
+	if d.pace != nil { // nobody's write waits long for the number of a part
+		defer time.AfterFunc(partPatience*d.pace.target, func() { a.stream.abandon(t) }).Stop()
+	}
 	log := a.store.Info().Incarnation
-	result, err := a.send(ctx, op, c)
+	result, err := send(ctx, d, c)
 	if err != nil {
 		var lost *authz.UnavailableError
 		if errors.As(err, &lost) && lost.Outcome == authz.OutcomeUnknown {
@@ -286,43 +300,58 @@ func (a *Application) commit(ctx context.Context, op string, fences []storage.Fe
 	return nil
 }
 
-// send commits c, again and again while its fate is unknown. Errors are mapped
-// except refusals of its conditions and of its fences.
-func (a *Application) send(ctx context.Context, op string, c storage.Commit) (storage.CommitResult, error) {
+// send commits c, again and again while its fate is unknown and ctx has time. Errors
+// are mapped except refusals of its conditions and of its fences.
+func (a *Application) send(ctx context.Context, d *draft, c storage.Commit) (storage.CommitResult, error) {
 	unknown := false
 	for wait := firstResend; ; wait = min(2*wait, maxResend) {
 		result, err := a.store.Commit(ctx, c)
 		if err == nil {
 			return result, nil
 		}
-		switch storage.CodeOf(err) {
-		case storage.CodeConflict, storage.CodeNotFound:
-			return storage.CommitResult{}, &refusedError{err}
-		case storage.CodeStaleFence:
-			return storage.CommitResult{}, fmt.Errorf("%w: %w", errStaleFence, err)
-		case storage.CodeTooLarge:
-			a.log.Warn("commit refused", "op", op, "error", err)
-			return storage.CommitResult{}, errTooLarge(op)
-		case storage.CodeUnavailable:
-			if !unknown && outcomeOf(err) == authz.OutcomeNotApplied {
-				return storage.CommitResult{}, err
-			}
-		case "":
-			// Not an answer of the seam, so it says nothing about the commit.
-		default:
+		if known := a.known(d.op, err, unknown); known != nil {
+			return storage.CommitResult{}, known
+		}
+		if err := a.sameLife(ctx, d.op, err); err != nil {
 			return storage.CommitResult{}, err
 		}
-		if judged, ok := life.Judged(ctx); ok && judged != a.store.Info().Incarnation {
-			return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
-				Message: "storage did not say whether " + op + " was applied, and its content was replaced since"}
-		}
 		unknown = true
-		a.log.Warn("the fate of a commit is unknown; sending it again", "op", op, "commit", c.ID, "error", err)
+		a.log.Warn("the fate of a commit is unknown; sending it again", "op", d.op, "commit", c.ID, "error", err)
 		select {
 		case <-ctx.Done():
 			return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
-				Message: "storage did not say whether " + op + " was applied"}
+				Message: "storage did not say whether " + d.op + " was applied"}
 		case <-time.After(wait/2 + rand.N(wait)):
 		}
 	}
+}
+
+// known is the error of a commit that was not applied, nil while its fate is unknown:
+// unknown says that an earlier sending of it is.
+func (a *Application) known(op string, err error, unknown bool) error {
+	switch storage.CodeOf(err) {
+	case storage.CodeConflict, storage.CodeNotFound:
+		return &refusedError{err}
+	case storage.CodeStaleFence:
+		return fmt.Errorf("%w: %w", errStaleFence, err)
+	case storage.CodeTooLarge:
+		a.log.Warn("commit refused", "op", op, "error", err)
+		return errTooLarge(op)
+	case storage.CodeUnavailable:
+		if unknown || outcomeOf(err) != authz.OutcomeNotApplied {
+			return nil
+		}
+	case "": // Not an answer of the seam, so it says nothing about the commit.
+		return nil
+	}
+	return err
+}
+
+// sameLife is the error of a commit of unknown fate whose content was replaced since.
+func (a *Application) sameLife(ctx context.Context, op string, cause error) error {
+	if judged, ok := life.Judged(ctx); ok && judged != a.store.Info().Incarnation {
+		return &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: cause,
+			Message: "storage did not say whether " + op + " was applied, and its content was replaced since"}
+	}
+	return nil
 }

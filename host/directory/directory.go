@@ -20,7 +20,7 @@ type Application interface {
 	StoredOrgRoot(ctx context.Context) (bool, error)
 
 	PlanImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options) (sdk.Plan, error)
-	RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options) (sdk.Report, error)
+	RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options, watch func(sdk.Progress)) (sdk.Report, error)
 }
 
 // Schedule says when a run is due: the first instant after t, the zero time when
@@ -98,8 +98,8 @@ func Open(ctx context.Context, o Options) *Directory {
 	return d
 }
 
-// Close ends a reading that is under way and waits for commits that are; when ctx
-// ends first, they are broken off, which the next run makes good.
+// Close ends a reading that is under way and waits for what is being applied; when ctx
+// ends first, that is broken off, which the next run makes good.
 func (d *Directory) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
@@ -124,8 +124,8 @@ func (d *Directory) Close(ctx context.Context) error {
 // Name is the directory's name in the configuration.
 func (d *Directory) Name() string { return d.o.Name }
 
-// Cancel ends the reading of the run under way; what is being applied is finished.
-// It reports whether there was one.
+// Cancel ends the run under way, also in the middle of what it applies: what its commits
+// have written stands, and the next run does the rest. It reports whether there was one.
 func (d *Directory) Cancel() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,6 +173,9 @@ type Progress struct {
 	StartedAt int64  `json:"startedAt"`
 	Entries   int64  `json:"entries"`            // read so far
 	Expected  int64  `json:"expected,omitempty"` // about how many will come
+
+	// Applied is how far a run is that has begun to write.
+	Applied *sdk.Progress `json:"applied,omitempty"`
 }
 
 // Status reads the state that other hosts may have written; when that fails, it

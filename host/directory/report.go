@@ -23,7 +23,8 @@ type Report struct {
 
 	Reading sdk.Some[string] `json:"reading"` // warnings of the reading; the plan has the import's
 	Plan    sdk.Plan         `json:"plan"`
-	Audit   *sdk.Audit       `json:"audit,omitempty"` // nil of a dry run
+	Audit   *sdk.Audit       `json:"audit,omitempty"`   // nil of a dry run
+	Applied *sdk.Progress    `json:"applied,omitempty"` // nil when nothing was begun to be written
 }
 
 // Result is what became of a run.
@@ -61,6 +62,8 @@ type Outcome struct {
 	Created  int    `json:"created"` // people
 	Lost     int    `json:"lost"`    // people who became inactive
 	AuditID  string `json:"auditId,omitempty"`
+	Commits  int    `json:"commits,omitempty"`  // that stand
+	Failures int    `json:"failures,omitempty"` // attempts at a commit that came to nothing
 }
 
 // maxError bounds what is kept of an error's text, in characters.
@@ -80,6 +83,9 @@ func (r *run) outcome(err error) *Outcome {
 	}
 	if a := r.report.Audit; a != nil {
 		o.AuditID = a.Import
+	}
+	if p := r.report.Applied; p != nil {
+		o.Commits, o.Failures = p.Commits, p.Failures
 	}
 	return o
 }

@@ -40,13 +40,15 @@ var (
 type run struct {
 	d       *Directory
 	request Request
-	due     time.Time // zero for one that was asked for
-	cancel  context.CancelFunc
+	due     time.Time          // zero for one that was asked for
+	cancel  context.CancelFunc // ends it, whatever it does
 	started time.Time
 
 	phase    atomic.Value // string
 	entries  atomic.Int64
 	expected atomic.Int64
+	applied  atomic.Pointer[sdk.Progress]
+	told     time.Time // when the log last said how far it is
 
 	report   Report
 	warnings []string
@@ -55,20 +57,21 @@ type run struct {
 
 func (r *run) progress() *Progress {
 	phase, _ := r.phase.Load().(string)
-	return &Progress{Phase: phase, DryRun: r.request.DryRun, StartedAt: r.started.UnixMilli(), Entries: r.entries.Load(), Expected: r.expected.Load()}
+	return &Progress{Phase: phase, DryRun: r.request.DryRun, StartedAt: r.started.UnixMilli(), Entries: r.entries.Load(), Expected: r.expected.Load(),
+		Applied: r.applied.Load()}
 }
 
 // Run reads the directory and applies it, and says what that did. A run that is
 // refused or fails before it applies has changed nothing. One that ends while it
-// applies is made good by the next.
+// applies, as with ctx, is made good by the next.
 func (d *Directory) Run(ctx context.Context, r Request) (Report, error) {
 	return d.run(ctx, r, time.Time{})
 }
 
+// run ends with ctx and by Cancel; the host's stop ends it until it applies.
 func (d *Directory) run(ctx context.Context, request Request, due time.Time) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(d.life, cancel)()
 	r := &run{d: d, request: request, due: due, cancel: cancel, started: d.o.Clock()}
 	r.phase.Store(PhaseStarting)
 	if err := d.begin(r); err != nil {
@@ -104,8 +107,11 @@ func (d *Directory) begin(r *run) error {
 	return nil
 }
 
-func (r *run) do(ctx context.Context) error {
+func (r *run) do(whole context.Context) error {
 	d := r.d
+	ctx, stop := context.WithCancel(whole)
+	defer stop()
+	defer context.AfterFunc(d.life, stop)()
 	orgRoot, err := d.o.Application().StoredOrgRoot(ctx)
 	if err != nil {
 		return err
@@ -118,7 +124,7 @@ func (r *run) do(ctx context.Context) error {
 			"the application %s is not the org root: its people and groups come from there, and a directory is imported there", authz.Quote(d.o.ApplicationName))
 	}
 	if r.request.DryRun {
-		return r.inside(ctx, ctx)
+		return r.inside(whole, ctx, ctx)
 	}
 	return d.exclusively(ctx, func(section context.Context) error {
 		known, err := d.load(section)
@@ -128,7 +134,7 @@ func (r *run) do(ctx context.Context) error {
 		if last := known.Last; !r.due.IsZero() && last != nil && last.StartedAt >= r.due.UnixMilli() {
 			return errSkipped
 		}
-		err = r.inside(ctx, section)
+		err = r.inside(whole, ctx, section)
 		if saveErr := d.save(section, known, r.outcome(err), r.cursor); saveErr != nil {
 			d.log.Warn("what became of the run could not be stored; the next one reads what this one read", "error", saveErr)
 		}
@@ -173,9 +179,9 @@ type busyError struct{ error }
 
 func (e *busyError) Unwrap() error { return e.error }
 
-// inside is a run whose turn has come. It ends with ctx while it reads, and with its
-// section.
-func (r *run) inside(ctx, section context.Context) error {
+// inside is a run whose turn has come. It ends with its section, with ctx while it reads,
+// and with whole also while it applies.
+func (r *run) inside(whole, ctx, section context.Context) error {
 	d := r.d
 	reading, leave := context.WithCancelCause(section)
 	defer leave(nil)
@@ -202,21 +208,63 @@ func (r *run) inside(ctx, section context.Context) error {
 		Authoritative: o.Authoritative, Incremental: collected.Begin.Incremental, StartedAt: r.started.UnixMilli(), Entries: collected.Entries,
 		People: len(collected.Snapshot.Users), Groups: len(collected.Snapshot.Groups), Reading: some(append(collected.Warnings, r.warnings...)),
 	}
-	// What has begun to be written is finished, whoever has left meanwhile.
-	applying, cancel := context.WithTimeout(context.WithoutCancel(section), d.o.Timeout)
+	applying, cancel := context.WithTimeoutCause(context.WithoutCancel(section), d.o.Timeout, errLate)
 	defer cancel()
+	defer context.AfterFunc(whole, cancel)()
 	defer context.AfterFunc(d.hard, cancel)()
 	if r.request.DryRun {
 		r.report.Plan, err = d.o.Application().PlanImport(applying, collected.Snapshot, d.o.Source, o)
 	} else {
 		var done sdk.Report
-		if done, err = d.o.Application().RunImport(applying, collected.Snapshot, d.o.Source, o); err == nil {
+		done, err = d.o.Application().RunImport(applying, collected.Snapshot, d.o.Source, o, r.hears)
+		r.report.Applied = r.applied.Load()
+		if err == nil {
 			r.report.Plan, r.report.Audit = done.Plan, &done.Audit
 			r.cursor = collected.End.Cursor
 		}
 	}
 	r.report.EndedAt = d.o.Clock().UnixMilli()
+	if err != nil && applying.Err() != nil {
+		return r.leftOff(applying, err)
+	}
 	return err
+}
+
+// progressEvery is how often the log says how far a run is.
+const progressEvery = 10 * time.Second
+
+// hears keeps how far the import is.
+func (r *run) hears(p sdk.Progress) {
+	before := r.applied.Swap(&p)
+	failed := p.Failures > 0 && (before == nil || before.Failures < p.Failures)
+	if now := time.Now(); failed || now.Sub(r.told) >= progressEvery && before != nil {
+		r.told = now
+		line := []any{"people", p.People, "of", p.OfPeople, "commits", p.Commits, "left", time.Duration(p.Left) * time.Millisecond}
+		if p.Failures > 0 {
+			line = append(line, "failures", p.Failures, "failure", p.Failure)
+		}
+		r.d.log.Info("the directory is being applied", line...)
+	} else if before == nil {
+		r.told = now
+	}
+}
+
+// leftOff is the error of a run whose context ended while it applied.
+func (r *run) leftOff(ctx context.Context, err error) error {
+	outcome, stands := authz.OutcomeNotApplied, "nothing was changed"
+	if p := r.applied.Load(); p != nil && p.Commits > 0 {
+		outcome = authz.OutcomeUnknown
+		stands = fmt.Sprintf("%d of %d people were written in %d commits and stand, the next run does the rest", p.People, p.OfPeople, p.Commits)
+	} else if down := (*authz.UnavailableError)(nil); errors.As(err, &down) && down.Outcome == authz.OutcomeUnknown {
+		outcome, stands = authz.OutcomeUnknown, "storage did not say what became of its first commit"
+	}
+	cause, message := context.Cause(ctx), "the run was cancelled"
+	if errors.Is(cause, errLate) {
+		message = fmt.Sprintf("the directory was not applied within %s", r.d.o.Timeout)
+	} else {
+		cause = errCancelled
+	}
+	return &authz.UnavailableError{Message: message + "; " + stands, Outcome: outcome, Cause: errors.Join(cause, err)}
 }
 
 // read collects the whole reading.

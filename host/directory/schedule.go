@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -29,7 +30,7 @@ func (d *Directory) keepSchedule() {
 			return
 		}
 		last = due
-		_, _ = d.run(d.life, Request{}, due) // told by the run itself
+		_, _ = d.run(context.Background(), Request{}, due) // told by the run itself
 	}
 }
 

@@ -109,42 +109,48 @@ func TestARunWaitsForNoOtherHostsForLong(t *testing.T) {
 	running.Wait()
 }
 
-// TestAnApplyingRunOutlivesItsCaller: what was begun to be written is finished, alone.
-func TestAnApplyingRunOutlivesItsCaller(t *testing.T) {
+// TestAnApplyingRunOutlivesTheHostsStop: what was begun to be written is finished, alone.
+func TestAnApplyingRunOutlivesTheHostsStop(t *testing.T) {
 	w := newWorld(t)
-	ctx, leave := context.WithCancel(t.Context())
 	w.importer.says(numbered(50)...)
 	beats := &renewed{Store: w.store}
-	d := w.open(func(o *directory.Options) {
+	var d *directory.Directory
+	stopped := make(chan error, 1)
+	d = w.open(func(o *directory.Options) {
 		app := o.Application()
 		o.Store = beats
 		o.Application = func() directory.Application {
 			return leaving{app, func() {
-				leave()
+				go func() { stopped <- d.Close(context.Background()) }()
+				eventually(t, "the host stops", func() bool {
+					_, err := d.Run(t.Context(), directory.Request{})
+					return err != nil && strings.Contains(err.Error(), "stopping")
+				})
 				before := beats.n.Load()
-				eventually(t, "the section is kept without the caller", func() bool { return beats.n.Load() > before+2 })
+				eventually(t, "the section is kept all the same", func() bool { return beats.n.Load() > before+2 })
 			}}
 		}
 	})
-	report, err := d.Run(ctx, directory.Request{})
+	report, err := d.Run(t.Context(), directory.Request{})
 	must(t, err)
+	must(t, <-stopped)
 	if len(w.users()) != 50 || report.Plan.CreatedPeople.Count != 50 || d.Known().Last.Result != directory.Succeeded {
 		t.Errorf("%d users, %+v", len(w.users()), report.Plan.CreatedPeople)
 	}
 }
 
-// leaving has its caller leave as soon as it applies.
+// leaving does something as soon as it applies.
 type leaving struct {
 	directory.Application
 	leave func()
 }
 
-func (l leaving) RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options) (sdk.Report, error) {
+func (l leaving) RunImport(ctx context.Context, s sdk.Snapshot, source string, o sdk.Options, watch func(sdk.Progress)) (sdk.Report, error) {
 	l.leave()
 	if err := ctx.Err(); err != nil {
 		return sdk.Report{}, err
 	}
-	return l.Application.RunImport(ctx, s, source, o)
+	return l.Application.RunImport(ctx, s, source, o, watch)
 }
 
 // renewed counts the renewals of its sections, whose beats are fast.

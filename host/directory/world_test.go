@@ -152,7 +152,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 
 func numbered(n int) (ids []string) {
 	for i := range n {
-		ids = append(ids, fmt.Sprintf("p%03d", i))
+		ids = append(ids, fmt.Sprintf("p%04d", i))
 	}
 	return ids
 }

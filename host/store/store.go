@@ -142,6 +142,9 @@ func (s *Store) Info() storage.StoreInfo {
 	return s.info
 }
 
+// CommitTimeout is how long a commit may take with all its repetitions.
+func (s *Store) CommitTimeout() time.Duration { return s.opts.CommitTimeout }
+
 // Close ends every handle and with them the sections held, stops reopening and
 // waits for what runs in the background. Calls in flight end; later ones are
 // unavailable. A second Close does nothing.

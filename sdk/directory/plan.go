@@ -70,10 +70,24 @@ type Report struct {
 	Audit  Audit  `json:"audit"`
 }
 
-// Audit are the entries of one import. They all have the same instant, in epoch
-// milliseconds.
+// Audit are the entries of one import, each of the instant of its commit. At is that
+// of the last one, in epoch milliseconds.
 type Audit struct {
 	At      int64        `json:"at"`
 	Entries Some[string] `json:"entries"` // ids, oldest first
 	Import  string       `json:"import"`  // the id of the last one, directory.import
+}
+
+// Progress is how far the writing of an import is. What its commits have written
+// stands, whatever becomes of the rest.
+type Progress struct {
+	People   int   `json:"people"`   // written
+	OfPeople int   `json:"ofPeople"` // who are to be written
+	Commits  int   `json:"commits"`
+	Left     int64 `json:"left,omitempty"` // about how long the rest takes, in milliseconds
+
+	// Failures counts the attempts at a commit that came to nothing, Failure is what
+	// the last of them failed of.
+	Failures int    `json:"failures,omitempty"`
+	Failure  string `json:"failure,omitempty"`
 }

@@ -1,0 +1,272 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Work whose size the caller chooses is written in parts, one commit each. What a
+// part weighs follows the time that the last one took: a commit that nears the
+// deadline of storage would be rolled back there, and while it runs nobody else's
+// is begun.
+const (
+	firstPart = 500 // units of weight: a change, and half a KiB of its text
+	leastPart = 20
+	mostPart  = 20_000
+
+	// partTime is what a commit of a part is meant to take. It is a fraction of the
+	// store's deadline where that is short.
+	partTime     = 500 * time.Millisecond
+	partFraction = 20
+
+	// A part that takes partPatience times as long as it should is broken off and
+	// made smaller; the smallest one has all of the store's time.
+	partPatience = 3
+
+	// maxTries is how often in a row a part may fail before the work gives up.
+	maxTries = 4
+
+	// partLimit ends a part whose store never answers nor keeps a deadline.
+	partLimit = 10 * time.Minute
+
+	// settleTime bounds finding out what became of a commit whose caller has left.
+	settleTime = 5 * time.Second
+)
+
+// weigh is what a change with so many bytes of text counts.
+func weigh(bytes int) int { return 1 + bytes/512 }
+
+// fill drafts a change with so many bytes of text, unless the part is full.
+func (d *draft) fill(c storage.Change, bytes int) bool {
+	weight := weigh(bytes)
+	if d.page.weight > 0 && d.page.weight+weight > d.pace.size {
+		return false
+	}
+	d.page.weight += weight
+	d.change(c)
+	return true
+}
+
+// pace is how the parts of one work go.
+type pace struct {
+	size   int // weight of the next part
+	target time.Duration
+	told   func() // after every commit and every failure
+
+	commits int    // that stand
+	failed  int    // attempts of a part that came to nothing
+	tries   int    // of them, those of the part at hand
+	reason  string // of the last one, as people may read it
+}
+
+// boundedStore is a store that gives commits a deadline.
+type boundedStore interface{ CommitTimeout() time.Duration }
+
+func (a *Application) newPace() *pace {
+	p := &pace{size: firstPart, target: partTime, told: func() {}}
+	if s, ok := a.store.(boundedStore); ok {
+		p.target = min(partTime, s.CommitTimeout()/partFraction)
+	}
+	return p
+}
+
+// patience is how long the commit at hand may take, 0 for as long as storage allows.
+func (p *pace) patience() time.Duration {
+	if p.size <= leastPart {
+		return 0
+	}
+	return partPatience * p.target
+}
+
+// landed fits the next part to the time that this one took. A part that was not full
+// says nothing of larger ones.
+func (p *pace) landed(weight int, took time.Duration) {
+	p.commits++
+	p.tries = 0
+	switch {
+	case took > p.target:
+		fitting := int(float64(min(weight, p.size)) * float64(p.target) / float64(took))
+		p.size = max(leastPart, p.size/8, min(fitting, p.size))
+	case took < p.target/2 && weight >= p.size/2:
+		p.size = min(mostPart, 2*p.size)
+	}
+}
+
+// fails notes an attempt that came to nothing; the next one is smaller when it was too
+// slow.
+func (p *pace) fails(slow bool, reason string) {
+	p.failed++
+	p.tries++
+	p.reason = reason
+	if slow {
+		p.size = max(leastPart, p.size/4)
+	}
+	p.told()
+}
+
+// inParts carries out a work of many commits until done: w.plan drafts one part each
+// time, and takes it as written when its draft has landed. Sections are given up after
+// a part, unless the draft asks for more inside them. A part that failed and is known
+// not to stand is planned again, a few times.
+func (a *Application) inParts(ctx context.Context, w write, p *pace, done func() bool) error {
+	w.pace = p
+	for !done() {
+		err := a.onePart(ctx, w)
+		switch {
+		case err == nil:
+			continue
+		case !a.again(ctx, w.op, p, err):
+			return p.stopped(ctx, w.op, err)
+		}
+		select {
+		case <-time.After(pause(p.tries)):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (a *Application) onePart(ctx context.Context, w write) error {
+	ctx, cancel := context.WithTimeout(ctx, partLimit)
+	defer cancel()
+	return a.untilJudged(ctx, w, new(int))
+}
+
+// pause grows with the tries of one part.
+func pause(tries int) time.Duration { return min(maxResend, firstResend<<(2*tries)) }
+
+// again says whether a part that failed is worth another attempt, and tells of it.
+func (a *Application) again(ctx context.Context, op string, p *pace, err error) bool {
+	var down *authz.UnavailableError
+	if ctx.Err() != nil || !errors.As(err, &down) || down.Outcome != authz.OutcomeNotApplied {
+		return false
+	}
+	if !errors.Is(err, errWithdrawn) { // which was noted where it was found
+		if p.commits == 0 && p.failed == 0 {
+			return false // an outage at the beginning is told at once
+		}
+		p.fails(false, "the storage was unavailable")
+	}
+	a.log.Warn("a part of a long write came to nothing", "op", op, "try", p.tries, "of", maxTries, "failures", p.failed, "commits", p.commits,
+		"next", p.size, "error", err)
+	return p.tries < maxTries
+}
+
+// stopped is the error of a work that did not come to its end: refusals stay what they
+// are, and say what stands.
+func (p *pace) stopped(ctx context.Context, op string, err error) error {
+	var refused *authz.WriteRejectedError
+	if errors.As(err, &refused) {
+		if p.commits == 0 {
+			return err
+		}
+		told := *refused
+		told.Message = fmt.Sprintf("%s (after %s of %s, which stand)", refused.Message, counted(p.commits, "commit"), op)
+		return &told
+	}
+	var down *authz.UnavailableError
+	if !errors.As(err, &down) || p.commits == 0 && p.failed == 0 {
+		return err
+	}
+	told := authz.UnavailableError{Message: down.Message, Outcome: down.Outcome, Cause: err}
+	switch {
+	case ctx.Err() != nil:
+		told.Message = op + " was broken off"
+	case p.tries >= maxTries:
+		told.Message = fmt.Sprintf("%s failed %d times in a row, %d in all; the last time %s", op, p.tries, p.failed, p.reason)
+	}
+	if p.commits > 0 {
+		told.Message += fmt.Sprintf("; %s stand: repeating it does the rest", counted(p.commits, "commit"))
+		told.Outcome = authz.OutcomeUnknown
+	}
+	return &told
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// errWithdrawn: a commit was given up and can never stand.
+var errWithdrawn = errors.New("the commit was withdrawn")
+
+// sendPart sends the commit of a part once. While its fate is unknown it is not sent
+// again, for what was too slow once is too slow the next time: it is withdrawn, and
+// planned anew in smaller parts.
+func (a *Application) sendPart(ctx context.Context, d *draft, c storage.Commit) (storage.CommitResult, error) {
+	p := d.pace
+	sending, cancel := ctx, context.CancelFunc(func() {})
+	if limit := p.patience(); limit > 0 {
+		sending, cancel = context.WithTimeout(ctx, limit)
+	}
+	began := time.Now()
+	result, err := a.store.Commit(sending, c)
+	took := time.Since(began)
+	late := sending.Err() != nil && ctx.Err() == nil
+	cancel()
+	if err == nil {
+		p.landed(d.page.weight, took)
+		return result, nil
+	}
+	known := a.known(d.op, err, false)
+	if known != nil && !(late && storage.CodeOf(known) == storage.CodeUnavailable) {
+		return storage.CommitResult{}, known
+	}
+	if ctx.Err() == nil {
+		p.fails(true, fmt.Sprintf("the storage gave no answer within %s to a commit of %s", took.Round(time.Millisecond), counted(len(c.Changes), "change")))
+	}
+	a.log.Warn("the fate of a commit is unknown; withdrawing it", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "took", took, "error", err)
+	result, applied, lost := a.settle(ctx, d, c, err)
+	switch {
+	case lost != nil:
+		return storage.CommitResult{}, lost
+	case applied:
+		p.landed(d.page.weight, took)
+		return result, nil
+	}
+	return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeNotApplied, Cause: errors.Join(errWithdrawn, err),
+		Message: "storage did not apply " + d.op + " in time"}
+}
+
+// settle finds out whether a commit stands and sees to it that one which does not never
+// will: an empty commit takes its id, and whatever arrives under it later is refused.
+// The error is of an unknown fate.
+func (a *Application) settle(ctx context.Context, d *draft, c storage.Commit, cause error) (result storage.CommitResult, applied bool, err error) {
+	if ctx.Err() != nil { // who left is told what stands
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+	}
+	for try := 1; ; try++ {
+		if err := a.sameLife(ctx, d.op, cause); err != nil {
+			return storage.CommitResult{}, false, err
+		}
+		_, err := a.store.Commit(ctx, storage.Commit{ID: c.ID, At: c.At})
+		if err == nil {
+			return storage.CommitResult{}, false, nil
+		}
+		if storage.CodeOf(err) == storage.CodeConflict {
+			var found bool
+			if result, found, err = a.store.GetCommit(ctx, c.ID); err == nil && found {
+				return result, true, nil
+			}
+		}
+		if try == maxTries || ctx.Err() != nil {
+			return storage.CommitResult{}, false, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: errors.Join(cause, err),
+				Message: "storage did not say whether " + d.op + " was applied"}
+		}
+		d.pace.fails(false, "the storage did not say what became of a commit")
+		a.log.Warn("the fate of a commit is still unknown", "op", d.op, "commit", c.ID, "try", try, "of", maxTries, "error", err)
+		select {
+		case <-time.After(pause(try)):
+		case <-ctx.Done():
+		}
+	}
+}
