@@ -16,6 +16,10 @@ type Explanation struct {
 	Active         bool           `json:"active"`
 	Implied        bool           `json:"implied"`   // allowed by implication only
 	ImpliedBy      []authz.Grant  `json:"impliedBy"` // rows at descendants that implied it
+
+	// RequiresCondition says that the rows are not all: a gate of the key also asks the
+	// application's predicate, which no explanation can.
+	RequiresCondition bool `json:"requiresCondition,omitempty"`
 }
 
 // Chains answers the chain of a scope, for implication.
@@ -32,6 +36,8 @@ func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now
 		ObjectClosure:  c.Scopes(),
 		Active:         data.Active,
 		ImpliedBy:      []authz.Grant{},
+
+		RequiresCondition: w.key.RequiresCondition(),
 	}
 	if !data.Active || len(e.MatchedRevokes) > 0 {
 		return e, nil

@@ -23,7 +23,11 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 	if scope == authz.Global {
 		at = "everywhere"
 	}
-	fmt.Fprintf(&b, "%s  %s %s %s %s\n", answer, authz.Echo(p.Subject()), may, authz.Echo(key), at)
+	condition := ""
+	if e.Allowed && e.RequiresCondition {
+		condition = ", if its condition holds"
+	}
+	fmt.Fprintf(&b, "%s  %s %s %s %s%s\n", answer, authz.Echo(p.Subject()), may, authz.Echo(key), at, condition)
 	switch {
 	case !e.Active:
 		b.WriteString("  because the principal is deactivated: it has no access, whatever its rows\n")
@@ -33,6 +37,9 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 		b.WriteString("  because the key is granted below this scope and implied on its ancestors\n")
 	case !e.Allowed:
 		b.WriteString("  because no live grant of the principal confers the key on the chain\n")
+	}
+	if condition != "" {
+		b.WriteString("  the catalog declares the key requiresCondition: every gate also asks the application's own condition, which is not asked here\n")
 	}
 	for _, r := range e.MatchedRevokes {
 		fmt.Fprintf(&b, "  revoke %s  %s at %s\n", authz.Echo(r.ID), authz.Echo(r.Pattern), authz.Echo(r.Scope))
