@@ -6,6 +6,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // attended is an application as people ask it, over the administration socket: whatever is
@@ -25,9 +26,23 @@ func (a attended) CheckKey(ctx context.Context, p authz.Principal, key, scope st
 	return a.byPeople.Can(ctx, p, key, scope)
 }
 
-// Explain serves the operation explain.
+// Explain serves the operation explain. A denial also names the rows that have expired,
+// which no supply holds.
 func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error) {
-	return a.byPeople.Explain(ctx, p, key, scope)
+	e, err := a.byPeople.Explain(ctx, p, key, scope)
+	if err != nil || !e.Denied() {
+		return e, err
+	}
+	supplied, err := a.GetSubjectAccess(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if supplied, err = provider.WithExpired(ctx, a, supplied); err != nil {
+		return nil, err
+	}
+	all, err := a.byPeople.ExplainRows(ctx, &supplied, key, scope)
+	e.Expired = all.Expired
+	return e, err
 }
 
 func (h *Host) localApplication(name string) (api.LocalApplication, bool) {

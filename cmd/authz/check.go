@@ -117,6 +117,7 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				if err := q.doubt(ctx, strict, c.ErrOrStderr()); err != nil {
 					return err
 				}
+				q.tellExpired(ctx, ask, c.ErrOrStderr())
 			}
 			err = q.print(c.OutOrStdout(), answer, func(w io.Writer) {
 				word := "DENIED"
@@ -157,6 +158,18 @@ func (q *question) doubt(ctx context.Context, strict bool, to io.Writer) error {
 		return err
 	}
 	return d.err()
+}
+
+// tellExpired names the grants that would have allowed. The answer stands without it.
+func (q *question) tellExpired(ctx context.Context, ask checkParams, to io.Writer) {
+	var e access.Explanation
+	if q.askLocal(ctx, "explain", fields{"principal": ask.Principal, "key": ask.Key, "scope": cmp.Or(ask.Scope, authz.Global)}, &e) != nil {
+		return
+	}
+	for _, g := range e.Expired {
+		at, _ := g.ExpiresAt.At()
+		fmt.Fprintf(to, "note: grant %s to %s would allow this; it expired at %s. 'authz grant create' makes another.\n", plain(g.ID), plain(g.Subject), instantText(at))
+	}
 }
 
 func (q *question) askLocal(ctx context.Context, op string, ask, answer any) error {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"math"
 	"iter"
 	"math/bits"
 	"sync"
@@ -94,6 +95,9 @@ const bitsetForm = ^uint32(0)
 
 // scanned is up to how many intervals are searched in line.
 const scanned = 8
+
+// HasExpired reports that a row of the principal had expired when it was compiled.
+func (a *Access) HasExpired() bool { return a.from != math.MinInt64 }
 
 // ValidAt reports whether the compiled form holds at the instant: no row
 // expires, or is live again, between it and the instant of compilation.

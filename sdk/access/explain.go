@@ -20,7 +20,14 @@ type Explanation struct {
 	// RequiresCondition says that the rows are not all: a gate of the key also asks the
 	// application's predicate, which no explanation can.
 	RequiresCondition bool `json:"requiresCondition,omitempty"`
+
+	// Expired are the rows of a denial that would allow had they not expired, as far as
+	// they were supplied.
+	Expired []authz.Grant `json:"expired,omitempty"`
 }
+
+// Denied reports a denial for want of a grant: another grant would change it.
+func (e Explanation) Denied() bool { return !e.Allowed && e.Active && len(e.MatchedRevokes) == 0 }
 
 // Chains answers the chain of a scope, for implication.
 type Chains func(scope string) (*Chain, error)
@@ -51,8 +58,33 @@ func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now
 	}
 	e.ImpliedBy = implied
 	e.Implied = len(implied) > 0
-	e.Allowed = e.Implied
+	if e.Allowed = e.Implied; !e.Allowed {
+		e.Expired = w.wouldAllow(c, chains)
+	}
 	return e, nil
+}
+
+// Expired is Explanation.Expired of a question.
+func Expired(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now int64, chains Chains) []authz.Grant {
+	e, err := Explain(v, data, key, c, now, chains)
+	if err != nil {
+		return nil
+	}
+	return e.Expired
+}
+
+// wouldAllow lists the expired rows that would allow on the chain, or else imply. Where a
+// chain below is not known nothing is said of it.
+func (w *walk) wouldAllow(c *Chain, chains Chains) []authz.Grant {
+	w.expired = true
+	defer func() { w.expired = false }()
+	if found := w.onChain(c); len(found) > 0 {
+		return found
+	}
+	if found, err := w.implied(c, chains); err == nil && len(found) > 0 {
+		return found
+	}
+	return nil
 }
 
 // DecideUndeclared judges a key that the catalog does not declare, by walking
@@ -74,6 +106,7 @@ type walk struct {
 	declared   bool
 	region     *catalog.Region // admits a key that is not declared; nil: a policy does
 	now        int64
+	expired    bool // asks about the rows that have expired instead of those that have not
 	members    map[string]bool
 	roles      map[string][]string
 }
@@ -101,7 +134,7 @@ func (w *walk) live(g *authz.Grant) bool {
 // conferring reports whether the grant is the principal's, has not expired, and
 // has a pattern as wanted.
 func (w *walk) conferring(g *authz.Grant, wanted func(pattern string) bool) bool {
-	if !w.members[g.Subject] || g.ExpiresAt.Expired(w.now) {
+	if !w.members[g.Subject] || g.ExpiresAt.Expired(w.now) != w.expired {
 		return false
 	}
 	if g.Pattern != "" {

@@ -35,6 +35,8 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 		b.WriteString("  because a revoke on the chain wins over every grant\n")
 	case e.Implied:
 		b.WriteString("  because the key is granted below this scope and implied on its ancestors\n")
+	case len(e.Expired) > 0:
+		b.WriteString("  because what conferred the key on the chain has expired\n")
 	case !e.Allowed:
 		b.WriteString("  because no live grant of the principal confers the key on the chain\n")
 	}
@@ -50,6 +52,9 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 	for _, g := range e.ImpliedBy {
 		b.WriteString("  implied by grant " + grantText(g))
 	}
+	for _, g := range e.Expired {
+		b.WriteString("  expired grant " + grantTextUntil(g, "expired"))
+	}
 	echoed := make([]string, len(e.ObjectClosure))
 	for i, s := range e.ObjectClosure {
 		echoed[i] = authz.Echo(s)
@@ -58,14 +63,16 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 	return b.String()
 }
 
-func grantText(g authz.Grant) string {
+func grantText(g authz.Grant) string { return grantTextUntil(g, "until") }
+
+func grantTextUntil(g authz.Grant, until string) string {
 	what := authz.Echo(g.Pattern)
 	if g.Pattern == "" {
 		what = "role " + authz.Echo(g.RoleID)
 	}
 	text := fmt.Sprintf("%s  %s to %s at %s", authz.Echo(g.ID), what, authz.Echo(g.Subject), authz.Echo(g.Scope))
-	if at, ok := g.ExpiresAt.At(); ok {
-		text += ", until " + time.UnixMilli(at).UTC().Format(time.RFC3339)
+	if at, ok := g.ExpiresAt.At(); ok && at > 0 { // other than that was no date
+		text += ", " + until + " " + time.UnixMilli(at).UTC().Format(time.RFC3339)
 	}
 	return text + "\n"
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Error is what every error class of the product implements: the class name
@@ -142,7 +143,12 @@ type AccessDeniedError struct {
 	AnyOf       bool
 	Scope       string
 	Principal   Principal
-	Message     string // as that of GraphCycleError
+
+	// Expired are grants that would allow had they not expired, as far as the checker still
+	// had them.
+	Expired []Grant
+
+	Message string // as that of GraphCycleError
 }
 
 func (e *AccessDeniedError) ErrorName() string { return "AccessDeniedError" }
@@ -179,6 +185,12 @@ func (e *AccessDeniedError) Error() string {
 	}
 	if e.Principal != (Principal{}) {
 		b.WriteString(" for " + Echo(e.Principal.Subject()))
+	}
+	for _, g := range e.Expired[:min(len(e.Expired), maxEchoedKeys)] {
+		b.WriteString(" — grant " + Echo(g.ID) + " to " + Echo(g.Subject) + " has expired")
+		if at, _ := g.ExpiresAt.At(); at > 0 {
+			b.WriteString(" (" + time.UnixMilli(at).UTC().Format(time.RFC3339) + ")")
+		}
 	}
 	switch {
 	case e.Reason == ReasonForbidden && len(e.Permissions) > 0:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -51,7 +52,7 @@ func (c *Client) Require(ctx context.Context, p authz.Principal, key, scope stri
 	if allowed {
 		return nil
 	}
-	return denied(p, []string{key}, false, scope, active)
+	return c.denied(p, []string{key}, false, scope, active)
 }
 
 // Check asks a Gate.
@@ -66,10 +67,50 @@ func (c *Client) RequireGate(ctx context.Context, p authz.Principal, g Gate) err
 	if err != nil || allowed {
 		return err
 	}
-	return denied(p, g.Keys, len(g.Keys) != 1, g.Scope, active)
+	return c.denied(p, g.Keys, len(g.Keys) != 1, g.Scope, active)
 }
 
-func denied(p authz.Principal, keys []string, anyOf bool, scope string, active bool) error {
+// denied tells of the grants that have expired too, as far as the caches still have them: no
+// denial waits for I/O.
+func (c *Client) denied(p authz.Principal, keys []string, anyOf bool, scope string, active bool) error {
+	e := denied(p, keys, anyOf, scope, active)
+	now, who := c.clock(), cacheKey{id: p.UserID}
+	if p.IsService() {
+		who = cacheKey{id: p.ServiceID, service: true}
+	}
+	s, ok := c.subjects.hit(who.hash(), who, now)
+	if !ok || !active {
+		return e
+	}
+	absent := false
+	chains := c.chainsAtHand(now, &absent)
+	chain := access.GlobalChain
+	if scope != "" && scope != authz.Global {
+		if chain, _ = chains(scope); absent {
+			return e
+		}
+	}
+	e.Expired = c.expired(c.compiled(s, now), keys, chain, now, chains)
+	return e
+}
+
+// expired lists, by one key after the other, the rows that would allow had they not
+// expired.
+func (c *Client) expired(a *access.Access, keys []string, chain *access.Chain, now int64, chains access.Chains) (rows []authz.Grant) {
+	if !a.HasExpired() {
+		return nil
+	}
+	for _, key := range keys {
+		for _, g := range access.Expired(c.vocabulary, a.Rows(), key, chain, now, chains) {
+			if !slices.ContainsFunc(rows, func(known authz.Grant) bool { return known.ID == g.ID }) {
+				rows = append(rows, g)
+			}
+		}
+	}
+	return rows
+}
+
+func denied(p authz.Principal, keys []string, anyOf bool, scope string, active bool) *authz.AccessDeniedError {
 	reason := authz.ReasonForbidden
 	if !active {
 		reason = authz.ReasonInactive
@@ -278,4 +319,24 @@ func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope stri
 		return access.Explanation{}, err
 	}
 	return access.Explain(c.vocabulary, a.Rows(), key, chain, now, c.chainsAt(ctx, c.strict, now))
+}
+
+// ExplainRows is Explain on rows of the caller's instead of those that the provider
+// supplies.
+func (c *Client) ExplainRows(ctx context.Context, rows *authz.SubjectAccess, key, scope string) (access.Explanation, error) {
+	if _, _, err := c.verify(key, shapeExplain); err != nil {
+		return access.Explanation{}, err
+	}
+	if err := c.verifyScope(scope, shapeExplain); err != nil {
+		return access.Explanation{}, err
+	}
+	now, err := c.begin(ctx, c.strict)
+	if err != nil {
+		return access.Explanation{}, err
+	}
+	chain, now, err := c.chain(ctx, scope, c.strict, now)
+	if err != nil {
+		return access.Explanation{}, err
+	}
+	return access.Explain(c.vocabulary, rows, key, chain, now, c.chainsAt(ctx, c.strict, now))
 }

@@ -78,7 +78,7 @@ func (s *Session) RequireGate(ctx context.Context, g Gate) error {
 	if err != nil || allowed {
 		return err
 	}
-	return denied(s.actor, g.Keys, len(g.Keys) != 1, g.Scope, true)
+	return s.client.denied(s.actor, g.Keys, len(g.Keys) != 1, g.Scope, true)
 }
 
 func (s *Session) gate(ctx context.Context, g Gate, shape metrics.Shape) (bool, error) {

@@ -81,7 +81,9 @@ func (s *SessionSnapshot) RequireGate(g Gate) error {
 	if err != nil || allowed {
 		return err
 	}
-	return denied(s.session.actor, g.Keys, len(g.Keys) != 1, g.Scope, true)
+	e := denied(s.session.actor, g.Keys, len(g.Keys) != 1, g.Scope, true)
+	e.Expired = s.actor.expired(g.Keys, g.Scope)
+	return e
 }
 
 func (s *SessionSnapshot) gate(g Gate, shape metrics.Shape) (bool, error) {

@@ -179,7 +179,21 @@ func (s *Snapshot) Require(key, scope string) error {
 	if err != nil || allowed {
 		return err
 	}
-	return denied(s.principal, []string{key}, false, scope, s.Active())
+	return s.denied([]string{key}, false, scope)
+}
+
+func (s *Snapshot) denied(keys []string, anyOf bool, scope string) error {
+	e := denied(s.principal, keys, anyOf, scope, s.Active())
+	e.Expired = s.expired(keys, scope)
+	return e
+}
+
+func (s *Snapshot) expired(keys []string, scope string) []authz.Grant {
+	chain, err := s.chainOf(scope)
+	if err != nil {
+		return nil
+	}
+	return s.client.expired(s.access, keys, chain, s.at, s.chainOf)
 }
 
 func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool, err error) {

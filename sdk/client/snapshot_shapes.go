@@ -18,7 +18,7 @@ func (s *Snapshot) RequireGate(g Gate) error {
 	if err != nil || allowed {
 		return err
 	}
-	return denied(s.principal, g.Keys, len(g.Keys) != 1, g.Scope, s.Active())
+	return s.denied(g.Keys, len(g.Keys) != 1, g.Scope)
 }
 
 func (s *Snapshot) gate(g Gate, shape metrics.Shape) (bool, error) {

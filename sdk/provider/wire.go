@@ -97,7 +97,7 @@ func ToWireError(err error) (*WireError, int) {
 		}
 		return w, http.StatusServiceUnavailable
 	case *authz.AccessDeniedError:
-		w.Detail = detail(deniedDetail{Permissions: e.Permissions, AnyOf: e.AnyOf, Scope: e.Scope, Principal: e.Principal})
+		w.Detail = detail(deniedDetail{Permissions: e.Permissions, AnyOf: e.AnyOf, Scope: e.Scope, Principal: e.Principal, Expired: e.Expired})
 		return w, http.StatusForbidden
 	case *authz.UnknownPermissionError:
 		w.Detail = detail(e)
@@ -135,6 +135,7 @@ type (
 		AnyOf       bool            `json:"anyOf,omitempty"`
 		Scope       string          `json:"scope,omitempty"`
 		Principal   authz.Principal `json:"principal"`
+		Expired     []authz.Grant   `json:"expired,omitempty"`
 	}
 	conditionDetail struct {
 		Permission string `json:"permission"`
@@ -202,7 +203,7 @@ func FromWireError(w *WireError) error {
 	case "AccessDeniedError":
 		d := read[deniedDetail](w)
 		e := &authz.AccessDeniedError{Reason: authz.DenialReason(w.Code), Permissions: d.Permissions,
-			AnyOf: d.AnyOf, Scope: d.Scope, Principal: d.Principal}
+			AnyOf: d.AnyOf, Scope: d.Scope, Principal: d.Principal, Expired: d.Expired}
 		e.Message = w.unless(e)
 		return e
 	}

@@ -37,6 +37,8 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 		{err: &authz.UnavailableError{Message: "m", Outcome: authz.OutcomeUnknown}, status: 503},
 		{err: &authz.UnavailableError{Message: "m"}, status: 503},
 		{err: &authz.AccessDeniedError{Reason: authz.ReasonForbidden, Permissions: []string{"a.b"}, Scope: "t.t:1", Principal: authz.UserPrincipal("u")}, status: 403},
+		{err: &authz.AccessDeniedError{Reason: authz.ReasonForbidden, Permissions: []string{"a.b"}, Principal: authz.UserPrincipal("u"),
+			Expired: []authz.Grant{{ID: "g1", Subject: "user:u", Pattern: "a.b", Scope: "*", ExpiresAt: authz.ExpiresAt(5), Provenance: authz.Provenance{Kind: authz.ProvenanceSystem}}}}, status: 403},
 		{err: &authz.UnknownPermissionError{Permission: "a.b", Expected: authz.ExpectedKey, DidYouMean: []string{"a.c"}, NamespaceOrigin: authz.NamespaceOwned, ImportedPatterns: []string{}, Message: "m"}, status: 500},
 		{err: &authz.UnknownScopeTypeError{Scope: "a.t:1", ScopeType: "a.t", DidYouMean: []string{"a.s"}, DeclaredTypes: []string{"a.s"}, Message: "m"}, status: 500},
 		{err: &authz.MissingConditionError{Permission: "a.b", Shape: "can"}, status: 500},
@@ -53,7 +55,7 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 			if want == nil {
 				want = c.err
 			}
-			if diff := cmp.Diff(want, provider.FromWireError(wire)); diff != "" {
+			if diff := cmp.Diff(want, provider.FromWireError(wire), cmp.Comparer(func(a, b authz.Expiry) bool { return a == b })); diff != "" {
 				t.Errorf("%T (-want +got)\n%s", c.err, diff)
 			}
 		}

@@ -94,8 +94,16 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		if err != nil {
 			return access.Explanation{}, err
 		}
-		explained, err := access.Explain(words, &rows, key, chain, r.clock(), chains)
-		return explained, failed(err)
+		now := r.clock()
+		explained, err := access.Explain(words, &rows, key, chain, now, chains)
+		if err != nil || !explained.Denied() {
+			return explained, failed(err)
+		}
+		if rows, err = provider.WithExpired(ctx, to.Relay, rows); err != nil {
+			return explained, failed(err)
+		}
+		explained.Expired = access.Expired(words, &rows, key, chain, now, chains)
+		return explained, nil
 	})
 }
 

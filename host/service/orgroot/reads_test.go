@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 func TestUsersAreWhomTheRowsName(t *testing.T) {
@@ -123,5 +125,26 @@ func TestAListThatLiesIsRefused(t *testing.T) {
 		if _, err := w.root.Grants(ctx, a, grantQuery(), orgroot.Page{Limit: 10}); said(t, err) != protocol {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The closure that a root supplies leaves expired rows out; a denial names them all the same.
+func TestExplainNamesTheGrantThatExpired(t *testing.T) {
+	w := newWorld(t)
+	a := w.by(t, "olga")
+	g, err := w.docs.CreateGrant(ctx, provider.GrantInput{Subject: "user:eve", Pattern: "authz_internal.access.read",
+		ExpiresAt: authz.ExpiresAt(time.Now().Add(500 * time.Millisecond).UnixMilli())}, authz.AdminProvenance("root"))
+	must(t, err)
+	for {
+		e, err := w.root.Explain(ctx, a, authz.UserPrincipal("eve"), "authz_internal.access.read", authz.Global)
+		must(t, err)
+		if e.Allowed {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if len(e.Expired) != 1 || e.Expired[0].ID != g.ID {
+			t.Errorf("%+v", e)
+		}
+		return
 	}
 }
