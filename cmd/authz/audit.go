@@ -56,13 +56,20 @@ func (f *auditFlags) filter(c *cobra.Command) (fields, error) {
 func newAuditList() *cobra.Command {
 	a, f := &admin{}, &auditFlags{}
 	var limit int
+	var user string
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "Show the newest entries, oldest first",
 		Long: `Show the newest entries that are asked for, oldest first. With --org it is the log of the org
 root, with --app that of an application; 'authz org audit' shows that of the org's account.
-Long details are cut short; -o json has them whole.`,
-		Example: `  authz audit list --target u_17
+Long details are cut short; -o json has them whole.
+
+--target compares what an entry is filed under: a grant's own id, say. --user finds everything
+about a person: what they did, what was done to their record, and every entry that names
+them, as subject of grants and revokes, as manager, or as who asked for access. It reads the
+whole log for that, or what --from and --to leave of it.`,
+		Example: `  authz audit list --user u_17
+  authz audit list --target g_42
   authz audit list --by u_admin --action grant.create --from 7d --limit 200`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -76,20 +83,25 @@ Long details are cut short; -o json has them whole.`,
 			if a.org != "" && limit > pageSize {
 				return usageError{fmt.Errorf("--limit must be from 1 to %d with --org", pageSize)}
 			}
-			filter["limit"] = limit
 			app, err := a.open(c.Context())
 			if err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "events", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
+			if c.Flags().Changed("user") {
+				return a.listAbout(c, app, user, filter, limit, l)
+			}
+			filter["limit"] = limit
 			return streamed(c.Context(), app, "listAuditEvents", fields{"filter": filter}, l, func(e authz.AuditEntry) [][]string {
-				return [][]string{{instantText(e.At), e.Actor, e.Action, e.Target, orDash(authz.EchoN(string(e.Detail), maxDetail))}}
+				return [][]string{auditCells(e)}
 			})
 		},
 	}
 	a.reads(c)
 	a.addOrg(c)
 	f.add(c, a, "")
+	c.Flags().StringVar(&user, "user", "", "everything about the user of this id")
+	a.completes(c, "user", userIDs)
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	return c
 }

@@ -341,6 +341,7 @@ func TestAccessOverTheHostedAPI(t *testing.T) {
 	}
 	x.works(org("grant", "delete", listed.Grants[0].ID, "--app", "docs")...)
 	x.shows("boss", org("audit", "list", "--action", "role.create")...)
+	x.shows("revoke.create", org("audit", "list", "--user", "u_1")...)
 	x.shows("grant.delete", org("audit", "list", "--app", "docs", "--limit", "1000")...)
 	x.fails(exitUsage, "from 1 to 1000", org("audit", "list", "--limit", "1001")...)
 	x.fails(exitFailure, "docs.files.read", org("explain", "--user", "u_1", "docs.files.raed")...)

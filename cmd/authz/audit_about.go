@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// aboutUser finds the entries about a person: what they did, what was done to their
+// record, and what names them as a subject, a manager or somebody who asks.
+type aboutUser struct {
+	id       string
+	subjects []string // theirs, and the groups of those who report to them
+	found    []authz.AuditEntry
+	requests map[string]bool
+	loose    map[string][]authz.AuditEntry // of requests: later entries name the request alone
+}
+
+func newAboutUser(id string) *aboutUser {
+	return &aboutUser{id: id, requests: map[string]bool{}, loose: map[string][]authz.AuditEntry{}, subjects: []string{
+		authz.SubjectOf(authz.SubjectUser, id), authz.SubjectOf(authz.SubjectDirects, id), authz.SubjectOf(authz.SubjectOrgOf, id)}}
+}
+
+func (u *aboutUser) look(e authz.AuditEntry) error {
+	ofRequest := strings.HasPrefix(e.Action, "request.")
+	if u.names(e) {
+		u.found = append(u.found, e)
+		if ofRequest && e.Actor != u.id || e.Action == "request.submit" {
+			u.requests[e.Target] = true
+		}
+		return nil
+	}
+	if ofRequest {
+		u.loose[e.Target] = append(u.loose[e.Target], e)
+	}
+	return nil
+}
+
+func (u *aboutUser) names(e authz.AuditEntry) bool {
+	if e.Actor == u.id || slices.Contains(u.subjects, e.Target) || e.Target == u.id && strings.HasPrefix(e.Action, "user.") {
+		return true
+	}
+	var detail any
+	return len(e.Detail) > 0 && json.Unmarshal(e.Detail, &detail) == nil && u.within("", detail)
+}
+
+// within looks at every depth: entries of many rows list them.
+func (u *aboutUser) within(name string, v any) bool {
+	switch v := v.(type) {
+	case string:
+		return slices.Contains(u.subjects, v) || v == u.id && (idKinds[name] == authz.SubjectUser || name == "approvedBy")
+	case []any:
+		return slices.ContainsFunc(v, func(one any) bool { return u.within(name, one) })
+	case map[string]any:
+		for name, one := range v {
+			if u.within(name, one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newest are the last of all that was found, oldest first.
+func (u *aboutUser) newest(limit int) []authz.AuditEntry {
+	all := u.found
+	for id := range u.requests {
+		all = append(all, u.loose[id]...)
+	}
+	slices.SortFunc(all, func(a, b authz.AuditEntry) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
+	return all[max(0, len(all)-limit):]
+}
+
+// listAbout reads the log from one end to the other: it has no index by person.
+func (a *admin) listAbout(c *cobra.Command, app *application, user string, filter fields, limit int, to *listing) error {
+	if user == "" {
+		return usageError{errors.New("--user is empty: name the id of a user")}
+	}
+	if kind, rest, misplaced := authz.MisplacedSubject(user); misplaced && app.hosted != nil {
+		return usageError{misplacedID(authz.SubjectUser, user, kind, rest)}
+	}
+	if err := (guarded{app.inner()}).bare(c.Context(), authz.SubjectUser, user); err != nil {
+		return err
+	}
+	u := newAboutUser(user)
+	if app.hosted == nil && filter["from"] != nil {
+		err := each(c.Context(), app, "listRequests", "requests", fields{"filter": fields{"requesterUserId": user}}, 0, func(r authz.Request) error {
+			u.requests[r.ID] = true // asked for before --from
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), longTimeout)
+	defer cancel()
+	if err := each(ctx, app, "listAuditEvents", "events", fields{"filter": filter}, 0, u.look); err != nil {
+		return err
+	}
+	newest := u.newest(limit)
+	if len(newest) == 0 {
+		if err := a.sureOf(c, app, user); err != nil {
+			return err
+		}
+	}
+	for _, e := range newest {
+		if err := to.row(e, auditCells(e)...); err != nil {
+			return err
+		}
+	}
+	return to.end()
+}
+
+func auditCells(e authz.AuditEntry) []string {
+	return []string{instantText(e.At), e.Actor, e.Action, e.Target, orDash(authz.EchoN(string(e.Detail), maxDetail))}
+}
