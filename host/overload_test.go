@@ -175,6 +175,33 @@ func TestAHostIsNotDrownedInWrites(t *testing.T) {
 	if want := float64(answers[http.StatusOK] + 2); stored != want {
 		t.Errorf("%v grants are stored, want %v", stored, want)
 	}
+	facts := metricsOf(t, h)
+	for _, want := range []string{`authz_admission_waiting{app="docs",class="write"} 0`, `authz_admission_running{app="docs",class="write"} 0`,
+		`authz_admission_refused_total{app="docs",class="write"} ` + strconv.Itoa(answers[http.StatusServiceUnavailable]),
+		`authz_admission_refused_total{app="docs",class="check"} 0`} {
+		if !strings.Contains(facts, want+"\n") {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+}
+
+func TestTheAdmissionOfTheHostedAPIIsTold(t *testing.T) {
+	h, _ := openService(t, serve(t, nil))
+	answer, err := http.Get("http://" + h.Address() + "/api/v1/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	facts := metricsOf(t, h)
+	for _, want := range []string{`authz_admission_admitted_total{app="__service",class="read"} 1`, `authz_admission_limit{app="__service",class="check"} 4096`} {
+		if !strings.Contains(facts, want+"\n") {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+}
+
+func metricsOf(t testing.TB, h *host.Host) string {
+	t.Helper()
 	answer, err := http.Get("http://" + h.OpsAddress() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -184,11 +211,5 @@ func TestAHostIsNotDrownedInWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`authz_admission_waiting{app="docs",class="write"} 0`, `authz_admission_running{app="docs",class="write"} 0`,
-		`authz_admission_refused_total{app="docs",class="write"} ` + strconv.Itoa(answers[http.StatusServiceUnavailable]),
-		`authz_admission_refused_total{app="docs",class="check"} 0`} {
-		if !strings.Contains(string(facts), want+"\n") {
-			t.Errorf("the metrics lack %s", want)
-		}
-	}
+	return string(facts)
 }

@@ -136,6 +136,9 @@ func (h *Host) facts() telemetry.Facts {
 			f.Plugins = append(f.Plugins, telemetry.Plugin{Name: s.Name, State: string(s.State), Restarts: s.Restarts})
 		}
 	}
+	if h.service != nil {
+		f.Service = h.service.gates.Facts()
+	}
 	for _, name := range sorted(h.apps) {
 		a := h.apps[name]
 		used := a.client.Statistics()

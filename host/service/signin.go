@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/secret"
@@ -113,6 +114,7 @@ func (p Proved) enters(seat account.Seat) bool {
 func (s *Service) RefuseSignIn(ctx context.Context, p Proved, reason string, began time.Time) error {
 	s.Logger.Warn("a sign-in was refused", "method", p.Method, "reason", reason, "address", p.Address)
 	err := s.auditRefusal(ctx, p, reason)
+	defer admission.Away(ctx)() // it only waits from here on
 	select {
 	case <-time.After(time.Until(began.Add(s.RefusalTime))):
 	case <-ctx.Done():

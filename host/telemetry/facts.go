@@ -12,9 +12,8 @@ type Facts struct {
 	Plugins []Plugin
 	Apps    []App
 
-	// Service is the admission of the hosted API by what its work hangs on; nil when it
-	// is off.
-	Service map[string][]admission.Facts
+	// Service is the admission of the hosted API; nil when it is off.
+	Service []admission.Facts
 
 	Directories []Directory
 }
@@ -159,9 +158,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			counter(descRefused, float64(c.Refused), app, class)
 		}
 	}
-	for name, classes := range f.Service {
-		admitted(name, classes)
-	}
+	admitted("__service", f.Service)
 	for _, a := range f.Apps {
 		admitted(a.Name, a.Admission)
 		gauge(descStorage, flag(a.StorageReady), a.Name)

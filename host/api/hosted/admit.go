@@ -34,7 +34,7 @@ func (c *Call) admit(w http.ResponseWriter) (any, error) {
 		return nil, err
 	}
 	c.endpoint, c.values = endpoint, values
-	if err := c.identify(r.Context()); err != nil {
+	if err := c.known(r.Context()); err != nil {
 		return nil, err
 	}
 	if err := c.checkCSRF(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -72,7 +73,7 @@ func failed(e *fault.Error) bool {
 	case "ProviderWriteRejectedError", "UnknownPermissionError", "UnknownScopeTypeError", "MissingConditionError":
 		return false
 	}
-	return e.Status >= http.StatusInternalServerError
+	return e.Status >= http.StatusInternalServerError && !errors.Is(e.Cause, admission.ErrRefused) // which is told apart
 }
 
 // withOutcome tells what a write has done whose error is that of a read: a relayed

@@ -8,11 +8,13 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/internal/throttle"
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
@@ -41,6 +43,9 @@ type Options struct {
 	// Services are what the rows of the table are bound to.
 	Services Services
 
+	// Gates refuse what is too much; nil refuses nothing.
+	Gates *admission.Gates
+
 	// Clock is the time in epoch milliseconds.
 	Clock func() int64
 
@@ -57,6 +62,7 @@ type API struct {
 	cursors     cursors
 	idempotency *idempotency
 	log         hclog.Logger
+	told        atomic.Int64 // when a refusal for load was logged last
 }
 
 // cookieName has the prefix that browsers hold to https; over plain HTTP, which is
@@ -118,6 +124,7 @@ type Call struct {
 	status    int
 	header    http.Header
 	standing  standing
+	waited    time.Duration // for places
 }
 
 func (c *Call) name() string {
@@ -165,6 +172,12 @@ func (c *Call) serve(w http.ResponseWriter) error {
 	ctx = orgroot.WithOneReading(applications.WithOneRoot(ctx))
 	ctx, cancel := context.WithTimeout(ctx, c.endpoint.within())
 	defer cancel()
+	ticket, err := c.place(ctx, c.endpoint.class())
+	if err != nil {
+		return err
+	}
+	defer ticket.Release()
+	ctx = admission.With(ctx, ticket)
 	if err := c.enter(account.Remember(ctx), input); err != nil {
 		show(c.standing, w.Header())
 		return err
@@ -176,11 +189,16 @@ func (c *Call) serve(w http.ResponseWriter) error {
 		return problem
 	}
 	if key != "" {
-		return c.once(ctx, w, key, input)
+		err := c.once(ctx, w, key, input)
+		if err == nil {
+			ticket.Answered()
+		}
+		return err
 	}
 	output, err := c.endpoint.handle(ctx, c, input)
 	if err != nil {
 		return err
 	}
+	ticket.Answered()
 	return c.answer(w, output)
 }

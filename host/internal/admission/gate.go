@@ -24,9 +24,12 @@ type gate struct {
 type slot struct {
 	began  time.Time
 	beside int
-	place  *list.Element // in running; nil once it is long, or released
+	place  *list.Element // in running; nil while it is long or away, and once it is released
 	long   bool
-	told   bool // its time was taken
+	told   bool      // its time was taken
+	ended  bool      // it was released
+	away   int       // for how many it is away at once
+	left   time.Time // when it went away; zero while it is here
 }
 
 type waiter struct {
@@ -163,7 +166,7 @@ func (g *gate) answered(s *slot) {
 	}
 	now := time.Now()
 	g.tell(now)
-	if s.place == nil { // long
+	if s.place == nil { // its time would say nothing
 		s.told = true
 		return
 	}
@@ -186,7 +189,7 @@ func (g *gate) release(s *slot) {
 	case s.place != nil:
 		g.leave(s)
 	}
-	s.told = true
+	s.told, s.ended = true, true
 	g.grant(now)
 }
 

@@ -93,17 +93,17 @@ func (o *offered) offer(t *testing.T, g *admission.Gates, c admission.Class, b *
 // next to nothing, refusals come at once, and soon after the end all is calm.
 func TestTenTimesTheLoadIsShed(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		at := rapid.IntRange(1, 8).Draw(r, "calls at once")
-		each := time.Duration(rapid.IntRange(5, 60).Draw(r, "milliseconds each")) * time.Millisecond
+		at := rapid.IntRange(1, 6).Draw(r, "calls at once")
+		each := time.Duration(rapid.IntRange(15, 60).Draw(r, "milliseconds each")) * time.Millisecond
 		class := rapid.SampledFrom(admission.Classes[1:]).Draw(r, "class")
 		synctest.Test(t, func(t *testing.T) {
 			g, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each}
 			capacity := float64(at) / each.Seconds()
 			(&offered{}).offer(t, g, class, b, capacity/4, 2*time.Second) // an ordinary day
 			var warming, o offered
-			warming.offer(t, g, class, b, 10*capacity, 3*time.Second)
+			warming.offer(t, g, class, b, 10*capacity, 2*time.Second)
 			before := b.finished()
-			const span = 3 * time.Second
+			const span = 2 * time.Second
 			o.offer(t, g, class, b, 10*capacity, span)
 			if got := float64(b.finished()-before) / span.Seconds() / capacity; got < 0.9 {
 				t.Errorf("goodput is %.2f of the capacity", got)
@@ -137,7 +137,7 @@ func TestTenTimesTheLoadIsShed(t *testing.T) {
 func TestALoadThatTheDriverCanDoIsNotRefused(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := rapid.IntRange(1, 32).Draw(r, "calls at once")
-		each := time.Duration(rapid.IntRange(5, 100).Draw(r, "milliseconds each")) * time.Millisecond
+		each := time.Duration(rapid.IntRange(20, 100).Draw(r, "milliseconds each")) * time.Millisecond
 		share := rapid.Float64Range(0.1, 0.8).Draw(r, "share of the capacity")
 		synctest.Test(t, func(t *testing.T) {
 			g, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each}
@@ -265,6 +265,54 @@ func TestTheReserveIsForThoseWhoMustNotBeShutOut(t *testing.T) {
 		if _, err := g.Acquire(t.Context(), admission.Write, 0, admission.Reserve); err == nil {
 			t.Error("the reserve has no end")
 		}
+	})
+}
+
+func TestWorkThatWaitsForSomebodyElseHoldsNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := admission.New(0)
+		facts := func(running int, long int) {
+			t.Helper()
+			if f := g.Facts()[1]; f.Running != running || f.Long != long {
+				t.Errorf("%+v, want %d and %d", f, running, long)
+			}
+		}
+		ticket, err := g.Acquire(t.Context(), admission.Read, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := admission.With(t.Context(), ticket)
+		facts(1, 0)
+		back := admission.Away(ctx)
+		facts(0, 0)
+		also := admission.Away(ctx) // two are asked at once
+		back()
+		facts(0, 0)
+		time.Sleep(time.Hour)
+		also()
+		facts(1, 0)
+		limit := g.Facts()[1].Limit
+		for range limit - 1 { // its time away is not held against it, nor against the limit
+			other, err := g.Acquire(t.Context(), admission.Read, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Release()
+		}
+		late := admission.Away(ctx)
+		another, err := g.Acquire(t.Context(), admission.Read, 0, 0)
+		if err != nil {
+			t.Fatal("its place was not given to another: ", err)
+		}
+		late() // beyond the limit: it must not be kept waiting for what it has begun
+		facts(limit+1, 0)
+		ticket.Answered()
+		gone := admission.Away(ctx)
+		ticket.Release()
+		gone()
+		facts(limit, 0)
+		another.Release()
+		admission.Away(t.Context())()
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -158,6 +159,7 @@ var errTooLarge = errors.New("the OpenID provider answered with more than a mebi
 type limited struct{ next http.RoundTripper }
 
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer admission.Away(r.Context())()
 	answer, err := l.next.RoundTrip(r)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -80,6 +81,9 @@ func Probing(ctx context.Context) context.Context {
 func (a *application) ask(ctx context.Context, op string, fn func(context.Context, Application) error, delivered func() bool) error {
 	bounded, cancel := context.WithTimeout(ctx, a.relay.times.of(op))
 	defer cancel()
+	if !IsLocal(a.target.URL) { // who waits for somebody else keeps nobody from working here
+		defer admission.Away(ctx)()
+	}
 	if op != opPing {
 		if err := a.confirmed(bounded, op); err != nil {
 			return err
