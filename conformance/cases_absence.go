@@ -25,9 +25,9 @@ var absenceCases = []storageCase{
 		w.code(storage.CodeUnsupported, err)
 	}},
 	{ID: "S14", Rule: "without events the operations, and a commit with events, answer unsupported", Without: storage.CapEvents, run: func(w *world) {
-		_, err := w.HeadSeq(w.ctx)
+		_, err := w.Head(w.ctx)
 		w.code(storage.CodeUnsupported, err)
-		_, err = w.EventsSince(w.ctx, 0, 1)
+		_, err = w.EventsSince(w.ctx, authz.Position{}, 1)
 		w.code(storage.CodeUnsupported, err)
 		_, err = w.PruneEvents(w.ctx, storage.PruneEvents{})
 		w.code(storage.CodeUnsupported, err)

@@ -74,7 +74,7 @@ var commitCases = []storageCase{
 			nothing(w)
 		}
 		none[storage.CommitResult](w)(w.GetCommit(w.ctx, "c"))
-		if got := w.do(whole); got.Replayed || got.UpTo != int64(len(whole.Events)) {
+		if got := w.do(whole); got.Replayed || got.UpTo.Seq != int64(len(whole.Events)) {
 			w.Fatalf("after refusals: %+v", got)
 		}
 	}},
@@ -86,7 +86,7 @@ var commitCases = []storageCase{
 		first := w.do(c)
 		w.same("old", first.Results[0].Grant.ID)
 		w.same(int64(1), first.Results[1].Version)
-		w.same(int64(1), first.UpTo)
+		w.same(int64(1), first.UpTo.Seq)
 		first.Replayed = true
 		w.same(first, w.do(c))
 		w.named = w.reopen()
@@ -282,8 +282,8 @@ var commitCases = []storageCase{
 			w.code("", errs[0])
 			if errs[1] != nil {
 				w.code(storage.CodeConflict, errs[1])
-			} else if results[1].UpTo > results[0].UpTo {
-				w.Want(fmt.Sprintf("the commit requiring version %d before event %d, which moved the record", version, results[0].UpTo), "event %d", results[1].UpTo)
+			} else if results[1].UpTo.Seq > results[0].UpTo.Seq {
+				w.Want(fmt.Sprintf("the commit requiring version %d before event %d, which moved the record", version, results[0].UpTo.Seq), "event %d", results[1].UpTo.Seq)
 			}
 			slices.Reverse(stores)
 		}

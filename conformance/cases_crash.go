@@ -36,13 +36,13 @@ func (s *named) wholeOrAbsent(name string, headBefore int64) (whole bool) {
 	a := s.access(storage.AccessQuery{UserID: name, Subjects: []string{"user:" + name}})
 	events := int64(len(w.events(authz.Event{}, authz.Event{})))
 	switch {
-	case a.User != nil && len(a.User.GroupIDs) == 2 && len(a.Grants) == crashRows && len(a.Revokes) == 1 && len(a.Roles) == 1 && a.Head == headBefore+events:
+	case a.User != nil && len(a.User.GroupIDs) == 2 && len(a.Grants) == crashRows && len(a.Revokes) == 1 && len(a.Roles) == 1 && a.Head.Seq == headBefore+events:
 		return true
-	case a.User == nil && len(a.Grants) == 0 && len(a.Revokes) == 0 && len(a.Roles) == 0 && a.Head == headBefore:
+	case a.User == nil && len(a.Grants) == 0 && len(a.Revokes) == 0 && len(a.Roles) == 0 && a.Head.Seq == headBefore:
 		return false
 	}
 	w.Want("the commit whole or absent", "record %v, %d of %d grants, %d revokes, %d roles, head %d from %d",
-		a.User != nil, len(a.Grants), crashRows, len(a.Revokes), len(a.Roles), a.Head, headBefore)
+		a.User != nil, len(a.Grants), crashRows, len(a.Revokes), len(a.Roles), a.Head.Seq, headBefore)
 	return false
 }
 

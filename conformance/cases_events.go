@@ -21,7 +21,7 @@ func (s *named) emit(at int64, users ...string) storage.CommitResult {
 
 // since renders a page: the users of its events, then how far it goes.
 func (s *named) since(seq int64, limit int) string {
-	page, err := s.EventsSince(s.w.ctx, seq, limit)
+	page, err := s.EventsSince(s.w.ctx, authz.Position{Seq: seq}, limit)
 	if err != nil {
 		s.w.Fatalf("eventsSince: %v", err)
 	}
@@ -30,7 +30,16 @@ func (s *named) since(seq int64, limit int) string {
 		return "gap"
 	}
 	text := strings.Join(ids(page.Events, func(e authz.Event) string { return e.UserID }), " ")
-	return strings.TrimSpace(fmt.Sprintf("%s →%d", text, page.UpTo))
+	return strings.TrimSpace(fmt.Sprintf("%s →%d", text, page.UpTo.Seq))
+}
+
+// page is what follows a position.
+func (s *named) page(after authz.Position) storage.EventPage {
+	page, err := s.EventsSince(s.w.ctx, after, 10)
+	if err != nil {
+		s.w.Fatalf("eventsSince: %v", err)
+	}
+	return page
 }
 
 func (s *named) prune(p storage.PruneEvents) int64 {
@@ -88,8 +97,8 @@ var eventCases = []storageCase{
 		w.same("→0", w.since(0, 10))
 	}},
 	{ID: "E02", Rule: "commits with one, then two events are numbered 1, 2, 3", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
-		w.same(int64(1), w.emit(1, "a").UpTo)
-		w.same(int64(3), w.emit(1, "b", "c").UpTo)
+		w.same(int64(1), w.emit(1, "a").UpTo.Seq)
+		w.same(int64(3), w.emit(1, "b", "c").UpTo.Seq)
 		w.same(int64(3), w.head())
 	}},
 	{ID: "E03", Rule: "a page holds the events after the cursor, oldest first", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
@@ -107,7 +116,7 @@ var eventCases = []storageCase{
 		want := []authz.Event{authz.UserEvent("u"), authz.SubjectEvent("group:é"), authz.RoleEvent("r"), authz.ScopeEvent("docs.doc:1"),
 			{Type: authz.EventCatalog}, {Type: authz.EventAll}}
 		w.do(storage.Commit{ID: "c", Events: want})
-		page, err := w.EventsSince(w.ctx, 0, 10)
+		page, err := w.EventsSince(w.ctx, authz.Position{}, 10)
 		if err != nil {
 			w.Fatalf("%v", err)
 		}
@@ -120,7 +129,7 @@ var eventCases = []storageCase{
 	}},
 	{ID: "E07", Rule: "a negative number is a validation error", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		for _, seq := range []int64{-1, authz.MaxInstant + 1} {
-			_, err := w.EventsSince(w.ctx, seq, 1)
+			_, err := w.EventsSince(w.ctx, authz.Position{Seq: seq}, 1)
 			w.code(storage.CodeValidation, err)
 		}
 	}},
@@ -137,7 +146,7 @@ var eventCases = []storageCase{
 				if err != nil {
 					w.Errorf("append: %v", err)
 				}
-				upTo[i] = append(upTo[i], r.UpTo)
+				upTo[i] = append(upTo[i], r.UpTo.Seq)
 			}
 		})
 		w.same(int64(200), w.head())
@@ -181,7 +190,7 @@ var eventCases = []storageCase{
 		w.same(int64(2), w.prune(storage.PruneEvents{KeepRows: ptr(int64(0))}))
 		w.same(int64(2), w.head())
 		w.same("→2", w.since(2, 10))
-		w.same(int64(3), w.emit(1, "c").UpTo)
+		w.same(int64(3), w.emit(1, "c").UpTo.Seq)
 		w.same("c →3", w.since(2, 10))
 	}},
 	{ID: "E15", Rule: "pruning never touches audit", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
@@ -192,17 +201,17 @@ var eventCases = []storageCase{
 	}},
 	{ID: "E16", Rule: "a commit without events leaves the head and has no number", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		w.emit(1, "a")
-		w.same(int64(0), w.do(changes(storage.UpsertRole{Role: fullRole("r")})).UpTo)
+		w.same(int64(0), w.do(changes(storage.UpsertRole{Role: fullRole("r")})).UpTo.Seq)
 		w.same(int64(1), w.head())
 	}},
 	{ID: "E17", Rule: "whoever sees an event sees its rows, and the other way round through readAccess", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		reader := w.another("")
 		w.against(func() bool {
-			head, err := reader.HeadSeq(w.ctx)
+			head, err := reader.Head(w.ctx)
 			n, countErr := reader.CountGrants(w.ctx, storage.GrantFilter{})
 			a, accessErr := reader.ReadAccess(w.ctx, storage.AccessQuery{Subjects: []string{"user:u"}})
-			if err != nil || countErr != nil || accessErr != nil || n < head || int64(len(a.Grants)) != a.Head {
-				w.Errorf("head %d, %d grants; access head %d, %d grants", head, n, a.Head, len(a.Grants))
+			if err != nil || countErr != nil || accessErr != nil || n < head.Seq || int64(len(a.Grants)) != a.Head.Seq {
+				w.Errorf("head %s, %d grants; access head %s, %d grants", head, n, a.Head, len(a.Grants))
 				return false
 			}
 			return true
@@ -292,7 +301,7 @@ var eventCases = []storageCase{
 			}
 		})
 		for seq := int64(0); seq < 600 && !w.Failed(); {
-			page, err := w.EventsSince(w.ctx, seq, 7)
+			page, err := w.EventsSince(w.ctx, authz.Position{Seq: seq}, 7)
 			if err != nil {
 				w.Fatalf("%v", err)
 			}
@@ -305,10 +314,10 @@ var eventCases = []storageCase{
 					w.Fatalf("event %s after %d", e.UserID, seq+int64(i))
 				}
 			}
-			if page.UpTo != seq+int64(len(page.Events)) {
-				w.Fatalf("page up to %d with %d events after %d", page.UpTo, len(page.Events), seq)
+			if page.UpTo.Seq != seq+int64(len(page.Events)) {
+				w.Fatalf("page up to %s with %d events after %d", page.UpTo, len(page.Events), seq)
 			}
-			seq = page.UpTo
+			seq = page.UpTo.Seq
 		}
 		written()
 	}},
@@ -323,5 +332,58 @@ var eventCases = []storageCase{
 		w.emit(1, "old")
 		w.same(int64(2), w.prune(storage.PruneEvents{Before: ptr(int64(2)), KeepRows: ptr(int64(2))}))
 		w.same("→5", w.since(5, 9))
+	}},
+	{ID: "E22", Rule: "the events of a commit have the identity that its id and last number give over the identity before, wherever it is told", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
+		w.same(authz.Position{}, w.headAt())
+		var before authz.Position
+		for i, users := range [][]string{{"a"}, {"b", "c"}, {"d"}} {
+			c := storage.Commit{ID: fmt.Sprintf("c%d", i), At: 1}
+			for _, u := range users {
+				c.Events = append(c.Events, authz.UserEvent(u))
+			}
+			at := authz.Position{Seq: before.Seq + int64(len(users))}
+			at.Identity = storage.Follow(before.Identity, c.ID, at.Seq)
+			w.same(at, w.do(c).UpTo)
+			w.same(at, w.headAt())
+			w.same(at, w.access(storage.AccessQuery{Subjects: []string{"everyone"}}).Head)
+			w.same(at, w.page(before).UpTo)
+			before = at
+		}
+		w.named = w.reopen()
+		w.same(before, w.headAt())
+		again := w.do(storage.Commit{ID: "c2", At: 1, Events: []authz.Event{authz.UserEvent("d")}})
+		w.same(storage.CommitResult{Replayed: true, UpTo: before}, storage.CommitResult{Replayed: again.Replayed, UpTo: again.UpTo})
+		w.same(before, w.page(authz.Position{Seq: 3}).UpTo) // asked by the number alone
+	}},
+	{ID: "E23", Rule: "a position whose number is another event's, or above the head, is a reset; one below the mark is a gap", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
+		first, second := w.emit(1, "a", "b").UpTo, w.emit(2, "c").UpTo
+		reset, gap := storage.EventPage{Reset: true}, storage.EventPage{Gap: true}
+		other := func(p authz.Position) authz.Position { return authz.Position{Seq: p.Seq, Identity: "another"} }
+		w.same(second, w.page(first).UpTo)
+		w.same(second, w.page(authz.Position{Seq: 1, Identity: first.Identity}).UpTo)
+		for _, p := range []authz.Position{other(first), other(second), {Seq: 1, Identity: second.Identity}, {Seq: 2, Identity: second.Identity}, {Seq: 4, Identity: second.Identity}} {
+			w.same(reset, w.page(p))
+		}
+		w.same(storage.EventPage{UpTo: second}, w.page(second))
+		w.same(int64(2), w.prune(storage.PruneEvents{KeepRows: ptr(int64(1))}))
+		w.same(second, w.page(first).UpTo) // at the mark, whose event is gone
+		w.same(reset, w.page(other(first)))
+		w.same(gap, w.page(authz.Position{Seq: 1, Identity: first.Identity}))
+		w.same(int64(1), w.prune(storage.PruneEvents{KeepRows: ptr(int64(0))}))
+		w.named = w.reopen()
+		w.same(storage.EventPage{UpTo: second}, w.page(second))
+		w.same(reset, w.page(other(second)))
+		w.same(storage.Follow(second.Identity, "next", 4), w.do(storage.Commit{ID: "next", Events: []authz.Event{{Type: authz.EventAll}}}).UpTo.Identity)
+	}},
+	{ID: "E24", Rule: "a required head with another identity is a conflict", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
+		head := w.emit(1, "a").UpTo
+		on := func(head authz.Position, id string) storage.Commit {
+			c := changes(insertGrants(grant(id, "user:u"))...)
+			c.Requires = []storage.Requirement{storage.RequireHead(head)}
+			return c
+		}
+		w.refuse(storage.CodeConflict, on(authz.Position{Seq: 1, Identity: "another"}, "g"))
+		none[authz.Grant](w)(w.GetGrant(w.ctx, "g"))
+		w.do(on(head, "g"))
 	}},
 }

@@ -199,13 +199,13 @@ func (s *named) follow(ctx context.Context, so []authz.Event) []authz.Event {
 	w := s.w
 	for {
 		seq := int64(len(so))
-		page, err := s.EventsSince(ctx, seq, 7)
+		page, err := s.EventsSince(ctx, authz.Position{Seq: seq}, 7)
 		if storage.CodeOf(err) == storage.CodeUnavailable {
 			return so // sameLog tells whether that was too early
 		}
 		w.code("", err)
-		if page.Gap || page.UpTo != seq+int64(len(page.Events)) {
-			w.Want(fmt.Sprintf("events that follow %d without a hole", seq), "gap %v, %d events up to %d", page.Gap, len(page.Events), page.UpTo)
+		if page.Gap || page.UpTo.Seq != seq+int64(len(page.Events)) {
+			w.Want(fmt.Sprintf("events that follow %d without a hole", seq), "gap %v, %d events up to %d", page.Gap, len(page.Events), page.UpTo.Seq)
 		}
 		if len(page.Events) == 0 {
 			return so
@@ -217,7 +217,7 @@ func (s *named) follow(ctx context.Context, so []authz.Event) []authz.Event {
 // sameLog compares what a reader was given with the log as it is in the end.
 func (w *world) sameLog(given []authz.Event, total int) {
 	w.same(int64(total), w.head())
-	page, err := w.EventsSince(w.ctx, 0, total+10)
+	page, err := w.EventsSince(w.ctx, authz.Position{}, total+10)
 	w.code("", err)
 	w.same(total, len(page.Events))
 	w.same(page.Events, given)

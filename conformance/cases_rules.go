@@ -259,7 +259,7 @@ var ruleCases = []storageCase{
 		_, err = w.ReadAccess(ctx, storage.AccessQuery{})
 		w.code(storage.CodeUnavailable, err)
 		if w.has(storage.CapEvents) {
-			_, err = w.HeadSeq(ctx)
+			_, err = w.Head(ctx)
 			w.code(storage.CodeUnavailable, err)
 		}
 		if w.has(storage.CapMetrics) {

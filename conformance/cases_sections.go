@@ -474,7 +474,7 @@ var lifeCases = []storageCase{
 		other := w.open("other").Info().Incarnation
 		w.write(storage.UpsertRole{Role: fullRole("r")})
 		before := w.Info().Incarnation
-		renewed, err := renewer.Renew(w.ctx)
+		renewed, err := renewer.Renew(w.ctx, "")
 		if storage.CodeOf(err) == storage.CodeUnsupported {
 			w.Skip("the driver's stores cannot be renewed")
 		}
@@ -486,6 +486,25 @@ var lifeCases = []storageCase{
 		}
 		w.same(fullRole("r"), again.role("r"))
 		w.same(other, w.open("other").Info().Incarnation)
+	}},
+	{ID: "S23", Rule: "a renewal that expects an incarnation replaces that one and no other", run: func(w *world) {
+		renewer, ok := w.named.Store.(*tracedStore).Store.(storage.Renewer)
+		if !ok {
+			w.Skip("the driver's stores cannot be renewed")
+		}
+		before := w.Info().Incarnation
+		_, err := renewer.Renew(w.ctx, before+"x")
+		if storage.CodeOf(err) == storage.CodeUnsupported {
+			w.Skip("the driver's stores cannot be renewed")
+		}
+		w.code(storage.CodeConflict, err)
+		w.same(before, w.another("").Info().Incarnation)
+		renewed, err := renewer.Renew(w.ctx, before)
+		w.code("", err)
+		w.same(renewed, w.another("").Info().Incarnation)
+		_, err = renewer.Renew(w.ctx, before) // of two who found the same loss, the second
+		w.code(storage.CodeConflict, err)
+		w.same(renewed, w.another("").Info().Incarnation)
 	}},
 	{ID: "S13", Rule: "driver and store say what they are: a name, the partition, a schema version, capabilities that are the caller's own", run: func(w *world) {
 		if w.driver.Info().Name == "" {

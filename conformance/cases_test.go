@@ -24,7 +24,7 @@ func TestEveryCaseOfTheContractIsHere(t *testing.T) {
 		}
 		ids[c.ID] = true
 	}
-	for letter, last := range map[string]int{"B": 88, "E": 21, "M": 9, "I": 28} {
+	for letter, last := range map[string]int{"B": 88, "E": 24, "M": 9, "I": 28} {
 		for n := 1; n <= last; n++ {
 			if id := fmt.Sprintf("%s%02d", letter, n); !ids[id] && !slices.Contains(elsewhere, id) {
 				t.Errorf("there is no case %s", id)

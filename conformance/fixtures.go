@@ -66,9 +66,14 @@ func (w *world) events(list ...authz.Event) []authz.Event {
 }
 
 func (s *named) head() int64 {
-	head, err := s.HeadSeq(s.w.ctx)
+	return s.headAt().Seq
+}
+
+// headAt is the head with its identity.
+func (s *named) headAt() authz.Position {
+	head, err := s.Head(s.w.ctx)
 	if err != nil {
-		s.w.Want("headSeq answers", "%v", err)
+		s.w.Want("head answers", "%v", err)
 	}
 	return head
 }

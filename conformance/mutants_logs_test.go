@@ -20,8 +20,8 @@ var logMutants = []mutant{
 	{name: "a commit does not say its last number", kind: "result", cases: "E02", store: func(s *store) {
 		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 			r, err := s.Store.Commit(ctx, c)
-			if r.UpTo > 0 {
-				r.UpTo -= int64(len(c.Events)) - 1
+			if r.UpTo.Seq > 0 {
+				r.UpTo.Seq -= int64(len(c.Events)) - 1
 			}
 			return r, err
 		}
@@ -30,50 +30,99 @@ var logMutants = []mutant{
 		c.Events = slices.Clone(c.Events)
 		slices.Reverse(c.Events)
 	})},
-	{name: "a page holds the newest events", kind: "wrong order", cases: "E04 E20", store: pages(func(s *store, p storage.EventPage, seq int64, limit int) storage.EventPage {
-		if all, err := s.Store.EventsSince(context.Background(), seq, 1000); err == nil && len(all.Events) > limit && limit > 0 {
+	{name: "a page holds the newest events", kind: "wrong order", cases: "E04 E20", store: pages(func(s *store, p storage.EventPage, after authz.Position, limit int) storage.EventPage {
+		if all, err := s.Store.EventsSince(context.Background(), after, 1000); err == nil && len(all.Events) > limit && limit > 0 {
 			all.Events = all.Events[len(all.Events)-limit:]
 			return all
 		}
 		return p
 	})},
-	{name: "a cursor passes an event that it was not given", kind: "lost event", cases: "E03 E09", store: pages(func(_ *store, p storage.EventPage, _ int64, _ int) storage.EventPage {
+	{name: "a cursor passes an event that it was not given", kind: "lost event", cases: "E03 E09", store: pages(func(_ *store, p storage.EventPage, _ authz.Position, _ int) storage.EventPage {
 		if len(p.Events) > 1 {
 			p.Events = p.Events[1:]
 		}
 		return p
 	})},
 	{name: "a limit of 0 means all events", kind: "filter", cases: "E06", store: func(s *store) {
-		s.eventsSince = func(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+		s.eventsSince = func(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
 			if limit <= 0 {
 				limit = 1000
 			}
-			return s.Store.EventsSince(ctx, seq, limit)
+			return s.Store.EventsSince(ctx, after, limit)
 		}
 	}},
-	{name: "a cursor before the mark is no gap", kind: "lost event", cases: "E11 E12 I14", store: pages(func(_ *store, p storage.EventPage, seq int64, _ int) storage.EventPage {
+	{name: "a cursor before the mark is no gap", kind: "lost event", cases: "E11 E12 I14", store: pages(func(_ *store, p storage.EventPage, after authz.Position, _ int) storage.EventPage {
 		if p.Gap {
-			return storage.EventPage{UpTo: seq}
+			return storage.EventPage{UpTo: after}
 		}
 		return p
 	})},
-	{name: "a cursor ahead of the head goes back to it", kind: "cursor", cases: "E08", store: pages(func(s *store, p storage.EventPage, seq int64, _ int) storage.EventPage {
-		if head, err := s.Store.HeadSeq(context.Background()); err == nil && head < seq {
+	{name: "a cursor ahead of the head goes back to it", kind: "cursor", cases: "E08", store: pages(func(s *store, p storage.EventPage, after authz.Position, _ int) storage.EventPage {
+		if head, err := s.Store.Head(context.Background()); err == nil && head.Seq < after.Seq {
 			p.UpTo = head
 		}
 		return p
 	})},
+	{name: "a position is its number", kind: "identity", cases: "E23", store: func(s *store) {
+		s.eventsSince = func(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+			return s.Store.EventsSince(ctx, authz.Position{Seq: after.Seq}, limit)
+		}
+	}},
+	{name: "a position above the head has no events yet", kind: "identity", cases: "E23", store: pages(func(s *store, p storage.EventPage, after authz.Position, _ int) storage.EventPage {
+		if head, err := s.Store.Head(context.Background()); err == nil && head.Seq < after.Seq {
+			return storage.EventPage{UpTo: after}
+		}
+		return p
+	})},
+	{name: "an identity does not depend on the one before", kind: "identity", cases: "E22", store: func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			r, err := s.Store.Commit(ctx, c)
+			if r.UpTo.Seq > 0 {
+				r.UpTo.Identity = storage.Follow("", c.ID, r.UpTo.Seq)
+			}
+			return r, err
+		}
+	}},
+	{name: "a page does not say its identity", kind: "identity", cases: "E22 E23", store: pages(func(_ *store, p storage.EventPage, _ authz.Position, _ int) storage.EventPage {
+		p.UpTo.Identity = ""
+		return p
+	})},
+	{name: "the head does not say its identity", kind: "identity", cases: "E22", store: func(s *store) {
+		s.head = func(ctx context.Context) (authz.Position, error) {
+			head, err := s.Store.Head(ctx)
+			return authz.Position{Seq: head.Seq}, err
+		}
+	}},
+	{name: "readAccess does not say the identity of the head", kind: "identity", cases: "B17 E22", store: func(s *store) {
+		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+			a, err := s.Store.ReadAccess(ctx, q)
+			a.Head.Identity = ""
+			return a, err
+		}
+	}},
+	{name: "the mark loses its identity", kind: "identity", cases: "E23", store: func(s *store) {
+		gap := func(ctx context.Context, seq int64) bool {
+			p, _ := s.Store.EventsSince(ctx, authz.Position{Seq: seq}, 0)
+			return p.Gap
+		}
+		s.eventsSince = func(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+			if gap(ctx, after.Seq-1) && !gap(ctx, after.Seq) {
+				after.Identity = ""
+			}
+			return s.Store.EventsSince(ctx, after, limit)
+		}
+	}},
 	{name: "the head falls with the rows", kind: "numbering", cases: "E14", store: func(s *store) {
 		var pruned atomic.Bool
 		s.pruneEvents = func(ctx context.Context, p storage.PruneEvents) (int64, error) {
 			pruned.Store(p.KeepRows != nil && *p.KeepRows == 0)
 			return s.Store.PruneEvents(ctx, p)
 		}
-		s.headSeq = func(ctx context.Context) (int64, error) {
+		s.head = func(ctx context.Context) (authz.Position, error) {
 			if pruned.Load() {
-				return 0, nil
+				return authz.Position{}, nil
 			}
-			return s.Store.HeadSeq(ctx)
+			return s.Store.Head(ctx)
 		}
 	}},
 	{name: "pruning by age includes the instant", kind: "prune", cases: "E11 E13", store: func(s *store) {
@@ -96,7 +145,7 @@ var logMutants = []mutant{
 	{name: "watch never tells of a movement", kind: "lost event", cases: "E19 E19b", store: func(s *store) {
 		s.watch = func(ctx context.Context) iter.Seq2[int64, error] {
 			return func(yield func(int64, error) bool) {
-				if head, err := s.Store.HeadSeq(ctx); !yield(head, err) {
+				if head, err := s.Store.Head(ctx); !yield(head.Seq, err) {
 					return
 				}
 				<-ctx.Done()
@@ -152,14 +201,14 @@ var logMutants = []mutant{
 	}},
 }
 
-func pages(alter func(s *store, p storage.EventPage, seq int64, limit int) storage.EventPage) func(*store) {
+func pages(alter func(s *store, p storage.EventPage, after authz.Position, limit int) storage.EventPage) func(*store) {
 	return func(s *store) {
-		s.eventsSince = func(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-			p, err := s.Store.EventsSince(ctx, seq, limit)
+		s.eventsSince = func(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+			p, err := s.Store.EventsSince(ctx, after, limit)
 			if err != nil {
 				return p, err
 			}
-			return alter(s, p, seq, limit), nil
+			return alter(s, p, after, limit), nil
 		}
 	}
 }

@@ -134,11 +134,11 @@ var partitionMutants = []mutant{
 		}
 	})},
 	{name: "the event log is shared", kind: "foreign partition", cases: "I13", driver: beside(func(s *store, other storage.Store) {
-		s.eventsSince = func(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+		s.eventsSince = func(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
 			if other.Info().Partition == "A" {
-				return other.EventsSince(ctx, seq, limit)
+				return other.EventsSince(ctx, after, limit)
 			}
-			return s.Store.EventsSince(ctx, seq, limit)
+			return s.Store.EventsSince(ctx, after, limit)
 		}
 	})},
 	{name: "a prune reaches every partition", kind: "foreign partition", cases: "I14", driver: beside(func(s *store, other storage.Store) {
@@ -209,6 +209,9 @@ var partitionMutants = []mutant{
 			s.info = func() storage.StoreInfo { return info }
 		}}
 	}},
+	{name: "a renewal replaces whatever is there", kind: "lives", cases: "S23", store: func(s *store) {
+		s.renew = func(ctx context.Context, _ string) (string, error) { return s.Store.(storage.Renewer).Renew(ctx, "") }
+	}},
 	{name: "every handle has an incarnation of its own", kind: "lives", cases: "B67 I27", driver: func(d storage.Driver) storage.Driver {
 		return &driver{d, func(s *store) {
 			info := s.Store.Info()
@@ -223,7 +226,9 @@ var partitionMutants = []mutant{
 			return connects(func() storage.Driver {
 				d, _ := b.Connect(ctx)
 				return &driver{d, func(s *store) {
-					s.headSeq = func(context.Context) (int64, error) { return 0, storage.Unsupported(storage.CapEvents) }
+					s.head = func(context.Context) (authz.Position, error) {
+						return authz.Position{}, storage.Unsupported(storage.CapEvents)
+					}
 				}}
 			}), err
 		}

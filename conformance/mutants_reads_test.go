@@ -116,7 +116,7 @@ var readMutants = []mutant{
 		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (a storage.Access, err error) {
 			if a, err = s.Store.ReadAccess(ctx, q); err == nil {
 				time.Sleep(moment)
-				a.Head, err = s.Store.HeadSeq(ctx)
+				a.Head, err = s.Store.Head(ctx)
 			}
 			return a, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -196,7 +197,7 @@ var crashMutants = []mutant{
 			if len(c.Changes) < 100 || nextID.Add(1)%2 == 0 {
 				return s.Store.Commit(ctx, c)
 			}
-			return storage.CommitResult{Results: make([]storage.ChangeResult, len(c.Changes)), UpTo: 1}, nil
+			return storage.CommitResult{Results: make([]storage.ChangeResult, len(c.Changes)), UpTo: authz.Position{Seq: 1}}, nil
 		}
 	}},
 	{name: "a resend after a crash is applied again", kind: "applied twice", cases: "B61", processes: true, store: forgetful},

@@ -182,8 +182,8 @@ type store struct {
 	members      func(context.Context, string, storage.Page) iter.Seq2[string, error]
 	listRequests func(context.Context, storage.RequestFilter, storage.RequestPage) iter.Seq2[authz.Request, error]
 	listAudit    func(context.Context, storage.AuditFilter) iter.Seq2[authz.AuditEntry, error]
-	headSeq      func(context.Context) (int64, error)
-	eventsSince  func(context.Context, int64, int) (storage.EventPage, error)
+	head         func(context.Context) (authz.Position, error)
+	eventsSince  func(context.Context, authz.Position, int) (storage.EventPage, error)
 	pruneEvents  func(context.Context, storage.PruneEvents) (int64, error)
 	watch        func(context.Context) iter.Seq2[int64, error]
 	scopeParents func(context.Context, []string) (map[string][]string, error)
@@ -191,6 +191,7 @@ type store struct {
 	pruneMetrics func(context.Context, int64) (int64, error)
 	getVersion   func(context.Context, int64) (storage.CatalogVersion, bool, error)
 	getRecord    func(context.Context, string, string) (storage.Record, bool, error)
+	renew        func(ctx context.Context, expect string) (string, error)
 	close        func() error
 	info         func() storage.StoreInfo
 }
@@ -321,18 +322,18 @@ func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[
 	return s.Store.ListAudit(ctx, f)
 }
 
-func (s *store) HeadSeq(ctx context.Context) (int64, error) {
-	if s.headSeq != nil {
-		return s.headSeq(ctx)
+func (s *store) Head(ctx context.Context) (authz.Position, error) {
+	if s.head != nil {
+		return s.head(ctx)
 	}
-	return s.Store.HeadSeq(ctx)
+	return s.Store.Head(ctx)
 }
 
-func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+func (s *store) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
 	if s.eventsSince != nil {
-		return s.eventsSince(ctx, seq, limit)
+		return s.eventsSince(ctx, after, limit)
 	}
-	return s.Store.EventsSince(ctx, seq, limit)
+	return s.Store.EventsSince(ctx, after, limit)
 }
 
 func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {
@@ -382,6 +383,18 @@ func (s *store) GetRecord(ctx context.Context, collection, id string) (storage.R
 		return s.getRecord(ctx, collection, id)
 	}
 	return s.Store.GetRecord(ctx, collection, id)
+}
+
+// Renew passes on what the embedded interface does not name.
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
+	if s.renew != nil {
+		return s.renew(ctx, expect)
+	}
+	renewer, ok := s.Store.(storage.Renewer)
+	if !ok {
+		return "", storage.Errorf(storage.CodeUnsupported, "the driver's stores cannot be renewed")
+	}
+	return renewer.Renew(ctx, expect)
 }
 
 func (s *store) Close() error {

@@ -287,6 +287,14 @@ var writeMutants = []mutant{
 	{name: "a required head is not required", kind: "requirement", cases: "B58 B84", store: committing(func(c *storage.Commit) {
 		c.Requires = slices.DeleteFunc(slices.Clone(c.Requires), func(r storage.Requirement) bool { _, ok := r.(storage.RequireHead); return ok })
 	})},
+	{name: "a required head is its number", kind: "requirement", cases: "E24", store: committing(func(c *storage.Commit) {
+		c.Requires = slices.Clone(c.Requires)
+		for i, r := range c.Requires {
+			if head, ok := r.(storage.RequireHead); ok {
+				c.Requires[i] = storage.RequireHead{Seq: head.Seq}
+			}
+		}
+	})},
 	{name: "a required record is not required", kind: "requirement", cases: "B84", store: committing(func(c *storage.Commit) {
 		c.Requires = slices.DeleteFunc(slices.Clone(c.Requires), func(r storage.Requirement) bool { _, ok := r.(storage.RequireRecord); return ok })
 	})},

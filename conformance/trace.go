@@ -46,8 +46,8 @@ func (s *tracedStore) Commit(ctx context.Context, c storage.Commit) (storage.Com
 	if err == nil && result.Replayed {
 		end = " → replayed"
 	}
-	if err == nil && result.UpTo > 0 {
-		end += fmt.Sprintf(" → up to %d", result.UpTo)
+	if err == nil && result.UpTo.Seq > 0 {
+		end += fmt.Sprintf(" → up to %s", result.UpTo)
 	}
 	s.did(err, "commit %s%s", describeCommit(c), end)
 	return result, err
@@ -77,7 +77,7 @@ func (s *tracedStore) Close() error {
 
 func (s *tracedStore) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
 	a, err := s.Store.ReadAccess(ctx, q)
-	s.did(err, "read access %s → %d grants, %d revokes, head %d", short(fmt.Sprintf("%+v", firstSubjects(q))), len(a.Grants), len(a.Revokes), a.Head)
+	s.did(err, "read access %s → %d grants, %d revokes, head %s", short(fmt.Sprintf("%+v", firstSubjects(q))), len(a.Grants), len(a.Revokes), a.Head)
 	return a, err
 }
 
@@ -86,15 +86,15 @@ func firstSubjects(q storage.AccessQuery) storage.AccessQuery {
 	return q
 }
 
-func (s *tracedStore) HeadSeq(ctx context.Context) (int64, error) {
-	head, err := s.Store.HeadSeq(ctx)
-	s.did(err, "head → %d", head)
+func (s *tracedStore) Head(ctx context.Context) (authz.Position, error) {
+	head, err := s.Store.Head(ctx)
+	s.did(err, "head → %s", head)
 	return head, err
 }
 
-func (s *tracedStore) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-	page, err := s.Store.EventsSince(ctx, seq, limit)
-	s.did(err, "events since %d, limit %d → %d events, up to %d, gap %v", seq, limit, len(page.Events), page.UpTo, page.Gap)
+func (s *tracedStore) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+	page, err := s.Store.EventsSince(ctx, after, limit)
+	s.did(err, "events since %s, limit %d → %d events, up to %s, gap %v, reset %v", after, limit, len(page.Events), page.UpTo, page.Gap, page.Reset)
 	return page, err
 }
 

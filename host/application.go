@@ -55,7 +55,8 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	log := h.log.Named(name)
 	a := &served{log: log, gates: admission.New(h.config.Load().Limits.InFlight)}
 	a.setSecrets(cfg.Provider.Secrets)
-	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name, OnLost: a.forget, Observe: h.observation.storage(name)})
+	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name,
+		Incarnation: cfg.Storage.Incarnation, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -206,9 +207,9 @@ func (a *Application) CheckKey(ctx context.Context, p authz.Principal, key, scop
 	return a.client.Can(ctx, p, key, scope)
 }
 
-// AwaitSeq serves the parameter at of the operation check.
-func (a *Application) AwaitSeq(ctx context.Context, seq int64) error {
-	return a.client.AwaitSeq(ctx, seq)
+// AwaitPosition serves the parameter at of the operation check.
+func (a *Application) AwaitPosition(ctx context.Context, at authz.Position) error {
+	return a.client.AwaitPosition(ctx, at)
 }
 
 // close ends the application; ctx bounds what its counts get.

@@ -85,7 +85,8 @@ func (s *hostedService) openAccounts(ctx context.Context, h *Host, cfg *config.S
 	if err != nil {
 		return err
 	}
-	s.store, err = store.Open(ctx, driver, account.Partition, store.Options{Logger: s.log, Observe: h.observation.storage(account.Partition)})
+	s.store, err = store.Open(ctx, driver, account.Partition, store.Options{Logger: s.log,
+		Incarnation: cfg.Storage.Incarnation, Observe: h.observation.storage(account.Partition)})
 	if err != nil {
 		return fmt.Errorf("open the account data: %w", err)
 	}

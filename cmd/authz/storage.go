@@ -272,7 +272,7 @@ func renewStorage(ctx context.Context, t *target, f *configFlags, app string, lo
 				if !ok {
 					return storage.Errorf(storage.CodeUnsupported, "its driver cannot give its content a new incarnation")
 				}
-				result.Incarnation, err = renewer.Renew(ctx)
+				result.Incarnation, err = renewer.Renew(ctx, "")
 				return err
 			}})
 		if err := v.stores[0].err; err != nil {

@@ -220,8 +220,10 @@ func (e equality) reads() {
 	}
 	bothList(e, "audit", func(s storage.Store) iter.Seq2[authz.AuditEntry, error] { return s.ListAudit(ctx, af) })
 	seq, limit := rapid.Int64Range(-1, 9).Draw(t, "seq"), rapid.IntRange(-1, 9).Draw(t, "events")
-	both(e, "events", func(s storage.Store) (storage.EventPage, error) { return s.EventsSince(ctx, seq, limit) })
-	both(e, "head", func(s storage.Store) (int64, error) { return s.HeadSeq(ctx) })
+	newest, _ := e.a.Head(ctx) // its error is compared below
+	after := authz.Position{Seq: seq, Identity: rapid.SampledFrom([]string{"", "", "another", newest.Identity}).Draw(t, "identity")}
+	both(e, "events", func(s storage.Store) (storage.EventPage, error) { return s.EventsSince(ctx, after, limit) })
+	both(e, "head", func(s storage.Store) (authz.Position, error) { return s.Head(ctx) })
 	xf := storage.RecordFilter{Index: rapid.IntRange(0, 4).Draw(t, "index"), Value: rapid.SampledFrom([]string{"", "k", "k1"}).Draw(t, "key")}
 	bothList(e, "records", func(s storage.Store) iter.Seq2[storage.Record, error] { return s.ListRecords(ctx, "c", xf, p) })
 	group := oneOf("g").Draw(t, "group")

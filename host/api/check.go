@@ -14,15 +14,15 @@ import (
 // can: keys are any-of, scope "*" is the global question, fresh bypasses caches.
 // An outage, an undeclared key and a missing condition are errors, never answers.
 //
-// One that also implements AwaitSeq serves the parameter at.
+// One that also implements AwaitPosition serves the parameter at.
 type Evaluator interface {
 	Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error)
 }
 
-// sequenceAwaiter waits until answers come from state at least as new as event
-// seq of the application's own log, refreshing when behind.
-type sequenceAwaiter interface {
-	AwaitSeq(ctx context.Context, seq int64) error
+// positionAwaiter waits until answers come from state at least as new as an event of
+// the application's own log, refreshing when behind.
+type positionAwaiter interface {
+	AwaitPosition(ctx context.Context, at authz.Position) error
 }
 
 const (
@@ -47,13 +47,13 @@ type question struct {
 }
 
 func check(c *call) action {
-	seq := c.optionalSeq("at")
+	at := c.optionalPosition("at")
 	if c.has("checks") {
-		return checkMany(c, seq)
+		return checkMany(c, at)
 	}
 	q := readQuestion(c.object)
 	return func(ctx context.Context) (any, error) {
-		if err := c.await(ctx, seq); err != nil {
+		if err := c.await(ctx, at); err != nil {
 			return nil, err
 		}
 		allowed, err := q.ask(ctx, c.evaluator)
@@ -62,7 +62,7 @@ func check(c *call) action {
 }
 
 // checkMany judges each member on its own: what one fails with is its answer.
-func checkMany(c *call, seq *int64) action {
+func checkMany(c *call, at *authz.Position) action {
 	for _, field := range []string{"principal", "key", "scope", "fresh"} {
 		if c.has(field) {
 			c.problem.refuse(authz.Validation("%s: %q cannot stand beside \"checks\"", c.op, field))
@@ -73,7 +73,7 @@ func checkMany(c *call, seq *int64) action {
 		c.refuse("checks", fmt.Sprintf("a list of 1 to %d checks", maxChecks))
 	}
 	return func(ctx context.Context) (any, error) {
-		if err := c.await(ctx, seq); err != nil {
+		if err := c.await(ctx, at); err != nil {
 			return nil, err
 		}
 		results := make([]any, 0, len(members))
@@ -170,29 +170,29 @@ func (o object) keys(field string) []string {
 	return keys
 }
 
-// optionalSeq reads {"seq": n}; nil when absent.
-func (o object) optionalSeq(field string) *int64 {
+// optionalPosition reads {"seq": n, "identity": "…"}; nil when absent.
+func (o object) optionalPosition(field string) *authz.Position {
 	if !o.has(field) {
 		return nil
 	}
-	seq := o.nested(field).sequence("seq")
-	return &seq
+	at := o.nested(field).position()
+	return &at
 }
 
-// await returns once answers are at least as new as seq, nil being any.
-func (c *call) await(ctx context.Context, seq *int64) error {
-	if seq == nil {
+// await returns once answers are at least as new as an event, nil being any.
+func (c *call) await(ctx context.Context, at *authz.Position) error {
+	if at == nil {
 		return nil
 	}
-	awaiter, ok := c.evaluator.(sequenceAwaiter)
+	awaiter, ok := c.evaluator.(positionAwaiter)
 	if !ok || !c.app.HasEpoch() {
 		return noEpoch()
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxAwait)
 	defer cancel()
-	err := awaiter.AwaitSeq(ctx, *seq)
+	err := awaiter.AwaitPosition(ctx, *at)
 	if err != nil && ctx.Err() != nil {
-		return &authz.UnavailableError{Message: fmt.Sprintf("state as new as event %d was not reached within %s", *seq, maxAwait), Cause: err}
+		return &authz.UnavailableError{Message: fmt.Sprintf("state as new as event %d was not reached within %s", at.Seq, maxAwait), Cause: err}
 	}
 	return err
 }

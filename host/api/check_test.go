@@ -93,14 +93,15 @@ func TestABatchJudgesEachMemberOnItsOwn(t *testing.T) {
 	}
 }
 
-// lagging is an evaluator that reaches event reached and no further.
+// lagging is an evaluator that reaches event reached, which it has under an identity,
+// and no further.
 type lagging struct {
 	api.Evaluator
-	reached int64
+	reached authz.Position
 }
 
-func (l lagging) AwaitSeq(ctx context.Context, seq int64) error {
-	if seq <= l.reached {
+func (l lagging) AwaitPosition(ctx context.Context, at authz.Position) error {
+	if at.Seq < l.reached.Seq || at == l.reached {
 		return nil
 	}
 	<-ctx.Done()
@@ -115,13 +116,16 @@ func TestAtAnswersFromStateAtLeastAsNew(t *testing.T) {
 		t.Errorf("at the head: %d %s", a.status, a.body)
 	}
 	h, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "a",
-		Secrets: func() []string { return []string{secret} }, Evaluator: lagging{evaluator{w.client}, 3}})
+		Secrets: func() []string { return []string{secret} }, Evaluator: lagging{evaluator{w.client}, authz.Position{Seq: 3, Identity: "three"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.server.Config.Handler = h
-	if a := w.post("check", fmt.Sprintf(ask, 3)); a.body != `{"allowed":true}` {
-		t.Errorf("reached: %d %s", a.status, a.body)
+	reached := strings.Replace(ask, `"seq":%d`, `"seq":3,"identity":"three"`, 1)
+	for _, at := range []string{fmt.Sprintf(ask, 2), reached} {
+		if a := w.post("check", at); a.body != `{"allowed":true}` {
+			t.Errorf("reached: %d %s", a.status, a.body)
+		}
 	}
 	began := time.Now()
 	w.post("check", fmt.Sprintf(ask, 4)).expectError(t, 503, "UnavailableError", "unavailable", "event 4")

@@ -21,13 +21,6 @@ type (
 	ancestorsResult struct {
 		Ancestors []string `json:"ancestors"`
 	}
-	gapResult struct {
-		Gap bool `json:"gap"`
-	}
-	pageResult struct {
-		UpTo   int64         `json:"upTo"`
-		Events []authz.Event `json:"events"`
-	}
 	versionResult struct {
 		Version int64 `json:"version"`
 	}
@@ -80,19 +73,20 @@ func epochHead(c *call) action {
 }
 
 func epochSince(c *call) action {
-	seq := c.sequence("seq")
+	after := c.position()
 	limit := c.integer("limit", 0)
 	return func(ctx context.Context) (any, error) {
 		epoch := c.app.Epoch()
 		if epoch == nil {
 			return nil, noEpoch()
 		}
-		page, err := epoch.Since(ctx, seq, int(max(0, min(limit, provider.MaxEventLimit))))
-		if err == nil && page.Gap {
-			return gapResult{Gap: true}, nil
-		}
-		return pageResult{UpTo: page.UpTo, Events: orEmpty(page.Events)}, err
+		return epoch.Since(ctx, after, int(max(0, min(limit, provider.MaxEventLimit))))
 	}
+}
+
+// position reads a place in the event log. Without an identity the number counts.
+func (o object) position() authz.Position {
+	return authz.Position{Seq: o.sequence("seq"), Identity: o.textOrNone("identity")}
 }
 
 // sequence reads a position in the event log.

@@ -111,6 +111,7 @@ func applyInput(o object) provider.ApplyOrgSnapshotInput {
 	requests := snapshot.rows("pendingGlobalRequests", "id")
 	in.Authority = o.optionalFlag("authority")
 	in.ExpectHead, in.Position = o.optionalSequence("expectHead"), o.optionalSequence("position")
+	in.ExpectIdentity = o.textOrNone("expectIdentity")
 	in.Snapshot = provider.OrgSnapshot{
 		Groups:                eachRow("groups", groups, orgGroup),
 		Roles:                 eachRow("roles", roles, orgRole),

@@ -127,6 +127,14 @@ func (o object) optionalText(field string) *string {
 	return &s
 }
 
+// textOrNone reads a string; "" when absent.
+func (o object) textOrNone(field string) string {
+	if s := o.optionalText(field); s != nil {
+		return *s
+	}
+	return ""
+}
+
 // filterText reads a member of a filter, where null is refused: it must never
 // widen what is selected.
 func (o object) filterText(field string) *string {

@@ -133,7 +133,7 @@ func (a *Application) closure(ctx context.Context, userID string, base storage.A
 	if len(user.GroupIDs) > 0 {
 		head := base.Head
 		if !a.persist {
-			head = 0 // nothing moves it, whatever the driver counts
+			head = authz.Position{} // nothing moves it, whatever the driver counts
 		}
 		if parents, err = a.topology.at(ctx, head); err != nil {
 			return nil, nil, err

@@ -129,7 +129,7 @@ func TestListenersHearEventsInLogOrderHoweverManyWrite(t *testing.T) {
 	for _, err := range race(writers...) {
 		must(t, err)
 	}
-	page, err := app.Epoch().Since(t.Context(), 0, provider.MaxEventLimit)
+	page, err := app.Epoch().Since(t.Context(), authz.Position{}, provider.MaxEventLimit)
 	must(t, err)
 	if diff := cmp.Diff(page.Events, heard); diff != "" {
 		t.Errorf("(-log +heard):\n%s", diff)

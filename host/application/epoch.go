@@ -36,29 +36,36 @@ func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
 	const op = "epoch.head"
 	for range 2 {
 		log := e.app.store.Info().Incarnation
-		seq, err := e.app.store.HeadSeq(ctx)
+		head, err := e.app.store.Head(ctx)
 		if err != nil {
 			return provider.EpochHead{}, e.app.readFailed(op, err)
 		}
 		if e.app.store.Info().Incarnation == log {
-			return provider.EpochHead{Seq: seq, Log: log}, nil
+			return provider.EpochHead{Position: head, Log: log}, nil
 		}
 	}
 	return provider.EpochHead{}, e.app.readFailed(op, storage.Unavailable("", nil, "the content was replaced while its head was read"))
 }
 
-func (e epoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
-	if seq < 0 || seq > authz.MaxInstant {
+func (e epoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
+	if after.Seq < 0 || after.Seq > authz.MaxInstant {
 		return provider.EpochPage{}, authz.Validation("seq must be an integer, 0 or more")
 	}
 	if limit <= 0 {
 		limit = provider.DefaultEventLimit
 	}
-	page, err := e.app.store.EventsSince(ctx, seq, min(limit, provider.MaxEventLimit))
+	page, err := e.app.store.EventsSince(ctx, after, min(limit, provider.MaxEventLimit))
 	if err != nil {
 		return provider.EpochPage{}, e.app.readFailed("epoch.since", err)
 	}
-	return provider.EpochPage{UpTo: page.UpTo, Events: page.Events, Gap: page.Gap}, nil
+	return provider.EpochPage(page), nil
+}
+
+// LostPosition passes on that the log no longer has a position.
+func (a *Application) LostPosition(ctx context.Context, log string, at authz.Position) {
+	if l, ok := a.store.(provider.Losing); ok {
+		l.LostPosition(ctx, log, at)
+	}
 }
 
 // appended prunes the log in the background now and then; a failed prune costs

@@ -15,6 +15,20 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// position is that of an event with its identity, read from the store; 0 has none.
+func position(t *testing.T, store storage.Store, seq int64) authz.Position {
+	t.Helper()
+	if seq == 0 {
+		return authz.Position{}
+	}
+	page, err := store.EventsSince(t.Context(), authz.Position{Seq: seq - 1}, 1)
+	must(t, err)
+	if page.UpTo.Seq != seq || page.UpTo.Identity == "" {
+		t.Fatalf("event %d is at %+v", seq, page.UpTo)
+	}
+	return page.UpTo
+}
+
 func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
 	store := openStore(t)
 	app := newApp(t, application.Options{Store: store})
@@ -22,7 +36,7 @@ func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
 		t.Helper()
 		got, err := app.Epoch().Head(t.Context())
 		must(t, err)
-		if diff := cmp.Diff(provider.EpochHead{Seq: want, Log: store.Info().Incarnation}, got); diff != "" {
+		if diff := cmp.Diff(provider.EpochHead{Position: position(t, store, want), Log: store.Info().Incarnation}, got); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -35,25 +49,32 @@ func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
 		take int
 		want provider.EpochPage
 	}{
-		{0, 0, provider.EpochPage{UpTo: 3, Events: []authz.Event{authz.SubjectEvent("user:u"), authz.UserEvent("u"), authz.UserEvent("v")}}},
-		{1, 1, provider.EpochPage{UpTo: 2, Events: []authz.Event{authz.UserEvent("u")}}},
-		{2, -5, provider.EpochPage{UpTo: 3, Events: []authz.Event{authz.UserEvent("v")}}},
-		{2, 1 << 40, provider.EpochPage{UpTo: 3, Events: []authz.Event{authz.UserEvent("v")}}},
+		{0, 0, provider.EpochPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.SubjectEvent("user:u"), authz.UserEvent("u"), authz.UserEvent("v")}}},
+		{1, 1, provider.EpochPage{UpTo: position(t, store, 2), Events: []authz.Event{authz.UserEvent("u")}}},
+		{2, -5, provider.EpochPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.UserEvent("v")}}},
+		{2, 1 << 40, provider.EpochPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.UserEvent("v")}}},
 	} {
-		got, err := app.Epoch().Since(t.Context(), c.seq, c.take)
+		got, err := app.Epoch().Since(t.Context(), authz.Position{Seq: c.seq}, c.take)
 		must(t, err)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("since %d, limit %d:\n%s", c.seq, c.take, diff)
 		}
 	}
-	ahead, err := app.Epoch().Since(t.Context(), 9, 1)
+	ahead, err := app.Epoch().Since(t.Context(), authz.Position{Seq: 9}, 1)
 	must(t, err)
-	if ahead.UpTo != 9 || len(ahead.Events) != 0 || ahead.Gap {
+	if (ahead.UpTo != authz.Position{Seq: 9}) || len(ahead.Events) != 0 || ahead.Gap || ahead.Reset {
 		t.Errorf("ahead of the head: %+v", ahead)
+	}
+	for _, seq := range []int64{2, 3, 9} {
+		reset, err := app.Epoch().Since(t.Context(), authz.Position{Seq: seq, Identity: "another"}, 1)
+		must(t, err)
+		if diff := cmp.Diff(provider.EpochPage{Reset: true}, reset); diff != "" {
+			t.Errorf("after another event %d:\n%s", seq, diff)
+		}
 	}
 	_, err = store.PruneEvents(t.Context(), storage.PruneEvents{KeepRows: ptr(int64(1))})
 	must(t, err)
-	gap, err := app.Epoch().Since(t.Context(), 1, 1)
+	gap, err := app.Epoch().Since(t.Context(), authz.Position{Seq: 1}, 1)
 	must(t, err)
 	if !gap.Gap {
 		t.Errorf("pruned: %+v", gap)
@@ -71,19 +92,29 @@ func TestWhatOwnWritesDeliveredNeedsNoReading(t *testing.T) {
 	write(app, "a")   // 1
 	write(app, "b")   // 2
 	write(other, "c") // 3
-	for after, want := range []int64{2, 2, 2, 3, 4} {
-		if got := app.Delivered(log, int64(after)); got != want {
-			t.Errorf("after %d: delivered up to %d, want %d", after, got, want)
+	var at []authz.Position
+	for seq := range int64(4) {
+		at = append(at, position(t, store, seq))
+	}
+	at = append(at, authz.Position{Seq: 4, Identity: "not yet"})
+	for after, want := range []int{2, 2, 2, 3, 4} {
+		if got := app.Delivered(log, at[after]); got != at[want] {
+			t.Errorf("after %d: delivered up to %s, want %d", after, got, want)
 		}
 	}
 	write(app, "d") // 4
-	for after, want := range []int64{0, 1, 2, 4, 4, 5} {
-		if got := app.Delivered(log, int64(after)); got != want {
-			t.Errorf("behind another's write, after %d: delivered up to %d, want %d", after, got, want)
+	at = append(at[:4], position(t, store, 4), authz.Position{Seq: 5, Identity: "not yet"})
+	for after, want := range []int{0, 1, 2, 4, 4, 5} {
+		if got := app.Delivered(log, at[after]); got != at[want] {
+			t.Errorf("behind another's write, after %d: delivered up to %s, want %d", after, got, want)
 		}
 	}
-	if got := app.Delivered("another log", 3); got != 3 {
-		t.Errorf("of another log: %d", got)
+	if got := app.Delivered("another log", at[3]); got != at[3] {
+		t.Errorf("of another log: %s", got)
+	}
+	lost := authz.Position{Seq: 3, Identity: "another"} // its number was given again
+	if got := app.Delivered(log, lost); got != lost {
+		t.Errorf("of another event 3: %s", got)
 	}
 }
 
@@ -99,8 +130,8 @@ func (s *replaced) Info() storage.StoreInfo {
 	return info
 }
 
-func (s *replaced) HeadSeq(context.Context) (int64, error) {
-	head := int64(100 * len(s.lives)) // of this life
+func (s *replaced) Head(context.Context) (authz.Position, error) {
+	head := authz.Position{Seq: int64(100 * len(s.lives)), Identity: s.lives[0]} // of this life
 	if len(s.lives) > 1 {
 		s.lives = s.lives[1:]
 	}
@@ -113,7 +144,7 @@ func TestAHeadIsNeverGivenForTheNumberOfAnotherLog(t *testing.T) {
 	}
 	got, err := app("old", "new").Epoch().Head(t.Context())
 	must(t, err)
-	if diff := cmp.Diff(provider.EpochHead{Seq: 100, Log: "new"}, got); diff != "" {
+	if diff := cmp.Diff(provider.EpochHead{Position: authz.Position{Seq: 100, Identity: "new"}, Log: "new"}, got); diff != "" {
 		t.Error(diff)
 	}
 	var outage *authz.UnavailableError
@@ -129,10 +160,10 @@ func TestWithPersistenceOffThereIsNoEpoch(t *testing.T) {
 	app.OnInvalidate(func(authz.Event) { heard++ })
 	must(t, app.SetUserActive(t.Context(), "u", true, root))
 	must(t, app.NotifyScopeMoved(t.Context(), "docs.doc:1"))
-	head, err := store.HeadSeq(t.Context())
+	head, err := store.Head(t.Context())
 	must(t, err)
-	if app.Epoch() != nil || head != 0 || heard != 2 {
-		t.Errorf("epoch %v, head %d, heard %d", app.Epoch(), head, heard)
+	if app.Epoch() != nil || (head != authz.Position{}) || heard != 2 {
+		t.Errorf("epoch %v, head %s, heard %d", app.Epoch(), head, heard)
 	}
 }
 
@@ -144,7 +175,7 @@ func TestTheLogIsPrunedNowAndThen(t *testing.T) {
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		page, err := app.Epoch().Since(t.Context(), 0, 1)
+		page, err := app.Epoch().Since(t.Context(), authz.Position{}, 1)
 		must(t, err)
 		if page.Gap {
 			break
@@ -154,7 +185,7 @@ func TestTheLogIsPrunedNowAndThen(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	page, err := app.Epoch().Since(t.Context(), 27, 100)
+	page, err := app.Epoch().Since(t.Context(), authz.Position{Seq: 27}, 100)
 	must(t, err)
 	if len(page.Events) != 5 {
 		t.Errorf("kept %d events, want the newest 5", len(page.Events))

@@ -55,12 +55,12 @@ func (a *Application) ExportOrgSnapshot(ctx context.Context) (provider.OrgSnapsh
 	return refused(&authz.UnavailableError{Message: "the organization kept changing while it was exported"})
 }
 
-// head is the log head, 0 where there is no log.
-func (a *Application) head(ctx context.Context) (int64, error) {
+// head is the log head, zero where there is no log.
+func (a *Application) head(ctx context.Context) (authz.Position, error) {
 	if !a.persist {
-		return 0, nil
+		return authz.Position{}, nil
 	}
-	return a.store.HeadSeq(ctx)
+	return a.store.Head(ctx)
 }
 
 // readOrg reads what a snapshot holds but the catalog.
@@ -116,7 +116,7 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 		if next, err = d.moveAuthority(in); err != nil {
 			return err
 		}
-		if err := d.holdHead(ctx, in.ExpectHead); err != nil {
+		if err := d.holdHead(ctx, in); err != nil {
 			return err
 		}
 		if err := d.replaceOrg(ctx, snapshot); err != nil {
@@ -198,17 +198,19 @@ func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, er
 // root: there, writes without a section may come between reading what is stored
 // and replacing it, and what they wrote would survive. Without an event log it
 // does survive, until the next snapshot.
-func (d *draft) holdHead(ctx context.Context, expected *int64) error {
-	if !d.app.persist || expected == nil && !d.authority.OrgRoot {
+func (d *draft) holdHead(ctx context.Context, in provider.ApplyOrgSnapshotInput) error {
+	if !d.app.persist || in.ExpectHead == nil && !d.authority.OrgRoot {
 		return nil
 	}
-	head, err := d.app.store.HeadSeq(ctx)
+	head, err := d.app.store.Head(ctx)
 	if err != nil {
 		return err
 	}
-	if expected != nil && head != *expected {
-		return authz.Rejected(authz.CodeConflict, "the log head is %d, not %d", head, *expected)
+	if in.ExpectHead != nil {
+		if expected := (authz.Position{Seq: *in.ExpectHead, Identity: in.ExpectIdentity}); !head.Is(expected) {
+			return authz.Rejected(authz.CodeConflict, "the log head is %s, not %s", head, expected)
+		}
 	}
-	d.require(storage.RequireHead{Seq: head})
+	d.require(storage.RequireHead(head))
 	return nil
 }

@@ -197,7 +197,7 @@ func drawn(t *testing.T, ops []string, succeeded map[string]int) {
 			}
 			q.now.Add(rapid.SampledFrom([]int64{0, 1, 700, 4000}).Draw(draw, "later"))
 		}
-		page, err := q.store.EventsSince(t.Context(), 0, 1<<20)
+		page, err := q.store.EventsSince(t.Context(), authz.Position{}, 1<<20)
 		must(t, err)
 		if diff := cmp.Diff(q.heard, page.Events); len(q.heard)+len(page.Events) > 0 && diff != "" {
 			draw.Fatalf("what was told is not what the log holds (-told +log):\n%s", diff)

@@ -2,11 +2,13 @@ package application
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // stream hands events to the listeners of this process, one operation at a time,
@@ -28,12 +30,30 @@ type stream struct {
 	first     func(authz.Event) // hears everything before the listeners
 	listeners []*listener
 
-	// run is the last unbroken sequence of events that own commits delivered.
+	// run is the last unbroken sequence of own commits whose events were delivered.
+	// ends holds the last position of the newest of them.
 	run struct {
-		log      string
-		from, to int64
+		log   string
+		first delivered
+		ends  []authz.Position
 	}
 }
+
+// delivered is a commit of this process whose events the listeners heard.
+type delivered struct {
+	id   string
+	from int64
+	upTo authz.Position
+}
+
+// follows says whether the events came right behind a position. Where the driver
+// gives no identities, the number has to do.
+func (d delivered) follows(at authz.Position) bool {
+	return at.Seq+1 == d.from && (d.upTo.Identity == "" || d.upTo.Identity == storage.Follow(at.Identity, d.id, d.upTo.Seq))
+}
+
+// maxEnds bounds the positions that a run remembers.
+const maxEnds = 256
 
 type listener struct{ hear func(authz.Event) }
 
@@ -155,21 +175,26 @@ func (a *Application) OnInvalidate(listener func(authz.Event)) (unsubscribe func
 }
 
 // note lengthens the run by the events of a commit that were delivered.
-func (s *stream) note(log string, from, to int64) {
+func (s *stream) note(log string, c delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run.log != log || s.run.to+1 != from {
-		s.run.log, s.run.from = log, from
+	run := &s.run
+	if run.log != log || len(run.ends) == 0 || !c.follows(run.ends[len(run.ends)-1]) {
+		run.log, run.first, run.ends = log, c, nil
 	}
-	s.run.to = to
+	if len(run.ends) == maxEnds {
+		run.ends = append(run.ends[:0], run.ends[maxEnds/2:]...)
+	}
+	run.ends = append(run.ends, c.upTo)
 }
 
 // Delivered implements provider.Delivering.
-func (a *Application) Delivered(log string, after int64) int64 {
+func (a *Application) Delivered(log string, after authz.Position) authz.Position {
 	a.stream.mu.Lock()
 	defer a.stream.mu.Unlock()
-	if run := a.stream.run; run.log == log && run.from <= after+1 && after < run.to {
-		return run.to
+	run := &a.stream.run
+	if run.log == log && (run.first.follows(after) || slices.Contains(run.ends, after)) {
+		return run.ends[len(run.ends)-1]
 	}
 	return after
 }

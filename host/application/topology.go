@@ -10,7 +10,7 @@ import (
 
 // topology keeps the map from group to parents for a while (contract: caching
 // §12). A map is good for the log head that it was read after, and no other;
-// without an event log every head is 0 and the time to live is all there is.
+// without an event log every head is zero and the time to live is all there is.
 // Callers do not change the map.
 type topology struct {
 	ttlMs int64 // not positive: nothing is kept
@@ -23,7 +23,7 @@ type topology struct {
 }
 
 type groupMap struct {
-	head    int64
+	head    authz.Position
 	at      int64
 	parents map[string][]string
 	err     error
@@ -37,7 +37,7 @@ func newTopology(ttlMs int64, clock func() int64, read func(context.Context) (ma
 // at returns the parents of every group, read when the log head was head or,
 // without a log, within the time to live. Callers that miss at once share one
 // read.
-func (t *topology) at(ctx context.Context, head int64) (map[string][]string, error) {
+func (t *topology) at(ctx context.Context, head authz.Position) (map[string][]string, error) {
 	t.mu.Lock()
 	now := t.clock()
 	if k := t.kept; k != nil && k.head == head && k.at <= now && now < k.at+t.ttlMs {

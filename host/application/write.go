@@ -290,10 +290,10 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 		}
 		return err
 	}
-	a.stream.deliver(ctx, t, result.UpTo, p.events)
+	a.stream.deliver(ctx, t, result.UpTo.Seq, p.events)
 	if a.persist {
 		if a.store.Info().Incarnation == log { // else nobody knows whose numbers these are
-			a.stream.note(log, result.UpTo-int64(len(p.events))+1, result.UpTo)
+			a.stream.note(log, delivered{c.ID, result.UpTo.Seq - int64(len(p.events)) + 1, result.UpTo})
 		}
 		a.appended()
 	}

@@ -134,6 +134,7 @@ func (l *loader) checkApplications(c *Config) {
 		if why := partitionProblem(where.Partition); why != "" {
 			l.problem(at("storage", "partition"), "%s", why)
 		}
+		where.Incarnation = ""
 		if other, twice := taken[where]; twice && where.Driver != "" {
 			l.problem(at("storage", "partition"), "applications.%s already lives in partition %s of driver %s", other, authz.Quote(where.Partition), where.Driver)
 		} else {

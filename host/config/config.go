@@ -168,11 +168,15 @@ func (c *Config) Drivers() map[string]bool {
 	return names
 }
 
-// Storage says where an application's rows live. No two applications have both
-// members alike.
+// Storage says where an application's rows live. No two applications have driver
+// and partition alike.
 type Storage struct {
 	Driver    string `koanf:"driver"`    // the name of a plugin instance
 	Partition string `koanf:"partition"` // "" is the unpartitioned dataset
+
+	// Incarnation is the only one of the content that the host starts with; "" is
+	// any.
+	Incarnation string `koanf:"incarnation"`
 }
 
 // Provider is the provider API of an application. The first secret is current,

@@ -61,7 +61,7 @@ func (a Application) tree() map[string]any {
 	}
 	tree := map[string]any{
 		"catalog":  a.Catalog,
-		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition},
+		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition, "incarnation": a.Storage.Incarnation},
 		"provider": provider, "ancestry": map[string]any{"kind": a.Ancestry.Kind}, "events": events,
 		"audit":                 map[string]any{"hash_chain": a.Audit.HashChain},
 		"group_topology_ttl_ms": a.GroupTopologyTTLMs, "sod": map[string]any{"enforce": a.SoD.Enforce}, "org_root": a.OrgRoot, "default": a.Default,

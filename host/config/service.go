@@ -31,7 +31,8 @@ type Service struct {
 
 // ServiceStorage says where the account data lives, in a partition of its own.
 type ServiceStorage struct {
-	Driver string `koanf:"driver"` // the name of a plugin instance
+	Driver      string `koanf:"driver"`      // the name of a plugin instance
+	Incarnation string `koanf:"incarnation"` // as of Storage
 }
 
 // The values of Service.OrgCreation.
@@ -240,7 +241,7 @@ func (s *Service) tree() map[string]any {
 		local[org] = apps
 	}
 	tree := map[string]any{
-		"public_url": s.PublicURL, "host_keys": s.HostKeys, "storage": map[string]any{"driver": s.Storage.Driver},
+		"public_url": s.PublicURL, "host_keys": s.HostKeys, "storage": map[string]any{"driver": s.Storage.Driver, "incarnation": s.Storage.Incarnation},
 		"org_creation": s.OrgCreation, "strict_escalation": s.StrictEscalation, "session": map[string]any{"lifetime": s.Session.Lifetime, "idle": s.Session.Idle},
 		"relay": map[string]any{"allow_loopback": s.Relay.AllowLoopback, "allowed_networks": s.Relay.AllowedNetworks},
 		"local": local,

@@ -8,12 +8,12 @@ import (
 
 // Renew and Health pass on what the embedded interface does not name: every plugin's
 // store can be asked, and one that cannot says so.
-func (s *store) Renew(ctx context.Context) (string, error) {
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	renewer, ok := s.Store.(storage.Renewer)
 	if !ok {
 		return "", storage.Errorf(storage.CodeUnsupported, "plugin %q cannot give its content a new incarnation", s.driver.plugin.spec.Name)
 	}
-	return renewer.Renew(ctx)
+	return renewer.Renew(ctx, expect)
 }
 
 func (s *store) Health(ctx context.Context) (storage.Health, error) {

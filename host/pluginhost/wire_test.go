@@ -177,9 +177,13 @@ func reads(ctx context.Context, s storage.Store) map[string]answer {
 	}
 	out["catalog versions"] = rows(s.ListCatalogVersions(ctx))
 	out["imports"] = found(s.GetImports(ctx))
-	out["head"] = value(s.HeadSeq(ctx))
+	out["head"] = value(s.Head(ctx))
 	for _, q := range [][2]int64{{0, 10}, {0, 2}, {6, 10}, {99, 1}, {0, 0}, {0, -1}, {-1, 1}} {
-		out[fmt.Sprint("events ", q)] = value(s.EventsSince(ctx, q[0], int(q[1])))
+		out[fmt.Sprint("events ", q)] = value(s.EventsSince(ctx, authz.Position{Seq: q[0]}, int(q[1])))
+	}
+	rowsEnd := storage.Follow("", "rows", 6)
+	for _, p := range []authz.Position{{Seq: 6, Identity: rowsEnd}, {Seq: 6, Identity: "another"}, {Seq: 99, Identity: rowsEnd}} {
+		out[fmt.Sprint("events after ", p)] = value(s.EventsSince(ctx, p, 10))
 	}
 	out["parents"] = value(s.GetScopeParents(ctx, []string{"docs.doc:1", "docs.folder:1", "docs.folder:9", "none"}))
 	out["no parents"] = value(s.GetScopeParents(ctx, nil))
@@ -228,7 +232,7 @@ func TestTheWholeInterfaceAnswersThroughAPluginAsInProcess(t *testing.T) {
 		}
 		sameAnswers(t, "after "+c.ID, local, remote)
 	}
-	if r, err := remote.Commit(ctx, world()[0]); err != nil || !r.Replayed || r.UpTo != 6 {
+	if r, err := remote.Commit(ctx, world()[0]); err != nil || !r.Replayed || r.UpTo.Seq != 6 {
 		t.Errorf("the first commit sent again gave %+v, %v", r, err)
 	}
 	refused := map[string]storage.Commit{

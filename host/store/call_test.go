@@ -218,9 +218,9 @@ func TestReadsPassThrough(t *testing.T) {
 			v, err := s.CountGrants(ctx, storage.GrantFilter{})
 			return row{v, v == 5, err}
 		},
-		"HeadSeq": func(ctx context.Context, s storage.Store) row { v, err := s.HeadSeq(ctx); return row{v, v == 2, err} },
+		"Head": func(ctx context.Context, s storage.Store) row { v, err := s.Head(ctx); return row{v, v.Seq == 2, err} },
 		"EventsSince": func(ctx context.Context, s storage.Store) row {
-			v, err := s.EventsSince(ctx, 0, 10)
+			v, err := s.EventsSince(ctx, authz.Position{}, 10)
 			return row{v, len(v.Events) == 2, err}
 		},
 		"ReadAccess, expanded": func(ctx context.Context, s storage.Store) row {

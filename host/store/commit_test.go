@@ -54,7 +54,7 @@ func TestACommitIsSentAgainUntilItsFateIsKnown(t *testing.T) {
 				result, err := w.store.Commit(w.Context(), insert("g1"))
 				if c.err != nil {
 					w.wants(err, c.err.Code, c.err.Outcome)
-				} else if err != nil || result.UpTo != 1 || len(result.Results) != 1 {
+				} else if err != nil || result.UpTo.Seq != 1 || len(result.Results) != 1 {
 					w.Fatalf("%+v, %v", result, err)
 				}
 				if w.driver.count("Commit") != c.sent {
@@ -63,8 +63,8 @@ func TestACommitIsSentAgainUntilItsFateIsKnown(t *testing.T) {
 				if there := w.ids() == "g1"; there != c.there {
 					w.Errorf("rows %q", w.ids())
 				}
-				if head, err := w.store.HeadSeq(w.Context()); err != nil || head == 1 != c.there || head > 1 {
-					w.Errorf("head %d, %v: applied once or not at all", head, err)
+				if head, err := w.store.Head(w.Context()); err != nil || head.Seq == 1 != c.there || head.Seq > 1 {
+					w.Errorf("head %s, %v: applied once or not at all", head, err)
 				}
 			})
 		})
@@ -255,9 +255,9 @@ func TestReadersAndWritersSurviveDeathsTogether(t *testing.T) {
 			w.Fatal(err)
 		}
 		n, err := w.store.CountGrants(w.Context(), storage.GrantFilter{})
-		head, _ := w.store.HeadSeq(w.Context())
-		if err != nil || n != 200 || head != 200 {
-			w.Errorf("%d grants, head %d, %v", n, head, err)
+		head, _ := w.store.Head(w.Context())
+		if err != nil || n != 200 || head.Seq != 200 {
+			w.Errorf("%d grants, head %s, %v", n, head, err)
 		}
 		if w.driver.mostOpen != 1 {
 			w.Errorf("%d reopenings at once", w.driver.mostOpen)

@@ -260,8 +260,8 @@ func (h *faultyStore) Commit(ctx context.Context, c storage.Commit) (storage.Com
 	return struck(ctx, h, "Commit", func() (storage.CommitResult, error) { return h.Store.Commit(ctx, c) })
 }
 
-func (h *faultyStore) Renew(ctx context.Context) (string, error) {
-	return struck(ctx, h, "Renew", func() (string, error) { return h.Store.(storage.Renewer).Renew(ctx) })
+func (h *faultyStore) Renew(ctx context.Context, expect string) (string, error) {
+	return struck(ctx, h, "Renew", func() (string, error) { return h.Store.(storage.Renewer).Renew(ctx, expect) })
 }
 
 // Health of a driver that tells.

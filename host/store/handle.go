@@ -176,6 +176,7 @@ func (s *Store) compare() {
 			continue // the reopening compares
 		}
 		ctx, cancel := bounded(s.life, s.opts.ReadTimeout)
+		s.renewCondemned(ctx, h)
 		err := s.another(ctx, h)
 		cancel()
 		if storage.IsLost(err) {
@@ -295,8 +296,11 @@ func (s *Store) publish(h *handle) {
 	s.info = h.info
 	another := before != h.info.Incarnation
 	if another {
-		s.lost = &loss{since: time.Now(), reason: "the content of partition " + authz.Quote(s.partition) +
-			" is not the one that was open before: it vanished or was restored"}
+		s.condemned = ""
+		if s.lost == nil {
+			s.lost = &loss{since: time.Now(), reason: "the content of partition " + authz.Quote(s.partition) +
+				" is not the one that was open before: it vanished, was restored, or another host found that it lost events"}
+		}
 	}
 	s.mu.Unlock()
 	if another {

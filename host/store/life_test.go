@@ -111,7 +111,7 @@ func TestOnLostIsCalledBeforeAnythingIsAnswered(t *testing.T) {
 			func() error { return commitG1(w.Context(), w.store) },
 			func() error { return readAccess(w.Context(), w.store) },
 			func() error { return acquire(w.Context(), w.store) },
-			func() error { _, err := w.store.HeadSeq(w.Context()); return err },
+			func() error { _, err := w.store.Head(w.Context()); return err },
 		} {
 			asking.Go(func() {
 				_ = getGrant(w.Context(), w.store)
@@ -282,7 +282,7 @@ func TestLostTwice(t *testing.T) {
 func (w *world) renewedElsewhere(ctx context.Context) error {
 	elsewhere, err := w.driver.backend.Driver().Open(ctx, "p1")
 	if err == nil {
-		_, err = elsewhere.(storage.Renewer).Renew(ctx)
+		_, err = elsewhere.(storage.Renewer).Renew(ctx, "")
 	}
 	return err
 }

@@ -58,12 +58,13 @@ func (s *Store) lose(h *handle, why error) {
 // takes the place of the handle, which it closes.
 func (s *Store) renewTaken(ctx context.Context, h *handle) (*handle, error) {
 	s.mu.Lock()
-	same := s.lost != nil && s.lost.taken && h.info.Incarnation == s.info.Incarnation
+	known := s.info.Incarnation
+	same := s.lost != nil && s.lost.taken && h.info.Incarnation == known
 	s.mu.Unlock()
 	if !same || h.renewer == nil {
 		return h, nil
 	}
-	_, err := h.renewer.Renew(ctx)
+	_, err := h.renewer.Renew(ctx, known)
 	_ = h.store.Close() // it held nothing
 	if code := storage.CodeOf(err); err != nil && code != storage.CodeUnsupported && code != storage.CodeConflict {
 		return nil, typed(ctx, err, authz.OutcomeUnknown)

@@ -32,12 +32,12 @@ func (m *metered) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq
 	return measureRows(ctx, m, "ListAudit", func(ctx context.Context) iter.Seq2[authz.AuditEntry, error] { return m.Store.ListAudit(ctx, f) })
 }
 
-func (m *metered) HeadSeq(ctx context.Context) (int64, error) {
-	return measure(ctx, m, "HeadSeq", m.Store.HeadSeq)
+func (m *metered) Head(ctx context.Context) (authz.Position, error) {
+	return measure(ctx, m, "Head", m.Store.Head)
 }
 
-func (m *metered) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-	return measure(ctx, m, "EventsSince", func(ctx context.Context) (storage.EventPage, error) { return m.Store.EventsSince(ctx, seq, limit) })
+func (m *metered) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+	return measure(ctx, m, "EventsSince", func(ctx context.Context) (storage.EventPage, error) { return m.Store.EventsSince(ctx, after, limit) })
 }
 
 func (m *metered) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {

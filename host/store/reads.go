@@ -79,13 +79,13 @@ func (s *Store) GetRecord(ctx context.Context, collection, id string) (storage.R
 	})
 }
 
-func (s *Store) HeadSeq(ctx context.Context) (int64, error) {
-	return read(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.HeadSeq(ctx) })
+func (s *Store) Head(ctx context.Context) (authz.Position, error) {
+	return read(ctx, s, func(ctx context.Context, st storage.Store) (authz.Position, error) { return st.Head(ctx) })
 }
 
-func (s *Store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+func (s *Store) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
 	return read(ctx, s, func(ctx context.Context, st storage.Store) (storage.EventPage, error) {
-		return st.EventsSince(ctx, seq, limit)
+		return st.EventsSince(ctx, after, limit)
 	})
 }
 

@@ -17,6 +17,9 @@ type Options struct {
 	// messages. "" is the partition's.
 	Application string
 
+	// Incarnation is the only one of the content that Open takes; "" is any.
+	Incarnation string
+
 	Logger hclog.Logger // nil logs nothing
 
 	ReadTimeout   time.Duration // of one read, or of one row of a list; 10 s
@@ -44,9 +47,9 @@ type Options struct {
 	// code of its error, and how long it took. It must not block. nil hears none.
 	Observe func(call, outcome string, took time.Duration)
 
-	// OnLost is called when the content was taken away, and when it came back as
-	// another life, before anything is answered from it: drop every cache here. It must not call
-	// the Store.
+	// OnLost is called when the content was taken away or lost events, and when it
+	// came back as another life, before anything is answered from it: drop every
+	// cache here. It must not call the Store.
 	OnLost func()
 }
 
@@ -97,13 +100,14 @@ type Store struct {
 	since     time.Time            // of ready or reopening
 	reason    string               // of reopening
 	lost      *loss                // nil unless lost
+	condemned string               // the incarnation that lost events; "" for none
 	sections  map[storage.Fence]*section
 	reopening bool
 }
 
-// loss is another life of the content that nobody has accepted. taken says that the
-// driver itself told so, of content that went away under an open handle: until a handle
-// is open again there is nothing to accept.
+// loss is another life of the content, or one that lost events, that nobody has
+// accepted. taken says that the driver itself told so, of content that went away
+// under an open handle: until a handle is open again there is nothing to accept.
 type loss struct {
 	since  time.Time
 	reason string
@@ -126,6 +130,11 @@ func Open(ctx context.Context, driver storage.Driver, partition string, opts Opt
 	h, err := s.open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if want := opts.Incarnation; want != "" && want != h.info.Incarnation {
+		_ = h.store.Close() // the error that matters is the next
+		return nil, storage.Unavailable("", nil, "the content of partition %s has the incarnation %s and not %s, which storage.incarnation asks for: it vanished, was restored or lost events. Once it is complete, put the new one there",
+			authz.Quote(partition), h.info.Incarnation, want)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.handles[h] = struct{}{}
@@ -239,7 +248,7 @@ func (s *Store) Accept() bool {
 	if s.lost == nil || s.lost.taken && s.current == nil {
 		return false
 	}
-	s.lost = nil
+	s.lost, s.condemned = nil, ""
 	if s.current != nil {
 		s.since = time.Now()
 	}

@@ -319,7 +319,7 @@ func TestStatus(t *testing.T) {
 			w.Fatal(err)
 		}
 		info := w.store.Info()
-		want := fmt.Sprintf(`{"driverName":"faulty","durable":true,"crossProcess":false,"partition":"p1","incarnation":%q,"schemaVersion":2,`+
+		want := fmt.Sprintf(`{"driverName":"faulty","durable":true,"crossProcess":false,"partition":"p1","incarnation":%q,"schemaVersion":3,`+
 			`"capabilities":["events","history","imports","metrics","batchRoles","expand","ancestry","records","watch"],"state":"ready","since":%d}`,
 			info.Incarnation, time.Now().UnixMilli())
 		if d := cmp.Diff(want, string(got)); d != "" {

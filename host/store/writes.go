@@ -29,7 +29,7 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 	if h.renewer == nil {
 		return "", storage.Errorf(storage.CodeUnsupported, "the storage driver cannot give its content a new incarnation")
 	}
-	incarnation, err = h.renewer.Renew(ctx)
+	incarnation, err = h.renewer.Renew(ctx, "")
 	err = typed(ctx, err, authz.OutcomeUnknown)
 	why := err
 	switch {

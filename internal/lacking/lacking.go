@@ -80,7 +80,7 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	}
 	a, err := s.Store.ReadAccess(ctx, q)
 	if s.absent.Has(storage.CapEvents) {
-		a.Head = 0
+		a.Head = authz.Position{}
 	}
 	return a, err
 }
@@ -103,12 +103,12 @@ func guardedList[T any](s *store, c storage.Capability, list iter.Seq2[T, error]
 	return list
 }
 
-func (s *store) HeadSeq(ctx context.Context) (int64, error) {
-	return guarded(s, storage.CapEvents, func() (int64, error) { return s.Store.HeadSeq(ctx) })
+func (s *store) Head(ctx context.Context) (authz.Position, error) {
+	return guarded(s, storage.CapEvents, func() (authz.Position, error) { return s.Store.Head(ctx) })
 }
 
-func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-	return guarded(s, storage.CapEvents, func() (storage.EventPage, error) { return s.Store.EventsSince(ctx, seq, limit) })
+func (s *store) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+	return guarded(s, storage.CapEvents, func() (storage.EventPage, error) { return s.Store.EventsSince(ctx, after, limit) })
 }
 
 func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {

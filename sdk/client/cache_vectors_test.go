@@ -127,12 +127,12 @@ func (e countedEpoch) Head(ctx context.Context) (provider.EpochHead, error) {
 	return e.Application.Epoch().Head(ctx)
 }
 
-func (e countedEpoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
+func (e countedEpoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
 	e.since.Add(1)
 	if e.epochFail.Load() {
 		return provider.EpochPage{}, errSwitchedOff
 	}
-	return e.Application.Epoch().Since(ctx, seq, limit)
+	return e.Application.Epoch().Since(ctx, after, limit)
 }
 
 // cacheBench is a case in progress.

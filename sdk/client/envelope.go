@@ -13,12 +13,13 @@ import (
 // envelopeVersion is the form of entries in the shared tier.
 const envelopeVersion = 1
 
-// envelope is an entry of the shared tier. Seq is the head of the log that the
-// writer vouches for, nil for none; FreshUntil is epoch milliseconds. The side
+// envelope is an entry of the shared tier. Seq and Identity are the head of the log
+// that the writer vouches for, nil for none; FreshUntil is epoch milliseconds. The side
 // that it belongs to has one of Data and Chain.
 type envelope struct {
 	V          int             `json:"v"`
 	Seq        *int64          `json:"seq"`
+	Identity   string          `json:"identity,omitempty"`
 	FreshUntil *int64          `json:"freshUntil"`
 	Data       json.RawMessage `json:"data,omitempty"`
 	Chain      json.RawMessage `json:"chain,omitempty"`

@@ -156,7 +156,7 @@ func TestMalformedOptionsAndPrincipalsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAwaitSeqRefreshesWhatIsBehind(t *testing.T) {
+func TestAwaitPositionRefreshesWhatIsBehind(t *testing.T) {
 	b := newCacheBench(t, cacheCase{Start: 1700000000000, Catalog: []byte(`{"namespaces":["docs"],"permissions":{"docs.files.read":true}}`),
 		Clients: map[string]cacheClient{"A": {}}})
 	c, ctx, u := b.clients["A"], context.Background(), authz.UserPrincipal("u1")
@@ -173,16 +173,16 @@ func TestAwaitSeqRefreshesWhatIsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AwaitSeq(ctx, head.Seq); err != nil {
+	if err := c.AwaitPosition(ctx, head.Position); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := c.Can(ctx, u, "docs.files.read", ""); !ok || err != nil {
-		t.Fatalf("after AwaitSeq: %v, %v", ok, err)
+		t.Fatalf("after AwaitPosition: %v, %v", ok, err)
 	}
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	var unavailable *authz.UnavailableError
-	if err := c.AwaitSeq(short, head.Seq+1); !errors.As(err, &unavailable) {
+	if err := c.AwaitPosition(short, authz.Position{Seq: head.Seq + 1}); !errors.As(err, &unavailable) {
 		t.Fatalf("an event that never comes: %v", err)
 	}
 }

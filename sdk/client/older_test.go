@@ -65,17 +65,17 @@ func remoteGrant(t *testing.T, b *cacheBench) (revoke func() int64) {
 	}
 }
 
-func TestAwaitSeqDropsWhatWasCachedBeforeTheFirstContact(t *testing.T) {
+func TestAwaitPositionDropsWhatWasCachedBeforeTheFirstContact(t *testing.T) {
 	c, b := newOlder(t, itself, nil)
 	u := authz.UserPrincipal("u1")
 	revoke := remoteGrant(t, b)
 	mustAnswer(t, "fresh, before any look at the log", true)(c.Fresh(t.Context(), u, olderKey, ""))
 	head := revoke()
 	mustAnswer(t, "somebody else, the first contact", false)(c.Can(t.Context(), authz.UserPrincipal("u2"), olderKey, ""))
-	if err := c.AwaitSeq(t.Context(), head); err != nil {
+	if err := c.AwaitPosition(t.Context(), authz.Position{Seq: head}); err != nil {
 		t.Fatal(err)
 	}
-	mustAnswer(t, "after AwaitSeq", false)(c.Can(t.Context(), u, olderKey, ""))
+	mustAnswer(t, "after AwaitPosition", false)(c.Can(t.Context(), u, olderKey, ""))
 }
 
 func TestWhatFreshBroughtOutlivesAnOlderSharedEntry(t *testing.T) {

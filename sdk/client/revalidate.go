@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,10 +11,10 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// position is what the client has accounted for: the newest sequence of a log,
-// and how often that has moved. Entries fetched at an older gen are not renewed.
+// position is what the client has accounted for: the newest event of a log, and how
+// often that has moved. Entries fetched at an older gen are not renewed.
 type position struct {
-	seq int64
+	at  authz.Position
 	log string // the log's incarnation
 	gen uint64
 }
@@ -183,17 +184,22 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 	next, window := e.pos.Load(), c.revalidateAfter
 	switch {
 	case next == nil:
-		next = &position{seq: head.Seq, log: head.Log}
+		next = &position{at: head.Position, log: head.Log}
 		// No sequence vouches for what was cached before the first contact.
 		if !c.subjects.idle() || !c.chains.idle() {
 			next.gen++
 			e.older.Store(true)
 		}
-	case head.Seq < next.seq || head.Log != "" && head.Log != next.log:
+	case head.Log != "" && head.Log != next.log:
 		e.cool()
 		c.bustAll()
 		next = next.moved(head)
-	case head.Seq > next.seq:
+	case head.Seq < next.at.Seq, head.Seq == next.at.Seq && !head.Is(next.at):
+		e.cool()
+		c.bustAll()
+		c.reset(ctx, next.log, next.at)
+		next = next.moved(head)
+	case head.Seq > next.at.Seq:
 		e.cool() // what the events bust must not come back from the shared tier
 		drained, done, err := c.drain(ctx, epoch, next, head)
 		if err != nil {
@@ -220,7 +226,7 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 // moved is the position at another head. A head without a log leaves it as it
 // was.
 func (p *position) moved(head provider.EpochHead) *position {
-	next := &position{seq: head.Seq, log: head.Log, gen: p.gen + 1}
+	next := &position{at: head.Position, log: head.Log, gen: p.gen + 1}
 	if next.log == "" {
 		next.log = p.log
 	}
@@ -230,13 +236,17 @@ func (p *position) moved(head provider.EpochHead) *position {
 // drain replays the log up to the head that was read; not done when a missing
 // number stopped it.
 func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position, head provider.EpochHead) (reached *position, done bool, err error) {
-	cursor := from.seq
-	for cursor < head.Seq {
+	cursor := from.at
+	for cursor.Seq < head.Seq {
 		page, err := epoch.Since(ctx, cursor, provider.MaxEventLimit)
 		if err != nil {
 			return nil, false, err
 		}
-		if page.Gap {
+		if page.Reset {
+			c.bustAll()
+			c.reset(ctx, from.log, cursor)
+		}
+		if page.Gap || page.Reset {
 			head, err = epoch.Head(ctx)
 			if err != nil {
 				return nil, false, err
@@ -247,12 +257,19 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position
 		for _, event := range page.Events {
 			c.invalidate(event)
 		}
-		if len(page.Events) == 0 || page.UpTo <= cursor {
-			return from.moved(provider.EpochHead{Seq: cursor, Log: head.Log}), false, nil
+		if len(page.Events) == 0 || page.UpTo.Seq <= cursor.Seq {
+			return from.moved(provider.EpochHead{Position: cursor, Log: head.Log}), false, nil
 		}
 		cursor = page.UpTo
 	}
-	return from.moved(provider.EpochHead{Seq: cursor, Log: head.Log}), true, nil
+	return from.moved(provider.EpochHead{Position: cursor, Log: head.Log}), true, nil
+}
+
+// reset tells the source that its log no longer has a position.
+func (c *Client) reset(ctx context.Context, log string, at authz.Position) {
+	if l, ok := c.source.(provider.Losing); ok {
+		l.LostPosition(ctx, log, at)
+	}
 }
 
 // epochTimeout ends a read of the log that hangs, for whom no check waits so long.
@@ -267,10 +284,10 @@ func (b bounded) Head(ctx context.Context) (provider.EpochHead, error) {
 	return b.log.Head(ctx)
 }
 
-func (b bounded) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
+func (b bounded) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
 	ctx, done := context.WithTimeout(ctx, epochTimeout)
 	defer done()
-	return b.log.Since(ctx, seq, limit)
+	return b.log.Since(ctx, after, limit)
 }
 
 // hole handles a replay that a missing number stopped: nothing is renewed, and
@@ -292,23 +309,24 @@ func (c *Client) bustAll() {
 	c.chains.bustAll()
 }
 
-// awaitRetry is how soon AwaitSeq looks again.
+// awaitRetry is how soon AwaitPosition looks again.
 const awaitRetry = 20 * time.Millisecond
 
-// AwaitSeq waits until checks answer from state at least as new as event seq of
-// the provider's log, refreshing when behind. When the context ends first it is
-// an *authz.UnavailableError. Without a log it is refused as unsupported.
-func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
+// AwaitPosition waits until checks answer from state at least as new as an event of
+// the provider's log, refreshing when behind. When the context ends first, or the log
+// has another event with that number, it is an *authz.UnavailableError. Without a log
+// it is refused as unsupported.
+func (c *Client) AwaitPosition(ctx context.Context, at authz.Position) error {
 	if !c.revalidate {
 		return authz.Rejected(authz.CodeUnsupported, "waiting for an event needs a provider whose events are persisted")
 	}
 	for {
-		if c.reached(seq) {
-			return nil
+		if p := c.reached(at.Seq); p != nil {
+			return c.holds(ctx, p, at)
 		}
 		_ = wait(ctx, c.look(ctx, c.clock(), true).ended) // it fails when ctx ends, which is asked below
-		if c.reached(seq) {
-			return nil
+		if p := c.reached(at.Seq); p != nil {
+			return c.holds(ctx, p, at)
 		}
 		select {
 		case <-ctx.Done():
@@ -318,11 +336,13 @@ func (c *Client) AwaitSeq(ctx context.Context, seq int64) error {
 	}
 }
 
-// reached reports that everything cached is at least as new as event seq.
-func (c *Client) reached(seq int64) bool {
+// reached is the position of the caches when everything in them is at least as new as
+// event seq, else nil.
+func (c *Client) reached(seq int64) *position {
 	e := c.epoch
-	if p := e.pos.Load(); p == nil || p.seq < seq {
-		return false
+	p := e.pos.Load()
+	if p == nil || p.at.Seq < seq {
+		return nil
 	}
 	if e.older.Load() {
 		e.mu.Lock() // no other caller goes on before they are gone
@@ -332,5 +352,22 @@ func (c *Client) reached(seq int64) bool {
 			e.older.Store(false)
 		}
 	}
-	return true
+	return p
+}
+
+// holds says whether the log that the caches have reached has an event. One that was
+// pruned cannot be told apart and counts as there.
+func (c *Client) holds(ctx context.Context, p *position, at authz.Position) error {
+	lost := p.at.Seq == at.Seq && !p.at.Is(at)
+	if at.Identity != "" && p.at.Seq > at.Seq {
+		page, err := bounded{c.source.Epoch()}.Since(ctx, at, 1)
+		if err != nil {
+			return &authz.UnavailableError{Message: "the event that was asked for cannot be looked up", Cause: err}
+		}
+		lost = page.Reset
+	}
+	if lost {
+		return &authz.UnavailableError{Message: fmt.Sprintf("the log has another event %d than the one that was asked for: that one was lost", at.Seq)}
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // sharedSide is the shared tier of one side of the cache.
@@ -62,7 +64,7 @@ func (s *sharedSide[V]) read(ctx context.Context, key cacheKey) (hit shareable[V
 		return hit, s.clock() >= s.epoch.heardAt.Load()+s.ttl
 	}
 	after := s.epoch.shared.Load()
-	if after == nil || after.log != before.log || e.Seq == nil || *e.Seq != after.seq {
+	if after == nil || after.log != before.log || e.Seq == nil || !after.at.Is(authz.Position{Seq: *e.Seq, Identity: e.Identity}) {
 		return hit, false
 	}
 	hit.gen = after.gen
@@ -75,7 +77,7 @@ func (s *sharedSide[V]) write(key cacheKey, value V, at int64, from *position) {
 	now := s.epoch.pos.Load()
 	e := envelope{V: envelopeVersion, FreshUntil: &until}
 	if s.revalidate && from != nil && now.gen == from.gen {
-		e.Seq = &from.seq
+		e.Seq, e.Identity = &from.at.Seq, from.at.Identity
 	}
 	s.set(s.keyPrefix(now)+s.key(key), func() ([]byte, error) {
 		if err := s.encode(value, &e); err != nil {

@@ -74,8 +74,8 @@ func TestSharedEntriesHaveTheFormOfTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		prefix + "sub:u:u1":       fmt.Sprintf(`{"v":1,"seq":%d,"freshUntil":%d,"data":%s}`, head.Seq, start+30000, data),
-		prefix + "obj:docs.doc:1": fmt.Sprintf(`{"v":1,"seq":%d,"freshUntil":%d,"chain":["docs.doc:1","docs.folder:9","*"]}`, head.Seq, start+60000),
+		prefix + "sub:u:u1":       fmt.Sprintf(`{"v":1,"seq":%d,"identity":%q,"freshUntil":%d,"data":%s}`, head.Seq, head.Identity, start+30000, data),
+		prefix + "obj:docs.doc:1": fmt.Sprintf(`{"v":1,"seq":%d,"identity":%q,"freshUntil":%d,"chain":["docs.doc:1","docs.folder:9","*"]}`, head.Seq, head.Identity, start+60000),
 	}
 	if diff := cmp.Diff(want, b.shared.entries); diff != "" {
 		t.Errorf("entries (-want +got)\n%s", diff)
@@ -123,6 +123,7 @@ func TestASharedEntryIsServedOnlyUnderEveryCondition(t *testing.T) {
 		"a chain with a hole":             {chain: swap(`"docs.folder:9"`, `null`), reported: true, subjectHit: true},
 		"of an older head":                {subject: swap(`"seq":2`, `"seq":1`), chainHit: true},
 		"of a newer head":                 {chain: swap(`"seq":2`, `"seq":3`), subjectHit: true},
+		"of another event, same number":   {subject: swap(`"identity":"`, `"identity":"another`), chainHit: true},
 		"that vouches for nothing":        {subject: swap(`"seq":2`, `"seq":null`), chainHit: true},
 		"without an end":                  {subject: swap(`"freshUntil"`, `"staleUntil"`), reported: true, chainHit: true},
 		"at its end":                      {after: 30000, chainHit: true},

@@ -100,7 +100,8 @@ func decodeAccess(b []byte) (storage.Access, error) {
 		return out, err
 	}
 	out.Revokes = mapRows(a.GetRevokes(), decodeRevoke)
-	out.Head, out.Closure, out.ManagerChain = a.GetHead(), a.GetClosure(), a.GetManagerChain()
+	out.Head = authz.Position{Seq: a.GetHead(), Identity: a.GetHeadIdentity()}
+	out.Closure, out.ManagerChain = a.GetClosure(), a.GetManagerChain()
 	if a.GetUser() != nil {
 		user := decodeUser(a.GetUser())
 		out.User = &user

@@ -45,7 +45,7 @@ func encodeAccess(a storage.Access) ([]byte, error) {
 		return nil, err
 	}
 	rest := &pluginv1.Access{Revokes: mapRows(a.Revokes, encodeRevoke), Roles: roles,
-		Head: a.Head, Closure: a.Closure, ManagerChain: a.ManagerChain}
+		Head: a.Head.Seq, HeadIdentity: a.Head.Identity, Closure: a.Closure, ManagerChain: a.ManagerChain}
 	if a.User != nil {
 		rest.User = encodeUser(*a.User)
 	}

@@ -35,7 +35,7 @@ func decodeRequirement(r *pluginv1.Requirement) (storage.Requirement, error) {
 		return storage.RequireRecord{
 			Collection: of.Record.GetCollection(), ID: of.Record.GetId(), Version: of.Record.GetVersion()}, nil
 	case *pluginv1.Requirement_Head:
-		return storage.RequireHead{Seq: of.Head}, nil
+		return storage.RequireHead{Seq: of.Head, Identity: r.GetHeadIdentity()}, nil
 	}
 	return nil, errNewer("requirement")
 }

@@ -34,7 +34,7 @@ func encodeRequirement(r storage.Requirement) (*pluginv1.Requirement, error) {
 		return &pluginv1.Requirement{Of: &pluginv1.Requirement_Record{Record: &pluginv1.RecordVersion{
 			Collection: r.Collection, Id: r.ID, Version: r.Version}}}, nil
 	case storage.RequireHead:
-		return &pluginv1.Requirement{Of: &pluginv1.Requirement_Head{Head: r.Seq}}, nil
+		return &pluginv1.Requirement{Of: &pluginv1.Requirement_Head{Head: r.Seq}, HeadIdentity: r.Identity}, nil
 	}
 	return nil, storage.Errorf(storage.CodeValidation, "%T is no requirement of a commit", r)
 }
@@ -128,7 +128,7 @@ func encodeResult(r storage.CommitResult) (*pluginv1.CommitResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pluginv1.CommitResult{Replayed: r.Replayed, Results: results, UpTo: r.UpTo}, nil
+	return &pluginv1.CommitResult{Replayed: r.Replayed, Results: results, UpTo: r.UpTo.Seq, Identity: r.UpTo.Identity}, nil
 }
 
 func encodeChangeResult(r storage.ChangeResult) (*pluginv1.ChangeResult, error) {
@@ -148,7 +148,8 @@ func encodeChangeResult(r storage.ChangeResult) (*pluginv1.ChangeResult, error) 
 
 func decodeResult(r *pluginv1.CommitResult) (storage.CommitResult, error) {
 	results, err := tryRows(r.GetResults(), decodeChangeResult)
-	return storage.CommitResult{Replayed: r.GetReplayed(), Results: results, UpTo: r.GetUpTo()}, err
+	return storage.CommitResult{Replayed: r.GetReplayed(), Results: results,
+		UpTo: authz.Position{Seq: r.GetUpTo(), Identity: r.GetIdentity()}}, err
 }
 
 func decodeChangeResult(r *pluginv1.ChangeResult) (storage.ChangeResult, error) {

@@ -179,6 +179,10 @@ var changes = rapid.Custom(func(t *rapid.T) storage.Change {
 	}
 })
 
+var positions = rapid.Custom(func(t *rapid.T) authz.Position {
+	return authz.Position{Seq: instants.Draw(t, "seq"), Identity: some(t, "identity")}
+})
+
 var requirements = rapid.Custom(func(t *rapid.T) storage.Requirement {
 	switch id, n := some(t, "id"), instants.Draw(t, "n"); rapid.IntRange(0, 2).Draw(t, "requirement") {
 	case 0:
@@ -186,7 +190,7 @@ var requirements = rapid.Custom(func(t *rapid.T) storage.Requirement {
 	case 1:
 		return storage.RequireRecord{Collection: id, ID: some(t, "record"), Version: n}
 	default:
-		return storage.RequireHead{Seq: n}
+		return storage.RequireHead{Seq: n, Identity: some(t, "identity")}
 	}
 })
 
@@ -252,14 +256,14 @@ func TestEveryCommitCrossesUnchanged(t *testing.T) {
 // The generated code must read what is written by hand, and the other way round.
 func TestAnAccessIsTheMessageOfTheSchema(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		access := storage.Access{Grants: rapid.SliceOfN(grants, 1, 5).Draw(t, "grants"), Head: instants.Draw(t, "head"),
+		access := storage.Access{Grants: rapid.SliceOfN(grants, 1, 5).Draw(t, "grants"), Head: positions.Draw(t, "head"),
 			Roles: rapid.SliceOfN(roles, 1, 3).Draw(t, "roles")}
 		if rapid.Bool().Draw(t, "alike") {
 			for i := range access.Grants {
 				access.Grants[i].Provenance = access.Grants[0].Provenance
 			}
 		}
-		message := &pluginv1.Access{Head: access.Head, Grants: mapRows(access.Grants, encodeGrant),
+		message := &pluginv1.Access{Head: access.Head.Seq, HeadIdentity: access.Head.Identity, Grants: mapRows(access.Grants, encodeGrant),
 			Roles: must[[]*pluginv1.Role](t)(tryRows(access.Roles, encodeRole))}
 		var read pluginv1.Access
 		if err := proto.Unmarshal(must[[]byte](t)(encodeAccess(access)), &read); err != nil {
@@ -341,15 +345,16 @@ func TestEveryAnswerCrossesUnchanged(t *testing.T) {
 		access := storage.Access{
 			User: optional(t, "user", users), Grants: rapid.SliceOfN(grants, 1, 2).Draw(t, "grants"),
 			Revokes: rapid.SliceOfN(revokes, 1, 2).Draw(t, "revokes"), Roles: rapid.SliceOfN(roles, 1, 2).Draw(t, "roles"),
-			Head: instants.Draw(t, "head"), Closure: texts.Draw(t, "closure"), ManagerChain: texts.Draw(t, "chain"),
+			Head: positions.Draw(t, "head"), Closure: texts.Draw(t, "closure"), ManagerChain: texts.Draw(t, "chain"),
 		}
 		same(t, must[storage.Access](t)(decodeAccess(must[[]byte](t)(encodeAccess(access)))), access)
 
-		result := storage.CommitResult{Replayed: rapid.Bool().Draw(t, "replayed"), UpTo: instants.Draw(t, "upTo"), Results: []storage.ChangeResult{
+		result := storage.CommitResult{Replayed: rapid.Bool().Draw(t, "replayed"), UpTo: positions.Draw(t, "upTo"), Results: []storage.ChangeResult{
 			{}, {Grant: optional(t, "g", grants), Revoke: optional(t, "r", revokes), Request: optional(t, "q", requests), Version: instants.Draw(t, "v")}}}
 		same(t, must[storage.CommitResult](t)(decodeResult(wire(t, must[*pluginv1.CommitResult](t)(encodeResult(result))))), result)
 
-		page := storage.EventPage{UpTo: instants.Draw(t, "upTo"), Events: rapid.SliceOfN(events, 1, 3).Draw(t, "events"), Gap: rapid.Bool().Draw(t, "gap")}
+		page := storage.EventPage{UpTo: positions.Draw(t, "upTo"), Events: rapid.SliceOfN(events, 1, 3).Draw(t, "events"), Gap: rapid.Bool().Draw(t, "gap"),
+			Reset: rapid.Bool().Draw(t, "reset")}
 		same(t, decodeEventPage(wire(t, encodeEventPage(page))), page)
 
 		parents := rapid.MapOfN(text, texts, 0, 3).Draw(t, "parents")

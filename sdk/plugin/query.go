@@ -86,11 +86,12 @@ func decodeAuditQuery(q *pluginv1.AuditQuery) storage.AuditFilter {
 }
 
 func encodeEventPage(p storage.EventPage) *pluginv1.EventPage {
-	return &pluginv1.EventPage{UpTo: p.UpTo, Events: mapRows(p.Events, encodeEvent), Gap: p.Gap}
+	return &pluginv1.EventPage{UpTo: p.UpTo.Seq, Identity: p.UpTo.Identity, Events: mapRows(p.Events, encodeEvent), Gap: p.Gap, Reset_: p.Reset}
 }
 
 func decodeEventPage(p *pluginv1.EventPage) storage.EventPage {
-	return storage.EventPage{UpTo: p.GetUpTo(), Events: mapRows(p.GetEvents(), decodeEvent), Gap: p.GetGap()}
+	return storage.EventPage{UpTo: authz.Position{Seq: p.GetUpTo(), Identity: p.GetIdentity()},
+		Events: mapRows(p.GetEvents(), decodeEvent), Gap: p.GetGap(), Reset: p.GetReset_()}
 }
 
 func encodeMetricQuery(f storage.MetricFilter) *pluginv1.MetricQuery {

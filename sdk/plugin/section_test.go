@@ -290,7 +290,7 @@ func TestWatchShowsTheHeadAtOnceAndItsMovements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.UpTo
+		return r.UpTo.Seq
 	}
 	if want := move("a"); <-heads != want {
 		t.Errorf("the head did not follow to %d", want)

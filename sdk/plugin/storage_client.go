@@ -126,15 +126,15 @@ func (s *storeClient) ListAudit(ctx context.Context, f storage.AuditFilter) iter
 	return list(ctx, s, s.rpc.ListAudit, encodeAuditQuery(f), (*pluginv1.AuditRows).GetRows, infallible(decodeAudit))
 }
 
-func (s *storeClient) HeadSeq(ctx context.Context) (int64, error) {
-	var a pluginv1.Number
+func (s *storeClient) Head(ctx context.Context) (authz.Position, error) {
+	var a pluginv1.Position
 	err := s.read(ctx, s.rpc.HeadSeq, &pluginv1.Empty{}, &a)
-	return a.GetNumber(), err
+	return authz.Position{Seq: a.GetSeq(), Identity: a.GetIdentity()}, err
 }
 
-func (s *storeClient) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
+func (s *storeClient) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
 	var a pluginv1.EventPage
-	err := s.read(ctx, s.rpc.EventsSince, &pluginv1.EventQuery{Seq: seq, Limit: int64(limit)}, &a)
+	err := s.read(ctx, s.rpc.EventsSince, &pluginv1.EventQuery{Seq: after.Seq, Identity: after.Identity, Limit: int64(limit)}, &a)
 	return decodeEventPage(&a), err
 }
 
@@ -209,9 +209,9 @@ func (s *storeClient) GetCommit(ctx context.Context, id string) (storage.CommitR
 	return one(a.GetRows(), err, decodeResult)
 }
 
-func (s *storeClient) Renew(ctx context.Context) (string, error) {
+func (s *storeClient) Renew(ctx context.Context, expect string) (string, error) {
 	var a pluginv1.Key
-	err := s.write(ctx, s.rpc.Renew, &pluginv1.Empty{}, &a)
+	err := s.write(ctx, s.rpc.Renew, &pluginv1.Key{Key: expect}, &a)
 	return a.GetKey(), err
 }
 

@@ -202,14 +202,15 @@ func (s *storageServer) ListAudit(st frames) error {
 }
 
 func (s *storageServer) HeadSeq(st frames) error {
-	return answer(s, st, false, func(ctx context.Context, store storage.Store, _ *pluginv1.Empty) (*pluginv1.Number, error) {
-		return number(store.HeadSeq(ctx))
+	return answer(s, st, false, func(ctx context.Context, store storage.Store, _ *pluginv1.Empty) (*pluginv1.Position, error) {
+		head, err := store.Head(ctx)
+		return &pluginv1.Position{Seq: head.Seq, Identity: head.Identity}, err
 	})
 }
 
 func (s *storageServer) EventsSince(st frames) error {
 	return answer(s, st, false, func(ctx context.Context, store storage.Store, q *pluginv1.EventQuery) (*pluginv1.EventPage, error) {
-		page, err := store.EventsSince(ctx, q.GetSeq(), int(q.GetLimit()))
+		page, err := store.EventsSince(ctx, authz.Position{Seq: q.GetSeq(), Identity: q.GetIdentity()}, int(q.GetLimit()))
 		return encodeEventPage(page), err
 	})
 }
@@ -285,12 +286,12 @@ func (s *storageServer) Commit(st frames) error {
 }
 
 func (s *storageServer) Renew(st frames) error {
-	return answer(s, st, true, func(ctx context.Context, store storage.Store, _ *pluginv1.Empty) (*pluginv1.Key, error) {
+	return answer(s, st, true, func(ctx context.Context, store storage.Store, k *pluginv1.Key) (*pluginv1.Key, error) {
 		renewer, ok := store.(storage.Renewer)
 		if !ok {
 			return nil, errNoRenewal()
 		}
-		incarnation, err := renewer.Renew(ctx)
+		incarnation, err := renewer.Renew(ctx, k.GetKey())
 		return &pluginv1.Key{Key: incarnation}, err
 	})
 }

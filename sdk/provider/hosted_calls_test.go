@@ -123,8 +123,10 @@ var hostedCalls = map[string]hostedCall{
 		return h.ApplyOrgSnapshot(ctx, provider.ApplyOrgSnapshotInput{})
 	}, "applied", "boolean"},
 	"setScopeParents": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.SetScopeParents(ctx, nil, by)) }, "changed", "number"},
-	"epoch.since":     {func(ctx context.Context, h *provider.Hosted) error { return failing(h.Epoch().Since(ctx, 0, 0)) }, "upTo", "number"},
-	"epoch.head":      {func(ctx context.Context, h *provider.Hosted) error { return failing(h.Epoch().Head(ctx)) }, "seq", "number"},
+	"epoch.since": {func(ctx context.Context, h *provider.Hosted) error {
+		return failing(h.Epoch().Since(ctx, authz.Position{}, 0))
+	}, "upTo", "number"},
+	"epoch.head": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.Epoch().Head(ctx)) }, "seq", "number"},
 }
 
 var empty = json.RawMessage(`{}`)

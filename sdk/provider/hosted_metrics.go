@@ -73,6 +73,9 @@ func (h *Hosted) ApplyOrgSnapshot(ctx context.Context, in ApplyOrgSnapshotInput)
 			p[name] = *v
 		}
 	}
+	if in.ExpectIdentity != "" {
+		p["expectIdentity"] = in.ExpectIdentity
+	}
 	m, err := h.named(ctx, "applyOrgSnapshot", "org.applySnapshot", p)
 	if err != nil {
 		return err

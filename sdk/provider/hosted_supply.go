@@ -80,14 +80,17 @@ func (e hostedEpoch) Head(ctx context.Context) (head EpochHead, err error) {
 	if head.Seq, err = member[int64](m, "seq"); err != nil {
 		return head, err
 	}
-	if _, ok := m.fields["log"]; ok {
-		head.Log, err = member[string](m, "log")
+	if head.Identity, err = present[string](m, "identity"); err == nil {
+		head.Log, err = present[string](m, "log")
 	}
 	return head, err
 }
 
-func (e hostedEpoch) Since(ctx context.Context, seq int64, limit int) (page EpochPage, err error) {
-	p := params{"seq": seq}
+func (e hostedEpoch) Since(ctx context.Context, after authz.Position, limit int) (page EpochPage, err error) {
+	p := params{"seq": after.Seq}
+	if after.Identity != "" {
+		p["identity"] = after.Identity
+	}
 	if limit > 0 {
 		p["limit"] = limit
 	}
@@ -95,11 +98,23 @@ func (e hostedEpoch) Since(ctx context.Context, seq int64, limit int) (page Epoc
 	if err != nil {
 		return page, err
 	}
-	if raw, ok := m.fields["gap"]; ok && string(raw) == "true" {
-		return EpochPage{Gap: true}, nil
+	page.Gap, page.Reset = string(m.fields["gap"]) == "true", string(m.fields["reset"]) == "true"
+	if page.Gap || page.Reset {
+		return page, nil
 	}
-	if page.UpTo, err = member[int64](m, "upTo"); err == nil {
+	if page.UpTo.Seq, err = member[int64](m, "upTo"); err != nil {
+		return page, err
+	}
+	if page.UpTo.Identity, err = present[string](m, "identity"); err == nil {
 		page.Events, err = member[[]authz.Event](m, "events")
 	}
 	return page, err
+}
+
+// present reads a member that may be absent, which is zero.
+func present[T any](m answered, name string) (v T, err error) {
+	if _, there := m.fields[name]; there {
+		v, err = member[T](m, name)
+	}
+	return v, err
 }

@@ -82,7 +82,10 @@ func TestAnAnswerThatCannotBeUsedIsATransportError(t *testing.T) {
 			_, err := h.GetSubjectAccess(t.Context(), authz.UserPrincipal("u"))
 			return err
 		},
-		"since":     func(h *provider.Hosted) error { _, err := h.Epoch().Since(t.Context(), 0, 0); return err },
+		"since": func(h *provider.Hosted) error {
+			_, err := h.Epoch().Since(t.Context(), authz.Position{}, 0)
+			return err
+		},
 		"published": func(h *provider.Hosted) error { _, err := h.GetPublishedCatalog(t.Context()); return err },
 	}
 	for _, c := range []struct {

@@ -22,9 +22,9 @@ type Ingesting interface {
 // Delivering is an Ingesting that can tell how far its listeners have heard a log
 // already, from this process's own writes.
 type Delivering interface {
-	// Delivered answers the last number up to which every event of the log after
+	// Delivered answers the last position up to which every event of the log after
 	// the given one was delivered; the given one when that is unknown.
-	Delivered(log string, after int64) int64
+	Delivered(log string, after authz.Position) authz.Position
 }
 
 // PollerOptions configures a poller.
@@ -60,7 +60,7 @@ type Poller struct {
 
 	// Of the polling goroutine.
 	pinned bool
-	cursor int64
+	cursor authz.Position
 	log    string
 
 	mu sync.Mutex // held while events are handed over
@@ -142,7 +142,7 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	hint := int64(0)
 	for {
 		err := p.look(hint)
-		p.seen.note(p.cursor, err)
+		p.seen.note(p.cursor.Seq, err)
 		if err != nil && p.ctx.Err() == nil && p.onError != nil {
 			p.onError(err)
 		}
@@ -152,7 +152,7 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 			case <-ticks.C:
 				due, hint = true, 0
 			case <-hints:
-				if due = !p.pinned || p.hinted.Load() > p.cursor; due {
+				if due = !p.pinned || p.hinted.Load() > p.cursor.Seq; due {
 					select {
 					case <-rested:
 					case <-p.ctx.Done():
@@ -172,8 +172,8 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 func (p *Poller) look(hint int64) error {
 	ctx, cancel := context.WithTimeout(p.ctx, pollTimeout)
 	defer cancel()
-	head := EpochHead{Seq: hint}
-	if !p.pinned || hint <= p.cursor {
+	head := EpochHead{Position: authz.Position{Seq: hint}}
+	if !p.pinned || hint <= p.cursor.Seq {
 		var err error
 		if head, err = p.epoch.Head(ctx); err != nil {
 			return fmt.Errorf("poll the event log: %w", err)
@@ -185,24 +185,30 @@ func (p *Poller) look(hint int64) error {
 		p.moveTo(head)
 		p.pinned = true
 		return nil
-	case head.Seq < p.cursor || head.Log != "" && head.Log != p.log:
+	case head.Log != "" && head.Log != p.log:
+		return p.lost(head)
+	case head.Seq < p.cursor.Seq || head.Seq == p.cursor.Seq && !head.Is(p.cursor):
+		p.reset(ctx)
 		return p.lost(head)
 	}
 	if d, ok := p.source.(Delivering); ok {
 		p.cursor = d.Delivered(p.log, p.cursor)
 	}
-	for p.cursor < head.Seq {
+	for p.cursor.Seq < head.Seq {
 		page, err := p.epoch.Since(ctx, p.cursor, MaxEventLimit)
 		if err != nil {
 			return fmt.Errorf("poll the event log: %w", err)
 		}
-		if page.Gap {
+		if page.Reset {
+			p.reset(ctx)
+		}
+		if page.Gap || page.Reset {
 			if head, err = p.epoch.Head(ctx); err != nil {
 				return fmt.Errorf("poll the event log: %w", err)
 			}
 			return p.lost(head)
 		}
-		if len(page.Events) == 0 || page.UpTo <= p.cursor {
+		if len(page.Events) == 0 || page.UpTo.Seq <= p.cursor.Seq {
 			return nil
 		}
 		if !p.ingest(page.Events) {
@@ -211,6 +217,13 @@ func (p *Poller) look(hint int64) error {
 		p.cursor = page.UpTo
 	}
 	return nil
+}
+
+// reset tells the source that its log no longer has the cursor.
+func (p *Poller) reset(ctx context.Context) {
+	if l, ok := p.source.(Losing); ok {
+		l.LostPosition(ctx, p.log, p.cursor)
+	}
 }
 
 // lost handles events that cannot be had: everything is invalid, and the log
@@ -224,7 +237,7 @@ func (p *Poller) lost(head EpochHead) error {
 
 // moveTo goes on from a head; one without a log is of the log as it was.
 func (p *Poller) moveTo(head EpochHead) {
-	p.cursor = head.Seq
+	p.cursor = head.Position
 	if head.Log != "" {
 		p.log = head.Log
 	}

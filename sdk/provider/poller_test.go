@@ -95,12 +95,12 @@ func (e polledEpoch) Head(ctx context.Context) (provider.EpochHead, error) {
 	return e.Application.Epoch().Head(ctx)
 }
 
-func (e polledEpoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
+func (e polledEpoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
 	e.mu.Lock()
 	e.pages++
 	block, reading := e.block, e.reading
 	e.mu.Unlock()
-	page, err := e.Application.Epoch().Since(ctx, seq, min(limit, 2)) // several pages
+	page, err := e.Application.Epoch().Since(ctx, after, min(limit, 2)) // several pages
 	if block != nil {
 		reading <- struct{}{}
 		<-block
@@ -259,9 +259,10 @@ func TestAGapIsEverythingAndPollingGoesOnFromTheHead(t *testing.T) {
 
 func TestALogThatFellOrWasReplacedIsAGap(t *testing.T) {
 	for name, head := range map[string]provider.EpochHead{
-		"the head fell":    {Seq: 0},
-		"another log":      {Seq: 2, Log: "another"},
-		"another, further": {Seq: 9, Log: "another"},
+		"the head fell":            {},
+		"another log":              {Position: authz.Position{Seq: 2}, Log: "another"},
+		"another, further":         {Position: authz.Position{Seq: 9}, Log: "another"},
+		"another event, same head": {Position: authz.Position{Seq: 2, Identity: "another"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newPolled(t, true)

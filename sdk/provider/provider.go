@@ -75,9 +75,16 @@ type Invalidation interface {
 type Epoch interface {
 	Head(ctx context.Context) (EpochHead, error)
 
-	// Since returns events after seq. A limit that is not positive means
+	// Since returns events after a position. A limit that is not positive means
 	// DefaultEventLimit; more than MaxEventLimit means MaxEventLimit.
-	Since(ctx context.Context, seq int64, limit int) (EpochPage, error)
+	Since(ctx context.Context, after authz.Position, limit int) (EpochPage, error)
+}
+
+// Losing is a provider that is told of a position which its own log no longer has:
+// events that were there are gone, or their numbers were given again. It makes
+// sure of that, and then treats its store as lost.
+type Losing interface {
+	LostPosition(ctx context.Context, log string, at authz.Position)
 }
 
 // Bounds of a page of events.
@@ -86,31 +93,38 @@ const (
 	MaxEventLimit     = 5000
 )
 
-// EpochHead is the newest sequence number and the log it belongs to. Another Log
-// than before means: drop everything held.
+// EpochHead is the newest event and the log it belongs to. Another Log than before
+// means: drop everything held.
 type EpochHead struct {
-	Seq int64  `json:"seq"`
+	authz.Position
 	Log string `json:"log,omitempty"`
 }
 
-// EpochPage is a page of the log, or a gap: events after the cursor are gone.
+// EpochPage is a page of the log, a gap: events after the cursor are gone, or a
+// reset: the cursor is no position of this log. After both a reader drops everything
+// it holds.
 type EpochPage struct {
-	UpTo   int64
+	UpTo   authz.Position
 	Events []authz.Event
 	Gap    bool
+	Reset  bool
 }
 
 func (p EpochPage) MarshalJSON() ([]byte, error) {
-	if p.Gap {
+	switch {
+	case p.Gap:
 		return []byte(`{"gap":true}`), nil
+	case p.Reset:
+		return []byte(`{"reset":true}`), nil
 	}
 	if p.Events == nil {
 		p.Events = []authz.Event{}
 	}
 	return authz.Marshal(struct {
-		UpTo   int64         `json:"upTo"`
-		Events []authz.Event `json:"events"`
-	}{p.UpTo, p.Events})
+		UpTo     int64         `json:"upTo"`
+		Identity string        `json:"identity,omitempty"`
+		Events   []authz.Event `json:"events"`
+	}{p.UpTo.Seq, p.UpTo.Identity, p.Events})
 }
 
 // Paging bounds a list: After is the key of the last row received, Limit 0

@@ -46,6 +46,9 @@ type ApplyOrgSnapshotInput struct {
 	// the commit is CodeConflict.
 	ExpectHead *int64 `json:"expectHead,omitempty"`
 
+	// ExpectIdentity is the identity of that head, "" where it is not known.
+	ExpectIdentity string `json:"expectIdentity,omitempty"`
+
 	// Position orders the snapshots of a source: one lower than that of the last
 	// applied is CodeConflict.
 	Position *int64 `json:"position,omitempty"`

@@ -47,11 +47,11 @@ type Fence struct {
 }
 
 // CommitResult answers a commit. Results has one element for each change. UpTo
-// is the number of this commit's last event, 0 without events.
+// is this commit's last event, the zero authz.Position without events.
 type CommitResult struct {
 	Replayed bool
 	Results  []ChangeResult
-	UpTo     int64
+	UpTo     authz.Position
 }
 
 // ChangeResult holds what one change returned: the row that a delete removed,
@@ -77,9 +77,9 @@ type (
 		Version        int64
 	}
 
-	// RequireHead: the log head is Seq when this commit takes its numbers, else
-	// CodeConflict.
-	RequireHead struct{ Seq int64 }
+	// RequireHead: the log head is this position when this commit takes its numbers,
+	// else CodeConflict.
+	RequireHead authz.Position
 )
 
 func (RequireRole) requirement()   {}

@@ -46,7 +46,9 @@ type StoreInfo struct {
 // open. Handles that are open keep the incarnation that they found; whoever opens
 // the partition afterwards finds the new one.
 type Renewer interface {
-	Renew(ctx context.Context) (incarnation string, err error)
+	// Renew gives the content a new incarnation. One that is not expect's is
+	// CodeConflict: somebody else gave it one already. "" expects nothing.
+	Renew(ctx context.Context, expect string) (incarnation string, err error)
 }
 
 // HealthReporter is a Store that tells how its database is. It is asked twice a

@@ -188,32 +188,38 @@ type AuditFilter struct {
 }
 
 // EventLog (CapEvents) reads the numbered log of invalidation events. Numbers are
-// contiguous from 1 in each partition.
+// contiguous from 1 in each partition, and each event has an identity beside its
+// number.
 type EventLog interface {
-	// HeadSeq is the newest number, 0 when none was ever written. It never falls.
-	HeadSeq(ctx context.Context) (int64, error)
+	// Head is the newest event, the zero authz.Position when none was ever written. Its
+	// number never falls while the content is the same.
+	Head(ctx context.Context) (authz.Position, error)
 
-	// EventsSince returns at most limit events after seq, oldest first, and
+	// EventsSince returns at most limit events after a position, oldest first, and
 	// stops before the first missing number. limit <= 0 gives an empty page.
-	EventsSince(ctx context.Context, seq int64, limit int) (EventPage, error)
+	EventsSince(ctx context.Context, after authz.Position, limit int) (EventPage, error)
 
-	// PruneEvents raises the pruned-through mark, then deletes up to it, and
-	// returns how many events it deleted.
+	// PruneEvents raises the pruned-through mark, which keeps the identity of the
+	// event that it stands on, then deletes up to it, and returns how many events
+	// it deleted.
 	PruneEvents(ctx context.Context, p PruneEvents) (int64, error)
 
-	// Watch (CapWatch) yields the current head at once and a head at least as
-	// new after every movement, coalesced. It is a hint. The sequence ends with
-	// the context.
+	// Watch (CapWatch) yields the number of the current head at once and of a head
+	// at least as new after every movement, coalesced. It is a hint. The sequence
+	// ends with the context.
 	Watch(ctx context.Context) iter.Seq2[int64, error]
 }
 
-// EventPage is a page of the event log. UpTo is the number of the last event
-// returned, or the cursor asked for. Gap reports that events after the cursor
-// have been pruned; the other members are then zero.
+// EventPage is a page of the event log. UpTo is the last event returned, or the
+// position asked for. Gap reports that events after the position have been pruned.
+// Reset reports that the position is not of this log: it has an identity, and
+// that number is another event's or lies above the head. With either the other
+// members are zero.
 type EventPage struct {
-	UpTo   int64
+	UpTo   authz.Position
 	Events []authz.Event
 	Gap    bool
+	Reset  bool
 }
 
 // PruneEvents says what may go: events before Before (strictly), and all but
@@ -304,7 +310,7 @@ type Access struct {
 	Grants       []authz.Grant
 	Revokes      []authz.Revoke
 	Roles        []authz.Role
-	Head         int64
+	Head         authz.Position
 	Closure      []string
 	ManagerChain []string
 }

@@ -73,7 +73,7 @@ func Logged(t testing.TB, log provider.Epoch) func(testing.TB) []authz.Event {
 	t.Helper()
 	head, err := log.Head(t.Context())
 	must(t, err)
-	cursor := head.Seq
+	cursor := head.Position
 	return func(t testing.TB) []authz.Event {
 		t.Helper()
 		since := []authz.Event{}
@@ -81,7 +81,7 @@ func Logged(t testing.TB, log provider.Epoch) func(testing.TB) []authz.Event {
 			page, err := log.Since(t.Context(), cursor, 0)
 			must(t, err)
 			if page.Gap {
-				t.Fatalf("events after %d are gone", cursor)
+				t.Fatalf("events after %s are gone", cursor)
 			}
 			if len(page.Events) == 0 {
 				return since

@@ -91,12 +91,12 @@ func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
 	})
 }
 
-func (e epoch) Since(ctx context.Context, seq int64, limit int) (provider.EpochPage, error) {
+func (e epoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
 	return one(ctx, e.a, "epoch.since", func(ctx context.Context, to Application) (provider.EpochPage, error) {
 		log, err := e.of(to)
 		if err != nil {
 			return provider.EpochPage{}, err
 		}
-		return log.Since(ctx, seq, limit)
+		return log.Since(ctx, after, limit)
 	})
 }

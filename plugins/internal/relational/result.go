@@ -14,6 +14,9 @@ type resultColumn struct {
 	Results []changeColumn `json:"results,omitempty"`
 	UpTo    int64          `json:"upTo"`
 
+	// Identity is that of the event UpTo, absent of commits before version 3.
+	Identity string `json:"identity,omitempty"`
+
 	// Count, and Change of a changeColumn, are what the PostgreSQL driver's first
 	// rows called Changes and At. They are read only.
 	Count int `json:"count,omitempty"`
@@ -29,10 +32,10 @@ type changeColumn struct {
 }
 
 // EncodeResult is the result column of a commit. Whether it was replayed is no
-// part of it. UpTo is always there and stands last, so that a statement can put
-// in the number that it takes.
+// part of it. UpTo is always there, and stands last unless it has an identity, so
+// that a statement can put in the position that it takes.
 func EncodeResult(r storage.CommitResult) (string, error) {
-	column := resultColumn{Changes: len(r.Results), UpTo: r.UpTo}
+	column := resultColumn{Changes: len(r.Results), UpTo: r.UpTo.Seq, Identity: r.UpTo.Identity}
 	for i, c := range r.Results {
 		if c != (storage.ChangeResult{}) {
 			column.Results = append(column.Results, changeColumn{At: i, Grant: c.Grant, Revoke: c.Revoke, Request: c.Request, Version: c.Version})
@@ -48,7 +51,8 @@ func DecodeResult(column []byte) (storage.CommitResult, error) {
 	if err := decode(column, &kept); err != nil {
 		return storage.CommitResult{}, err
 	}
-	r := storage.CommitResult{Results: make([]storage.ChangeResult, kept.Changes+kept.Count), UpTo: kept.UpTo}
+	r := storage.CommitResult{Results: make([]storage.ChangeResult, kept.Changes+kept.Count),
+		UpTo: authz.Position{Seq: kept.UpTo, Identity: kept.Identity}}
 	for _, c := range kept.Results {
 		at := c.At + c.Change
 		if at < 0 || at >= len(r.Results) {

@@ -2,8 +2,9 @@ package relational
 
 import "github.com/authzhost/authz/sdk/storage"
 
-// SchemaVersion is the version of Tables.
-const SchemaVersion = 2
+// SchemaVersion is the version of Tables. Version 1 knew no partitions, version 2
+// no identities of events.
+const SchemaVersion = 3
 
 // Type is the type of a column.
 type Type int
@@ -91,9 +92,10 @@ var Tables = []Table{
 	{Name: ImportsTable, Key: key("id"), Capability: storage.CapImports,
 		Columns: columns(one("id"), number("version"), json("manifest"))},
 	{Name: EpochTable, Key: key("id"), Capability: storage.CapEvents,
-		Columns: columns(one("id"), big("seq"), Column{Name: "prunedThrough", Type: Big, Default: "0"})},
+		Columns: columns(one("id"), big("seq"), Column{Name: "prunedThrough", Type: Big, Default: "0"},
+			null(text("identity")), null(text("prunedIdentity")))},
 	{Name: EventTable, Key: key("seq"), Indexes: [][]string{{"at"}}, Capability: storage.CapEvents,
-		Columns: columns(big("seq"), text("type"), json("payload"), big("at"))},
+		Columns: columns(big("seq"), text("type"), json("payload"), big("at"), null(text("identity")))},
 	{Name: MetricTable, Key: key("bucket", "dimension", "subject", "metric"),
 		Indexes: [][]string{{"dimension", "subject"}, {"bucket"}}, Capability: storage.CapMetrics,
 		Columns: columns(big("bucket"), text("dimension"), text("subject"), text("metric"), big("count"))},

@@ -12,7 +12,7 @@ import (
 )
 
 // schemaVersion is the relational one: the memory driver keeps the same entities.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // Options configures a Backend. The zero value is ready to use.
 type Options struct {
@@ -66,7 +66,8 @@ func (b *Backend) partition(name string) *partition {
 			writer:   make(chan struct{}, 1),
 			sections: newSections(b.clock, b.lease),
 		}
-		p.renew()
+		incarnation := rand.Text()
+		p.incarnation.Store(&incarnation)
 		p.current.Store(newState())
 		b.partitions[name] = p
 	}
@@ -83,12 +84,6 @@ type partition struct {
 	writer   chan struct{}
 	current  atomic.Pointer[state]
 	sections *sections
-}
-
-func (p *partition) renew() string {
-	incarnation := rand.Text()
-	p.incarnation.Store(&incarnation)
-	return incarnation
 }
 
 // write gives build a draft of the current state and publishes it when build

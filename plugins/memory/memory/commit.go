@@ -91,12 +91,12 @@ func (d *draft) apply(c storage.Commit) (result storage.CommitResult, err error)
 		d.audit.byPosition.set(d.edit, &row)
 	}
 	for _, r := range c.Requires {
-		if head, ok := r.(storage.RequireHead); ok && head.Seq != d.log.head() {
-			return result, storage.Errorf(storage.CodeConflict, "the log head is %d, not %d", d.log.head(), head.Seq)
+		if head, ok := r.(storage.RequireHead); ok && !d.log.head().Is(authz.Position(head)) {
+			return result, storage.Errorf(storage.CodeConflict, "the log head is %s, not %s", d.log.head(), authz.Position(head))
 		}
 	}
 	if len(c.Events) > 0 {
-		d.log.append(c.At, c.Events)
+		d.log.append(c)
 		result.UpTo = d.log.head()
 	}
 	return result, nil

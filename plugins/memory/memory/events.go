@@ -13,53 +13,65 @@ import (
 // number that follows the mark. Appending may write behind the end of the slice
 // that an earlier state holds, which no reader of that state looks at.
 type eventLog struct {
-	prunedThrough int64
-	kept          []loggedEvent
+	pruned authz.Position
+	kept   []loggedEvent
 
 	// moved is closed when a state with a newer head has been published.
 	moved chan struct{}
 }
 
 type loggedEvent struct {
-	event authz.Event
-	at    int64
+	event    authz.Event
+	identity string
+	at       int64
 }
 
-func (l *eventLog) head() int64 { return l.prunedThrough + int64(len(l.kept)) }
+func (l *eventLog) head() authz.Position { return l.position(len(l.kept)) }
 
-func (l *eventLog) append(at int64, events []authz.Event) {
-	for _, e := range events {
-		l.kept = append(l.kept, loggedEvent{e, at})
+// position is that of the nth event kept; 0 is the mark.
+func (l *eventLog) position(n int) authz.Position {
+	if n == 0 {
+		return l.pruned
+	}
+	return authz.Position{Seq: l.pruned.Seq + int64(n), Identity: l.kept[n-1].identity}
+}
+
+func (l *eventLog) append(c storage.Commit) {
+	head := l.head()
+	identity := storage.Follow(head.Identity, c.ID, head.Seq+int64(len(c.Events)))
+	for _, e := range c.Events {
+		l.kept = append(l.kept, loggedEvent{e, identity, c.At})
 	}
 }
 
-func (s *store) HeadSeq(ctx context.Context) (int64, error) {
+func (s *store) Head(ctx context.Context) (authz.Position, error) {
 	if err := s.usable(ctx); err != nil {
-		return 0, err
+		return authz.Position{}, err
 	}
 	return s.now().log.head(), nil
 }
 
-func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-	if err := s.usable(ctx, seq); err != nil {
+func (s *store) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+	if err := s.usable(ctx, after); err != nil {
 		return storage.EventPage{}, err
 	}
-	if seq < 0 {
+	if after.Seq < 0 {
 		return storage.EventPage{}, storage.Errorf(storage.CodeValidation, "a sequence number must not be negative")
 	}
-	log := s.now().log
-	page := storage.EventPage{UpTo: seq}
-	switch {
-	case seq < log.prunedThrough:
-		return storage.EventPage{Gap: true}, nil
-	case seq >= log.head() || limit <= 0:
+	log, identity := s.now().log, ""
+	first := int(after.Seq - log.pruned.Seq)
+	if first > 0 && first <= len(log.kept) {
+		identity = log.position(first).Identity
+	}
+	page := storage.After(after, log.pruned, log.head(), identity)
+	if page.Gap || page.Reset || first >= len(log.kept) || limit <= 0 {
 		return page, nil
 	}
-	rest := log.kept[seq-log.prunedThrough:]
+	rest := log.kept[first:]
 	for _, e := range rest[:min(limit, len(rest))] {
 		page.Events = append(page.Events, e.event)
 	}
-	page.UpTo += int64(len(page.Events))
+	page.UpTo = log.position(first + len(page.Events))
 	return page, nil
 }
 
@@ -98,7 +110,7 @@ func (l *eventLog) prune(p storage.PruneEvents) int64 {
 	if drop == 0 {
 		return 0
 	}
-	l.prunedThrough += int64(drop)
+	l.pruned = l.position(drop)
 	l.kept = slices.Clone(l.kept[drop:])
 	return int64(drop)
 }
@@ -112,7 +124,7 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 		}
 		for {
 			log := s.now().log
-			if !yield(log.head(), nil) {
+			if !yield(log.head().Seq, nil) {
 				return
 			}
 			select {

@@ -30,16 +30,17 @@ type model struct {
 	scopes   map[string][]string
 	audit    map[string]authz.AuditEntry
 	events   []authz.Event
+	head     authz.Position
 }
 
 func newModel() model {
 	return model{map[string]authz.Grant{}, map[string]authz.Revoke{}, map[string]authz.Role{}, map[string]authz.Group{}, map[string]authz.User{},
-		map[string]authz.Request{}, map[string]storage.Record{}, map[string][]string{}, map[string]authz.AuditEntry{}, nil}
+		map[string]authz.Request{}, map[string]storage.Record{}, map[string][]string{}, map[string]authz.AuditEntry{}, nil, authz.Position{}}
 }
 
 func (m model) copy() model {
 	return model{maps.Clone(m.grants), maps.Clone(m.revokes), maps.Clone(m.roles), maps.Clone(m.groups), maps.Clone(m.users),
-		maps.Clone(m.requests), maps.Clone(m.records), maps.Clone(m.scopes), maps.Clone(m.audit), slices.Clone(m.events)}
+		maps.Clone(m.requests), maps.Clone(m.records), maps.Clone(m.scopes), maps.Clone(m.audit), slices.Clone(m.events), m.head}
 }
 
 // apply returns the model after the commit, or the code it is refused with.
@@ -65,11 +66,14 @@ func (m model) apply(c storage.Commit) (model, storage.Code) {
 		next.audit[e.ID] = e
 	}
 	for _, r := range c.Requires {
-		if r, ok := r.(storage.RequireHead); ok && int(r.Seq) != len(m.events) {
+		if r, ok := r.(storage.RequireHead); ok && (int(r.Seq) != len(m.events) || r.Identity != "" && r.Identity != m.head.Identity && m.head.Identity != "") {
 			return m, storage.CodeConflict
 		}
 	}
 	next.events = append(next.events, c.Events...)
+	if n := int64(len(next.events)); len(c.Events) > 0 {
+		next.head = authz.Position{Seq: n, Identity: storage.Follow(m.head.Identity, c.ID, n)}
+	}
 	return next, ""
 }
 
@@ -268,7 +272,7 @@ func drawCommit(t *rapid.T) storage.Commit {
 	case 0:
 		c.Requires = []storage.Requirement{storage.RequireRole{ID: name("r").Draw(t, "required")}}
 	case 1:
-		c.Requires = []storage.Requirement{storage.RequireHead{Seq: rapid.Int64Range(0, 3).Draw(t, "head")}}
+		c.Requires = []storage.Requirement{storage.RequireHead{Seq: rapid.Int64Range(0, 3).Draw(t, "head"), Identity: rapid.SampledFrom([]string{"", "another"}).Draw(t, "identity")}}
 	case 2:
 		c.Requires = []storage.Requirement{storage.RequireRecord{Collection: "c", ID: name("i").Draw(t, "record"), Version: rapid.Int64Range(1, 2).Draw(t, "version")}}
 	}
@@ -295,8 +299,8 @@ func TestRandomCommitsEqualAPlainModel(t *testing.T) {
 			if code := storage.CodeOf(err); code != want || (err == nil) != (want == "") {
 				rt.Fatalf("commit answered %v, want %q", err, want)
 			}
-			if want == "" && len(c.Events) > 0 && result.UpTo != int64(len(next.events)) {
-				rt.Fatalf("up to %d of %d", result.UpTo, len(next.events))
+			if want == "" && len(c.Events) > 0 && result.UpTo != next.head {
+				rt.Fatalf("up to %s of %s", result.UpTo, next.head)
 			}
 			m = next
 			compare(rt, t, store, m)
@@ -370,7 +374,7 @@ func compare(rt *rapid.T, t *testing.T, store storage.Store, m model) {
 	check("audit", audit, rows(rt, store.ListAudit(ctx, storage.AuditFilter{})))
 	last := int64(2)
 	check("newest", audit[max(0, len(audit)-2):], rows(rt, store.ListAudit(ctx, storage.AuditFilter{Limit: &last})))
-	page, pageErr := store.EventsSince(ctx, 0, 1000)
+	page, pageErr := store.EventsSince(ctx, authz.Position{}, 1000)
 	check("events", m.events, page.Events)
 	expanded, accessErr := store.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Expand: true})
 	if err != nil || pageErr != nil || accessErr != nil {
@@ -381,7 +385,7 @@ func compare(rt *rapid.T, t *testing.T, store storage.Store, m model) {
 
 // access spells out the closure of one user.
 func (m model) access(userID string) storage.Access {
-	a := storage.Access{Head: int64(len(m.events)), Closure: []string{"user:" + userID}}
+	a := storage.Access{Head: m.head, Closure: []string{"user:" + userID}}
 	u, found := m.users[userID]
 	if found {
 		a.User = &u

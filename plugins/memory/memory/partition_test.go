@@ -26,7 +26,7 @@ func TestACommitWhoseSectionIsStolenWhileItIsBuiltIsDropped(t *testing.T) {
 	before := p.current.Load()
 	err = p.write(t.Context(), []storage.Fence{section.Fence()}, func(d *draft) (bool, error) {
 		d.roles.set(d.edit, &authz.Role{ID: "r"})
-		d.log.append(1, []authz.Event{{Type: authz.EventAll}})
+		d.log.append(storage.Commit{ID: "dropped", At: 1, Events: []authz.Event{{Type: authz.EventAll}}})
 		if err := holder.Close(); err != nil {
 			t.Error(err)
 		}
@@ -49,7 +49,7 @@ func TestACommitWhoseSectionIsStolenWhileItIsBuiltIsDropped(t *testing.T) {
 	if _, err := thief.Commit(t.Context(), storage.Commit{ID: "c", Events: []authz.Event{authz.RoleEvent("r")}}); err != nil {
 		t.Fatal(err)
 	}
-	page, err := thief.EventsSince(t.Context(), 0, 10)
+	page, err := thief.EventsSince(t.Context(), authz.Position{}, 10)
 	if err != nil || len(page.Events) != 1 || page.Events[0] != authz.RoleEvent("r") {
 		t.Fatalf("the log after a dropped commit: %+v, %v", page, err)
 	}

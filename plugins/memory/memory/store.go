@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/rand"
 	"iter"
 	"slices"
 	"sync"
@@ -36,11 +37,20 @@ func (s *store) Info() storage.StoreInfo {
 	}
 }
 
-func (s *store) Renew(ctx context.Context) (string, error) {
-	if err := s.usable(ctx); err != nil {
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
+	if err := s.usable(ctx, expect); err != nil {
 		return "", err
 	}
-	return s.partition.renew(), nil
+	incarnation := rand.Text()
+	for {
+		now := s.partition.incarnation.Load()
+		if expect != "" && *now != expect {
+			return "", storage.Errorf(storage.CodeConflict, "the content has another incarnation already")
+		}
+		if s.partition.incarnation.CompareAndSwap(now, &incarnation) {
+			return incarnation, nil
+		}
+	}
 }
 
 func (s *store) Close() error {

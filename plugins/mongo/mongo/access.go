@@ -41,7 +41,7 @@ func (p *partition) readAccess(ctx context.Context, q storage.AccessQuery) (a st
 	g, at := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		epoch, err := p.readEpoch(at)
-		a.Head = epoch.Seq
+		a.Head = epoch.head()
 		return err
 	})
 	if q.UserID != "" {

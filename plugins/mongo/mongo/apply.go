@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // Statements that apply a batch are bounded, so that a writer looks at its clock
@@ -44,7 +45,7 @@ func (p *partition) apply(ctx context.Context, b *batch, number int64, began tim
 		}
 		if rest[0].In == layout.Commits && b.lastSeq > 0 {
 			// What the commit's record stands for is complete with the head.
-			if err := send(func() error { return p.raiseHead(ctx, b.lastSeq, number) }); err != nil {
+			if err := send(func() error { return p.raiseHead(ctx, authz.Position{Seq: b.lastSeq, Identity: b.identity}, number) }); err != nil {
 				return err
 			}
 		}
@@ -134,9 +135,9 @@ func keysOf(ops []op) []any {
 }
 
 // raiseHead moves the log's head up, never down.
-func (p *partition) raiseHead(ctx context.Context, seq, number int64) error {
-	return p.in(layout.Epoch).Raise(ctx, epochKey, bson.D{{Key: "seq", Value: bson.D{{Key: "$lt", Value: seq}}}},
-		bson.D{{Key: "seq", Value: seq}, {Key: "t", Value: number}}, bson.D{{Key: "prunedThrough", Value: int64(0)}})
+func (p *partition) raiseHead(ctx context.Context, head authz.Position, number int64) error {
+	return p.in(layout.Epoch).Raise(ctx, epochKey, bson.D{{Key: "seq", Value: bson.D{{Key: "$lt", Value: head.Seq}}}},
+		bson.D{{Key: "seq", Value: head.Seq}, {Key: "identity", Value: head.Identity}, {Key: "t", Value: number}}, bson.D{{Key: "prunedThrough", Value: int64(0)}})
 }
 
 // settled ends the pending state of a commit that was applied in full. The turn

@@ -210,9 +210,10 @@ func (d *draft) emit(b *batch, c storage.Commit) error {
 	}
 	if len(c.Events) > 0 {
 		b.firstSeq, b.lastSeq = d.epoch.Seq+1, d.epoch.Seq+int64(len(c.Events))
+		b.identity = storage.Follow(d.epoch.Identity, c.ID, b.lastSeq)
 	}
 	for i, event := range c.Events {
-		members, err := eventMembers(event, c.At)
+		members, err := eventMembers(event, c.At, b.identity)
 		if err == nil {
 			err = b.add(layout.Events, b.firstSeq+int64(i), opNew, members)
 		}

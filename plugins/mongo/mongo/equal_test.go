@@ -192,8 +192,8 @@ func compare(ctx context.Context, t *rapid.T, model, mongo storage.Store) {
 	for _, f := range []storage.AuditFilter{{}, {Limit: &newest}} {
 		both(t, "audit", func(s storage.Store) iter.Seq2[authz.AuditEntry, error] { return s.ListAudit(ctx, f) }, model, mongo)
 	}
-	one(t, "head", func(s storage.Store) (any, error) { return s.HeadSeq(ctx) }, model, mongo)
-	one(t, "events", func(s storage.Store) (any, error) { return s.EventsSince(ctx, 0, 100) }, model, mongo)
+	one(t, "head", func(s storage.Store) (any, error) { return s.Head(ctx) }, model, mongo)
+	one(t, "events", func(s storage.Store) (any, error) { return s.EventsSince(ctx, authz.Position{}, 100) }, model, mongo)
 	one(t, "parents", func(s storage.Store) (any, error) { return s.GetScopeParents(ctx, []string{"s0", "s1", "s2", "s3"}) }, model, mongo)
 	one(t, "access", func(s storage.Store) (any, error) {
 		a, err := s.ReadAccess(ctx, storage.AccessQuery{UserID: "u1", Expand: true})

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -24,59 +25,62 @@ func (p *partition) readEpoch(ctx context.Context) (e epochDoc, err error) {
 	return e, row.Decode(&e)
 }
 
-// HeadSeq needs no look at the turn: the head moves after all that it announces.
-func (s *store) HeadSeq(ctx context.Context) (int64, error) {
+// Head needs no look at the turn: the head moves after all that it announces.
+func (s *store) Head(ctx context.Context) (authz.Position, error) {
 	if err := s.usable(ctx); err != nil {
-		return 0, err
+		return authz.Position{}, err
 	}
 	var epoch epochDoc
 	err := s.read(ctx, func(ctx context.Context) (err error) {
 		epoch, err = s.partition.readEpoch(ctx)
 		return err
 	})
-	return epoch.Seq, err
+	return epoch.head(), err
 }
 
-// EventsSince reads the page first and the mark after it, so that a reader whom a
-// prune overtook learns of the gap.
-func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (page storage.EventPage, err error) {
-	if err := s.usable(ctx, seq); err != nil {
+// EventsSince reads the page first, from the event of the position on, and the
+// mark after it, so that a reader whom a prune overtook learns of the gap.
+func (s *store) EventsSince(ctx context.Context, after authz.Position, limit int) (page storage.EventPage, err error) {
+	if err := s.usable(ctx, after); err != nil {
 		return page, err
 	}
-	if seq < 0 {
+	if after.Seq < 0 {
 		return page, storage.Errorf(storage.CodeValidation, "a sequence number must not be negative")
 	}
 	in := s.partition.in(layout.Events)
 	var rows []layout.Row
 	var epoch epochDoc
 	err = s.read(ctx, func(ctx context.Context) (err error) {
-		rows = nil
-		if limit > 0 {
-			rows, _, err = in.Find(ctx, in.Above(seq), layout.Page{Sort: byID, Limit: int64(min(limit, eventPage))})
-		}
+		rows, _, err = in.Find(ctx, in.Above(after.Seq-1), layout.Page{Sort: byID, Limit: int64(max(0, min(limit, eventPage))) + 1})
 		if err == nil {
 			epoch, err = s.partition.readEpoch(ctx)
 		}
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return page, err
-	case seq < epoch.PrunedThrough:
-		return storage.EventPage{Gap: true}, nil
 	}
-	page.UpTo = seq
-	for _, row := range rows {
+	identity := ""
+	if len(rows) > 0 && rows[0].Number() == after.Seq {
+		if _, identity, err = eventOf(rows[0]); err != nil {
+			return page, failed(err)
+		}
+		rows = rows[1:]
+	}
+	if page = storage.After(after, epoch.mark(), epoch.head(), identity); page.Gap || page.Reset {
+		return page, nil
+	}
+	for _, row := range rows[:max(0, min(limit, len(rows)))] {
 		// Beyond the head lies what a commit is still writing.
-		if n := row.Number(); n != page.UpTo+1 || n > epoch.Seq {
+		if n := row.Number(); n != page.UpTo.Seq+1 || n > epoch.Seq {
 			break
 		}
-		event, err := eventOf(row)
+		event, identity, err := eventOf(row)
 		if err != nil {
 			return storage.EventPage{}, failed(err)
 		}
 		page.Events = append(page.Events, event)
-		page.UpTo++
+		page.UpTo = authz.Position{Seq: page.UpTo.Seq + 1, Identity: identity}
 	}
 	return page, nil
 }
@@ -118,9 +122,17 @@ func (s *store) PruneEvents(ctx context.Context, prune storage.PruneEvents) (del
 		if mark == epoch.PrunedThrough {
 			return nil
 		}
+		var marked eventDoc
+		row, found, err := in.One(ctx, in.Key(mark))
+		if err == nil && found {
+			err = row.Decode(&marked)
+		}
+		if err != nil {
+			return failed(err)
+		}
 		raising = true
 		epochs := p.in(layout.Epoch)
-		_, err = epochs.Update(ctx, epochs.Key(epochKey, eq("prunedThrough", bson.D{eq("$lt", mark)})), set(eq("prunedThrough", mark)))
+		_, err = epochs.Update(ctx, epochs.Key(epochKey, eq("prunedThrough", bson.D{eq("$lt", mark)})), set(eq("prunedThrough", mark), eq("prunedIdentity", marked.Identity)))
 		return failed(err)
 	})
 	if err == nil && mark > 0 {
@@ -139,15 +151,15 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 		defer poll.Stop()
 		for {
 			moved := s.partition.head.wait()
-			head, err := s.HeadSeq(ctx)
+			head, err := s.Head(ctx)
 			switch {
 			case ctx.Err() != nil && last >= 0:
 				return
 			case err != nil:
 				yield(0, err)
 				return
-			case head != last:
-				if last = head; !yield(head, nil) {
+			case head.Seq != last:
+				if last = head.Seq; !yield(last, nil) {
 					return
 				}
 			}

@@ -26,8 +26,10 @@ type batch struct {
 	at     int64 // the server's clock when it was judged
 	ops    []op
 
-	// Events, when there are any, are numbered firstSeq to lastSeq.
+	// Events, when there are any, are numbered firstSeq to lastSeq and have the
+	// identity.
 	firstSeq, lastSeq int64
+	identity          string
 }
 
 // op writes one document.
@@ -62,6 +64,7 @@ type journalDoc struct {
 	Turn     int64  `bson:"turn"`
 	FirstSeq int64  `bson:"firstSeq"`
 	LastSeq  int64  `bson:"lastSeq"`
+	Identity string `bson:"identity"`
 	Pieces   int    `bson:"pieces"`
 	At       int64  `bson:"at"`
 }
@@ -155,6 +158,7 @@ func (p *partition) writeJournal(ctx context.Context, b *batch, number int64) (p
 		doc := layout.Doc{Key: pieceKey(b.commit, n), Members: bson.D{{Key: "batch", Value: part}, {Key: "turn", Value: number}, {Key: "at", Value: b.at}}}
 		if n == 0 {
 			doc.Members = append(doc.Members, bson.E{Key: "firstSeq", Value: b.firstSeq}, bson.E{Key: "lastSeq", Value: b.lastSeq},
+				bson.E{Key: "identity", Value: b.identity},
 				bson.E{Key: "pieces", Value: int64(pieces)})
 		}
 		if err := p.step("journal"); err != nil {
@@ -200,7 +204,7 @@ func (p *partition) readJournal(ctx context.Context, commit string) (b *batch, n
 	if err != nil {
 		return nil, 0, 0, false, err
 	}
-	return &batch{commit, head.At, ops, head.FirstSeq, head.LastSeq}, head.Turn, head.Pieces, true, nil
+	return &batch{commit, head.At, ops, head.FirstSeq, head.LastSeq, head.Identity}, head.Turn, head.Pieces, true, nil
 }
 
 // dropJournal removes the pieces that the turn of that number wrote.

@@ -98,8 +98,8 @@ func extent(t *testing.T, s storage.Store) string {
 	_, revoked, err4 := s.GetRevoke(ctx, "rev-2")
 	role, _, err5 := s.GetRole(ctx, "role")
 	catalog, _, err6 := s.GetCatalog(ctx)
-	head, err7 := s.HeadSeq(ctx)
-	page, err8 := s.EventsSince(ctx, 1, 10)
+	head, err7 := s.Head(ctx)
+	page, err8 := s.EventsSince(ctx, authz.Position{Seq: 1}, 10)
 	n := 0
 	for _, err := range s.ListAudit(ctx, storage.AuditFilter{}) {
 		if n++; err != nil {
@@ -109,7 +109,7 @@ func extent(t *testing.T, s storage.Store) string {
 	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(first, second, !old, revoked, role.Name == "new", catalog.Version == 2, head == 3, len(page.Events) == 2, n == 1)
+	got := fmt.Sprint(first, second, !old, revoked, role.Name == "new", catalog.Version == 2, head.Seq == 3, len(page.Events) == 2, n == 1)
 	switch got {
 	case "true true true true true true true true true":
 		return "all"
@@ -169,7 +169,7 @@ func TestD05ACommitStoppedAnywhereIsFinishedOrForgottenBeforeTheFirstRead(t *tes
 					t.Fatalf("recorded %v, %v", found, err)
 				}
 				again := mustCommit(t, next, sample("c"))
-				if again.Replayed != (p.want == "all") || again.UpTo != 3 || again.Results[2].Grant == nil {
+				if again.Replayed != (p.want == "all") || again.UpTo.Seq != 3 || again.Results[2].Grant == nil {
 					t.Fatalf("sent again: %+v", again)
 				}
 				if got := extent(t, next); got != "all" {
@@ -191,7 +191,7 @@ func TestD06AnOpenStoreFinishesWhatADeadWriterDecidedWithinFiveSeconds(t *testin
 		}
 		until := time.Now().Add(30 * time.Second)
 		for {
-			page, err := witness.EventsSince(t.Context(), 1, 10)
+			page, err := witness.EventsSince(t.Context(), authz.Position{Seq: 1}, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +289,7 @@ func TestD08AWriterThatWasHeldUpOverwritesNothing(t *testing.T) {
 				}, Events: []authz.Event{authz.UserEvent("v")}})
 				close(h.goOn)
 				<-ended
-				if err != nil || result.UpTo != 3 || result.Replayed || result.Results[2].Grant == nil {
+				if err != nil || result.UpTo.Seq != 3 || result.Replayed || result.Results[2].Grant == nil {
 					t.Fatalf("the writer answered %+v, %v", result, err)
 				}
 				ctx := t.Context()
@@ -298,10 +298,10 @@ func TestD08AWriterThatWasHeldUpOverwritesNothing(t *testing.T) {
 				_, old, _ := other.GetGrant(ctx, "old-1")
 				_, revoked, _ := other.GetRevoke(ctx, "rev-2")
 				role, _, _ := other.GetRole(ctx, "role")
-				head, _ := other.HeadSeq(ctx)
-				page, _ := other.EventsSince(ctx, 0, 10)
-				if first || !second || !old || revoked || role.Name != "later" || head != 4 || len(page.Events) != 4 {
-					t.Fatalf("new-1 %v, new-2 %v, old-1 %v, rev-2 %v, role %q, head %d, %d events", first, second, old, revoked, role.Name, head, len(page.Events))
+				head, _ := other.Head(ctx)
+				page, _ := other.EventsSince(ctx, authz.Position{}, 10)
+				if first || !second || !old || revoked || role.Name != "later" || head.Seq != 4 || len(page.Events) != 4 {
+					t.Fatalf("new-1 %v, new-2 %v, old-1 %v, rev-2 %v, role %q, head %s, %d events", first, second, old, revoked, role.Name, head, len(page.Events))
 				}
 			})
 		}
@@ -371,7 +371,7 @@ func TestD10ReadAccessSeesASlowCommitWholeOrNot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := fmt.Sprint(len(a.Grants), len(a.Revokes), " ", a.Revokes[0].ID, " ", a.Head, a.User != nil); !want[got] {
+			if got := fmt.Sprint(len(a.Grants), len(a.Revokes), " ", a.Revokes[0].ID, " ", a.Head.Seq, a.User != nil); !want[got] {
 				t.Fatalf("a mixture: %s", got)
 			}
 			if last {
@@ -423,7 +423,7 @@ func TestBatchesRoundTripThroughTheJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	event, _ := eventMembers(authz.UserEvent("u"), 3)
+	event, _ := eventMembers(authz.UserEvent("u"), 3, "identity")
 	if err := b.add(layout.Events, int64(9), opNew, event); err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +446,7 @@ func TestBatchesRoundTripThroughTheJournal(t *testing.T) {
 }
 
 func TestLargeResultsAreKeptCompressed(t *testing.T) {
-	want := storage.CommitResult{UpTo: 3}
+	want := storage.CommitResult{UpTo: authz.Position{Seq: 3, Identity: "identity"}}
 	for i := range 2000 {
 		g := grant(fmt.Sprint(i))
 		want.Results = append(want.Results, storage.ChangeResult{Grant: &g, Version: int64(i)})

@@ -25,12 +25,13 @@ func (d *draft) judge(c storage.Commit) (result storage.CommitResult, err error)
 		}
 	}
 	for _, r := range c.Requires {
-		if head, ok := r.(storage.RequireHead); ok && head.Seq != d.epoch.Seq {
-			return result, storage.Errorf(storage.CodeConflict, "the log head is %d, not %d", d.epoch.Seq, head.Seq)
+		if head, ok := r.(storage.RequireHead); ok && !d.epoch.head().Is(authz.Position(head)) {
+			return result, storage.Errorf(storage.CodeConflict, "the log head is %s, not %s", d.epoch.head(), authz.Position(head))
 		}
 	}
 	if len(c.Events) > 0 {
-		result.UpTo = d.epoch.Seq + int64(len(c.Events))
+		result.UpTo.Seq = d.epoch.Seq + int64(len(c.Events))
+		result.UpTo.Identity = storage.Follow(d.epoch.Identity, c.ID, result.UpTo.Seq)
 	}
 	return result, nil
 }

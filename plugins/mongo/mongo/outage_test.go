@@ -84,7 +84,7 @@ func TestACutConnectionAnywhereIsSettledBySendingAgain(t *testing.T) {
 				if err != nil {
 					t.Fatalf("cut %d after=%v, sent again: %v", n, after, err)
 				}
-				if failure == nil && !again.Replayed || failure != nil && again.Replayed || again.UpTo != 3 {
+				if failure == nil && !again.Replayed || failure != nil && again.Replayed || again.UpTo.Seq != 3 {
 					t.Fatalf("cut %d after=%v: first %v, then %+v", n, after, failure, again)
 				}
 				if got := extent(t, s); got != "all" {
@@ -107,7 +107,7 @@ func TestARenewalWhoseAnswerIsLostIsUnknown(t *testing.T) {
 	for err == nil { // it may be the client's monitor whose message is cut
 		cut.left.Store(1)
 		var renewed string
-		if renewed, err = s.Renew(t.Context()); err == nil {
+		if renewed, err = s.Renew(t.Context(), ""); err == nil {
 			before = renewed
 		}
 	}
@@ -135,7 +135,7 @@ func TestCloseWaitsForACommitOfASupersededPartition(t *testing.T) {
 			return nil
 		}
 	})
-	if _, err := s.Renew(t.Context()); err != nil {
+	if _, err := s.Renew(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	made := s.partition.driver

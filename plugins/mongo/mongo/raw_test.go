@@ -278,7 +278,7 @@ func TestD11CollectionsCarryNoDiscriminatorAndTakeOldData(t *testing.T) {
 	r := mustCommit(t, s, storage.Commit{ID: "c", Changes: []storage.Change{storage.DeleteGrant{ID: "old-1", MustExist: true},
 		storage.PatchUser{UserID: "u", OrgIDs: &[]string{"o"}}, storage.InsertGrant{Grant: grant("new")}}, Events: []authz.Event{authz.UserEvent("u")}})
 	u, _, err := s.GetUser(t.Context(), "u")
-	if err != nil || r.UpTo != 5 || len(u.GroupIDs) != 1 || len(u.OrgIDs) != 1 {
+	if err != nil || r.UpTo.Seq != 5 || len(u.GroupIDs) != 1 || len(u.OrgIDs) != 1 {
 		t.Fatalf("%+v, %+v, %v", r, u, err)
 	}
 	for name, docs := range d.documents(t) {
@@ -310,7 +310,7 @@ func TestE09AMissingEventEndsThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page, err := s.EventsSince(t.Context(), 0, 10); err != nil || page.UpTo != 1 || len(page.Events) != 1 {
+	if page, err := s.EventsSince(t.Context(), authz.Position{}, 10); err != nil || page.UpTo.Seq != 1 || len(page.Events) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
 }

@@ -10,13 +10,17 @@ import (
 var _ storage.Renewer = (*store)(nil)
 
 // Renew changes what the partition's marker names its content by.
-func (s *store) Renew(ctx context.Context) (string, error) {
-	if err := s.usable(ctx); err != nil {
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
+	if err := s.usable(ctx, expect); err != nil {
 		return "", err
 	}
 	incarnation := rand.Text()
-	if err := s.partition.tables.Renew(ctx, incarnation); err != nil {
+	changed, err := s.partition.tables.Renew(ctx, expect, incarnation)
+	switch {
+	case err != nil:
 		return "", unknown(err) // the answer to a change that was made may be lost
+	case !changed:
+		return "", storage.Errorf(storage.CodeConflict, "the content has another incarnation already")
 	}
 	return incarnation, nil
 }

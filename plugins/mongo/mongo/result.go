@@ -19,6 +19,9 @@ const plainResult = 64 << 10
 type resultDoc struct {
 	Results []changeResultDoc `json:"results"`
 	UpTo    int64             `json:"upTo,omitempty"`
+
+	// Identity is that of the event UpTo.
+	Identity string `json:"identity,omitempty"`
 }
 
 type changeResultDoc struct {
@@ -36,7 +39,7 @@ type commitDoc struct {
 }
 
 func commitMembers(digest storage.Digest, r storage.CommitResult, at int64) (bson.D, error) {
-	doc := resultDoc{Results: make([]changeResultDoc, len(r.Results)), UpTo: r.UpTo}
+	doc := resultDoc{Results: make([]changeResultDoc, len(r.Results)), UpTo: r.UpTo.Seq, Identity: r.UpTo.Identity}
 	for i, c := range r.Results {
 		doc.Results[i] = changeResultDoc(c)
 	}
@@ -77,7 +80,8 @@ func (d commitDoc) result() (storage.CommitResult, error) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return storage.CommitResult{}, err
 	}
-	out := storage.CommitResult{Results: make([]storage.ChangeResult, len(doc.Results)), UpTo: doc.UpTo}
+	out := storage.CommitResult{Results: make([]storage.ChangeResult, len(doc.Results)),
+		UpTo: authz.Position{Seq: doc.UpTo, Identity: doc.Identity}}
 	for i, c := range doc.Results {
 		out.Results[i] = storage.ChangeResult(c)
 	}

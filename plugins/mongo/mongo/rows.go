@@ -356,14 +356,24 @@ func (h head) members(in layout.Name) bson.D {
 	return bson.D{{Key: "version", Value: h.Version}, {Key: text, Value: h.Text}}
 }
 
+// epochDoc is the head and the mark; what was written before identities were has
+// none.
 type epochDoc struct {
-	Seq           int64 `bson:"seq"`
-	PrunedThrough int64 `bson:"prunedThrough"`
+	Seq            int64  `bson:"seq"`
+	Identity       string `bson:"identity"`
+	PrunedThrough  int64  `bson:"prunedThrough"`
+	PrunedIdentity string `bson:"prunedIdentity"`
+}
+
+func (e epochDoc) head() authz.Position { return authz.Position{Seq: e.Seq, Identity: e.Identity} }
+func (e epochDoc) mark() authz.Position {
+	return authz.Position{Seq: e.PrunedThrough, Identity: e.PrunedIdentity}
 }
 
 type eventDoc struct {
-	Type    string `bson:"type"`
-	Payload string `bson:"payload"`
+	Type     string `bson:"type"`
+	Payload  string `bson:"payload"`
+	Identity string `bson:"identity"`
 }
 
 // eventPayload is an event but its type.
@@ -374,21 +384,22 @@ type eventPayload struct {
 	Scope   string `json:"scope,omitempty"`
 }
 
-func eventMembers(e authz.Event, at int64) (bson.D, error) {
+func eventMembers(e authz.Event, at int64, identity string) (bson.D, error) {
 	m := members{{Key: "type", Value: string(e.Type)}}
 	err := m.json("payload", eventPayload{e.UserID, e.Subject, e.RoleID, e.Scope})
 	m.put("at", at)
+	m.put("identity", identity)
 	return bson.D(m), err
 }
 
-func eventOf(row layout.Row) (authz.Event, error) {
+func eventOf(row layout.Row) (event authz.Event, identity string, err error) {
 	var d eventDoc
 	if err := row.Decode(&d); err != nil {
-		return authz.Event{}, err
+		return authz.Event{}, "", err
 	}
 	var p eventPayload
-	err := payload(d.Payload, &p)
-	return authz.Event{Type: authz.EventType(d.Type), UserID: p.UserID, Subject: p.Subject, RoleID: p.RoleID, Scope: p.Scope}, err
+	err = payload(d.Payload, &p)
+	return authz.Event{Type: authz.EventType(d.Type), UserID: p.UserID, Subject: p.Subject, RoleID: p.RoleID, Scope: p.Scope}, d.Identity, err
 }
 
 type members bson.D

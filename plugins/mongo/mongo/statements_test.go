@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -121,7 +122,7 @@ func everyRead(t *testing.T, s *store) {
 	note(err)
 	_, err = s.GetScopeParents(ctx, []string{"s", "t"})
 	note(err)
-	_, err = s.EventsSince(ctx, 0, 5)
+	_, err = s.EventsSince(ctx, authz.Position{}, 5)
 	note(err)
 	_, err = s.CountGrants(ctx, storage.GrantFilter{Subjects: []string{"user:u", "x"}})
 	note(err)

@@ -75,7 +75,7 @@ func TestASweepThatWaitsDelaysNoRescue(t *testing.T) {
 			t.Fatal("the writer was not stopped")
 		}
 		for until := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			if head, err := witness.HeadSeq(t.Context()); err != nil || head == 3 {
+			if head, err := witness.Head(t.Context()); err != nil || head.Seq == 3 {
 				if err != nil {
 					t.Fatal(err)
 				}

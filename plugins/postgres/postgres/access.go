@@ -136,7 +136,7 @@ const (
 
 	accessHeadRow = `
 		union all
-		select %d, null, null, null, null, null, null, null, null, "seq" from "AuthzEpoch" where "app" = $1`
+		select %d, "identity", null, null, null, null, null, null, null, "seq" from "AuthzEpoch" where "app" = $1`
 
 	accessMemberships = `
 		union all
@@ -267,7 +267,7 @@ func (f *accessFound) add(r *accessRow) error {
 		f.out.Roles = append(f.out.Roles, role)
 		return err
 	case accessHead:
-		f.out.Head = r.n.n
+		f.out.Head = authz.Position{Seq: r.n.n, Identity: string(r.a)}
 	case accessParent:
 		f.parents[string(r.b)] = append(f.parents[string(r.b)], edge{string(r.a), r.n.n})
 	case accessManager:

@@ -45,7 +45,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 		return storage.CommitResult{}, err
 	}
 	if len(c.Events) > 0 {
-		s.driver.notifier.moved(s.partition, p.result.UpTo)
+		s.driver.notifier.moved(s.partition, p.result.UpTo.Seq)
 	}
 	if s.commits.Add(1)%sweepEvery == 1 {
 		s.driver.aside(s.sweepCommits)
@@ -261,10 +261,10 @@ func (p *plan) last() ([]step, error) {
 	var steps []step
 	for _, r := range p.c.Requires {
 		if head, ok := r.(storage.RequireHead); ok {
-			steps = append(steps, p.head(head.Seq)...)
+			steps = append(steps, p.head(authz.Position(head))...)
 		}
 	}
-	p.result.UpTo = 0 // an earlier attempt may have left its own
+	p.result.UpTo = authz.Position{} // an earlier attempt may have left its own
 	encoded, err := relational.EncodeResult(p.result)
 	if err != nil {
 		return nil, err
@@ -284,19 +284,21 @@ func (p *plan) last() ([]step, error) {
 	}
 	return append(steps, step{
 		sql: `with head as (
-				insert into "AuthzEpoch" as t ("app", "id", "seq", "prunedThrough") values ($1, 1, $2, 0)
-				on conflict ("app", "id") do update set "seq" = t."seq" + $2 returning t."seq"),
+				insert into "AuthzEpoch" as t ("app", "id", "seq", "prunedThrough", "identity") values ($1, 1, $2, 0, ` + follow(`''`, `$6`, `$2::bigint`) + `)
+				on conflict ("app", "id") do update set "seq" = t."seq" + $2,
+					"identity" = ` + follow(`coalesce(t."identity", '')`, `$6`, `(t."seq" + $2)`) + ` returning t."seq", t."identity"),
 			numbered as (
-				insert into "AuthzEvent" ("app", "seq", "type", "payload", "at")
-				select $1, head."seq" - $2 + n.ordinal, n.type, n.payload::json, $3::bigint
+				insert into "AuthzEvent" ("app", "seq", "type", "payload", "at", "identity")
+				select $1, head."seq" - $2 + n.ordinal, n.type, n.payload::json, $3::bigint, head."identity"
 				from head, unnest($4::text[], $5::text[]) with ordinality n(type, payload, ordinal)),
 			recorded as (
-				update "AuthzCommit" set "result" = ($7::text || head."seq" || '}')::json from head where "app" = $1 and "id" = $6)
-			select "seq" from head`,
+				update "AuthzCommit" set "result" = ($7::text || head."seq" || ',"identity":"' || head."identity" || '"}')::json
+				from head where "app" = $1 and "id" = $6)
+			select "seq", "identity" from head`,
 		args: []any{app, int64(len(types)), p.c.At, types, payloads, p.c.ID, strings.TrimSuffix(encoded, "0}")},
 		read: func(rows pgx.Rows) error {
 			for rows.Next() {
-				if err := rows.Scan(&p.result.UpTo); err != nil {
+				if err := rows.Scan(&p.result.UpTo.Seq, &p.result.UpTo.Identity); err != nil {
 					return err
 				}
 			}
@@ -305,23 +307,29 @@ func (p *plan) last() ([]step, error) {
 	}), nil
 }
 
+// follow is the SQL of storage.Follow.
+func follow(before, commit, last string) string {
+	return `substr(encode(sha256(convert_to(` + before + ` || '/' || ` + commit + `::text || '/' || ` + last + `::text, 'UTF8')), 'hex'), 1, 32)`
+}
+
 // head compares the log's head under the lock that numbers are taken under.
-func (p *plan) head(seq int64) []step {
+func (p *plan) head(want authz.Position) []step {
 	app := p.store.partition
 	var steps []step
-	if seq == 0 {
+	if want.Seq == 0 {
 		steps = append(steps, step{sql: `insert into "AuthzEpoch" ("app", "id", "seq", "prunedThrough") values ($1, 1, 0, 0)
 			on conflict ("app", "id") do nothing`, args: []any{app}})
 	}
 	return append(steps, step{
-		sql:  holds(`select 1 from "AuthzEpoch" where "app" = $1 and "seq" = $2 for no key update`),
-		args: []any{app, seq},
+		sql: holds(`select 1 from "AuthzEpoch" where "app" = $1 and "seq" = $2
+			and ($3 = '' or coalesce("identity", $3) = $3) for no key update`),
+		args: []any{app, want.Seq, want.Identity},
 		refused: func(ctx context.Context) error {
-			current, err := p.store.HeadSeq(ctx)
+			current, err := p.store.Head(ctx)
 			if err != nil {
 				return withOutcome(err, authz.OutcomeNotApplied)
 			}
-			return storage.Errorf(storage.CodeConflict, "the log head is %d, not %d", current, seq)
+			return storage.Errorf(storage.CodeConflict, "the log head is %s, not %s", current, want)
 		},
 	})
 }

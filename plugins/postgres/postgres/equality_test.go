@@ -114,7 +114,7 @@ func drawCommit(t *rapid.T, fences []storage.Fence) storage.Commit {
 	c := storage.Commit{ID: fmt.Sprint(commits.Add(1)), At: anyAt.Draw(t, "at"), Fences: fences, Changes: rapid.SliceOfN(anyChange, 0, 7).Draw(t, "changes")}
 	for range rapid.IntRange(-2, 2).Draw(t, "requirements") {
 		c.Requires = append(c.Requires, rapid.SampledFrom([]storage.Requirement{storage.RequireRole{ID: anyID.Draw(t, "role")},
-			storage.RequireHead{Seq: rapid.Int64Range(0, 3).Draw(t, "head")},
+			storage.RequireHead{Seq: rapid.Int64Range(0, 3).Draw(t, "head"), Identity: rapid.SampledFrom([]string{"", "", "another"}).Draw(t, "identity")},
 			storage.RequireRecord{Collection: "c", ID: anyID.Draw(t, "record"), Version: rapid.Int64Range(1, 2).Draw(t, "version")}}).Draw(t, "requirement"))
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "audit") {
@@ -243,9 +243,11 @@ func compare(rt *rapid.T, t *testing.T, model, ours storage.Store, same func(wha
 	both("catalog", func(s storage.Store) (any, error) { row, _, err := s.GetCatalog(ctx); return row, err })
 	both("versions", func(s storage.Store) (any, error) { return all(s.ListCatalogVersions(ctx)) })
 	both("imports", func(s storage.Store) (any, error) { row, _, err := s.GetImports(ctx); return row, err })
-	both("head", func(s storage.Store) (any, error) { return s.HeadSeq(ctx) })
+	both("head", func(s storage.Store) (any, error) { return s.Head(ctx) })
 	seq, most := rapid.Int64Range(-1, 6).Draw(rt, "seq"), rapid.IntRange(-1, 4).Draw(rt, "most")
-	both("events", func(s storage.Store) (any, error) { return s.EventsSince(ctx, seq, most) })
+	newest, _ := model.Head(ctx) // its error is compared above
+	after := authz.Position{Seq: seq, Identity: rapid.SampledFrom([]string{"", "", "another", newest.Identity}).Draw(rt, "identity")}
+	both("events", func(s storage.Store) (any, error) { return s.EventsSince(ctx, after, most) })
 	metrics := storage.MetricFilter{Dimension: "grant", Since: at, Until: maybe(rt, anyAt, "until")}
 	if rapid.Bool().Draw(rt, "counted?") {
 		metrics.Subjects = append([]string{}, rapid.SliceOfN(anyID, 0, 3).Draw(rt, "counted")...)

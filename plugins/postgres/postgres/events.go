@@ -11,52 +11,67 @@ import (
 // maxEvents is how many events one page holds, whatever was asked for.
 const maxEvents = 10_000
 
-func (s *store) HeadSeq(ctx context.Context) (int64, error) {
-	if err := s.able(ctx, storage.CapEvents); err != nil {
-		return 0, err
+// scanPosition reads a number and an identity, which may be null.
+func scanPosition(scan relational.Scan) (at authz.Position, err error) {
+	var identity *string
+	if err = scan(&at.Seq, &identity); identity != nil {
+		at.Identity = *identity
 	}
-	head, _, err := one(ctx, s, `select "seq" from "AuthzEpoch" where "app" = $1`, scanNumber)
+	return at, err
+}
+
+func (s *store) Head(ctx context.Context) (authz.Position, error) {
+	if err := s.able(ctx, storage.CapEvents); err != nil {
+		return authz.Position{}, err
+	}
+	head, _, err := one(ctx, s, `select "seq", "identity" from "AuthzEpoch" where "app" = $1`, scanPosition)
 	return head, err
 }
 
-// EventsSince reads the mark and the page in one statement, at one instant: a
-// reader that a prune overtakes sees the mark that goes with the missing rows.
-func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (storage.EventPage, error) {
-	if err := s.able(ctx, storage.CapEvents, seq); err != nil {
+// EventsSince reads head, mark, the event of the position and the page in one
+// statement, at one instant: a reader that a prune overtakes sees the mark that
+// goes with the missing rows.
+func (s *store) EventsSince(ctx context.Context, after authz.Position, limit int) (storage.EventPage, error) {
+	if err := s.able(ctx, storage.CapEvents, after); err != nil {
 		return storage.EventPage{}, err
 	}
-	if seq < 0 {
+	if after.Seq < 0 {
 		return storage.EventPage{}, storage.Errorf(storage.CodeValidation, "a sequence number must not be negative")
 	}
 	type row struct {
-		mark  int64
-		seq   *int64
-		event authz.Event
+		mark, head authz.Position
+		known      string
+		seq        *int64
+		identity   string
+		event      authz.Event
 	}
 	c, err := several(ctx, s, true, func(scan relational.Scan) (r row, err error) {
 		var kind *string
 		var payload []byte
-		if err := scan(&r.mark, &r.seq, &kind, &payload); err != nil || r.seq == nil {
+		if err := scan(&r.head.Seq, &r.head.Identity, &r.mark.Seq, &r.mark.Identity, &r.known, &r.seq, &r.identity, &kind, &payload); err != nil || r.seq == nil {
 			return r, err
 		}
 		r.event, err = relational.EventOf(*kind, payload)
 		return r, err
-	}, `select m.mark, e."seq", e."type", e."payload"
-		from (select coalesce((select "prunedThrough" from "AuthzEpoch" where "app" = $1), 0) as mark) m
-		left join lateral (select "seq", "type", "payload" from "AuthzEvent" where "app" = $1 and "seq" > $2 order by "seq" limit $3) e on true
-		order by e."seq"`, seq, max(0, min(limit, maxEvents)))
+	}, `select coalesce(m."seq", 0), coalesce(m."identity", ''), coalesce(m."prunedThrough", 0), coalesce(m."prunedIdentity", ''),
+			coalesce(k."identity", ''), e."seq", coalesce(e."identity", ''), e."type", e."payload"
+		from (select 1) one
+		left join "AuthzEpoch" m on m."app" = $1
+		left join "AuthzEvent" k on k."app" = $1 and k."seq" = $2
+		left join lateral (select "seq", "identity", "type", "payload" from "AuthzEvent" where "app" = $1 and "seq" > $2 order by "seq" limit $3) e on true
+		order by e."seq"`, after.Seq, max(0, min(limit, maxEvents)))
 	if err != nil {
 		return storage.EventPage{}, err
 	}
-	page := storage.EventPage{UpTo: seq}
-	for _, r := range c.rows {
-		switch {
-		case seq < r.mark:
-			return storage.EventPage{Gap: true}, nil
-		case r.seq == nil || *r.seq != page.UpTo+1:
+	var page storage.EventPage
+	for i, r := range c.rows {
+		if i == 0 {
+			page = storage.After(after, r.mark, r.head, r.known)
+		}
+		if page.Gap || page.Reset || r.seq == nil || *r.seq != page.UpTo.Seq+1 {
 			return page, nil // never past a number that is not there
 		}
-		page.UpTo = *r.seq
+		page.UpTo = authz.Position{Seq: *r.seq, Identity: r.identity}
 		page.Events = append(page.Events, r.event)
 	}
 	return page, nil
@@ -84,10 +99,12 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 	steps := []step{
 		// A statement of its own: the next one sees every event up to the head it locked.
 		{sql: `select 1 from "AuthzEpoch" where "app" = $1 for no key update`, args: []any{s.partition}},
-		{sql: `update "AuthzEpoch" set "prunedThrough" = greatest("prunedThrough",
+		{sql: `with mark as (select greatest(
 				coalesce((select max("seq") from "AuthzEvent" where "app" = $1 and "at" < $2::bigint), 0),
-				coalesce("seq" - $3::bigint, 0))
-			where "app" = $1`, args: []any{s.partition, p.Before, p.KeepRows}},
+				coalesce((select "seq" from "AuthzEpoch" where "app" = $1) - $3::bigint, 0)) as seq)
+			update "AuthzEpoch" t set "prunedThrough" = mark.seq,
+				"prunedIdentity" = (select "identity" from "AuthzEvent" where "app" = $1 and "seq" = mark.seq)
+			from mark where t."app" = $1 and mark.seq > t."prunedThrough"`, args: []any{s.partition, p.Before, p.KeepRows}},
 		remove,
 	}
 	for {

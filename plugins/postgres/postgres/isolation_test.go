@@ -60,18 +60,18 @@ func fiftyWriters(t *testing.T, o postgres.Options) {
 					return
 				}
 				mu.Lock()
-				numbers[result.UpTo] = true
+				numbers[result.UpTo.Seq] = true
 				mu.Unlock()
 			}
 		})
 	}
 	all.Wait()
-	if head := must[int64](t)(stores[0].HeadSeq(t.Context())); head != writers*commits || len(numbers) != writers*commits {
-		t.Errorf("head %d, %d numbers, want %d", head, len(numbers), writers*commits)
+	if head := must[authz.Position](t)(stores[0].Head(t.Context())); head.Seq != writers*commits || len(numbers) != writers*commits {
+		t.Errorf("head %s, %d numbers, want %d", head, len(numbers), writers*commits)
 	}
-	page := must[storage.EventPage](t)(stores[1].EventsSince(t.Context(), 0, 1000))
-	if page.UpTo != writers*commits {
-		t.Errorf("the log ends at %d", page.UpTo)
+	page := must[storage.EventPage](t)(stores[1].EventsSince(t.Context(), authz.Position{}, 1000))
+	if page.UpTo.Seq != writers*commits {
+		t.Errorf("the log ends at %s", page.UpTo)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestAConnectionCutAtAnyPointOfACommitIsSettledBySendingItAgain(t *testing.T
 				name := fmt.Sprintf("c-%v-%s-%d", twoPieces, side, point)
 				write(t, direct, storage.InsertGrant{Grant: grant("old-"+name, "user:x")})
 				write(t, s, storage.UpsertRole{Role: authz.Role{ID: "warm"}}) // a connection is there, and most statements with it
-				head := must[int64](t)(direct.HeadSeq(t.Context()))
+				head := must[authz.Position](t)(direct.Head(t.Context()))
 				left := &p.toClient
 				if side == "server" {
 					left = &p.toServer
@@ -69,8 +69,9 @@ func TestAConnectionCutAtAnyPointOfACommitIsSettledBySendingItAgain(t *testing.T
 				if err != nil {
 					t.Fatalf("%s sent again: %v", name, err)
 				}
-				if again.UpTo != head+1 || twoPieces && (again.Results[2].Grant == nil || again.Results[2].Grant.ID != "old-"+name) {
-					t.Fatalf("%s: %+v above head %d", name, again, head)
+				upTo := authz.Position{Seq: head.Seq + 1, Identity: storage.Follow(head.Identity, c.ID, head.Seq+1)}
+				if again.UpTo != upTo || twoPieces && (again.Results[2].Grant == nil || again.Results[2].Grant.ID != "old-"+name) {
+					t.Fatalf("%s: %+v above head %s", name, again, head)
 				}
 				settle(t, direct, c, true)
 				if last, err := direct.Commit(t.Context(), c); err != nil || !last.Replayed {
@@ -171,7 +172,7 @@ func TestAServerThatGoesAwayIsAnOutageAndItsReturnIsNoticed(t *testing.T) {
 			expectCode(t, storage.CodeUnavailable, err)
 		}
 		for head := range heads {
-			if head >= result.UpTo {
+			if head >= result.UpTo.Seq {
 				break
 			}
 		}

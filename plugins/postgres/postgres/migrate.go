@@ -11,13 +11,21 @@ import (
 	"github.com/authzhost/authz/plugins/internal/relational"
 )
 
-// migrate moves the tables of version 1, which knew no partitions, to version 2:
-// every row lands in the partition "", and every key and index is made anew with
-// the partition first. Missing columns are added; columns whose type or byte order
-// is another are changed.
+// migrate moves the tables of an older version to the present one. Those of version
+// 2 lack columns, which are added. Version 1 knew no partitions: every row lands in
+// the partition "", and every key and index is made anew with the partition first;
+// missing columns are added, and columns whose type or byte order is another are
+// changed.
 func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 	for _, t := range relational.Tables {
-		if !found.has(t.Name) || slices.Contains(found.columns[t.Name], "app") {
+		have := found.columns[t.Name]
+		switch {
+		case have == nil:
+			continue
+		case slices.Contains(have, "app"):
+			if err := d.addColumns(ctx, tx, t, have); err != nil {
+				return err
+			}
 			continue
 		}
 		drops, err := d.oldKeys(ctx, tx, t.Name)
@@ -52,6 +60,19 @@ func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 		}
 		script.WriteString(";\n" + createKeys(t))
 		if _, err := tx.Exec(ctx, d.sql(script.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addColumns adds what a table of version 2 lacks, which is null in its rows.
+func (d *driver) addColumns(ctx context.Context, tx pgx.Tx, t relational.Table, have []string) error {
+	for _, c := range t.Columns {
+		if slices.Contains(have, c.Name) {
+			continue
+		}
+		if _, err := tx.Exec(ctx, d.sql(fmt.Sprintf("alter table %q add column %q %s", t.Name, c.Name, columnType(c)))); err != nil {
 			return err
 		}
 	}

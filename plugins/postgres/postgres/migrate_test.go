@@ -53,7 +53,7 @@ func checkMigrated(t *testing.T, dsn string, s storage.Store) {
 			{ID: "g2", Subject: "group:b", Pattern: "docs.*", Scope: "docs.doc:1", Provenance: admin, CreatedAt: 2}},
 		Revokes:      []authz.Revoke{{ID: "v1", UserID: "Ann", Pattern: "docs.doc.read", Scope: "*", Provenance: admin, CreatedAt: 3}},
 		Roles:        []authz.Role{{ID: "r", Name: "Reader", Patterns: []string{"docs.doc.read"}}},
-		Head:         2,
+		Head:         authz.Position{Seq: 2},
 		Closure:      []string{"user:Ann", "group:b", "group:a", "directs:ann", "orgof:ann", "org:o", "everyone"},
 		ManagerChain: []string{"ann"},
 	}
@@ -71,7 +71,7 @@ func checkMigrated(t *testing.T, dsn string, s storage.Store) {
 	if len(audit) != 1 || audit[0].Hash != "" || string(audit[0].Detail) != `{"n": 1}` {
 		t.Errorf("audit %v", audit)
 	}
-	if page := must[storage.EventPage](t)(s.EventsSince(t.Context(), 1, 10)); page.UpTo != 2 || page.Events[0] != authz.UserEvent("Ann") {
+	if page := must[storage.EventPage](t)(s.EventsSince(t.Context(), authz.Position{Seq: 1}, 10)); (page.UpTo != authz.Position{Seq: 2}) || page.Events[0] != authz.UserEvent("Ann") {
 		t.Errorf("events %v", page)
 	}
 	versions := collect(t, s.ListCatalogVersions(t.Context()))
@@ -104,25 +104,114 @@ func checkLayout(t *testing.T, dsn string) {
 }
 
 func TestAMigratedDatabaseHasTheLayoutOfAFreshOne(t *testing.T) {
-	const layout = `select c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '')
-		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-		where c.relname like 'Authz%' and c.relkind = 'r'
-		union all select tablename || ': ' || indexdef from pg_indexes where tablename like 'Authz%' order by 1`
-	fresh, old := postgrestest.Database(t), postgrestest.Database(t)
+	fresh, old, second := postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t)
 	sql(t, old, version1)
 	connect(t, postgres.Options{DSN: fresh})
 	connect(t, postgres.Options{DSN: old, Migrate: true})
-	if diff := cmp.Diff(ask[string](t, fresh, layout), ask[string](t, old, layout)); diff != "" {
-		t.Errorf("layout (-fresh +migrated):\n%s", diff)
+	connect(t, postgres.Options{DSN: second})
+	sql(t, second, backToVersion2)
+	connect(t, postgres.Options{DSN: second, Migrate: true})
+	for name, dsn := range map[string]string{"1": old, "2": second} {
+		if diff := cmp.Diff(ask[string](t, fresh, layout), ask[string](t, dsn, layout)); diff != "" {
+			t.Errorf("layout of version %s (-fresh +migrated):\n%s", name, diff)
+		}
 	}
 	checkLayout(t, fresh)
+}
+
+// layout is every column, with its type and what it may be, and every index.
+const layout = `select c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '')
+	from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+	where c.relname like 'Authz%' and c.relkind = 'r'
+	union all select tablename || ': ' || indexdef from pg_indexes where tablename like 'Authz%' order by 1`
+
+// backToVersion2 takes from a database what version 2 did not know.
+const backToVersion2 = `
+alter table "AuthzEpoch" drop column "identity", drop column "prunedIdentity";
+alter table "AuthzEvent" drop column "identity";
+update "AuthzCommit" set "result" = ("result"::jsonb - 'identity')::json;
+update "AuthzSchema" set "version" = 2;
+`
+
+func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	before := open(t, connect(t, postgres.Options{DSN: dsn}), "docs")
+	logged(t, before)
+	sql(t, dsn, backToVersion2)
+	_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
+	expectCode(t, storage.CodeUnsupported, err)
+	if !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("%v does not name the command and the version", err)
+	}
+	connect(t, postgres.Options{DSN: dsn, Migrate: true})
+	after := open(t, connect(t, postgres.Options{DSN: dsn}), "docs") // needs no leave any more
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 3 {
+		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
+	}
+	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
+		t.Errorf("role %+v, %v", role, err)
+	}
+	afterVersionTwo(t, after)
+	checkLayout(t, dsn)
+}
+
+// afterVersionTwo expects the three events of version 2, the first pruned, and a log
+// that goes on from them: they have no identity, and positions on them go by number.
+func afterVersionTwo(t *testing.T, s storage.Store) {
+	t.Helper()
+	ctx := t.Context()
+	if head, err := s.Head(ctx); err != nil || (head != authz.Position{Seq: 3}) {
+		t.Errorf("head %s, %v", head, err)
+	}
+	two, three := []authz.Event{authz.UserEvent("b"), authz.UserEvent("c")}, []authz.Event{authz.UserEvent("c")}
+	for _, c := range []struct {
+		after authz.Position
+		want  storage.EventPage
+	}{
+		{authz.Position{}, storage.EventPage{Gap: true}},
+		{authz.Position{Seq: 1}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: two}},
+		{authz.Position{Seq: 1, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: two}}, // the mark
+		{authz.Position{Seq: 2, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: three}},
+		{authz.Position{Seq: 3, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3, Identity: "any"}}},
+		{authz.Position{Seq: 4, Identity: "any"}, storage.EventPage{Reset: true}},
+	} {
+		page, err := s.EventsSince(ctx, c.after, 10)
+		if diff := cmp.Diff(c.want, page, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("after %s: %v (-want +got)\n%s", c.after, err, diff)
+		}
+	}
+	if r, found, err := s.GetCommit(ctx, "old"); err != nil || !found || (r.UpTo != authz.Position{Seq: 3}) {
+		t.Errorf("the commit of version 2 is kept as %+v, %v", r, err)
+	}
+	next := storage.Commit{ID: "next", Requires: []storage.Requirement{storage.RequireHead{Seq: 3, Identity: "any"}}, Events: []authz.Event{authz.UserEvent("d")}}
+	want := authz.Position{Seq: 4, Identity: storage.Follow("", "next", 4)}
+	if r, err := s.Commit(ctx, next); err != nil || r.UpTo != want {
+		t.Errorf("the next event is at %s, %v, want %s", r.UpTo, err, want)
+	}
+	if page, err := s.EventsSince(ctx, authz.Position{Seq: 1}, 10); err != nil || page.UpTo != want || len(page.Events) != 3 {
+		t.Errorf("with the next event: %+v, %v", page, err)
+	}
+}
+
+// logged commits three events and prunes the first.
+func logged(t *testing.T, s storage.Store) {
+	t.Helper()
+	keep := int64(2)
+	_, err := s.Commit(t.Context(), storage.Commit{ID: "old", At: 1, Events: []authz.Event{authz.UserEvent("a"), authz.UserEvent("b"), authz.UserEvent("c")},
+		Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "r", Name: "R"}}}})
+	if err == nil {
+		_, err = s.PruneEvents(t.Context(), storage.PruneEvents{KeepRows: &keep})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestADatabaseOfALaterVersionIsRefused(t *testing.T) { // R02
 	dsn := postgrestest.Database(t)
 	d := connect(t, postgres.Options{DSN: dsn})
 	open(t, d, "a")
-	sql(t, dsn, `update "AuthzSchema" set "version" = 3`)
+	sql(t, dsn, `update "AuthzSchema" set "version" = 4`)
 	_, err := d.Open(t.Context(), "a")
 	expectCode(t, storage.CodeUnsupported, err)
 	_, err = postgres.New(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
@@ -228,7 +317,7 @@ func TestALeftOutTableTakesItsCapabilityAlong(t *testing.T) {
 		t.Fatal(diff)
 	}
 	ctx := t.Context()
-	_, err := s.HeadSeq(ctx)
+	_, err := s.Head(ctx)
 	expectCode(t, storage.CodeUnsupported, err)
 	expectCode(t, storage.CodeUnsupported, s.RecordMetrics(ctx, []storage.MetricBucket{{Dimension: "grant"}}))
 	_, _, err = s.GetImports(ctx)

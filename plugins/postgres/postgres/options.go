@@ -40,8 +40,8 @@ type Options struct {
 
 	MaxConnections int // 0 is 16
 
-	// Migrate moves a database of version 1 to version 2. An empty database is
-	// always filled with tables.
+	// Migrate moves a database of an older version to the present one. An empty
+	// database is always filled with tables.
 	Migrate bool
 
 	// NoStatementCache does without prepared statements, session settings and

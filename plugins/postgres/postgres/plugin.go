@@ -36,7 +36,7 @@ func Plugin(version string) plugin.Plugin {
 			{Name: "max_connections", Type: plugin.TypeInteger, Default: int64(defaultConnections),
 				Description: "most connections to the server at once, one for notifications not counted"},
 			{Name: "migrate", Type: plugin.TypeBoolean, Default: false,
-				Description: "move a database of schema version 1 to version 2 when it is opened"},
+				Description: "move a database of an older schema version to the present one when it is opened"},
 			{Name: "statement_cache", Type: plugin.TypeBoolean, Default: true,
 				Description: "prepared statements and session settings; false behind a pooler that shares connections between transactions, such as PgBouncer"},
 		},

@@ -10,14 +10,21 @@ import (
 var _ storage.Renewer = (*store)(nil)
 
 // Renew changes what the partition's row of the schema table names it by.
-func (s *store) Renew(ctx context.Context) (string, error) {
-	if err := s.usable(ctx); err != nil {
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
+	if err := s.usable(ctx, expect); err != nil {
 		return "", err
 	}
-	incarnation := rand.Text()
+	incarnation, changed := rand.Text(), int64(0)
 	err := s.driver.transact(ctx, &transaction{steps: []step{
-		{sql: `update "AuthzSchema" set "incarnation" = $2 where "app" = $1`, args: []any{s.partition, incarnation}},
+		{
+			sql:      `update "AuthzSchema" set "incarnation" = $2 where "app" = $1 and ($3 = '' or "incarnation" = $3)`,
+			args:     []any{s.partition, incarnation, expect},
+			affected: func(rows int64) error { changed = rows; return nil },
+		},
 	}})
+	if err == nil && changed == 0 {
+		err = storage.Errorf(storage.CodeConflict, "the content has another incarnation already")
+	}
 	if err != nil {
 		return "", err
 	}

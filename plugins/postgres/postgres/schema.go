@@ -14,7 +14,7 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// migrateCommand is what moves a database of version 1 to the present one.
+// migrateCommand is what moves a database of an older version to the present one.
 const migrateCommand = "authz storage migrate"
 
 // schemaKey is the lock under which the tables are made and changed.
@@ -30,8 +30,8 @@ func (d *driver) prepare(ctx context.Context) error {
 			return err
 		}
 		if !found.complete() {
-			if found.old() && !d.options.Migrate {
-				return errSchema(1, "the database has schema version 1; `%s` (setting \"migrate\") moves it to version %d", migrateCommand, relational.SchemaVersion)
+			if old := found.old(); old > 0 && !d.options.Migrate {
+				return errSchema(old, "the database has schema version %d; `%s` (setting \"migrate\") moves it to version %d", old, migrateCommand, relational.SchemaVersion)
 			}
 			if err := d.build(ctx, conn); err != nil {
 				return err
@@ -62,15 +62,25 @@ type content struct {
 
 func (c content) has(table string) bool { return c.columns[table] != nil }
 
-// old reports a database of version 1: it has rows but knows no partitions.
-func (c content) old() bool {
-	return c.has(relational.GrantTable) && !slices.Contains(c.columns[relational.GrantTable], "app")
+// old is the version of tables that are to be migrated, else 0. Those of version 1
+// know no partitions, those of version 2 no identities of events.
+func (c content) old() int64 {
+	lacks := func(table, column string) bool {
+		return c.has(table) && !slices.Contains(c.columns[table], column)
+	}
+	switch {
+	case lacks(relational.GrantTable, "app"):
+		return 1
+	case lacks(relational.EpochTable, "identity"), lacks(relational.EventTable, "identity"):
+		return 2
+	}
+	return 0
 }
 
 // complete reports a database that nothing need be made in: one whose optional
 // tables were left out keeps lacking them.
 func (c content) complete() bool {
-	return c.has(relational.SchemaTable) && c.has(relational.GrantTable) && !c.old()
+	return c.has(relational.SchemaTable) && c.has(relational.GrantTable) && c.old() == 0
 }
 
 // capabilities are those whose tables are all there.
@@ -140,14 +150,14 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	var script strings.Builder
-	wasOld := found.old()
+	old := found.old()
 	for _, t := range relational.Tables {
 		if !found.has(t.Name) {
 			script.WriteString(createTable(t))
 			script.WriteString(createKeys(t))
 		}
 	}
-	if wasOld {
+	if old > 0 {
 		if err := d.migrate(ctx, tx, found); err != nil {
 			return err
 		}
@@ -155,12 +165,15 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := tx.Exec(ctx, d.sql(script.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
-	if wasOld {
-		_, err := tx.Exec(ctx, d.sql(`insert into "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt")
+	switch old {
+	case 1:
+		_, err = tx.Exec(ctx, d.sql(`insert into "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt")
 			values ('', 1, $1, $2, `+clock+`)`), relational.SchemaVersion, rand.Text())
-		if err != nil {
-			return err
-		}
+	case 2:
+		_, err = tx.Exec(ctx, d.sql(`update "AuthzSchema" set "version" = $1, "migratedAt" = `+clock), relational.SchemaVersion)
+	}
+	if err != nil {
+		return err
 	}
 	return tx.Commit(ctx)
 }

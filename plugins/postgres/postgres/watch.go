@@ -40,11 +40,12 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 		last, head := int64(-1), int64(0)
 		for {
 			if head == 0 || head < last { // unheard of, or another log's
-				var err error
-				if head, err = s.HeadSeq(ctx); err != nil && ctx.Err() == nil {
+				newest, err := s.Head(ctx)
+				if err != nil && ctx.Err() == nil {
 					yield(0, err)
 					return
 				}
+				head = newest.Seq
 			}
 			if ctx.Err() != nil || head != last && !yield(head, nil) {
 				return

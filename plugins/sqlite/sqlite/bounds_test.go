@@ -124,7 +124,7 @@ func TestAListHoldsNothingWhileItsConsumerIsSlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rows++; rows%700 == 0 { // the only reader is free, and so is the log's end
-			if _, err := s.HeadSeq(t.Context()); err != nil {
+			if _, err := s.Head(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			var busy, logged, moved int

@@ -65,7 +65,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	if err != nil {
 		return storage.CommitResult{}, err
 	}
-	if result.UpTo > 0 && !result.Replayed {
+	if result.UpTo.Seq > 0 && !result.Replayed {
 		s.partition.head.give()
 	}
 	return result, nil
@@ -126,13 +126,13 @@ func apply(w *work, app string, c storage.Commit) (result storage.CommitResult, 
 			if err != nil {
 				return result, err
 			}
-			if now != head.Seq {
-				return result, storage.Errorf(storage.CodeConflict, "the log head is %d, not %d", now, head.Seq)
+			if !now.Is(authz.Position(head)) {
+				return result, storage.Errorf(storage.CodeConflict, "the log head is %s, not %s", now, authz.Position(head))
 			}
 		}
 	}
 	if len(c.Events) > 0 {
-		result.UpTo, err = w.appendEvents(app, c.At, c.Events)
+		result.UpTo, err = w.appendEvents(app, c)
 	}
 	return result, err
 }

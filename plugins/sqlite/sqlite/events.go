@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	epochRow = `SELECT "seq", "prunedThrough" FROM "AuthzEpoch" WHERE "app" = ?`
+	epochRow = `SELECT "seq", coalesce("identity", ''), "prunedThrough", coalesce("prunedIdentity", '') FROM "AuthzEpoch" WHERE "app" = ?`
 
-	takeNumbers = `INSERT INTO "AuthzEpoch" ("app", "id", "seq", "prunedThrough") VALUES (?, 1, ?, 0)
-		ON CONFLICT ("app", "id") DO UPDATE SET "seq" = "seq" + excluded."seq" RETURNING "seq"`
-	insertEvent = `INSERT INTO "AuthzEvent" ("app", "seq", "type", "payload", "at") VALUES (?, ?, ?, ?, ?)`
-	eventsAfter = `SELECT "seq", "type", "payload" FROM "AuthzEvent" WHERE "app" = ? AND "seq" > ? ORDER BY "seq" LIMIT ?`
+	moveHead = `INSERT INTO "AuthzEpoch" ("app", "id", "seq", "prunedThrough", "identity") VALUES (?, 1, ?, 0, ?)
+		ON CONFLICT ("app", "id") DO UPDATE SET "seq" = excluded."seq", "identity" = excluded."identity"`
+	insertEvent   = `INSERT INTO "AuthzEvent" ("app", "seq", "type", "payload", "at", "identity") VALUES (?, ?, ?, ?, ?, ?)`
+	eventIdentity = `SELECT coalesce("identity", '') FROM "AuthzEvent" WHERE "app" = ? AND "seq" = ?`
+	eventsAfter   = `SELECT "seq", "type", "payload", coalesce("identity", '') FROM "AuthzEvent" WHERE "app" = ? AND "seq" > ? ORDER BY "seq" LIMIT ?`
 
 	newestBefore = `SELECT coalesce(max("seq"), 0) FROM "AuthzEvent" WHERE "app" = ? AND "at" < ?`
-	raiseMark    = `UPDATE "AuthzEpoch" SET "prunedThrough" = ? WHERE "app" = ?`
+	raiseMark    = `UPDATE "AuthzEpoch" SET "prunedThrough" = ?, "prunedIdentity" = nullif(?, '') WHERE "app" = ?`
 	deleteEvents = `DELETE FROM "AuthzEvent" WHERE "app" = ?1 AND "seq" <= ?2
 		AND "seq" < (SELECT min("seq") + ?3 FROM "AuthzEvent" WHERE "app" = ?1)`
 )
@@ -29,34 +30,46 @@ const (
 // need not wait for all of it.
 const prunePiece = 5000
 
-// epoch reads the head and the pruned-through mark, 0 when nothing was ever
+// epoch reads the head and the pruned-through mark, zero when nothing was ever
 // written.
-func (w *work) epoch(app string) (head, pruned int64, err error) {
-	_, err = w.one(epochRow, []any{app}, &head, &pruned)
+func (w *work) epoch(app string) (head, pruned authz.Position, err error) {
+	_, err = w.one(epochRow, []any{app}, &head.Seq, &head.Identity, &pruned.Seq, &pruned.Identity)
 	return head, pruned, err
 }
 
-// appendEvents numbers the events and returns the last number.
-func (w *work) appendEvents(app string, at int64, events []authz.Event) (upTo int64, err error) {
-	if _, err := w.one(takeNumbers, []any{app, len(events)}, &upTo); err != nil {
-		return 0, err
+// identity is that of the event with a number, "" when it is not known.
+func (w *work) identity(app string, seq int64) (identity string, err error) {
+	_, err = w.one(eventIdentity, []any{app, seq}, &identity)
+	return identity, err
+}
+
+// appendEvents numbers the events of a commit and returns the last one's position.
+// Nobody else numbers events meanwhile: a transaction writes alone.
+func (w *work) appendEvents(app string, c storage.Commit) (upTo authz.Position, err error) {
+	head, _, err := w.epoch(app)
+	if err != nil {
+		return upTo, err
 	}
-	for i, e := range events {
+	upTo.Seq = head.Seq + int64(len(c.Events))
+	upTo.Identity = storage.Follow(head.Identity, c.ID, upTo.Seq)
+	if _, err := w.exec(moveHead, app, upTo.Seq, upTo.Identity); err != nil {
+		return upTo, err
+	}
+	for i, e := range c.Events {
 		payload, err := relational.EventPayload(e)
 		if err != nil {
-			return 0, err
+			return upTo, err
 		}
-		seq := upTo - int64(len(events)-1-i)
-		if _, err := w.exec(insertEvent, app, seq, string(e.Type), payload, at); err != nil {
-			return 0, err
+		if _, err := w.exec(insertEvent, app, head.Seq+int64(i)+1, string(e.Type), payload, c.At, upTo.Identity); err != nil {
+			return upTo, err
 		}
 	}
 	return upTo, nil
 }
 
-func (s *store) HeadSeq(ctx context.Context) (head int64, err error) {
+func (s *store) Head(ctx context.Context) (head authz.Position, err error) {
 	if err := s.usable(ctx); err != nil {
-		return 0, err
+		return head, err
 	}
 	err = s.db.read(ctx, func(w *work) (err error) {
 		head, _, err = w.epoch(s.app)
@@ -65,38 +78,39 @@ func (s *store) HeadSeq(ctx context.Context) (head int64, err error) {
 	return head, err
 }
 
-func (s *store) EventsSince(ctx context.Context, seq int64, limit int) (page storage.EventPage, err error) {
-	if err := s.usable(ctx, seq); err != nil {
+func (s *store) EventsSince(ctx context.Context, after authz.Position, limit int) (page storage.EventPage, err error) {
+	if err := s.usable(ctx, after); err != nil {
 		return page, err
 	}
-	if seq < 0 {
+	if after.Seq < 0 {
 		return page, storage.Errorf(storage.CodeValidation, "a sequence number must not be negative")
 	}
 	err = s.db.snapshot(ctx, func(w *work) error {
-		page = storage.EventPage{UpTo: seq}
 		head, pruned, err := w.epoch(s.app)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case seq < pruned:
-			page = storage.EventPage{Gap: true}
-			return nil
-		case seq >= head || limit <= 0:
+		}
+		identity, err := w.identity(s.app, after.Seq)
+		if err != nil {
+			return err
+		}
+		page = storage.After(after, pruned, head, identity)
+		if page.Gap || page.Reset || after.Seq >= head.Seq || limit <= 0 {
 			return nil
 		}
-		return w.each(eventsAfter, []any{s.app, seq, limit}, func(scan relational.Scan) (bool, error) {
-			var number int64
+		return w.each(eventsAfter, []any{s.app, after.Seq, limit}, func(scan relational.Scan) (bool, error) {
+			var at authz.Position
 			var kind string
 			var payload []byte
-			if err := scan(&number, &kind, &payload); err != nil {
+			if err := scan(&at.Seq, &kind, &payload, &at.Identity); err != nil {
 				return false, err
 			}
-			if number != page.UpTo+1 { // a cursor must never pass an event it was not given
+			if at.Seq != page.UpTo.Seq+1 { // a cursor must never pass an event it was not given
 				return true, nil
 			}
 			event, err := relational.EventOf(kind, payload)
 			page.Events = append(page.Events, event)
-			page.UpTo = number
+			page.UpTo = at
 			return false, err
 		})
 	})
@@ -122,7 +136,7 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 		if err != nil {
 			return err
 		}
-		mark = pruned
+		mark = pruned.Seq
 		if p.Before != nil {
 			var newest int64
 			if _, err := w.one(newestBefore, []any{s.app, *p.Before}, &newest); err != nil {
@@ -131,12 +145,15 @@ func (s *store) PruneEvents(ctx context.Context, p storage.PruneEvents) (deleted
 			mark = max(mark, newest)
 		}
 		if p.KeepRows != nil {
-			mark = max(mark, head-*p.KeepRows)
+			mark = max(mark, head.Seq-*p.KeepRows)
 		}
-		if raised = mark != pruned; !raised {
+		if raised = mark != pruned.Seq; !raised {
 			return nil
 		}
-		_, err = w.exec(raiseMark, mark, s.app)
+		identity, err := w.identity(s.app, mark)
+		if err == nil {
+			_, err = w.exec(raiseMark, mark, identity, s.app)
+		}
 		return err
 	})
 	if err != nil {
@@ -168,15 +185,15 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 		}
 		for shown := int64(-1); ; {
 			moved := s.partition.head.wait()
-			head, err := s.HeadSeq(ctx)
+			head, err := s.Head(ctx)
 			switch {
 			case ctx.Err() != nil:
 				return
 			case err != nil:
 				yield(0, err)
 				return
-			case head != shown:
-				if shown = head; !yield(head, nil) {
+			case head.Seq != shown:
+				if shown = head.Seq; !yield(shown, nil) {
 					return
 				}
 			}

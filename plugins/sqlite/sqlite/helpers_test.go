@@ -23,7 +23,7 @@ func errorsOf(errs ...error) error { return errors.Join(errs...) }
 func content(t *testing.T, s storage.Store) string {
 	t.Helper()
 	grants, err := s.CountGrants(t.Context(), storage.GrantFilter{})
-	head, headErr := s.HeadSeq(t.Context())
+	head, headErr := s.Head(t.Context())
 	audit := 0
 	for _, listErr := range s.ListAudit(t.Context(), storage.AuditFilter{}) {
 		err = errors.Join(err, listErr)
@@ -32,5 +32,5 @@ func content(t *testing.T, s storage.Store) string {
 	if err := errors.Join(err, headErr); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%d grants, %d audit entries, head %d", grants, audit, head)
+	return fmt.Sprintf("%d grants, %d audit entries, head %d", grants, audit, head.Seq)
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// migrate brings tables of version 1 into the present layout: their rows land in
-// the partition "". SQLite cannot change a primary key, so each table is written
-// anew. All of it happens in the caller's transaction: a second migration waits for
-// the first and finds nothing to do, and one that is killed leaves version 1.
+// migrate brings the tables of an older version into the present layout. Version 2
+// lacks columns, which are added. The rows of version 1 land in the partition "";
+// SQLite cannot change a primary key, so each table is written anew. All of it happens in the caller's transaction: a second migration waits for
+// the first and finds nothing to do, and one that is killed leaves what was there.
 func migrate(w *work, found layout, now int64) error {
+	if found.version == 2 {
+		return addColumns(w, found)
+	}
 	for _, t := range relational.Tables {
 		old, there := found.tables[t.Name]
 		switch {
@@ -37,6 +40,26 @@ func migrate(w *work, found layout, now int64) error {
 	_, err = w.exec(`INSERT INTO "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt") VALUES ('', 1, ?, ?, ?)
 		ON CONFLICT ("app", "id") DO UPDATE SET "version" = excluded."version", "migratedAt" = excluded."migratedAt"`,
 		relational.SchemaVersion, rand.Text(), now)
+	return err
+}
+
+// addColumns adds the columns that version 2 lacks, which are NULL in its rows.
+func addColumns(w *work, found layout) error {
+	for _, t := range relational.Tables {
+		have, there := found.tables[t.Name]
+		for _, c := range t.Columns {
+			if !there || slices.Contains(have, c.Name) {
+				continue
+			}
+			if _, err := w.exec(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", quote(t.Name), quote(c.Name), columnTypes[c.Type])); err != nil {
+				return err
+			}
+		}
+	}
+	if err := create(w, found); err != nil {
+		return err
+	}
+	_, err := w.exec(`UPDATE "AuthzSchema" SET "version" = ?`, relational.SchemaVersion)
 	return err
 }
 

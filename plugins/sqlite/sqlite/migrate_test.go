@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/authzhost/authz/conformance/equal"
 	"github.com/authzhost/authz/plugins/internal/relational"
@@ -135,17 +136,17 @@ func migrated(t *testing.T, s storage.Store) {
 		},
 		Revokes:      []authz.Revoke{{ID: "v1", UserID: "u1", Pattern: "docs.write", Scope: "*", Provenance: authz.Provenance{Kind: authz.ProvenanceSystem}, CreatedAt: 3}},
 		Roles:        []authz.Role{{ID: "r1", Name: "Reader", Patterns: []string{"docs.read"}}},
-		Head:         2,
+		Head:         authz.Position{Seq: 2},
 		Closure:      []string{"user:u1", "group:eng", "group:all", "directs:boss", "orgof:boss", "org:acme", "everyone"},
 		ManagerChain: []string{"boss"},
 	}
 	if diff := cmp.Diff(want, access, equal.Answers); diff != "" {
 		t.Fatalf("access after the migration (-want +got):\n%s", diff)
 	}
-	if page, err := s.EventsSince(ctx, 1, 10); err != nil || page.UpTo != 2 || len(page.Events) != 1 || page.Events[0] != authz.UserEvent("u1") {
+	if page, err := s.EventsSince(ctx, authz.Position{Seq: 1}, 10); err != nil || (page.UpTo != authz.Position{Seq: 2}) || len(page.Events) != 1 || page.Events[0] != authz.UserEvent("u1") {
 		t.Errorf("events %+v, %v", page, err)
 	}
-	if page, err := s.EventsSince(ctx, 0, 10); err != nil || !page.Gap {
+	if page, err := s.EventsSince(ctx, authz.Position{}, 10); err != nil || !page.Gap {
 		t.Errorf("the pruned-through mark is lost: %+v, %v", page, err)
 	}
 	if head, found, err := s.GetCatalog(ctx); err != nil || !found || head.Version != 7 {
@@ -158,11 +159,151 @@ func migrated(t *testing.T, s storage.Store) {
 	}
 	result, err := s.Commit(ctx, storage.Commit{ID: "after", Events: []authz.Event{{Type: authz.EventAll}}, Audit: []authz.AuditEntry{{ID: "a2", At: 9, Hash: "h"}},
 		Changes: []storage.Change{storage.UpsertUser{User: authz.User{UserID: "u1", GroupIDs: []string{"z", "eng"}}}}})
-	if err != nil || result.UpTo != 3 {
+	if err != nil || (result.UpTo != authz.Position{Seq: 3, Identity: storage.Follow("", "after", 3)}) {
 		t.Fatalf("a commit after the migration: %+v, %v", result, err)
 	}
 	if u, _, err := s.GetUser(ctx, "u1"); err != nil || !slices.Equal(u.GroupIDs, []string{"z", "eng"}) {
 		t.Errorf("user %+v, %v", u, err)
+	}
+}
+
+// backToVersionTwo takes from a database what version 2 did not know.
+const backToVersionTwo = `
+ALTER TABLE "AuthzEpoch" DROP COLUMN "identity";
+ALTER TABLE "AuthzEpoch" DROP COLUMN "prunedIdentity";
+ALTER TABLE "AuthzEvent" DROP COLUMN "identity";
+UPDATE "AuthzCommit" SET "result" = json_remove("result", '$.identity');
+UPDATE "AuthzSchema" SET "version" = 2;
+PRAGMA user_version = 2;
+`
+
+func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
+	path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
+	d := mustOpen(t, sqlite.Options{Path: path})
+	before := mustStore(t, d, "docs")
+	logged(t, before)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, backToVersionTwo)
+	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
+	if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), "version 2") {
+		t.Fatalf("version 2 answered %v", err)
+	}
+	if err := mustOpen(t, sqlite.Options{Path: path, Migrate: true}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, sqlite.Options{Path: fresh})
+	if diff := cmp.Diff(layoutIn(t, fresh), layoutIn(t, path)); diff != "" {
+		t.Errorf("layout (-fresh +migrated):\n%s", diff)
+	}
+	after := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs") // without the option
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 3 {
+		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
+	}
+	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
+		t.Errorf("role %+v, %v", role, err)
+	}
+	afterVersionTwo(t, after)
+	// A second migration has nothing to do.
+	mustOpen(t, sqlite.Options{Path: path, Migrate: true})
+}
+
+func TestTwoMigrationsOfVersionTwoAtOnce(t *testing.T) {
+	path := t.TempDir() + "/authz.db"
+	d := mustOpen(t, sqlite.Options{Path: path})
+	logged(t, mustStore(t, d, "docs"))
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, backToVersionTwo)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			d, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Migrate: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = d.Close()
+		})
+	}
+	all.Wait()
+	afterVersionTwo(t, mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs"))
+}
+
+// layoutIn is every column, with its type and what it may be, and every index.
+func layoutIn(t *testing.T, path string) (layout []string) {
+	t.Helper()
+	rows, err := raw(t, path).Query(`SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || c.pk || ' ' || coalesce(c.dflt_value, '')
+		FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'
+		UNION ALL SELECT tbl_name || ': ' || sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		layout = append(layout, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return layout
+}
+
+// afterVersionTwo expects the three events of version 2, the first pruned, and a log
+// that goes on from them: they have no identity, and positions on them go by number.
+func afterVersionTwo(t *testing.T, s storage.Store) {
+	t.Helper()
+	ctx := t.Context()
+	if head, err := s.Head(ctx); err != nil || (head != authz.Position{Seq: 3}) {
+		t.Errorf("head %s, %v", head, err)
+	}
+	two, three := []authz.Event{authz.UserEvent("b"), authz.UserEvent("c")}, []authz.Event{authz.UserEvent("c")}
+	for _, c := range []struct {
+		after authz.Position
+		want  storage.EventPage
+	}{
+		{authz.Position{}, storage.EventPage{Gap: true}},
+		{authz.Position{Seq: 1}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: two}},
+		{authz.Position{Seq: 1, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: two}}, // the mark
+		{authz.Position{Seq: 2, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: three}},
+		{authz.Position{Seq: 3, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3, Identity: "any"}}},
+		{authz.Position{Seq: 4, Identity: "any"}, storage.EventPage{Reset: true}},
+	} {
+		page, err := s.EventsSince(ctx, c.after, 10)
+		if diff := cmp.Diff(c.want, page, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("after %s: %v (-want +got)\n%s", c.after, err, diff)
+		}
+	}
+	if r, found, err := s.GetCommit(ctx, "old"); err != nil || !found || (r.UpTo != authz.Position{Seq: 3}) {
+		t.Errorf("the commit of version 2 is kept as %+v, %v", r, err)
+	}
+	next := storage.Commit{ID: "next", Requires: []storage.Requirement{storage.RequireHead{Seq: 3, Identity: "any"}}, Events: []authz.Event{authz.UserEvent("d")}}
+	want := authz.Position{Seq: 4, Identity: storage.Follow("", "next", 4)}
+	if r, err := s.Commit(ctx, next); err != nil || r.UpTo != want {
+		t.Errorf("the next event is at %s, %v, want %s", r.UpTo, err, want)
+	}
+	if page, err := s.EventsSince(ctx, authz.Position{Seq: 1}, 10); err != nil || page.UpTo != want || len(page.Events) != 3 {
+		t.Errorf("with the next event: %+v, %v", page, err)
+	}
+}
+
+// logged commits three events and prunes the first.
+func logged(t *testing.T, s storage.Store) {
+	t.Helper()
+	keep := int64(2)
+	_, err := s.Commit(t.Context(), storage.Commit{ID: "old", At: 1, Events: []authz.Event{authz.UserEvent("a"), authz.UserEvent("b"), authz.UserEvent("c")},
+		Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "r", Name: "R"}}}})
+	if err == nil {
+		_, err = s.PruneEvents(t.Context(), storage.PruneEvents{KeepRows: &keep})
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -189,8 +330,8 @@ func ledByApp(t *testing.T, path string) {
 // R02
 func TestALaterVersionIsRefused(t *testing.T) {
 	for name, statement := range map[string]string{
-		"marked":      `PRAGMA user_version = 3`,
-		"a partition": `UPDATE "AuthzSchema" SET "version" = 3 WHERE "app" = 'docs'`,
+		"marked":      `PRAGMA user_version = 4`,
+		"a partition": `UPDATE "AuthzSchema" SET "version" = 4 WHERE "app" = 'docs'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/authz.db"
@@ -202,7 +343,7 @@ func TestALaterVersionIsRefused(t *testing.T) {
 			execute(t, path, statement)
 			for _, migrate := range []bool{false, true} {
 				_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Migrate: migrate})
-				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 3") {
+				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 4") {
 					t.Errorf("migrate %v: %v", migrate, err)
 				}
 			}

@@ -54,7 +54,7 @@ type Options struct {
 	// Readers is the most connections that read. Zero is 8.
 	Readers int
 
-	// Migrate changes a database of schema version 1 while it is opened.
+	// Migrate changes a database of an older schema version while it is opened.
 	Migrate bool
 
 	// Clock gives epoch milliseconds: leases, where fences start, and how long

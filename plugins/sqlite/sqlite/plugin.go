@@ -51,7 +51,7 @@ func Plugin(version string) plugin.Plugin {
 			{Name: settingReaders, Type: plugin.TypeInteger, Default: int64(defaultReaders),
 				Description: "The most connections that read at the same time."},
 			{Name: settingMigrate, Type: plugin.TypeBoolean, Default: false,
-				Description: "Change a database of schema version 1 to the present one before it is opened. Without it such a database is refused."},
+				Description: "Change a database of an older schema version to the present one before it is opened. Without it such a database is refused."},
 		},
 	}
 }

@@ -51,11 +51,11 @@ func numbered(id string) storage.Commit {
 func TestKilledProcessesLeaveWholeCommits(t *testing.T) {
 	if path, yes := inChild(); yes {
 		s := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs")
-		from, err := s.HeadSeq(t.Context())
+		from, err := s.Head(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := from; ; i++ {
+		for i := from.Seq; ; i++ {
 			if _, err := s.Commit(context.Background(), numbered(fmt.Sprint("c", i))); err != nil {
 				t.Fatal(err)
 			}
@@ -88,30 +88,30 @@ func TestKilledProcessesLeaveWholeCommits(t *testing.T) {
 		if kill == nil {
 			t.Fatal("the process ended before its first commit")
 		}
-		head, err := s.HeadSeq(t.Context())
+		head, err := s.Head(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head < last+1 {
-			t.Fatalf("round %d: commit %d was answered and the head is %d", round, last, head)
+		if head.Seq < last+1 {
+			t.Fatalf("round %d: commit %d was answered and the head is %s", round, last, head)
 		}
-		for i := max(0, head-1); i <= head; i++ { // the last ones, and the one that may have been under way
-			whole(t, s, fmt.Sprint("c", i), i < head)
+		for i := max(0, head.Seq-1); i <= head.Seq; i++ { // the last ones, and the one that may have been under way
+			whole(t, s, fmt.Sprint("c", i), i < head.Seq)
 		}
 	}
-	head, err := s.HeadSeq(t.Context())
+	head, err := s.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.CountGrants(t.Context(), storage.GrantFilter{}); err != nil || n != 20*head {
-		t.Errorf("%d grants of %d commits, %v", n, head, err)
+	if n, err := s.CountGrants(t.Context(), storage.GrantFilter{}); err != nil || n != 20*head.Seq {
+		t.Errorf("%d grants of %s commits, %v", n, head, err)
 	}
-	t.Logf("%d commits by processes that were killed", head)
-	result, err := s.Commit(t.Context(), numbered(fmt.Sprint("c", head-1)))
+	t.Logf("%s commits by processes that were killed", head)
+	result, err := s.Commit(t.Context(), numbered(fmt.Sprint("c", head.Seq-1)))
 	if err != nil || !result.Replayed || result.UpTo != head {
 		t.Errorf("sending the last one again answered %+v, %v", result, err)
 	}
-	if result, err := s.Commit(t.Context(), numbered(fmt.Sprint("c", head))); err != nil || result.Replayed {
+	if result, err := s.Commit(t.Context(), numbered(fmt.Sprint("c", head.Seq))); err != nil || result.Replayed {
 		t.Errorf("sending the one after again answered %+v, %v", result, err)
 	}
 }

@@ -10,13 +10,16 @@ import (
 var _ storage.Renewer = (*store)(nil)
 
 // Renew changes what the partition's row of the schema table names it by.
-func (s *store) Renew(ctx context.Context) (string, error) {
-	if err := s.usable(ctx); err != nil {
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
+	if err := s.usable(ctx, expect); err != nil {
 		return "", err
 	}
 	incarnation := rand.Text()
 	err := s.write(ctx, func(w *work) error {
-		_, err := w.exec(`UPDATE "AuthzSchema" SET "incarnation" = ? WHERE "app" = ?`, incarnation, s.app)
+		changed, err := w.exec(`UPDATE "AuthzSchema" SET "incarnation" = ?1 WHERE "app" = ?2 AND (?3 = '' OR "incarnation" = ?3)`, incarnation, s.app, expect)
+		if err == nil && changed == 0 {
+			err = storage.Errorf(storage.CodeConflict, "the content has another incarnation already")
+		}
 		return err
 	})
 	if err != nil {

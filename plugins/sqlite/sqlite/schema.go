@@ -15,7 +15,7 @@ import (
 )
 
 // prepareSchema makes the tables of an empty database and what a database lacks,
-// migrates one of version 1 when the options say so, and refuses what this driver
+// migrates an older one when the options say so, and refuses what this driver
 // cannot read.
 func (db *database) prepareSchema(ctx context.Context) error {
 	if err := db.useWAL(ctx); err != nil {
@@ -42,10 +42,11 @@ func (db *database) prepareSchema(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case found.version != 1:
+		case found.version == 0 || found.version == relational.SchemaVersion:
 			return create(w, found)
 		case !db.options.Migrate:
-			return errSchema(1, "the database has schema version 1 and this driver needs %d: run \"authz storage migrate\" after a backup", relational.SchemaVersion)
+			return errSchema(int64(found.version), "the database has schema version %d and this driver needs %d: run \"authz storage migrate\" after a backup",
+				found.version, relational.SchemaVersion)
 		}
 		return migrate(w, found, db.options.Clock())
 	})
@@ -120,7 +121,7 @@ func (db *database) openFailure(ctx context.Context, err error) error {
 
 // layout is what a database holds of ours.
 type layout struct {
-	version int  // 0 for nothing, 1 for tables without the column app
+	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities
 	marked  bool // with the version, in the header of the file
 	tables  map[string][]string
 	names   map[string]bool // of tables and indexes
@@ -159,6 +160,9 @@ func layoutOf(w *work) (found layout, err error) {
 		return found, nil
 	}
 	found.version = relational.SchemaVersion
+	if epoch, there := found.tables[relational.EpochTable]; there && !slices.Contains(epoch, "identity") {
+		found.version = 2
+	}
 	if !found.names[relational.SchemaTable] {
 		return found, nil
 	}

@@ -139,7 +139,7 @@ func TestACancelledReadEndsAtOnceAndTheReaderGoesOn(t *testing.T) {
 		if storage.CodeOf(err) != storage.CodeUnavailable || time.Since(start) > time.Second {
 			t.Fatalf("after %v: %v", time.Since(start), err)
 		}
-		if _, err := s.HeadSeq(t.Context()); err != nil {
+		if _, err := s.Head(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestACancelledReadEndsAtOnceAndTheReaderGoesOn(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer stop()
-	if _, err := s.HeadSeq(ctx); storage.CodeOf(err) != storage.CodeUnavailable {
+	if _, err := s.Head(ctx); storage.CodeOf(err) != storage.CodeUnavailable {
 		t.Errorf("got %v", err)
 	}
 	cancel()

@@ -39,7 +39,7 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (a storag
 		for grant := range grants.all(p, grantKeys(all)(p, "")) {
 			a.Grants, named = append(a.Grants, *grant), append(named, grant.RoleID)
 		}
-		a.Roles, a.Head = rolesOf(p, named), version(p, "log")
+		a.Roles, a.Head = rolesOf(p, named), position(p, "log")
 	}, q)
 	if err != nil {
 		return storage.Access{}, err

@@ -26,7 +26,8 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (result storage.Co
 			if first.Digest != digest.String() {
 				p.refuse(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(c.ID))
 			}
-			result, result.Replayed = first.Result, true
+			result = first.result()
+			result.Replayed = true
 			return
 		}
 		result = apply(p, c)
@@ -40,7 +41,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (result storage.Co
 		for _, id := range old {
 			commits.remove(p, id)
 		}
-		commits.put(p, applied{c.ID, digest.String(), now.UnixMilli(), result})
+		commits.put(p, appliedAs(c.ID, digest.String(), now.UnixMilli(), result))
 	})
 	if err != nil {
 		return storage.CommitResult{}, err
@@ -81,17 +82,21 @@ func apply(p *partition, c storage.Commit) (result storage.CommitResult) {
 	for _, entry := range c.Audit {
 		insert(p, audit, entry)
 	}
-	seq := version(p, "log")
+	log := position(p, "log")
 	for _, r := range c.Requires {
-		if head, ok := r.(storage.RequireHead); ok && head.Seq != seq {
-			p.refuse(storage.CodeConflict, "the log head is %d, not %d", seq, head.Seq)
+		if head, ok := r.(storage.RequireHead); ok && !log.Is(authz.Position(head)) {
+			p.refuse(storage.CodeConflict, "the log head is %s, not %s", log, authz.Position(head))
 		}
 	}
-	for _, e := range c.Events {
-		seq++
-		events.put(p, event{seq, c.At, e})
-		result.UpTo = seq
+	if len(c.Events) == 0 {
+		return result
 	}
-	heads.put(p, head{Name: "log", Version: seq})
+	identity := storage.Follow(log.Identity, c.ID, log.Seq+int64(len(c.Events)))
+	for _, e := range c.Events {
+		log = authz.Position{Seq: log.Seq + 1, Identity: identity}
+		events.put(p, event{log.Seq, c.At, e, identity})
+	}
+	heads.put(p, head{Name: "log", Version: log.Seq, Text: identity})
+	result.UpTo = log
 	return result
 }

@@ -105,9 +105,15 @@ func (s *store) Close() error {
 
 // Renew gives the content a new incarnation, after a restore from a backup. Open
 // handles keep the one that they found.
-func (s *store) Renew(ctx context.Context) (string, error) {
+func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	life := head{Name: "life", Version: layoutVersion, Text: rand.Text()}
-	if err := s.update(ctx, func(p *partition) { heads.put(p, life) }); err != nil {
+	err := s.update(ctx, func(p *partition) {
+		if now := heads.get(p, "life"); expect != "" && (now == nil || now.Text != expect) {
+			p.refuse(storage.CodeConflict, "the content has another incarnation already")
+		}
+		heads.put(p, life)
+	})
+	if err != nil {
 		return "", err
 	}
 	return life.Text, nil

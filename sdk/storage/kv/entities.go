@@ -51,8 +51,9 @@ var (
 
 type (
 	event struct {
-		Seq, At int64
-		Event   authz.Event
+		Seq, At  int64
+		Event    authz.Event
+		Identity string `json:",omitempty"` // absent of what was written before identities were
 	}
 	scopeParents struct {
 		Scope   string
@@ -62,10 +63,16 @@ type (
 	applied struct {
 		ID, Digest string
 		At         int64
-		Result     storage.CommitResult
+		Result     appliedResult
+	}
+	appliedResult struct {
+		Results  []storage.ChangeResult
+		UpTo     int64
+		Identity string `json:",omitempty"`
 	}
 	// head is a row of which there is one: "catalog", "imports", "log" (the newest
-	// event), "pruned" (the mark) and "life" (layout and incarnation).
+	// event) and "pruned" (the mark), whose Text is the identity, and "life" (layout
+	// and incarnation).
 	head struct {
 		Name     string
 		Version  int64
@@ -73,6 +80,14 @@ type (
 		Text     string          `json:",omitempty"`
 	}
 )
+
+func appliedAs(id, digest string, at int64, r storage.CommitResult) applied {
+	return applied{id, digest, at, appliedResult{r.Results, r.UpTo.Seq, r.UpTo.Identity}}
+}
+
+func (a *applied) result() storage.CommitResult {
+	return storage.CommitResult{Results: a.Result.Results, UpTo: authz.Position{Seq: a.Result.UpTo, Identity: a.Result.Identity}}
+}
 
 // end is above every place in time.
 const end = "\xff"

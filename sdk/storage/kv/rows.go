@@ -149,7 +149,7 @@ func (s *store) GetImports(ctx context.Context) (storage.ImportsHead, bool, erro
 
 func (s *store) GetCommit(ctx context.Context, id string) (storage.CommitResult, bool, error) {
 	row, found, err := one(ctx, s, commits, id)
-	return row.Result, found, err
+	return row.result(), found, err
 }
 
 func (s *store) GetScopeParents(ctx context.Context, ids []string) (map[string][]string, error) {

@@ -2,17 +2,16 @@ package layout
 
 import (
 	"context"
-	"errors"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Renew writes another incarnation into the marker.
-func (p *Partition) Renew(ctx context.Context, incarnation string) error {
+// Renew writes another incarnation into the marker, over the one expected; "" expects
+// any. It reports whether it did.
+func (p *Partition) Renew(ctx context.Context, expect, incarnation string) (changed bool, err error) {
 	meta := p.Collection(Meta)
-	changed, err := meta.Update(ctx, meta.Key(markerKey), bson.D{{Key: "$set", Value: bson.D{{Key: "incarnation", Value: incarnation}}}})
-	if err == nil && !changed {
-		err = errors.New("the marker vanished")
+	var expected []bson.E
+	if expect != "" {
+		expected = []bson.E{{Key: "incarnation", Value: expect}}
 	}
-	return err
+	return meta.Update(ctx, meta.Key(markerKey, expected...), bson.D{{Key: "$set", Value: bson.D{{Key: "incarnation", Value: incarnation}}}})
 }

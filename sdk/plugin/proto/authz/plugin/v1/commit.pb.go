@@ -174,6 +174,7 @@ type Requirement struct {
 	//	*Requirement_Record
 	//	*Requirement_Head
 	Of            isRequirement_Of `protobuf_oneof:"of"`
+	HeadIdentity  string           `protobuf:"bytes,4,opt,name=head_identity,json=headIdentity,proto3" json:"head_identity,omitempty"` // of the event head
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -240,6 +241,13 @@ func (x *Requirement) GetHead() int64 {
 		}
 	}
 	return 0
+}
+
+func (x *Requirement) GetHeadIdentity() string {
+	if x != nil {
+		return x.HeadIdentity
+	}
+	return ""
 }
 
 type isRequirement_Of interface {
@@ -1283,6 +1291,7 @@ type CommitResult struct {
 	Replayed      bool                   `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	Results       []*ChangeResult        `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"` // one for each change
 	UpTo          int64                  `protobuf:"varint,3,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
+	Identity      string                 `protobuf:"bytes,4,opt,name=identity,proto3" json:"identity,omitempty"` // of the event up_to
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1336,6 +1345,13 @@ func (x *CommitResult) GetUpTo() int64 {
 		return x.UpTo
 	}
 	return 0
+}
+
+func (x *CommitResult) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
 }
 
 type ChangeResult struct {
@@ -1421,11 +1437,12 @@ const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"\x06events\x18\a \x03(\v2\x16.authz.plugin.v1.EventR\x06events\"/\n" +
 	"\x05Fence\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05fence\x18\x02 \x01(\x03R\x05fence\"~\n" +
+	"\x05fence\x18\x02 \x01(\x03R\x05fence\"\xa3\x01\n" +
 	"\vRequirement\x12\x19\n" +
 	"\arole_id\x18\x01 \x01(\tH\x00R\x06roleId\x128\n" +
 	"\x06record\x18\x02 \x01(\v2\x1e.authz.plugin.v1.RecordVersionH\x00R\x06record\x12\x14\n" +
-	"\x04head\x18\x03 \x01(\x03H\x00R\x04headB\x04\n" +
+	"\x04head\x18\x03 \x01(\x03H\x00R\x04head\x12#\n" +
+	"\rhead_identity\x18\x04 \x01(\tR\fheadIdentityB\x04\n" +
 	"\x02of\"Y\n" +
 	"\rRecordVersion\x12\x1e\n" +
 	"\n" +
@@ -1514,11 +1531,12 @@ const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"collection\x18\x01 \x01(\tR\n" +
 	"collection\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
-	"\x06expect\x18\x03 \x01(\x03R\x06expect\"x\n" +
+	"\x06expect\x18\x03 \x01(\x03R\x06expect\"\x94\x01\n" +
 	"\fCommitResult\x12\x1a\n" +
 	"\breplayed\x18\x01 \x01(\bR\breplayed\x127\n" +
 	"\aresults\x18\x02 \x03(\v2\x1d.authz.plugin.v1.ChangeResultR\aresults\x12\x13\n" +
-	"\x05up_to\x18\x03 \x01(\x03R\x04upTo\"\xbb\x01\n" +
+	"\x05up_to\x18\x03 \x01(\x03R\x04upTo\x12\x1a\n" +
+	"\bidentity\x18\x04 \x01(\tR\bidentity\"\xbb\x01\n" +
 	"\fChangeResult\x12,\n" +
 	"\x05grant\x18\x01 \x01(\v2\x16.authz.plugin.v1.GrantR\x05grant\x12/\n" +
 	"\x06revoke\x18\x02 \x01(\v2\x17.authz.plugin.v1.RevokeR\x06revoke\x122\n" +

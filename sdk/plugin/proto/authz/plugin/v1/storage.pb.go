@@ -1064,17 +1064,72 @@ func (x *AuditCursor) GetId() string {
 	return ""
 }
 
+// Position is an event's number with its identity, "" when that is not known: a
+// peer that knows of no identities goes by the number.
+type Position struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Seq           int64                  `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	Identity      string                 `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Position) Reset() {
+	*x = Position{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Position) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Position) ProtoMessage() {}
+
+func (x *Position) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Position.ProtoReflect.Descriptor instead.
+func (*Position) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Position) GetSeq() int64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Position) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
 type EventQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Seq           int64                  `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	Limit         int64                  `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Identity      string                 `protobuf:"bytes,3,opt,name=identity,proto3" json:"identity,omitempty"` // of the event with the number seq
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EventQuery) Reset() {
 	*x = EventQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1141,7 @@ func (x *EventQuery) String() string {
 func (*EventQuery) ProtoMessage() {}
 
 func (x *EventQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1154,7 @@ func (x *EventQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventQuery.ProtoReflect.Descriptor instead.
 func (*EventQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EventQuery) GetSeq() int64 {
@@ -1116,18 +1171,27 @@ func (x *EventQuery) GetLimit() int64 {
 	return 0
 }
 
+func (x *EventQuery) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
 type EventPage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UpTo          int64                  `protobuf:"varint,1,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
 	Events        []*Event               `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
 	Gap           bool                   `protobuf:"varint,3,opt,name=gap,proto3" json:"gap,omitempty"`
+	Identity      string                 `protobuf:"bytes,4,opt,name=identity,proto3" json:"identity,omitempty"` // of the event up_to
+	Reset_        bool                   `protobuf:"varint,5,opt,name=reset,proto3" json:"reset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EventPage) Reset() {
 	*x = EventPage{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1139,7 +1203,7 @@ func (x *EventPage) String() string {
 func (*EventPage) ProtoMessage() {}
 
 func (x *EventPage) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1152,7 +1216,7 @@ func (x *EventPage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventPage.ProtoReflect.Descriptor instead.
 func (*EventPage) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *EventPage) GetUpTo() int64 {
@@ -1176,6 +1240,20 @@ func (x *EventPage) GetGap() bool {
 	return false
 }
 
+func (x *EventPage) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
+func (x *EventPage) GetReset_() bool {
+	if x != nil {
+		return x.Reset_
+	}
+	return false
+}
+
 type PruneEventsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Before        *int64                 `protobuf:"varint,1,opt,name=before,proto3,oneof" json:"before,omitempty"`
@@ -1186,7 +1264,7 @@ type PruneEventsRequest struct {
 
 func (x *PruneEventsRequest) Reset() {
 	*x = PruneEventsRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1276,7 @@ func (x *PruneEventsRequest) String() string {
 func (*PruneEventsRequest) ProtoMessage() {}
 
 func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1289,7 @@ func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneEventsRequest.ProtoReflect.Descriptor instead.
 func (*PruneEventsRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PruneEventsRequest) GetBefore() int64 {
@@ -1240,7 +1318,7 @@ type MetricQuery struct {
 
 func (x *MetricQuery) Reset() {
 	*x = MetricQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1330,7 @@ func (x *MetricQuery) String() string {
 func (*MetricQuery) ProtoMessage() {}
 
 func (x *MetricQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1343,7 @@ func (x *MetricQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricQuery.ProtoReflect.Descriptor instead.
 func (*MetricQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MetricQuery) GetDimension() string {
@@ -1305,7 +1383,7 @@ type ScopeParents struct {
 
 func (x *ScopeParents) Reset() {
 	*x = ScopeParents{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1395,7 @@ func (x *ScopeParents) String() string {
 func (*ScopeParents) ProtoMessage() {}
 
 func (x *ScopeParents) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1408,7 @@ func (x *ScopeParents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeParents.ProtoReflect.Descriptor instead.
 func (*ScopeParents) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ScopeParents) GetParents() map[string]*StringList {
@@ -1350,7 +1428,7 @@ type RecordKey struct {
 
 func (x *RecordKey) Reset() {
 	*x = RecordKey{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1440,7 @@ func (x *RecordKey) String() string {
 func (*RecordKey) ProtoMessage() {}
 
 func (x *RecordKey) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1453,7 @@ func (x *RecordKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordKey.ProtoReflect.Descriptor instead.
 func (*RecordKey) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecordKey) GetCollection() string {
@@ -1404,7 +1482,7 @@ type RecordQuery struct {
 
 func (x *RecordQuery) Reset() {
 	*x = RecordQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1494,7 @@ func (x *RecordQuery) String() string {
 func (*RecordQuery) ProtoMessage() {}
 
 func (x *RecordQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1507,7 @@ func (x *RecordQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordQuery.ProtoReflect.Descriptor instead.
 func (*RecordQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RecordQuery) GetCollection() string {
@@ -1471,7 +1549,7 @@ type AccessQuery struct {
 
 func (x *AccessQuery) Reset() {
 	*x = AccessQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1561,7 @@ func (x *AccessQuery) String() string {
 func (*AccessQuery) ProtoMessage() {}
 
 func (x *AccessQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1574,7 @@ func (x *AccessQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessQuery.ProtoReflect.Descriptor instead.
 func (*AccessQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AccessQuery) GetUserId() string {
@@ -1529,13 +1607,14 @@ type Access struct {
 	Head          int64                  `protobuf:"varint,5,opt,name=head,proto3" json:"head,omitempty"`
 	Closure       []string               `protobuf:"bytes,6,rep,name=closure,proto3" json:"closure,omitempty"`
 	ManagerChain  []string               `protobuf:"bytes,7,rep,name=manager_chain,json=managerChain,proto3" json:"manager_chain,omitempty"`
+	HeadIdentity  string                 `protobuf:"bytes,8,opt,name=head_identity,json=headIdentity,proto3" json:"head_identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +1626,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +1639,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Access) GetUser() *User {
@@ -1612,6 +1691,13 @@ func (x *Access) GetManagerChain() []string {
 	return nil
 }
 
+func (x *Access) GetHeadIdentity() string {
+	if x != nil {
+		return x.HeadIdentity
+	}
+	return ""
+}
+
 type GrantRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Grant               `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
@@ -1621,7 +1707,7 @@ type GrantRows struct {
 
 func (x *GrantRows) Reset() {
 	*x = GrantRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1633,7 +1719,7 @@ func (x *GrantRows) String() string {
 func (*GrantRows) ProtoMessage() {}
 
 func (x *GrantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1646,7 +1732,7 @@ func (x *GrantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRows.ProtoReflect.Descriptor instead.
 func (*GrantRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GrantRows) GetRows() []*Grant {
@@ -1665,7 +1751,7 @@ type RevokeRows struct {
 
 func (x *RevokeRows) Reset() {
 	*x = RevokeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1763,7 @@ func (x *RevokeRows) String() string {
 func (*RevokeRows) ProtoMessage() {}
 
 func (x *RevokeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1776,7 @@ func (x *RevokeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRows.ProtoReflect.Descriptor instead.
 func (*RevokeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RevokeRows) GetRows() []*Revoke {
@@ -1709,7 +1795,7 @@ type RoleRows struct {
 
 func (x *RoleRows) Reset() {
 	*x = RoleRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1807,7 @@ func (x *RoleRows) String() string {
 func (*RoleRows) ProtoMessage() {}
 
 func (x *RoleRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1820,7 @@ func (x *RoleRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleRows.ProtoReflect.Descriptor instead.
 func (*RoleRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RoleRows) GetRows() []*Role {
@@ -1753,7 +1839,7 @@ type GroupRows struct {
 
 func (x *GroupRows) Reset() {
 	*x = GroupRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1851,7 @@ func (x *GroupRows) String() string {
 func (*GroupRows) ProtoMessage() {}
 
 func (x *GroupRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1864,7 @@ func (x *GroupRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupRows.ProtoReflect.Descriptor instead.
 func (*GroupRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GroupRows) GetRows() []*Group {
@@ -1797,7 +1883,7 @@ type UserRows struct {
 
 func (x *UserRows) Reset() {
 	*x = UserRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1895,7 @@ func (x *UserRows) String() string {
 func (*UserRows) ProtoMessage() {}
 
 func (x *UserRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1908,7 @@ func (x *UserRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserRows.ProtoReflect.Descriptor instead.
 func (*UserRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UserRows) GetRows() []*User {
@@ -1841,7 +1927,7 @@ type RequestRows struct {
 
 func (x *RequestRows) Reset() {
 	*x = RequestRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1939,7 @@ func (x *RequestRows) String() string {
 func (*RequestRows) ProtoMessage() {}
 
 func (x *RequestRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1952,7 @@ func (x *RequestRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRows.ProtoReflect.Descriptor instead.
 func (*RequestRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RequestRows) GetRows() []*Request {
@@ -1885,7 +1971,7 @@ type CatalogRows struct {
 
 func (x *CatalogRows) Reset() {
 	*x = CatalogRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +1983,7 @@ func (x *CatalogRows) String() string {
 func (*CatalogRows) ProtoMessage() {}
 
 func (x *CatalogRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +1996,7 @@ func (x *CatalogRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogRows.ProtoReflect.Descriptor instead.
 func (*CatalogRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CatalogRows) GetRows() []*Catalog {
@@ -1929,7 +2015,7 @@ type ImportsRows struct {
 
 func (x *ImportsRows) Reset() {
 	*x = ImportsRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2027,7 @@ func (x *ImportsRows) String() string {
 func (*ImportsRows) ProtoMessage() {}
 
 func (x *ImportsRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2040,7 @@ func (x *ImportsRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportsRows.ProtoReflect.Descriptor instead.
 func (*ImportsRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ImportsRows) GetRows() []*Imports {
@@ -1973,7 +2059,7 @@ type AuditRows struct {
 
 func (x *AuditRows) Reset() {
 	*x = AuditRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2071,7 @@ func (x *AuditRows) String() string {
 func (*AuditRows) ProtoMessage() {}
 
 func (x *AuditRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2084,7 @@ func (x *AuditRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRows.ProtoReflect.Descriptor instead.
 func (*AuditRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AuditRows) GetRows() []*AuditEntry {
@@ -2017,7 +2103,7 @@ type MetricRows struct {
 
 func (x *MetricRows) Reset() {
 	*x = MetricRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2115,7 @@ func (x *MetricRows) String() string {
 func (*MetricRows) ProtoMessage() {}
 
 func (x *MetricRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2128,7 @@ func (x *MetricRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricRows.ProtoReflect.Descriptor instead.
 func (*MetricRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MetricRows) GetRows() []*MetricBucket {
@@ -2061,7 +2147,7 @@ type RecordRows struct {
 
 func (x *RecordRows) Reset() {
 	*x = RecordRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2159,7 @@ func (x *RecordRows) String() string {
 func (*RecordRows) ProtoMessage() {}
 
 func (x *RecordRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2172,7 @@ func (x *RecordRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRows.ProtoReflect.Descriptor instead.
 func (*RecordRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RecordRows) GetRows() []*Record {
@@ -2105,7 +2191,7 @@ type CommitRows struct {
 
 func (x *CommitRows) Reset() {
 	*x = CommitRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2117,7 +2203,7 @@ func (x *CommitRows) String() string {
 func (*CommitRows) ProtoMessage() {}
 
 func (x *CommitRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2130,7 +2216,7 @@ func (x *CommitRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRows.ProtoReflect.Descriptor instead.
 func (*CommitRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CommitRows) GetRows() []*CommitResult {
@@ -2149,7 +2235,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2247,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2260,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WatchRequest) GetStore() uint64 {
@@ -2193,7 +2279,7 @@ type WatchHead struct {
 
 func (x *WatchHead) Reset() {
 	*x = WatchHead{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2205,7 +2291,7 @@ func (x *WatchHead) String() string {
 func (*WatchHead) ProtoMessage() {}
 
 func (x *WatchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2218,7 +2304,7 @@ func (x *WatchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchHead.ProtoReflect.Descriptor instead.
 func (*WatchHead) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *WatchHead) GetHead() int64 {
@@ -2241,7 +2327,7 @@ type SectionRequest struct {
 
 func (x *SectionRequest) Reset() {
 	*x = SectionRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2339,7 @@ func (x *SectionRequest) String() string {
 func (*SectionRequest) ProtoMessage() {}
 
 func (x *SectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2352,7 @@ func (x *SectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionRequest.ProtoReflect.Descriptor instead.
 func (*SectionRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SectionRequest) GetOf() isSectionRequest_Of {
@@ -2321,7 +2407,7 @@ type SectionAcquire struct {
 
 func (x *SectionAcquire) Reset() {
 	*x = SectionAcquire{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2419,7 @@ func (x *SectionAcquire) String() string {
 func (*SectionAcquire) ProtoMessage() {}
 
 func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2432,7 @@ func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionAcquire.ProtoReflect.Descriptor instead.
 func (*SectionAcquire) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SectionAcquire) GetStore() uint64 {
@@ -2383,7 +2469,7 @@ type SectionReply struct {
 
 func (x *SectionReply) Reset() {
 	*x = SectionReply{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2481,7 @@ func (x *SectionReply) String() string {
 func (*SectionReply) ProtoMessage() {}
 
 func (x *SectionReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2494,7 @@ func (x *SectionReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionReply.ProtoReflect.Descriptor instead.
 func (*SectionReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SectionReply) GetOf() isSectionReply_Of {
@@ -2462,7 +2548,7 @@ type Granted struct {
 
 func (x *Granted) Reset() {
 	*x = Granted{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2560,7 @@ func (x *Granted) String() string {
 func (*Granted) ProtoMessage() {}
 
 func (x *Granted) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2573,7 @@ func (x *Granted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Granted.ProtoReflect.Descriptor instead.
 func (*Granted) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Granted) GetFence() *Fence {
@@ -2514,7 +2600,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +2612,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,7 +2625,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Renewed) GetBeat() int64 {
@@ -2652,15 +2738,21 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x06_limit\"-\n" +
 	"\vAuditCursor\x12\x0e\n" +
 	"\x02at\x18\x01 \x01(\x03R\x02at\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"4\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"8\n" +
+	"\bPosition\x12\x10\n" +
+	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12\x1a\n" +
+	"\bidentity\x18\x02 \x01(\tR\bidentity\"P\n" +
 	"\n" +
 	"EventQuery\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\x03R\x05limit\"b\n" +
+	"\x05limit\x18\x02 \x01(\x03R\x05limit\x12\x1a\n" +
+	"\bidentity\x18\x03 \x01(\tR\bidentity\"\x94\x01\n" +
 	"\tEventPage\x12\x13\n" +
 	"\x05up_to\x18\x01 \x01(\x03R\x04upTo\x12.\n" +
 	"\x06events\x18\x02 \x03(\v2\x16.authz.plugin.v1.EventR\x06events\x12\x10\n" +
-	"\x03gap\x18\x03 \x01(\bR\x03gap\"l\n" +
+	"\x03gap\x18\x03 \x01(\bR\x03gap\x12\x1a\n" +
+	"\bidentity\x18\x04 \x01(\tR\bidentity\x12\x14\n" +
+	"\x05reset\x18\x05 \x01(\bR\x05reset\"l\n" +
 	"\x12PruneEventsRequest\x12\x1b\n" +
 	"\x06before\x18\x01 \x01(\x03H\x00R\x06before\x88\x01\x01\x12 \n" +
 	"\tkeep_rows\x18\x02 \x01(\x03H\x01R\bkeepRows\x88\x01\x01B\t\n" +
@@ -2694,7 +2786,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\vAccessQuery\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\bsubjects\x18\x02 \x03(\tR\bsubjects\x12\x16\n" +
-	"\x06expand\x18\x03 \x01(\bR\x06expand\"\x96\x02\n" +
+	"\x06expand\x18\x03 \x01(\bR\x06expand\"\xbb\x02\n" +
 	"\x06Access\x12)\n" +
 	"\x04user\x18\x01 \x01(\v2\x15.authz.plugin.v1.UserR\x04user\x12.\n" +
 	"\x06grants\x18\x02 \x03(\v2\x16.authz.plugin.v1.GrantR\x06grants\x121\n" +
@@ -2702,7 +2794,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05roles\x18\x04 \x03(\v2\x15.authz.plugin.v1.RoleR\x05roles\x12\x12\n" +
 	"\x04head\x18\x05 \x01(\x03R\x04head\x12\x18\n" +
 	"\aclosure\x18\x06 \x03(\tR\aclosure\x12#\n" +
-	"\rmanager_chain\x18\a \x03(\tR\fmanagerChain\"7\n" +
+	"\rmanager_chain\x18\a \x03(\tR\fmanagerChain\x12#\n" +
+	"\rhead_identity\x18\b \x01(\tR\fheadIdentity\"7\n" +
 	"\tGrantRows\x12*\n" +
 	"\x04rows\x18\x01 \x03(\v2\x16.authz.plugin.v1.GrantR\x04rows\"9\n" +
 	"\n" +
@@ -2812,7 +2905,7 @@ func file_authz_plugin_v1_storage_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_storage_proto_rawDescData
 }
 
-var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*Frame)(nil),              // 0: authz.plugin.v1.Frame
 	(*Error)(nil),              // 1: authz.plugin.v1.Error
@@ -2832,84 +2925,85 @@ var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*RequestQuery)(nil),       // 15: authz.plugin.v1.RequestQuery
 	(*AuditQuery)(nil),         // 16: authz.plugin.v1.AuditQuery
 	(*AuditCursor)(nil),        // 17: authz.plugin.v1.AuditCursor
-	(*EventQuery)(nil),         // 18: authz.plugin.v1.EventQuery
-	(*EventPage)(nil),          // 19: authz.plugin.v1.EventPage
-	(*PruneEventsRequest)(nil), // 20: authz.plugin.v1.PruneEventsRequest
-	(*MetricQuery)(nil),        // 21: authz.plugin.v1.MetricQuery
-	(*ScopeParents)(nil),       // 22: authz.plugin.v1.ScopeParents
-	(*RecordKey)(nil),          // 23: authz.plugin.v1.RecordKey
-	(*RecordQuery)(nil),        // 24: authz.plugin.v1.RecordQuery
-	(*AccessQuery)(nil),        // 25: authz.plugin.v1.AccessQuery
-	(*Access)(nil),             // 26: authz.plugin.v1.Access
-	(*GrantRows)(nil),          // 27: authz.plugin.v1.GrantRows
-	(*RevokeRows)(nil),         // 28: authz.plugin.v1.RevokeRows
-	(*RoleRows)(nil),           // 29: authz.plugin.v1.RoleRows
-	(*GroupRows)(nil),          // 30: authz.plugin.v1.GroupRows
-	(*UserRows)(nil),           // 31: authz.plugin.v1.UserRows
-	(*RequestRows)(nil),        // 32: authz.plugin.v1.RequestRows
-	(*CatalogRows)(nil),        // 33: authz.plugin.v1.CatalogRows
-	(*ImportsRows)(nil),        // 34: authz.plugin.v1.ImportsRows
-	(*AuditRows)(nil),          // 35: authz.plugin.v1.AuditRows
-	(*MetricRows)(nil),         // 36: authz.plugin.v1.MetricRows
-	(*RecordRows)(nil),         // 37: authz.plugin.v1.RecordRows
-	(*CommitRows)(nil),         // 38: authz.plugin.v1.CommitRows
-	(*WatchRequest)(nil),       // 39: authz.plugin.v1.WatchRequest
-	(*WatchHead)(nil),          // 40: authz.plugin.v1.WatchHead
-	(*SectionRequest)(nil),     // 41: authz.plugin.v1.SectionRequest
-	(*SectionAcquire)(nil),     // 42: authz.plugin.v1.SectionAcquire
-	(*SectionReply)(nil),       // 43: authz.plugin.v1.SectionReply
-	(*Granted)(nil),            // 44: authz.plugin.v1.Granted
-	(*Renewed)(nil),            // 45: authz.plugin.v1.Renewed
-	nil,                        // 46: authz.plugin.v1.ScopeParents.ParentsEntry
-	(*StringList)(nil),         // 47: authz.plugin.v1.StringList
-	(*Event)(nil),              // 48: authz.plugin.v1.Event
-	(*User)(nil),               // 49: authz.plugin.v1.User
-	(*Grant)(nil),              // 50: authz.plugin.v1.Grant
-	(*Revoke)(nil),             // 51: authz.plugin.v1.Revoke
-	(*Role)(nil),               // 52: authz.plugin.v1.Role
-	(*Group)(nil),              // 53: authz.plugin.v1.Group
-	(*Request)(nil),            // 54: authz.plugin.v1.Request
-	(*Catalog)(nil),            // 55: authz.plugin.v1.Catalog
-	(*Imports)(nil),            // 56: authz.plugin.v1.Imports
-	(*AuditEntry)(nil),         // 57: authz.plugin.v1.AuditEntry
-	(*MetricBucket)(nil),       // 58: authz.plugin.v1.MetricBucket
-	(*Record)(nil),             // 59: authz.plugin.v1.Record
-	(*CommitResult)(nil),       // 60: authz.plugin.v1.CommitResult
-	(*Fence)(nil),              // 61: authz.plugin.v1.Fence
+	(*Position)(nil),           // 18: authz.plugin.v1.Position
+	(*EventQuery)(nil),         // 19: authz.plugin.v1.EventQuery
+	(*EventPage)(nil),          // 20: authz.plugin.v1.EventPage
+	(*PruneEventsRequest)(nil), // 21: authz.plugin.v1.PruneEventsRequest
+	(*MetricQuery)(nil),        // 22: authz.plugin.v1.MetricQuery
+	(*ScopeParents)(nil),       // 23: authz.plugin.v1.ScopeParents
+	(*RecordKey)(nil),          // 24: authz.plugin.v1.RecordKey
+	(*RecordQuery)(nil),        // 25: authz.plugin.v1.RecordQuery
+	(*AccessQuery)(nil),        // 26: authz.plugin.v1.AccessQuery
+	(*Access)(nil),             // 27: authz.plugin.v1.Access
+	(*GrantRows)(nil),          // 28: authz.plugin.v1.GrantRows
+	(*RevokeRows)(nil),         // 29: authz.plugin.v1.RevokeRows
+	(*RoleRows)(nil),           // 30: authz.plugin.v1.RoleRows
+	(*GroupRows)(nil),          // 31: authz.plugin.v1.GroupRows
+	(*UserRows)(nil),           // 32: authz.plugin.v1.UserRows
+	(*RequestRows)(nil),        // 33: authz.plugin.v1.RequestRows
+	(*CatalogRows)(nil),        // 34: authz.plugin.v1.CatalogRows
+	(*ImportsRows)(nil),        // 35: authz.plugin.v1.ImportsRows
+	(*AuditRows)(nil),          // 36: authz.plugin.v1.AuditRows
+	(*MetricRows)(nil),         // 37: authz.plugin.v1.MetricRows
+	(*RecordRows)(nil),         // 38: authz.plugin.v1.RecordRows
+	(*CommitRows)(nil),         // 39: authz.plugin.v1.CommitRows
+	(*WatchRequest)(nil),       // 40: authz.plugin.v1.WatchRequest
+	(*WatchHead)(nil),          // 41: authz.plugin.v1.WatchHead
+	(*SectionRequest)(nil),     // 42: authz.plugin.v1.SectionRequest
+	(*SectionAcquire)(nil),     // 43: authz.plugin.v1.SectionAcquire
+	(*SectionReply)(nil),       // 44: authz.plugin.v1.SectionReply
+	(*Granted)(nil),            // 45: authz.plugin.v1.Granted
+	(*Renewed)(nil),            // 46: authz.plugin.v1.Renewed
+	nil,                        // 47: authz.plugin.v1.ScopeParents.ParentsEntry
+	(*StringList)(nil),         // 48: authz.plugin.v1.StringList
+	(*Event)(nil),              // 49: authz.plugin.v1.Event
+	(*User)(nil),               // 50: authz.plugin.v1.User
+	(*Grant)(nil),              // 51: authz.plugin.v1.Grant
+	(*Revoke)(nil),             // 52: authz.plugin.v1.Revoke
+	(*Role)(nil),               // 53: authz.plugin.v1.Role
+	(*Group)(nil),              // 54: authz.plugin.v1.Group
+	(*Request)(nil),            // 55: authz.plugin.v1.Request
+	(*Catalog)(nil),            // 56: authz.plugin.v1.Catalog
+	(*Imports)(nil),            // 57: authz.plugin.v1.Imports
+	(*AuditEntry)(nil),         // 58: authz.plugin.v1.AuditEntry
+	(*MetricBucket)(nil),       // 59: authz.plugin.v1.MetricBucket
+	(*Record)(nil),             // 60: authz.plugin.v1.Record
+	(*CommitResult)(nil),       // 61: authz.plugin.v1.CommitResult
+	(*Fence)(nil),              // 62: authz.plugin.v1.Fence
 }
 var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
-	47, // 0: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
+	48, // 0: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
 	10, // 1: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
 	10, // 2: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
 	10, // 3: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
 	10, // 4: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
 	17, // 5: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
-	48, // 6: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
-	47, // 7: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
-	46, // 8: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
+	49, // 6: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
+	48, // 7: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
+	47, // 8: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
 	10, // 9: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
-	49, // 10: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
-	50, // 11: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.Grant
-	51, // 12: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
-	52, // 13: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.Role
-	50, // 14: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
-	51, // 15: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
-	52, // 16: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
-	53, // 17: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
-	49, // 18: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
-	54, // 19: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
-	55, // 20: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
-	56, // 21: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	57, // 22: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
-	58, // 23: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
-	59, // 24: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
-	60, // 25: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	42, // 26: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	44, // 27: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	45, // 28: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	61, // 29: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	50, // 10: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
+	51, // 11: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.Grant
+	52, // 12: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
+	53, // 13: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.Role
+	51, // 14: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	52, // 15: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	53, // 16: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	54, // 17: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	50, // 18: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	55, // 19: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	56, // 20: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	57, // 21: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	58, // 22: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	59, // 23: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	60, // 24: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	61, // 25: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	43, // 26: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	45, // 27: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	46, // 28: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	62, // 29: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
 	1,  // 30: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	47, // 31: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	48, // 31: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
 	2,  // 32: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
 	4,  // 33: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
 	0,  // 34: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Frame
@@ -2946,8 +3040,8 @@ var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	0,  // 65: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Frame
 	0,  // 66: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Frame
 	0,  // 67: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Frame
-	39, // 68: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	41, // 69: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	40, // 68: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	42, // 69: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
 	3,  // 70: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
 	5,  // 71: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
 	0,  // 72: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.Frame
@@ -2984,8 +3078,8 @@ var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	0,  // 103: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.Frame
 	0,  // 104: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Frame
 	0,  // 105: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.Frame
-	40, // 106: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	43, // 107: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	41, // 106: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	44, // 107: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
 	70, // [70:108] is the sub-list for method output_type
 	32, // [32:70] is the sub-list for method input_type
 	32, // [32:32] is the sub-list for extension type_name
@@ -3005,13 +3099,13 @@ func file_authz_plugin_v1_storage_proto_init() {
 	file_authz_plugin_v1_storage_proto_msgTypes[13].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[15].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[16].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[20].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[21].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[41].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[22].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[42].OneofWrappers = []any{
 		(*SectionRequest_Acquire)(nil),
 		(*SectionRequest_Beat)(nil),
 	}
-	file_authz_plugin_v1_storage_proto_msgTypes[43].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[44].OneofWrappers = []any{
 		(*SectionReply_Granted)(nil),
 		(*SectionReply_Renewed)(nil),
 	}
@@ -3021,7 +3115,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_storage_proto_rawDesc), len(file_authz_plugin_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
