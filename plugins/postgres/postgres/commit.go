@@ -283,8 +283,9 @@ func (p *plan) last() ([]step, error) {
 		}
 	}
 	return append(steps, step{
-		sql: `with head as (
-				insert into "AuthzEpoch" as t ("app", "id", "seq", "prunedThrough", "identity") values ($1, 1, $2, 0, ` + follow(`''`, `$6`, `$2::bigint`) + `)
+		sql: `with here as (select 1 / ` + guard(`$8`, `$9::bigint`) + `::int as one), head as (
+				insert into "AuthzEpoch" as t ("app", "id", "seq", "prunedThrough", "identity")
+				select $1, here.one, $2, 0, ` + follow(`''`, `$6`, `$2::bigint`) + ` from here
 				on conflict ("app", "id") do update set "seq" = t."seq" + $2,
 					"identity" = ` + follow(`coalesce(t."identity", '')`, `$6`, `(t."seq" + $2)`) + ` returning t."seq", t."identity"),
 			numbered as (
@@ -295,7 +296,9 @@ func (p *plan) last() ([]step, error) {
 				update "AuthzCommit" set "result" = ($7::text || head."seq" || ',"identity":"' || head."identity" || '"}')::json
 				from head where "app" = $1 and "id" = $6)
 			select "seq", "identity" from head`,
-		args: []any{app, int64(len(types)), p.c.At, types, payloads, p.c.ID, strings.TrimSuffix(encoded, "0}")},
+		args:    []any{app, int64(len(types)), p.c.At, types, payloads, p.c.ID, strings.TrimSuffix(encoded, "0}")},
+		late:    p.store.driver.primary.arguments,
+		refused: p.store.driver.errMoved,
 		read: func(rows pgx.Rows) error {
 			for rows.Next() {
 				if err := rows.Scan(&p.result.UpTo.Seq, &p.result.UpTo.Identity); err != nil {

@@ -48,8 +48,6 @@ func poolConfig(o Options) (*pgxpool.Config, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
 	}
-	// A standby answers from the past, whatever the connection string prefers.
-	c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "authz"
 	}
@@ -81,8 +79,8 @@ func startError(err error, c *pgx.ConnConfig) error {
 	switch {
 	case errors.As(err, &config):
 		return config
-	case errors.As(err, &ours) && ours.Code != storage.CodeUnavailable:
-		return ours
+	case errors.As(err, &ours) && (ours.Code != storage.CodeUnavailable || ours.Cause == nil):
+		return ours // of one with a cause less is known than below
 	}
 	if refused != nil {
 		return storage.Unavailable(authz.OutcomeNotApplied, err, "PostgreSQL at %s refused a statement (SQLSTATE %s)", address(c), refused.Code)

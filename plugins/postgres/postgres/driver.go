@@ -20,6 +20,7 @@ import (
 type driver struct {
 	options      Options
 	pool         *pgxpool.Pool
+	primary      *primary
 	capabilities storage.Capabilities
 	texts        sync.Map // statements, under the text they were written as
 
@@ -51,16 +52,19 @@ func New(ctx context.Context, o Options) (storage.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	primary := newPrimary(&config.ConnConfig.Config)
+	config.BeforeClose = func(c *pgx.Conn) { primary.forget(c.PgConn()) }
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return nil, refuse("dsn", "cannot be used")
 	}
-	d := &driver{options: o, pool: pool, writers: make(chan struct{}, max(1, o.MaxConnections*3/4)), stores: map[*store]struct{}{}}
+	d := &driver{options: o, pool: pool, primary: primary, writers: make(chan struct{}, max(1, o.MaxConnections*3/4)), stores: map[*store]struct{}{}}
 	if err := d.prepare(ctx); err != nil {
 		pool.Close()
 		return nil, startError(err, config.ConnConfig)
 	}
 	d.life, d.end = context.WithCancel(context.Background())
+	d.cleaning.Go(func() { primary.watch(d.life) })
 	d.turns.queues = map[pair]*list.List{}
 	d.local.holders = map[pair]*section{}
 	d.listener = newListener(d)
@@ -86,11 +90,15 @@ func (d *driver) Open(ctx context.Context, partition string) (storage.Store, err
 	if closed {
 		return nil, errDriverClosed()
 	}
+	at := d.primary.now.Load()
 	incarnation, err := d.incarnation(ctx, partition)
 	if err != nil {
 		return nil, err
 	}
-	s := &store{driver: d, partition: partition, incarnation: incarnation, closed: make(chan struct{}), held: map[*section]struct{}{}}
+	if now := d.primary.now.Load(); now.system != at.system {
+		return nil, errServer("PostgreSQL was replaced by another cluster while the partition was opened")
+	}
+	s := &store{driver: d, partition: partition, system: at.system, incarnation: at.named(incarnation), closed: make(chan struct{}), held: map[*section]struct{}{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {

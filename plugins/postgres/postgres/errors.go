@@ -22,6 +22,7 @@ const (
 	stateUnknown      = "40003"
 	stateLimit        = "54000" // such as an index entry that does not fit a page
 	stateNumber       = "22003"
+	stateForbidden    = "42501"
 	stateStarting     = "57P03"
 	stateDuplicate    = "42P07"
 	stateSchemaExists = "42P06"

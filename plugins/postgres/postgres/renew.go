@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -15,6 +16,13 @@ func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 		return "", err
 	}
 	incarnation, changed := rand.Text(), int64(0)
+	server := s.driver.primary.now.Load()
+	if expect != "" {
+		var ours bool
+		if expect, ours = strings.CutSuffix(expect, server.named("")); !ours || expect == "" {
+			return "", storage.Errorf(storage.CodeConflict, "the content has another incarnation already")
+		}
+	}
 	err := s.driver.transact(ctx, &transaction{steps: []step{
 		{
 			sql:      `update "AuthzSchema" set "incarnation" = $2 where "app" = $1 and ($3 = '' or "incarnation" = $3)`,
@@ -28,5 +36,5 @@ func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return incarnation, nil
+	return server.named(incarnation), nil
 }

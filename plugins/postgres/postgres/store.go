@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -27,6 +28,7 @@ const (
 type store struct {
 	driver      *driver
 	partition   string
+	system      string // the cluster that it was opened in
 	incarnation string
 
 	closed chan struct{}
@@ -77,6 +79,12 @@ func (s *store) usable(ctx context.Context, arguments ...any) error {
 	}
 	if ctx.Err() != nil {
 		return interrupted(ctx)
+	}
+	if split := s.driver.primary.split.Load(); split != nil {
+		return split
+	}
+	if now := s.driver.primary.now.Load(); now.system != s.system {
+		return storage.Lost(authz.OutcomeNotApplied, nil, "PostgreSQL at %s is another cluster than the one that the store was opened in", now.address)
 	}
 	for _, a := range arguments {
 		if err := storage.CheckValue(a); err != nil {

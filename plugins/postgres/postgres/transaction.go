@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ const (
 type step struct {
 	sql  string
 	args []any
+	late func() []any // further arguments, known when the connection is
 
 	read     func(pgx.Rows) error   // judges and keeps what the statement returned
 	affected func(rows int64) error // judges how many rows it changed
@@ -146,7 +148,11 @@ func (d *driver) try(ctx context.Context, t *transaction) *broken {
 func (d *driver) send(ctx context.Context, conn *pgxpool.Conn, steps []step, committing bool) *broken {
 	batch := &pgx.Batch{}
 	for _, s := range steps {
-		batch.Queue(d.sql(s.sql), s.args...)
+		args := s.args
+		if s.late != nil {
+			args = append(slices.Clip(args), s.late()...)
+		}
+		batch.Queue(d.sql(s.sql), args...)
 	}
 	if committing {
 		batch.Queue(commit)

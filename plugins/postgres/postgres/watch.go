@@ -160,6 +160,7 @@ func (l *listener) hear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer l.driver.primary.forget(conn.PgConn())
 	defer func() {
 		ending, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
