@@ -237,6 +237,40 @@ var sectionCases = []storageCase{
 		w.renew(section)
 		w.busy("k")
 	}},
+	{ID: "B74c", Rule: "a section whose lease ends years ahead, written by a clock that ran ahead, is stolen after one lease without a renewal; a renewed one is kept", Abilities: []Ability{Forge, Processes, CrossLocks}, run: func(w *world) {
+		w = w.fresh(Options{Lease: shortLease})
+		kept, lost := w.acquire("kept"), w.acquire("lost")
+		w.aheadOf("kept")
+		w.aheadOf("lost")
+		lease, other := kept.Lease(), w.another("")
+		robbed, keepers := other.waiter("lost"), other.waiter("kept")
+		var thief storage.Section
+		for start := time.Now(); thief == nil; {
+			select {
+			case thief = <-robbed:
+			case <-time.After(lease / 10):
+				w.renew(kept)
+				w.aheadOf("kept")
+			}
+			if since := time.Since(start); since > 2*lease+atOnce {
+				w.Want(fmt.Sprintf("the section stolen after a lease of %v", lease), "not stolen after %v", since)
+			}
+		}
+		if thief.Fence().Fence <= lost.Fence().Fence {
+			w.Want(fmt.Sprintf("a fence above %d", lost.Fence().Fence), "%d", thief.Fence().Fence)
+		}
+		w.refuse(storage.CodeStaleFence, fenced(lost, putCounter("n", 1)))
+		w.codes(lost.Renew(w.ctx), storage.CodeStaleFence, storage.CodeUnavailable)
+		w.do(fenced(thief, putCounter("n", 2)))
+		select {
+		case <-keepers:
+			w.Want("the section that was renewed kept", "it was stolen")
+		default:
+		}
+		w.do(fenced(kept, putCounter("n", 3)))
+		w.release(kept)
+		w.release(w.granted(atOnce, keepers))
+	}},
 	{ID: "B75", Rule: "two processes counting 100 times each under one key reach 200", Abilities: []Ability{CrossLocks}, run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
 		w.Each(2, func(i int) {

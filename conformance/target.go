@@ -37,8 +37,8 @@ type Target struct {
 // DefaultTimeout is how long a case may take.
 const DefaultTimeout = runner.DefaultTimeout
 
-// Backend is the fresh, empty database of one case. It may also be a Crasher and
-// a Freezer.
+// Backend is the fresh, empty database of one case. It may also be a Crasher,
+// a Freezer and a Forger.
 type Backend interface {
 	// Connect opens a driver of its own on the backend, as another process
 	// would. Drivers of one backend see the same rows.
@@ -73,6 +73,13 @@ type Freezer interface {
 	Continue(d storage.Driver) error
 }
 
+// Forger is a Backend that can write into a lock what a clock would have written that
+// ran ahead of the database's.
+type Forger interface {
+	// Postpone moves the end of the lease under which a section is held.
+	Postpone(ctx context.Context, partition, key string, by time.Duration) error
+}
+
 // Ability is what a case needs beyond the seam.
 type Ability string
 
@@ -80,6 +87,7 @@ type Ability string
 const (
 	Kill       Ability = "kill"      // the backend is a Crasher
 	Freeze     Ability = "freeze"    // the backend is a Freezer
+	Forge      Ability = "forge"     // the backend is a Forger
 	Processes  Ability = "processes" // Target.SeparateProcesses
 	CrossLocks Ability = "cross"     // the driver declares that sections hold across processes
 	Durable    Ability = "durable"   // the driver declares that rows survive the process
@@ -94,6 +102,8 @@ func (a Ability) missing() string {
 		return "the target's processes cannot be killed"
 	case Freeze:
 		return "the target's processes cannot be stopped"
+	case Forge:
+		return "the target does not write leases as a clock that ran ahead would"
 	case Processes:
 		return "the target's connections are no separate processes on the same rows"
 	case CrossLocks:

@@ -101,6 +101,9 @@ func (w *world) able(a Ability) bool {
 	case Freeze:
 		_, ok := w.backend.(Freezer)
 		return ok
+	case Forge:
+		_, ok := w.backend.(Forger)
+		return ok
 	case Processes:
 		return w.target.SeparateProcesses
 	case CrossLocks:
@@ -190,6 +193,16 @@ func (w *world) kill(s *named) {
 	w.Step("kill the process behind %s", s.Store.(*tracedStore).name)
 	if err != nil {
 		w.Want("the process killed", "%v", err)
+	}
+}
+
+// aheadOf is a section whose lease a clock wrote that ran ten years ahead.
+func (s *named) aheadOf(key string) {
+	const ahead = 10 * 365 * 24 * time.Hour
+	err := s.w.backend.(Forger).Postpone(s.w.ctx, s.Info().Partition, key, ahead)
+	s.w.Step("%s: the lease of %q ends %v later", s.Store.(*tracedStore).name, key, ahead)
+	if err != nil {
+		s.w.Want("the lease postponed", "%v", err)
 	}
 }
 

@@ -21,7 +21,8 @@ const DefaultAcquireWait = 30 * time.Second
 type Locker interface {
 	// Acquire waits for the section until ctx ends. The fence grows with every
 	// acquisition of the pair, never falls or repeats, and survives restarts;
-	// the first one is the clock's milliseconds.
+	// the first one is the clock's milliseconds. A section is free when its lease
+	// has run out by the database's clock, and when Leases calls it stale.
 	Acquire(ctx context.Context, key string) (Section, error)
 }
 

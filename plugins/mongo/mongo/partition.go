@@ -26,6 +26,7 @@ type partition struct {
 	writer chan struct{}
 
 	queues  queues
+	leases  storage.Leases // of holders that are in the way, the turn's too
 	flights flights
 	head    signal
 }

@@ -109,8 +109,9 @@ func (s *store) acquire(ctx context.Context, key string, q *queue) (*section, er
 	if err := p.in(layout.Locks).Ready(ctx); err != nil {
 		return nil, err
 	}
+	way := obstacle{p: p, key: key, length: p.lease}
 	for wait := pollLeast; ; wait = min(2*wait, pollMost) {
-		before, fence, held, err := p.takeLock(ctx, key, holder, p.lease)
+		before, fence, held, err := p.takeLock(ctx, key, holder, p.lease, way.stale)
 		if held && before.Holder != nil {
 			err = p.passThrough(ctx)
 		}
@@ -122,6 +123,7 @@ func (s *store) acquire(ctx context.Context, key string, q *queue) (*section, er
 		if held {
 			return &section{store: s, key: key, holder: holder, fence: fence, queue: q}, nil
 		}
+		way.look(ctx)
 		select {
 		case <-q.freed:
 		case <-time.After(jitter(wait)):

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -89,6 +90,20 @@ func (d *database) connect() (*driver, error) {
 
 func (d *database) Close() error {
 	return d.raw(func(ctx context.Context, db *mongodriver.Database) error { return db.Drop(ctx) })
+}
+
+func (d *database) Postpone(_ context.Context, partition, key string, by time.Duration) error {
+	return d.raw(func(ctx context.Context, db *mongodriver.Database) error {
+		name, id := "locks", any(key)
+		switch {
+		case d.layout == layout.Rows:
+			id = bson.D{{Key: "app", Value: partition}, {Key: "id", Value: key}}
+		case partition != "":
+			name = partition + "_locks"
+		}
+		_, err := db.Collection(name).UpdateOne(ctx, bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "expiresAt", Value: by.Milliseconds()}}}})
+		return err
+	})
 }
 
 // raw is the database without the driver.

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // turnKey is the lock that only the driver takes.
@@ -30,9 +31,52 @@ func (l lockDoc) pending() string {
 	return *l.Pending
 }
 
+// held is the lease that a lock is held under at this moment.
+func (l lockDoc) held(now int64) (lease storage.Lease, held bool) {
+	if l.Holder == nil || l.ExpiresAt <= now {
+		return lease, false
+	}
+	return storage.Lease{Holder: *l.Holder, Fence: l.Fence, ExpiresAt: l.ExpiresAt}, true
+}
+
+// obstacle is what a waiter knows of the lease in its way.
+type obstacle struct {
+	p      *partition
+	key    string
+	length time.Duration // of a lease
+	looked time.Time
+	stale  storage.Lease // that may be taken although it has not run out
+}
+
+// looks is how often a waiter looks at the lease in its way while it lasts.
+const looks = 20
+
+// look notes the lease, if it is time to. What it fails to find out it finds out later.
+func (o *obstacle) look(ctx context.Context) {
+	if time.Since(o.looked) < o.length/looks {
+		return
+	}
+	o.looked = time.Now()
+	now, err := o.p.clock.now(ctx)
+	if err != nil {
+		return
+	}
+	row, err := o.p.lock(ctx, o.key)
+	if err != nil {
+		return
+	}
+	lease, held := row.held(now)
+	switch {
+	case !held:
+		o.p.leases.Forget(o.key)
+	case o.p.leases.Stale(o.key, lease, o.length):
+		o.stale = lease
+	}
+}
+
 // takeLock takes a lock by one conditional update and returns its document from
 // before; held is false when somebody else has it.
-func (p *partition) takeLock(ctx context.Context, key, holder string, lease time.Duration) (before lockDoc, fence int64, held bool, err error) {
+func (p *partition) takeLock(ctx context.Context, key, holder string, lease time.Duration, stale storage.Lease) (before lockDoc, fence int64, held bool, err error) {
 	now, err := p.clock.now(ctx)
 	if err != nil {
 		return before, 0, false, err
@@ -41,7 +85,8 @@ func (p *partition) takeLock(ctx context.Context, key, holder string, lease time
 	expires := now + lease.Milliseconds()
 	free := bson.E{Key: "$or", Value: bson.A{
 		bson.D{{Key: "holder", Value: nil}},
-		bson.D{{Key: "expiresAt", Value: bson.D{{Key: "$lte", Value: now}}}}}}
+		bson.D{{Key: "expiresAt", Value: bson.D{{Key: "$lte", Value: now}}}},
+		bson.D{{Key: "holder", Value: stale.Holder}, {Key: "fence", Value: stale.Fence}, {Key: "expiresAt", Value: stale.ExpiresAt}}}}
 	row, found, err := locks.Take(ctx, locks.Key(key, free), bson.D{
 		{Key: "$set", Value: bson.D{{Key: "holder", Value: holder}, {Key: "expiresAt", Value: expires}}},
 		{Key: "$inc", Value: bson.D{{Key: "fence", Value: int64(1)}}}})
@@ -110,13 +155,14 @@ func (p *partition) takeTurn(ctx context.Context) (*turn, error) {
 		return nil, interrupted(ctx)
 	}
 	t := &turn{p: p, holder: rand.Text()}
+	way := obstacle{p: p, key: turnKey, length: p.turnLease, looked: time.Now()} // it is mostly free sooner
 	for wait := pollLeast; ; wait = min(2*wait, turnPoll) {
 		if err := p.step("take"); err != nil {
 			<-p.writer
 			return nil, err
 		}
 		t.taken = time.Now()
-		before, number, held, err := p.takeLock(ctx, turnKey, t.holder, p.turnLease)
+		before, number, held, err := p.takeLock(ctx, turnKey, t.holder, p.turnLease, way.stale)
 		if err != nil {
 			<-p.writer
 			if ctx.Err() != nil {
@@ -130,6 +176,7 @@ func (p *partition) takeTurn(ctx context.Context) (*turn, error) {
 			t.renewal = time.AfterFunc(p.turnLease/3, t.renew)
 			return t, nil
 		}
+		way.look(ctx)
 		select {
 		case <-time.After(jitter(wait)):
 		case <-ctx.Done():
@@ -180,9 +227,12 @@ func (t *turn) drop() {
 }
 
 // look reads the turn. A partition that nobody wrote has none yet: all zero.
-func (p *partition) look(ctx context.Context) (l lockDoc, err error) {
+func (p *partition) look(ctx context.Context) (lockDoc, error) { return p.lock(ctx, turnKey) }
+
+// lock reads a lock, all zero when there is none yet.
+func (p *partition) lock(ctx context.Context, key string) (l lockDoc, err error) {
 	locks := p.in(layout.Locks)
-	row, found, err := locks.One(ctx, locks.Key(turnKey))
+	row, found, err := locks.One(ctx, locks.Key(key))
 	if err != nil || !found {
 		return l, err
 	}
@@ -270,8 +320,11 @@ func (p *partition) rescue(ctx context.Context) error {
 		return err
 	}
 	now, err := p.clock.now(ctx)
-	if err != nil || l.Holder != nil && l.ExpiresAt > now {
+	if err != nil {
 		return err
+	}
+	if lease, held := l.held(now); held && !p.leases.Stale(turnKey, lease, p.turnLease) {
+		return nil
 	}
 	return p.finish(ctx, *l.Pending)
 }

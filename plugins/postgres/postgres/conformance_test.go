@@ -1,12 +1,14 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,6 +32,17 @@ type backend struct {
 
 func (b *backend) Connect(ctx context.Context) (storage.Driver, error) {
 	return postgres.New(ctx, b.options)
+}
+
+func (b *backend) Postpone(ctx context.Context, partition, key string, by time.Duration) error {
+	conn, err := pgx.Connect(ctx, b.options.DSN)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	table := pgx.Identifier{cmp.Or(b.options.Schema, "public"), "AuthzLock"}.Sanitize()
+	_, err = conn.Exec(ctx, `update `+table+` set "expiresAt" = "expiresAt" + $1 where "app" = $2 and "key" = $3`, by.Milliseconds(), partition, key)
+	return err
 }
 
 func (b *backend) Close() error {

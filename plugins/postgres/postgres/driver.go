@@ -29,6 +29,7 @@ type driver struct {
 
 	turns    turnstile
 	local    localLocks
+	leases   storage.Leases // by the text of their pair
 	listener *listener
 	notifier *notifier
 

@@ -32,7 +32,11 @@ type section struct {
 
 	// expires is the end of the lease with LockNone, where it is this process's.
 	expires time.Time
+
+	stale storage.Lease // of another holder, to be taken although it has not run out
 }
+
+func (sec *section) pair() pair { return pair{sec.store.partition, sec.key} }
 
 func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error) {
 	if err := s.usable(ctx, key); err != nil {
@@ -102,21 +106,51 @@ func (s *store) gaveUp(ctx context.Context) error {
 }
 
 // take asks once. The fence of a new row is the server's clock, or what follows
-// the highest fence ever swept, should the clock have been set back.
+// the highest fence ever swept, should the clock have been set back. Of a section that
+// is held it notes the lease, and once that is stale the next call takes it.
 func (s *store) take(ctx context.Context, sec *section) (bool, error) {
 	if s.driver.options.Lock == LockNone {
 		return s.driver.local.take(ctx, s, sec)
 	}
 	const text = `with taken as (
 			update "AuthzLock" set "holder" = $3, "fence" = "fence" + 1, "expiresAt" = ` + clock + ` + $4
-			where "app" = $1 and "key" = $2 and ("holder" is null or "expiresAt" <= ` + clock + `) returning "fence"),
+			where "app" = $1 and "key" = $2 and ("holder" is null or "expiresAt" <= ` + clock + `
+				or "holder" = $5 and "fence" = $6 and "expiresAt" = $7) returning "fence"),
 		made as (
 			insert into "AuthzLock" ("app", "key", "holder", "fence", "expiresAt")
 			select $1, $2, $3, ` + firstFence + `, ` + clock + ` + $4
 			where not exists (select 1 from "AuthzLock" where "app" = $1 and "key" = $2)
 			on conflict ("app", "key") do nothing returning "fence")
-		select "fence" from taken union all select "fence" from made`
-	return s.askFence(ctx, sec, text, sec.key, sec.holder, s.driver.options.Lease.Milliseconds())
+		select "fence", '', 0::bigint from taken union all select "fence", '', 0 from made
+		union all select "fence", "holder", "expiresAt" from "AuthzLock"
+			where "app" = $1 and "key" = $2 and "holder" is not null and not exists (select 1 from taken)`
+	lease := s.driver.options.Lease
+	var found storage.Lease
+	answered := false
+	err := s.driver.transact(ctx, &transaction{steps: []step{{sql: text,
+		args: []any{s.partition, sec.key, sec.holder, lease.Milliseconds(), sec.stale.Holder, sec.stale.Fence, sec.stale.ExpiresAt},
+		read: func(rows pgx.Rows) error {
+			answered = false
+			for rows.Next() {
+				answered = true
+				if err := rows.Scan(&found.Fence, &found.Holder, &found.ExpiresAt); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}}})
+	leases, key := &s.driver.leases, sec.pair().text()
+	switch {
+	case err != nil || !answered: // or somebody made the row just now
+		return false, err
+	case found.Holder == "":
+		leases.Forget(key)
+		sec.fence = found.Fence
+		return true, nil
+	case leases.Stale(key, found, lease):
+		sec.stale = found
+	}
+	return false, nil
 }
 
 const firstFence = `greatest(` + clock + `, 1 + coalesce((select "fence" from "AuthzLock" where "app" = $1 and "key" = ''), 0))`

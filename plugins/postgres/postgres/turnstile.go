@@ -9,6 +9,9 @@ import (
 // pair is what a section is known by.
 type pair struct{ partition, key string }
 
+// text spells the pair as no other one: partitions hold no slash.
+func (p pair) text() string { return p.partition + "/" + p.key }
+
 // turnstile lets the waiters of one pair through one at a time, in the order they
 // came: only the first of them asks the database.
 type turnstile struct {

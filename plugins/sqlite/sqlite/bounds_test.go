@@ -88,7 +88,7 @@ func TestASectionWithinOneProcessWaitsForTheLeaseThatAnotherLeft(t *testing.T) {
 	now.Store(1_000_000_000)
 	_, s := open(t, Options{Path: tempFile(t), Clock: now.Load, Lock: LockNone})
 	err := s.write(t.Context(), func(w *work) error {
-		_, _, err := takeLock(w, s.app, "groups", "another", now.Load(), now.Load()+10_000)
+		_, _, err := takeLock(w, s.app, "groups", "another", now.Load(), now.Load()+10_000, nil)
 		return err
 	})
 	if err != nil {

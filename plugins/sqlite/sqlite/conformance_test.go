@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/conformance"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
@@ -46,6 +48,17 @@ func (b *backend) Connect(ctx context.Context) (storage.Driver, error) {
 		b.drivers = append(b.drivers, d)
 	}
 	return d, err
+}
+
+func (b *backend) Postpone(ctx context.Context, partition, key string, by time.Duration) error {
+	db, err := sql.Open("sqlite", b.options.Path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, `PRAGMA busy_timeout = 10000; UPDATE "AuthzLock" SET "expiresAt" = "expiresAt" + ? WHERE "app" = ? AND "key" = ?`,
+		by.Milliseconds(), partition, key)
+	return err
 }
 
 func (b *backend) Close() error {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
-// A row of AuthzLock is free when nobody holds it or its lease has run out. The
-// fence stays in the row and grows with every taking. expiresAt of a row that
-// nobody holds is when it was given back.
+// A row of AuthzLock is free when nobody holds it, its lease has run out, or its lease
+// is stale. The fence stays in the row and grows with every taking. expiresAt of a row
+// that nobody holds is when it was given back.
 const (
-	lockRow = `SELECT ("holder" IS NULL OR "expiresAt" <= ?) FROM "AuthzLock" WHERE "app" = ? AND "key" = ?`
+	lockRow = `SELECT coalesce("holder", ''), "fence", "expiresAt" FROM "AuthzLock" WHERE "app" = ? AND "key" = ?`
 
 	// A first fence is the clock's milliseconds, and above those of rows that were
 	// swept, whatever the clock did since.
@@ -19,6 +20,7 @@ const (
 		VALUES (?1, ?2, nullif(?3, ''), max(?4, 1 + coalesce((SELECT "fence" FROM "AuthzLock" WHERE "app" = ?1 AND "key" = ''), 0)), ?5)
 		ON CONFLICT ("app", "key") DO UPDATE SET "holder" = excluded."holder", "fence" = "AuthzLock"."fence" + 1, "expiresAt" = excluded."expiresAt"
 			WHERE "AuthzLock"."holder" IS NULL OR "AuthzLock"."expiresAt" <= ?4
+				OR "AuthzLock"."holder" = ?6 AND "AuthzLock"."fence" = ?7 AND "AuthzLock"."expiresAt" = ?8
 		RETURNING "fence"`
 	lockRenew = `UPDATE "AuthzLock" SET "expiresAt" = ? WHERE "app" = ? AND "key" = ? AND "holder" = ?`
 	lockFreed = `UPDATE "AuthzLock" SET "holder" = NULL, "expiresAt" = ? WHERE "app" = ? AND "key" = ? AND "holder" = ?`
@@ -36,14 +38,24 @@ const (
 	sweepLocks = 8
 )
 
-func lockFree(w *work, app, key string, now int64) (free bool, err error) {
-	found, err := w.one(lockRow, []any{now, app, key}, &free)
-	return free || !found, err
+// heldLease reads the lease that a lock is held under at this moment, nil when it is
+// free.
+func heldLease(w *work, app, key string, now int64) (*storage.Lease, error) {
+	var found storage.Lease
+	there, err := w.one(lockRow, []any{app, key}, &found.Holder, &found.Fence, &found.ExpiresAt)
+	if err != nil || !there || found.Holder == "" || found.ExpiresAt <= now {
+		return nil, err
+	}
+	return &found, nil
 }
 
-// takeLock reports false when the section is held. A holder "" only counts.
-func takeLock(w *work, app, key, holder string, now, expires int64) (fence int64, taken bool, err error) {
-	taken, err = w.one(lockTake, []any{app, key, holder, now, expires}, &fence)
+// takeLock reports false when the section is held. A holder "" only counts. A stale
+// lease is one that is taken although it has not run out; nil is none.
+func takeLock(w *work, app, key, holder string, now, expires int64, stale *storage.Lease) (fence int64, taken bool, err error) {
+	if stale == nil {
+		stale = &storage.Lease{} // of nobody
+	}
+	taken, err = w.one(lockTake, []any{app, key, holder, now, expires, stale.Holder, stale.Fence, stale.ExpiresAt}, &fence)
 	return fence, taken, err
 }
 

@@ -27,6 +27,8 @@ type sections struct {
 
 	// local are the holders with LockNone, which the rows do not name.
 	local map[string]*section
+
+	leases storage.Leases // of holders in other processes
 }
 
 // turns is the queue of one key.
@@ -128,11 +130,7 @@ func (s *store) lock(ctx context.Context, key string) (*section, error) {
 	if s.driver.options.Lock == LockNone {
 		return s.lockHere(ctx, key)
 	}
-	free := true
-	err := s.db.read(ctx, func(w *work) (err error) {
-		free, err = lockFree(w, s.app, key, s.driver.options.Clock())
-		return err
-	})
+	stale, free, err := s.lookAtLock(ctx, key)
 	if err != nil || !free {
 		return nil, err
 	}
@@ -140,7 +138,7 @@ func (s *store) lock(ctx context.Context, key string) (*section, error) {
 	taken := false
 	err = s.write(ctx, func(w *work) (err error) {
 		now := s.driver.options.Clock()
-		got.fence, taken, err = takeLock(w, s.app, key, got.holder, now, now+s.driver.options.Lease.Milliseconds())
+		got.fence, taken, err = takeLock(w, s.app, key, got.holder, now, now+s.driver.options.Lease.Milliseconds(), stale)
 		if err == nil && taken {
 			err = s.sweepLocks(w, now)
 		}
@@ -150,6 +148,25 @@ func (s *store) lock(ctx context.Context, key string) (*section, error) {
 		return nil, err
 	}
 	return got, nil
+}
+
+// lookAtLock reports whether the lock may be taken, and the stale lease that is then in
+// the way.
+func (s *store) lookAtLock(ctx context.Context, key string) (stale *storage.Lease, free bool, err error) {
+	var held *storage.Lease
+	err = s.db.read(ctx, func(w *work) (err error) {
+		held, err = heldLease(w, s.app, key, s.driver.options.Clock())
+		return err
+	})
+	leases := &s.partition.sections.leases
+	switch {
+	case err != nil:
+		return nil, false, err
+	case held == nil:
+		leases.Forget(key)
+		return nil, true, nil
+	}
+	return held, leases.Stale(key, *held, s.driver.options.Lease), nil
 }
 
 // lockHere is lock for sections that hold within this driver: the row only counts,
@@ -163,11 +180,15 @@ func (s *store) lockHere(ctx context.Context, key string) (*section, error) {
 	if holder != nil && !holder.expired() {
 		return nil, nil
 	}
+	stale, free, err := s.lookAtLock(ctx, key)
+	if err != nil || !free {
+		return nil, err
+	}
 	got := &section{store: s, key: key}
 	taken := false
-	err := s.write(ctx, func(w *work) (err error) {
+	err = s.write(ctx, func(w *work) (err error) {
 		now := s.driver.options.Clock()
-		got.fence, taken, err = takeLock(w, s.app, key, "", now, now)
+		got.fence, taken, err = takeLock(w, s.app, key, "", now, now, stale)
 		if err == nil && taken {
 			err = s.sweepLocks(w, now)
 		}

@@ -94,7 +94,7 @@ func bare(s string) bool {
 func planOf(t *testing.T, db *database, s string) string {
 	t.Helper()
 	parameters := strings.Count(s, "?")
-	for n, numbered := range []string{"?1", "?2", "?3", "?4", "?5", "?6"} {
+	for n, numbered := range []string{"?1", "?2", "?3", "?4", "?5", "?6", "?7", "?8"} {
 		if strings.Contains(s, numbered) {
 			parameters = n + 1
 		}
