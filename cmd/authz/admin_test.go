@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -94,6 +95,9 @@ type saying struct {
 	way  string   // "socket", "url"; "" is both
 }
 
+// programming is a call of a method, canAny("…") say.
+var programming = regexp.MustCompile(`[a-z]\w*[A-Z]\w*\(|[a-z]+\((principal|"|\w+Id)`)
+
 // TestCommands runs every command with text and JSON output, over both ways where
 // the operation crosses the wire. Words are separated by a space, and ~ stands for
 // one within a word.
@@ -129,6 +133,9 @@ func TestCommands(t *testing.T) {
 				said := out
 				if code != 0 {
 					said += errs
+				}
+				if call := programming.FindString(errs); call != "" {
+					t.Errorf("authz %s speaks of %q, which no command is:\n%s", c.args, call, errs)
 				}
 				if code != c.code {
 					t.Fatalf("authz %s: exit %d, want %d\n%s%s", c.args, code, c.code, out, errs)

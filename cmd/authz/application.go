@@ -200,8 +200,11 @@ func hint(err error) string {
 		hosted    *hostedError
 		outage    *authz.UnavailableError
 		transport *provider.TransportError
+		at        atScope
 	)
 	switch {
+	case errors.As(err, &at) && at.hint() != "":
+		return at.hint()
 	case errors.As(err, &hosted):
 		return hosted.next()
 	case errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown:

@@ -108,10 +108,10 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				}
 				err = guarded{remote}.Call(ctx, "check", ask, &answer)
 				if err != nil {
-					return err
+					return atScope{err, ask.Scope}
 				}
 			} else if err := q.askLocal(ctx, "check", ask, &answer); err != nil {
-				return err
+				return atScope{err, ask.Scope}
 			}
 			if !answer.Allowed && q.url == "" {
 				if err := q.doubt(ctx, strict, c.ErrOrStderr()); err != nil {
@@ -224,7 +224,7 @@ hosted API does.`,
 				err = q.askLocal(ctx, "explain", ask, &e)
 			}
 			if err != nil {
-				return err
+				return atScope{err, ask.Scope}
 			}
 			return q.print(c.OutOrStdout(), e, func(w io.Writer) { fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope)) })
 		},

@@ -53,7 +53,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writ
 		return 0
 	}
 	if !errors.Is(err, errDenied) {
-		fmt.Fprintln(errs, "authz: "+err.Error())
+		fmt.Fprintln(errs, "authz: "+said(err))
 		if advice := hint(err); advice != "" {
 			fmt.Fprintln(errs, advice)
 		}

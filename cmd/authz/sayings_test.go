@@ -121,6 +121,11 @@ var sayings = []saying{
 	{args: "check --user u_1 docs.files.delete docs.foldr:f_1", code: exitFailure, want: []string{`Did you mean "docs.folder"?`}},
 	{args: "explain --user u_1 docs.files.delete docs.foldr:f_1", way: "socket", code: exitFailure, want: []string{`Did you mean "docs.folder"?`}},
 
+	// what the library advises programmers to call is no advice for a command
+	{args: "check --user u_1 docs.files", code: exitFailure, want: []string{`"docs.files" is a group, not a permission key`, "authz catalog show"}},
+	{args: "check --user u_1 docs.files.*", code: exitFailure, want: []string{`"docs.files.*" is a pattern, not a permission key`, "authz catalog show"}},
+	{args: "check --user u_1 docs.files.delete docs.doc:unrecorded", code: exitFailure, want: []string{"authz scope parents docs.doc:unrecorded PARENT"}},
+
 	// resources
 	{args: "scope parents docs.folder:f_1 docs.folder:top", want: []string{"docs.folder:top\n*\n"}},
 	{args: "scope parents docs.folder:f_1 -o json", want: []string{`"docs.folder:top"`}},
