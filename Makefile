@@ -65,7 +65,7 @@ test-full: test ## also fuzzing, properties at length, mutations, faults in full
 	AUTHZ_FULL=1 $(GO) test -run APrometheusServer -timeout 15m ./host
 	cd verify && AUTHZ_FULL=1 $(GO) test -timeout 30m .
 	AUTHZ_FULL=1 scripts/conformance mongo-collections mongo-rows
-	@$(MAKE) --no-print-directory faults
+	@$(MAKE) --no-print-directory faults KILLS=500 WITHIN=40m
 	scripts/fuzz 20s
 	scripts/properties 2000
 	cd bench && $(GO) test -timeout 30m ./...
@@ -77,8 +77,8 @@ conformance: ## every plugin's binary against every case of its kind's contract
 	@scripts/conformance
 
 KILLS ?= 200
-faults: ## kill hosts, plugins and the database under random writers (KILLS=200 SEED= DRIVER=postgres)
-	$(GO) run ./cmd/authz-faults --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(DRIVER),--driver $(DRIVER))
+faults: ## kill, stop, fail over, split and overload hosts, plugins and database under random writers (KILLS=200 WITHIN=10m SEED= DRIVER=postgres)
+	$(GO) run ./cmd/authz-faults --kills $(KILLS) $(if $(WITHIN),--within $(WITHIN)) $(if $(SEED),--seed $(SEED)) $(if $(DRIVER),--driver $(DRIVER))
 
 bench-storage: ## hosts over PostgreSQL and SQLite beside the database asked directly
 	cd bench/storage && $(GO) run . --driver postgres --output markdown && $(GO) run . --driver sqlite --output markdown

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -26,7 +27,11 @@ const (
 	killBackend  faultKind = "database backend killed"
 	stopHost     faultKind = "host stopped"
 	stopPlugin   faultKind = "plugin stopped"
-	stopDatabase faultKind = "database stopped"
+	hangDatabase faultKind = "database hangs"
+	failOver     faultKind = "failover"
+	split        faultKind = "old primary comes back"
+	clockAhead   faultKind = "lease of a clock ahead"
+	overload     faultKind = "overload"
 )
 
 // fault is one step of the plan. Of pauses only the share of the mean is planned:
@@ -42,27 +47,33 @@ type fault struct {
 type faults struct {
 	done  atomic.Int64
 	stops atomic.Int64
-	kinds [7]atomic.Int64
+	kinds [11]atomic.Int64
+
+	mu   sync.Mutex
+	past []episode
 }
 
-var faultKinds = []faultKind{killHost, killPlugin, killDatabase, killBackend, stopHost, stopPlugin, stopDatabase}
+var faultKinds = []faultKind{killHost, killPlugin, killDatabase, killBackend, stopHost, stopPlugin, hangDatabase, failOver, split, clockAhead, overload}
 
 func (f *faults) count(k faultKind) {
 	f.done.Add(1)
 	f.kinds[slices.Index(faultKinds, k)].Add(1)
-	if k == stopHost || k == stopPlugin || k == stopDatabase {
+	if k == stopHost || k == stopPlugin || k == hangDatabase {
 		f.stops.Add(1)
 	}
 }
 
-// plan decides every fault by the seed; one in ten is a stop.
+// plan decides every fault by the seed; one in ten is a stop, and one in ten something
+// rarer than the end of a process.
 func plan(o options) []fault {
 	d := newDice(o.seed, 1<<32)
 	kills := []faultKind{killHost, killHost, killPlugin, killPlugin, killPlugin}
+	rare := []faultKind{clockAhead, overload}
 	stops := []faultKind{stopHost, stopPlugin}
 	if o.driver == "postgres" {
+		rare = append(rare, failOver, split)
 		kills = append(kills, killDatabase, killBackend, killBackend)
-		stops = append(stops, stopDatabase)
+		stops = append(stops, hangDatabase)
 	}
 	list := make([]fault, o.kills)
 	for i := range list {
@@ -73,6 +84,10 @@ func plan(o options) []fault {
 		i := n*10 + d.IntN(min(10, o.kills-n*10))
 		list[i].kind = stops[d.IntN(len(stops))]
 		list[i].down = lease + time.Duration(200+d.IntN(1300))*time.Millisecond
+	}
+	// All of the rare kinds come, also in a short run.
+	for n := range min(max(len(rare), o.kills/10), o.kills) {
+		list[(n*10+o.kills/2)%o.kills].kind = rare[n%len(rare)]
 	}
 	return list
 }
@@ -86,7 +101,9 @@ func (s *stage) inflict(ctx context.Context, plan []fault, mean time.Duration) e
 		case <-ctx.Done():
 			return fmt.Errorf("ended after %d of %d faults: %w", i, len(plan), context.Cause(ctx))
 		}
+		began := time.Now()
 		kind, hit, err := s.inflictOne(ctx, f)
+		s.faults.happened(kind, began, f.down)
 		if !hit && err == nil {
 			f.kind = killHost
 			kind, hit, err = s.inflictOne(ctx, f)
@@ -138,7 +155,15 @@ func (s *stage) inflictOne(ctx context.Context, f fault) (kind faultKind, hit bo
 		if _, backends := s.database(); len(backends) > 0 {
 			hit, err = reached(syscall.Kill(backends[int(f.pause*1000)%len(backends)].pid, syscall.SIGKILL))
 		}
-	case stopDatabase:
+	case failOver:
+		hit, err = true, s.failOver(ctx, 0)
+	case split:
+		hit, err = true, s.failOver(ctx, 2*time.Second+f.down)
+	case clockAhead:
+		hit, err = true, s.clockAhead(ctx)
+	case overload:
+		hit, err = true, s.overload(ctx, f)
+	case hangDatabase:
 		server, backends := s.database()
 		hit = s.pause(f.down, append(backends, server...)...)
 	}

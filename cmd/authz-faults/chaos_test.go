@@ -33,7 +33,7 @@ func TestAFaultWithoutADatabaseMisses(t *testing.T) {
 	if server, backends := s.database(); len(server)+len(backends) > 0 {
 		t.Fatalf("a server that was killed: %v, %v", server, backends)
 	}
-	for _, kind := range []faultKind{killBackend, stopDatabase, killDatabase} {
+	for _, kind := range []faultKind{killBackend, hangDatabase, killDatabase} {
 		if _, hit, err := s.inflictOne(t.Context(), fault{kind: kind}); hit || err != nil {
 			t.Errorf("%s: hit %v, %v", kind, hit, err)
 		}

@@ -32,6 +32,7 @@ type written struct {
 	mutation mutation
 	fate     fate
 	answer   error
+	grant    string // the id of what an ownGrant made
 }
 
 // ledger keeps every write, and what later writes may name.
@@ -67,7 +68,9 @@ func (l *ledger) call(ctx context.Context, h *host, actor string, m mutation) *w
 	if !typed {
 		l.untyped = append(l.untyped, w)
 	}
-	if answer.Grant != nil {
+	if _, own := m.(ownGrant); own && answer.Grant != nil {
+		w.grant = answer.Grant.ID
+	} else if answer.Grant != nil {
 		l.grants = append(l.grants, answer.Grant.ID)
 	}
 	for _, g := range answer.Grants {
@@ -101,6 +104,9 @@ func fateOf(err error) (f fate, typed bool) {
 	}
 	return unknown, false
 }
+
+// isGone says that what was to be deleted is not there.
+func isGone(err error) bool { return authz.CodeOf(err) == authz.CodeNotFound }
 
 // pick takes an id out of a list by a random number.
 func (l *ledger) pick(list *[]string, n uint64) (id string, found bool) {

@@ -29,8 +29,12 @@ type options struct {
 
 const usage = `authz-faults: random writers over two hosts and one database, while hosts, plugins and the database are killed and stopped
 
-  authz-faults                               200 kills over PostgreSQL, bounded to ten minutes
-  authz-faults --kills 12                    the short form, under a minute
+Over PostgreSQL the primary also fails over to its standby, comes back as it was beside the new one, and hangs. Leases are left
+by a clock that ran ahead, and crowds write. Meanwhile grants are taken away, and how long they are still honoured is measured.
+
+  authz-faults                               200 faults over PostgreSQL, bounded to ten minutes
+  authz-faults --kills 12                    the short form, about a minute
+  authz-faults --kills 500 --within 40m      at length
   authz-faults --driver sqlite --kills 12    two hosts over one SQLite file
   authz-faults --seed 42                     the plan and the writes of an earlier run
 
@@ -57,7 +61,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f := flag.NewFlagSet("authz-faults", flag.ContinueOnError)
 	f.SetOutput(out)
 	f.StringVar(&o.driver, "driver", "postgres", "`postgres` or sqlite")
-	f.IntVar(&o.kills, "kills", 200, "how many times a process is killed or stopped; one in ten is stopped for longer than the lease")
+	f.IntVar(&o.kills, "kills", 200, "how many faults: mostly a process killed; one in ten stopped for longer than the lease, one in ten a failover, a split, a clock ahead or an overload")
 	f.Uint64Var(&o.seed, "seed", o.seed, "decides the plan and what is written; printed at the start")
 	f.IntVar(&o.writers, "writers", 4, "writers for each host")
 	f.DurationVar(&o.within, "within", 10*time.Minute, "bounds the whole run; faults that find no time in it are a failure")
@@ -105,7 +109,7 @@ func (o *options) own() (err error) {
 // run is the whole of it: set up, fault, verify, report.
 func run(ctx context.Context, o options, out io.Writer) int {
 	started := time.Now()
-	fmt.Fprintf(out, "authz-faults: driver %s, %d kills, seed %d\n", o.driver, o.kills, o.seed)
+	fmt.Fprintf(out, "authz-faults: driver %s, %d faults, seed %d\n", o.driver, o.kills, o.seed)
 	s, err := newStage(ctx, o)
 	if err != nil {
 		fmt.Fprintln(out, "authz-faults: cannot start:", err)

@@ -117,13 +117,13 @@ func TestPlan(t *testing.T) {
 			faults, stops := plan(o), 0
 			for _, f := range faults {
 				switch f.kind {
-				case stopHost, stopPlugin, stopDatabase:
+				case stopHost, stopPlugin, hangDatabase:
 					stops++
 					if f.down <= lease {
 						t.Errorf("a stop of %s is within the lease", f.down)
 					}
 				}
-				if driver == "sqlite" && (f.kind == killDatabase || f.kind == killBackend || f.kind == stopDatabase) {
+				if driver == "sqlite" && (f.kind == killDatabase || f.kind == killBackend || f.kind == hangDatabase) {
 					t.Errorf("%s over SQLite", f.kind)
 				}
 			}

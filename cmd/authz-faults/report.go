@@ -76,6 +76,10 @@ func (r *report) conclude(s *stage, took time.Duration) int {
 		}
 	}
 	r.say("\n%d faults, %d of them stops longer than the lease: %s", s.faults.done.Load(), s.faults.stops.Load(), strings.Join(kinds, ", "))
+	r.say("how long what was taken away through one host was allowed by the other:")
+	for _, line := range s.stale.lines() {
+		r.say("  %s", line)
+	}
 	for _, h := range s.hosts {
 		r.say("host %s lived %d times", h.name, h.lives)
 	}

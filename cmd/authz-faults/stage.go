@@ -59,14 +59,18 @@ type stage struct {
 	dir     string
 	secret  string
 	hosts   []*host
-	cluster *postgrestest.Cluster // nil over SQLite
 	ledger  *ledger
+
+	// cluster is the primary, and standby follows it; nil over SQLite.
+	cluster, standby *postgrestest.Cluster
 
 	vocabulary *access.Vocabulary
 	base       position // of the logs before the first write
 
 	faults  faults
 	stopped sync.WaitGroup // processes that are stopped and will go on
+	stale   staleAnswers
+	crowds  int
 }
 
 // newStage starts everything. Nothing of a failed start is left.
@@ -137,8 +141,16 @@ func (s *stage) prepare(ctx context.Context) error {
 	}
 	s.vocabulary = access.NewVocabulary(built)
 	if s.options.driver == "postgres" {
-		if s.cluster, err = postgrestest.Start(ctx, postgrestest.Options{}); err != nil {
+		// A standby comes back at once, not after five seconds.
+		settings := map[string]string{"wal_retrieve_retry_interval": "100ms"}
+		if s.cluster, err = postgrestest.Start(ctx, postgrestest.Options{Settings: settings}); err != nil {
 			return fmt.Errorf("a PostgreSQL of our own: %w", err)
+		}
+		if s.standby, err = s.cluster.Standby(ctx); err != nil {
+			return fmt.Errorf("its standby: %w", err)
+		}
+		if err := s.cluster.Synchronous(ctx, true); err != nil {
+			return fmt.Errorf("its standby: %w", err)
 		}
 	}
 	return nil
@@ -148,7 +160,8 @@ func (s *stage) prepare(ctx context.Context) error {
 func (s *stage) configuration(h *host) string {
 	settings := fmt.Sprintf("{path: %q, lease: %s}", filepath.Join(s.dir, "authz.db"), lease)
 	if s.cluster != nil {
-		settings = fmt.Sprintf("{dsn: %q, lease: %s}", s.cluster.DSN("postgres"), lease)
+		dsn := fmt.Sprintf("postgres://postgres:%s@%s,%s/postgres?sslmode=disable&connect_timeout=2", s.cluster.Password, s.cluster.Addr(), s.standby.Addr())
+		settings = fmt.Sprintf("{dsn: %q, lease: %s}", dsn, lease)
 	}
 	return strings.NewReplacer("$LISTEN", h.listen, "$RUN", h.dir, "$DIR", s.dir, "$DRIVER", s.options.driver,
 		"$SETTINGS", settings, "$APP", application).Replace(`listen: $LISTEN
@@ -176,6 +189,9 @@ func (s *stage) close(remove bool) (err error) {
 	}
 	if s.cluster != nil {
 		err = errors.Join(err, s.cluster.Close())
+		if s.standby != nil {
+			err = errors.Join(err, s.standby.Close())
+		}
 	}
 	if remove && s.options.dir == "" {
 		err = errors.Join(err, os.RemoveAll(s.dir))

@@ -22,11 +22,12 @@ const (
 	soundChain   = "the audit chain verifies"
 	noCycle      = "no group and no reporting cycle is stored"
 	sameAnswers  = "hosts that lived through it answer as a fresh evaluation of the rows does"
+	freshEnough  = "no host allows what was taken away for longer than the stated bounds"
 	typedAnswers = "every failure is typed"
 	lively       = "hosts recover: they are ready, write and answer after the last fault, and the run is carried out to its end"
 )
 
-var invariants = []string{wholeWrites, sameRows, sameEvents, soundChain, noCycle, sameAnswers, typedAnswers, lively}
+var invariants = []string{wholeWrites, sameRows, sameEvents, soundChain, noCycle, sameAnswers, freshEnough, typedAnswers, lively}
 
 // verify reads everything through a host that saw nothing of the run.
 func (s *stage) verify(ctx context.Context, r *report) error {

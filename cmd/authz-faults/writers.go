@@ -153,6 +153,7 @@ func (s *stage) write(ctx context.Context, r *report) <-chan struct{} {
 			all.Go(func() { s.writer(ctx, h, fmt.Sprint("w", i, "-", n), uint64(1+i*100+n)) })
 		}
 		all.Go(func() { s.reader(ctx, h, uint64(1000+i), r) })
+		all.Go(func() { s.probe(ctx, h, s.hosts[1-i], r) })
 	}
 	done := make(chan struct{})
 	go func() {
