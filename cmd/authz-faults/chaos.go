@@ -87,7 +87,13 @@ func plan(o options) []fault {
 	}
 	// All of the rare kinds come, also in a short run.
 	for n := range min(max(len(rare), o.kills/10), o.kills) {
-		list[(n*10+o.kills/2)%o.kills].kind = rare[n%len(rare)]
+		i := (n*10 + o.kills/2) % o.kills
+		for tries := 0; tries < o.kills && (list[i].down > lease || slices.Contains(rare, list[i].kind)); tries++ {
+			i = (i + 1) % o.kills // a stop stays one
+		}
+		if list[i].down <= lease {
+			list[i].kind = rare[n%len(rare)]
+		}
 	}
 	return list
 }

@@ -114,8 +114,9 @@ func TestPlan(t *testing.T) {
 	for _, driver := range []string{"postgres", "sqlite"} {
 		for _, kills := range []int{0, 1, 12, 200, 205} {
 			o := options{driver: driver, kills: kills, seed: 3}
-			faults, stops := plan(o), 0
+			faults, stops, kinds := plan(o), 0, map[faultKind]bool{}
 			for _, f := range faults {
+				kinds[f.kind] = true
 				switch f.kind {
 				case stopHost, stopPlugin, hangDatabase:
 					stops++
@@ -123,12 +124,17 @@ func TestPlan(t *testing.T) {
 						t.Errorf("a stop of %s is within the lease", f.down)
 					}
 				}
-				if driver == "sqlite" && (f.kind == killDatabase || f.kind == killBackend || f.kind == hangDatabase) {
+				if driver == "sqlite" && slices.Contains([]faultKind{killDatabase, killBackend, hangDatabase, failOver, split}, f.kind) {
 					t.Errorf("%s over SQLite", f.kind)
 				}
 			}
 			if want := max(min(1, kills), kills/10); len(faults) != kills || stops != want {
 				t.Errorf("%s, %d kills: %d faults, %d stops, want %d", driver, kills, len(faults), stops, want)
+			}
+			for _, rare := range []faultKind{clockAhead, overload, failOver, split} {
+				if kills >= 12 && !kinds[rare] && (driver == "postgres" || rare == clockAhead || rare == overload) {
+					t.Errorf("%s, %d kills: no %s", driver, kills, rare)
+				}
 			}
 			if diff := cmp.Diff(faults, plan(o), cmp.AllowUnexported(fault{})); diff != "" {
 				t.Errorf("a seed does not repeat the plan:\n%s", diff)
