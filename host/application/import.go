@@ -163,7 +163,7 @@ func checkSnapshot(in directory.Snapshot) error {
 }
 
 func (im *importing) write(ctx context.Context) error {
-	p := im.app.newPace()
+	p := im.app.newPace(firstPart)
 	p.told = func() { im.tell(p) }
 	return im.app.inParts(ctx, write{op: "importDirectory", prov: im.prov, gate: nounIngestion,
 		sections: []string{sectionGroups, sectionReporting}, plan: im.part}, p, func() bool { return im.phase == ended })

@@ -25,6 +25,7 @@ import (
 // their caller does not wait for it.
 type slow struct {
 	storage.Driver
+	commit time.Duration // beside that of its changes
 	change time.Duration
 	sent   atomic.Int64
 	most   atomic.Int64 // changes of a commit that was applied
@@ -43,7 +44,7 @@ type slowStore struct {
 func (s slowStore) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 	s.driver.sent.Add(1)
 	select {
-	case <-time.After(time.Duration(len(c.Changes)) * s.driver.change):
+	case <-time.After(s.driver.commit + time.Duration(len(c.Changes))*s.driver.change):
 		s.driver.most.Store(max(s.driver.most.Load(), int64(len(c.Changes))))
 		return s.Store.Commit(ctx, c)
 	case <-ctx.Done():
@@ -104,6 +105,20 @@ func TestPartsGrowWhileThereIsRoom(t *testing.T) {
 	_, err := app.RunImport(t.Context(), crowd(10_000), "hr", directory.Options{}, func(p directory.Progress) { commits = p.Commits })
 	must(t, err)
 	if most := driver.most.Load(); most < 2000 || commits > 8 {
+		t.Errorf("%d commits, the largest of %d changes", commits, most)
+	}
+}
+
+// TestPartsStayLargeWhereSmallOnesAreNoFaster: on a busy machine a commit takes its time
+// whatever it holds.
+func TestPartsStayLargeWhereSmallOnesAreNoFaster(t *testing.T) {
+	driver, s := openSlow(t, 0, 2*time.Second)
+	app := newApp(t, application.Options{Store: s})
+	driver.commit = 150 * time.Millisecond // a part is meant to take 100 ms
+	var commits int
+	_, err := app.RunImport(t.Context(), crowd(5000), "hr", directory.Options{}, func(p directory.Progress) { commits = p.Commits })
+	must(t, err)
+	if most := driver.most.Load(); most < 1000 || commits > 20 {
 		t.Errorf("%d commits, the largest of %d changes", commits, most)
 	}
 }

@@ -19,6 +19,9 @@ const (
 	leastPart = 20
 	mostPart  = 20_000
 
+	// wholePart is the weight of the first part of what is one commit unless it is large.
+	wholePart = 2000
+
 	// partTime is what a commit of a part is meant to take. It is a fraction of the
 	// store's deadline where that is short.
 	partTime     = 500 * time.Millisecond
@@ -56,21 +59,26 @@ func (d *draft) fill(c storage.Change, bytes int) bool {
 type pace struct {
 	size   int // weight of the next part
 	target time.Duration
-	told   func() // after every commit and every failure
+	most   time.Duration // that a commit is waited for
+	told   func()        // after every commit and every failure
 
 	commits int    // that stand
 	failed  int    // attempts of a part that came to nothing
 	tries   int    // of them, those of the part at hand
 	reason  string // of the last one, as people may read it
+
+	// The last commits, older ones counting less: what each weighed and how long it took.
+	n, x, y, xx, xy float64
+	smallest        int // commits in a row that had the least weight
 }
 
 // boundedStore is a store that gives commits a deadline.
 type boundedStore interface{ CommitTimeout() time.Duration }
 
-func (a *Application) newPace() *pace {
-	p := &pace{size: firstPart, target: partTime, told: func() {}}
+func (a *Application) newPace(first int) *pace {
+	p := &pace{size: first, target: partTime, most: time.Minute, told: func() {}}
 	if s, ok := a.store.(boundedStore); ok {
-		p.target = min(partTime, s.CommitTimeout()/partFraction)
+		p.target, p.most = min(partTime, s.CommitTimeout()/partFraction), s.CommitTimeout()/2
 	}
 	return p
 }
@@ -80,20 +88,50 @@ func (p *pace) patience() time.Duration {
 	if p.size <= leastPart {
 		return 0
 	}
-	return partPatience * p.target
+	fixed, _ := p.cost()
+	return min(p.most, partPatience*(p.target+time.Duration(fixed)))
 }
 
-// landed fits the next part to the time that this one took. A part that was not full
-// says nothing of larger ones.
+// cost is what a commit costs whatever it weighs, and what each unit of weight adds, in
+// nanoseconds. On a busy machine the former may be most of it; smaller parts are no
+// faster then.
+func (p *pace) cost() (fixed, each float64) {
+	if p.n == 0 {
+		return 0, 0
+	}
+	x, y := p.x/p.n, p.y/p.n
+	if spread := p.xx/p.n - x*x; spread > x*x/100 {
+		each = max(0, (p.xy/p.n-x*y)/spread)
+	} else {
+		each = y / x
+	}
+	if fixed = y - each*x; fixed < 0 {
+		return 0, y / x
+	}
+	return fixed, each
+}
+
+// landed fits the next part to what the last ones cost: its weight may add the target to
+// what a commit costs anyway. A part that was not full says nothing of larger ones.
 func (p *pace) landed(weight int, took time.Duration) {
 	p.commits++
 	p.tries = 0
-	switch {
-	case took > p.target:
-		fitting := int(float64(min(weight, p.size)) * float64(p.target) / float64(took))
-		p.size = max(leastPart, p.size/8, min(fitting, p.size))
-	case took < p.target/2 && weight >= p.size/2:
-		p.size = min(mostPart, 2*p.size)
+	const kept = 0.8
+	w, t := float64(weight), float64(took)
+	p.n, p.x, p.y, p.xx, p.xy = kept*p.n+1, kept*p.x+w, kept*p.y+t, kept*p.xx+w*w, kept*p.xy+w*t
+	_, each := p.cost()
+	fitting := 2 * p.size
+	if each > 0 {
+		fitting = int(min(float64(p.target)/each, float64(fitting)))
+	}
+	if fitting > p.size && weight < p.size/2 {
+		fitting = p.size
+	}
+	p.size = min(mostPart, max(leastPart, p.size/4, fitting))
+	if p.size > leastPart {
+		p.smallest = 0
+	} else if p.smallest++; p.smallest%4 == 3 && took < partPatience*p.target {
+		p.size = 4 * leastPart // which tells what weight costs
 	}
 }
 

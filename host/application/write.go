@@ -277,7 +277,7 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 	}
 	t := a.stream.begin()
 	if d.pace != nil { // nobody's write waits long for the number of a part
-		defer time.AfterFunc(partPatience*d.pace.target, func() { a.stream.abandon(t) }).Stop()
+		defer time.AfterFunc(max(d.pace.patience(), partPatience*d.pace.target), func() { a.stream.abandon(t) }).Stop()
 	}
 	log := a.store.Info().Incarnation
 	result, err := send(ctx, d, c)
