@@ -163,8 +163,9 @@ func entries() (map[string]entry, error) {
 // operationTimeout bounds one operation, streams apart.
 const operationTimeout = 30 * time.Second
 
-// patience is for operations on a whole organization.
-var patience = map[string]time.Duration{opExportOrgSnapshot: importTimeout, opApplyOrgSnapshot: importTimeout}
+// patience is for operations on a whole organization, and on as many rows as there are.
+var patience = map[string]time.Duration{opExportOrgSnapshot: importTimeout, opApplyOrgSnapshot: importTimeout,
+	"deleteSubject": importTimeout, "deleteScope": importTimeout}
 
 // run is steps 7 to 9 of provider-api §2: required parameters, the gate, the
 // operation once it is admitted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -33,56 +34,172 @@ func (a *Application) ReconcileRows(ctx context.Context, in provider.Reconciliat
 	if err != nil {
 		return provider.Reconciled{}, err
 	}
-	var found provider.Reconciled
-	err = a.run(ctx, write{op: "reconcileRows", prov: prov, plan: func(ctx context.Context, d *draft) error {
-		var err error
-		if found, err = a.orphans(ctx, in); err != nil {
-			return err
-		}
-		found.Swept = true
-		return d.sweep(found, in.KeepRoleGrants)
-	}})
+	sw := &sweeping{app: a, in: in}
+	_, err = a.clear(ctx, write{op: "reconcileRows", prov: prov}, sw.rows, func(d *draft, total cleanup) {
+		d.audit("reconcile.sweep", "rows", total)
+	})
 	if err != nil {
 		return provider.Reconciled{}, err
 	}
-	return found, nil
+	return sw.result(), nil
 }
 
-func (d *draft) sweep(found provider.Reconciled, keepRoleGrants bool) error {
-	var gone cleanup
-	lists := [][]authz.Grant{found.OrphanedGrants, found.DanglingRoleGrants}
-	if keepRoleGrants {
-		lists = lists[:1]
-	}
-	for _, list := range lists {
-		for _, g := range list {
-			if err := d.gateScope(g.Scope, nounSweep); err != nil {
-				return err
-			}
-			gone.Grants++
-			d.change(storage.DeleteGrant{ID: g.ID, MustExist: true})
-			d.audit("grant.delete", g.ID, struct {
-				Subject string `json:"subject"`
-				Scope   string `json:"scope"`
-				Reason  string `json:"reason"`
-			}{g.Subject, g.Scope, reasonOrphaned})
-			d.emit(authz.SubjectEvents(g.Subject)...)
-			if err := d.fits(); err != nil {
-				return err
-			}
+// sweeping is one sweep: all that is found at first is deleted, in parts if it is much.
+type sweeping struct {
+	app     *Application
+	in      provider.Reconciliation
+	found   *provider.Reconciled // nil before the first look
+	grants  []authz.Grant        // to be deleted, those that are gone already first
+	revokes []authz.Revoke
+	judged  cleanup // how many of them were looked at last
+	spared  spared
+	planned *cleanup // what stood when a part was planned last
+}
+
+// spared are the rows that a later look found to have a reason to stay, or to be gone.
+type spared struct{ grants, revokes map[string]bool }
+
+func (sw *sweeping) result() provider.Reconciled {
+	r := *sw.found
+	r.Swept = true
+	isSpared := func(g authz.Grant) bool { return sw.spared.grants[g.ID] }
+	r.OrphanedGrants = slices.DeleteFunc(r.OrphanedGrants, isSpared)
+	r.DanglingRoleGrants = slices.DeleteFunc(r.DanglingRoleGrants, isSpared)
+	r.OrphanedRevokes = slices.DeleteFunc(r.OrphanedRevokes, func(v authz.Revoke) bool { return sw.spared.revokes[v.ID] })
+	return r
+}
+
+// rows drafts what fits of the rows that are left.
+func (sw *sweeping) rows(ctx context.Context, d *draft, total cleanup, part *cleanup) (all bool, err error) {
+	if sw.found == nil {
+		err = sw.begin(ctx, d)
+	} else {
+		for more := true; more && err == nil; { // until there is something to delete
+			more, err = sw.lookAgain(ctx, d, total)
 		}
 	}
-	for _, v := range found.OrphanedRevokes {
+	if err != nil {
+		return false, err
+	}
+	sw.planned = &total
+	for _, g := range sw.grants[total.Grants:sw.judged.Grants] {
+		if err := d.gateScope(g.Scope, nounSweep); err != nil {
+			return false, err
+		}
+		if !d.fill(storage.DeleteGrant{ID: g.ID, MustExist: true}, len(g.ID)+len(g.Subject)+len(g.Scope)) {
+			return false, nil
+		}
+		part.Grants++
+		d.audit("grant.delete", g.ID, struct {
+			Subject string `json:"subject"`
+			Scope   string `json:"scope"`
+			Reason  string `json:"reason"`
+		}{g.Subject, g.Scope, reasonOrphaned})
+		d.emit(authz.SubjectEvents(g.Subject)...)
+	}
+	for _, v := range sw.revokes[total.Revokes:sw.judged.Revokes] {
 		if err := d.gateScope(v.Scope, nounSweep); err != nil {
-			return err
+			return false, err
 		}
-		if err := d.dropRevoke(v, reasonOrphaned, &gone); err != nil {
-			return err
+		if !d.dropRevoke(v, reasonOrphaned, part) {
+			return false, nil
 		}
 		d.emit(authz.UserEvent(v.UserID))
 	}
-	d.audit("reconcile.sweep", "rows", gone)
+	return sw.judged.Grants == len(sw.grants) && sw.judged.Revokes == len(sw.revokes), nil
+}
+
+// begin looks for all rows, and judges by the gate whether all of them may go.
+func (sw *sweeping) begin(ctx context.Context, d *draft) error {
+	found, err := sw.app.orphans(ctx, sw.in)
+	if err != nil {
+		return err
+	}
+	sw.found, sw.spared = &found, spared{map[string]bool{}, map[string]bool{}}
+	sw.grants, sw.revokes = slices.Clone(found.OrphanedGrants), found.OrphanedRevokes
+	if !sw.in.KeepRoleGrants {
+		sw.grants = append(sw.grants, found.DanglingRoleGrants...)
+	}
+	sw.revokes = slices.Clone(sw.revokes)
+	sw.judged = cleanup{Grants: len(sw.grants), Revokes: len(sw.revokes)}
+	for _, g := range sw.grants {
+		if err := d.gateScope(g.Scope, nounSweep); err != nil {
+			return err
+		}
+	}
+	for _, v := range sw.revokes {
+		if err := d.gateScope(v.Scope, nounSweep); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// lookAgain judges the rows of the next part by fresh answers: others may have had their
+// turn since they were found. After a refusal somebody else has deleted one of them. more
+// says that none of them goes, and others are left.
+func (sw *sweeping) lookAgain(ctx context.Context, d *draft, total cleanup) (more bool, err error) {
+	a := sw.app
+	grants := sw.grants[total.Grants:]
+	grants = slices.Clone(grants[:min(len(grants), d.pace.size)])
+	revokes := sw.revokes[total.Revokes:]
+	revokes = slices.Clone(revokes[:min(len(revokes), d.pace.size-len(grants))])
+	found, err := a.look(ctx, sw.in, sequence(grants), sequence(revokes))
+	if err != nil {
+		return false, err
+	}
+	stay := spared{map[string]bool{}, map[string]bool{}}
+	for _, g := range grants {
+		stay.grants[g.ID] = true
+	}
+	for _, v := range revokes {
+		stay.revokes[v.ID] = true
+	}
+	kinds := [][]authz.Grant{found.OrphanedGrants, found.DanglingRoleGrants}
+	if sw.in.KeepRoleGrants {
+		kinds = kinds[:1]
+	}
+	refused := *sw.planned == total
+	for _, list := range kinds {
+		for _, g := range list {
+			there := true
+			if refused {
+				if _, there, err = a.store.GetGrant(ctx, g.ID); err != nil {
+					return false, err
+				}
+			}
+			stay.grants[g.ID] = !there
+		}
+	}
+	for _, v := range found.OrphanedRevokes {
+		there := true
+		if refused {
+			if _, there, err = a.store.GetRevoke(ctx, v.ID); err != nil {
+				return false, err
+			}
+		}
+		stay.revokes[v.ID] = !there
+	}
+	sw.grants = slices.DeleteFunc(sw.grants, func(g authz.Grant) bool { return stay.grants[g.ID] })
+	sw.revokes = slices.DeleteFunc(sw.revokes, func(v authz.Revoke) bool { return stay.revokes[v.ID] })
+	for id, spare := range stay.grants {
+		sw.spared.grants[id] = spare
+	}
+	for id, spare := range stay.revokes {
+		sw.spared.revokes[id] = spare
+	}
+	sw.judged = total
+	for _, g := range grants {
+		if !stay.grants[g.ID] {
+			sw.judged.Grants++
+		}
+	}
+	for _, v := range revokes {
+		if !stay.revokes[v.ID] {
+			sw.judged.Revokes++
+		}
+	}
+	return sw.judged == total && (total.Grants < len(sw.grants) || total.Revokes < len(sw.revokes)), nil
 }
 
 // orphans looks twice: what the first look suspects is judged again by fresh
