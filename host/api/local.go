@@ -41,6 +41,10 @@ type LocalApplication interface {
 	// they may. The argument is well-formed.
 	ValidateKnownPattern(pattern string) *authz.Issue
 
+	// ValidateScopeType says that a scope has a type which the catalog does not
+	// declare, though it declares others; nil when there is nothing to say.
+	ValidateScopeType(scope string) *authz.Issue
+
 	// ReconcileRows finds rows of what does not exist, and deletes them when asked
 	// to.
 	ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error)

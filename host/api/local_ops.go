@@ -29,6 +29,8 @@ func localEntries() []entry {
 			read: validateGrantableAt},
 		{Operation: provider.Operation{Op: "validateKnownPattern", Kind: provider.Read, Required: []string{"pattern"}},
 			read: validateKnownPattern},
+		{Operation: provider.Operation{Op: "validateScopeType", Kind: provider.Read, Required: []string{"scope"}},
+			read: validateScopeType},
 		{Operation: provider.Operation{Op: "reconcileRows", Kind: provider.Write}, read: reconcileRows, within: importTimeout},
 		{Operation: provider.Operation{Op: "listSodViolations", Kind: provider.Read}, read: listSodViolations},
 		{Operation: provider.Operation{Op: "exportEntitlements", Kind: provider.Read}, read: exportEntitlements},
@@ -64,6 +66,11 @@ func notifyScopeMoved(c *call) action {
 	return func(ctx context.Context) (any, error) {
 		return void{}, c.local.NotifyScopeMoved(ctx, scope)
 	}
+}
+
+func validateScopeType(c *call) action {
+	scope := c.targetScope("scope")
+	return func(context.Context) (any, error) { return reasonOf(c.local.ValidateScopeType(scope)), nil }
 }
 
 // reasonResult is null when nothing stands against the pattern.

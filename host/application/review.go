@@ -7,6 +7,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -20,6 +21,15 @@ func (a *Application) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 // they may. The argument is well-formed.
 func (a *Application) ValidateKnownPattern(pattern string) *authz.Issue {
 	return a.catalog.ValidateKnownPattern(pattern)
+}
+
+// ValidateScopeType says that the scope's type is none of the catalog's, nil when it
+// is, or when there is nothing to compare it with.
+func (a *Application) ValidateScopeType(scope string) *authz.Issue {
+	if !a.catalog.LacksTypeOf(scope) {
+		return nil
+	}
+	return &authz.Issue{Severity: authz.SeverityError, Path: scope, Code: catalog.CodeUnknownScopeType, Message: a.catalog.UnknownScopeType(scope).Message}
 }
 
 // ListSodViolations yields the users who break the separation of duties, judged
