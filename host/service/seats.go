@@ -28,7 +28,7 @@ func (in SeatInput) Check() error {
 	if !oneOf(in.Kind, "", account.SeatOwner, account.SeatAdmin, account.SeatPortal) {
 		s.add("kind", "must be owner, admin or portal")
 	}
-	s.optional("email", in.Email)
+	s.email("email", in.Email)
 	s.optional("displayName", in.DisplayName)
 	return s.err()
 }
@@ -46,7 +46,7 @@ func (in SeatUpdate) Check() error {
 	if in.Kind != nil && !oneOf(*in.Kind, account.SeatOwner, account.SeatAdmin, account.SeatPortal) {
 		s.add("kind", "must be owner, admin or portal")
 	}
-	s.optional("email", in.Email)
+	s.email("email", in.Email)
 	s.optional("displayName", in.DisplayName)
 	return s.err()
 }

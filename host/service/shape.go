@@ -41,6 +41,18 @@ func (s *shape) optional(path string, value *string) {
 	}
 }
 
+// email is an address as far as one can be told by looking at it.
+func (s *shape) email(path string, value *string) {
+	s.optional(path, value)
+	if value == nil || *value == "" {
+		return // which optional judged
+	}
+	name, domain, found := strings.Cut(*value, "@")
+	if !found || name == "" || domain == "" || strings.ContainsAny(domain, "@ ") {
+		s.add(path, "must be an address such as ann@acme.example")
+	}
+}
+
 // user is an id that can stand in a path, else nobody could change its seat.
 func (s *shape) user(path, value string) {
 	s.text(path, value, maxUser)
