@@ -111,10 +111,15 @@ func (h *Host) stores() iter.Seq2[string, *store.Store] {
 }
 
 func (c control) store(name string) (*store.Store, error) {
+	var names []string
 	for one, s := range c.host.stores() {
 		if one == name {
 			return s, nil
 		}
+		names = append(names, one)
+	}
+	if near := authz.Nearest(name, names); near != "" {
+		return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s; did you mean %s?", authz.Quote(name), near)
 	}
 	return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(name))
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os/user"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -213,6 +214,10 @@ func hint(err error) string {
 		return "Run 'authz storage status' and 'authz plugin list' to see why."
 	case errors.As(err, &transport) && (transport.Status == http.StatusUnauthorized || transport.Code == provider.RateLimited):
 		return "The token file must hold one of the application's provider secrets (applications.<name>.provider in the configuration)."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "Nothing listens there. Is the host running, and is it the right address? 'authz serve' starts one."
+	case errors.As(err, &transport) && transport.Status == http.StatusNotFound:
+		return "--url is where the provider API of an application is: https://HOST, or https://HOST/apps/APP where there are several."
 	case errors.As(err, &transport) && transport.Status == 0:
 		return "No answer arrived. If something was to be changed, look whether it was before you repeat it."
 	case authz.CodeOf(err) == authz.CodeNotOrgRoot:

@@ -98,10 +98,10 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 	}
 	plan, err := planAccess(f, state, app.where, time.Now(), a.prune)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.file, err)
+		return fmt.Errorf("%s: %w", shown(a.file), err)
 	}
 	if err := plan.grantable(ctx, app, f, state); err != nil {
-		return fmt.Errorf("%s: %w", a.file, err)
+		return fmt.Errorf("%s: %w", shown(a.file), err)
 	}
 	if a.dryRun || len(plan.Changes) == 0 {
 		if err := a.printed(c, plan, plan.print); err != nil {

@@ -57,7 +57,7 @@ func readAccess(in io.Reader, file string) (*accessFile, error) {
 	f.checkGroups(bad)
 	f.checkGrants(bad)
 	if len(wrong) > 0 {
-		return nil, usageError{errors.New(file + ":\n  " + strings.Join(wrong, "\n  "))}
+		return nil, usageError{errors.New(shown(file) + ":\n  " + strings.Join(wrong, "\n  "))}
 	}
 	return f, nil
 }
@@ -116,8 +116,8 @@ func (f *accessFile) checkGrants(bad func(string, ...any)) {
 		if g.Scope == "" {
 			g.Scope = authz.Global
 		}
-		if _, _, ok := authz.ParseSubject(g.Subject); !ok {
-			bad("grants[%d]: subject %s must be everyone or kind:id, the kind user, group, org, service, directs or orgof", i, authz.Quote(g.Subject))
+		if wrong := wrongSubject(g.Subject); wrong != nil {
+			bad("grants[%d]: subject %v", i, wrong)
 		}
 		if (g.Role == "") == (g.Pattern == "") {
 			bad("grants[%d]: give exactly one of role and pattern", i)
@@ -127,8 +127,8 @@ func (f *accessFile) checkGrants(bad func(string, ...any)) {
 				bad("grants[%d]: pattern %s: %s", i, authz.Quote(g.Pattern), invalid.Reason)
 			}
 		}
-		if invalid := authz.ValidateScope(g.Scope); invalid != nil {
-			bad("grants[%d]: scope %s: %s", i, authz.Quote(g.Scope), invalid.Reason)
+		if wrong := wrongScope(g.Scope); wrong != nil {
+			bad("grants[%d]: scope %v", i, wrong)
 		}
 		if first, repeated := seen[g.key()]; repeated {
 			bad("grants[%d]: says the same as grants[%d]", i, first)

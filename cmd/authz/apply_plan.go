@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -119,19 +120,27 @@ func (p *planner) check() error {
 	for _, g := range p.f.Groups {
 		for _, parent := range g.Parents {
 			if !groups[parent] {
-				return authz.Rejected(authz.CodeNotFound, "group %s: its parent %s is neither declared nor there", g.ID, authz.Quote(parent))
+				return authz.Rejected(authz.CodeNotFound, "group %s: its parent %s is neither declared nor there%s", g.ID, authz.Quote(parent), likely(parent, groups))
 			}
 		}
 	}
 	for _, g := range p.f.Grants {
 		if g.Role != "" && !roles[g.Role] {
-			return authz.Rejected(authz.CodeNotFound, "grant to %s: the role %s is neither declared nor there", g.Subject, authz.Quote(g.Role))
+			return authz.Rejected(authz.CodeNotFound, "grant to %s: the role %s is neither declared nor there%s", g.Subject, authz.Quote(g.Role), likely(g.Role, roles))
 		}
 		if kind, id, _ := authz.ParseSubject(g.Subject); kind == authz.SubjectGroup && !groups[id] {
-			p.warn("%s is neither declared nor there: what it is given reaches nobody", g.Subject)
+			p.warn("%s is neither declared nor there: what it is given reaches nobody%s", g.Subject, likely(id, groups))
 		}
 	}
 	return p.cycle()
+}
+
+// likely says which id was probably meant.
+func likely(id string, known map[string]bool) string {
+	if near := authz.Nearest(id, slices.Sorted(maps.Keys(known))); near != "" {
+		return ". Did you mean " + authz.Quote(near) + "?"
+	}
+	return ""
 }
 
 // cycle refuses parents that would close one, once everything is applied.

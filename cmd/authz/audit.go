@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +52,23 @@ func (f *auditFlags) filter(c *cobra.Command) (fields, error) {
 		}
 		filter[name] = ms
 	}
+	from, bounded := filter["from"].(int64)
+	if to, also := filter["to"].(int64); bounded && also && from >= to {
+		return nil, usageError{fmt.Errorf("nothing lies between --from %s and --to %s: the first must be the earlier one", f.from, f.to)}
+	}
 	return filter, nil
+}
+
+// known warns of an action that no entry of an application's log has.
+func (f *auditFlags) known(c *cobra.Command) {
+	if f.action == "" || slices.Contains(auditActions, f.action) {
+		return
+	}
+	advice := "known are " + strings.Join(auditActions, ", ")
+	if near := authz.Nearest(f.action, auditActions); near != "" {
+		advice = "did you mean " + near + "?"
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no action that this program knows: %s\n", authz.Quote(f.action), advice)
 }
 
 func newAuditList() *cobra.Command {
@@ -80,6 +98,7 @@ whole log for that, or what --from and --to leave of it.`,
 			if err != nil {
 				return err
 			}
+			f.known(c)
 			if a.org != "" && limit > pageSize {
 				return usageError{fmt.Errorf("--limit must be from 1 to %d with --org", pageSize)}
 			}

@@ -61,7 +61,7 @@ func TestAuditFindsEverythingAboutAPerson(t *testing.T) {
 	if len(last.Events) != 2 || last.Events[0].Action != "request.denied" || last.Events[1].Action != "group.create" {
 		t.Errorf("the last two: %+v", last.Events)
 	}
-	for args, want := range map[string]string{"user:u_1": "write u_1, the id of the user", "": "--user is empty"} {
+	for args, want := range map[string]string{"user:u_1": "write u_1, the id of the user", "": "--user is given, and it is empty"} {
 		if _, errs, code := s.say("", s.over("socket", []string{"audit", "list", "--user", args})...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("--user %q: exit %d, %s", args, code, errs)
 		}

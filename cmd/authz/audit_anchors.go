@@ -53,6 +53,8 @@ func (v *verification) anchorsOf(all map[string][]authz.AuditAnchor, log string)
 	switch {
 	case all == nil:
 		return nil, nil
+	case len(logs) == 0:
+		return nil, usageError{fmt.Errorf("%s holds no anchor: give the file that audit.anchor.file of the host's configuration names", v.anchors)}
 	case log == "" && len(logs) == 1:
 		log = logs[0]
 	case log == "":

@@ -58,7 +58,7 @@ func TestAnExportGoesOnWhereItEnded(t *testing.T) {
 	if said, code := verify(strings.Replace(first, `"target":"b"`, `"target":"x"`, 1), "-o", "json"); code != exitFailure || !strings.Contains(said, `"index": 1`) {
 		t.Errorf("a changed entry: exit %d, %s", code, said)
 	}
-	if said, code := verify("{"); code != exitUsage || !strings.Contains(said, "entry 1 of the export") {
+	if said, code := verify("{"); code != exitUsage || !strings.Contains(said, "standard input: entry 1") {
 		t.Errorf("a cut file: exit %d, %s", code, said)
 	}
 	for _, way := range []string{"socket", "url"} {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +72,8 @@ func (v *verification) check(a *admin) error {
 		what  string
 	}{
 		{v.anchors != "" && v.prior != "", "--anchors count from the beginning of a log: leave out --prior-hash"},
+		{v.file != "" && a.app != "" && v.anchors == "", "--app says whose anchors an export is held to: give --anchors too, or leave it out"},
+		{v.file != "" && (a.socket != "" || a.url != ""), "--file is verified here, and no host is asked: leave out --socket and --url"},
 		{v.account && v.prior != "", "--prior-hash is of one log: leave it out with --account"},
 		{v.account && v.file != "", "--account reads the logs themselves: leave out --file"},
 		{v.account && a.app != "", "--account is about the hosted service: leave out --app"},
@@ -168,20 +169,20 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 	ctx := c.Context()
 	switch {
 	case v.file != "":
-		in := c.InOrStdin()
-		if v.file != "-" {
-			f, err := os.Open(v.file)
-			if err != nil {
-				return nil, usageError{err}
-			}
-			defer f.Close()
-			in = f
+		in, err := openFile(c.InOrStdin(), v.file)
+		if err != nil {
+			return nil, err
 		}
+		defer in.Close()
 		name := ""
 		if a.app != "" {
 			name = applicationLog + a.app
 		}
-		return one(name, exported(in))
+		verdicts, err := one(name, exported(shown(v.file), in))
+		if err == nil && verdicts[0].OK && verdicts[0].Hashed == 0 && v.anchors == "" {
+			err = usageError{fmt.Errorf("%s holds no entry, so that nothing was verified: give what 'authz audit export' writes", shown(v.file))}
+		}
+		return verdicts, err
 	case v.account && a.org != "":
 		h, err := a.hosted(c.ErrOrStderr())
 		if err != nil {
@@ -290,7 +291,7 @@ func anchoredAt(a authz.AuditAnchor) string {
 }
 
 // exported reads the entries of an export.
-func exported(in io.Reader) iter.Seq2[authz.AuditEntry, error] {
+func exported(file string, in io.Reader) iter.Seq2[authz.AuditEntry, error] {
 	return func(yield func(authz.AuditEntry, error) bool) {
 		d := json.NewDecoder(bufio.NewReader(in))
 		for n := 1; ; n++ {
@@ -300,7 +301,7 @@ func exported(in io.Reader) iter.Seq2[authz.AuditEntry, error] {
 				return
 			}
 			if err != nil {
-				err = usageError{fmt.Errorf("entry %d of the export cannot be read: %w", n, err)}
+				err = usageError{fmt.Errorf("%s: entry %d cannot be read: %w — an export is what 'authz audit export' writes, NDJSON", file, n, err)}
 			}
 			if !yield(e, err) || err != nil {
 				return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ import (
 
 // guarded refuses parameters in which a subject stands where an id is wanted: user:ann
 // for ann is another user, and who writes it would be told of a success that touched
-// nobody. An id that a record or a row has is let through.
+// nobody. An id that a record or a row has is let through. It refuses words that are no
+// subjects and no scopes where these are wanted: as filters they would select nothing.
 type guarded struct{ asked }
 
 func (g guarded) Call(ctx context.Context, op string, params, result any) error {
@@ -42,9 +44,6 @@ func (g guarded) look(ctx context.Context, op string, params any) error {
 	if err != nil {
 		return err
 	}
-	if !strings.ContainsRune(string(text), ':') {
-		return nil
-	}
 	var tree map[string]any
 	if json.Unmarshal(text, &tree) != nil {
 		return nil // not an object: no operation takes it
@@ -55,6 +54,9 @@ func (g guarded) look(ctx context.Context, op string, params any) error {
 func (g guarded) lookInto(ctx context.Context, op string, members map[string]any) error {
 	for name, v := range members {
 		kind, wanted := idKinds[name]
+		if wrong := wrongWord(op, name, v); wrong != nil {
+			return usageError{wrong}
+		}
 		switch {
 		case op == "createGroup" && (name == "id" || name == "parents"), op == "setGroupParents" && name == "parents":
 			kind, wanted = authz.SubjectGroup, true
@@ -77,6 +79,30 @@ func (g guarded) lookInto(ctx context.Context, op string, members map[string]any
 				if err := g.lookInto(ctx, op, one); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	return nil
+}
+
+// aboutRows are the operations whose members scope and subject, in the plural too,
+// are such words and nothing else.
+var aboutRows = []string{"check", "explain", "createGrant", "createGrants", "listGrants", "countGrants", "createRevoke", "listRevokes",
+	"submitRequest", "listRequests", "setScopeParents", "resolveAncestors", "deleteScope", "deleteSubject", "reconcileRows"}
+
+// wrongWord finds what is no subject, or no scope, where one is wanted.
+func wrongWord(op, name string, v any) error {
+	check := map[string]func(string) error{"scope": wrongScope, "subject": wrongSubject, "scopes": wrongScope, "subjects": wrongSubject}[name]
+	if op == "setScopeParents" && name == "parents" {
+		check = wrongScope
+	}
+	if check == nil || !slices.Contains(aboutRows, op) {
+		return nil
+	}
+	for _, one := range listOf(v) {
+		if word, ok := one.(string); ok {
+			if err := check(word); err != nil {
+				return err
 			}
 		}
 	}
@@ -177,15 +203,64 @@ func (d *doubts) subject(ctx context.Context, subject string) error {
 	switch {
 	case known.Record, kind == authz.SubjectUser && (known.Rows || !known.UserRecords):
 	case kind == authz.SubjectUser:
-		d.say("nothing is known of the user %s: no record and no row names them", authz.Quote(id))
+		d.say("nothing is known of the user %s: no record and no row names them%s", authz.Quote(id), meant(ctx, d.app, id, userIDs))
 	case known.OrgRoot || d.app.hosted != nil || d.app.remote && d.atRoot(ctx):
-		near := ""
-		if n := authz.Nearest(id, plainIDs(groupIDs(ctx, d.app))); n != "" {
-			near = ". Did you mean " + authz.Quote(n) + "?"
-		}
-		d.say("there is no group %s%s", authz.Quote(id), near)
+		d.say("there is no group %s%s", authz.Quote(id), meant(ctx, d.app, id, groupIDs))
 	}
 	return nil
+}
+
+// role looks at a role that somebody asks about.
+func (d *doubts) role(ctx context.Context, id string) {
+	if ids := plainIDs(roleIDs(ctx, d.app)); d.app.hosted == nil && len(ids) < pageSize && !slices.Contains(ids, id) {
+		d.say("there is no role %s%s", authz.Quote(id), meant(ctx, d.app, id, roleIDs))
+	}
+}
+
+// meant says which of the candidates an id may have been meant to be.
+func meant(ctx context.Context, app *application, id string, from candidates) string {
+	if near := authz.Nearest(id, plainIDs(from(ctx, app))); near != "" {
+		return ". Did you mean " + authz.Quote(near) + "?"
+	}
+	return ""
+}
+
+// noSuch is the refusal of a thing that is not there. The command lists those that are.
+func noSuch(ctx context.Context, app *application, thing, id string, from candidates) error {
+	near := meant(ctx, app, id, from)
+	if near == "" {
+		near = " —"
+	}
+	return authz.Rejected(authz.CodeNotFound, "there is no %s %s%s 'authz %s list' shows those there are", thing, authz.Quote(id), near, thing)
+}
+
+// absent makes of not_found what says which thing was not found.
+func absent(ctx context.Context, app *application, err error, thing, id string, from candidates) error {
+	if app.hosted == nil && authz.CodeOf(err) == authz.CodeNotFound {
+		return noSuch(ctx, app, thing, id, from)
+	}
+	return err
+}
+
+// asksAbout tells of users and groups that nothing stored has, before something is
+// shown of them: they would be shown as if they were there.
+func (a *admin) asksAbout(c *cobra.Command, app *application, subjects ...string) error {
+	d := newDoubts(app, false, c.ErrOrStderr())
+	for _, subject := range subjects {
+		if err := d.subject(c.Context(), subject); err != nil {
+			return err
+		}
+	}
+	return d.err()
+}
+
+// asksAboutUsers is asksAbout of user ids.
+func (a *admin) asksAboutUsers(c *cobra.Command, app *application, ids ...string) error {
+	subjects := make([]string, len(ids))
+	for i, id := range ids {
+		subjects[i] = authz.SubjectOf(authz.SubjectUser, id)
+	}
+	return a.asksAbout(c, app, subjects...)
 }
 
 // judged: the hosted API tells its own doubts with the answer; asked beforehand only to

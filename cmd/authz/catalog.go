@@ -108,14 +108,14 @@ with --strict also when there is a warning.`,
 				return err
 			}
 			err = o.print(c.OutOrStdout(), map[string][]authz.Issue{"issues": append([]authz.Issue{}, issues...)}, func(w io.Writer) {
-				printIssues(w, args[0], issues)
+				printIssues(w, shown(args[0]), issues)
 				if len(issues) == 0 {
-					fmt.Fprintf(w, "%s has nothing wrong with it\n", args[0])
+					fmt.Fprintf(w, "%s has nothing wrong with it\n", shown(args[0]))
 				}
 			})
 			errs, warnings := countIssues(issues)
 			if err == nil && (errs > 0 || strict && warnings > 0) {
-				err = fmt.Errorf("%s has %d errors and %d warnings", args[0], errs, warnings)
+				err = fmt.Errorf("%s has %d errors and %d warnings", shown(args[0]), errs, warnings)
 			}
 			return err
 		},
@@ -167,9 +167,9 @@ unless --expected-version names the head.`,
 			if err != nil {
 				return err
 			}
-			printIssues(c.ErrOrStderr(), args[0], issues)
+			printIssues(c.ErrOrStderr(), shown(args[0]), issues)
 			if errs, _ := countIssues(issues); errs > 0 {
-				return fmt.Errorf("%s was not published: it has %d errors", args[0], errs)
+				return fmt.Errorf("%s was not published: it has %d errors", shown(args[0]), errs)
 			}
 			app, err := a.open(c.Context())
 			if err != nil {
@@ -177,6 +177,9 @@ unless --expected-version names the head.`,
 			}
 			if app.hosted != nil {
 				return a.register(c, app.hosted, built, expected)
+			}
+			if err := a.ofAnother(c, app, built); err != nil {
+				return err
 			}
 			done, err := publish(c.Context(), app, built)
 			if err != nil {
@@ -233,6 +236,22 @@ func (a *admin) register(c *cobra.Command, h *hosted, built *catalog.Catalog, ex
 		fmt.Fprintf(w, "published as version %d of %s: %d keys added, %d revived, %d gone\n", done.Version, plain(done.Namespace),
 			len(done.AddedKeys), len(done.RevivedKeys), len(done.TombstonedKeys))
 	})
+}
+
+// ofAnother warns of a catalog whose namespace the application's own does not know:
+// it is probably that of another application.
+func (a *admin) ofAnother(c *cobra.Command, app *application, built *catalog.Catalog) error {
+	if app.remote {
+		return nil // the operation does not cross the network
+	}
+	var answer struct{ Reason string }
+	if err := app.call(c.Context(), "validateKnownPattern", fields{"pattern": authz.SubtreePattern(built.Namespace())}, &answer); err != nil {
+		return err
+	}
+	if answer.Reason != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: the catalog that the host evaluates for %s knows nothing of the namespace %s: is it the right application?\n", app.where, authz.Quote(built.Namespace()))
+	}
+	return nil
 }
 
 // publish writes the document and the manifest where they differ from the newest.

@@ -226,6 +226,11 @@ hosted API does.`,
 			if err != nil {
 				return atScope{err, ask.Scope}
 			}
+			if !e.Allowed && q.org == "" {
+				if err := q.doubt(ctx, false, c.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
 			return q.print(c.OutOrStdout(), e, func(w io.Writer) { fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope)) })
 		},
 	}

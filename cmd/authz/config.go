@@ -50,6 +50,9 @@ is not disturbed.`,
 			if err != nil {
 				return err
 			}
+			if len(cfg.Applications) == 0 && cfg.Service == nil {
+				fmt.Fprintf(c.ErrOrStderr(), "warning: %s configures neither applications nor the service: a host would answer nothing\n", f.path)
+			}
 			fmt.Fprintf(c.OutOrStdout(), "%s is valid: %d applications, %d plugins\n", f.path, len(cfg.Applications), len(cfg.Plugins.Instances))
 			return nil
 		},

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -106,6 +108,12 @@ func createGrant(c *cobra.Command, a *admin, in provider.GrantInput) error {
 	if !in.ExpiresAt.IsZero() {
 		input["expiresAt"] = in.ExpiresAt
 	}
+	if wrong := errors.Join(wrongSubject(in.Subject), wrongScope(cmp.Or(in.Scope, authz.Global))); wrong != nil {
+		return usageError{wrong}
+	}
+	if err := needsType(c.Context(), app, in.Scope); err != nil {
+		return err
+	}
 	d := a.doubts(app)
 	if err := d.subject(c.Context(), in.Subject); err != nil {
 		return err
@@ -118,6 +126,9 @@ func createGrant(c *cobra.Command, a *admin, in provider.GrantInput) error {
 		Warnings []string    `json:"warnings,omitempty"`
 	}
 	if err := app.call(c.Context(), "createGrant", fields{"input": input}, &result); err != nil {
+		if in.RoleID != "" {
+			err = absent(c.Context(), app, err, "role", in.RoleID, roleIDs)
+		}
 		return err
 	}
 	g := result.Grant
@@ -141,8 +152,14 @@ func createGrants(c *cobra.Command, a *admin, file string) error {
 	if err := readInto(c.InOrStdin(), file, &declared); err != nil {
 		return err
 	}
+	file = shown(file)
 	if len(declared.Grants) == 0 {
 		return usageError{fmt.Errorf("%s declares no grants: it needs a list under grants", file)}
+	}
+	var wrong []string
+	(&accessFile{Grants: declared.Grants}).checkGrants(func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) })
+	if len(wrong) > 0 {
+		return usageError{errors.New(file + ":\n  " + strings.Join(wrong, "\n  "))}
 	}
 	app, err := a.open(c.Context())
 	if err != nil {
@@ -188,6 +205,23 @@ of an application.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			app, err := a.open(c.Context())
 			if err != nil {
+				return err
+			}
+			d := newDoubts(app, false, c.ErrOrStderr())
+			if subject != "" && wrongSubject(subject) == nil {
+				if err := d.subject(c.Context(), subject); err != nil {
+					return err
+				}
+			}
+			if role != "" {
+				d.role(c.Context(), role)
+			}
+			if scope != "" && wrongScope(scope) == nil {
+				if err := d.scope(c.Context(), scope); err != nil {
+					return err
+				}
+			}
+			if err := d.err(); err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "grants", "ID", "SUBJECT", "GIVES", "SCOPE", "EXPIRES", "BY")
@@ -249,8 +283,16 @@ func newDelete(noun, op, field string, ids candidates, short, example string) *c
 			if err != nil {
 				return err
 			}
+			if op == "deleteRole" && app.hosted == nil { // which succeeds without a role
+				for _, id := range args {
+					if _, err := findRole(c.Context(), app, id); err != nil {
+						return err
+					}
+				}
+			}
 			for i, id := range args {
 				if err := app.call(c.Context(), op, app.by(fields{field: id}), nil); err != nil {
+					err = absent(c.Context(), app, err, noun, id, ids)
 					return partly(fmt.Sprintf("%s %s was not deleted", noun, id), i, err)
 				}
 			}

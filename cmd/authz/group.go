@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,11 +30,34 @@ func writeGroup(c *cobra.Command, a *admin, op string, p fields, done string) er
 	}
 	var result groupResult
 	if err := app.call(c.Context(), op, app.by(p), &result); err != nil {
-		return err
+		return missingGroup(c.Context(), app, err, p)
 	}
 	return a.printed(c, result, func(w io.Writer) {
 		fmt.Fprintf(w, "group %s %s, parents: %s\n", result.Group.ID, done, orDash(strings.Join(result.Group.Parents, ", ")))
 	})
+}
+
+// missingGroup says which of the groups that an operation names is not there.
+func missingGroup(ctx context.Context, app *application, err error, p fields) error {
+	if app.hosted != nil || authz.CodeOf(err) != authz.CodeNotFound {
+		return err
+	}
+	named, _ := p["parents"].([]string)
+	if in, ok := p["input"].(fields); ok {
+		parents, _ := in["parents"].([]string)
+		named = append(slices.Clone(named), parents...)
+	}
+	groups, _ := p["groupIds"].([]string)
+	named = append(slices.Clone(named), groups...)
+	if id, ok := p["groupId"].(string); ok {
+		named = append([]string{id}, named...)
+	}
+	for _, id := range named {
+		if _, missing := findGroup(ctx, app, id); missing != nil {
+			return missing
+		}
+	}
+	return err
 }
 
 func newGroupCreate() *cobra.Command {
@@ -48,6 +72,9 @@ parents are given.`,
 		Example: `  authz group create writers --name Writers --parent g_acme`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 && name == "" {
+				return seeHelp(c, "give the group an ID, or a --name")
+			}
 			in := fields{"name": name, "parents": parents}
 			if description != "" {
 				in["description"] = description
@@ -181,7 +208,7 @@ func findGroup(ctx context.Context, a *application, id string) (authz.Group, err
 	case err != nil:
 		return authz.Group{}, err
 	case found == nil:
-		return authz.Group{}, authz.Rejected(authz.CodeNotFound, "there is no group %s — 'authz group list' shows those there are", authz.Quote(id))
+		return authz.Group{}, noSuch(ctx, a, "group", id, groupIDs)
 	}
 	return *found, nil
 }

@@ -84,7 +84,7 @@ func (t *target) hosted(warn io.Writer) (*hosted, error) {
 		return nil, usageError{errors.New("--org asks the hosted API, --socket the host of this machine: give one of them")}
 	}
 	base, file := normalURL(t.url), cmp.Or(t.tokenFile, os.Getenv("AUTHZ_TOKEN_FILE"))
-	login := savedLogin{URL: base, Org: t.org}
+	login, err := savedLogin{URL: base, Org: t.org}, error(nil)
 	if file == "" || base == "" || t.org == "" {
 		saved, err := readLogins()
 		if err != nil {
@@ -98,11 +98,9 @@ func (t *target) hosted(warn io.Writer) (*hosted, error) {
 		}
 	}
 	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, usageError{err}
+		if login.Token, err = readToken(file); err != nil {
+			return nil, err
 		}
-		login.Token = strings.TrimSpace(string(text))
 	}
 	if err := checkURL(login.URL); err != nil {
 		return nil, usageError{err}

@@ -44,12 +44,12 @@ func newTenantWith(t *testing.T, change func(string) string) *tenant {
 	_, _ = rand.Read(hostKey)
 	s.write("host.key", base64.StdEncoding.EncodeToString(hostKey))
 	path := s.serveFile(func(text string) string {
-		return change(text) + `
+		return change(text + `
 service:
   host_keys: ["file:host.key"]
   bootstrap: {user_id: boss, secret: "file:owner.secret"}
   local: {acme: [docs]}
-`
+`)
 	})
 	s.write("docs.yaml", docsCatalog)
 	host := s.start("serve", "--config", path)
@@ -233,7 +233,7 @@ func TestTheAccountOverTheHostedAPI(t *testing.T) {
 	x.failsWith("n\n", exitUsage, "Remove the seat of u_17", "seat", "remove", "u_17")
 	x.works("seat", "remove", "u_17", "--yes")
 	x.shows(`"state":"removed"`, "seat", "list", "--state", "removed", "-o", "json")
-	x.fails(exitUsage, "must not be empty", "seat", "remove", "", "--yes")
+	x.fails(exitUsage, "argument 1 is empty", "seat", "remove", "", "--yes")
 	x.fails(exitUsage, "must not be empty", "seat", "remove", "..", "--yes")
 
 	secret, errs, code := x.say("", "key", "create", "ci", "--service", "ci", "--expires", "30d")

@@ -12,27 +12,53 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // maxInput bounds a file that is sent to a host.
 const maxInput = 256 << 20
 
+// stdin is how commands are told to read standard input in the place of a file.
+const stdin = "-"
+
+// shown is how messages name a file.
+func shown(file string) string {
+	if file == stdin {
+		return "standard input"
+	}
+	return file
+}
+
+// openFile opens a file, - being standard input.
+func openFile(in io.Reader, file string) (io.ReadCloser, error) {
+	if file == stdin {
+		return io.NopCloser(in), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close() // it was only looked at
+		return nil, usageError{fmt.Errorf("%s is a directory, and a file is wanted", file)}
+	}
+	return f, nil
+}
+
 // readFile reads a file, - being standard input.
 func readFile(in io.Reader, file string) ([]byte, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		defer f.Close()
-		in = f
+	f, err := openFile(in, file)
+	if err != nil {
+		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxInput {
-		return nil, usageError{fmt.Errorf("%s is larger than 256 MiB", file)}
+		return nil, usageError{fmt.Errorf("%s is larger than 256 MiB", shown(file))}
 	}
 	return text, nil
 }
@@ -44,6 +70,8 @@ func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	isJSON := strings.HasSuffix(file, ".json")
+	file = shown(file)
 	check, kind := &fileCheck{file: file}, reflect.TypeOf(like)
 	if json.Valid(text) {
 		if err := check.json(text, kind); err != nil {
@@ -51,7 +79,7 @@ func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
 		}
 		return text, check.err()
 	}
-	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && strings.HasSuffix(file, ".json") {
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && isJSON {
 		return nil, brokenJSON(file, text)
 	}
 	var document, second yaml.Node
@@ -74,6 +102,10 @@ func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
 	}
 	var tree any
 	if err := document.Decode(&tree); err != nil {
+		var wrong *yaml.TypeError
+		if errors.As(err, &wrong) {
+			return nil, usageError{fmt.Errorf("%s: %s", file, strings.Join(wrong.Errors, "; "))}
+		}
 		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
 	}
 	body, err := json.Marshal(tree)
@@ -104,28 +136,41 @@ func readInto(in io.Reader, file string, value any) error {
 		return err
 	}
 	if err := json.Unmarshal(body, value); err != nil {
-		return usageError{fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "json: "))}
+		return usageError{fmt.Errorf("%s: %s", shown(file), strings.TrimPrefix(err.Error(), "json: "))}
 	}
 	return nil
 }
 
-// readIDs reads a list of ids: a JSON array, or one id a line.
+// readIDs reads a list of ids: a JSON array, or one id a line. What looks like a table
+// or prose is none: every row of those who are missing from it would count as orphaned.
 func readIDs(in io.Reader, file string) ([]string, error) {
 	text, err := readFile(in, file)
 	if err != nil {
 		return nil, err
 	}
+	file = shown(file)
 	ids := []string{}
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
-		if err := json.Unmarshal(trimmed, &ids); err != nil {
-			return nil, usageError{fmt.Errorf("%s is no JSON array of ids: %w", file, err)}
+		check := &fileCheck{file: file}
+		if err := check.json(text, reflect.TypeFor[[]string]()); err != nil {
+			return nil, brokenJSON(file, text)
+		}
+		if err := check.err(); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &ids); err != nil {
+			return nil, brokenJSON(file, text)
 		}
 		return ids, nil
 	}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if id := strings.TrimSpace(lines.Text()); id != "" {
+	for n := 1; lines.Scan(); n++ {
+		id := strings.TrimSpace(lines.Text())
+		if strings.ContainsAny(id, ", \t;") {
+			return nil, usageError{fmt.Errorf("%s:%d: %s is more than an id: write one id a line, or a JSON array where ids hold such characters", file, n, authz.Quote(id))}
+		}
+		if id != "" {
 			ids = append(ids, id)
 		}
 	}

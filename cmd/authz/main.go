@@ -61,9 +61,6 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writ
 	return exitCode(err)
 }
 
-// usageError is a command line that cannot be carried out as it stands.
-type usageError struct{ error }
-
 func exitCode(err error) int {
 	var (
 		usage   usageError
@@ -109,48 +106,13 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 		Args:          cobra.NoArgs,
 		RunE:          showHelp,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
-	})
+	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newService(), newDirectory(),
 		newCheck(), newExplain(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
 		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
 		newLogin(), newLogout(), newWhoami(), newOrg(), newSeat(), newKey(), newLinked(), newBilling(), newRegistry(), newRetention(),
 		newVersion(), newPluginServe())
 	asUsage(root)
+	strictHelp(root)
 	return root
-}
-
-// showHelp is what a command does that only has others below it.
-func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
-
-// needs makes flags required, beside what was asked for before.
-func needs(c *cobra.Command, flags ...string) {
-	before := c.PreRunE
-	c.PreRunE = func(c *cobra.Command, args []string) error {
-		for _, name := range flags {
-			if !c.Flags().Changed(name) {
-				return usageError{fmt.Errorf("--%s is required\nRun '%s --help' for what it takes", name, c.CommandPath())}
-			}
-		}
-		if before != nil {
-			return before(c, args)
-		}
-		return nil
-	}
-}
-
-// asUsage makes wrong arguments of every command usage errors.
-func asUsage(c *cobra.Command) {
-	if args := c.Args; args != nil {
-		c.Args = func(c *cobra.Command, given []string) error {
-			if err := args(c, given); err != nil {
-				return usageError{fmt.Errorf("%w\nRun '%s --help' for what it takes", err, c.CommandPath())}
-			}
-			return nil
-		}
-	}
-	for _, child := range c.Commands() {
-		asUsage(child)
-	}
 }

@@ -57,9 +57,12 @@ stay: a role that a directory or another host brings later gives them effect aga
 					return err
 				}
 				if len(ids) == 0 && !empty {
-					return usageError{fmt.Errorf("%s lists nothing, so that every row of the %s would count as orphaned: --allow-empty if that is meant", file, field)}
+					return usageError{fmt.Errorf("%s lists nothing, so that every row of the %s would count as orphaned: --allow-empty if that is meant", shown(file), field)}
 				}
 				p[field] = ids
+			}
+			if empty && len(p) == 0 {
+				return usageError{errors.New("--allow-empty is about files without ids, and none is given: name one with --users, --orgs or --scopes")}
 			}
 			if r.keepRoleGrants && !r.sweep {
 				return usageError{errors.New("--keep-role-grants says what --sweep leaves: without it nothing is deleted")}
@@ -90,6 +93,9 @@ type reconciliation struct {
 func (r reconciliation) run(c *cobra.Command, a *admin, p fields) error {
 	app, err := a.open(c.Context())
 	if err != nil {
+		return err
+	}
+	if err := r.doubt(c, app, p); err != nil {
 		return err
 	}
 	var found reconciled
@@ -125,6 +131,23 @@ func (r reconciliation) run(c *cobra.Command, a *admin, p fields) error {
 		return errDenied
 	}
 	return nil
+}
+
+// doubt warns of lists in which a type of scope is misspelt: every row at its
+// resources would count as orphaned.
+func (r reconciliation) doubt(c *cobra.Command, app *application, p fields) error {
+	d := newDoubts(app, false, c.ErrOrStderr())
+	seen := map[string]bool{}
+	scopes, _ := p["scopes"].([]string)
+	for _, scope := range scopes {
+		if t := authz.ScopeType(scope); !seen[t] && wrongScope(scope) == nil {
+			seen[t] = true
+			if err := d.scope(c.Context(), scope); err != nil {
+				return err
+			}
+		}
+	}
+	return d.err()
 }
 
 // print names the grants of roles that are gone apart: their role may come back.

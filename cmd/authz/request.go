@@ -51,10 +51,30 @@ func writeRequest(c *cobra.Command, a *admin, op string, p fields) error {
 		return err
 	}
 	var result requestResult
+	for _, by := range []fields{p, fieldsOf(p["input"]), fieldsOf(p["decision"])} {
+		for _, name := range []string{"requesterUserId", "deciderUserId", "byUserId"} {
+			if id, ok := by[name].(string); ok && app.hosted == nil {
+				if err := a.asksAboutUsers(c, app, id); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	if err := app.call(c.Context(), op, p, &result); err != nil {
+		if id, ok := p["requestId"].(string); ok {
+			return absent(c.Context(), app, err, "request", id, pendingRequestIDs)
+		}
+		if role, ok := fieldsOf(p["input"])["roleId"].(string); ok {
+			return absent(c.Context(), app, err, "role", role, roleIDs)
+		}
 		return err
 	}
 	return a.printed(c, result, func(w io.Writer) { printRequest(w, result) })
+}
+
+func fieldsOf(v any) fields {
+	f, _ := v.(fields)
+	return f
 }
 
 func newRequestSubmit() *cobra.Command {
@@ -131,6 +151,11 @@ func newRequestList() *cobra.Command {
 			}
 			if app.hosted != nil {
 				return list(c.Context(), app, "listRequests", filtered(c, map[string]string{"state": "state", "user": "requesterUserId"}), limit, a.entries(c), entryCells)
+			}
+			if user != "" {
+				if err := a.asksAboutUsers(c, app, user); err != nil {
+					return err
+				}
 			}
 			l := a.requests(c)
 			return list(c.Context(), app, "listRequests", filtered(c, map[string]string{"state": "state", "user": "requesterUserId"}), limit, l, requestCells)
@@ -218,6 +243,9 @@ func newRequestQueue() *cobra.Command {
 			if app.hosted != nil {
 				return streamed(c.Context(), app, "listApproverQueue", nil, a.entries(c), func(e requestEntry) [][]string { return [][]string{entryCells(e)} })
 			}
+			if err := a.asksAboutUsers(c, app, user); err != nil {
+				return err
+			}
 			return streamed(c.Context(), app, "listApproverQueue", fields{"approverUserId": user}, a.requests(c),
 				func(r authz.Request) [][]string { return [][]string{requestCells(r)} })
 		},
@@ -246,7 +274,7 @@ func newRequestShow() *cobra.Command {
 				return err
 			}
 			if r == nil {
-				return authz.Rejected(authz.CodeNotFound, "there is no request %s — 'authz request list' shows those there are", authz.Quote(args[0]))
+				return noSuch(c.Context(), app, "request", args[0], pendingRequestIDs)
 			}
 			shown := requestResult{Request: *r}
 			return a.printed(c, shown, func(w io.Writer) { printRequest(w, shown) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/retention"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 func newRetention() *cobra.Command {
@@ -105,6 +107,8 @@ copies and no application: they are there when it is not.`,
 			if err != nil {
 				return err
 			}
+			f.known(c)
+			h.known(c, of)
 			l := a.listing(c.OutOrStdout(), "events", "APPLICATION", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return all(c, h, []string{"retention"}, filter, limit, l, func(e retention.Event) []string {
 				return []string{e.Application, instantText(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}
@@ -117,4 +121,17 @@ copies and no application: they are there when it is not.`,
 	_ = c.RegisterFlagCompletionFunc("application", a.applicationIDs())
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	return c
+}
+
+// known warns of an application that the org does not have. What was copied of one
+// that it had is there still.
+func (h *hosted) known(c *cobra.Command, application string) {
+	if application == "" {
+		return
+	}
+	var refused *hostedError
+	err := h.ask(c.Context(), http.MethodGet, []string{"applications", application}, nil, nil, nil)
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: the org has no application %s now; 'authz application list' shows those there are\n", authz.Quote(application))
+	}
 }

@@ -41,6 +41,8 @@ object a line, oldest first. An export that was cut fails, and says after how ma
 			if err != nil {
 				return err
 			}
+			f.known(c)
+			h.known(c, of)
 			w := bufio.NewWriter(c.OutOrStdout())
 			n := 0
 			err = h.stream(c.Context(), []string{"retention", "export"}, filter, func(line []byte) error {

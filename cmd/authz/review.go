@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // about is the parameter of a report about some users; absent it is about all.
@@ -37,6 +38,9 @@ func newSoD() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			app, err := a.open(c.Context())
 			if err != nil {
+				return err
+			}
+			if err := a.asksAboutUsers(c, app, users...); err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "users", "USER", "CONSTRAINT", "HOLDS")
@@ -81,6 +85,9 @@ scopes are listed, as they take it there only.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			app, err := a.open(c.Context())
 			if err != nil {
+				return err
+			}
+			if err := a.asksAboutUsers(c, app, users...); err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "users", "USER", "PERMISSION", "SCOPE", "THROUGH", "GIVES", "EXPIRES", "GRANT")
@@ -142,6 +149,9 @@ use whose wildcards match permissions that were added since: access that nobody 
 			}
 			var report driftReport
 			if err := app.long(c.Context(), "listWildcardDrift", fields{"sinceVersion": since}, &report); err != nil {
+				if authz.CodeOf(err) == authz.CodeNotFound {
+					err = fmt.Errorf("%w — 'authz catalog versions' lists those that are", err)
+				}
 				return err
 			}
 			if err := a.printed(c, report, func(w io.Writer) { printDrift(w, report) }); err != nil {

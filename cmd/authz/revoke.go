@@ -36,6 +36,9 @@ A revoke wins over every grant and never expires: delete it to lift it.`,
 			}
 			input := app.by(fields{"userId": args[0], "pattern": args[1]})
 			if len(args) > 2 {
+				if err := needsType(c.Context(), app, args[2]); err != nil {
+					return err
+				}
 				input["scope"] = args[2]
 			}
 			var result struct {
@@ -72,6 +75,20 @@ func newRevokeList() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			app, err := a.open(c.Context())
 			if err != nil {
+				return err
+			}
+			d := newDoubts(app, false, c.ErrOrStderr())
+			if user != "" {
+				if err := d.subject(c.Context(), authz.SubjectOf(authz.SubjectUser, user)); err != nil {
+					return err
+				}
+			}
+			if scope != "" && wrongScope(scope) == nil {
+				if err := d.scope(c.Context(), scope); err != nil {
+					return err
+				}
+			}
+			if err := d.err(); err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "revokes", "ID", "USER", "TAKES", "SCOPE", "BY")

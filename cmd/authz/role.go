@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,7 +86,9 @@ A file also says how the role is requested:
 			if len(args) > 0 {
 				in["id"] = args[0]
 			}
-			if _, named := in["name"]; !named && len(args) > 0 {
+			if _, named := in["name"]; !named && len(args) == 0 {
+				return seeHelp(c, "give the role an ID, or a --name")
+			} else if !named {
 				in["name"] = args[0]
 			}
 			if _, given := in["patterns"]; !given {
@@ -140,10 +143,13 @@ func writeRole(c *cobra.Command, a *admin, op string, p fields, done string) err
 		Role authz.Role `json:"role"`
 	}
 	if err := app.call(c.Context(), op, app.by(p), &result); err != nil {
+		if id, ok := p["roleId"].(string); ok {
+			err = absent(c.Context(), app, err, "role", id, roleIDs)
+		}
 		return err
 	}
 	return a.printed(c, result, func(w io.Writer) {
-		fmt.Fprintf(w, "role %s %s: %s\n", result.Role.ID, done, strings.Join(result.Role.Patterns, ", "))
+		fmt.Fprintf(w, "role %s %s: %s\n", result.Role.ID, done, cmp.Or(strings.Join(result.Role.Patterns, ", "), "it gives nothing yet"))
 	})
 }
 
@@ -220,7 +226,7 @@ func findRole(ctx context.Context, a *application, id string) (authz.Role, error
 	case err != nil:
 		return authz.Role{}, err
 	case found == nil:
-		return authz.Role{}, authz.Rejected(authz.CodeNotFound, "there is no role %s — 'authz role list' shows those there are", authz.Quote(id))
+		return authz.Role{}, noSuch(ctx, a, "role", id, roleIDs)
 	}
 	return *found, nil
 }

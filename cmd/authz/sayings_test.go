@@ -10,14 +10,14 @@ var sayings = []saying{
 	{args: "role create x -f {dir}/grants.yaml", code: exitUsage, want: []string{"grants", "requestable"}},
 	{args: "role update editor", code: exitUsage, want: []string{"--pattern"}},
 	{args: "role update editor --description Edits~files -o json", want: []string{`"Edits files"`, `"docs.files.*"`}},
-	{args: "role update nobody --name x", code: exitFailure, want: []string{"role not found"}},
+	{args: "role update nobody --name x", code: exitFailure, want: []string{`there is no role "nobody"`}},
 	{args: "role list", want: []string{"approver", "docs.files.*", "REQUESTABLE"}},
 	{args: "role list -o json", want: []string{`"roles": [`, `"editor"`}},
 
 	// groups
 	{args: "group create staff --name Staff", want: []string{"group staff made"}},
 	{args: "group create writers --parent staff -o json", want: []string{`"staff"`}},
-	{args: "group create lost --parent nowhere", code: exitFailure, want: []string{`"nowhere" does not exist`}},
+	{args: "group create lost --parent nowhere", code: exitFailure, want: []string{`there is no group "nowhere"`}},
 	{args: "group update writers --name Writers", want: []string{"group writers changed"}},
 	{args: "group update writers", code: exitUsage, want: []string{"--name"}},
 	{args: "group parents writers", want: []string{"staff"}},
@@ -71,7 +71,7 @@ var sayings = []saying{
 	{args: "user show u_1", want: []string{"managers  boss", "group:staff", "role editor", "REVOKE"}},
 	{args: "check --user u_1 docs.files.delete docs.folder:f_1 --exit-code", code: exitDenied},
 	{args: "revoke delete {revoke}", want: []string{"deleted"}},
-	{args: "revoke delete {revoke}", code: exitFailure, want: []string{"revoke not found"}},
+	{args: "revoke delete {revoke}", code: exitFailure, want: []string{"there is no revoke"}},
 	{args: "check --user u_1 docs.files.delete docs.folder:f_1 --exit-code", want: []string{"ALLOWED"}},
 	{args: "grant delete {grant} nothing", code: exitFailure, want: []string{"nothing was not deleted, the 1 before it were"}},
 

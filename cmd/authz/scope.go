@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 func newScope() *cobra.Command {
@@ -38,6 +40,11 @@ them (ancestry.kind stored): the PARENTs given, or with --none that it is a root
 			if err != nil {
 				return err
 			}
+			if !change && !forget {
+				if err := errors.Join(wrongScope(args[0]), needsType(c.Context(), app, args[0])); err != nil {
+					return usageError{err}
+				}
+			}
 			entry := fields{"scope": args[0], "parents": parents}
 			if forget {
 				entry["parents"] = nil
@@ -58,6 +65,9 @@ them (ancestry.kind stored): the PARENTs given, or with --none that it is a root
 					err = fmt.Errorf("the parents of %s are recorded, but its ancestors cannot be resolved yet: %w", args[0], err)
 				}
 				return err
+			}
+			if len(result.Ancestors) == 0 && args[0] != authz.Global {
+				fmt.Fprintf(c.ErrOrStderr(), "warning: nothing is recorded of %s, and no ancestors are known\n", authz.Quote(args[0]))
 			}
 			return a.printed(c, result, func(w io.Writer) { lines(w, result.Ancestors) })
 		},
@@ -82,6 +92,13 @@ it, so that a reused id inherits nothing. Rows at resources below it stay: delet
 		RunE: func(c *cobra.Command, args []string) error {
 			app, err := a.open(c.Context())
 			if err != nil {
+				return err
+			}
+			if wrong := wrongScope(args[0]); wrong != nil {
+				return usageError{wrong}
+			}
+			d := newDoubts(app, false, c.ErrOrStderr())
+			if err := errors.Join(d.scope(c.Context(), args[0]), d.err()); err != nil {
 				return err
 			}
 			n, err := countGrants(c.Context(), app, fields{"scope": args[0]})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -48,6 +49,9 @@ const callTimeout = 35 * time.Second
 
 // local speaks to the administration socket.
 func (t *target) local() (*localCaller, error) {
+	if t.tokenFile != "" && t.url == "" {
+		return nil, usageError{errors.New("--token-file goes with --url: over the socket nothing is borne")}
+	}
 	path := t.socket
 	if path == "" {
 		path = findSocket()
@@ -57,7 +61,10 @@ func (t *target) local() (*localCaller, error) {
 			}
 		}
 	}
-	if _, err := os.Stat(path); err != nil {
+	switch info, err := os.Stat(path); {
+	case err == nil && info.Mode()&fs.ModeSocket == 0:
+		return nil, usageError{fmt.Errorf("%s is no socket: a host's is authz.sock in its run_dir", path)}
+	case err != nil:
 		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --socket", path)
 	}
 	return newLocalCaller(path), nil
@@ -142,12 +149,19 @@ func (l *localCaller) answers(ctx context.Context) (bool, error) {
 
 // onlyApp is the application to talk to when none was named.
 func (l *localCaller) onlyApp(ctx context.Context, named string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
 	var status api.HostStatus
 	if err := l.host(ctx, "status", nil, &status); err != nil {
 		return "", err
+	}
+	if named != "" && !slices.Contains(status.Applications, named) {
+		advice := ""
+		if near := authz.Nearest(named, status.Applications); near != "" {
+			advice = "did you mean " + near + "? "
+		}
+		return "", authz.Rejected(authz.CodeNotFound, "this host serves no application %s: %sit serves %s", authz.Quote(named), advice, strings.Join(status.Applications, ", "))
+	}
+	if named != "" {
+		return named, nil
 	}
 	if len(status.Applications) != 1 {
 		return "", usageError{fmt.Errorf("this host serves %d applications (%s): name one with --app",
@@ -162,18 +176,33 @@ func (t *target) remote() (*provider.Caller, error) {
 	if err := checkURL(t.url); err != nil {
 		return nil, usageError{err}
 	}
+	if t.socket != "" {
+		return nil, usageError{errors.New("--url asks a host over the network, --socket that of this machine: give one of them")}
+	}
 	if t.tokenFile == "" {
 		return nil, usageError{fmt.Errorf("--url needs --token-file, the file that holds the bearer token")}
 	}
-	token, err := os.ReadFile(t.tokenFile)
-	if err != nil {
-		return nil, usageError{err}
+	var err error
+	if c.Secret, err = readToken(t.tokenFile); err != nil {
+		return nil, err
 	}
-	c.Secret = strings.TrimSpace(string(token))
 	if t.app != "" {
 		c.Base = strings.TrimSuffix(t.url, "/") + "/apps/" + t.app
 	}
 	return c, nil
+}
+
+// readToken reads the file of a token, which holds nothing else.
+func readToken(file string) (string, error) {
+	text, err := readFile(nil, file)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usageError{fmt.Errorf("%s must hold a token on one line, and nothing else", file)}
+	}
+	return token, nil
 }
 
 // checkURL refuses to send a bearer token where others could read it on its way.

@@ -80,6 +80,9 @@ without a record is active and in no group. What it adds up to, 'authz entitleme
 			if err != nil {
 				return err
 			}
+			if err := a.asksAboutUsers(c, app, args[0]); err != nil {
+				return err
+			}
 			access, err := accessOf(c.Context(), app, args[0])
 			if err != nil {
 				return err
@@ -175,12 +178,22 @@ write it back: of two that change the same user at once the later one wins.`,
 				return err
 			}
 			if !replace {
+				if len(add) == 0 {
+					if err := a.asksAboutUsers(c, app, args[0]); err != nil {
+						return err
+					}
+				}
 				access, err := accessOf(c.Context(), app, args[0])
 				if err != nil {
 					return err
 				}
 				if groups, err = directGroups(c.Context(), app, args[0], access.Closure); err != nil {
 					return err
+				}
+				for _, id := range remove {
+					if !slices.Contains(groups, id) {
+						fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no direct member of %s\n", plain(args[0]), authz.Quote(id))
+					}
 				}
 				groups = slices.DeleteFunc(groups, func(id string) bool { return slices.Contains(remove, id) })
 				for _, id := range add {
@@ -190,8 +203,9 @@ write it back: of two that change the same user at once the later one wins.`,
 				}
 			}
 			if replace || len(add)+len(remove) > 0 {
-				if err := app.call(c.Context(), "setGroupMembership", app.by(fields{"userId": args[0], "groupIds": groups}), nil); err != nil {
-					return err
+				p := fields{"userId": args[0], "groupIds": groups}
+				if err := app.call(c.Context(), "setGroupMembership", app.by(p), nil); err != nil {
+					return missingGroup(c.Context(), app, err, p)
 				}
 			}
 			return a.printed(c, map[string]any{"userId": args[0], "groupIds": groups}, func(w io.Writer) { lines(w, groups) })
@@ -231,6 +245,10 @@ Reports of a manager are the subjects directs:MANAGER and, with theirs, orgof:MA
 			}
 			app, err := a.open(c.Context())
 			if err != nil {
+				return err
+			}
+			about := args[len(args)-1:] // whoever gets a manager may be new
+			if err := a.asksAboutUsers(c, app, about...); err != nil {
 				return err
 			}
 			if change {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// subjectKinds are what stands before the id in a subject.
+var subjectKinds = []string{"user", "group", "service", "org", "directs", "orgof"}
+
+// wrongSubject says what is wrong with a word in the place of a subject, nil when it
+// is one.
+func wrongSubject(word string) error {
+	if _, _, ok := authz.ParseSubject(word); ok {
+		return nil
+	}
+	kind, id, found := strings.Cut(word, ":")
+	switch near := authz.Nearest(strings.ToLower(kind), subjectKinds); {
+	case !found && authz.Nearest(word, []string{authz.Everyone}) != "":
+		return fmt.Errorf("%s is no subject: did you mean %s?", authz.Quote(word), authz.Everyone)
+	case !found:
+		return fmt.Errorf("%s is no subject: write user:%s, or group:, service:, org:, directs: or orgof: before the id, or everyone", authz.Quote(word), word)
+	case id == "" && near == kind:
+		return fmt.Errorf("%s is no subject: the id behind %s: is missing", authz.Quote(word), kind)
+	case near != "" && id != "":
+		return fmt.Errorf("%s is no subject: did you mean %s:%s?", authz.Quote(word), near, id)
+	}
+	return fmt.Errorf("%s is no subject: it begins with user:, group:, service:, org:, directs: or orgof:, or is everyone", authz.Quote(word))
+}
+
+// wrongScope says what is wrong with a word in the place of a scope, nil when it is
+// one.
+func wrongScope(word string) error {
+	invalid := authz.ValidateScope(word)
+	if invalid == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is no scope: write *, which is everywhere, or TYPE:ID such as docs.folder:f_1 (%s)", authz.Quote(word), invalid.Reason)
+}
