@@ -2,6 +2,7 @@ package postgrestest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/authzhost/authz/internal/freeport"
 )
@@ -77,7 +79,7 @@ func (c *Cluster) Detach(ctx context.Context) error {
 
 // CaughtUp waits until the standby has replayed what its primary has written.
 func (c *Cluster) CaughtUp(ctx context.Context, primary *Cluster) error {
-	conn, err := pgx.Connect(ctx, primary.DSN("postgres"))
+	conn, err := primary.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (c *Cluster) Synchronous(ctx context.Context, on bool) error {
 
 // Exec runs statements, each by itself.
 func (c *Cluster) Exec(ctx context.Context, statements ...string) error {
-	conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+	conn, err := c.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +123,7 @@ func (c *Cluster) Exec(ctx context.Context, statements ...string) error {
 
 // until waits for a question to be answered with true.
 func (c *Cluster) until(ctx context.Context, question string) error {
-	conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+	conn, err := c.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,6 +137,17 @@ func (c *Cluster) until(ctx context.Context, question string) error {
 		case <-ctx.Done():
 			return fmt.Errorf("%s: %w", question, ctx.Err())
 		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// connect waits for a server that starts or recovers.
+func (c *Cluster) connect(ctx context.Context) (*pgx.Conn, error) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+		var starting *pgconn.PgError
+		if !errors.As(err, &starting) || starting.Code != "57P03" || ctx.Err() != nil || time.Now().After(end) {
+			return conn, err
 		}
 	}
 }
