@@ -1,8 +1,8 @@
 package access
 
 import (
-	"math"
 	"iter"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
