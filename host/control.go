@@ -45,6 +45,9 @@ func (h *Host) checks() []api.Check {
 		}
 	}
 	for name, s := range h.stores() {
+		if ahead, warning := s.Clock(); ahead != nil {
+			checks = append(checks, api.Check{Name: "clock." + name, OK: warning == "", Message: warning, Optional: true})
+		}
 		s := s.Status()
 		check := api.Check{Name: "storage." + name, OK: s.State == store.StateReady}
 		if !check.OK {

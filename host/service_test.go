@@ -36,7 +36,7 @@ const (
 // asPlugin makes this binary the plugin that the next argument names.
 const asPlugin = "be-the-plugin"
 
-var ownPlugins = map[string]func(version string) plugin.Plugin{"sqlite": sqlite.Plugin, "norecords": withoutRecords, "ledger": ledgerPlugin, "prometheus": prometheus.Plugin, "busy": busyPlugin}
+var ownPlugins = map[string]func(version string) plugin.Plugin{"sqlite": sqlite.Plugin, "norecords": withoutRecords, "ledger": ledgerPlugin, "prometheus": prometheus.Plugin, "busy": busyPlugin, "skewed": skewedPlugin}
 
 func embedded(t testing.TB) map[string]pluginhost.Command {
 	t.Helper()

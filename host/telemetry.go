@@ -146,6 +146,9 @@ func (h *Host) facts() telemetry.Facts {
 			Caches:            []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)},
 			UnknownScopeTypes: used.UnknownScopeTypes, Admission: a.gates.Facts()}
 		app.StorageLost = a.store.State().State == store.StateLost
+		if ahead, _ := a.store.Clock(); ahead != nil {
+			app.ClockAhead = new(ahead.Seconds())
+		}
 		if a.poller != nil {
 			s := a.poller.Status()
 			app.Events = &telemetry.Events{Cursor: s.Cursor, Head: s.Head, Failures: s.Failures, SinceLook: -1}

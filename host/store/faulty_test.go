@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
@@ -23,6 +24,7 @@ type faulty struct {
 	mostOpen int // opening at once
 	faults   map[string][]fault
 	calls    map[string]int
+	ahead    *time.Duration // of the database's clock
 }
 
 // fault strikes one call of one operation: before it is carried out, after it,
@@ -266,7 +268,11 @@ func (h *faultyStore) Renew(ctx context.Context, expect string) (string, error) 
 
 // Health of a driver that tells.
 func (h *faultyStore) Health(ctx context.Context) (storage.Health, error) {
-	return struck(ctx, h, "Health", func() (storage.Health, error) { return storage.Health{}, nil })
+	return struck(ctx, h, "Health", func() (storage.Health, error) {
+		h.driver.mu.Lock()
+		defer h.driver.mu.Unlock()
+		return storage.Health{ClockAhead: h.driver.ahead}, nil
+	})
 }
 
 func (h *faultyStore) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {

@@ -25,9 +25,11 @@ func (s *Store) askHealth() {
 			continue
 		}
 		ctx, cancel := bounded(s.life, maxProbe)
-		_, err := h.health.Health(ctx)
+		health, err := h.health.Health(ctx)
 		cancel()
 		switch {
+		case err == nil:
+			s.compareClocks(health.ClockAhead)
 		case storage.IsLost(err):
 			s.lose(h, err)
 		case storage.CodeOf(err) == storage.CodeUnsupported:

@@ -91,18 +91,19 @@ type Store struct {
 	background sync.WaitGroup
 	kick       chan struct{} // hurries a reopening
 
-	mu        sync.Mutex
-	closed    bool
-	handles   map[*handle]struct{} // not closed yet
-	current   *handle              // nil while reopening
-	info      storage.StoreInfo    // of the newest handle
-	changed   chan struct{}        // closed when current, or closed, changes
-	since     time.Time            // of ready or reopening
-	reason    string               // of reopening
-	lost      *loss                // nil unless lost
-	condemned string               // the incarnation that lost events; "" for none
-	sections  map[storage.Fence]*section
-	reopening bool
+	mu         sync.Mutex
+	closed     bool
+	handles    map[*handle]struct{} // not closed yet
+	current    *handle              // nil while reopening
+	info       storage.StoreInfo    // of the newest handle
+	changed    chan struct{}        // closed when current, or closed, changes
+	since      time.Time            // of ready or reopening
+	reason     string               // of reopening
+	clockAhead *time.Duration       // of the database, as it was told last
+	lost       *loss                // nil unless lost
+	condemned  string               // the incarnation that lost events; "" for none
+	sections   map[storage.Fence]*section
+	reopening  bool
 }
 
 // loss is another life of the content, or one that lost events, that nobody has

@@ -47,6 +47,7 @@ type App struct {
 	StorageReady bool
 	Admission    []admission.Facts
 	StorageLost  bool
+	ClockAhead   *float64 // seconds; nil when the driver does not tell
 	Caches       []Cache
 
 	UnknownScopeTypes uint64  // checks
@@ -94,6 +95,7 @@ var (
 	descRestarts    = desc("plugin_restarts_total", "Processes started in the place of an earlier one.", "plugin")
 	descStorage     = desc("storage_ready", "1 when an application's store is open and not lost.", "app")
 	descLost        = desc("storage_lost", "1 while the content of an application's store is gone, or another one that nobody accepted.", "app")
+	descClock       = desc("storage_clock_ahead_seconds", "By how much the clock of an application's database is ahead of this host's, of drivers that tell.", "app")
 	descHits        = desc("cache_hits_total", "Lookups that a cache answered.", "app", "cache")
 	descMisses      = desc("cache_misses_total", "Lookups that a cache could not answer.", "app", "cache")
 	descEntries     = desc("cache_entries", "Entries in a cache.", "app", "cache")
@@ -125,7 +127,7 @@ var (
 type collector struct{ facts func() Facts }
 
 func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descLost, descHits, descMisses, descEntries, descScopeTypes,
+	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descLost, descClock, descHits, descMisses, descEntries, descScopeTypes,
 		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending,
 		descLimit, descRunning, descLong, descWaiting, descAdmitted, descRefused, descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
 		to <- d
@@ -163,6 +165,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		admitted(a.Name, a.Admission)
 		gauge(descStorage, flag(a.StorageReady), a.Name)
 		gauge(descLost, flag(a.StorageLost), a.Name)
+		if a.ClockAhead != nil {
+			gauge(descClock, *a.ClockAhead, a.Name)
+		}
 		for _, side := range a.Caches {
 			counter(descHits, float64(side.Hits), a.Name, side.Name)
 			counter(descMisses, float64(side.Misses), a.Name, side.Name)

@@ -3,6 +3,7 @@ package plugin_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
@@ -27,8 +28,13 @@ func ailingStore(t *testing.T, health storage.Health, err error) storage.HealthR
 }
 
 func TestHealthCrosses(t *testing.T) {
-	if _, err := ailingStore(t, storage.Health{}, nil).Health(t.Context()); err != nil {
-		t.Error(err)
+	if got, err := ailingStore(t, storage.Health{}, nil).Health(t.Context()); err != nil || got.ClockAhead != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, ahead := range []time.Duration{0, 7 * time.Second, -time.Hour} {
+		if got, err := ailingStore(t, storage.Health{ClockAhead: &ahead}, nil).Health(t.Context()); err != nil || got.ClockAhead == nil || *got.ClockAhead != ahead {
+			t.Errorf("%v: %+v, %v", ahead, got, err)
+		}
 	}
 	_, err := ailingStore(t, storage.Health{}, storage.Lost(authz.OutcomeNotApplied, nil, "the file is gone")).Health(t.Context())
 	if !storage.IsLost(err) {

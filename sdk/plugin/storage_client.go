@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -217,8 +218,10 @@ func (s *storeClient) Renew(ctx context.Context, expect string) (string, error) 
 
 func (s *storeClient) Health(ctx context.Context) (storage.Health, error) {
 	var a pluginv1.StoreHealth
-	err := s.read(ctx, s.rpc.Health, &pluginv1.Empty{}, &a)
-	return storage.Health{}, err
+	if err := s.read(ctx, s.rpc.Health, &pluginv1.Empty{}, &a); err != nil || a.ClockAheadMs == nil {
+		return storage.Health{}, err
+	}
+	return storage.Health{ClockAhead: new(time.Duration(a.GetClockAheadMs()) * time.Millisecond)}, nil
 }
 
 func (s *storeClient) Info() storage.StoreInfo {

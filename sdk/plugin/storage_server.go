@@ -306,8 +306,12 @@ func (s *storageServer) Health(st frames) error {
 		if !ok {
 			return nil, storage.Errorf(storage.CodeUnsupported, "this storage driver does not tell how its database is")
 		}
-		_, err := reporter.Health(ctx)
-		return &pluginv1.StoreHealth{}, err
+		health, err := reporter.Health(ctx)
+		told := &pluginv1.StoreHealth{}
+		if health.ClockAhead != nil {
+			told.ClockAheadMs = new(health.ClockAhead.Milliseconds())
+		}
+		return told, err
 	})
 }
 

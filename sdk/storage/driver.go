@@ -1,6 +1,9 @@
 package storage
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Driver is one configured connection to a database. It opens stores; stores of
 // one driver share nothing but its connections.
@@ -60,7 +63,12 @@ type HealthReporter interface {
 }
 
 // Health is how a database is.
-type Health struct{}
+type Health struct {
+	// ClockAhead is by how much the database's clock is ahead of this machine's, as it
+	// was measured last; negative is behind. nil is not known, or a database without a
+	// clock of its own.
+	ClockAhead *time.Duration
+}
 
 // Capability names a group of optional operations. A group is present as a whole
 // or not at all; the operations of an absent group answer CodeUnsupported.

@@ -7,6 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // clockAge is for how long an answer of the server's clock is carried on by the
@@ -20,6 +22,8 @@ type serverClock struct {
 	mu    sync.Mutex
 	asked time.Time // when the answer arrived
 	ms    int64
+
+	offset storage.ClockOffset
 }
 
 func (c *serverClock) now(ctx context.Context) (int64, error) {
@@ -29,15 +33,20 @@ func (c *serverClock) now(ctx context.Context) (int64, error) {
 	if age := time.Since(asked); !asked.IsZero() && age < clockAge {
 		return ms + age.Milliseconds(), nil
 	}
-	var answer struct {
-		LocalTime time.Time `bson:"localTime"`
-	}
-	if err := c.db.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&answer); err != nil {
+	ms, err := c.ask(ctx)
+	if err != nil {
 		return 0, err
 	}
-	ms = answer.LocalTime.UnixMilli()
 	c.mu.Lock()
 	c.asked, c.ms = time.Now(), ms
 	c.mu.Unlock()
 	return ms, nil
+}
+
+func (c *serverClock) ask(ctx context.Context) (ms int64, err error) {
+	var answer struct {
+		LocalTime time.Time `bson:"localTime"`
+	}
+	err = c.db.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&answer)
+	return answer.LocalTime.UnixMilli(), err
 }

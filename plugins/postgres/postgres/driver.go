@@ -30,6 +30,7 @@ type driver struct {
 	turns    turnstile
 	local    localLocks
 	leases   storage.Leases // by the text of their pair
+	offset   storage.ClockOffset
 	listener *listener
 	notifier *notifier
 

@@ -1,6 +1,12 @@
 package postgres
 
-import "github.com/jackc/pgx/v5"
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
 
 // Traced has the driver tell of every statement.
 func Traced(o Options, t pgx.QueryTracer) Options {
@@ -10,3 +16,6 @@ func Traced(o Options, t pgx.QueryTracer) Options {
 
 // Configure is what the plugin's host calls.
 var Configure = configure
+
+// SetClock gives the machine another clock to compare the server's with.
+func SetClock(d storage.Driver, now func() time.Time) { d.(*driver).offset.Now = now }

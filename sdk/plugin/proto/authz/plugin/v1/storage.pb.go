@@ -406,6 +406,7 @@ func (*Empty) Descriptor() ([]byte, []int) {
 
 type StoreHealth struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	ClockAheadMs  *int64                 `protobuf:"varint,1,opt,name=clock_ahead_ms,json=clockAheadMs,proto3,oneof" json:"clock_ahead_ms,omitempty"` // of the database, before the plugin's machine
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -438,6 +439,13 @@ func (x *StoreHealth) ProtoReflect() protoreflect.Message {
 // Deprecated: Use StoreHealth.ProtoReflect.Descriptor instead.
 func (*StoreHealth) Descriptor() ([]byte, []int) {
 	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *StoreHealth) GetClockAheadMs() int64 {
+	if x != nil && x.ClockAheadMs != nil {
+		return *x.ClockAheadMs
+	}
+	return 0
 }
 
 type Key struct {
@@ -2669,8 +2677,10 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x11CloseStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\"\x11\n" +
 	"\x0fCloseStoreReply\"\a\n" +
-	"\x05Empty\"\r\n" +
-	"\vStoreHealth\"\x17\n" +
+	"\x05Empty\"K\n" +
+	"\vStoreHealth\x12)\n" +
+	"\x0eclock_ahead_ms\x18\x01 \x01(\x03H\x00R\fclockAheadMs\x88\x01\x01B\x11\n" +
+	"\x0f_clock_ahead_ms\"\x17\n" +
 	"\x03Key\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\" \n" +
 	"\x06Number\x12\x16\n" +
@@ -3094,6 +3104,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 	}
 	file_authz_plugin_v1_commit_proto_init()
 	file_authz_plugin_v1_rows_proto_init()
+	file_authz_plugin_v1_storage_proto_msgTypes[7].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[11].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[12].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[13].OneofWrappers = []any{}
