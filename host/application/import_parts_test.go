@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -401,4 +402,18 @@ func TestWhatOthersWriteBetweenTwoPartsIsKept(t *testing.T) {
 			t.Errorf("%+v %+v", users[last(2)], users["u00000"])
 		}
 	})
+}
+
+// TestAnAtomicWriteThatStorageHasNoTimeForIsNotSentForEver: what is one commit by its
+// nature cannot be made smaller.
+func TestAnAtomicWriteThatStorageHasNoTimeForIsNotSentForEver(t *testing.T) {
+	driver, s := openSlow(t, 0, 100*time.Millisecond)
+	app := newApp(t, application.Options{Store: s})
+	driver.commit = time.Minute
+	driver.sent.Store(0)
+	_, err := app.CreateGrants(t.Context(), slices.Repeat([]provider.GrantInput{{Subject: "user:u", Pattern: "docs.*"}}, 1500), root)
+	isUnavailable(authz.OutcomeUnknown)(t, err)
+	if n := driver.sent.Load(); n != 4 || !strings.Contains(err.Error(), "4 times it gave no answer within 100ms to its commit of 1500 changes") {
+		t.Errorf("sent %d times: %v", n, err)
+	}
 }

@@ -122,6 +122,10 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 		if err := d.replaceOrg(ctx, snapshot); err != nil {
 			return err
 		}
+		if n := len(d.page.changes); n > storage.MaxCommitChanges {
+			return authz.Validation("the snapshot differs from what is stored in %d rows, and %d go into the one commit that it is: nothing was changed", n, storage.MaxCommitChanges)
+		}
+		a.log.Info("an org snapshot is applied in one commit", "source", authz.EchoN(in.Source, maxSourceEcho), "changes", len(d.page.changes), "most", storage.MaxCommitChanges)
 		action := "org.sync_applied"
 		if in.Authority != nil && *in.Authority {
 			action = "org.authority_received"

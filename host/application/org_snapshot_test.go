@@ -155,7 +155,7 @@ func TestASnapshotThatCannotBeAppliedChangesNothing(t *testing.T) {
 				s.Groups = append(s.Groups, authz.Group{ID: fmt.Sprint("x", i), Name: "X"})
 			}
 			return s
-		}(), nil), code: authz.CodeValidation, message: "applyOrgSnapshot is too large for one write"},
+		}(), nil), code: authz.CodeValidation, message: "the snapshot differs from what is stored in 50011 rows, and 50000 go into the one commit that it is: nothing was changed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			store := openStore(t)

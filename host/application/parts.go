@@ -24,12 +24,16 @@ const (
 
 	// partTime is what a commit of a part is meant to take. It is a fraction of the
 	// store's deadline where that is short.
-	partTime     = 500 * time.Millisecond
+	partTime     = 300 * time.Millisecond
 	partFraction = 20
 
-	// A part that takes partPatience times as long as it should is broken off and
-	// made smaller; the smallest one has all of the store's time.
-	partPatience = 3
+	// A part that takes partPatience times as long as it should, and twice what a commit
+	// costs anyway, is broken off and made smaller; the smallest one has all of the
+	// store's time.
+	partPatience = 4
+
+	// partWait is how long the events of others wait for the number of a part.
+	partWait = time.Second
 
 	// maxTries is how often in a row a part may fail before the work gives up.
 	maxTries = 4
@@ -89,7 +93,7 @@ func (p *pace) patience() time.Duration {
 		return 0
 	}
 	fixed, _ := p.cost()
-	return min(p.most, partPatience*(p.target+time.Duration(fixed)))
+	return min(p.most, partPatience*p.target+2*time.Duration(fixed))
 }
 
 // cost is what a commit costs whatever it weighs, and what each unit of weight adds, in

@@ -36,6 +36,9 @@ const (
 	// sections and sending a commit of unknown fate again both end with it.
 	writeTime = 60 * time.Second
 
+	// largeCommit is how many changes a commit may have that is not too slow by itself.
+	largeCommit = 1000
+
 	firstResend = 20 * time.Millisecond
 	maxResend   = time.Second
 )
@@ -276,8 +279,8 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 		return err
 	}
 	t := a.stream.begin()
-	if d.pace != nil { // nobody's write waits long for the number of a part
-		defer time.AfterFunc(max(d.pace.patience(), partPatience*d.pace.target), func() { a.stream.abandon(t) }).Stop()
+	if d.pace != nil { // nobody's write waits long for the number of a part: its event empties everything, in any order
+		defer time.AfterFunc(partWait, func() { a.stream.abandon(t) }).Stop()
 	}
 	log := a.store.Info().Incarnation
 	result, err := send(ctx, d, c)
@@ -300,11 +303,13 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 	return nil
 }
 
-// send commits c, again and again while its fate is unknown and ctx has time. Errors
-// are mapped except refusals of its conditions and of its fences.
+// send commits c, again while its fate is unknown and ctx has time. A large one that the
+// storage has no time for is given up after maxTries times all of it. Errors are mapped except refusals of its
+// conditions and of its fences.
 func (a *Application) send(ctx context.Context, d *draft, c storage.Commit) (storage.CommitResult, error) {
-	unknown := false
+	unknown, slow := false, 0
 	for wait := firstResend; ; wait = min(2*wait, maxResend) {
+		began := time.Now()
 		result, err := a.store.Commit(ctx, c)
 		if err == nil {
 			return result, nil
@@ -316,7 +321,15 @@ func (a *Application) send(ctx context.Context, d *draft, c storage.Commit) (sto
 			return storage.CommitResult{}, err
 		}
 		unknown = true
-		a.log.Warn("the fate of a commit is unknown; sending it again", "op", d.op, "commit", c.ID, "error", err)
+		if s, ok := a.store.(boundedStore); ok && len(c.Changes) > largeCommit && time.Since(began) >= s.CommitTimeout() {
+			if slow++; slow == maxTries {
+				a.log.Warn("the fate of a commit is unknown; giving it up", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "tries", slow, "error", err)
+				return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
+					Message: fmt.Sprintf("storage did not say whether %s was applied: %d times it gave no answer within %s to its commit of %s",
+						d.op, slow, s.CommitTimeout(), counted(len(c.Changes), "change"))}
+			}
+		}
+		a.log.Warn("the fate of a commit is unknown; sending it again", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "slow", slow, "error", err)
 		select {
 		case <-ctx.Done():
 			return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
