@@ -51,6 +51,7 @@ func (g *gate) back(s *slot) {
 	s.began = s.began.Add(now.Sub(s.left)) // only its time here counts
 	s.left = time.Time{}
 	s.place = g.running.PushBack(s)
+	g.crowd(now)
 	if !s.told {
 		g.working++
 	}

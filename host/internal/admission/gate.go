@@ -12,6 +12,7 @@ type gate struct {
 	mu      sync.Mutex
 	limit   limit
 	at      time.Time  // of what limit was told last
+	crowded time.Time  // when more than least ran last
 	running *list.List // of *slot, the oldest first; what counts against the limit
 	working int        // of running, what has not answered
 	long    int        // admitted and no longer counted
@@ -22,14 +23,13 @@ type gate struct {
 
 // slot is one piece of work that was admitted.
 type slot struct {
-	began  time.Time
-	beside int
-	place  *list.Element // in running; nil while it is long or away, and once it is released
-	long   bool
-	told   bool      // its time was taken
-	ended  bool      // it was released
-	away   int       // for how many it is away at once
-	left   time.Time // when it went away; zero while it is here
+	began time.Time
+	place *list.Element // in running; nil while it is long or away, and once it is released
+	long  bool
+	told  bool      // its time was taken
+	ended bool      // it was released
+	away  int       // for how many it is away at once
+	left  time.Time // when it went away; zero while it is here
 }
 
 type waiter struct {
@@ -83,6 +83,7 @@ func (g *gate) room(now time.Time, reserve int) bool {
 
 // leave takes a slot out of what counts.
 func (g *gate) leave(s *slot) {
+	g.crowd(g.at)
 	g.running.Remove(s.place)
 	s.place = nil
 	if !s.told {
@@ -90,16 +91,25 @@ func (g *gate) leave(s *slot) {
 	}
 }
 
+// crowd notes that more than least run. What began before has not run alone: work
+// comes and goes in batches, in which the first one finds nobody beside it.
+func (g *gate) crowd(now time.Time) {
+	if g.running.Len() > least {
+		g.crowded = now
+	}
+}
+
 func (g *gate) begin(now time.Time) *slot {
-	s := &slot{began: now, beside: g.running.Len() + 1}
+	s := &slot{began: now}
 	s.place = g.running.PushBack(s)
+	g.crowd(now)
 	g.working++
 	g.admitted++
 	return s
 }
 
-// crowded refuses work that would not even wait.
-func (g *gate) crowded() bool {
+// hopeless refuses work that would not even wait.
+func (g *gate) hopeless() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -172,7 +182,7 @@ func (g *gate) answered(s *slot) {
 	}
 	s.told = true
 	g.working--
-	g.limit.finished(now.Sub(s.began), s.beside)
+	g.limit.finished(now.Sub(s.began), g.running.Len() <= least && s.began.After(g.crowded))
 	g.grant(now)
 }
 

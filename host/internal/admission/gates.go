@@ -92,7 +92,7 @@ func (g *Gates) Expect(c Class) error {
 	case g.inFlight.Load() >= g.bounds[c]:
 		g.gates[c].refuse()
 		return ErrRefused
-	case g.gates[c].crowded():
+	case g.gates[c].hopeless():
 		return ErrRefused
 	}
 	return nil

@@ -20,13 +20,15 @@ type backend struct {
 
 	mu   sync.Mutex
 	time time.Duration
+	cold time.Duration // of the first call beyond that
 	done int
 }
 
 func (b *backend) call() {
 	b.slots <- struct{}{}
 	b.mu.Lock()
-	takes := b.time
+	takes := b.time + b.cold
+	b.cold = 0
 	b.mu.Unlock()
 	time.Sleep(takes)
 	<-b.slots
@@ -95,9 +97,10 @@ func TestTenTimesTheLoadIsShed(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := rapid.IntRange(1, 6).Draw(r, "calls at once")
 		each := time.Duration(rapid.IntRange(15, 60).Draw(r, "milliseconds each")) * time.Millisecond
+		cold := time.Duration(rapid.IntRange(0, 1000).Draw(r, "milliseconds more at first")) * time.Millisecond
 		class := rapid.SampledFrom(admission.Classes[1:]).Draw(r, "class")
 		synctest.Test(t, func(t *testing.T) {
-			g, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each}
+			g, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each, cold: cold}
 			capacity := float64(at) / each.Seconds()
 			(&offered{}).offer(t, g, class, b, capacity/4, 2*time.Second) // an ordinary day
 			var warming, o offered
@@ -131,6 +134,55 @@ func TestTenTimesTheLoadIsShed(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+// The first call ever says little: the load may come right behind it.
+func TestAColdStartIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, b := admission.New(0), &backend{slots: make(chan struct{}, 1), time: 25 * time.Millisecond, cold: 375 * time.Millisecond}
+		var cold, o offered
+		cold.one(t, g, admission.Write, b)
+		for range 16 { // who each wait for the one before
+			cold.all.Go(func() {
+				for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					cold.one(t, g, admission.Write, b)
+				}
+			})
+		}
+		time.Sleep(2 * time.Second)
+		o.offer(t, g, admission.Write, b, 400, 5*time.Second)
+		if f := g.Facts()[2]; f.Limit > 24 {
+			t.Errorf("it is not seen that one call takes 25 ms: %+v", f)
+		}
+		o.all.Wait()
+		cold.all.Wait()
+	})
+}
+
+// Work that comes and goes in batches finds nobody beside it when it begins, and has
+// still not run alone.
+func TestTheFirstOfABatchHasNotRunAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := admission.New(0)
+		for range 40 {
+			var batch []admission.Ticket
+			for {
+				ticket, err := g.Acquire(t.Context(), admission.Write, time.Hour, 0)
+				if err != nil {
+					break
+				}
+				batch = append(batch, ticket)
+			}
+			time.Sleep(time.Duration(len(batch)) * 25 * time.Millisecond)
+			for _, ticket := range batch {
+				ticket.Answered()
+				ticket.Release()
+			}
+		}
+		if f := g.Facts()[2]; f.Limit > 24 {
+			t.Errorf("a batch is taken for what can be done at once: %+v", f)
+		}
 	})
 }
 

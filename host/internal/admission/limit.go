@@ -14,16 +14,19 @@ type limit struct {
 	value float64
 	quiet time.Duration // mean time of work that ran nearly alone; 0 until known
 
+	running int // when it was last heard of
 	window
 }
 
 // window is what happened since the last adaption.
 type window struct {
-	busy time.Duration // while anything ran
-	work time.Duration // summed over what ran
-	done int
-	peak int
-	full bool // somebody found no room
+	busy  time.Duration // while anything ran
+	work  time.Duration // summed over what ran
+	done  int
+	took  time.Duration // summed over what was done
+	peak  int
+	begun int  // what ran at its beginning: all of that is done before its end
+	full  bool // somebody found no room
 }
 
 const (
@@ -50,6 +53,7 @@ func (l *limit) room(running int) bool { return running < int(l.value) }
 
 // passed adds a span in which running was constant.
 func (l *limit) passed(d time.Duration, running int) {
+	l.running = running
 	if running > 0 {
 		l.busy += d
 		l.work += d * time.Duration(running)
@@ -57,14 +61,15 @@ func (l *limit) passed(d time.Duration, running int) {
 	}
 }
 
-// finished adds work that took so long; beside is how much ran when it began, itself
-// included.
-func (l *limit) finished(took time.Duration, beside int) {
+// finished adds work that took so long; alone says that never more than least ran
+// meanwhile.
+func (l *limit) finished(took time.Duration, alone bool) {
 	l.done++
-	if beside <= least {
+	l.took += took
+	if alone {
 		l.learn(max(took, 1))
 	}
-	if l.done >= minDone && l.busy >= minBusy {
+	if l.done >= max(minDone, l.begun) && l.busy >= minBusy {
 		l.adapt()
 	}
 }
@@ -88,10 +93,17 @@ func (l *limit) calm() float64 {
 }
 
 func (l *limit) adapt() {
-	mean, goal := float64(l.work)/float64(l.done), float64(l.goal())
+	mean := float64(l.work) / float64(l.done)
+	if l.quiet > 0 { // beside others it took less: the first ever may have been cold
+		l.quiet = max(1, min(l.quiet, l.took/time.Duration(l.done)))
+	}
+	goal := float64(l.goal())
 	switch near := 0.9 * goal; {
 	case mean > goal:
-		l.value = max(least, min(l.value, float64(l.peak))*max(0.5, goal/mean))
+		// What runs may still be more than an earlier step allowed: so much is done within
+		// goal, whatever runs.
+		enough := goal * float64(l.done) / float64(l.busy)
+		l.value = max(least, min(l.value, max(enough, 0.5*float64(l.peak))))
 	case l.full && mean < near:
 		l.value = min(l.most, l.value*max(1.05, min(1.5, 0.8*near/mean)))
 	case !l.full:
@@ -101,5 +113,5 @@ func (l *limit) adapt() {
 		}
 		l.value += (want - l.value) / 10
 	}
-	l.window = window{}
+	l.window = window{begun: l.running}
 }
