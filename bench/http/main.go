@@ -16,6 +16,7 @@ type options struct {
 	root        string
 	authz       string
 	bare        bool
+	overload    bool
 	connections int
 	rounds      int
 	span        time.Duration
@@ -23,10 +24,14 @@ type options struct {
 }
 
 func main() {
+	if atOnce := os.Getenv(slowVariable); atOnce != "" {
+		serveSlow(atOnce) // ends the process
+	}
 	var o options
 	flag.StringVar(&o.root, "root", "../..", "the repository")
 	flag.StringVar(&o.authz, "authz", "", "a built authz; else it is built")
 	flag.BoolVar(&o.bare, "bare", false, "be the bare server, which the command starts itself")
+	flag.BoolVar(&o.overload, "overload", false, "measure ten times the writes that a host can do instead; --span is then the length of the load, 10s unless given")
 	flag.IntVar(&o.connections, "connections", 32, "keep-alive connections that ask at once")
 	flag.IntVar(&o.rounds, "rounds", 40, "turns that each server gets")
 	flag.DurationVar(&o.span, "span", 300*time.Millisecond, "length of a turn")
@@ -35,8 +40,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := measure
-	if o.bare {
+	switch {
+	case o.bare:
 		run = serveBare
+	case o.overload:
+		run = measureOverload
+		given := false
+		flag.Visit(func(f *flag.Flag) { given = given || f.Name == "span" })
+		if !given {
+			o.span = 10 * time.Second
+		}
 	}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/http:", err)
