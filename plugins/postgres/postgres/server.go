@@ -81,7 +81,9 @@ type primary struct {
 
 	mu    sync.Mutex
 	conns map[*pgconn.PgConn]struct{} // open, all of now
-	asked time.Time
+
+	asking sync.Mutex // held while the hosts are asked, which one that is gone draws out
+	asked  time.Time
 }
 
 // newPrimary has the configuration's connections judged. A hostname with several
@@ -114,23 +116,20 @@ func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.now.Load()
-	known := now != nil && s.same(*now)
-	if !known || time.Since(p.asked) >= askEvery {
-		p.ask(ctx, s)
-	}
+	p.ask(ctx, s)
 	if split := p.split.Load(); split != nil {
 		return split
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now.Load()
 	switch {
 	case s.recovering:
 		return errServer("PostgreSQL at %s is a standby", s.address)
 	case now != nil && s.system == now.system && s.timeline < now.timeline:
 		return errServer("PostgreSQL at %s is on timeline %d, and this host has worked on timeline %d: an old primary came back. Shut it down, and make it a standby of the new one",
 			s.address, s.timeline, now.timeline)
-	case !known:
+	case now == nil || !s.same(*now):
 		// Nothing may be committed over the old ones once there is a new one.
 		for old := range p.conns {
 			_ = old.Conn().Close() // breaks off what runs there
@@ -163,18 +162,22 @@ func (p *primary) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		p.mu.Lock()
 		if now := p.now.Load(); now != nil {
 			p.ask(ctx, *now)
 		}
-		p.mu.Unlock()
 	}
 }
 
-// ask asks every host of the connection string: another one that takes writes is a
-// split, in which nobody knows whose writes count. Callers hold mu.
+// ask asks every host of the connection string: another one than s that takes writes is
+// a split, in which nobody knows whose writes count. What they said of the server that
+// the driver works with counts for askEvery.
 func (p *primary) ask(ctx context.Context, s server) {
 	if len(p.hosts) < 2 {
+		return
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if now := p.now.Load(); now != nil && s.same(*now) && time.Since(p.asked) < askEvery {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
