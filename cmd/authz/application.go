@@ -59,16 +59,16 @@ func (a *admin) asks(c *cobra.Command) {
 // network. The flags of the other way are there to say so.
 func (a *admin) localOnly(c *cobra.Command) {
 	a.reads(c)
-	for _, name := range []string{"url", "token-file"} {
+	for _, name := range []string{"url", "token-file", "ca-file"} {
 		_ = c.Flags().MarkHidden(name)
 	}
 	c.Long += "\n\nIt is served by the administration socket only: run it on the host's machine."
-	c.PreRunE = func(c *cobra.Command, _ []string) error {
-		if a.url != "" || a.tokenFile != "" {
+	after(c, func() error {
+		if a.url != "" || a.tokenFile != "" || a.caFile != "" {
 			return usageError{fmt.Errorf("'%s' does not cross the network: the administration socket alone serves it, so run it on the host's machine without --url", c.CommandPath())}
 		}
 		return nil
-	}
+	})
 }
 
 // sure returns unless the question is answered with yes.
@@ -206,6 +206,8 @@ func hint(err error) string {
 	switch {
 	case errors.As(err, &at) && at.hint() != "":
 		return at.hint()
+	case untrusted(err):
+		return "The host's certificate is of no authority that is trusted here: name the file that holds the right one with --ca-file."
 	case errors.As(err, &hosted):
 		return hosted.next()
 	case errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown:

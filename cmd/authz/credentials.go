@@ -17,6 +17,7 @@ type savedLogin struct {
 	Org    string `json:"org"`
 	UserID string `json:"userId"`
 	Token  string `json:"token"`
+	CAFile string `json:"caFile,omitempty"` // absolute
 }
 
 // savedLogins are in the order in which they were made, the newest first.

@@ -23,6 +23,7 @@ type hosted struct {
 	url, org, token string
 	app             string    // --app: what the endpoints of one application are asked about
 	warn            io.Writer // what an answer warns of or had to leave out; nil tells nobody
+	over            http.RoundTripper
 }
 
 // fields that select, as the query of a request. Values print as the wire has them.
@@ -33,9 +34,6 @@ func (f fields) query() url.Values {
 	}
 	return q
 }
-
-// unredirected carries a key nowhere else.
-var unredirected = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // maxHosted bounds how much of an answer is read.
 const maxHosted = 64 << 20
@@ -56,7 +54,7 @@ func (h *hosted) ask(ctx context.Context, method string, path []string, query fi
 	if err != nil {
 		return err
 	}
-	answer, err := unredirected.Do(req)
+	answer, err := unredirected(h.over).Do(req)
 	if err != nil {
 		return &provider.TransportError{Message: fmt.Sprintf("%s cannot be asked: %v", h.url, errors.Unwrap(err)), Cause: err}
 	}

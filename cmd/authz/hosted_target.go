@@ -47,16 +47,16 @@ func (t *target) addOrg(c *cobra.Command) {
 	c.Flags().StringVar(&t.url, "url", "", url)
 	c.Flags().StringVar(&t.tokenFile, "token-file", "", token)
 	_ = c.MarkFlagFilename("token-file")
-	before := c.PreRunE
-	c.PreRunE = func(c *cobra.Command, args []string) error {
+	t.addCAFile(c)
+	after(c, func() error {
 		if t.org == "" && (t.url != "" || t.tokenFile != "") {
 			return usageError{errors.New("--url and --token-file go with --org")}
 		}
-		if before != nil {
-			return before(c, args)
+		if t.org == "" && t.caFile != "" {
+			return usageError{errors.New("--ca-file goes with --org")}
 		}
 		return nil
-	}
+	})
 }
 
 // addHosted adds the flags of a command that only the hosted API serves.
@@ -66,6 +66,8 @@ func (t *target) addHosted(c *cobra.Command) {
 	c.Flags().StringVar(&t.tokenFile, "token-file", "", "the file that holds the key (default: $AUTHZ_TOKEN_FILE, else that of 'authz login')")
 	_ = c.RegisterFlagCompletionFunc("org", orgsLoggedInTo)
 	_ = c.MarkFlagFilename("token-file")
+	t.addCAFile(c)
+	t.addConfig(c, "the configuration of the host, whose service.public_url is asked")
 }
 
 func orgsLoggedInTo(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -83,8 +85,17 @@ func (t *target) hosted(warn io.Writer) (*hosted, error) {
 	if t.socket != "" {
 		return nil, usageError{errors.New("--org asks the hosted API, --socket the host of this machine: give one of them")}
 	}
-	base, file := normalURL(t.url), cmp.Or(t.tokenFile, os.Getenv("AUTHZ_TOKEN_FILE"))
-	login, err := savedLogin{URL: base, Org: t.org}, error(nil)
+	base, err := t.base()
+	if err != nil {
+		return nil, err
+	}
+	file := cmp.Or(t.tokenFile, os.Getenv("AUTHZ_TOKEN_FILE"))
+	if base == "" && file != "" && t.org != "" && t.config != "" { // no login needs to be found
+		if base, err = t.publicURL(); err != nil {
+			return nil, err
+		}
+	}
+	login := savedLogin{URL: base, Org: t.org}
 	if file == "" || base == "" || t.org == "" {
 		saved, err := readLogins()
 		if err != nil {
@@ -108,7 +119,11 @@ func (t *target) hosted(warn io.Writer) (*hosted, error) {
 	if login.Token == "" || strings.ContainsFunc(login.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, usageError{fmt.Errorf("%s must hold a key and nothing else", cmp.Or(file, "the saved login"))}
 	}
-	return &hosted{url: login.URL, org: login.Org, token: login.Token, app: t.app, warn: warn}, nil
+	over, err := transport(login.URL, cmp.Or(t.caFile, login.CAFile))
+	if err != nil {
+		return nil, err
+	}
+	return &hosted{url: login.URL, org: login.Org, token: login.Token, app: t.app, warn: warn, over: over}, nil
 }
 
 // openHosted is open for --org.

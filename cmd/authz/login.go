@@ -47,19 +47,27 @@ their place, in CI for instance; there a principal key does too.`,
 	c.Flags().StringVar(&a.url, "url", "", "the host, such as https://authz.example (default: as at the last login to the org)")
 	c.Flags().Var(named{&a.org}, "org", "the org (required)")
 	_ = c.RegisterFlagCompletionFunc("org", orgsLoggedInTo)
+	a.addCAFile(c)
+	a.addConfig(c, "the configuration of the host, whose service.public_url is asked")
 	a.outputFlag.add(c)
 	needs(c, "org")
 	return c
 }
 
 func (a *admin) login(c *cobra.Command) error {
-	base := normalURL(a.url)
+	base, err := a.base()
+	if err != nil {
+		return err
+	}
 	if base == "" {
 		saved, err := readLogins()
 		if err != nil {
 			return err
 		}
 		before, err := saved.find("", a.org)
+		if err != nil && a.config != "" {
+			before.URL, err = a.publicURL()
+		}
 		if err != nil {
 			return usageError{errors.New("--url is required at the first login to an org: the address of the host")}
 		}
@@ -78,13 +86,21 @@ func (a *admin) login(c *cobra.Command) error {
 	case kind != secret.PrefixAdmin:
 		return usageError{fmt.Errorf("this is no admin key: those begin with %s, this one with %s", secret.PrefixAdmin, kind)}
 	}
-	h := &hosted{url: base, org: a.org, token: token}
+	ca, err := kept(a.caFile)
+	if err != nil {
+		return err
+	}
+	over, err := transport(base, ca)
+	if err != nil {
+		return err
+	}
+	h := &hosted{url: base, org: a.org, token: token, over: over}
 	var me service.MeAnswer
 	if err := h.ask(c.Context(), http.MethodGet, []string{"me"}, nil, nil, &me); err != nil {
 		return err
 	}
 	if err := changeLogins(func(s *savedLogins) {
-		s.put(savedLogin{URL: base, Org: a.org, UserID: me.Caller.UserID, Token: token})
+		s.put(savedLogin{URL: base, Org: a.org, UserID: me.Caller.UserID, Token: token, CAFile: ca})
 	}); err != nil {
 		return fmt.Errorf("the key is good but was not kept: %w", err)
 	}

@@ -28,7 +28,7 @@ func as(c *cobra.Command, a *admin, user *string) {
 	a.addOrg(c)
 	c.Flags().StringVar(user, "as", "", "the id of the user who does it (required without --org)")
 	a.completes(c, "as", userIDs)
-	c.PreRunE = func(c *cobra.Command, _ []string) error {
+	after(c, func() error {
 		switch {
 		case a.org != "" && *user != "":
 			return usageError{errors.New("with --org it is the user of the key who does it: --as has no place there")}
@@ -36,7 +36,7 @@ func as(c *cobra.Command, a *admin, user *string) {
 			return usageError{fmt.Errorf("--as is required\nRun '%s --help' for what it takes", c.CommandPath())}
 		}
 		return nil
-	}
+	})
 }
 
 // requestResult is a request, over the hosted API with the application whose it is.

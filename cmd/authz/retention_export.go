@@ -73,7 +73,7 @@ func (h *hosted) stream(ctx context.Context, path []string, query fields, row fu
 		return err
 	}
 	req.Header.Set("Accept", "application/x-ndjson, application/json")
-	answer, err := unredirected.Do(req)
+	answer, err := unredirected(h.over).Do(req)
 	if err != nil {
 		return &provider.TransportError{Message: fmt.Sprintf("%s cannot be asked: %v", h.url, errors.Unwrap(err)), Cause: err}
 	}

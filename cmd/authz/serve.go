@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type configFlags struct {
 }
 
 func (f *configFlags) addConfig(c *cobra.Command, path string) {
-	c.Flags().StringVarP(&f.path, "config", "c", path, "the configuration file (YAML)")
+	c.Flags().StringVarP(&f.path, "config", "c", cmp.Or(path, os.Getenv("AUTHZ_CONFIG")), "the configuration file (YAML; default: $AUTHZ_CONFIG)")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 

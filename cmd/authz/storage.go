@@ -29,7 +29,7 @@ type storesReport struct {
 }
 
 func newStorageStatus() *cobra.Command {
-	t, o, f := &target{}, &outputFlag{}, &configFlags{}
+	t, o := &target{offline: true}, &outputFlag{}
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the store of each application",
@@ -40,7 +40,7 @@ host running, by starting the configured plugins and opening every store. The ex
   authz storage status --config host.yaml -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			report, err := storageStatus(c.Context(), t, o, f, c.ErrOrStderr())
+			report, err := storageStatus(c.Context(), t, o, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,6 @@ host running, by starting the configured plugins and opening every store. The ex
 		},
 	}
 	t.addSocket(c)
-	f.addConfig(c, "")
 	o.add(c)
 	return c
 }
@@ -68,12 +67,12 @@ host running, by starting the configured plugins and opening every store. The ex
 // hostOf finds the host that is running: what it has open is what counts. When a
 // configuration is given and its host does not run, host is nil and there is the
 // configuration.
-func hostOf(ctx context.Context, t *target, f *configFlags) (host *localCaller, cfg *config.Config, err error) {
-	if f.path == "" {
+func hostOf(ctx context.Context, t *target) (host *localCaller, cfg *config.Config, err error) {
+	if t.config == "" {
 		host, err = t.local()
 		return host, nil, err
 	}
-	if cfg, err = f.load(nil); err != nil {
+	if cfg, err = (&configFlags{path: t.config}).load(nil); err != nil {
 		return nil, nil, err
 	}
 	socket := t.socket
@@ -90,12 +89,12 @@ func hostOf(ctx context.Context, t *target, f *configFlags) (host *localCaller, 
 	return host, cfg, nil
 }
 
-func storageStatus(ctx context.Context, t *target, o *outputFlag, f *configFlags, logs io.Writer) (storesReport, error) {
+func storageStatus(ctx context.Context, t *target, o *outputFlag, logs io.Writer) (storesReport, error) {
 	var report storesReport
 	if err := o.check(); err != nil {
 		return report, err
 	}
-	host, cfg, err := hostOf(ctx, t, f)
+	host, cfg, err := hostOf(ctx, t)
 	if err != nil {
 		return report, err
 	}
@@ -209,7 +208,7 @@ filled or restored the store, accept ends that state.`,
 }
 
 func newStorageRenew() *cobra.Command {
-	t, f, o := &target{}, &configFlags{}, &outputFlag{}
+	t, o := &target{offline: true}, &outputFlag{}
 	c := &cobra.Command{
 		Use:   "renew APPLICATION",
 		Short: "Give a restored store a new incarnation",
@@ -228,7 +227,7 @@ application's storage plugin for it.`,
 			if err := o.check(); err != nil {
 				return err
 			}
-			result, err := renewStorage(c.Context(), t, f, args[0], c.ErrOrStderr())
+			result, err := renewStorage(c.Context(), t, args[0], c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -241,7 +240,6 @@ application's storage plugin for it.`,
 		},
 	}
 	t.addSocket(c)
-	f.addConfig(c, "")
 	o.add(c)
 	return c
 }
@@ -251,9 +249,9 @@ type renewal struct {
 	Incarnation string `json:"incarnation"`
 }
 
-func renewStorage(ctx context.Context, t *target, f *configFlags, app string, logs io.Writer) (renewal, error) {
+func renewStorage(ctx context.Context, t *target, app string, logs io.Writer) (renewal, error) {
 	var result renewal
-	host, cfg, err := hostOf(ctx, t, f)
+	host, cfg, err := hostOf(ctx, t)
 	if err != nil {
 		return result, err
 	}

@@ -27,10 +27,15 @@ import (
 type target struct {
 	app, socket, url, tokenFile string
 	org                         string // at the hosted API
+	caFile                      string
+	config                      string
+	offline                     bool        // without a host the configuration is worked with
+	configGiven                 func() bool // as --config, not by the environment; nil: it is not taken
 }
 
 func (t *target) addSocket(c *cobra.Command) {
-	c.Flags().StringVar(&t.socket, "socket", "", "the host's administration socket (default: that of a quickstart below ./"+dataDir+", else the configured one)")
+	t.addConfig(c, "the configuration of the host of this machine, whose socket is asked")
+	c.Flags().StringVar(&t.socket, "socket", "", "the host's administration socket (default: that of --config, else of a quickstart below ./"+dataDir+", else the default one)")
 	_ = c.MarkFlagFilename("socket")
 }
 
@@ -42,6 +47,26 @@ func (t *target) addURL(c *cobra.Command) {
 	c.Flags().StringVar(&t.url, "url", "", "the provider API instead of the socket, such as http://127.0.0.1:8080 or …/apps/docs")
 	c.Flags().StringVar(&t.tokenFile, "token-file", "", "the file that holds the bearer token for --url")
 	_ = c.MarkFlagFilename("token-file")
+	t.addCAFile(c)
+	after(c, func() error {
+		if t.caFile != "" && t.url == "" && t.org == "" {
+			return usageError{errors.New("--ca-file goes with --url or --org: the socket needs no certificate")}
+		}
+		return nil
+	})
+}
+
+// after has a check made before the command runs, beside those that were asked for before.
+func after(c *cobra.Command, check func() error) {
+	before := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if before != nil {
+			if err := before(c, args); err != nil {
+				return err
+			}
+		}
+		return check()
+	}
 }
 
 // callTimeout bounds one operation asked of a host.
@@ -54,7 +79,10 @@ func (t *target) local() (*localCaller, error) {
 	}
 	path := t.socket
 	if path == "" {
-		path = findSocket()
+		var err error
+		if path, err = t.findSocket(); err != nil {
+			return nil, err
+		}
 		if path != os.Getenv("AUTHZ_SOCKET") {
 			if err := ownSocket(path); err != nil {
 				return nil, err
@@ -65,28 +93,35 @@ func (t *target) local() (*localCaller, error) {
 	case err == nil && info.Mode()&fs.ModeSocket == 0:
 		return nil, usageError{fmt.Errorf("%s is no socket: a host's is authz.sock in its run_dir", path)}
 	case err != nil:
-		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --socket", path)
+		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --config or --socket", path)
 	}
 	return newLocalCaller(path), nil
 }
 
-// findSocket prefers the quickstart of this directory over the configured
+// findSocket prefers what is configured, then the quickstart of this directory, over the
 // default.
-func findSocket() string {
+func (t *target) findSocket() (string, error) {
 	if configured := os.Getenv("AUTHZ_SOCKET"); configured != "" {
-		return configured
+		return configured, nil
+	}
+	if t.config != "" {
+		cfg, err := t.configuration()
+		if err != nil {
+			return "", err
+		}
+		return cfg.Socket, nil
 	}
 	if dir, err := filepath.Abs(dataDir); err == nil {
 		if path := filepath.Join(runDirFor(dir), socketName); exists(path) {
-			return path
+			return path, nil
 		}
 	}
 	// Of its files only the path of the socket matters, which is judged where it is used.
 	cfg, err := config.Load(config.Source{Environ: os.Environ(), Overrides: map[string]any{"insecure_permissions": config.InsecureAllow}})
 	if err != nil {
-		return filepath.Join(runDirFor(dataDir), socketName)
+		return filepath.Join(runDirFor(dataDir), socketName), nil
 	}
-	return cfg.Socket
+	return cfg.Socket, nil
 }
 
 func exists(path string) bool {
@@ -184,6 +219,9 @@ func (t *target) remote() (*provider.Caller, error) {
 	}
 	var err error
 	if c.Secret, err = readToken(t.tokenFile); err != nil {
+		return nil, err
+	}
+	if c.Transport, err = transport(t.url, t.caFile); err != nil {
 		return nil, err
 	}
 	if t.app != "" {

@@ -28,7 +28,7 @@ func needs(c *cobra.Command, flags ...string) {
 	before := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		for _, name := range flags {
-			if !c.Flags().Changed(name) {
+			if f := c.Flags().Lookup(name); !f.Changed && (f.DefValue == "" || f.Value.Type() != "string") {
 				return seeHelp(c, "--%s is required", name)
 			}
 		}
