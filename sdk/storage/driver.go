@@ -76,7 +76,7 @@ type Capability string
 
 // The capabilities and the operations each one carries.
 const (
-	CapEvents     Capability = "events"     // HeadSeq, EventsSince, PruneEvents, events in commits
+	CapEvents     Capability = "events"     // Head, EventsSince, PruneEvents, events in commits
 	CapHistory    Capability = "history"    // GetCatalogVersion, ListCatalogVersions
 	CapImports    Capability = "imports"    // PutImports, GetImports
 	CapMetrics    Capability = "metrics"    // RecordMetrics, ReadMetrics, PruneMetrics
