@@ -299,7 +299,10 @@ func together(n int, one func(i int) answer) []answer {
 	for i := range n {
 		all.Go(func() {
 			<-start
-			out[i] = one(i)
+			// A host that is too busy says when to come again, and that nothing was done.
+			for out[i] = one(i); out[i].status == 503 && out[i].header.Get("Retry-After") != ""; out[i] = one(i) {
+				time.Sleep(time.Second)
+			}
 		})
 	}
 	close(start)

@@ -32,7 +32,7 @@ type window struct {
 const (
 	least   = 2  // at least so much runs at once
 	first   = 32 // until quiet is known
-	patient = 16 // what a calm application admits at least
+	patient = 32 // what a calm application admits at least: a script with a few dozen writers is no flood
 
 	minGoal    = 500 * time.Millisecond
 	quietShare = 3 // of goal, where work takes long by itself
