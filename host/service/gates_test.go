@@ -162,6 +162,14 @@ func TestARevokeNarrowsEvenOwners(t *testing.T) {
 	second = w.enter(second.Caller, "acme")
 	expect(t, "who deletes the revoke that names them", w.s.DeleteAccountRevoke(t.Context(), second, r.ID), "403 CloudError escalation_refused")
 	expect(t, "another does", w.s.DeleteAccountRevoke(t.Context(), owner, r.ID), "ok")
+
+	w.register("docs", "docs")
+	if _, err := w.s.CreateAccountRevoke(t.Context(), owner, provider.RevokeInput{UserID: "second", Pattern: cloud.ApplicationsRead, Scope: cloud.App("docs")}); err != nil {
+		t.Fatal(err)
+	}
+	second = w.enter(second.Caller, "acme")
+	_, err = w.s.InviteSeat(t.Context(), second, service.SeatInput{UserID: "third", Kind: account.SeatOwner})
+	expect(t, "who is kept out of an application makes no owner, who would not be", err, "403 CloudError escalation_refused")
 }
 
 func TestCredentialsAreResolvedInTheChaptersOrder(t *testing.T) {

@@ -202,16 +202,19 @@ func (s *Service) changeKind(ctx context.Context, a *Access, row account.StoredS
 	return nil
 }
 
-// mayConfer judges the kind of seat that a caller gives: an owner's only an owner,
-// an admin's only who holds what its role does.
+// mayConfer judges the kind of seat that a caller gives: an owner's only an owner, and
+// that and an admin's only who holds what its role does.
 func (s *Service) mayConfer(ctx context.Context, a *Access, kind, act string) error {
 	switch kind {
 	case account.SeatOwner:
-		return a.requireOwnerProof(ctx, act)
+		if err := a.requireOwnerProof(ctx, act); err != nil {
+			return err
+		}
 	case account.SeatAdmin:
-		return a.holdsAll(ctx, []conferred{{patterns: []string{cloud.Everything}, scope: authz.Global}})
+	default:
+		return nil
 	}
-	return nil
+	return a.holdsAll(ctx, []conferred{{patterns: []string{cloud.Everything}, scope: authz.Global}})
 }
 
 // room is limit_reached when the org has no place for one more owner or admin seat.
