@@ -347,7 +347,11 @@ func TestServeSaysWhatIsWrongAndExitsByIt(t *testing.T) {
 		"a plugin that speaks no common protocol version": {
 			func(s *shell) func(string) string {
 				return replace("plugin: memory", "plugin: "+s.write("authz-plugin-future", "#!/bin/sh\necho '1|99|unix|/nowhere|grpc|'\nsleep 5\n"))
-			}, exitPlugin, []string{"99", "1"}},
+			}, exitPlugin, []string{"99", "2", "newer"}},
+		"a plugin of the protocol version before": {
+			func(s *shell) func(string) string {
+				return replace("plugin: memory", "plugin: "+s.write("authz-plugin-past", "#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 5\n"))
+			}, exitPlugin, []string{"version 1", "rebuild it"}},
 		"a catalog with boot errors": {
 			func(s *shell) func(string) string {
 				return replace("docs.yaml", s.write("bad.yaml", "namespaces: [docs]\npermissions: {shop.items.read: true, docs: true}\n"))

@@ -231,8 +231,7 @@ func (p *Plugin) handshakeError(ctx, handshake context.Context, proc *process, e
 	case proc.child.pid() == 0:
 		return p.startError("it cannot be executed: "+err.Error(), output, err)
 	case isHandshake && !slices.Contains(plugin.SpokenVersions(), spoken):
-		return p.startError(fmt.Sprintf("it speaks plugin protocol version %d, this host speaks %s: use a plugin and a host whose releases match",
-			spoken, versionList()), output, nil)
+		return p.startError(fmt.Sprintf("it speaks plugin protocol version %d, this host speaks %s: %s", spoken, versionList(), whatToDo(spoken)), output, nil)
 	case first != "" && !isHandshake:
 		return p.startError("it wrote to its standard output before the handshake, which a plugin must never do: "+authz.Quote(first), output, nil)
 	case proc.child.endedItself():
@@ -274,6 +273,14 @@ func handshakeVersion(line string) (version int, ok bool) {
 	}
 	version, err := strconv.Atoi(parts[1])
 	return version, err == nil
+}
+
+// whatToDo about a plugin of another version.
+func whatToDo(spoken int) string {
+	if spoken < slices.Min(plugin.SpokenVersions()) {
+		return "the plugin is older; use the one of this host's release, or rebuild it with github.com/authzhost/authz/sdk/plugin of that release"
+	}
+	return "the plugin is newer; use a host of its release, or the plugin of this host's"
 }
 
 func versionList() string {

@@ -285,7 +285,7 @@ func TestWhatOneMessageCannotHoldCrossesWhole(t *testing.T) {
 	many := storage.Commit{ID: "many"}
 	for i := range 2500 {
 		many.Changes = append(many.Changes, storage.InsertGrant{Grant: authz.Grant{ID: fmt.Sprintf("g%04d", i), Subject: fmt.Sprintf("user:%d", i),
-			Pattern: "docs.**", Scope: "*", Provenance: authz.Provenance{Kind: authz.ProvenanceSystem, Note: strings.Repeat("n", 2000)}}})
+			Pattern: "docs.**", Scope: "*", Provenance: authz.Provenance{Kind: authz.ProvenanceSystem, Note: fmt.Sprint(i, strings.Repeat("n", 2000))}}})
 	}
 	if _, err := s.Commit(ctx, many); err != nil {
 		t.Fatal(err)
@@ -307,6 +307,20 @@ func TestWhatOneMessageCannotHoldCrossesWhole(t *testing.T) {
 	if a, err := s.ReadAccess(ctx, storage.AccessQuery{Subjects: subjects}); err != nil || len(a.Grants) != 2500 {
 		t.Errorf("the access of 5,000 subjects has %d grants, %v", len(a.Grants), err)
 	}
+	gone := storage.Commit{ID: "gone"}
+	for _, c := range many.Changes {
+		gone.Changes = append(gone.Changes, storage.DeleteGrant{ID: c.(storage.InsertGrant).Grant.ID})
+	}
+	for _, again := range []bool{false, true} {
+		result, err := s.Commit(ctx, gone)
+		if err != nil || result.Replayed != again || len(result.Results) != len(many.Changes) || result.Results[7].Grant.ID != "g0007" {
+			t.Errorf("sent again %v: %d results, replayed %v, %v", again, len(result.Results), result.Replayed, err)
+		}
+	}
+	many.ID = "many again"
+	if _, err := s.Commit(ctx, many); err != nil {
+		t.Fatal(err)
+	}
 	// A single row beyond one message, and a filter beyond one message.
 	wide := authz.User{UserID: "wide", Active: true}
 	for i := range 100_000 {
@@ -321,6 +335,19 @@ func TestWhatOneMessageCannotHoldCrossesWhole(t *testing.T) {
 	}
 	if n, err := s.CountGrants(ctx, storage.GrantFilter{Subjects: append(wide.GroupIDs, "user:7")}); n != 1 || err != nil {
 		t.Errorf("a filter of %d subjects counts %d, %v", len(wide.GroupIDs)+1, n, err)
+	}
+	if seven := rows(s.ListGrants(ctx, storage.GrantFilter{Subjects: append(wide.GroupIDs, "user:7")}, storage.Page{})); seven.Err != nil || len(seven.Value.([]authz.Grant)) != 1 {
+		t.Errorf("a filter of %d subjects lists %v", len(wide.GroupIDs)+1, seven)
+	}
+	var counts []storage.MetricBucket
+	for _, id := range wide.GroupIDs[:50_000] {
+		counts = append(counts, storage.MetricBucket{Bucket: 60, Dimension: "role", Subject: id, Metric: "matched", Count: 1})
+	}
+	if err := s.RecordMetrics(ctx, counts); err != nil {
+		t.Error(err)
+	}
+	if n := len(rows(s.ReadMetrics(ctx, storage.MetricFilter{Dimension: "role", Subjects: wide.GroupIDs})).Value.([]storage.MetricBucket)); n != len(counts) {
+		t.Errorf("of %d counters %d are there", len(counts), n)
 	}
 }
 

@@ -36,7 +36,7 @@ func serve(t *testing.T, p plugin.Plugin, log hclog.Logger) *bridge {
 		t.Fatal(err)
 	}
 	b.address = "unix:" + listener.Addr().String()
-	server := grpc.NewServer(append(plugin.ServerSizes(), grpc.StatsHandler(sizes{b}))...)
+	server := grpc.NewServer(append(plugin.ServerOptions(), grpc.StatsHandler(sizes{b}))...)
 	plugin.Register(server, p, log, func(reason string) { b.exited <- reason })
 	done := make(chan struct{})
 	go func() {

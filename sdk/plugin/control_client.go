@@ -33,7 +33,7 @@ func SpokenVersions() []int { return slices.Sorted(maps.Keys(ClientSets())) }
 
 // DialOptions bound what a host sends and accepts, and have calls carry the trace
 // that they belong to.
-func DialOptions() []grpc.DialOption { return append(dialTracing(), callSizes()...) }
+func DialOptions() []grpc.DialOption { return append(dialTracing(), callOptions()...) }
 
 // Dispense returns the Client of a started plugin.
 func Dispense(p goplugin.ClientProtocol) (*Client, error) {
@@ -73,7 +73,7 @@ type Client struct {
 // NewClient speaks to the plugin behind conn.
 func NewClient(conn grpc.ClientConnInterface) *Client {
 	return &Client{
-		control: pluginv1.NewPluginClient(conn), storage: pluginv1.NewStorageClient(conn),
+		control: pluginv1.NewPluginClient(conn), storage: pluginv1.NewStorageClient(wide{conn}),
 		sink: pluginv1.NewMetricsSinkClient(conn), importer: pluginv1.NewDirectoryImporterClient(conn),
 	}
 }

@@ -140,6 +140,10 @@ func fromWire(ctx context.Context, err error, lost authz.Outcome) error {
 			return e
 		}
 	}
+	var nothing *unsent
+	if lost != "" && errors.As(err, &nothing) {
+		lost = authz.OutcomeNotApplied
+	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return storage.Unavailable(lost, ctxErr, "the caller stopped waiting")
 	}
@@ -149,8 +153,8 @@ func fromWire(ctx context.Context, err error, lost authz.Outcome) error {
 	case s.Code() == codes.DeadlineExceeded:
 		// The plugin's clock saw the deadline first.
 		return storage.Unavailable(lost, context.DeadlineExceeded, "the plugin did not answer in time")
-	case s.Code() == codes.ResourceExhausted:
-		return storage.Errorf(storage.CodeTooLarge, "a message exceeds %d bytes", maxMessage)
+	case s.Code() == codes.ResourceExhausted: // no request of ours is, so that nothing is said of a write
+		return storage.Unavailable(lost, err, "the plugin's answer has more than %d bytes", maxMessage)
 	case s.Code() == codes.Unimplemented:
 		return storage.Errorf(storage.CodeUnsupported, "the plugin does not know this operation")
 	}

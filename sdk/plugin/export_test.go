@@ -13,8 +13,8 @@ func Register(s grpc.ServiceRegistrar, p Plugin, log hclog.Logger, exit func(rea
 	register(s, p, newLife(exit), log, nil)
 }
 
-// ServerSizes are the options that Serve gives its server.
-func ServerSizes() []grpc.ServerOption { return serverSizes() }
+// ServerOptions are those that Serve gives its server.
+func ServerOptions() []grpc.ServerOption { return serverOptions() }
 
 // MaxMessage bounds one gRPC message.
 const MaxMessage = maxMessage

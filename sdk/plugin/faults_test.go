@@ -207,6 +207,39 @@ func TestACallWhoseContextHasEndedSendsNothing(t *testing.T) {
 	}
 }
 
+// A write whose connection ends on the way may have been applied; one that found no
+// connection was not.
+func TestTheFateOfAWriteIsUnknownOnceItIsSent(t *testing.T) {
+	reached := make(chan struct{}, 8)
+	d := &faultyDriver{Driver: memory.New(memory.Options{}), decorate: func(s storage.Store) storage.Store {
+		return &faultyStore{Store: s, before: func(ctx context.Context) error {
+			reached <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+	}}
+	large := storage.Commit{ID: "large", Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "r", Name: strings.Repeat("x", 5<<20)}}}}
+	for name, c := range map[string]storage.Commit{"in one message": roleCommit("r"), "in pieces": large} {
+		client, conn := serve(t, serving(d), nil).dial(t)
+		s := openStore(t, configured(t, client), "docs")
+		go func() {
+			<-reached
+			conn.Close()
+		}()
+		_, err := s.Commit(t.Context(), c)
+		if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Outcome != authz.OutcomeUnknown {
+			t.Errorf("%s, the connection ended: %v, outcome %q", name, err, e.Outcome)
+		}
+		_, err = s.Commit(t.Context(), c)
+		_, pruned := s.PruneMetrics(t.Context(), 1)
+		for _, err := range []error{err, pruned, s.RecordMetrics(t.Context(), nil)} {
+			if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Outcome != authz.OutcomeNotApplied {
+				t.Errorf("%s, no connection: %v, outcome %q", name, err, e.Outcome)
+			}
+		}
+	}
+}
+
 func TestABrokenCommitStreamAppliesNothing(t *testing.T) {
 	b := serve(t, serving(memory.New(memory.Options{})), nil)
 	client, conn := b.dial(t)
@@ -217,34 +250,48 @@ func TestABrokenCommitStreamAppliesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	message, err := proto.Marshal(&pluginv1.Commit{Id: "commit-r", Changes: []*pluginv1.Change{
-		{Of: &pluginv1.Change_UpsertRole{UpsertRole: &pluginv1.Role{Id: "r"}}}}})
-	if err != nil {
-		t.Fatal(err)
+	commit := func(store uint64) []byte {
+		message, err := proto.Marshal(&pluginv1.Commit{Store: store, Id: "commit-r", Changes: []*pluginv1.Change{
+			{Of: &pluginv1.Change_UpsertRole{UpsertRole: &pluginv1.Role{Id: "r"}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return message
 	}
-	ends := map[string]func(pluginv1.Storage_CommitClient, context.CancelFunc) error{
-		"the sender stops half-way": func(st pluginv1.Storage_CommitClient, _ context.CancelFunc) error {
-			return errors.Join(st.Send(&pluginv1.Frame{Store: opened.GetStore(), Data: message[:5]}), st.CloseSend())
+	message, strayed := commit(opened.GetStore()), commit(99)
+	frame := func(data []byte, end bool) *pluginv1.Frame {
+		return &pluginv1.Frame{Operation: "Commit", Data: data, End: end}
+	}
+	type stream = pluginv1.Storage_InPiecesClient
+	ends := map[string]func(stream, context.CancelFunc) error{
+		"the sender stops half-way": func(st stream, _ context.CancelFunc) error {
+			return errors.Join(st.Send(frame(message[:5], false)), st.CloseSend())
 		},
-		"the last frame never comes": func(st pluginv1.Storage_CommitClient, cancel context.CancelFunc) error {
-			err := st.Send(&pluginv1.Frame{Store: opened.GetStore(), Data: message})
+		"the last frame never comes": func(st stream, cancel context.CancelFunc) error {
+			err := st.Send(frame(message, false))
 			time.Sleep(50 * time.Millisecond)
 			cancel()
 			return err
 		},
-		"nothing is sent at all": func(st pluginv1.Storage_CommitClient, _ context.CancelFunc) error { return st.CloseSend() },
-		"a handle that was never opened": func(st pluginv1.Storage_CommitClient, _ context.CancelFunc) error {
-			return errors.Join(st.Send(&pluginv1.Frame{Store: 99, Data: message, End: true}), st.CloseSend())
+		"nothing is sent at all": func(st stream, _ context.CancelFunc) error { return st.CloseSend() },
+		"a handle that was never opened": func(st stream, _ context.CancelFunc) error {
+			return errors.Join(st.Send(frame(strayed, true)), st.CloseSend())
 		},
-		"what is no commit": func(st pluginv1.Storage_CommitClient, _ context.CancelFunc) error {
-			return errors.Join(st.Send(&pluginv1.Frame{Store: opened.GetStore(), Data: []byte("\xff\xff"), End: true}), st.CloseSend())
+		"what is no commit": func(st stream, _ context.CancelFunc) error {
+			return errors.Join(st.Send(frame([]byte("\xff\xff"), true)), st.CloseSend())
+		},
+		"an operation that there is not": func(st stream, _ context.CancelFunc) error {
+			return errors.Join(st.Send(&pluginv1.Frame{Operation: "Commits", Data: message, End: true}), st.CloseSend())
+		},
+		"an operation that is no question": func(st stream, _ context.CancelFunc) error {
+			return errors.Join(st.Send(&pluginv1.Frame{Operation: "InPieces", Data: message, End: true}), st.CloseSend())
 		},
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			st, err := raw.Commit(ctx)
+			st, err := raw.InPieces(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -15,6 +18,10 @@ import (
 const (
 	// maxMessage bounds one gRPC message, both ways, on both sides.
 	maxMessage = 4 << 20
+
+	// maxWhole is how much of a serialized message one gRPC message may hold; what is
+	// larger crosses in frames.
+	maxWhole = 2 << 20
 
 	// frameBytes is how much of a serialized message one frame carries.
 	frameBytes = 1 << 20
@@ -45,7 +52,7 @@ func marshal(m proto.Message, limit int) ([]byte, error) {
 	if size := proto.Size(m); size > limit {
 		return nil, storage.Errorf(storage.CodeTooLarge, "the message has %d bytes, at most %d are allowed", size, limit)
 	}
-	b, err := proto.Marshal(m)
+	b, err := proto.MarshalOptions{UseCachedSize: true}.Marshal(m)
 	if err != nil {
 		return nil, storage.Errorf(storage.CodeValidation, "text must be valid UTF-8")
 	}
@@ -54,57 +61,74 @@ func marshal(m proto.Message, limit int) ([]byte, error) {
 
 // sendFrames sends one serialized message. whole reports that its last frame was
 // handed over, so the receiver may have all of it.
-func sendFrames(send func(*pluginv1.Frame) error, store uint64, message []byte) (whole bool, err error) {
+func sendFrames(send func(*pluginv1.Frame) error, operation string, message []byte) (whole bool, err error) {
 	for {
 		n := min(len(message), frameBytes)
-		f := &pluginv1.Frame{Store: store, Data: message[:n], End: n == len(message)}
+		f := &pluginv1.Frame{Operation: operation, Data: message[:n], End: n == len(message)}
 		if err := send(f); err != nil {
 			return f.End, err
 		}
 		if f.End {
 			return true, nil
 		}
-		message, store = message[n:], 0
+		message, operation = message[n:], ""
 	}
 }
 
 // receiveFrames reassembles one message. io.EOF means that the stream ended
 // before its first frame.
-func receiveFrames(recv func() (*pluginv1.Frame, error), limit int) (store uint64, message []byte, err error) {
+func receiveFrames(recv func() (*pluginv1.Frame, error), limit int) (operation string, message []byte, err error) {
 	for first := true; ; first = false {
 		f, err := recv()
 		if err != nil {
 			if !first {
 				err = fmt.Errorf("the stream ended inside a message: %w", err)
 			}
-			return store, nil, err
+			return operation, nil, err
 		}
 		if first {
-			store = f.GetStore()
+			operation = f.GetOperation()
 		}
 		if len(message)+len(f.GetData()) > limit {
-			return store, nil, storage.Errorf(storage.CodeTooLarge, "the message has more than %d bytes", limit)
+			return operation, nil, storage.Errorf(storage.CodeTooLarge, "the message has more than %d bytes", limit)
 		}
 		if first && f.GetEnd() {
-			return store, f.GetData(), nil
+			return operation, f.GetData(), nil
 		}
 		message = append(message, f.GetData()...)
 		if f.GetEnd() {
-			return store, message, nil
+			return operation, message, nil
 		}
 	}
 }
 
-// callSizes are the host's limits; a gRPC client has none of its own.
-func callSizes() []grpc.DialOption {
+// encoded is a message that is serialized already.
+type encoded []byte
+
+// codec is gRPC's own that passes on what is encoded.
+type codec struct{ encoding.CodecV2 }
+
+var wireCodec = codec{encoding.GetCodecV2(protocodec.Name)}
+
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if b, ok := v.(encoded); ok {
+		return mem.BufferSlice{mem.SliceBuffer(b)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// callOptions are the host's limits, of which a gRPC client has none of its own, and the
+// codec.
+func callOptions() []grpc.DialOption {
 	return []grpc.DialOption{
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(wireCodec)),
 		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connectionWindow),
 	}
 }
 
-func serverSizes() []grpc.ServerOption {
+func serverOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(wireCodec), grpc.ChainUnaryInterceptor(encodeAnswer),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
 	}

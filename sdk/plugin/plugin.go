@@ -14,8 +14,9 @@ import (
 // BinaryPrefix begins the file name of every plugin: authz-plugin-<name>.
 const BinaryPrefix = "authz-plugin-"
 
-// ProtocolVersion is the newest version of the wire that this SDK speaks.
-const ProtocolVersion = 1
+// ProtocolVersion is the newest version of the wire that this SDK speaks. A host and a
+// plugin need one in common; version 1 was that of SDKs before typed operations.
+const ProtocolVersion = 2
 
 // The kinds of plugins.
 const (

@@ -40,8 +40,9 @@ func decodePage(p *pluginv1.Page) storage.Page {
 	return storage.Page{After: p.GetAfter(), Limit: int(p.GetLimit())}
 }
 
-func encodeGrantQuery(f storage.GrantFilter, p storage.Page) *pluginv1.GrantQuery {
+func encodeGrantQuery(store uint64, f storage.GrantFilter, p storage.Page) *pluginv1.GrantQuery {
 	return &pluginv1.GrantQuery{
+		Store:   store,
 		Subject: f.Subject, Subjects: encodeList(f.Subjects), Scope: f.Scope, RoleId: f.RoleID, Page: encodePage(p),
 	}
 }
@@ -50,8 +51,9 @@ func decodeGrantFilter(q *pluginv1.GrantQuery) storage.GrantFilter {
 	return storage.GrantFilter{Subject: q.Subject, Subjects: decodeList(q.GetSubjects()), Scope: q.Scope, RoleID: q.RoleId}
 }
 
-func encodeRequestQuery(f storage.RequestFilter, p storage.RequestPage) *pluginv1.RequestQuery {
+func encodeRequestQuery(store uint64, f storage.RequestFilter, p storage.RequestPage) *pluginv1.RequestQuery {
 	return &pluginv1.RequestQuery{
+		Store: store,
 		State: (*string)(f.State), RequesterUserId: f.RequesterUserID, RoleId: f.RoleID, Scope: f.Scope,
 		AfterCreatedAt: p.AfterCreatedAt, AfterId: p.AfterID, Limit: int64(p.Limit),
 	}
@@ -65,8 +67,9 @@ func decodeRequestQuery(q *pluginv1.RequestQuery) (storage.RequestFilter, storag
 		}
 }
 
-func encodeAuditQuery(f storage.AuditFilter) *pluginv1.AuditQuery {
+func encodeAuditQuery(store uint64, f storage.AuditFilter) *pluginv1.AuditQuery {
 	q := &pluginv1.AuditQuery{
+		Store:  store,
 		Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To, Limit: f.Limit,
 	}
 	if f.Cursor != nil {
@@ -94,8 +97,9 @@ func decodeEventPage(p *pluginv1.EventPage) storage.EventPage {
 		Events: mapRows(p.GetEvents(), decodeEvent), Gap: p.GetGap(), Reset: p.GetReset_()}
 }
 
-func encodeMetricQuery(f storage.MetricFilter) *pluginv1.MetricQuery {
+func encodeMetricQuery(store uint64, f storage.MetricFilter) *pluginv1.MetricQuery {
 	return &pluginv1.MetricQuery{
+		Store:     store,
 		Dimension: f.Dimension, Subjects: encodeList(f.Subjects), Since: f.Since, Until: f.Until,
 	}
 }

@@ -57,7 +57,7 @@ func Serve(p Plugin) {
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{ProtocolVersion: set},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(append(append(opts, serverSizes()...), spans.serverOptions()...), grpc.NumStreamWorkers(streamWorkers))...)
+			return grpc.NewServer(append(append(append(opts, serverOptions()...), spans.serverOptions()...), grpc.NumStreamWorkers(streamWorkers))...)
 		},
 		Logger: log,
 	})

@@ -2,8 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"sync"
@@ -46,7 +44,8 @@ func (d *driverClient) Open(ctx context.Context, partition string) (storage.Stor
 		info.Capabilities = append(info.Capabilities, storage.Capability(c))
 	}
 	alive, end := context.WithCancel(context.Background())
-	return &storeClient{rpc: d.rpc, handle: r.GetStore(), info: info, alive: alive, end: end}, nil
+	return &storeClient{rpc: d.rpc, handle: r.GetStore(), info: info, alive: alive, end: end,
+		roles: knownRoles{most: 2 * maxKnownRoles}}, nil
 }
 
 func (d *driverClient) Close() error {
@@ -64,6 +63,7 @@ type storeClient struct {
 	alive  context.Context
 	end    context.CancelFunc
 	close  sync.Once
+	roles  knownRoles
 }
 
 // Close gives the handle back. A plugin that is gone has nothing left to close.
@@ -81,91 +81,30 @@ func (s *storeClient) Close() (err error) {
 	return err
 }
 
-type operation func(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[pluginv1.Frame, pluginv1.Frame], error)
-
-func (s *storeClient) read(ctx context.Context, op operation, ask, answer proto.Message) error {
-	_, err := s.call(ctx, op, ask, answer)
-	return fromWire(ctx, err, "")
-}
-
-func (s *storeClient) write(ctx context.Context, op operation, ask, answer proto.Message) error {
-	sent, err := s.call(ctx, op, ask, answer)
-	// The plugin starts when the last frame is there: before that nothing can
-	// have happened.
-	lost := authz.OutcomeNotApplied
-	if sent {
-		lost = authz.OutcomeUnknown
-	}
-	return fromWire(ctx, err, lost)
-}
-
-func (s *storeClient) call(ctx context.Context, op operation, ask, answer proto.Message) (sent bool, err error) {
-	sent, b, err := s.exchange(ctx, op, ask)
-	if err != nil {
-		return sent, err
-	}
-	return true, proto.Unmarshal(b, answer)
-}
-
-// exchange sends one message and receives one. sent reports that the plugin may
-// have the whole request.
-func (s *storeClient) exchange(ctx context.Context, op operation, ask proto.Message) (sent bool, answer []byte, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	st, sent, err := s.start(ctx, op, ask)
-	if err != nil {
-		return sent, nil, err
-	}
-	_, answer, err = receiveFrames(st.Recv, maxAnswer)
-	if err != nil {
-		return true, nil, unreadableOversize(err)
-	}
-	// The status stands in the trailer; reading to it also frees the stream.
-	if _, err := st.Recv(); !errors.Is(err, io.EOF) {
-		if err == nil {
-			err = errors.New("more than one answer")
-		}
-		return true, nil, err
-	}
-	return true, answer, nil
-}
-
-func (s *storeClient) start(ctx context.Context, op operation, ask proto.Message) (
-	st grpc.BidiStreamingClient[pluginv1.Frame, pluginv1.Frame], sent bool, err error,
-) {
+func (s *storeClient) check() error {
 	if s.alive.Err() != nil {
-		return nil, false, storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
+		return storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
 	}
-	b, err := marshal(ask, maxRequest)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
-	if st, err = op(ctx); err != nil {
-		return nil, false, err
-	}
-	if sent, err = sendFrames(st.Send, s.handle, b); err == nil {
-		err = st.CloseSend()
-	}
-	if errors.Is(err, io.EOF) {
-		// The plugin has answered already; its status comes with Recv.
-		if _, err = st.Recv(); err == nil {
-			err = errors.New("an answer before the request's end")
-		}
-	}
-	return st, sent, err
+	return nil
 }
 
-// unreadableOversize keeps an answer that this side refuses from looking like
-// the driver's own too_large, which says that nothing was written.
-func unreadableOversize(err error) error {
-	var own *storage.Error
-	if errors.As(err, &own) {
-		return fmt.Errorf("the plugin's answer cannot be read: %w", errors.New(own.Message))
+type unary[Q, A any] func(context.Context, Q, ...grpc.CallOption) (A, error)
+
+func read[Q, A any](ctx context.Context, s *storeClient, op unary[Q, A], ask Q) (A, error) {
+	return call(ctx, s, op, ask, "")
+}
+
+// write is of unknown fate without an answer, unless nothing was sent.
+func write[Q, A any](ctx context.Context, s *storeClient, op unary[Q, A], ask Q) (A, error) {
+	return call(ctx, s, op, ask, authz.OutcomeUnknown)
+}
+
+func call[Q, A any](ctx context.Context, s *storeClient, op unary[Q, A], ask Q, lost authz.Outcome) (answer A, err error) {
+	if err := s.check(); err != nil {
+		return answer, err
 	}
-	return err
+	answer, err = op(ctx, ask)
+	return answer, fromWire(ctx, err, lost)
 }
 
 // unreadable is an answer that arrived and makes no sense.
@@ -185,33 +124,41 @@ func one[R, T any](rows []R, err error, decode func(R) (T, error)) (row T, found
 	return row, err == nil, unreadable(err, "")
 }
 
+// chunk is a message of a list.
+type chunk[M, R any] interface {
+	message[M]
+	GetRows() []R
+	GetPiece() *pluginv1.Frame
+}
+
 // list streams a list's rows. Each use of the sequence is a call of its own.
-func list[A any, PA message[A], R, T any](
-	ctx context.Context, s *storeClient, op operation, ask proto.Message, rows func(PA) []R, decode func(R) (T, error),
+func list[Q, M any, C chunk[M, R], R, T any](
+	ctx context.Context, s *storeClient, op func(context.Context, Q, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error),
+	ask Q, decode func(R) (T, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
+		if err := s.check(); err != nil {
+			yield(none, err)
+			return
+		}
 		streamCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, _, err := s.start(streamCtx, op, ask)
+		st, err := op(streamCtx, ask)
 		if err != nil {
 			yield(none, fromWire(ctx, err, ""))
 			return
 		}
 		for {
-			_, b, err := receiveFrames(st.Recv, maxAnswer)
-			if err == io.EOF { // bare: between messages
+			rows, err := receiveChunk[M, C](st)
+			if err == io.EOF { // bare: between chunks
 				return
-			}
-			answer := PA(new(A))
-			if err == nil {
-				err = proto.Unmarshal(b, answer)
 			}
 			if err != nil {
-				yield(none, fromWire(ctx, unreadableOversize(err), ""))
+				yield(none, fromWire(ctx, err, ""))
 				return
 			}
-			for _, r := range rows(answer) {
+			for _, r := range rows {
 				row, err := decode(r)
 				if err != nil {
 					yield(none, unreadable(err, ""))
@@ -223,4 +170,31 @@ func list[A any, PA message[A], R, T any](
 			}
 		}
 	}
+}
+
+// receiveChunk is the rows of the next chunk, which may come in pieces.
+func receiveChunk[M any, C chunk[M, R], R any](st grpc.ServerStreamingClient[M]) ([]R, error) {
+	m, err := st.Recv()
+	if err != nil {
+		return nil, err
+	}
+	if C(m).GetPiece() == nil {
+		return C(m).GetRows(), nil
+	}
+	_, b, err := receiveFrames(func() (*pluginv1.Frame, error) {
+		if first := m; first != nil {
+			m = nil
+			return C(first).GetPiece(), nil
+		}
+		next, err := st.Recv()
+		return C(next).GetPiece(), err
+	}, maxAnswer)
+	if err != nil {
+		return nil, unreadableOversize(err)
+	}
+	whole := C(new(M))
+	if err := proto.Unmarshal(b, whole); err != nil {
+		return nil, err
+	}
+	return whole.GetRows(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -25,12 +26,18 @@ type storageServer struct {
 
 	mu     sync.Mutex
 	driver storage.Driver // nil until configured and after Stop
-	stores map[uint64]storage.Store
+	stores map[uint64]*openStore
 	last   uint64
 }
 
+// openStore is what a handle stands for.
+type openStore struct {
+	storage.Store
+	roles sentRoles
+}
+
 func newStorageServer(log hclog.Logger) *storageServer {
-	return &storageServer{log: log, stores: map[uint64]storage.Store{}}
+	return &storageServer{log: log, stores: map[uint64]*openStore{}}
 }
 
 func (s *storageServer) use(d storage.Driver) {
@@ -43,7 +50,7 @@ func (s *storageServer) use(d storage.Driver) {
 func (s *storageServer) stop() error {
 	s.mu.Lock()
 	d := s.driver
-	s.driver, s.stores = nil, map[uint64]storage.Store{}
+	s.driver, s.stores = nil, map[uint64]*openStore{}
 	s.mu.Unlock()
 	if d == nil {
 		return nil
@@ -63,11 +70,22 @@ func (s *storageServer) current() (storage.Driver, error) {
 func (s *storageServer) store(handle uint64) (storage.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	store, ok := s.stores[handle]
+	open, ok := s.stores[handle]
 	if !ok {
 		return nil, storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
 	}
-	return store, nil
+	return open.Store, nil
+}
+
+// sent is what the host of a handle knows of roles; of a handle that was closed just
+// now, nothing.
+func (s *storageServer) sent(handle uint64) *sentRoles {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open, ok := s.stores[handle]; ok {
+		return &open.roles
+	}
+	return &sentRoles{}
 }
 
 func (s *storageServer) Open(ctx context.Context, r *pluginv1.OpenRequest) (*pluginv1.OpenReply, error) {
@@ -85,7 +103,7 @@ func (s *storageServer) Open(ctx context.Context, r *pluginv1.OpenRequest) (*plu
 	s.mu.Lock()
 	s.last++
 	handle := s.last
-	s.stores[handle] = store
+	s.stores[handle] = &openStore{Store: store, roles: sentRoles{most: maxKnownRoles}}
 	s.mu.Unlock()
 	info := store.Info()
 	reply := &pluginv1.OpenReply{
@@ -108,32 +126,32 @@ func (s *storageServer) CloseStore(_ context.Context, r *pluginv1.CloseStoreRequ
 	return &pluginv1.CloseStoreReply{}, toStatus(store.Close(), false, s.log)
 }
 
-type frames = grpc.BidiStreamingServer[pluginv1.Frame, pluginv1.Frame]
-
 // message is a pointer to a generated message of type M.
 type message[M any] interface {
 	*M
 	proto.Message
 }
 
-func receive[Q any, PQ message[Q]](s *storageServer, st frames) (storage.Store, PQ, error) {
-	handle, b, err := receiveFrames(st.Recv, maxRequest)
+// asked is a request of an open store.
+type asked interface{ GetStore() uint64 }
+
+// answer serves a read.
+func answer[A any](s *storageServer, q asked, op func(storage.Store) (A, error)) (A, error) {
+	return serve(s, q, op, false)
+}
+
+// apply serves a write.
+func apply[A any](s *storageServer, q asked, op func(storage.Store) (A, error)) (A, error) {
+	return serve(s, q, op, true)
+}
+
+func serve[A any](s *storageServer, q asked, op func(storage.Store) (A, error), write bool) (a A, err error) {
+	store, err := s.store(q.GetStore())
 	if err != nil {
-		var own *storage.Error
-		if !errors.As(err, &own) {
-			own = storage.Unavailable(authz.OutcomeNotApplied, err, "the request broke off")
-		}
-		return nil, nil, own
+		return a, toStatus(err, false, s.log)
 	}
-	store, err := s.store(handle)
-	if err != nil {
-		return nil, nil, err
-	}
-	q := PQ(new(Q))
-	if err := proto.Unmarshal(b, q); err != nil {
-		return nil, nil, storage.Errorf(storage.CodeValidation, "the request cannot be read")
-	}
-	return store, q, nil
+	a, err = op(store)
+	return a, toStatus(err, write, s.log)
 }
 
 // returned is what a driver returned and cannot cross. The caller made no
@@ -145,40 +163,26 @@ func returned(err error) error {
 	return fmt.Errorf("the driver returned a row that cannot be sent: %s", err)
 }
 
-func send(st frames, m proto.Message) error {
-	return sendEncoded(st, m, func(m proto.Message) ([]byte, error) { return marshal(m, maxAnswer) })
-}
-
-func sendEncoded[A any](st frames, answer A, encode func(A) ([]byte, error)) error {
-	b, err := encode(answer)
+// maybe packs the row of a read by key, or no row.
+func maybe[T, R, A any](row T, found bool, err error, encode func(T) (R, error), pack func([]R) *A) (*A, error) {
 	if err != nil {
-		return returned(err)
+		return nil, err
 	}
-	_, err = sendFrames(st.Send, 0, b)
-	return err
+	if !found {
+		return pack(nil), nil
+	}
+	r, err := encode(row)
+	return pack([]R{r}), returned(err)
 }
 
-// answer serves an operation with one answer.
-func answer[Q any, PQ message[Q], A proto.Message](
-	s *storageServer, st frames, write bool, op func(context.Context, storage.Store, PQ) (A, error),
-) error {
-	return answerEncoded(s, st, write, op, func(a A) ([]byte, error) { return marshal(a, maxAnswer) })
-}
+func number(n int64, err error) (*pluginv1.Number, error) { return &pluginv1.Number{Number: n}, err }
 
-func answerEncoded[Q any, PQ message[Q], A any](
-	s *storageServer, st frames, write bool, op func(context.Context, storage.Store, PQ) (A, error), encode func(A) ([]byte, error),
-) error {
-	store, q, err := receive[Q, PQ](s, st)
-	if err != nil {
-		return toStatus(err, false, s.log)
+// received classifies a request that cannot be decoded: the caller's mistake.
+func received[T any](v T, err error) (T, error) {
+	if err != nil && storage.CodeOf(err) == "" {
+		err = storage.Errorf(storage.CodeValidation, "%v", err)
 	}
-	a, err := op(st.Context(), store, q)
-	if err == nil {
-		if err = sendEncoded(st, a, encode); err != nil && write {
-			err = unanswered(err)
-		}
-	}
-	return toStatus(err, write, s.log)
+	return v, err
 }
 
 // unanswered is a write that was applied and whose result cannot be sent: any
@@ -187,19 +191,19 @@ func unanswered(cause error) error {
 	return storage.Unavailable(authz.OutcomeUnknown, cause, "the write's answer cannot be sent")
 }
 
-// stream serves a list: rows are packed into messages of at most chunkRows rows
+// stream serves a list: rows are packed into chunks of at most chunkRows rows
 // and about chunkBytes.
-func stream[Q any, PQ message[Q], T, R any, A proto.Message](
-	s *storageServer, st frames,
-	list func(context.Context, storage.Store, PQ) iter.Seq2[T, error], encode func(T) (R, error), pack func([]R) A,
+func stream[M any, C message[M], T, R any](
+	s *storageServer, q asked, st grpc.ServerStreamingServer[M],
+	list func(storage.Store) iter.Seq2[T, error], encode func(T) (R, error), pack func([]R) C,
 ) error {
-	store, q, err := receive[Q, PQ](s, st)
+	store, err := s.store(q.GetStore())
 	if err != nil {
 		return toStatus(err, false, s.log)
 	}
 	var rows []R
 	size := 0
-	for row, err := range list(st.Context(), store, q) {
+	for row, err := range list(store) {
 		var r R
 		if err == nil {
 			r, err = encode(row)
@@ -210,7 +214,7 @@ func stream[Q any, PQ message[Q], T, R any, A proto.Message](
 		}
 		n := rowSize(r)
 		if len(rows) == chunkRows || size+n > chunkBytes && len(rows) > 0 {
-			if err := send(st, pack(rows)); err != nil {
+			if err := sendChunk(st, pack(rows)); err != nil {
 				return toStatus(err, false, s.log)
 			}
 			rows, size = rows[:0], 0
@@ -218,9 +222,27 @@ func stream[Q any, PQ message[Q], T, R any, A proto.Message](
 		rows, size = append(rows, r), size+n
 	}
 	if len(rows) > 0 {
-		err = send(st, pack(rows))
+		err = sendChunk(st, pack(rows))
 	}
 	return toStatus(err, false, s.log)
+}
+
+// sendChunk sends a chunk; one that is too large for a message is a single row.
+func sendChunk(st grpc.ServerStream, chunk proto.Message) error {
+	b, err := marshal(chunk, maxAnswer)
+	if err != nil {
+		return returned(err)
+	}
+	if len(b) <= maxWhole {
+		return st.SendMsg(encoded(b))
+	}
+	piece := chunk.ProtoReflect().Descriptor().Fields().ByName("piece")
+	_, err = sendFrames(func(f *pluginv1.Frame) error {
+		m := chunk.ProtoReflect().New()
+		m.Set(piece, protoreflect.ValueOfMessage(f.ProtoReflect()))
+		return st.SendMsg(m.Interface())
+	}, "", b)
+	return err
 }
 
 // rowSize is about what a row adds to a message.

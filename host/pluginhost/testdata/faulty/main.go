@@ -52,8 +52,10 @@ func main() {
 		p.Name = "innocent"
 	case "protocol":
 		serve(99, &pluginv1.UnimplementedPluginServer{})
+	case "older":
+		serve(plugin.ProtocolVersion-1, &pluginv1.UnimplementedPluginServer{})
 	case "describe":
-		serve(1, &hangs{})
+		serve(plugin.ProtocolVersion, &hangs{})
 	case "configure":
 		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) { select {} }
 	case "refuse":
@@ -113,9 +115,9 @@ func main() {
 	case "kinds":
 		asKinds(&p)
 	case "unheard": // of a kind that this host does not know
-		serve(1, &unheard{})
+		serve(plugin.ProtocolVersion, &unheard{})
 	case "oversized":
-		serve(1, &boasts{})
+		serve(plugin.ProtocolVersion, &boasts{})
 	case "switch":
 		p.ConfigSchema = []plugin.Setting{{Name: "migrate", Type: plugin.TypeBoolean}, {Name: "loud", Type: plugin.TypeString}}
 		p.Storage.Configure = func(_ context.Context, config map[string]any) (storage.Driver, error) {

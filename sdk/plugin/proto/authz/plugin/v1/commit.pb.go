@@ -31,6 +31,7 @@ type Commit struct {
 	Changes       []*Change              `protobuf:"bytes,5,rep,name=changes,proto3" json:"changes,omitempty"`
 	Audit         []*AuditEntry          `protobuf:"bytes,6,rep,name=audit,proto3" json:"audit,omitempty"`
 	Events        []*Event               `protobuf:"bytes,7,rep,name=events,proto3" json:"events,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"` // the handle from Open
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -112,6 +113,13 @@ func (x *Commit) GetEvents() []*Event {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *Commit) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
 }
 
 type Fence struct {
@@ -1292,6 +1300,7 @@ type CommitResult struct {
 	Results       []*ChangeResult        `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"` // one for each change
 	UpTo          int64                  `protobuf:"varint,3,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
 	Identity      string                 `protobuf:"bytes,4,opt,name=identity,proto3" json:"identity,omitempty"` // of the event up_to
+	Apart         bool                   `protobuf:"varint,5,opt,name=apart,proto3" json:"apart,omitempty"`      // the results are too large for a message: GetCommit has them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1352,6 +1361,13 @@ func (x *CommitResult) GetIdentity() string {
 		return x.Identity
 	}
 	return ""
+}
+
+func (x *CommitResult) GetApart() bool {
+	if x != nil {
+		return x.Apart
+	}
+	return false
 }
 
 type ChangeResult struct {
@@ -1426,7 +1442,7 @@ var File_authz_plugin_v1_commit_proto protoreflect.FileDescriptor
 
 const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"\n" +
-	"\x1cauthz/plugin/v1/commit.proto\x12\x0fauthz.plugin.v1\x1a\x1aauthz/plugin/v1/rows.proto\"\xa8\x02\n" +
+	"\x1cauthz/plugin/v1/commit.proto\x12\x0fauthz.plugin.v1\x1a\x1aauthz/plugin/v1/rows.proto\"\xbe\x02\n" +
 	"\x06Commit\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x0e\n" +
 	"\x02at\x18\x02 \x01(\x03R\x02at\x12.\n" +
@@ -1434,7 +1450,8 @@ const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"\brequires\x18\x04 \x03(\v2\x1c.authz.plugin.v1.RequirementR\brequires\x121\n" +
 	"\achanges\x18\x05 \x03(\v2\x17.authz.plugin.v1.ChangeR\achanges\x121\n" +
 	"\x05audit\x18\x06 \x03(\v2\x1b.authz.plugin.v1.AuditEntryR\x05audit\x12.\n" +
-	"\x06events\x18\a \x03(\v2\x16.authz.plugin.v1.EventR\x06events\"/\n" +
+	"\x06events\x18\a \x03(\v2\x16.authz.plugin.v1.EventR\x06events\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"/\n" +
 	"\x05Fence\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x03R\x05fence\"\xa3\x01\n" +
@@ -1531,12 +1548,13 @@ const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"collection\x18\x01 \x01(\tR\n" +
 	"collection\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
-	"\x06expect\x18\x03 \x01(\x03R\x06expect\"\x94\x01\n" +
+	"\x06expect\x18\x03 \x01(\x03R\x06expect\"\xaa\x01\n" +
 	"\fCommitResult\x12\x1a\n" +
 	"\breplayed\x18\x01 \x01(\bR\breplayed\x127\n" +
 	"\aresults\x18\x02 \x03(\v2\x1d.authz.plugin.v1.ChangeResultR\aresults\x12\x13\n" +
 	"\x05up_to\x18\x03 \x01(\x03R\x04upTo\x12\x1a\n" +
-	"\bidentity\x18\x04 \x01(\tR\bidentity\"\xbb\x01\n" +
+	"\bidentity\x18\x04 \x01(\tR\bidentity\x12\x14\n" +
+	"\x05apart\x18\x05 \x01(\bR\x05apart\"\xbb\x01\n" +
 	"\fChangeResult\x12,\n" +
 	"\x05grant\x18\x01 \x01(\v2\x16.authz.plugin.v1.GrantR\x05grant\x12/\n" +
 	"\x06revoke\x18\x02 \x01(\v2\x17.authz.plugin.v1.RevokeR\x06revoke\x122\n" +

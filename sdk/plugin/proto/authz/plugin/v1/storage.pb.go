@@ -24,7 +24,7 @@ const (
 // Frame is a piece, at most 1 MiB, of one serialized message.
 type Frame struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Store         uint64                 `protobuf:"varint,1,opt,name=store,proto3" json:"store,omitempty"` // of a request's first frame: the handle from Open
+	Operation     string                 `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"` // of the first frame of InPieces: the operation's name
 	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	End           bool                   `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"` // the message is complete
 	unknownFields protoimpl.UnknownFields
@@ -61,11 +61,11 @@ func (*Frame) Descriptor() ([]byte, []int) {
 	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Frame) GetStore() uint64 {
+func (x *Frame) GetOperation() string {
 	if x != nil {
-		return x.Store
+		return x.Operation
 	}
-	return 0
+	return ""
 }
 
 func (x *Frame) GetData() []byte {
@@ -404,6 +404,51 @@ func (*Empty) Descriptor() ([]byte, []int) {
 	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{6}
 }
 
+// Whole asks of a store what has no parameter.
+type Whole struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Whole) Reset() {
+	*x = Whole{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Whole) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Whole) ProtoMessage() {}
+
+func (x *Whole) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Whole.ProtoReflect.Descriptor instead.
+func (*Whole) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Whole) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type StoreHealth struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ClockAheadMs  *int64                 `protobuf:"varint,1,opt,name=clock_ahead_ms,json=clockAheadMs,proto3,oneof" json:"clock_ahead_ms,omitempty"` // of the database, before the plugin's machine
@@ -413,7 +458,7 @@ type StoreHealth struct {
 
 func (x *StoreHealth) Reset() {
 	*x = StoreHealth{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -425,7 +470,7 @@ func (x *StoreHealth) String() string {
 func (*StoreHealth) ProtoMessage() {}
 
 func (x *StoreHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[7]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -438,7 +483,7 @@ func (x *StoreHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreHealth.ProtoReflect.Descriptor instead.
 func (*StoreHealth) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{7}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StoreHealth) GetClockAheadMs() int64 {
@@ -451,13 +496,14 @@ func (x *StoreHealth) GetClockAheadMs() int64 {
 type Key struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -469,7 +515,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[8]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -482,7 +528,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{8}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Key) GetKey() string {
@@ -490,6 +536,65 @@ func (x *Key) GetKey() string {
 		return x.Key
 	}
 	return ""
+}
+
+func (x *Key) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+type Keys struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keys          []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Keys) Reset() {
+	*x = Keys{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Keys) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Keys) ProtoMessage() {}
+
+func (x *Keys) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Keys.ProtoReflect.Descriptor instead.
+func (*Keys) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Keys) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *Keys) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
 }
 
 type Number struct {
@@ -501,7 +606,7 @@ type Number struct {
 
 func (x *Number) Reset() {
 	*x = Number{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -513,7 +618,7 @@ func (x *Number) String() string {
 func (*Number) ProtoMessage() {}
 
 func (x *Number) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[9]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -526,12 +631,64 @@ func (x *Number) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Number.ProtoReflect.Descriptor instead.
 func (*Number) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{9}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Number) GetNumber() int64 {
 	if x != nil {
 		return x.Number
+	}
+	return 0
+}
+
+type NumberQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        int64                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NumberQuery) Reset() {
+	*x = NumberQuery{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NumberQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NumberQuery) ProtoMessage() {}
+
+func (x *NumberQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NumberQuery.ProtoReflect.Descriptor instead.
+func (*NumberQuery) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *NumberQuery) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *NumberQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
 	}
 	return 0
 }
@@ -546,7 +703,7 @@ type Page struct {
 
 func (x *Page) Reset() {
 	*x = Page{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +715,7 @@ func (x *Page) String() string {
 func (*Page) ProtoMessage() {}
 
 func (x *Page) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[10]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +728,7 @@ func (x *Page) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Page.ProtoReflect.Descriptor instead.
 func (*Page) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{10}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Page) GetAfter() string {
@@ -588,6 +745,58 @@ func (x *Page) GetLimit() int64 {
 	return 0
 }
 
+type PageQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Page          *Page                  `protobuf:"bytes,1,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PageQuery) Reset() {
+	*x = PageQuery{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PageQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PageQuery) ProtoMessage() {}
+
+func (x *PageQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PageQuery.ProtoReflect.Descriptor instead.
+func (*PageQuery) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PageQuery) GetPage() *Page {
+	if x != nil {
+		return x.Page
+	}
+	return nil
+}
+
+func (x *PageQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type GrantQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Subject       *string                `protobuf:"bytes,1,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
@@ -595,13 +804,14 @@ type GrantQuery struct {
 	Scope         *string                `protobuf:"bytes,3,opt,name=scope,proto3,oneof" json:"scope,omitempty"`
 	RoleId        *string                `protobuf:"bytes,4,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	Page          *Page                  `protobuf:"bytes,5,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GrantQuery) Reset() {
 	*x = GrantQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +823,7 @@ func (x *GrantQuery) String() string {
 func (*GrantQuery) ProtoMessage() {}
 
 func (x *GrantQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[11]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +836,7 @@ func (x *GrantQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantQuery.ProtoReflect.Descriptor instead.
 func (*GrantQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{11}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GrantQuery) GetSubject() string {
@@ -664,18 +874,26 @@ func (x *GrantQuery) GetPage() *Page {
 	return nil
 }
 
+func (x *GrantQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type RevokeQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        *string                `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3,oneof" json:"user_id,omitempty"`
 	Scope         *string                `protobuf:"bytes,2,opt,name=scope,proto3,oneof" json:"scope,omitempty"`
 	Page          *Page                  `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RevokeQuery) Reset() {
 	*x = RevokeQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +905,7 @@ func (x *RevokeQuery) String() string {
 func (*RevokeQuery) ProtoMessage() {}
 
 func (x *RevokeQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[12]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +918,7 @@ func (x *RevokeQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeQuery.ProtoReflect.Descriptor instead.
 func (*RevokeQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{12}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RevokeQuery) GetUserId() string {
@@ -724,18 +942,26 @@ func (x *RevokeQuery) GetPage() *Page {
 	return nil
 }
 
+func (x *RevokeQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type UserQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Active        *bool                  `protobuf:"varint,1,opt,name=active,proto3,oneof" json:"active,omitempty"`
 	HasManager    *bool                  `protobuf:"varint,2,opt,name=has_manager,json=hasManager,proto3,oneof" json:"has_manager,omitempty"`
 	Page          *Page                  `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UserQuery) Reset() {
 	*x = UserQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +973,7 @@ func (x *UserQuery) String() string {
 func (*UserQuery) ProtoMessage() {}
 
 func (x *UserQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[13]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +986,7 @@ func (x *UserQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserQuery.ProtoReflect.Descriptor instead.
 func (*UserQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{13}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UserQuery) GetActive() bool {
@@ -784,17 +1010,25 @@ func (x *UserQuery) GetPage() *Page {
 	return nil
 }
 
+func (x *UserQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type GroupQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	GroupId       string                 `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
 	Page          *Page                  `protobuf:"bytes,2,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GroupQuery) Reset() {
 	*x = GroupQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -806,7 +1040,7 @@ func (x *GroupQuery) String() string {
 func (*GroupQuery) ProtoMessage() {}
 
 func (x *GroupQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[14]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -819,7 +1053,7 @@ func (x *GroupQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupQuery.ProtoReflect.Descriptor instead.
 func (*GroupQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{14}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GroupQuery) GetGroupId() string {
@@ -836,6 +1070,13 @@ func (x *GroupQuery) GetPage() *Page {
 	return nil
 }
 
+func (x *GroupQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type RequestQuery struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	State           *string                `protobuf:"bytes,1,opt,name=state,proto3,oneof" json:"state,omitempty"`
@@ -845,13 +1086,14 @@ type RequestQuery struct {
 	AfterCreatedAt  int64                  `protobuf:"varint,5,opt,name=after_created_at,json=afterCreatedAt,proto3" json:"after_created_at,omitempty"`
 	AfterId         string                 `protobuf:"bytes,6,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
 	Limit           int64                  `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
+	Store           uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RequestQuery) Reset() {
 	*x = RequestQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1105,7 @@ func (x *RequestQuery) String() string {
 func (*RequestQuery) ProtoMessage() {}
 
 func (x *RequestQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1118,7 @@ func (x *RequestQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestQuery.ProtoReflect.Descriptor instead.
 func (*RequestQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{15}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RequestQuery) GetState() string {
@@ -928,6 +1170,13 @@ func (x *RequestQuery) GetLimit() int64 {
 	return 0
 }
 
+func (x *RequestQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type AuditQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *string                `protobuf:"bytes,1,opt,name=target,proto3,oneof" json:"target,omitempty"`
@@ -937,13 +1186,14 @@ type AuditQuery struct {
 	To            *int64                 `protobuf:"varint,5,opt,name=to,proto3,oneof" json:"to,omitempty"`
 	Cursor        *AuditCursor           `protobuf:"bytes,6,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	Limit         *int64                 `protobuf:"varint,7,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AuditQuery) Reset() {
 	*x = AuditQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +1205,7 @@ func (x *AuditQuery) String() string {
 func (*AuditQuery) ProtoMessage() {}
 
 func (x *AuditQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +1218,7 @@ func (x *AuditQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditQuery.ProtoReflect.Descriptor instead.
 func (*AuditQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{16}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AuditQuery) GetTarget() string {
@@ -1020,6 +1270,13 @@ func (x *AuditQuery) GetLimit() int64 {
 	return 0
 }
 
+func (x *AuditQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type AuditCursor struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            int64                  `protobuf:"varint,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -1030,7 +1287,7 @@ type AuditCursor struct {
 
 func (x *AuditCursor) Reset() {
 	*x = AuditCursor{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1299,7 @@ func (x *AuditCursor) String() string {
 func (*AuditCursor) ProtoMessage() {}
 
 func (x *AuditCursor) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1312,7 @@ func (x *AuditCursor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditCursor.ProtoReflect.Descriptor instead.
 func (*AuditCursor) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{17}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AuditCursor) GetAt() int64 {
@@ -1084,7 +1341,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1353,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1366,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Position) GetSeq() int64 {
@@ -1131,13 +1388,14 @@ type EventQuery struct {
 	Seq           int64                  `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	Limit         int64                  `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	Identity      string                 `protobuf:"bytes,3,opt,name=identity,proto3" json:"identity,omitempty"` // of the event with the number seq
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EventQuery) Reset() {
 	*x = EventQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1407,7 @@ func (x *EventQuery) String() string {
 func (*EventQuery) ProtoMessage() {}
 
 func (x *EventQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1420,7 @@ func (x *EventQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventQuery.ProtoReflect.Descriptor instead.
 func (*EventQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EventQuery) GetSeq() int64 {
@@ -1186,6 +1444,13 @@ func (x *EventQuery) GetIdentity() string {
 	return ""
 }
 
+func (x *EventQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type EventPage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UpTo          int64                  `protobuf:"varint,1,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
@@ -1199,7 +1464,7 @@ type EventPage struct {
 
 func (x *EventPage) Reset() {
 	*x = EventPage{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +1476,7 @@ func (x *EventPage) String() string {
 func (*EventPage) ProtoMessage() {}
 
 func (x *EventPage) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +1489,7 @@ func (x *EventPage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventPage.ProtoReflect.Descriptor instead.
 func (*EventPage) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EventPage) GetUpTo() int64 {
@@ -1266,13 +1531,14 @@ type PruneEventsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Before        *int64                 `protobuf:"varint,1,opt,name=before,proto3,oneof" json:"before,omitempty"`
 	KeepRows      *int64                 `protobuf:"varint,2,opt,name=keep_rows,json=keepRows,proto3,oneof" json:"keep_rows,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PruneEventsRequest) Reset() {
 	*x = PruneEventsRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1550,7 @@ func (x *PruneEventsRequest) String() string {
 func (*PruneEventsRequest) ProtoMessage() {}
 
 func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1563,7 @@ func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneEventsRequest.ProtoReflect.Descriptor instead.
 func (*PruneEventsRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PruneEventsRequest) GetBefore() int64 {
@@ -1314,19 +1580,27 @@ func (x *PruneEventsRequest) GetKeepRows() int64 {
 	return 0
 }
 
+func (x *PruneEventsRequest) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type MetricQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Dimension     string                 `protobuf:"bytes,1,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	Subjects      *StringList            `protobuf:"bytes,2,opt,name=subjects,proto3" json:"subjects,omitempty"`
 	Since         *int64                 `protobuf:"varint,3,opt,name=since,proto3,oneof" json:"since,omitempty"`
 	Until         *int64                 `protobuf:"varint,4,opt,name=until,proto3,oneof" json:"until,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MetricQuery) Reset() {
 	*x = MetricQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1612,7 @@ func (x *MetricQuery) String() string {
 func (*MetricQuery) ProtoMessage() {}
 
 func (x *MetricQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1625,7 @@ func (x *MetricQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricQuery.ProtoReflect.Descriptor instead.
 func (*MetricQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MetricQuery) GetDimension() string {
@@ -1382,6 +1656,13 @@ func (x *MetricQuery) GetUntil() int64 {
 	return 0
 }
 
+func (x *MetricQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type ScopeParents struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Parents       map[string]*StringList `protobuf:"bytes,1,rep,name=parents,proto3" json:"parents,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // a scope never recorded is missing
@@ -1391,7 +1672,7 @@ type ScopeParents struct {
 
 func (x *ScopeParents) Reset() {
 	*x = ScopeParents{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1684,7 @@ func (x *ScopeParents) String() string {
 func (*ScopeParents) ProtoMessage() {}
 
 func (x *ScopeParents) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1697,7 @@ func (x *ScopeParents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeParents.ProtoReflect.Descriptor instead.
 func (*ScopeParents) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ScopeParents) GetParents() map[string]*StringList {
@@ -1430,13 +1711,14 @@ type RecordKey struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Collection    string                 `protobuf:"bytes,1,opt,name=collection,proto3" json:"collection,omitempty"`
 	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecordKey) Reset() {
 	*x = RecordKey{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1730,7 @@ func (x *RecordKey) String() string {
 func (*RecordKey) ProtoMessage() {}
 
 func (x *RecordKey) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1743,7 @@ func (x *RecordKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordKey.ProtoReflect.Descriptor instead.
 func (*RecordKey) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RecordKey) GetCollection() string {
@@ -1478,19 +1760,27 @@ func (x *RecordKey) GetId() string {
 	return ""
 }
 
+func (x *RecordKey) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type RecordQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Collection    string                 `protobuf:"bytes,1,opt,name=collection,proto3" json:"collection,omitempty"`
 	Index         int64                  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"` // from 1; 0 is no filter
 	Value         string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	Page          *Page                  `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecordQuery) Reset() {
 	*x = RecordQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1792,7 @@ func (x *RecordQuery) String() string {
 func (*RecordQuery) ProtoMessage() {}
 
 func (x *RecordQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1805,7 @@ func (x *RecordQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordQuery.ProtoReflect.Descriptor instead.
 func (*RecordQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RecordQuery) GetCollection() string {
@@ -1546,18 +1836,27 @@ func (x *RecordQuery) GetPage() *Page {
 	return nil
 }
 
+func (x *RecordQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type AccessQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Subjects      []string               `protobuf:"bytes,2,rep,name=subjects,proto3" json:"subjects,omitempty"`
 	Expand        bool                   `protobuf:"varint,3,opt,name=expand,proto3" json:"expand,omitempty"`
+	WholeRoles    bool                   `protobuf:"varint,4,opt,name=whole_roles,json=wholeRoles,proto3" json:"whole_roles,omitempty"` // the host has not kept a role that an answer took for known
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AccessQuery) Reset() {
 	*x = AccessQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1868,7 @@ func (x *AccessQuery) String() string {
 func (*AccessQuery) ProtoMessage() {}
 
 func (x *AccessQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1881,7 @@ func (x *AccessQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessQuery.ProtoReflect.Descriptor instead.
 func (*AccessQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AccessQuery) GetUserId() string {
@@ -1606,23 +1905,39 @@ func (x *AccessQuery) GetExpand() bool {
 	return false
 }
 
+func (x *AccessQuery) GetWholeRoles() bool {
+	if x != nil {
+		return x.WholeRoles
+	}
+	return false
+}
+
+func (x *AccessQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type Access struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	Grants        []*Grant               `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
+	Grants        []*AccessGrant         `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
 	Revokes       []*Revoke              `protobuf:"bytes,3,rep,name=revokes,proto3" json:"revokes,omitempty"`
-	Roles         []*Role                `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
+	Roles         []*AccessRole          `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
 	Head          int64                  `protobuf:"varint,5,opt,name=head,proto3" json:"head,omitempty"`
 	Closure       []string               `protobuf:"bytes,6,rep,name=closure,proto3" json:"closure,omitempty"`
 	ManagerChain  []string               `protobuf:"bytes,7,rep,name=manager_chain,json=managerChain,proto3" json:"manager_chain,omitempty"`
 	HeadIdentity  string                 `protobuf:"bytes,8,opt,name=head_identity,json=headIdentity,proto3" json:"head_identity,omitempty"`
+	Provenances   []*Provenance          `protobuf:"bytes,9,rep,name=provenances,proto3" json:"provenances,omitempty"`                // of the grants, each once
+	RolesFrom     uint64                 `protobuf:"varint,10,opt,name=roles_from,json=rolesFrom,proto3" json:"roles_from,omitempty"` // no later answer takes a lower revision for known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1949,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1962,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Access) GetUser() *User {
@@ -1657,7 +1972,7 @@ func (x *Access) GetUser() *User {
 	return nil
 }
 
-func (x *Access) GetGrants() []*Grant {
+func (x *Access) GetGrants() []*AccessGrant {
 	if x != nil {
 		return x.Grants
 	}
@@ -1671,7 +1986,7 @@ func (x *Access) GetRevokes() []*Revoke {
 	return nil
 }
 
-func (x *Access) GetRoles() []*Role {
+func (x *Access) GetRoles() []*AccessRole {
 	if x != nil {
 		return x.Roles
 	}
@@ -1706,16 +2021,187 @@ func (x *Access) GetHeadIdentity() string {
 	return ""
 }
 
+func (x *Access) GetProvenances() []*Provenance {
+	if x != nil {
+		return x.Provenances
+	}
+	return nil
+}
+
+func (x *Access) GetRolesFrom() uint64 {
+	if x != nil {
+		return x.RolesFrom
+	}
+	return 0
+}
+
+// AccessGrant is a Grant whose provenance stands among those of the answer.
+type AccessGrant struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Subject       string                 `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	RoleId        string                 `protobuf:"bytes,3,opt,name=role_id,json=roleId,proto3" json:"role_id,omitempty"` // "" is absent
+	Pattern       string                 `protobuf:"bytes,4,opt,name=pattern,proto3" json:"pattern,omitempty"`             // "" is absent
+	Scope         string                 `protobuf:"bytes,5,opt,name=scope,proto3" json:"scope,omitempty"`
+	ExpiresAt     *int64                 `protobuf:"varint,6,opt,name=expires_at,json=expiresAt,proto3,oneof" json:"expires_at,omitempty"`
+	Provenance    uint32                 `protobuf:"varint,7,opt,name=provenance,proto3" json:"provenance,omitempty"` // from 0
+	CreatedAt     int64                  `protobuf:"varint,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccessGrant) Reset() {
+	*x = AccessGrant{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccessGrant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccessGrant) ProtoMessage() {}
+
+func (x *AccessGrant) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccessGrant.ProtoReflect.Descriptor instead.
+func (*AccessGrant) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *AccessGrant) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AccessGrant) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *AccessGrant) GetRoleId() string {
+	if x != nil {
+		return x.RoleId
+	}
+	return ""
+}
+
+func (x *AccessGrant) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *AccessGrant) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *AccessGrant) GetExpiresAt() int64 {
+	if x != nil && x.ExpiresAt != nil {
+		return *x.ExpiresAt
+	}
+	return 0
+}
+
+func (x *AccessGrant) GetProvenance() uint32 {
+	if x != nil {
+		return x.Provenance
+	}
+	return 0
+}
+
+func (x *AccessGrant) GetCreatedAt() int64 {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return 0
+}
+
+// AccessRole is a role, or names one that the plugin has sent before over this handle:
+// a revision is one content of one role, and is never given again. What the host has not
+// kept it asks for with whole_roles.
+type AccessRole struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Revision      uint64                 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	Role          *Role                  `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"` // absent: sent before
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccessRole) Reset() {
+	*x = AccessRole{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccessRole) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccessRole) ProtoMessage() {}
+
+func (x *AccessRole) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccessRole.ProtoReflect.Descriptor instead.
+func (*AccessRole) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *AccessRole) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *AccessRole) GetRole() *Role {
+	if x != nil {
+		return x.Role
+	}
+	return nil
+}
+
 type GrantRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Grant               `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GrantRows) Reset() {
 	*x = GrantRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +2213,7 @@ func (x *GrantRows) String() string {
 func (*GrantRows) ProtoMessage() {}
 
 func (x *GrantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +2226,7 @@ func (x *GrantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRows.ProtoReflect.Descriptor instead.
 func (*GrantRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GrantRows) GetRows() []*Grant {
@@ -1750,16 +2236,24 @@ func (x *GrantRows) GetRows() []*Grant {
 	return nil
 }
 
+func (x *GrantRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type RevokeRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Revoke              `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RevokeRows) Reset() {
 	*x = RevokeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +2265,7 @@ func (x *RevokeRows) String() string {
 func (*RevokeRows) ProtoMessage() {}
 
 func (x *RevokeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +2278,7 @@ func (x *RevokeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRows.ProtoReflect.Descriptor instead.
 func (*RevokeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RevokeRows) GetRows() []*Revoke {
@@ -1794,16 +2288,24 @@ func (x *RevokeRows) GetRows() []*Revoke {
 	return nil
 }
 
+func (x *RevokeRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type RoleRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Role                `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RoleRows) Reset() {
 	*x = RoleRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +2317,7 @@ func (x *RoleRows) String() string {
 func (*RoleRows) ProtoMessage() {}
 
 func (x *RoleRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +2330,7 @@ func (x *RoleRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleRows.ProtoReflect.Descriptor instead.
 func (*RoleRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RoleRows) GetRows() []*Role {
@@ -1838,16 +2340,24 @@ func (x *RoleRows) GetRows() []*Role {
 	return nil
 }
 
+func (x *RoleRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type GroupRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Group               `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GroupRows) Reset() {
 	*x = GroupRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2369,7 @@ func (x *GroupRows) String() string {
 func (*GroupRows) ProtoMessage() {}
 
 func (x *GroupRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2382,7 @@ func (x *GroupRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupRows.ProtoReflect.Descriptor instead.
 func (*GroupRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GroupRows) GetRows() []*Group {
@@ -1882,16 +2392,24 @@ func (x *GroupRows) GetRows() []*Group {
 	return nil
 }
 
+func (x *GroupRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type UserRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*User                `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UserRows) Reset() {
 	*x = UserRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2421,7 @@ func (x *UserRows) String() string {
 func (*UserRows) ProtoMessage() {}
 
 func (x *UserRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2434,7 @@ func (x *UserRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserRows.ProtoReflect.Descriptor instead.
 func (*UserRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *UserRows) GetRows() []*User {
@@ -1926,16 +2444,76 @@ func (x *UserRows) GetRows() []*User {
 	return nil
 }
 
+func (x *UserRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
+type IdRows struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          []string               `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdRows) Reset() {
+	*x = IdRows{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdRows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdRows) ProtoMessage() {}
+
+func (x *IdRows) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdRows.ProtoReflect.Descriptor instead.
+func (*IdRows) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *IdRows) GetRows() []string {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *IdRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type RequestRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Request             `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RequestRows) Reset() {
 	*x = RequestRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2525,7 @@ func (x *RequestRows) String() string {
 func (*RequestRows) ProtoMessage() {}
 
 func (x *RequestRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2538,7 @@ func (x *RequestRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRows.ProtoReflect.Descriptor instead.
 func (*RequestRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RequestRows) GetRows() []*Request {
@@ -1970,16 +2548,24 @@ func (x *RequestRows) GetRows() []*Request {
 	return nil
 }
 
+func (x *RequestRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type CatalogRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Catalog             `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CatalogRows) Reset() {
 	*x = CatalogRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1991,7 +2577,7 @@ func (x *CatalogRows) String() string {
 func (*CatalogRows) ProtoMessage() {}
 
 func (x *CatalogRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2004,12 +2590,19 @@ func (x *CatalogRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogRows.ProtoReflect.Descriptor instead.
 func (*CatalogRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CatalogRows) GetRows() []*Catalog {
 	if x != nil {
 		return x.Rows
+	}
+	return nil
+}
+
+func (x *CatalogRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
 	}
 	return nil
 }
@@ -2023,7 +2616,7 @@ type ImportsRows struct {
 
 func (x *ImportsRows) Reset() {
 	*x = ImportsRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2035,7 +2628,7 @@ func (x *ImportsRows) String() string {
 func (*ImportsRows) ProtoMessage() {}
 
 func (x *ImportsRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2048,7 +2641,7 @@ func (x *ImportsRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportsRows.ProtoReflect.Descriptor instead.
 func (*ImportsRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ImportsRows) GetRows() []*Imports {
@@ -2061,13 +2654,14 @@ func (x *ImportsRows) GetRows() []*Imports {
 type AuditRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*AuditEntry          `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AuditRows) Reset() {
 	*x = AuditRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2079,7 +2673,7 @@ func (x *AuditRows) String() string {
 func (*AuditRows) ProtoMessage() {}
 
 func (x *AuditRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2092,7 +2686,7 @@ func (x *AuditRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRows.ProtoReflect.Descriptor instead.
 func (*AuditRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AuditRows) GetRows() []*AuditEntry {
@@ -2102,16 +2696,76 @@ func (x *AuditRows) GetRows() []*AuditEntry {
 	return nil
 }
 
+func (x *AuditRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
+type MetricDeltas struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          []*MetricBucket        `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetricDeltas) Reset() {
+	*x = MetricDeltas{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetricDeltas) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetricDeltas) ProtoMessage() {}
+
+func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetricDeltas.ProtoReflect.Descriptor instead.
+func (*MetricDeltas) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *MetricDeltas) GetRows() []*MetricBucket {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *MetricDeltas) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type MetricRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*MetricBucket        `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MetricRows) Reset() {
 	*x = MetricRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2777,7 @@ func (x *MetricRows) String() string {
 func (*MetricRows) ProtoMessage() {}
 
 func (x *MetricRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2790,7 @@ func (x *MetricRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricRows.ProtoReflect.Descriptor instead.
 func (*MetricRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MetricRows) GetRows() []*MetricBucket {
@@ -2146,16 +2800,24 @@ func (x *MetricRows) GetRows() []*MetricBucket {
 	return nil
 }
 
+func (x *MetricRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type RecordRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Record              `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecordRows) Reset() {
 	*x = RecordRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2167,7 +2829,7 @@ func (x *RecordRows) String() string {
 func (*RecordRows) ProtoMessage() {}
 
 func (x *RecordRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2180,12 +2842,19 @@ func (x *RecordRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRows.ProtoReflect.Descriptor instead.
 func (*RecordRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RecordRows) GetRows() []*Record {
 	if x != nil {
 		return x.Rows
+	}
+	return nil
+}
+
+func (x *RecordRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
 	}
 	return nil
 }
@@ -2199,7 +2868,7 @@ type CommitRows struct {
 
 func (x *CommitRows) Reset() {
 	*x = CommitRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2211,7 +2880,7 @@ func (x *CommitRows) String() string {
 func (*CommitRows) ProtoMessage() {}
 
 func (x *CommitRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2224,7 +2893,7 @@ func (x *CommitRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRows.ProtoReflect.Descriptor instead.
 func (*CommitRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CommitRows) GetRows() []*CommitResult {
@@ -2243,7 +2912,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2924,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2937,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *WatchRequest) GetStore() uint64 {
@@ -2287,7 +2956,7 @@ type WatchHead struct {
 
 func (x *WatchHead) Reset() {
 	*x = WatchHead{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2968,7 @@ func (x *WatchHead) String() string {
 func (*WatchHead) ProtoMessage() {}
 
 func (x *WatchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2981,7 @@ func (x *WatchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchHead.ProtoReflect.Descriptor instead.
 func (*WatchHead) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *WatchHead) GetHead() int64 {
@@ -2335,7 +3004,7 @@ type SectionRequest struct {
 
 func (x *SectionRequest) Reset() {
 	*x = SectionRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +3016,7 @@ func (x *SectionRequest) String() string {
 func (*SectionRequest) ProtoMessage() {}
 
 func (x *SectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +3029,7 @@ func (x *SectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionRequest.ProtoReflect.Descriptor instead.
 func (*SectionRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SectionRequest) GetOf() isSectionRequest_Of {
@@ -2415,7 +3084,7 @@ type SectionAcquire struct {
 
 func (x *SectionAcquire) Reset() {
 	*x = SectionAcquire{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +3096,7 @@ func (x *SectionAcquire) String() string {
 func (*SectionAcquire) ProtoMessage() {}
 
 func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +3109,7 @@ func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionAcquire.ProtoReflect.Descriptor instead.
 func (*SectionAcquire) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SectionAcquire) GetStore() uint64 {
@@ -2477,7 +3146,7 @@ type SectionReply struct {
 
 func (x *SectionReply) Reset() {
 	*x = SectionReply{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2489,7 +3158,7 @@ func (x *SectionReply) String() string {
 func (*SectionReply) ProtoMessage() {}
 
 func (x *SectionReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2502,7 +3171,7 @@ func (x *SectionReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionReply.ProtoReflect.Descriptor instead.
 func (*SectionReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SectionReply) GetOf() isSectionReply_Of {
@@ -2556,7 +3225,7 @@ type Granted struct {
 
 func (x *Granted) Reset() {
 	*x = Granted{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2568,7 +3237,7 @@ func (x *Granted) String() string {
 func (*Granted) ProtoMessage() {}
 
 func (x *Granted) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2581,7 +3250,7 @@ func (x *Granted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Granted.ProtoReflect.Descriptor instead.
 func (*Granted) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Granted) GetFence() *Fence {
@@ -2608,7 +3277,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +3289,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +3302,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Renewed) GetBeat() int64 {
@@ -2654,9 +3323,9 @@ var File_authz_plugin_v1_storage_proto protoreflect.FileDescriptor
 
 const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"\x1dauthz/plugin/v1/storage.proto\x12\x0fauthz.plugin.v1\x1a\x1cauthz/plugin/v1/commit.proto\x1a\x1aauthz/plugin/v1/rows.proto\"C\n" +
-	"\x05Frame\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x12\n" +
+	"\x1dauthz/plugin/v1/storage.proto\x12\x0fauthz.plugin.v1\x1a\x1cauthz/plugin/v1/commit.proto\x1a\x1aauthz/plugin/v1/rows.proto\"K\n" +
+	"\x05Frame\x12\x1c\n" +
+	"\toperation\x18\x01 \x01(\tR\toperation\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\"\x95\x01\n" +
 	"\x05Error\x12\x12\n" +
@@ -2677,47 +3346,63 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x11CloseStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\"\x11\n" +
 	"\x0fCloseStoreReply\"\a\n" +
-	"\x05Empty\"K\n" +
+	"\x05Empty\"\x1d\n" +
+	"\x05Whole\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"K\n" +
 	"\vStoreHealth\x12)\n" +
 	"\x0eclock_ahead_ms\x18\x01 \x01(\x03H\x00R\fclockAheadMs\x88\x01\x01B\x11\n" +
-	"\x0f_clock_ahead_ms\"\x17\n" +
+	"\x0f_clock_ahead_ms\"-\n" +
 	"\x03Key\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\" \n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"0\n" +
+	"\x04Keys\x12\x12\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\" \n" +
 	"\x06Number\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\x03R\x06number\"2\n" +
+	"\x06number\x18\x01 \x01(\x03R\x06number\";\n" +
+	"\vNumberQuery\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"2\n" +
 	"\x04Page\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\tR\x05after\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\x03R\x05limit\"\xea\x01\n" +
+	"\x05limit\x18\x02 \x01(\x03R\x05limit\"L\n" +
+	"\tPageQuery\x12)\n" +
+	"\x04page\x18\x01 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\x80\x02\n" +
 	"\n" +
 	"GrantQuery\x12\x1d\n" +
 	"\asubject\x18\x01 \x01(\tH\x00R\asubject\x88\x01\x01\x127\n" +
 	"\bsubjects\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\bsubjects\x12\x19\n" +
 	"\x05scope\x18\x03 \x01(\tH\x01R\x05scope\x88\x01\x01\x12\x1c\n" +
 	"\arole_id\x18\x04 \x01(\tH\x02R\x06roleId\x88\x01\x01\x12)\n" +
-	"\x04page\x18\x05 \x01(\v2\x15.authz.plugin.v1.PageR\x04pageB\n" +
+	"\x04page\x18\x05 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\n" +
 	"\n" +
 	"\b_subjectB\b\n" +
 	"\x06_scopeB\n" +
 	"\n" +
-	"\b_role_id\"\x87\x01\n" +
+	"\b_role_id\"\x9d\x01\n" +
 	"\vRevokeQuery\x12\x1c\n" +
 	"\auser_id\x18\x01 \x01(\tH\x00R\x06userId\x88\x01\x01\x12\x19\n" +
 	"\x05scope\x18\x02 \x01(\tH\x01R\x05scope\x88\x01\x01\x12)\n" +
-	"\x04page\x18\x03 \x01(\v2\x15.authz.plugin.v1.PageR\x04pageB\n" +
+	"\x04page\x18\x03 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\n" +
 	"\n" +
 	"\b_user_idB\b\n" +
-	"\x06_scope\"\x94\x01\n" +
+	"\x06_scope\"\xaa\x01\n" +
 	"\tUserQuery\x12\x1b\n" +
 	"\x06active\x18\x01 \x01(\bH\x00R\x06active\x88\x01\x01\x12$\n" +
 	"\vhas_manager\x18\x02 \x01(\bH\x01R\n" +
 	"hasManager\x88\x01\x01\x12)\n" +
-	"\x04page\x18\x03 \x01(\v2\x15.authz.plugin.v1.PageR\x04pageB\t\n" +
+	"\x04page\x18\x03 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\t\n" +
 	"\a_activeB\x0e\n" +
-	"\f_has_manager\"R\n" +
+	"\f_has_manager\"h\n" +
 	"\n" +
 	"GroupQuery\x12\x19\n" +
 	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12)\n" +
-	"\x04page\x18\x02 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\"\xa4\x02\n" +
+	"\x04page\x18\x02 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xba\x02\n" +
 	"\fRequestQuery\x12\x19\n" +
 	"\x05state\x18\x01 \x01(\tH\x00R\x05state\x88\x01\x01\x12/\n" +
 	"\x11requester_user_id\x18\x02 \x01(\tH\x01R\x0frequesterUserId\x88\x01\x01\x12\x1c\n" +
@@ -2725,12 +3410,13 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05scope\x18\x04 \x01(\tH\x03R\x05scope\x88\x01\x01\x12(\n" +
 	"\x10after_created_at\x18\x05 \x01(\x03R\x0eafterCreatedAt\x12\x19\n" +
 	"\bafter_id\x18\x06 \x01(\tR\aafterId\x12\x14\n" +
-	"\x05limit\x18\a \x01(\x03R\x05limitB\b\n" +
+	"\x05limit\x18\a \x01(\x03R\x05limit\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\b\n" +
 	"\x06_stateB\x14\n" +
 	"\x12_requester_user_idB\n" +
 	"\n" +
 	"\b_role_idB\b\n" +
-	"\x06_scope\"\x9a\x02\n" +
+	"\x06_scope\"\xb0\x02\n" +
 	"\n" +
 	"AuditQuery\x12\x1b\n" +
 	"\x06target\x18\x01 \x01(\tH\x00R\x06target\x88\x01\x01\x12\x19\n" +
@@ -2739,7 +3425,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x04from\x18\x04 \x01(\x03H\x03R\x04from\x88\x01\x01\x12\x13\n" +
 	"\x02to\x18\x05 \x01(\x03H\x04R\x02to\x88\x01\x01\x124\n" +
 	"\x06cursor\x18\x06 \x01(\v2\x1c.authz.plugin.v1.AuditCursorR\x06cursor\x12\x19\n" +
-	"\x05limit\x18\a \x01(\x03H\x05R\x05limit\x88\x01\x01B\t\n" +
+	"\x05limit\x18\a \x01(\x03H\x05R\x05limit\x88\x01\x01\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\t\n" +
 	"\a_targetB\b\n" +
 	"\x06_actorB\t\n" +
 	"\a_actionB\a\n" +
@@ -2751,86 +3438,132 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"8\n" +
 	"\bPosition\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12\x1a\n" +
-	"\bidentity\x18\x02 \x01(\tR\bidentity\"P\n" +
+	"\bidentity\x18\x02 \x01(\tR\bidentity\"f\n" +
 	"\n" +
 	"EventQuery\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x03R\x05limit\x12\x1a\n" +
-	"\bidentity\x18\x03 \x01(\tR\bidentity\"\x94\x01\n" +
+	"\bidentity\x18\x03 \x01(\tR\bidentity\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\x94\x01\n" +
 	"\tEventPage\x12\x13\n" +
 	"\x05up_to\x18\x01 \x01(\x03R\x04upTo\x12.\n" +
 	"\x06events\x18\x02 \x03(\v2\x16.authz.plugin.v1.EventR\x06events\x12\x10\n" +
 	"\x03gap\x18\x03 \x01(\bR\x03gap\x12\x1a\n" +
 	"\bidentity\x18\x04 \x01(\tR\bidentity\x12\x14\n" +
-	"\x05reset\x18\x05 \x01(\bR\x05reset\"l\n" +
+	"\x05reset\x18\x05 \x01(\bR\x05reset\"\x82\x01\n" +
 	"\x12PruneEventsRequest\x12\x1b\n" +
 	"\x06before\x18\x01 \x01(\x03H\x00R\x06before\x88\x01\x01\x12 \n" +
-	"\tkeep_rows\x18\x02 \x01(\x03H\x01R\bkeepRows\x88\x01\x01B\t\n" +
+	"\tkeep_rows\x18\x02 \x01(\x03H\x01R\bkeepRows\x88\x01\x01\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\t\n" +
 	"\a_beforeB\f\n" +
 	"\n" +
-	"_keep_rows\"\xae\x01\n" +
+	"_keep_rows\"\xc4\x01\n" +
 	"\vMetricQuery\x12\x1c\n" +
 	"\tdimension\x18\x01 \x01(\tR\tdimension\x127\n" +
 	"\bsubjects\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\bsubjects\x12\x19\n" +
 	"\x05since\x18\x03 \x01(\x03H\x00R\x05since\x88\x01\x01\x12\x19\n" +
-	"\x05until\x18\x04 \x01(\x03H\x01R\x05until\x88\x01\x01B\b\n" +
+	"\x05until\x18\x04 \x01(\x03H\x01R\x05until\x88\x01\x01\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05storeB\b\n" +
 	"\x06_sinceB\b\n" +
 	"\x06_until\"\xad\x01\n" +
 	"\fScopeParents\x12D\n" +
 	"\aparents\x18\x01 \x03(\v2*.authz.plugin.v1.ScopeParents.ParentsEntryR\aparents\x1aW\n" +
 	"\fParentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x121\n" +
-	"\x05value\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x05value:\x028\x01\";\n" +
+	"\x05value\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x05value:\x028\x01\"Q\n" +
 	"\tRecordKey\x12\x1e\n" +
 	"\n" +
 	"collection\x18\x01 \x01(\tR\n" +
 	"collection\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\x84\x01\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\x9a\x01\n" +
 	"\vRecordQuery\x12\x1e\n" +
 	"\n" +
 	"collection\x18\x01 \x01(\tR\n" +
 	"collection\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x03R\x05index\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12)\n" +
-	"\x04page\x18\x04 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\"Z\n" +
+	"\x04page\x18\x04 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\x91\x01\n" +
 	"\vAccessQuery\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\bsubjects\x18\x02 \x03(\tR\bsubjects\x12\x16\n" +
-	"\x06expand\x18\x03 \x01(\bR\x06expand\"\xbb\x02\n" +
+	"\x06expand\x18\x03 \x01(\bR\x06expand\x12\x1f\n" +
+	"\vwhole_roles\x18\x04 \x01(\bR\n" +
+	"wholeRoles\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xa5\x03\n" +
 	"\x06Access\x12)\n" +
-	"\x04user\x18\x01 \x01(\v2\x15.authz.plugin.v1.UserR\x04user\x12.\n" +
-	"\x06grants\x18\x02 \x03(\v2\x16.authz.plugin.v1.GrantR\x06grants\x121\n" +
-	"\arevokes\x18\x03 \x03(\v2\x17.authz.plugin.v1.RevokeR\arevokes\x12+\n" +
-	"\x05roles\x18\x04 \x03(\v2\x15.authz.plugin.v1.RoleR\x05roles\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\v2\x15.authz.plugin.v1.UserR\x04user\x124\n" +
+	"\x06grants\x18\x02 \x03(\v2\x1c.authz.plugin.v1.AccessGrantR\x06grants\x121\n" +
+	"\arevokes\x18\x03 \x03(\v2\x17.authz.plugin.v1.RevokeR\arevokes\x121\n" +
+	"\x05roles\x18\x04 \x03(\v2\x1b.authz.plugin.v1.AccessRoleR\x05roles\x12\x12\n" +
 	"\x04head\x18\x05 \x01(\x03R\x04head\x12\x18\n" +
 	"\aclosure\x18\x06 \x03(\tR\aclosure\x12#\n" +
 	"\rmanager_chain\x18\a \x03(\tR\fmanagerChain\x12#\n" +
-	"\rhead_identity\x18\b \x01(\tR\fheadIdentity\"7\n" +
+	"\rhead_identity\x18\b \x01(\tR\fheadIdentity\x12=\n" +
+	"\vprovenances\x18\t \x03(\v2\x1b.authz.plugin.v1.ProvenanceR\vprovenances\x12\x1d\n" +
+	"\n" +
+	"roles_from\x18\n" +
+	" \x01(\x04R\trolesFrom\"\xf2\x01\n" +
+	"\vAccessGrant\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\asubject\x18\x02 \x01(\tR\asubject\x12\x17\n" +
+	"\arole_id\x18\x03 \x01(\tR\x06roleId\x12\x18\n" +
+	"\apattern\x18\x04 \x01(\tR\apattern\x12\x14\n" +
+	"\x05scope\x18\x05 \x01(\tR\x05scope\x12\"\n" +
+	"\n" +
+	"expires_at\x18\x06 \x01(\x03H\x00R\texpiresAt\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"provenance\x18\a \x01(\rR\n" +
+	"provenance\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\b \x01(\x03R\tcreatedAtB\r\n" +
+	"\v_expires_at\"S\n" +
+	"\n" +
+	"AccessRole\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12)\n" +
+	"\x04role\x18\x02 \x01(\v2\x15.authz.plugin.v1.RoleR\x04role\"e\n" +
 	"\tGrantRows\x12*\n" +
-	"\x04rows\x18\x01 \x03(\v2\x16.authz.plugin.v1.GrantR\x04rows\"9\n" +
+	"\x04rows\x18\x01 \x03(\v2\x16.authz.plugin.v1.GrantR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"g\n" +
 	"\n" +
 	"RevokeRows\x12+\n" +
-	"\x04rows\x18\x01 \x03(\v2\x17.authz.plugin.v1.RevokeR\x04rows\"5\n" +
+	"\x04rows\x18\x01 \x03(\v2\x17.authz.plugin.v1.RevokeR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"c\n" +
 	"\bRoleRows\x12)\n" +
-	"\x04rows\x18\x01 \x03(\v2\x15.authz.plugin.v1.RoleR\x04rows\"7\n" +
+	"\x04rows\x18\x01 \x03(\v2\x15.authz.plugin.v1.RoleR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"e\n" +
 	"\tGroupRows\x12*\n" +
-	"\x04rows\x18\x01 \x03(\v2\x16.authz.plugin.v1.GroupR\x04rows\"5\n" +
+	"\x04rows\x18\x01 \x03(\v2\x16.authz.plugin.v1.GroupR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"c\n" +
 	"\bUserRows\x12)\n" +
-	"\x04rows\x18\x01 \x03(\v2\x15.authz.plugin.v1.UserR\x04rows\";\n" +
+	"\x04rows\x18\x01 \x03(\v2\x15.authz.plugin.v1.UserR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"J\n" +
+	"\x06IdRows\x12\x12\n" +
+	"\x04rows\x18\x01 \x03(\tR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"i\n" +
 	"\vRequestRows\x12,\n" +
-	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.RequestR\x04rows\";\n" +
+	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.RequestR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"i\n" +
 	"\vCatalogRows\x12,\n" +
-	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.CatalogR\x04rows\";\n" +
+	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.CatalogR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\";\n" +
 	"\vImportsRows\x12,\n" +
-	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.ImportsR\x04rows\"<\n" +
+	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.ImportsR\x04rows\"j\n" +
 	"\tAuditRows\x12/\n" +
-	"\x04rows\x18\x01 \x03(\v2\x1b.authz.plugin.v1.AuditEntryR\x04rows\"?\n" +
+	"\x04rows\x18\x01 \x03(\v2\x1b.authz.plugin.v1.AuditEntryR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"W\n" +
+	"\fMetricDeltas\x121\n" +
+	"\x04rows\x18\x01 \x03(\v2\x1d.authz.plugin.v1.MetricBucketR\x04rows\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"m\n" +
 	"\n" +
 	"MetricRows\x121\n" +
-	"\x04rows\x18\x01 \x03(\v2\x1d.authz.plugin.v1.MetricBucketR\x04rows\"9\n" +
+	"\x04rows\x18\x01 \x03(\v2\x1d.authz.plugin.v1.MetricBucketR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"g\n" +
 	"\n" +
 	"RecordRows\x12+\n" +
-	"\x04rows\x18\x01 \x03(\v2\x17.authz.plugin.v1.RecordR\x04rows\"?\n" +
+	"\x04rows\x18\x01 \x03(\v2\x17.authz.plugin.v1.RecordR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"?\n" +
 	"\n" +
 	"CommitRows\x121\n" +
 	"\x04rows\x18\x01 \x03(\v2\x1d.authz.plugin.v1.CommitResultR\x04rows\"$\n" +
@@ -2855,51 +3588,52 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\blease_ms\x18\x02 \x01(\x03R\aleaseMs\"K\n" +
 	"\aRenewed\x12\x12\n" +
 	"\x04beat\x18\x01 \x01(\x03R\x04beat\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xfe\x13\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xa6\x15\n" +
 	"\aStorage\x12@\n" +
 	"\x04Open\x12\x1c.authz.plugin.v1.OpenRequest\x1a\x1a.authz.plugin.v1.OpenReply\x12R\n" +
 	"\n" +
-	"CloseStore\x12\".authz.plugin.v1.CloseStoreRequest\x1a .authz.plugin.v1.CloseStoreReply\x12>\n" +
-	"\bGetGrant\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12@\n" +
+	"CloseStore\x12\".authz.plugin.v1.CloseStoreRequest\x1a .authz.plugin.v1.CloseStoreReply\x12<\n" +
+	"\bGetGrant\x12\x14.authz.plugin.v1.Key\x1a\x1a.authz.plugin.v1.GrantRows\x12G\n" +
 	"\n" +
-	"ListGrants\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12A\n" +
-	"\vCountGrants\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tGetRevoke\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12A\n" +
-	"\vListRevokes\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12=\n" +
-	"\aGetRole\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12>\n" +
-	"\bGetRoles\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tListRoles\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12>\n" +
-	"\bGetGroup\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12@\n" +
+	"ListGrants\x12\x1b.authz.plugin.v1.GrantQuery\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12C\n" +
+	"\vCountGrants\x12\x1b.authz.plugin.v1.GrantQuery\x1a\x17.authz.plugin.v1.Number\x12>\n" +
+	"\tGetRevoke\x12\x14.authz.plugin.v1.Key\x1a\x1b.authz.plugin.v1.RevokeRows\x12J\n" +
+	"\vListRevokes\x12\x1c.authz.plugin.v1.RevokeQuery\x1a\x1b.authz.plugin.v1.RevokeRows0\x01\x12:\n" +
+	"\aGetRole\x12\x14.authz.plugin.v1.Key\x1a\x19.authz.plugin.v1.RoleRows\x12<\n" +
+	"\bGetRoles\x12\x15.authz.plugin.v1.Keys\x1a\x19.authz.plugin.v1.RoleRows\x12D\n" +
+	"\tListRoles\x12\x1a.authz.plugin.v1.PageQuery\x1a\x19.authz.plugin.v1.RoleRows0\x01\x12<\n" +
+	"\bGetGroup\x12\x14.authz.plugin.v1.Key\x1a\x1a.authz.plugin.v1.GroupRows\x12F\n" +
 	"\n" +
-	"ListGroups\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12=\n" +
-	"\aGetUser\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tListUsers\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12F\n" +
-	"\x10ListUsersInGroup\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12@\n" +
+	"ListGroups\x12\x1a.authz.plugin.v1.PageQuery\x1a\x1a.authz.plugin.v1.GroupRows0\x01\x12:\n" +
+	"\aGetUser\x12\x14.authz.plugin.v1.Key\x1a\x19.authz.plugin.v1.UserRows\x12D\n" +
+	"\tListUsers\x12\x1a.authz.plugin.v1.UserQuery\x1a\x19.authz.plugin.v1.UserRows0\x01\x12J\n" +
+	"\x10ListUsersInGroup\x12\x1b.authz.plugin.v1.GroupQuery\x1a\x17.authz.plugin.v1.IdRows0\x01\x12@\n" +
 	"\n" +
-	"GetRequest\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12B\n" +
-	"\fListRequests\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12@\n" +
+	"GetRequest\x12\x14.authz.plugin.v1.Key\x1a\x1c.authz.plugin.v1.RequestRows\x12M\n" +
+	"\fListRequests\x12\x1d.authz.plugin.v1.RequestQuery\x1a\x1c.authz.plugin.v1.RequestRows0\x01\x12B\n" +
 	"\n" +
-	"GetCatalog\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12G\n" +
-	"\x11GetCatalogVersion\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12I\n" +
-	"\x13ListCatalogVersions\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12@\n" +
+	"GetCatalog\x12\x16.authz.plugin.v1.Whole\x1a\x1c.authz.plugin.v1.CatalogRows\x12O\n" +
+	"\x11GetCatalogVersion\x12\x1c.authz.plugin.v1.NumberQuery\x1a\x1c.authz.plugin.v1.CatalogRows\x12M\n" +
+	"\x13ListCatalogVersions\x12\x16.authz.plugin.v1.Whole\x1a\x1c.authz.plugin.v1.CatalogRows0\x01\x12B\n" +
 	"\n" +
-	"GetImports\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tListAudit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12=\n" +
-	"\aHeadSeq\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12A\n" +
-	"\vEventsSince\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12A\n" +
-	"\vPruneEvents\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12C\n" +
-	"\rRecordMetrics\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12A\n" +
-	"\vReadMetrics\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12B\n" +
-	"\fPruneMetrics\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12E\n" +
-	"\x0fGetScopeParents\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tGetRecord\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12A\n" +
-	"\vListRecords\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12@\n" +
+	"GetImports\x12\x16.authz.plugin.v1.Whole\x1a\x1c.authz.plugin.v1.ImportsRows\x12F\n" +
+	"\tListAudit\x12\x1b.authz.plugin.v1.AuditQuery\x1a\x1a.authz.plugin.v1.AuditRows0\x01\x12<\n" +
+	"\aHeadSeq\x12\x16.authz.plugin.v1.Whole\x1a\x19.authz.plugin.v1.Position\x12F\n" +
+	"\vEventsSince\x12\x1b.authz.plugin.v1.EventQuery\x1a\x1a.authz.plugin.v1.EventPage\x12K\n" +
+	"\vPruneEvents\x12#.authz.plugin.v1.PruneEventsRequest\x1a\x17.authz.plugin.v1.Number\x12F\n" +
+	"\rRecordMetrics\x12\x1d.authz.plugin.v1.MetricDeltas\x1a\x16.authz.plugin.v1.Empty\x12J\n" +
+	"\vReadMetrics\x12\x1c.authz.plugin.v1.MetricQuery\x1a\x1b.authz.plugin.v1.MetricRows0\x01\x12E\n" +
+	"\fPruneMetrics\x12\x1c.authz.plugin.v1.NumberQuery\x1a\x17.authz.plugin.v1.Number\x12G\n" +
+	"\x0fGetScopeParents\x12\x15.authz.plugin.v1.Keys\x1a\x1d.authz.plugin.v1.ScopeParents\x12D\n" +
+	"\tGetRecord\x12\x1a.authz.plugin.v1.RecordKey\x1a\x1b.authz.plugin.v1.RecordRows\x12J\n" +
+	"\vListRecords\x12\x1c.authz.plugin.v1.RecordQuery\x1a\x1b.authz.plugin.v1.RecordRows0\x01\x12C\n" +
 	"\n" +
-	"ReadAccess\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12<\n" +
-	"\x06Commit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12?\n" +
-	"\tGetCommit\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12;\n" +
-	"\x05Renew\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12<\n" +
-	"\x06Health\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12D\n" +
+	"ReadAccess\x12\x1c.authz.plugin.v1.AccessQuery\x1a\x17.authz.plugin.v1.Access\x12@\n" +
+	"\x06Commit\x12\x17.authz.plugin.v1.Commit\x1a\x1d.authz.plugin.v1.CommitResult\x12>\n" +
+	"\tGetCommit\x12\x14.authz.plugin.v1.Key\x1a\x1b.authz.plugin.v1.CommitRows\x123\n" +
+	"\x05Renew\x12\x14.authz.plugin.v1.Key\x1a\x14.authz.plugin.v1.Key\x12>\n" +
+	"\x06Health\x12\x16.authz.plugin.v1.Whole\x1a\x1c.authz.plugin.v1.StoreHealth\x12>\n" +
+	"\bInPieces\x12\x16.authz.plugin.v1.Frame\x1a\x16.authz.plugin.v1.Frame(\x010\x01\x12D\n" +
 	"\x05Watch\x12\x1d.authz.plugin.v1.WatchRequest\x1a\x1a.authz.plugin.v1.WatchHead0\x01\x12M\n" +
 	"\aAcquire\x12\x1f.authz.plugin.v1.SectionRequest\x1a\x1d.authz.plugin.v1.SectionReply(\x010\x01BFZDgithub.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1;pluginv1b\x06proto3"
 
@@ -2915,7 +3649,7 @@ func file_authz_plugin_v1_storage_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_storage_proto_rawDescData
 }
 
-var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*Frame)(nil),              // 0: authz.plugin.v1.Frame
 	(*Error)(nil),              // 1: authz.plugin.v1.Error
@@ -2924,177 +3658,204 @@ var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*CloseStoreRequest)(nil),  // 4: authz.plugin.v1.CloseStoreRequest
 	(*CloseStoreReply)(nil),    // 5: authz.plugin.v1.CloseStoreReply
 	(*Empty)(nil),              // 6: authz.plugin.v1.Empty
-	(*StoreHealth)(nil),        // 7: authz.plugin.v1.StoreHealth
-	(*Key)(nil),                // 8: authz.plugin.v1.Key
-	(*Number)(nil),             // 9: authz.plugin.v1.Number
-	(*Page)(nil),               // 10: authz.plugin.v1.Page
-	(*GrantQuery)(nil),         // 11: authz.plugin.v1.GrantQuery
-	(*RevokeQuery)(nil),        // 12: authz.plugin.v1.RevokeQuery
-	(*UserQuery)(nil),          // 13: authz.plugin.v1.UserQuery
-	(*GroupQuery)(nil),         // 14: authz.plugin.v1.GroupQuery
-	(*RequestQuery)(nil),       // 15: authz.plugin.v1.RequestQuery
-	(*AuditQuery)(nil),         // 16: authz.plugin.v1.AuditQuery
-	(*AuditCursor)(nil),        // 17: authz.plugin.v1.AuditCursor
-	(*Position)(nil),           // 18: authz.plugin.v1.Position
-	(*EventQuery)(nil),         // 19: authz.plugin.v1.EventQuery
-	(*EventPage)(nil),          // 20: authz.plugin.v1.EventPage
-	(*PruneEventsRequest)(nil), // 21: authz.plugin.v1.PruneEventsRequest
-	(*MetricQuery)(nil),        // 22: authz.plugin.v1.MetricQuery
-	(*ScopeParents)(nil),       // 23: authz.plugin.v1.ScopeParents
-	(*RecordKey)(nil),          // 24: authz.plugin.v1.RecordKey
-	(*RecordQuery)(nil),        // 25: authz.plugin.v1.RecordQuery
-	(*AccessQuery)(nil),        // 26: authz.plugin.v1.AccessQuery
-	(*Access)(nil),             // 27: authz.plugin.v1.Access
-	(*GrantRows)(nil),          // 28: authz.plugin.v1.GrantRows
-	(*RevokeRows)(nil),         // 29: authz.plugin.v1.RevokeRows
-	(*RoleRows)(nil),           // 30: authz.plugin.v1.RoleRows
-	(*GroupRows)(nil),          // 31: authz.plugin.v1.GroupRows
-	(*UserRows)(nil),           // 32: authz.plugin.v1.UserRows
-	(*RequestRows)(nil),        // 33: authz.plugin.v1.RequestRows
-	(*CatalogRows)(nil),        // 34: authz.plugin.v1.CatalogRows
-	(*ImportsRows)(nil),        // 35: authz.plugin.v1.ImportsRows
-	(*AuditRows)(nil),          // 36: authz.plugin.v1.AuditRows
-	(*MetricRows)(nil),         // 37: authz.plugin.v1.MetricRows
-	(*RecordRows)(nil),         // 38: authz.plugin.v1.RecordRows
-	(*CommitRows)(nil),         // 39: authz.plugin.v1.CommitRows
-	(*WatchRequest)(nil),       // 40: authz.plugin.v1.WatchRequest
-	(*WatchHead)(nil),          // 41: authz.plugin.v1.WatchHead
-	(*SectionRequest)(nil),     // 42: authz.plugin.v1.SectionRequest
-	(*SectionAcquire)(nil),     // 43: authz.plugin.v1.SectionAcquire
-	(*SectionReply)(nil),       // 44: authz.plugin.v1.SectionReply
-	(*Granted)(nil),            // 45: authz.plugin.v1.Granted
-	(*Renewed)(nil),            // 46: authz.plugin.v1.Renewed
-	nil,                        // 47: authz.plugin.v1.ScopeParents.ParentsEntry
-	(*StringList)(nil),         // 48: authz.plugin.v1.StringList
-	(*Event)(nil),              // 49: authz.plugin.v1.Event
-	(*User)(nil),               // 50: authz.plugin.v1.User
-	(*Grant)(nil),              // 51: authz.plugin.v1.Grant
-	(*Revoke)(nil),             // 52: authz.plugin.v1.Revoke
-	(*Role)(nil),               // 53: authz.plugin.v1.Role
-	(*Group)(nil),              // 54: authz.plugin.v1.Group
-	(*Request)(nil),            // 55: authz.plugin.v1.Request
-	(*Catalog)(nil),            // 56: authz.plugin.v1.Catalog
-	(*Imports)(nil),            // 57: authz.plugin.v1.Imports
-	(*AuditEntry)(nil),         // 58: authz.plugin.v1.AuditEntry
-	(*MetricBucket)(nil),       // 59: authz.plugin.v1.MetricBucket
-	(*Record)(nil),             // 60: authz.plugin.v1.Record
-	(*CommitResult)(nil),       // 61: authz.plugin.v1.CommitResult
-	(*Fence)(nil),              // 62: authz.plugin.v1.Fence
+	(*Whole)(nil),              // 7: authz.plugin.v1.Whole
+	(*StoreHealth)(nil),        // 8: authz.plugin.v1.StoreHealth
+	(*Key)(nil),                // 9: authz.plugin.v1.Key
+	(*Keys)(nil),               // 10: authz.plugin.v1.Keys
+	(*Number)(nil),             // 11: authz.plugin.v1.Number
+	(*NumberQuery)(nil),        // 12: authz.plugin.v1.NumberQuery
+	(*Page)(nil),               // 13: authz.plugin.v1.Page
+	(*PageQuery)(nil),          // 14: authz.plugin.v1.PageQuery
+	(*GrantQuery)(nil),         // 15: authz.plugin.v1.GrantQuery
+	(*RevokeQuery)(nil),        // 16: authz.plugin.v1.RevokeQuery
+	(*UserQuery)(nil),          // 17: authz.plugin.v1.UserQuery
+	(*GroupQuery)(nil),         // 18: authz.plugin.v1.GroupQuery
+	(*RequestQuery)(nil),       // 19: authz.plugin.v1.RequestQuery
+	(*AuditQuery)(nil),         // 20: authz.plugin.v1.AuditQuery
+	(*AuditCursor)(nil),        // 21: authz.plugin.v1.AuditCursor
+	(*Position)(nil),           // 22: authz.plugin.v1.Position
+	(*EventQuery)(nil),         // 23: authz.plugin.v1.EventQuery
+	(*EventPage)(nil),          // 24: authz.plugin.v1.EventPage
+	(*PruneEventsRequest)(nil), // 25: authz.plugin.v1.PruneEventsRequest
+	(*MetricQuery)(nil),        // 26: authz.plugin.v1.MetricQuery
+	(*ScopeParents)(nil),       // 27: authz.plugin.v1.ScopeParents
+	(*RecordKey)(nil),          // 28: authz.plugin.v1.RecordKey
+	(*RecordQuery)(nil),        // 29: authz.plugin.v1.RecordQuery
+	(*AccessQuery)(nil),        // 30: authz.plugin.v1.AccessQuery
+	(*Access)(nil),             // 31: authz.plugin.v1.Access
+	(*AccessGrant)(nil),        // 32: authz.plugin.v1.AccessGrant
+	(*AccessRole)(nil),         // 33: authz.plugin.v1.AccessRole
+	(*GrantRows)(nil),          // 34: authz.plugin.v1.GrantRows
+	(*RevokeRows)(nil),         // 35: authz.plugin.v1.RevokeRows
+	(*RoleRows)(nil),           // 36: authz.plugin.v1.RoleRows
+	(*GroupRows)(nil),          // 37: authz.plugin.v1.GroupRows
+	(*UserRows)(nil),           // 38: authz.plugin.v1.UserRows
+	(*IdRows)(nil),             // 39: authz.plugin.v1.IdRows
+	(*RequestRows)(nil),        // 40: authz.plugin.v1.RequestRows
+	(*CatalogRows)(nil),        // 41: authz.plugin.v1.CatalogRows
+	(*ImportsRows)(nil),        // 42: authz.plugin.v1.ImportsRows
+	(*AuditRows)(nil),          // 43: authz.plugin.v1.AuditRows
+	(*MetricDeltas)(nil),       // 44: authz.plugin.v1.MetricDeltas
+	(*MetricRows)(nil),         // 45: authz.plugin.v1.MetricRows
+	(*RecordRows)(nil),         // 46: authz.plugin.v1.RecordRows
+	(*CommitRows)(nil),         // 47: authz.plugin.v1.CommitRows
+	(*WatchRequest)(nil),       // 48: authz.plugin.v1.WatchRequest
+	(*WatchHead)(nil),          // 49: authz.plugin.v1.WatchHead
+	(*SectionRequest)(nil),     // 50: authz.plugin.v1.SectionRequest
+	(*SectionAcquire)(nil),     // 51: authz.plugin.v1.SectionAcquire
+	(*SectionReply)(nil),       // 52: authz.plugin.v1.SectionReply
+	(*Granted)(nil),            // 53: authz.plugin.v1.Granted
+	(*Renewed)(nil),            // 54: authz.plugin.v1.Renewed
+	nil,                        // 55: authz.plugin.v1.ScopeParents.ParentsEntry
+	(*StringList)(nil),         // 56: authz.plugin.v1.StringList
+	(*Event)(nil),              // 57: authz.plugin.v1.Event
+	(*User)(nil),               // 58: authz.plugin.v1.User
+	(*Revoke)(nil),             // 59: authz.plugin.v1.Revoke
+	(*Provenance)(nil),         // 60: authz.plugin.v1.Provenance
+	(*Role)(nil),               // 61: authz.plugin.v1.Role
+	(*Grant)(nil),              // 62: authz.plugin.v1.Grant
+	(*Group)(nil),              // 63: authz.plugin.v1.Group
+	(*Request)(nil),            // 64: authz.plugin.v1.Request
+	(*Catalog)(nil),            // 65: authz.plugin.v1.Catalog
+	(*Imports)(nil),            // 66: authz.plugin.v1.Imports
+	(*AuditEntry)(nil),         // 67: authz.plugin.v1.AuditEntry
+	(*MetricBucket)(nil),       // 68: authz.plugin.v1.MetricBucket
+	(*Record)(nil),             // 69: authz.plugin.v1.Record
+	(*CommitResult)(nil),       // 70: authz.plugin.v1.CommitResult
+	(*Fence)(nil),              // 71: authz.plugin.v1.Fence
+	(*Commit)(nil),             // 72: authz.plugin.v1.Commit
 }
 var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
-	48, // 0: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
-	10, // 1: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
-	10, // 2: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
-	10, // 3: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
-	10, // 4: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
-	17, // 5: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
-	49, // 6: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
-	48, // 7: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
-	47, // 8: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
-	10, // 9: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
-	50, // 10: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
-	51, // 11: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.Grant
-	52, // 12: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
-	53, // 13: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.Role
-	51, // 14: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
-	52, // 15: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
-	53, // 16: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
-	54, // 17: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
-	50, // 18: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
-	55, // 19: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
-	56, // 20: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
-	57, // 21: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	58, // 22: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
-	59, // 23: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
-	60, // 24: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
-	61, // 25: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	43, // 26: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	45, // 27: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	46, // 28: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	62, // 29: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
-	1,  // 30: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	48, // 31: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
-	2,  // 32: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
-	4,  // 33: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
-	0,  // 34: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Frame
-	0,  // 35: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.Frame
-	0,  // 36: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.Frame
-	0,  // 37: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Frame
-	0,  // 38: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.Frame
-	0,  // 39: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Frame
-	0,  // 40: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Frame
-	0,  // 41: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.Frame
-	0,  // 42: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Frame
-	0,  // 43: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.Frame
-	0,  // 44: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Frame
-	0,  // 45: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.Frame
-	0,  // 46: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.Frame
-	0,  // 47: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Frame
-	0,  // 48: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.Frame
-	0,  // 49: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Frame
-	0,  // 50: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.Frame
-	0,  // 51: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Frame
-	0,  // 52: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Frame
-	0,  // 53: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.Frame
-	0,  // 54: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Frame
-	0,  // 55: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.Frame
-	0,  // 56: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.Frame
-	0,  // 57: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.Frame
-	0,  // 58: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.Frame
-	0,  // 59: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.Frame
-	0,  // 60: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Frame
-	0,  // 61: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.Frame
-	0,  // 62: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.Frame
-	0,  // 63: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.Frame
-	0,  // 64: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Frame
-	0,  // 65: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Frame
-	0,  // 66: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Frame
-	0,  // 67: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Frame
-	40, // 68: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	42, // 69: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,  // 70: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,  // 71: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	0,  // 72: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.Frame
-	0,  // 73: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.Frame
-	0,  // 74: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Frame
-	0,  // 75: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.Frame
-	0,  // 76: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.Frame
-	0,  // 77: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.Frame
-	0,  // 78: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.Frame
-	0,  // 79: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.Frame
-	0,  // 80: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.Frame
-	0,  // 81: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.Frame
-	0,  // 82: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.Frame
-	0,  // 83: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.Frame
-	0,  // 84: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.Frame
-	0,  // 85: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.Frame
-	0,  // 86: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.Frame
-	0,  // 87: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.Frame
-	0,  // 88: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.Frame
-	0,  // 89: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.Frame
-	0,  // 90: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.Frame
-	0,  // 91: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.Frame
-	0,  // 92: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Frame
-	0,  // 93: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.Frame
-	0,  // 94: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Frame
-	0,  // 95: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 96: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 97: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Frame
-	0,  // 98: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.Frame
-	0,  // 99: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.Frame
-	0,  // 100: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.Frame
-	0,  // 101: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Frame
-	0,  // 102: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.Frame
-	0,  // 103: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.Frame
-	0,  // 104: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Frame
-	0,  // 105: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.Frame
-	41, // 106: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	44, // 107: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	70, // [70:108] is the sub-list for method output_type
-	32, // [32:70] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	13, // 0: authz.plugin.v1.PageQuery.page:type_name -> authz.plugin.v1.Page
+	56, // 1: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
+	13, // 2: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
+	13, // 3: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
+	13, // 4: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
+	13, // 5: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
+	21, // 6: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
+	57, // 7: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
+	56, // 8: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
+	55, // 9: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
+	13, // 10: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
+	58, // 11: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
+	32, // 12: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
+	59, // 13: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
+	33, // 14: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
+	60, // 15: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
+	61, // 16: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
+	62, // 17: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	0,  // 18: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
+	59, // 19: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	0,  // 20: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
+	61, // 21: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	0,  // 22: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
+	63, // 23: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	0,  // 24: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
+	58, // 25: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	0,  // 26: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
+	0,  // 27: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
+	64, // 28: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	0,  // 29: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
+	65, // 30: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	0,  // 31: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
+	66, // 32: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	67, // 33: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	0,  // 34: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
+	68, // 35: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
+	68, // 36: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	0,  // 37: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
+	69, // 38: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	0,  // 39: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
+	70, // 40: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	51, // 41: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	53, // 42: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	54, // 43: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	71, // 44: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	1,  // 45: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
+	56, // 46: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	2,  // 47: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
+	4,  // 48: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
+	9,  // 49: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
+	15, // 50: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
+	15, // 51: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
+	9,  // 52: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
+	16, // 53: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
+	9,  // 54: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
+	10, // 55: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
+	14, // 56: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
+	9,  // 57: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
+	14, // 58: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
+	9,  // 59: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
+	17, // 60: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
+	18, // 61: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
+	9,  // 62: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
+	19, // 63: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
+	7,  // 64: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
+	12, // 65: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
+	7,  // 66: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
+	7,  // 67: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
+	20, // 68: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
+	7,  // 69: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
+	23, // 70: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
+	25, // 71: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
+	44, // 72: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
+	26, // 73: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
+	12, // 74: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
+	10, // 75: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
+	28, // 76: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
+	29, // 77: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
+	30, // 78: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
+	72, // 79: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
+	9,  // 80: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
+	9,  // 81: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
+	7,  // 82: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
+	0,  // 83: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
+	48, // 84: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	50, // 85: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,  // 86: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,  // 87: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	34, // 88: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
+	34, // 89: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
+	11, // 90: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
+	35, // 91: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
+	35, // 92: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
+	36, // 93: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
+	36, // 94: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
+	36, // 95: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
+	37, // 96: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
+	37, // 97: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
+	38, // 98: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
+	38, // 99: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
+	39, // 100: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
+	40, // 101: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
+	40, // 102: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
+	41, // 103: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
+	41, // 104: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
+	41, // 105: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
+	42, // 106: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
+	43, // 107: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
+	22, // 108: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
+	24, // 109: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
+	11, // 110: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
+	6,  // 111: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
+	45, // 112: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
+	11, // 113: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
+	27, // 114: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
+	46, // 115: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
+	46, // 116: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
+	31, // 117: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
+	70, // 118: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
+	47, // 119: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
+	9,  // 120: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
+	8,  // 121: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
+	0,  // 122: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
+	49, // 123: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	52, // 124: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	86, // [86:125] is the sub-list for method output_type
+	47, // [47:86] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_authz_plugin_v1_storage_proto_init() }
@@ -3104,19 +3865,20 @@ func file_authz_plugin_v1_storage_proto_init() {
 	}
 	file_authz_plugin_v1_commit_proto_init()
 	file_authz_plugin_v1_rows_proto_init()
-	file_authz_plugin_v1_storage_proto_msgTypes[7].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[11].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[12].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[13].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[8].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[15].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[16].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[21].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[22].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[42].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[17].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[19].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[20].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[25].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[26].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[32].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[50].OneofWrappers = []any{
 		(*SectionRequest_Acquire)(nil),
 		(*SectionRequest_Beat)(nil),
 	}
-	file_authz_plugin_v1_storage_proto_msgTypes[44].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[52].OneofWrappers = []any{
 		(*SectionReply_Granted)(nil),
 		(*SectionReply_Renewed)(nil),
 	}
@@ -3126,7 +3888,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_storage_proto_rawDesc), len(file_authz_plugin_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

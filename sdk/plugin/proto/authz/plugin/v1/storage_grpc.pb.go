@@ -55,6 +55,7 @@ const (
 	Storage_GetCommit_FullMethodName           = "/authz.plugin.v1.Storage/GetCommit"
 	Storage_Renew_FullMethodName               = "/authz.plugin.v1.Storage/Renew"
 	Storage_Health_FullMethodName              = "/authz.plugin.v1.Storage/Health"
+	Storage_InPieces_FullMethodName            = "/authz.plugin.v1.Storage/InPieces"
 	Storage_Watch_FullMethodName               = "/authz.plugin.v1.Storage/Watch"
 	Storage_Acquire_FullMethodName             = "/authz.plugin.v1.Storage/Acquire"
 )
@@ -63,52 +64,59 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Storage carries the storage seam. No gRPC message exceeds 4 MiB, but rows,
-// filters, documents and commits may: so an operation's messages travel framed.
-// One request goes up, the operation starts when its last frame has arrived (a
-// stream that breaks before applies nothing), and the messages named beside each
-// operation come down: one, or for a list one for each chunk of at most 1,000
-// rows and about 1 MiB.
+// Storage carries the storage seam. A message holds 2 MiB at most, its receiver takes
+// 4; rows, filters, documents and commits may be larger, and cross then as Frames
+// (InPieces, and the chunks of lists). A list's answer is a stream of chunks of at most
+// 1,000 rows and about 1 MiB. What a call asks of a store names it by the handle that
+// Open gave.
 //
-// A refusal is a gRPC status with an Error among its details; the status code is
-// for people.
+// An operation starts when its request is there: one that breaks off before has done
+// nothing. A refusal is a gRPC status with an Error among its details; the status code
+// is for people.
 type StorageClient interface {
 	Open(ctx context.Context, in *OpenRequest, opts ...grpc.CallOption) (*OpenReply, error)
 	CloseStore(ctx context.Context, in *CloseStoreRequest, opts ...grpc.CallOption) (*CloseStoreReply, error)
-	GetGrant(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListGrants(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	CountGrants(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetRevoke(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListRevokes(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetRole(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetRoles(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListRoles(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetGroup(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListGroups(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetUser(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListUsers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListUsersInGroup(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetRequest(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListRequests(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetCatalog(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetCatalogVersion(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListCatalogVersions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetImports(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListAudit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	HeadSeq(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	EventsSince(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	PruneEvents(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	RecordMetrics(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ReadMetrics(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	PruneMetrics(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetScopeParents(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetRecord(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ListRecords(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	ReadAccess(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	Commit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	GetCommit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
-	Health(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
+	// Rows of a read by key: none, or one.
+	GetGrant(ctx context.Context, in *Key, opts ...grpc.CallOption) (*GrantRows, error)
+	ListGrants(ctx context.Context, in *GrantQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error)
+	CountGrants(ctx context.Context, in *GrantQuery, opts ...grpc.CallOption) (*Number, error)
+	GetRevoke(ctx context.Context, in *Key, opts ...grpc.CallOption) (*RevokeRows, error)
+	ListRevokes(ctx context.Context, in *RevokeQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RevokeRows], error)
+	GetRole(ctx context.Context, in *Key, opts ...grpc.CallOption) (*RoleRows, error)
+	GetRoles(ctx context.Context, in *Keys, opts ...grpc.CallOption) (*RoleRows, error)
+	ListRoles(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RoleRows], error)
+	GetGroup(ctx context.Context, in *Key, opts ...grpc.CallOption) (*GroupRows, error)
+	ListGroups(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GroupRows], error)
+	GetUser(ctx context.Context, in *Key, opts ...grpc.CallOption) (*UserRows, error)
+	ListUsers(ctx context.Context, in *UserQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[UserRows], error)
+	ListUsersInGroup(ctx context.Context, in *GroupQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error)
+	GetRequest(ctx context.Context, in *Key, opts ...grpc.CallOption) (*RequestRows, error)
+	ListRequests(ctx context.Context, in *RequestQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RequestRows], error)
+	GetCatalog(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*CatalogRows, error)
+	GetCatalogVersion(ctx context.Context, in *NumberQuery, opts ...grpc.CallOption) (*CatalogRows, error)
+	ListCatalogVersions(ctx context.Context, in *Whole, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogRows], error)
+	GetImports(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*ImportsRows, error)
+	ListAudit(ctx context.Context, in *AuditQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AuditRows], error)
+	HeadSeq(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*Position, error)
+	EventsSince(ctx context.Context, in *EventQuery, opts ...grpc.CallOption) (*EventPage, error)
+	PruneEvents(ctx context.Context, in *PruneEventsRequest, opts ...grpc.CallOption) (*Number, error)
+	RecordMetrics(ctx context.Context, in *MetricDeltas, opts ...grpc.CallOption) (*Empty, error)
+	ReadMetrics(ctx context.Context, in *MetricQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MetricRows], error)
+	PruneMetrics(ctx context.Context, in *NumberQuery, opts ...grpc.CallOption) (*Number, error)
+	GetScopeParents(ctx context.Context, in *Keys, opts ...grpc.CallOption) (*ScopeParents, error)
+	GetRecord(ctx context.Context, in *RecordKey, opts ...grpc.CallOption) (*RecordRows, error)
+	ListRecords(ctx context.Context, in *RecordQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RecordRows], error)
+	ReadAccess(ctx context.Context, in *AccessQuery, opts ...grpc.CallOption) (*Access, error)
+	Commit(ctx context.Context, in *Commit, opts ...grpc.CallOption) (*CommitResult, error)
+	GetCommit(ctx context.Context, in *Key, opts ...grpc.CallOption) (*CommitRows, error)
+	// Renew takes the incarnation expected, "" for any, and answers the new one.
+	Renew(ctx context.Context, in *Key, opts ...grpc.CallOption) (*Key, error)
+	Health(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*StoreHealth, error)
+	// InPieces is a call of one of the operations above whose request or answer is too
+	// large for one message: up goes the request in frames, down comes the answer, or of a
+	// list the chunks one after the other. The host chooses it for a large request, and
+	// when an operation refused to answer with the code "in_pieces": it was a read.
+	InPieces(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error)
 	// Watch sends the log head at once and after movements, coalesced.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error)
 	// Acquire holds an exclusive section for as long as the stream lives. The
@@ -148,9 +156,448 @@ func (c *storageClient) CloseStore(ctx context.Context, in *CloseStoreRequest, o
 	return out, nil
 }
 
-func (c *storageClient) GetGrant(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
+func (c *storageClient) GetGrant(ctx context.Context, in *Key, opts ...grpc.CallOption) (*GrantRows, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[0], Storage_GetGrant_FullMethodName, cOpts...)
+	out := new(GrantRows)
+	err := c.cc.Invoke(ctx, Storage_GetGrant_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListGrants(ctx context.Context, in *GrantQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[0], Storage_ListGrants_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GrantQuery, GrantRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListGrantsClient = grpc.ServerStreamingClient[GrantRows]
+
+func (c *storageClient) CountGrants(ctx context.Context, in *GrantQuery, opts ...grpc.CallOption) (*Number, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Number)
+	err := c.cc.Invoke(ctx, Storage_CountGrants_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) GetRevoke(ctx context.Context, in *Key, opts ...grpc.CallOption) (*RevokeRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeRows)
+	err := c.cc.Invoke(ctx, Storage_GetRevoke_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListRevokes(ctx context.Context, in *RevokeQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RevokeRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[1], Storage_ListRevokes_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[RevokeQuery, RevokeRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListRevokesClient = grpc.ServerStreamingClient[RevokeRows]
+
+func (c *storageClient) GetRole(ctx context.Context, in *Key, opts ...grpc.CallOption) (*RoleRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RoleRows)
+	err := c.cc.Invoke(ctx, Storage_GetRole_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) GetRoles(ctx context.Context, in *Keys, opts ...grpc.CallOption) (*RoleRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RoleRows)
+	err := c.cc.Invoke(ctx, Storage_GetRoles_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListRoles(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RoleRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[2], Storage_ListRoles_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PageQuery, RoleRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListRolesClient = grpc.ServerStreamingClient[RoleRows]
+
+func (c *storageClient) GetGroup(ctx context.Context, in *Key, opts ...grpc.CallOption) (*GroupRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GroupRows)
+	err := c.cc.Invoke(ctx, Storage_GetGroup_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListGroups(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GroupRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[3], Storage_ListGroups_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PageQuery, GroupRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListGroupsClient = grpc.ServerStreamingClient[GroupRows]
+
+func (c *storageClient) GetUser(ctx context.Context, in *Key, opts ...grpc.CallOption) (*UserRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UserRows)
+	err := c.cc.Invoke(ctx, Storage_GetUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListUsers(ctx context.Context, in *UserQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[UserRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[4], Storage_ListUsers_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[UserQuery, UserRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListUsersClient = grpc.ServerStreamingClient[UserRows]
+
+func (c *storageClient) ListUsersInGroup(ctx context.Context, in *GroupQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[5], Storage_ListUsersInGroup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GroupQuery, IdRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListUsersInGroupClient = grpc.ServerStreamingClient[IdRows]
+
+func (c *storageClient) GetRequest(ctx context.Context, in *Key, opts ...grpc.CallOption) (*RequestRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RequestRows)
+	err := c.cc.Invoke(ctx, Storage_GetRequest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListRequests(ctx context.Context, in *RequestQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RequestRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[6], Storage_ListRequests_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[RequestQuery, RequestRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListRequestsClient = grpc.ServerStreamingClient[RequestRows]
+
+func (c *storageClient) GetCatalog(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*CatalogRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CatalogRows)
+	err := c.cc.Invoke(ctx, Storage_GetCatalog_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) GetCatalogVersion(ctx context.Context, in *NumberQuery, opts ...grpc.CallOption) (*CatalogRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CatalogRows)
+	err := c.cc.Invoke(ctx, Storage_GetCatalogVersion_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListCatalogVersions(ctx context.Context, in *Whole, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[7], Storage_ListCatalogVersions_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[Whole, CatalogRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListCatalogVersionsClient = grpc.ServerStreamingClient[CatalogRows]
+
+func (c *storageClient) GetImports(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*ImportsRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ImportsRows)
+	err := c.cc.Invoke(ctx, Storage_GetImports_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListAudit(ctx context.Context, in *AuditQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AuditRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[8], Storage_ListAudit_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AuditQuery, AuditRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListAuditClient = grpc.ServerStreamingClient[AuditRows]
+
+func (c *storageClient) HeadSeq(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*Position, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Position)
+	err := c.cc.Invoke(ctx, Storage_HeadSeq_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) EventsSince(ctx context.Context, in *EventQuery, opts ...grpc.CallOption) (*EventPage, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EventPage)
+	err := c.cc.Invoke(ctx, Storage_EventsSince_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) PruneEvents(ctx context.Context, in *PruneEventsRequest, opts ...grpc.CallOption) (*Number, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Number)
+	err := c.cc.Invoke(ctx, Storage_PruneEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) RecordMetrics(ctx context.Context, in *MetricDeltas, opts ...grpc.CallOption) (*Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Empty)
+	err := c.cc.Invoke(ctx, Storage_RecordMetrics_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ReadMetrics(ctx context.Context, in *MetricQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MetricRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[9], Storage_ReadMetrics_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[MetricQuery, MetricRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ReadMetricsClient = grpc.ServerStreamingClient[MetricRows]
+
+func (c *storageClient) PruneMetrics(ctx context.Context, in *NumberQuery, opts ...grpc.CallOption) (*Number, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Number)
+	err := c.cc.Invoke(ctx, Storage_PruneMetrics_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) GetScopeParents(ctx context.Context, in *Keys, opts ...grpc.CallOption) (*ScopeParents, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ScopeParents)
+	err := c.cc.Invoke(ctx, Storage_GetScopeParents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) GetRecord(ctx context.Context, in *RecordKey, opts ...grpc.CallOption) (*RecordRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordRows)
+	err := c.cc.Invoke(ctx, Storage_GetRecord_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) ListRecords(ctx context.Context, in *RecordQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RecordRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[10], Storage_ListRecords_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[RecordQuery, RecordRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListRecordsClient = grpc.ServerStreamingClient[RecordRows]
+
+func (c *storageClient) ReadAccess(ctx context.Context, in *AccessQuery, opts ...grpc.CallOption) (*Access, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Access)
+	err := c.cc.Invoke(ctx, Storage_ReadAccess_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) Commit(ctx context.Context, in *Commit, opts ...grpc.CallOption) (*CommitResult, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CommitResult)
+	err := c.cc.Invoke(ctx, Storage_Commit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) GetCommit(ctx context.Context, in *Key, opts ...grpc.CallOption) (*CommitRows, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CommitRows)
+	err := c.cc.Invoke(ctx, Storage_GetCommit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) Renew(ctx context.Context, in *Key, opts ...grpc.CallOption) (*Key, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Key)
+	err := c.cc.Invoke(ctx, Storage_Renew_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) Health(ctx context.Context, in *Whole, opts ...grpc.CallOption) (*StoreHealth, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StoreHealth)
+	err := c.cc.Invoke(ctx, Storage_Health_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *storageClient) InPieces(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[11], Storage_InPieces_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -159,440 +606,11 @@ func (c *storageClient) GetGrant(ctx context.Context, opts ...grpc.CallOption) (
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetGrantClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListGrants(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[1], Storage_ListGrants_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListGrantsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) CountGrants(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[2], Storage_CountGrants_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_CountGrantsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetRevoke(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[3], Storage_GetRevoke_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRevokeClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListRevokes(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[4], Storage_ListRevokes_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRevokesClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetRole(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[5], Storage_GetRole_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRoleClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetRoles(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[6], Storage_GetRoles_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRolesClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListRoles(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[7], Storage_ListRoles_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRolesClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetGroup(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[8], Storage_GetGroup_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetGroupClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListGroups(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[9], Storage_ListGroups_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListGroupsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetUser(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[10], Storage_GetUser_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetUserClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListUsers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[11], Storage_ListUsers_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListUsersClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListUsersInGroup(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[12], Storage_ListUsersInGroup_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListUsersInGroupClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetRequest(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[13], Storage_GetRequest_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRequestClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListRequests(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[14], Storage_ListRequests_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRequestsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetCatalog(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[15], Storage_GetCatalog_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetCatalogClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetCatalogVersion(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[16], Storage_GetCatalogVersion_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetCatalogVersionClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListCatalogVersions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[17], Storage_ListCatalogVersions_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListCatalogVersionsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetImports(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[18], Storage_GetImports_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetImportsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListAudit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[19], Storage_ListAudit_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListAuditClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) HeadSeq(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[20], Storage_HeadSeq_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_HeadSeqClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) EventsSince(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[21], Storage_EventsSince_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_EventsSinceClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) PruneEvents(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[22], Storage_PruneEvents_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_PruneEventsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) RecordMetrics(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[23], Storage_RecordMetrics_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_RecordMetricsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ReadMetrics(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[24], Storage_ReadMetrics_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ReadMetricsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) PruneMetrics(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[25], Storage_PruneMetrics_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_PruneMetricsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetScopeParents(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[26], Storage_GetScopeParents_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetScopeParentsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetRecord(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[27], Storage_GetRecord_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRecordClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ListRecords(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[28], Storage_ListRecords_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRecordsClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) ReadAccess(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[29], Storage_ReadAccess_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ReadAccessClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) Commit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[30], Storage_Commit_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_CommitClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) GetCommit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[31], Storage_GetCommit_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetCommitClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[32], Storage_Renew_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_RenewClient = grpc.BidiStreamingClient[Frame, Frame]
-
-func (c *storageClient) Health(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[33], Storage_Health_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[Frame, Frame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_HealthClient = grpc.BidiStreamingClient[Frame, Frame]
+type Storage_InPiecesClient = grpc.BidiStreamingClient[Frame, Frame]
 
 func (c *storageClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[34], Storage_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[12], Storage_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -611,7 +629,7 @@ type Storage_WatchClient = grpc.ServerStreamingClient[WatchHead]
 
 func (c *storageClient) Acquire(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SectionRequest, SectionReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[35], Storage_Acquire_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[13], Storage_Acquire_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -626,52 +644,59 @@ type Storage_AcquireClient = grpc.BidiStreamingClient[SectionRequest, SectionRep
 // All implementations must embed UnimplementedStorageServer
 // for forward compatibility.
 //
-// Storage carries the storage seam. No gRPC message exceeds 4 MiB, but rows,
-// filters, documents and commits may: so an operation's messages travel framed.
-// One request goes up, the operation starts when its last frame has arrived (a
-// stream that breaks before applies nothing), and the messages named beside each
-// operation come down: one, or for a list one for each chunk of at most 1,000
-// rows and about 1 MiB.
+// Storage carries the storage seam. A message holds 2 MiB at most, its receiver takes
+// 4; rows, filters, documents and commits may be larger, and cross then as Frames
+// (InPieces, and the chunks of lists). A list's answer is a stream of chunks of at most
+// 1,000 rows and about 1 MiB. What a call asks of a store names it by the handle that
+// Open gave.
 //
-// A refusal is a gRPC status with an Error among its details; the status code is
-// for people.
+// An operation starts when its request is there: one that breaks off before has done
+// nothing. A refusal is a gRPC status with an Error among its details; the status code
+// is for people.
 type StorageServer interface {
 	Open(context.Context, *OpenRequest) (*OpenReply, error)
 	CloseStore(context.Context, *CloseStoreRequest) (*CloseStoreReply, error)
-	GetGrant(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListGrants(grpc.BidiStreamingServer[Frame, Frame]) error
-	CountGrants(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetRevoke(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListRevokes(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetRole(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetRoles(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListRoles(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetGroup(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListGroups(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetUser(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListUsers(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListUsersInGroup(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetRequest(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListRequests(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetCatalog(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetCatalogVersion(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListCatalogVersions(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetImports(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListAudit(grpc.BidiStreamingServer[Frame, Frame]) error
-	HeadSeq(grpc.BidiStreamingServer[Frame, Frame]) error
-	EventsSince(grpc.BidiStreamingServer[Frame, Frame]) error
-	PruneEvents(grpc.BidiStreamingServer[Frame, Frame]) error
-	RecordMetrics(grpc.BidiStreamingServer[Frame, Frame]) error
-	ReadMetrics(grpc.BidiStreamingServer[Frame, Frame]) error
-	PruneMetrics(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetScopeParents(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetRecord(grpc.BidiStreamingServer[Frame, Frame]) error
-	ListRecords(grpc.BidiStreamingServer[Frame, Frame]) error
-	ReadAccess(grpc.BidiStreamingServer[Frame, Frame]) error
-	Commit(grpc.BidiStreamingServer[Frame, Frame]) error
-	GetCommit(grpc.BidiStreamingServer[Frame, Frame]) error
-	Renew(grpc.BidiStreamingServer[Frame, Frame]) error
-	Health(grpc.BidiStreamingServer[Frame, Frame]) error
+	// Rows of a read by key: none, or one.
+	GetGrant(context.Context, *Key) (*GrantRows, error)
+	ListGrants(*GrantQuery, grpc.ServerStreamingServer[GrantRows]) error
+	CountGrants(context.Context, *GrantQuery) (*Number, error)
+	GetRevoke(context.Context, *Key) (*RevokeRows, error)
+	ListRevokes(*RevokeQuery, grpc.ServerStreamingServer[RevokeRows]) error
+	GetRole(context.Context, *Key) (*RoleRows, error)
+	GetRoles(context.Context, *Keys) (*RoleRows, error)
+	ListRoles(*PageQuery, grpc.ServerStreamingServer[RoleRows]) error
+	GetGroup(context.Context, *Key) (*GroupRows, error)
+	ListGroups(*PageQuery, grpc.ServerStreamingServer[GroupRows]) error
+	GetUser(context.Context, *Key) (*UserRows, error)
+	ListUsers(*UserQuery, grpc.ServerStreamingServer[UserRows]) error
+	ListUsersInGroup(*GroupQuery, grpc.ServerStreamingServer[IdRows]) error
+	GetRequest(context.Context, *Key) (*RequestRows, error)
+	ListRequests(*RequestQuery, grpc.ServerStreamingServer[RequestRows]) error
+	GetCatalog(context.Context, *Whole) (*CatalogRows, error)
+	GetCatalogVersion(context.Context, *NumberQuery) (*CatalogRows, error)
+	ListCatalogVersions(*Whole, grpc.ServerStreamingServer[CatalogRows]) error
+	GetImports(context.Context, *Whole) (*ImportsRows, error)
+	ListAudit(*AuditQuery, grpc.ServerStreamingServer[AuditRows]) error
+	HeadSeq(context.Context, *Whole) (*Position, error)
+	EventsSince(context.Context, *EventQuery) (*EventPage, error)
+	PruneEvents(context.Context, *PruneEventsRequest) (*Number, error)
+	RecordMetrics(context.Context, *MetricDeltas) (*Empty, error)
+	ReadMetrics(*MetricQuery, grpc.ServerStreamingServer[MetricRows]) error
+	PruneMetrics(context.Context, *NumberQuery) (*Number, error)
+	GetScopeParents(context.Context, *Keys) (*ScopeParents, error)
+	GetRecord(context.Context, *RecordKey) (*RecordRows, error)
+	ListRecords(*RecordQuery, grpc.ServerStreamingServer[RecordRows]) error
+	ReadAccess(context.Context, *AccessQuery) (*Access, error)
+	Commit(context.Context, *Commit) (*CommitResult, error)
+	GetCommit(context.Context, *Key) (*CommitRows, error)
+	// Renew takes the incarnation expected, "" for any, and answers the new one.
+	Renew(context.Context, *Key) (*Key, error)
+	Health(context.Context, *Whole) (*StoreHealth, error)
+	// InPieces is a call of one of the operations above whose request or answer is too
+	// large for one message: up goes the request in frames, down comes the answer, or of a
+	// list the chunks one after the other. The host chooses it for a large request, and
+	// when an operation refused to answer with the code "in_pieces": it was a read.
+	InPieces(grpc.BidiStreamingServer[Frame, Frame]) error
 	// Watch sends the log head at once and after movements, coalesced.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error
 	// Acquire holds an exclusive section for as long as the stream lives. The
@@ -697,107 +722,110 @@ func (UnimplementedStorageServer) Open(context.Context, *OpenRequest) (*OpenRepl
 func (UnimplementedStorageServer) CloseStore(context.Context, *CloseStoreRequest) (*CloseStoreReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method CloseStore not implemented")
 }
-func (UnimplementedStorageServer) GetGrant(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetGrant not implemented")
+func (UnimplementedStorageServer) GetGrant(context.Context, *Key) (*GrantRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetGrant not implemented")
 }
-func (UnimplementedStorageServer) ListGrants(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListGrants(*GrantQuery, grpc.ServerStreamingServer[GrantRows]) error {
 	return status.Error(codes.Unimplemented, "method ListGrants not implemented")
 }
-func (UnimplementedStorageServer) CountGrants(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method CountGrants not implemented")
+func (UnimplementedStorageServer) CountGrants(context.Context, *GrantQuery) (*Number, error) {
+	return nil, status.Error(codes.Unimplemented, "method CountGrants not implemented")
 }
-func (UnimplementedStorageServer) GetRevoke(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetRevoke not implemented")
+func (UnimplementedStorageServer) GetRevoke(context.Context, *Key) (*RevokeRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRevoke not implemented")
 }
-func (UnimplementedStorageServer) ListRevokes(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListRevokes(*RevokeQuery, grpc.ServerStreamingServer[RevokeRows]) error {
 	return status.Error(codes.Unimplemented, "method ListRevokes not implemented")
 }
-func (UnimplementedStorageServer) GetRole(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetRole not implemented")
+func (UnimplementedStorageServer) GetRole(context.Context, *Key) (*RoleRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRole not implemented")
 }
-func (UnimplementedStorageServer) GetRoles(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetRoles not implemented")
+func (UnimplementedStorageServer) GetRoles(context.Context, *Keys) (*RoleRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRoles not implemented")
 }
-func (UnimplementedStorageServer) ListRoles(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListRoles(*PageQuery, grpc.ServerStreamingServer[RoleRows]) error {
 	return status.Error(codes.Unimplemented, "method ListRoles not implemented")
 }
-func (UnimplementedStorageServer) GetGroup(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetGroup not implemented")
+func (UnimplementedStorageServer) GetGroup(context.Context, *Key) (*GroupRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetGroup not implemented")
 }
-func (UnimplementedStorageServer) ListGroups(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListGroups(*PageQuery, grpc.ServerStreamingServer[GroupRows]) error {
 	return status.Error(codes.Unimplemented, "method ListGroups not implemented")
 }
-func (UnimplementedStorageServer) GetUser(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetUser not implemented")
+func (UnimplementedStorageServer) GetUser(context.Context, *Key) (*UserRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUser not implemented")
 }
-func (UnimplementedStorageServer) ListUsers(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListUsers(*UserQuery, grpc.ServerStreamingServer[UserRows]) error {
 	return status.Error(codes.Unimplemented, "method ListUsers not implemented")
 }
-func (UnimplementedStorageServer) ListUsersInGroup(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListUsersInGroup(*GroupQuery, grpc.ServerStreamingServer[IdRows]) error {
 	return status.Error(codes.Unimplemented, "method ListUsersInGroup not implemented")
 }
-func (UnimplementedStorageServer) GetRequest(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetRequest not implemented")
+func (UnimplementedStorageServer) GetRequest(context.Context, *Key) (*RequestRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRequest not implemented")
 }
-func (UnimplementedStorageServer) ListRequests(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListRequests(*RequestQuery, grpc.ServerStreamingServer[RequestRows]) error {
 	return status.Error(codes.Unimplemented, "method ListRequests not implemented")
 }
-func (UnimplementedStorageServer) GetCatalog(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetCatalog not implemented")
+func (UnimplementedStorageServer) GetCatalog(context.Context, *Whole) (*CatalogRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCatalog not implemented")
 }
-func (UnimplementedStorageServer) GetCatalogVersion(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetCatalogVersion not implemented")
+func (UnimplementedStorageServer) GetCatalogVersion(context.Context, *NumberQuery) (*CatalogRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCatalogVersion not implemented")
 }
-func (UnimplementedStorageServer) ListCatalogVersions(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListCatalogVersions(*Whole, grpc.ServerStreamingServer[CatalogRows]) error {
 	return status.Error(codes.Unimplemented, "method ListCatalogVersions not implemented")
 }
-func (UnimplementedStorageServer) GetImports(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetImports not implemented")
+func (UnimplementedStorageServer) GetImports(context.Context, *Whole) (*ImportsRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetImports not implemented")
 }
-func (UnimplementedStorageServer) ListAudit(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListAudit(*AuditQuery, grpc.ServerStreamingServer[AuditRows]) error {
 	return status.Error(codes.Unimplemented, "method ListAudit not implemented")
 }
-func (UnimplementedStorageServer) HeadSeq(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method HeadSeq not implemented")
+func (UnimplementedStorageServer) HeadSeq(context.Context, *Whole) (*Position, error) {
+	return nil, status.Error(codes.Unimplemented, "method HeadSeq not implemented")
 }
-func (UnimplementedStorageServer) EventsSince(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method EventsSince not implemented")
+func (UnimplementedStorageServer) EventsSince(context.Context, *EventQuery) (*EventPage, error) {
+	return nil, status.Error(codes.Unimplemented, "method EventsSince not implemented")
 }
-func (UnimplementedStorageServer) PruneEvents(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method PruneEvents not implemented")
+func (UnimplementedStorageServer) PruneEvents(context.Context, *PruneEventsRequest) (*Number, error) {
+	return nil, status.Error(codes.Unimplemented, "method PruneEvents not implemented")
 }
-func (UnimplementedStorageServer) RecordMetrics(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method RecordMetrics not implemented")
+func (UnimplementedStorageServer) RecordMetrics(context.Context, *MetricDeltas) (*Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordMetrics not implemented")
 }
-func (UnimplementedStorageServer) ReadMetrics(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ReadMetrics(*MetricQuery, grpc.ServerStreamingServer[MetricRows]) error {
 	return status.Error(codes.Unimplemented, "method ReadMetrics not implemented")
 }
-func (UnimplementedStorageServer) PruneMetrics(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method PruneMetrics not implemented")
+func (UnimplementedStorageServer) PruneMetrics(context.Context, *NumberQuery) (*Number, error) {
+	return nil, status.Error(codes.Unimplemented, "method PruneMetrics not implemented")
 }
-func (UnimplementedStorageServer) GetScopeParents(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetScopeParents not implemented")
+func (UnimplementedStorageServer) GetScopeParents(context.Context, *Keys) (*ScopeParents, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetScopeParents not implemented")
 }
-func (UnimplementedStorageServer) GetRecord(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetRecord not implemented")
+func (UnimplementedStorageServer) GetRecord(context.Context, *RecordKey) (*RecordRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRecord not implemented")
 }
-func (UnimplementedStorageServer) ListRecords(grpc.BidiStreamingServer[Frame, Frame]) error {
+func (UnimplementedStorageServer) ListRecords(*RecordQuery, grpc.ServerStreamingServer[RecordRows]) error {
 	return status.Error(codes.Unimplemented, "method ListRecords not implemented")
 }
-func (UnimplementedStorageServer) ReadAccess(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method ReadAccess not implemented")
+func (UnimplementedStorageServer) ReadAccess(context.Context, *AccessQuery) (*Access, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadAccess not implemented")
 }
-func (UnimplementedStorageServer) Commit(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method Commit not implemented")
+func (UnimplementedStorageServer) Commit(context.Context, *Commit) (*CommitResult, error) {
+	return nil, status.Error(codes.Unimplemented, "method Commit not implemented")
 }
-func (UnimplementedStorageServer) GetCommit(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method GetCommit not implemented")
+func (UnimplementedStorageServer) GetCommit(context.Context, *Key) (*CommitRows, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCommit not implemented")
 }
-func (UnimplementedStorageServer) Renew(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method Renew not implemented")
+func (UnimplementedStorageServer) Renew(context.Context, *Key) (*Key, error) {
+	return nil, status.Error(codes.Unimplemented, "method Renew not implemented")
 }
-func (UnimplementedStorageServer) Health(grpc.BidiStreamingServer[Frame, Frame]) error {
-	return status.Error(codes.Unimplemented, "method Health not implemented")
+func (UnimplementedStorageServer) Health(context.Context, *Whole) (*StoreHealth, error) {
+	return nil, status.Error(codes.Unimplemented, "method Health not implemented")
+}
+func (UnimplementedStorageServer) InPieces(grpc.BidiStreamingServer[Frame, Frame]) error {
+	return status.Error(codes.Unimplemented, "method InPieces not implemented")
 }
 func (UnimplementedStorageServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchHead]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -862,243 +890,547 @@ func _Storage_CloseStore_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Storage_GetGrant_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetGrant(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetGrant_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetGrant(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetGrant_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetGrant(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetGrantServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListGrants_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListGrants(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(GrantQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListGrants(m, &grpc.GenericServerStream[GrantQuery, GrantRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListGrantsServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListGrantsServer = grpc.ServerStreamingServer[GrantRows]
 
-func _Storage_CountGrants_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).CountGrants(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_CountGrants_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrantQuery)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).CountGrants(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_CountGrants_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).CountGrants(ctx, req.(*GrantQuery))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_CountGrantsServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_GetRevoke_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetRevoke(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetRevoke_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetRevoke(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetRevoke_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetRevoke(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRevokeServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListRevokes_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListRevokes(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(RevokeQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListRevokes(m, &grpc.GenericServerStream[RevokeQuery, RevokeRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRevokesServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListRevokesServer = grpc.ServerStreamingServer[RevokeRows]
 
-func _Storage_GetRole_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetRole(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetRole(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetRole_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetRole(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRoleServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_GetRoles_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetRoles(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetRoles_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Keys)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetRoles(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetRoles_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetRoles(ctx, req.(*Keys))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRolesServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListRoles_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListRoles(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(PageQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListRoles(m, &grpc.GenericServerStream[PageQuery, RoleRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRolesServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListRolesServer = grpc.ServerStreamingServer[RoleRows]
 
-func _Storage_GetGroup_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetGroup(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetGroup_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetGroup(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetGroup_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetGroup(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetGroupServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListGroups_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListGroups(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(PageQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListGroups(m, &grpc.GenericServerStream[PageQuery, GroupRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListGroupsServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListGroupsServer = grpc.ServerStreamingServer[GroupRows]
 
-func _Storage_GetUser_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetUser(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetUser(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetUserServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListUsers_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListUsers(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(UserQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListUsers(m, &grpc.GenericServerStream[UserQuery, UserRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListUsersServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListUsersServer = grpc.ServerStreamingServer[UserRows]
 
 func _Storage_ListUsersInGroup_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListUsersInGroup(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(GroupQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListUsersInGroup(m, &grpc.GenericServerStream[GroupQuery, IdRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListUsersInGroupServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListUsersInGroupServer = grpc.ServerStreamingServer[IdRows]
 
-func _Storage_GetRequest_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetRequest(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetRequest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetRequest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetRequest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetRequest(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRequestServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListRequests_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListRequests(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(RequestQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListRequests(m, &grpc.GenericServerStream[RequestQuery, RequestRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRequestsServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListRequestsServer = grpc.ServerStreamingServer[RequestRows]
 
-func _Storage_GetCatalog_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetCatalog(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetCatalog_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Whole)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetCatalog(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetCatalog_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetCatalog(ctx, req.(*Whole))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetCatalogServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_GetCatalogVersion_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetCatalogVersion(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetCatalogVersion_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NumberQuery)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetCatalogVersion(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetCatalogVersion_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetCatalogVersion(ctx, req.(*NumberQuery))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetCatalogVersionServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListCatalogVersions_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListCatalogVersions(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(Whole)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListCatalogVersions(m, &grpc.GenericServerStream[Whole, CatalogRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListCatalogVersionsServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListCatalogVersionsServer = grpc.ServerStreamingServer[CatalogRows]
 
-func _Storage_GetImports_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetImports(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetImports_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Whole)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetImports(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetImports_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetImports(ctx, req.(*Whole))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetImportsServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListAudit_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListAudit(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(AuditQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListAudit(m, &grpc.GenericServerStream[AuditQuery, AuditRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListAuditServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListAuditServer = grpc.ServerStreamingServer[AuditRows]
 
-func _Storage_HeadSeq_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).HeadSeq(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_HeadSeq_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Whole)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).HeadSeq(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_HeadSeq_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).HeadSeq(ctx, req.(*Whole))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_HeadSeqServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_EventsSince_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).EventsSince(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_EventsSince_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EventQuery)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).EventsSince(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_EventsSince_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).EventsSince(ctx, req.(*EventQuery))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_EventsSinceServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_PruneEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).PruneEvents(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_PruneEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PruneEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).PruneEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_PruneEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).PruneEvents(ctx, req.(*PruneEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_PruneEventsServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_RecordMetrics_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).RecordMetrics(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_RecordMetrics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MetricDeltas)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).RecordMetrics(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_RecordMetrics_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).RecordMetrics(ctx, req.(*MetricDeltas))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_RecordMetricsServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ReadMetrics_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ReadMetrics(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(MetricQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ReadMetrics(m, &grpc.GenericServerStream[MetricQuery, MetricRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ReadMetricsServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ReadMetricsServer = grpc.ServerStreamingServer[MetricRows]
 
-func _Storage_PruneMetrics_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).PruneMetrics(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_PruneMetrics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NumberQuery)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).PruneMetrics(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_PruneMetrics_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).PruneMetrics(ctx, req.(*NumberQuery))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_PruneMetricsServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_GetScopeParents_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetScopeParents(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetScopeParents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Keys)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetScopeParents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetScopeParents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetScopeParents(ctx, req.(*Keys))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetScopeParentsServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_GetRecord_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetRecord(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_GetRecord_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordKey)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetRecord(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetRecord_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetRecord(ctx, req.(*RecordKey))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetRecordServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_ListRecords_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ListRecords(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+	m := new(RecordQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListRecords(m, &grpc.GenericServerStream[RecordQuery, RecordRows]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ListRecordsServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_ListRecordsServer = grpc.ServerStreamingServer[RecordRows]
 
-func _Storage_ReadAccess_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).ReadAccess(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
+func _Storage_ReadAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AccessQuery)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).ReadAccess(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_ReadAccess_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).ReadAccess(ctx, req.(*AccessQuery))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Storage_Commit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Commit)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).Commit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_Commit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).Commit(ctx, req.(*Commit))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Storage_GetCommit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).GetCommit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_GetCommit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).GetCommit(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Storage_Renew_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Key)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).Renew(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_Renew_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).Renew(ctx, req.(*Key))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Storage_Health_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Whole)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).Health(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_Health_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).Health(ctx, req.(*Whole))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Storage_InPieces_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(StorageServer).InPieces(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_ReadAccessServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_Commit_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).Commit(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_CommitServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_GetCommit_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).GetCommit(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_GetCommitServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_Renew_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).Renew(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_RenewServer = grpc.BidiStreamingServer[Frame, Frame]
-
-func _Storage_Health_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(StorageServer).Health(&grpc.GenericServerStream[Frame, Frame]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Storage_HealthServer = grpc.BidiStreamingServer[Frame, Frame]
+type Storage_InPiecesServer = grpc.BidiStreamingServer[Frame, Frame]
 
 func _Storage_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
@@ -1133,209 +1465,158 @@ var Storage_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "CloseStore",
 			Handler:    _Storage_CloseStore_Handler,
 		},
+		{
+			MethodName: "GetGrant",
+			Handler:    _Storage_GetGrant_Handler,
+		},
+		{
+			MethodName: "CountGrants",
+			Handler:    _Storage_CountGrants_Handler,
+		},
+		{
+			MethodName: "GetRevoke",
+			Handler:    _Storage_GetRevoke_Handler,
+		},
+		{
+			MethodName: "GetRole",
+			Handler:    _Storage_GetRole_Handler,
+		},
+		{
+			MethodName: "GetRoles",
+			Handler:    _Storage_GetRoles_Handler,
+		},
+		{
+			MethodName: "GetGroup",
+			Handler:    _Storage_GetGroup_Handler,
+		},
+		{
+			MethodName: "GetUser",
+			Handler:    _Storage_GetUser_Handler,
+		},
+		{
+			MethodName: "GetRequest",
+			Handler:    _Storage_GetRequest_Handler,
+		},
+		{
+			MethodName: "GetCatalog",
+			Handler:    _Storage_GetCatalog_Handler,
+		},
+		{
+			MethodName: "GetCatalogVersion",
+			Handler:    _Storage_GetCatalogVersion_Handler,
+		},
+		{
+			MethodName: "GetImports",
+			Handler:    _Storage_GetImports_Handler,
+		},
+		{
+			MethodName: "HeadSeq",
+			Handler:    _Storage_HeadSeq_Handler,
+		},
+		{
+			MethodName: "EventsSince",
+			Handler:    _Storage_EventsSince_Handler,
+		},
+		{
+			MethodName: "PruneEvents",
+			Handler:    _Storage_PruneEvents_Handler,
+		},
+		{
+			MethodName: "RecordMetrics",
+			Handler:    _Storage_RecordMetrics_Handler,
+		},
+		{
+			MethodName: "PruneMetrics",
+			Handler:    _Storage_PruneMetrics_Handler,
+		},
+		{
+			MethodName: "GetScopeParents",
+			Handler:    _Storage_GetScopeParents_Handler,
+		},
+		{
+			MethodName: "GetRecord",
+			Handler:    _Storage_GetRecord_Handler,
+		},
+		{
+			MethodName: "ReadAccess",
+			Handler:    _Storage_ReadAccess_Handler,
+		},
+		{
+			MethodName: "Commit",
+			Handler:    _Storage_Commit_Handler,
+		},
+		{
+			MethodName: "GetCommit",
+			Handler:    _Storage_GetCommit_Handler,
+		},
+		{
+			MethodName: "Renew",
+			Handler:    _Storage_Renew_Handler,
+		},
+		{
+			MethodName: "Health",
+			Handler:    _Storage_Health_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "GetGrant",
-			Handler:       _Storage_GetGrant_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
 		{
 			StreamName:    "ListGrants",
 			Handler:       _Storage_ListGrants_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "CountGrants",
-			Handler:       _Storage_CountGrants_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetRevoke",
-			Handler:       _Storage_GetRevoke_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListRevokes",
 			Handler:       _Storage_ListRevokes_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetRole",
-			Handler:       _Storage_GetRole_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetRoles",
-			Handler:       _Storage_GetRoles_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListRoles",
 			Handler:       _Storage_ListRoles_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetGroup",
-			Handler:       _Storage_GetGroup_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListGroups",
 			Handler:       _Storage_ListGroups_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetUser",
-			Handler:       _Storage_GetUser_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListUsers",
 			Handler:       _Storage_ListUsers_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListUsersInGroup",
 			Handler:       _Storage_ListUsersInGroup_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetRequest",
-			Handler:       _Storage_GetRequest_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListRequests",
 			Handler:       _Storage_ListRequests_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetCatalog",
-			Handler:       _Storage_GetCatalog_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetCatalogVersion",
-			Handler:       _Storage_GetCatalogVersion_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListCatalogVersions",
 			Handler:       _Storage_ListCatalogVersions_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetImports",
-			Handler:       _Storage_GetImports_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListAudit",
 			Handler:       _Storage_ListAudit_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "HeadSeq",
-			Handler:       _Storage_HeadSeq_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "EventsSince",
-			Handler:       _Storage_EventsSince_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "PruneEvents",
-			Handler:       _Storage_PruneEvents_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "RecordMetrics",
-			Handler:       _Storage_RecordMetrics_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ReadMetrics",
 			Handler:       _Storage_ReadMetrics_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "PruneMetrics",
-			Handler:       _Storage_PruneMetrics_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetScopeParents",
-			Handler:       _Storage_GetScopeParents_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetRecord",
-			Handler:       _Storage_GetRecord_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "ListRecords",
 			Handler:       _Storage_ListRecords_Handler,
 			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
-			StreamName:    "ReadAccess",
-			Handler:       _Storage_ReadAccess_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "Commit",
-			Handler:       _Storage_Commit_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "GetCommit",
-			Handler:       _Storage_GetCommit_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "Renew",
-			Handler:       _Storage_Renew_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-		{
-			StreamName:    "Health",
-			Handler:       _Storage_Health_Handler,
+			StreamName:    "InPieces",
+			Handler:       _Storage_InPieces_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

@@ -1,0 +1,102 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+
+	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
+)
+
+// What evaluating one principal needs. It stands between a person and a cold check, so
+// that what repeats crosses once: provenances once an answer, roles once a store
+// (known_roles.go).
+
+func (s *storeClient) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	ask := &pluginv1.AccessQuery{Store: s.handle, UserId: q.UserID, Subjects: q.Subjects, Expand: q.Expand}
+	for {
+		a, err := read(ctx, s, s.rpc.ReadAccess, ask)
+		if err != nil {
+			return storage.Access{}, err
+		}
+		access, err := decodeAccess(a, &s.roles)
+		if !errors.Is(err, errForgotten) || ask.GetWholeRoles() {
+			return access, unreadable(err, "")
+		}
+		ask.WholeRoles = true
+	}
+}
+
+func (s *storageServer) ReadAccess(ctx context.Context, q *pluginv1.AccessQuery) (*pluginv1.Access, error) {
+	return answer(s, q, func(store storage.Store) (*pluginv1.Access, error) {
+		a, err := store.ReadAccess(ctx, storage.AccessQuery{UserID: q.GetUserId(), Subjects: q.GetSubjects(), Expand: q.GetExpand()})
+		if err != nil {
+			return nil, err
+		}
+		out, err := encodeAccess(a, s.sent(q.GetStore()), q.GetWholeRoles())
+		return out, returned(err)
+	})
+}
+
+func encodeAccess(a storage.Access, sent *sentRoles, whole bool) (*pluginv1.Access, error) {
+	out := &pluginv1.Access{Revokes: mapRows(a.Revokes, encodeRevoke), Head: a.Head.Seq, HeadIdentity: a.Head.Identity,
+		Closure: a.Closure, ManagerChain: a.ManagerChain}
+	if a.User != nil {
+		out.User = encodeUser(*a.User)
+	}
+	out.Grants, out.Provenances = encodeAccessGrants(a.Grants)
+	var err error
+	out.Roles, out.RolesFrom, err = sent.encode(a.Roles, whole)
+	return out, err
+}
+
+func encodeAccessGrants(grants []authz.Grant) ([]*pluginv1.AccessGrant, []*pluginv1.Provenance) {
+	rows, out := make([]pluginv1.AccessGrant, len(grants)), make([]*pluginv1.AccessGrant, len(grants))
+	var provenances []*pluginv1.Provenance
+	places := map[authz.Provenance]uint32{}
+	for i := range grants {
+		g, row := &grants[i], &rows[i]
+		if i == 0 || g.Provenance != grants[i-1].Provenance {
+			place, ok := places[g.Provenance]
+			if !ok {
+				place = uint32(len(provenances))
+				places[g.Provenance] = place
+				provenances = append(provenances, encodeProvenance(g.Provenance))
+			}
+			row.Provenance = place
+		} else {
+			row.Provenance = rows[i-1].Provenance
+		}
+		row.Id, row.Subject, row.RoleId, row.Pattern, row.Scope = g.ID, g.Subject, g.RoleID, g.Pattern, g.Scope
+		row.ExpiresAt, row.CreatedAt = encodeExpiry(g.ExpiresAt), g.CreatedAt
+		out[i] = row
+	}
+	return out, provenances
+}
+
+// decodeAccess reads an answer. errForgotten means that it names roles which are not
+// among those known.
+func decodeAccess(a *pluginv1.Access, known *knownRoles) (storage.Access, error) {
+	out := storage.Access{Revokes: mapRows(a.GetRevokes(), decodeRevoke), Head: authz.Position{Seq: a.GetHead(), Identity: a.GetHeadIdentity()},
+		Closure: a.GetClosure(), ManagerChain: a.GetManagerChain()}
+	if a.GetUser() != nil {
+		user := decodeUser(a.GetUser())
+		out.User = &user
+	}
+	provenances := mapRows(a.GetProvenances(), decodeProvenance)
+	if len(a.GetGrants()) > 0 {
+		out.Grants = make([]authz.Grant, len(a.GetGrants()))
+	}
+	for i, g := range a.GetGrants() {
+		if int(g.GetProvenance()) >= len(provenances) {
+			return storage.Access{}, errors.New("a grant without its provenance")
+		}
+		out.Grants[i] = authz.Grant{ID: g.GetId(), Subject: g.GetSubject(), RoleID: g.GetRoleId(), Pattern: g.GetPattern(), Scope: g.GetScope(),
+			ExpiresAt: decodeExpiry(g.ExpiresAt), Provenance: provenances[g.GetProvenance()], CreatedAt: g.GetCreatedAt()}
+	}
+	var err error
+	out.Roles, err = known.decode(a.GetRoles(), a.GetRolesFrom())
+	return out, err
+}
