@@ -118,7 +118,7 @@ func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.Local
 	t.Helper()
 	w := newWorld(t, o)
 	s := &socket{world: w, host: &hostControl{}}
-	h, err := api.NewLocalHandler(api.LocalOptions{Host: s.host, ImportBodyLimit: 5000, BodyLimit: 2000,
+	h, err := api.NewLocalHandler(api.LocalOptions{Host: s.host, ImportBodyLimit: max(o.socketLimit, 5000), BodyLimit: max(o.socketLimit, 2000),
 		Applications: func(name string) (api.LocalApplication, bool) {
 			app := localApp{w.app, w.client}
 			known := name == "docs" || name == "my docs"

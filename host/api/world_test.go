@@ -42,6 +42,7 @@ type worldOptions struct {
 	auditOptIn   bool
 	onAuthority  api.AuthorityHook
 	bodyLimit    int64
+	socketLimit  int64 // of every body on the socket; 0: small ones
 	gates        *admission.Gates
 	decorate     func(api.Application) api.Application
 }
