@@ -22,7 +22,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	work := run
+	if settings := os.Getenv(asBare); settings != "" {
+		work = func(ctx context.Context) error { return beBare(ctx, settings) }
+	}
+	if err := work(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "storage:", err)
 		os.Exit(1)
 	}

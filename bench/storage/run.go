@@ -55,11 +55,7 @@ func Run(ctx context.Context, o Options) (lines []Line, err error) {
 	if err := fill(ctx, o); err != nil {
 		return nil, fmt.Errorf("fill: %w", err)
 	}
-	open := openPostgres
-	if o.Driver == "sqlite" {
-		open = openSQLite
-	}
-	database, err := open(ctx, o.Database)
+	database, err := openDirect(ctx, o.Driver, o.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +175,12 @@ func (i *instance) stop(err *error) {
 	*err = errors.Join(*err, i.host.Close(ctx))
 }
 
-func coldChecks(ctx context.Context, o Options, database direct, a *instance, add func(string, string, ...any)) error {
+func coldChecks(ctx context.Context, o Options, database direct, a *instance, add func(string, string, ...any)) (err error) {
+	beside, err := startBare(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, beside.stop()) }()
 	caller := &http.Client{}
 	subjects := func(n int) []string {
 		list := []string{"user:" + principal(n), authz.Everyone}
@@ -198,14 +199,19 @@ func coldChecks(ctx context.Context, o Options, database direct, a *instance, ad
 			_, err := a.app.Client().Fresh(ctx, authz.UserPrincipal(principal(i)), "docs.files.read", "docs.folder:f1")
 			return err
 		},
-		func(i int) error { return freshOverHTTP(ctx, caller, a.base, principal(i)) })
+		func(i int) error { return freshOverHTTP(ctx, caller, a.base, principal(i)) },
+		func(i int) error { return beside.read(ctx, principal(i), subjects(i)) },
+		func(i int) error { return beside.read(ctx, "", subjects(i)) })
 	if err != nil {
 		return err
 	}
-	for i, what := range []string{"the same rows from the database directly", "closure through host and plugin", "cold check, embedded host", "cold check, POST /v1/check"} {
+	for i, what := range []string{"the same rows from the database directly", "closure through host and plugin", "cold check, embedded host", "cold check, POST /v1/check",
+		"the same rows asked by a bare gRPC process", "a bare gRPC call without the database"} {
 		add(what, "p50 %s, p99 %s", micro(results[i].P50), micro(results[i].P99))
 	}
-	add("what plugin and host add to the database", "p50 %s", micro(results[1].P50-results[0].P50))
+	added, least := results[1].P50-results[0].P50, results[4].P50-results[0].P50
+	add("what a bare gRPC process adds to the database", "p50 %s", micro(least))
+	add("what plugin and host add to the database", "p50 %s, %.2f times that", micro(added), float64(added)/float64(least))
 	return nil
 }
 
