@@ -11,7 +11,7 @@ import (
 )
 
 // What evaluating one principal needs. It stands between a person and a cold check, so
-// that what repeats crosses once: provenances once an answer, roles once a store
+// that what repeats crosses once: provenances once an answer, roles once a handle
 // (known_roles.go).
 
 func (s *storeClient) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
@@ -99,4 +99,19 @@ func decodeAccess(a *pluginv1.Access, known *knownRoles) (storage.Access, error)
 	var err error
 	out.Roles, err = known.decode(a.GetRoles(), a.GetRolesFrom())
 	return out, err
+}
+
+func (s *storeClient) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
+	a, err := read(ctx, s, s.rpc.GetScopeParents, &pluginv1.Keys{Store: s.handle, Keys: scopes})
+	if err != nil {
+		return nil, err
+	}
+	return decodeScopeParents(a), nil
+}
+
+func (s *storageServer) GetScopeParents(ctx context.Context, q *pluginv1.Keys) (*pluginv1.ScopeParents, error) {
+	return answer(s, q, func(store storage.Store) (*pluginv1.ScopeParents, error) {
+		parents, err := store.GetScopeParents(ctx, q.GetKeys())
+		return encodeScopeParents(parents), err
+	})
 }
