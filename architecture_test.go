@@ -31,7 +31,8 @@ var rules = []rule{
 	{room: "sdk/metrics", forbidden: allBut("sdk/authz"), except: []string{"sdk/metrics/prometheus"}},
 	{room: "sdk/metrics/prometheus", forbidden: allBut("sdk/authz", "sdk/metrics")},
 	{room: "sdk/directory", forbidden: allBut("sdk/authz")},
-	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics")},
+	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics"), except: []string{"sdk/provider/openapi"}},
+	{room: "sdk/provider/openapi", forbidden: allBut("sdk/authz", "sdk/metrics", "sdk/provider")}, // makes the document
 	{room: "host", forbidden: []string{module + "plugins", module + "cmd", module + "examples", module + "conformance"}},
 	{room: "host/files", forbidden: []string{module}},
 	{room: "host/anchor", forbidden: allBut("sdk/authz")},

@@ -1,9 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -99,45 +100,43 @@ func FuzzReader(f *testing.F) {
 			if !utf8.ValidString(name) || !json.Valid(raw) {
 				t.Fatalf("member %q: %q", name, raw)
 			}
-			readAll(t, members, name, 0)
 		}
+		readAll(t, members)
 	})
 }
 
-func readAll(t *testing.T, members map[string]json.RawMessage, field string, depth int) {
-	fresh := func() object { return object{op: "op", members: members, problem: &problem{}} }
-	for _, read := range []func(o object) any{
-		func(o object) any { return o.text(field) },
-		func(o object) any { return o.filterText(field) },
-		func(o object) any { return o.id(field) },
-		func(o object) any { return o.scope(field) },
-		func(o object) any { return o.targetScope(field) },
-		func(o object) any { return o.flag(field) },
-		func(o object) any { return o.integer(field, 0) },
-		func(o object) any { return o.filterInteger(field) },
-		func(o object) any { return o.expiry(field) },
-		func(o object) any { return o.texts(field) },
-		func(o object) any { return o.objects(field) },
-		func(o object) any { return o.keys(field) },
-		func(o object) any { return o.textMap(field) },
-		func(o object) any { return o.textLists(field) },
-		func(o object) any { return directorySnapshot(o.nested(field)) },
-		func(o object) any { return roleUpdate(o.nested(field)) },
-		func(o object) any { return auditQuery(o.nested(field)) },
-	} {
-		o := fresh()
-		value := read(o)
-		if texts, ok := value.([]string); ok && !slices.ContainsFunc(texts, utf8.ValidString) && len(texts) > 0 {
-			t.Fatalf("invalid text out of %q", members[field])
-		}
-		if err := o.problem.err; err != nil && !utf8.ValidString(err.Error()) {
-			t.Fatalf("a message that is no text: %q", err)
+// readAll reads the members as the input of every operation.
+func readAll(t *testing.T, members map[string]json.RawMessage) {
+	for _, e := range everyEntry(t) {
+		for _, strict := range []bool{false, true} {
+			o := object{op: e.Op, members: members, problem: &problem{}}
+			if strict {
+				o = o.strictly()
+			}
+			in := reflect.New(e.input)
+			o.into(in.Elem())
+			o.problem.refuseUnknown()
+			if err := o.problem.err; err != nil {
+				if !utf8.ValidString(err.Error()) {
+					t.Fatalf("a message that is no text: %q", err)
+				}
+				continue
+			}
+			if body, err := json.Marshal(in.Interface()); err == nil && bytes.Contains(body, []byte(`\u0000`)) && e.Op != "publishCatalog" && e.Op != "publishImports" {
+				t.Fatalf("%s took U+0000: %s", e.Op, body)
+			}
 		}
 	}
-	o := fresh()
-	for name := range o.nested(field).members {
-		if depth < 5 {
-			readAll(t, o.nested(field).members, name, depth+1)
-		}
+}
+
+func everyEntry(t testing.TB) []entry {
+	table, err := entries()
+	if err != nil {
+		t.Fatal(err)
 	}
+	all := append(localEntries(), hostEntries()...)
+	for _, e := range table {
+		all = append(all, e)
+	}
+	return all
 }

@@ -99,7 +99,7 @@ func corpusOptions() worldOptions {
 
 // recorded asks the cases of one operation, in a new world after each write that
 // was done.
-func recorded(t *testing.T, op provider.Operation, path string, cases []corpus.Case, build func(t *testing.T) *corpusWorld) *corpus.Record {
+func recorded(t *testing.T, op *provider.Operation, path string, cases []corpus.Case, build func(t *testing.T) *corpusWorld) *corpus.Record {
 	t.Helper()
 	r := &corpus.Record{}
 	for len(cases) > 0 {
@@ -143,7 +143,7 @@ func prompt(cases []corpus.Case) []corpus.Case {
 // Over the socket only what differs from the network is written down.
 func TestEveryOperationAnswersAsItWasRecorded(t *testing.T) {
 	files := map[string]bool{}
-	record := func(op provider.Operation, good map[string][]string, names []string, run func(t *testing.T, cases []corpus.Case, files []string)) {
+	record := func(op *provider.Operation, good map[string][]string, names []string, run func(t *testing.T, cases []corpus.Case, files []string)) {
 		if len(good[op.Op]) == 0 {
 			t.Errorf("the corpus has no request of %s", op.Op)
 			return

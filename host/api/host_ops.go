@@ -1,13 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/provider"
 )
 
 // HostControl is what the administration socket asks of the host itself.
@@ -150,127 +150,120 @@ type AccountLog struct {
 // hostEntries are the operations on the host itself.
 func hostEntries() []entry {
 	return []entry{
-		{Operation: provider.Operation{Op: "status", Kind: provider.Read}, read: hostStatus},
-		{Operation: provider.Operation{Op: "plugins", Kind: provider.Read}, read: hostPlugins},
-		{Operation: provider.Operation{Op: "plugin.restart", Kind: provider.Write, Required: []string{"name"}}, read: restartPlugin},
-		{Operation: provider.Operation{Op: "storage.status", Kind: provider.Read}, read: storageStatus},
-		{Operation: provider.Operation{Op: "storage.accept", Kind: provider.Write, Required: []string{"app"}}, read: acceptStorage},
-		{Operation: provider.Operation{Op: "storage.renew", Kind: provider.Write, Required: []string{"app"}}, read: renewStorage},
-		{Operation: provider.Operation{Op: "service.rekey", Kind: provider.Write}, read: rekeyService},
-		{Operation: provider.Operation{Op: "service.logs", Kind: provider.Read}, read: accountLogs},
-		{Operation: provider.Operation{Op: "service.log", Kind: provider.Read, Required: []string{"org"}}, read: accountLog},
-		{Operation: provider.Operation{Op: "directories", Kind: provider.Read}, read: hostDirectories},
-		{Operation: provider.Operation{Op: "directory.run", Kind: provider.Write, Required: []string{"name"}}, read: runDirectory, within: directoryTimeout},
-		{Operation: provider.Operation{Op: "directory.cancel", Kind: provider.Write, Required: []string{"name"}}, read: cancelDirectory},
-		{Operation: provider.Operation{Op: "config", Kind: provider.Read}, read: hostConfig},
+		own(reading("status"), hostStatus),
+		own(reading("plugins"), hostPlugins),
+		own(writing("plugin.restart"), restartPlugin),
+		own(reading("storage.status"), storageStatus),
+		own(writing("storage.accept"), acceptStorage),
+		own(writing("storage.renew"), renewStorage),
+		own(writing("service.rekey"), rekeyService),
+		own(reading("service.logs"), accountLogs),
+		own(reading("service.log"), accountLog),
+		own(reading("directories"), hostDirectories),
+		own(writing("directory.run"), runDirectory).lasting(directoryTimeout),
+		own(writing("directory.cancel"), cancelDirectory),
+		own(reading("config"), hostConfig),
 	}
 }
 
-func hostStatus(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		status, err := c.host.Status(ctx)
-		status.Checks = orEmpty(status.Checks)
-		status.Applications = orEmpty(status.Applications)
-		return status, err
+type (
+	nameIn struct {
+		Name string `json:"name" read:"required,nonempty"`
 	}
-}
-
-func hostPlugins(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		plugins, err := c.host.Plugins(ctx)
-		return pluginsResult{orEmpty(plugins)}, err
+	appIn struct {
+		App string `json:"app" read:"required,nonempty"`
 	}
+)
+
+func hostStatus(ctx context.Context, c *call, _ *none) (HostStatus, error) {
+	status, err := c.host.Status(ctx)
+	status.Checks = orEmpty(status.Checks)
+	status.Applications = orEmpty(status.Applications)
+	return status, err
 }
 
-func restartPlugin(c *call) action {
-	name := c.nonEmpty("name")
-	return func(ctx context.Context) (any, error) { return void{}, c.host.RestartPlugin(ctx, name) }
+func hostPlugins(ctx context.Context, c *call, _ *none) (pluginsResult, error) {
+	plugins, err := c.host.Plugins(ctx)
+	return pluginsResult{orEmpty(plugins)}, err
 }
 
-func storageStatus(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		stores, err := c.host.StorageStatus(ctx)
-		return storesResult{orEmpty(stores)}, err
-	}
+func restartPlugin(ctx context.Context, c *call, in *nameIn) (void, error) {
+	return void{}, c.host.RestartPlugin(ctx, in.Name)
 }
 
-func acceptStorage(c *call) action {
-	app := c.nonEmpty("app")
-	return func(ctx context.Context) (any, error) { return void{}, c.host.AcceptStorage(ctx, app) }
+func storageStatus(ctx context.Context, c *call, _ *none) (storesResult, error) {
+	stores, err := c.host.StorageStatus(ctx)
+	return storesResult{orEmpty(stores)}, err
 }
 
-func renewStorage(c *call) action {
-	app := c.nonEmpty("app")
-	return func(ctx context.Context) (any, error) {
-		incarnation, err := c.host.RenewStorage(ctx, app)
-		return renewResult{incarnation}, err
-	}
+func acceptStorage(ctx context.Context, c *call, in *appIn) (void, error) {
+	return void{}, c.host.AcceptStorage(ctx, in.App)
 }
 
-func rekeyService(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		result, err := c.host.RekeyService(ctx)
-		result.Retired = orEmpty(result.Retired)
-		return result, err
-	}
+func renewStorage(ctx context.Context, c *call, in *appIn) (renewResult, error) {
+	incarnation, err := c.host.RenewStorage(ctx, in.App)
+	return renewResult{incarnation}, err
 }
 
-func accountLogs(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		logs, err := c.host.AccountLogs(ctx)
-		return accountLogsResult{orEmpty(logs)}, err
-	}
+func rekeyService(ctx context.Context, c *call, _ *none) (RekeyResult, error) {
+	result, err := c.host.RekeyService(ctx)
+	result.Retired = orEmpty(result.Retired)
+	return result, err
+}
+
+func accountLogs(ctx context.Context, c *call, _ *none) (accountLogsResult, error) {
+	logs, err := c.host.AccountLogs(ctx)
+	return accountLogsResult{orEmpty(logs)}, err
 }
 
 // accountLogPage is how many entries service.log answers unless it is told.
 const accountLogPage = 1000
 
-func accountLog(c *call) action {
-	org, limit, after := c.text("org"), c.limit(), authz.AuditCursor{}
-	if raw, ok := c.raw("after"); ok {
-		if cursor := auditCursor(c.object, "after", raw); cursor != nil {
-			after = *cursor
-		}
+type accountLogIn struct {
+	Org   string             `json:"org" read:"required"`
+	Limit int                `json:"limit" read:"page"`
+	After *authz.AuditCursor `json:"after" read:"filter"`
+}
+
+func accountLog(ctx context.Context, c *call, in *accountLogIn) (accountLogResult, error) {
+	after := authz.AuditCursor{}
+	if in.After != nil {
+		after = *in.After
 	}
-	if limit == 0 {
-		limit = accountLogPage
-	}
-	return func(ctx context.Context) (any, error) {
-		events, err := c.host.AccountLog(ctx, org, after, limit)
-		return accountLogResult{orEmpty(events)}, err
-	}
+	events, err := c.host.AccountLog(ctx, in.Org, after, cmp.Or(in.Limit, accountLogPage))
+	return accountLogResult{orEmpty(events)}, err
 }
 
 // directoryTimeout is beyond what a directory may be configured to take, to be read
 // and to be applied: the run itself ends it.
 const directoryTimeout = 13 * time.Hour
 
-func hostDirectories(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		list, err := c.host.Directories(ctx)
-		return directoriesResult{orEmpty(list)}, err
-	}
+func hostDirectories(ctx context.Context, c *call, _ *none) (directoriesResult, error) {
+	list, err := c.host.Directories(ctx)
+	return directoriesResult{orEmpty(list)}, err
 }
 
-func runDirectory(c *call) action {
-	name := c.nonEmpty("name")
-	r := directory.Request{DryRun: c.flag("dryRun"), Authoritative: c.flag("authoritative"), Confirmed: c.flag("confirm"), Full: c.flag("full")}
-	return func(ctx context.Context) (any, error) { return c.host.RunDirectory(ctx, name, r) }
+type runDirectoryIn struct {
+	Name          string `json:"name" read:"required,nonempty"`
+	DryRun        bool   `json:"dryRun"`
+	Authoritative bool   `json:"authoritative"`
+	Confirm       bool   `json:"confirm"`
+	Full          bool   `json:"full"`
 }
 
-func cancelDirectory(c *call) action {
-	name := c.nonEmpty("name")
-	return func(ctx context.Context) (any, error) {
-		cancelled, err := c.host.CancelDirectory(ctx, name)
-		return cancelResult{cancelled}, err
-	}
+func runDirectory(ctx context.Context, c *call, in *runDirectoryIn) (directory.Report, error) {
+	return c.host.RunDirectory(ctx, in.Name,
+		directory.Request{DryRun: in.DryRun, Authoritative: in.Authoritative, Confirmed: in.Confirm, Full: in.Full})
 }
 
-func hostConfig(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		config, err := c.host.Config(ctx)
-		return configResult{config}, err
-	}
+func cancelDirectory(ctx context.Context, c *call, in *nameIn) (cancelResult, error) {
+	cancelled, err := c.host.CancelDirectory(ctx, in.Name)
+	return cancelResult{cancelled}, err
+}
+
+func hostConfig(ctx context.Context, c *call, _ *none) (configResult, error) {
+	config, err := c.host.Config(ctx)
+	return configResult{config}, err
 }
 
 type (

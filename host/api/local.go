@@ -159,8 +159,8 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		if canonical, ok := aliases[op]; ok {
-			op = canonical
+		if e, ok := h.entries[op]; ok {
+			op = e.Op // not an older name of it
 		}
 		limit := h.entries[op].bodyLimit(h.limit, h.large)
 		if op == "importDirectory" || op == "reconcileRows" {
@@ -205,7 +205,7 @@ func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (an
 	c.snapshots, c.authorityChanged, c.gates = app, app.AuthorityChanged, app.Gates()
 	if login, ok := peerLogin(x.r.Context()); ok {
 		actor := authz.AdminProvenance("local:" + login)
-		c.actor = &actor
+		c.problem.actor = &actor
 	}
 	c.exchange = x
 	return e.run(x.r.Context(), c)

@@ -11,15 +11,19 @@ import (
 )
 
 func TestEveryOperationOfTheManifestHasAHandlerAndNoOther(t *testing.T) {
-	table := operations()
-	for _, op := range provider.Operations {
-		if table[op.Op] == nil {
-			t.Errorf("%s is in the manifest and has no handler", op.Op)
-		}
-		delete(table, op.Op)
+	served, err := entries()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for op := range table {
-		t.Errorf("%s has a handler and is not in the manifest", op)
+	for op := range wireEntries() {
+		if declared, ok := provider.LookupOperation(op); !ok || declared.Carried() {
+			t.Errorf("%s is not for this side alone to answer", op)
+		}
+	}
+	for op := range patience {
+		if _, ok := served[op]; !ok {
+			t.Errorf("%s has time and is no operation", op)
+		}
 	}
 }
 

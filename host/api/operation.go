@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,7 +45,6 @@ type call struct {
 	exchange *exchange // nil without gates
 
 	// Of the administration socket alone:
-	actor *authz.Provenance // stands in for provenance that was left out
 	local LocalApplication
 	host  HostControl
 }
@@ -65,10 +66,6 @@ type target struct {
 	gates *admission.Gates // nil: everything is admitted
 }
 
-// operation reads its parameters from the call and returns what is to be done.
-// Reading has no effect; the action runs only when every parameter read.
-type operation func(c *call) action
-
 // action does the work. Its result is a value that marshals to a JSON object, or
 // a rowStream.
 type action func(ctx context.Context) (any, error)
@@ -76,96 +73,114 @@ type action func(ctx context.Context) (any, error)
 // entry is an operation as a surface serves it.
 type entry struct {
 	provider.Operation
-	read   operation
-	within time.Duration // 0 means operationTimeout
+	input  reflect.Type
+	act    func(c *call, in any) action // in points to an input that was read
+	within time.Duration                // 0 means operationTimeout
 }
 
-// operations is the dispatch table, in correspondence with the manifest.
-func operations() map[string]operation {
-	return map[string]operation{
-		"ping":             ping,
-		"capabilities":     capabilities,
-		"getSubjectAccess": getSubjectAccess,
-		"resolveAncestors": resolveAncestors,
-		"check":            check,
-		"epoch.head":       epochHead,
-		"epoch.since":      epochSince,
-
-		"createGrant":  createGrant,
-		"createGrants": createGrants,
-		"deleteGrant":  deleteGrant,
-		"listGrants":   listGrants,
-		"countGrants":  countGrants,
-		"createRevoke": createRevoke,
-		"deleteRevoke": deleteRevoke,
-		"listRevokes":  listRevokes,
-
-		"deleteSubject":     deleteSubject,
-		"deleteScope":       deleteScope,
-		"submitRequest":     submitRequest,
-		"decideRequest":     decideRequest,
-		"cancelRequest":     cancelRequest,
-		"listRequests":      listRequests,
-		"listApproverQueue": listApproverQueue,
-
-		"publishCatalog":      publishCatalog,
-		"getPublishedCatalog": getPublishedCatalog,
-		"publishImports":      publishImports,
-		"getPublishedImports": getPublishedImports,
-
-		"listRoles":          listRoles,
-		"createRole":         createRole,
-		"updateRole":         updateRole,
-		"deleteRole":         deleteRole,
-		"listGroups":         listGroups,
-		"createGroup":        createGroup,
-		"updateGroup":        updateGroup,
-		"setGroupParents":    setGroupParents,
-		"deleteGroup":        deleteGroup,
-		"setGroupMembership": setGroupMembership,
-		"getGroupMembers":    getGroupMembers,
-		"setUserActive":      setUserActive,
-		"setReportingEdge":   setReportingEdge,
-		"getReportingEdges":  getReportingEdges,
-
-		"dissolveVirtualParent": dissolveVirtualParent,
-
-		"listAuditEvents": listAuditEvents,
-
-		"reportMetrics":      reportMetrics,
-		"getGrantUsage":      getGrantUsage,
-		"getRevokeUsage":     getRevokeUsage,
-		"getRoleUsage":       getRoleUsage,
-		"getPermissionUsage": getPermissionUsage,
-		"getScopeTypeUsage":  getScopeTypeUsage,
-
-		opExportOrgSnapshot: exportOrgSnapshot,
-		opApplyOrgSnapshot:  applyOrgSnapshot,
-
-		"setScopeParents": setScopeParents,
+// carried serves an operation by the application's method for it.
+func carried(op *provider.Operation) entry {
+	act := func(c *call, in any) action {
+		return func(ctx context.Context) (any, error) {
+			out := reflect.New(op.Output()).Interface()
+			return out, op.Do(ctx, c.app, in, out)
+		}
 	}
+	if op.List != "" {
+		act = func(c *call, in any) action {
+			return listing(op.List, pageOf(in), func(ctx context.Context, row func(any) error) error {
+				return op.Each(ctx, c.app, in, row)
+			}, op.Key)
+		}
+	}
+	return entry{Operation: *op, input: op.Input(), act: act, within: patience[op.Op]}
 }
 
-// entries joins the manifest with the dispatch table.
+// own is an operation that the serving side answers itself.
+func own[In, Out any](op provider.Operation, do func(ctx context.Context, c *call, in *In) (Out, error)) entry {
+	return acting(op, func(c *call, in *In) action {
+		return func(ctx context.Context) (any, error) { return do(ctx, c, in) }
+	})
+}
+
+// rows is own for lists.
+func rows[In, Row any](op provider.Operation, open func(ctx context.Context, c *call, in *In) iter.Seq2[Row, error]) entry {
+	return acting(op, func(c *call, in *In) action {
+		return listing(op.List, nil, func(ctx context.Context, row func(any) error) error {
+			return handing(open(ctx, c, in))(row)
+		}, nil)
+	})
+}
+
+func acting[In any](op provider.Operation, act func(c *call, in *In) action) entry {
+	return entry{Operation: op, input: reflect.TypeFor[In](), act: func(c *call, in any) action { return act(c, in.(*In)) }}
+}
+
+// lasting gives an operation more time than others.
+func (e entry) lasting(d time.Duration) entry {
+	e.within = d
+	return e
+}
+
+// pageOf is the size of the page that a list is asked for, nil where it has none.
+func pageOf(in any) *int {
+	if paged, ok := in.(interface{ Page() *int }); ok {
+		return paged.Page()
+	}
+	return nil
+}
+
+// wireEntries answer what no application can: they concern this side alone.
+func wireEntries() map[string]entry {
+	table := map[string]entry{}
+	for _, e := range []entry{
+		own(manifest("ping"), ping),
+		{Operation: manifest("check"), input: reflect.TypeFor[provider.Check](), act: func(c *call, in any) action {
+			if many, ok := in.(*provider.Checks); ok {
+				return checkMany(c, many)
+			}
+			return check(c, in.(*provider.Check))
+		}},
+		own(manifest("exportOrgSnapshot"), exportOrgSnapshot).lasting(importTimeout),
+		acting(manifest("applyOrgSnapshot"), applyOrgSnapshot).lasting(importTimeout),
+	} {
+		table[e.Op] = e
+	}
+	return table
+}
+
+func manifest(op string) provider.Operation {
+	declared, ok := provider.LookupOperation(op)
+	if !ok {
+		panic("api: the manifest has no operation " + op)
+	}
+	return *declared
+}
+
+// entries is the manifest as it is served, under older names as well.
 func entries() (map[string]entry, error) {
-	table := operations()
-	joined := make(map[string]entry, len(table))
+	served, wire := map[string]entry{}, wireEntries()
 	for _, op := range provider.Operations {
-		read, ok := table[op.Op]
-		if !ok {
+		e, ok := wire[op.Op]
+		switch {
+		case op.Carried():
+			e = carried(op)
+		case !ok:
 			return nil, fmt.Errorf("operation %q of the manifest has no handler", op.Op)
 		}
-		joined[op.Op] = entry{Operation: op, read: read, within: patience[op.Op]}
+		served[op.Op] = e
+		if op.Older != "" {
+			served[op.Older] = e
+		}
 	}
-	return joined, addAliases(joined)
+	return served, nil
 }
 
 // operationTimeout bounds one operation, streams apart.
 const operationTimeout = 30 * time.Second
 
-// patience is for operations on a whole organization, and on as many rows as there are.
-var patience = map[string]time.Duration{opExportOrgSnapshot: importTimeout, opApplyOrgSnapshot: importTimeout,
-	"deleteSubject": importTimeout, "deleteScope": importTimeout}
+// patience is for operations on as many rows as there are.
+var patience = map[string]time.Duration{"deleteSubject": importTimeout, "deleteScope": importTimeout}
 
 // run is steps 7 to 9 of provider-api §2: required parameters, the gate, the
 // operation once it is admitted.
@@ -176,7 +191,9 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := e.checkGate(c); err != nil {
 		return nil, err
 	}
-	act := e.read(c)
+	in := reflect.New(e.inputOf(c))
+	e.refuseBeside(c)
+	c.into(in.Elem())
 	c.problem.refuseUnknown()
 	if err := c.problem.err; err != nil {
 		return nil, err
@@ -184,7 +201,28 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := c.exchange.admit(e, c.gates, c.reserve()); err != nil {
 		return nil, err
 	}
-	return e.do(ctx, act)
+	return e.do(ctx, e.act(c, in.Interface()))
+}
+
+// inputOf is the type of the input, which a member may decide.
+func (e entry) inputOf(c *call) reflect.Type {
+	if e.Instead != "" && c.has(e.Instead) {
+		return e.InputInstead()
+	}
+	return e.input
+}
+
+// refuseBeside refuses members of the one type of input in the other.
+func (e entry) refuseBeside(c *call) {
+	if e.Instead == "" || !c.has(e.Instead) {
+		return
+	}
+	known := provider.Members(e.InputInstead())
+	for _, m := range provider.Members(e.input) {
+		if c.has(m.Name) && !slices.ContainsFunc(known, func(k provider.Member) bool { return k.Name == m.Name }) {
+			c.problem.refuse(authz.Validation("%s: %q cannot stand beside %q", e.Op, m.Name, e.Instead))
+		}
+	}
 }
 
 // do is step 9, the operation.
@@ -199,18 +237,14 @@ func (e entry) do(ctx context.Context, act action) (any, error) {
 }
 
 func (e entry) checkRequired(c *call) error {
-	required := e.Required
-	if e.Op == "check" && !c.has("checks") {
-		required = []string{"principal", "key"}
-	}
-	for _, field := range required {
-		if c.has(field) || field == "provenance" && c.actor != nil {
-			continue
+	for _, m := range provider.Members(e.inputOf(c)) {
+		_, present := c.raw(m.Name)
+		switch {
+		case !m.Required || c.has(m.Name) || present && m.Null:
+		case c.problem.actor != nil && m.Type == reflect.TypeFor[authz.Provenance]():
+		default:
+			return authz.Validation("%s requires the %q field", e.Op, m.Name)
 		}
-		if _, present := c.raw(field); present && slices.Contains(e.NullAllowed, field) {
-			continue
-		}
-		return authz.Validation("%s requires the %q field", e.Op, field)
 	}
 	return nil
 }
@@ -253,45 +287,8 @@ func (e entry) outage(ctx context.Context, err error) error {
 	return late
 }
 
-// provenance reads the member "provenance" of o; a local caller may leave it out.
-// It is read after the other members, so that their shape is judged first.
-func (c *call) provenance(o object) authz.Provenance {
-	if c.actor != nil && !o.has("provenance") {
-		return *c.actor
-	}
-	p, err := authz.ParseProvenance(o.value("provenance"))
-	if err != nil {
-		c.problem.refuse(err)
-	}
-	return p
-}
-
-// page reads the paging members of a list (host.md §5). One row more than the
-// limit is asked for, which tells whether there is a next page.
-func (c *call) page() (p provider.Paging, limit int) {
-	limit = c.limit()
-	p.After = c.text("after")
-	if limit > 0 {
-		p.Limit = limit + 1
-	}
-	return p, limit
-}
-
 // maxPage bounds the rows of one page of a list.
 const maxPage = 10_000
-
-// limit reads the size of a page; 0 when absent.
-func (c *call) limit() int {
-	if !c.has("limit") {
-		return 0
-	}
-	n, ok := parseInteger(c.value("limit"))
-	if !ok || n < 1 || n > maxPage {
-		c.refuse("limit", fmt.Sprintf("an integer from 1 to %d", maxPage))
-		return 0
-	}
-	return int(n)
-}
 
 // void is the result of operations that answer {}.
 type void struct{}

@@ -13,14 +13,12 @@ import (
 )
 
 func TestAnOperationThatRunsOutOfTimeIsAnOutageAndOfAWriteNobodyKnowsTheOutcome(t *testing.T) {
-	waits := func(*call) action {
-		return func(ctx context.Context) (any, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
+	waits := func(ctx context.Context, _ *call, _ *none) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	for kind, want := range map[provider.Kind]authz.Outcome{provider.Read: "", provider.Write: authz.OutcomeUnknown} {
-		e := entry{Operation: provider.Operation{Op: "slow", Kind: kind}, read: waits, within: time.Millisecond}
+		e := own(provider.Operation{Op: "slow", Kind: kind}, waits).lasting(time.Millisecond)
 		_, err := e.run(t.Context(), newCall("slow", nil, target{}))
 		var outage *authz.UnavailableError
 		if !errors.As(err, &outage) || outage.Outcome != want {
@@ -31,26 +29,24 @@ func TestAnOperationThatRunsOutOfTimeIsAnOutageAndOfAWriteNobodyKnowsTheOutcome(
 
 func TestAnErrorOfTheOperationIsKeptEvenWhenTimeRanOut(t *testing.T) {
 	refused := authz.Validation("no")
-	e := entry{Operation: provider.Operation{Op: "slow"}, within: time.Millisecond, read: func(*call) action {
-		return func(ctx context.Context) (any, error) {
-			<-ctx.Done()
-			return nil, refused
-		}
-	}}
+	e := own(reading("slow"), func(ctx context.Context, _ *call, _ *none) (any, error) {
+		<-ctx.Done()
+		return nil, refused
+	}).lasting(time.Millisecond)
 	if _, err := e.run(t.Context(), newCall("slow", nil, target{})); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestNothingRunsWhenAParameterDidNotRead(t *testing.T) {
-	e := entry{Operation: provider.Operation{Op: "op"}, read: func(c *call) action {
-		c.flag("flag")
-		c.text("text")
-		return func(context.Context) (any, error) {
-			t.Error("the operation ran")
-			return nil, nil
-		}
-	}}
+	type input struct {
+		Flag bool   `json:"flag"`
+		Text string `json:"text"`
+	}
+	e := own(reading("op"), func(context.Context, *call, *input) (any, error) {
+		t.Error("the operation ran")
+		return nil, nil
+	})
 	members, err := parseBody([]byte(`{"flag":5,"text":6}`))
 	if err != nil {
 		t.Fatal(err)

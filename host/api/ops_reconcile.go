@@ -3,23 +3,48 @@ package api
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// reconcileRows takes the ids that exist in place of the predicates; a list that
-// is absent is no predicate, an empty one says that nothing exists.
-func reconcileRows(c *call) action {
-	in := provider.Reconciliation{
-		UserExists: c.listed("users"), OrgExists: c.listed("orgs"), ScopeExists: c.listed("scopes"),
-		Sweep: c.flag("sweep"), KeepRoleGrants: c.flag("keepRoleGrants"),
+// reconcileIn has the ids that exist in place of the predicates: a list that is
+// absent is no predicate, an empty one says that nothing exists. Only a sweep needs
+// somebody who is answerable.
+type reconcileIn struct {
+	Users          []string        `json:"users"`
+	Orgs           []string        `json:"orgs"`
+	Scopes         []string        `json:"scopes"`
+	Sweep          bool            `json:"sweep"`
+	KeepRoleGrants bool            `json:"keepRoleGrants"`
+	Provenance     json.RawMessage `json:"provenance"`
+
+	by *authz.Provenance
+}
+
+// Check reads the provenance of a sweep.
+func (in *reconcileIn) Check() error {
+	if !in.Sweep || len(in.Provenance) == 0 || isNull(in.Provenance) {
+		return nil
 	}
-	if (c.has("provenance") || c.actor != nil) && in.Sweep {
-		in.Provenance = c.provenance(c.object)
+	by, err := authz.ParseProvenance(in.Provenance)
+	in.by = &by
+	return err
+}
+
+func reconcileRows(c *call, in *reconcileIn) action {
+	ask := provider.Reconciliation{UserExists: listed(in.Users), OrgExists: listed(in.Orgs), ScopeExists: listed(in.Scopes),
+		Sweep: in.Sweep, KeepRoleGrants: in.KeepRoleGrants}
+	switch {
+	case in.by != nil:
+		ask.Provenance = *in.by
+	case in.Sweep && c.problem.actor != nil:
+		ask.Provenance = *c.problem.actor
 	}
 	return func(ctx context.Context) (any, error) {
-		found, err := c.local.ReconcileRows(ctx, in)
+		found, err := c.local.ReconcileRows(ctx, ask)
 		if err != nil {
 			return nil, err
 		}
@@ -28,8 +53,7 @@ func reconcileRows(c *call) action {
 }
 
 // listed is the predicate of a list of ids; nil when absent.
-func (c *call) listed(field string) provider.Exists {
-	ids := c.texts(field)
+func listed(ids []string) provider.Exists {
 	if ids == nil {
 		return nil
 	}

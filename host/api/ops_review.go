@@ -3,60 +3,53 @@ package api
 import (
 	"context"
 	"io"
+	"iter"
 
 	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
 
 // The reports for auditors. Nothing of them is built whole: they may be about
 // every user.
 
-func listSodViolations(c *call) action {
-	ids := c.reviewed()
-	return listing("users", 0, func(ctx context.Context) rowsOf[access.Violations] {
-		return c.local.ListSodViolations(ctx, ids)
-	}, nil)
+// reviewedIn selects the users that a report is about; nil is everybody.
+type reviewedIn struct {
+	UserIDs *[]string `json:"userIds,omitempty" read:"filter"`
 }
 
-func exportEntitlements(c *call) action {
-	ids := c.reviewed()
-	return listing("users", 0, func(ctx context.Context) rowsOf[access.UserEntitlements] {
-		return c.local.ExportEntitlements(ctx, ids)
-	}, nil)
+func listSodViolations(ctx context.Context, c *call, in *reviewedIn) iter.Seq2[access.Violations, error] {
+	return c.local.ListSodViolations(ctx, in.UserIDs)
 }
 
-func listWildcardDrift(c *call) action {
-	since := c.integer("sinceVersion", 0)
+func exportEntitlements(ctx context.Context, c *call, in *reviewedIn) iter.Seq2[access.UserEntitlements, error] {
+	return c.local.ExportEntitlements(ctx, in.UserIDs)
+}
+
+type driftIn struct {
+	SinceVersion int64 `json:"sinceVersion" read:"required"`
+}
+
+func listWildcardDrift(c *call, in *driftIn) action {
 	return func(context.Context) (any, error) {
 		return rowStream(func(ctx context.Context, to io.Writer) error {
-			report, err := c.local.ListWildcardDrift(ctx, since)
+			report, err := c.local.ListWildcardDrift(ctx, in.SinceVersion)
 			if err != nil {
 				return err
 			}
-			return writeList(to, report, "findings", 0, report.Findings, nil)
+			return writeList(to, report, "findings", 0, handing(report.Findings), nil)
 		}), nil
 	}
 }
 
-func listCatalogVersions(c *call) action {
-	return listing("versions", 0, func(ctx context.Context) rowsOf[catalog.Publication] {
-		return c.local.ListCatalogVersions(ctx)
-	}, nil)
+func listCatalogVersions(ctx context.Context, c *call, _ *none) iter.Seq2[catalog.Publication, error] {
+	return c.local.ListCatalogVersions(ctx)
 }
 
-func verifyAuditChain(c *call) action {
-	prior := c.text("priorHash")
-	return func(ctx context.Context) (any, error) { return c.local.VerifyAuditChain(ctx, prior) }
+type verifyAuditIn struct {
+	PriorHash string `json:"priorHash"`
 }
 
-// reviewed reads the users that a report is about; nil when absent. Null is
-// refused: it must never widen the report from somebody to everybody.
-func (c *call) reviewed() *[]string {
-	const field = "userIds"
-	raw, ok := c.raw(field)
-	if !ok {
-		return nil
-	}
-	ids := c.textsOf(field, raw, "a list of strings")
-	return &ids
+func verifyAuditChain(ctx context.Context, c *call, in *verifyAuditIn) (authz.ChainReport, error) {
+	return c.local.VerifyAuditChain(ctx, in.PriorHash)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"reflect"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -29,17 +29,6 @@ type AuthorityHook func(ctx context.Context, orgRoot bool) error
 // DefaultOrgSnapshotBodyLimit bounds the body of applyOrgSnapshot, in bytes.
 const DefaultOrgSnapshotBodyLimit int64 = 256 << 20
 
-const (
-	opExportOrgSnapshot = "exportOrgSnapshot"
-	opApplyOrgSnapshot  = "applyOrgSnapshot"
-)
-
-// aliases are further names of operations.
-var aliases = map[string]string{
-	"org.exportSnapshot": opExportOrgSnapshot,
-	"org.applySnapshot":  opApplyOrgSnapshot,
-}
-
 type (
 	snapshotResult struct {
 		Snapshot provider.OrgSnapshot `json:"snapshot"`
@@ -49,20 +38,17 @@ type (
 	}
 )
 
-func exportOrgSnapshot(c *call) action {
-	return func(ctx context.Context) (any, error) {
-		snapshot, err := c.snapshots.ExportOrgSnapshot(ctx)
-		return snapshotResult{snapshot}, err
-	}
+func exportOrgSnapshot(ctx context.Context, c *call, _ *none) (snapshotResult, error) {
+	snapshot, err := c.snapshots.ExportOrgSnapshot(ctx)
+	return snapshotResult{snapshot}, err
 }
 
-func applyOrgSnapshot(c *call) action {
-	in := applyInput(c.object)
+func applyOrgSnapshot(c *call, in *provider.ApplyOrgSnapshotInput) action {
 	return func(ctx context.Context) (any, error) {
-		if err := c.admitTransfer(ctx, in); err != nil {
+		if err := c.admitTransfer(ctx, *in); err != nil {
 			return nil, err
 		}
-		if err := c.snapshots.ApplyOrgSnapshot(ctx, in); err != nil {
+		if err := c.snapshots.ApplyOrgSnapshot(ctx, *in); err != nil {
 			return nil, err
 		}
 		if in.Authority != nil && c.authorityChanged != nil {
@@ -92,14 +78,20 @@ func (c *call) admitTransfer(ctx context.Context, in provider.ApplyOrgSnapshotIn
 	return err
 }
 
-// applyInput reads shapes in the order of application.md §19: the source, the
-// lists with the ids of their rows, the options, and then the rows.
-func applyInput(o object) provider.ApplyOrgSnapshotInput {
-	in := provider.ApplyOrgSnapshotInput{}
-	if raw := o.value("source"); len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &in.Source) != nil || in.Source == "" {
+// orgSource reads who sends a snapshot.
+func orgSource(o object, m provider.Member, v reflect.Value) {
+	var source string
+	if raw, _ := o.raw(m.Name); len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &source) != nil || source == "" {
 		o.problem.refuse(authz.Validation("an org snapshot must name its source"))
 	}
-	snapshot, ok := o.objectOf(o.value("snapshot"))
+	v.SetString(source)
+}
+
+// orgSnapshot reads the lists with the ids of their rows, and the rows after all other
+// parameters.
+func orgSnapshot(o object, m provider.Member, v reflect.Value) {
+	raw, _ := o.raw(m.Name)
+	snapshot, ok := o.objectOf(raw)
 	if !ok {
 		o.problem.refuse(authz.Validation("snapshot must be an object"))
 	}
@@ -109,18 +101,16 @@ func applyInput(o object) provider.ApplyOrgSnapshotInput {
 	revokes := snapshot.rows("globalRevokes", "id")
 	users := snapshot.rows("users", "userId")
 	requests := snapshot.rows("pendingGlobalRequests", "id")
-	in.Authority = o.optionalFlag("authority")
-	in.ExpectHead, in.Position = o.optionalSequence("expectHead"), o.optionalSequence("position")
-	in.ExpectIdentity = o.textOrNone("expectIdentity")
-	in.Snapshot = provider.OrgSnapshot{
-		Groups:                eachRow("groups", groups, orgGroup),
-		Roles:                 eachRow("roles", roles, orgRole),
-		GlobalGrants:          eachRow("globalGrants", grants, orgGrant),
-		GlobalRevokes:         eachRow("globalRevokes", revokes, orgRevoke),
-		Users:                 eachRow("users", users, orgUser),
-		PendingGlobalRequests: eachRow("pendingGlobalRequests", requests, orgRequest),
-	}
-	return in
+	o.problem.later = append(o.problem.later, func() {
+		v.Set(reflect.ValueOf(provider.OrgSnapshot{
+			Groups:                eachRow("groups", groups, asItIs[authz.Group]),
+			Roles:                 eachRow("roles", roles, asItIs[authz.Role]),
+			GlobalGrants:          eachRow("globalGrants", grants, asItIs[authz.Grant]),
+			GlobalRevokes:         eachRow("globalRevokes", revokes, asItIs[authz.Revoke]),
+			Users:                 eachRow("users", users, orgUser.user),
+			PendingGlobalRequests: eachRow("pendingGlobalRequests", requests, orgRequest),
+		}))
+	})
 }
 
 // rows reads a list of a snapshot as far as the ids of its rows; an absent list is
@@ -150,11 +140,13 @@ func (o object) rows(list, id string) []object {
 }
 
 // eachRow reads the rows, and says of the first that does not read which one it is.
-func eachRow[Row any](list string, rows []object, read func(object) Row) []Row {
+func eachRow[Read, Row any](list string, rows []object, row func(Read) Row) []Row {
 	out := make([]Row, 0, len(rows))
 	for i, o := range rows {
 		own := object{members: o.members, problem: &problem{}}
-		out = append(out, read(own))
+		var read Read
+		own.into(reflect.ValueOf(&read).Elem())
+		out = append(out, row(read))
 		var refused *authz.WriteRejectedError
 		if errors.As(own.problem.err, &refused) {
 			o.problem.refuse(authz.Validation("snapshot.%s[%d]: %s", list, i, refused.Message))
@@ -164,89 +156,36 @@ func eachRow[Row any](list string, rows []object, read func(object) Row) []Row {
 	return out
 }
 
-func (o object) optionalSequence(field string) *int64 {
-	if !o.has(field) {
-		return nil
-	}
-	n := o.sequence(field)
-	return &n
-}
-
-func orgGroup(o object) authz.Group {
-	o.required("name", "a string")
-	o.required("parents", "a list of strings")
-	return authz.Group{ID: o.text("id"), Name: o.text("name"), Description: o.text("description"), Parents: o.texts("parents"), Virtual: o.flag("virtual")}
-}
-
-func orgRole(o object) authz.Role {
-	in := roleInput(o)
-	return authz.Role{ID: o.text("id"), Name: in.Name, Description: in.Description, Patterns: in.Patterns, Requestable: in.Requestable}
-}
-
-func orgGrant(o object) authz.Grant {
-	o.required("createdAt", "an integer")
-	return authz.Grant{ID: o.text("id"), Subject: o.text("subject"), RoleID: o.nonEmpty("roleId"), Pattern: o.pattern("pattern"), Scope: o.text("scope"),
-		ExpiresAt: o.expiry("expiresAt"), Provenance: o.rowProvenance(), CreatedAt: o.integer("createdAt", 0)}
-}
-
-func orgRevoke(o object) authz.Revoke {
-	o.required("createdAt", "an integer")
-	return authz.Revoke{ID: o.text("id"), UserID: o.text("userId"), Pattern: o.text("pattern"), Scope: o.text("scope"),
-		Provenance: o.rowProvenance(), CreatedAt: o.integer("createdAt", 0)}
-}
-
-func (o object) rowProvenance() authz.Provenance {
-	p, err := authz.ParseProvenance(o.members["provenance"])
-	if err != nil {
-		o.problem.refuse(err)
-	}
-	return p
-}
+func asItIs[Row any](r Row) Row { return r }
 
 // orgUser insists on every member but the manager: a record that lacks active must
 // not read as a deactivation, nor one without groupIds as leaving them.
-func orgUser(o object) authz.User {
-	o.required("active", "a boolean")
-	o.required("groupIds", "a list of strings")
-	o.required("orgIds", "a list of strings")
-	return authz.User{UserID: o.text("userId"), Active: o.flag("active"), GroupIDs: o.texts("groupIds"), OrgIDs: o.texts("orgIds"),
-		ManagerUserID: o.nonEmpty("managerUserId")}
+type orgUser struct {
+	UserID        string   `json:"userId"`
+	Active        bool     `json:"active" read:"required"`
+	GroupIDs      []string `json:"groupIds" read:"required"`
+	OrgIDs        []string `json:"orgIds" read:"required"`
+	ManagerUserID string   `json:"managerUserId" read:"nonempty"`
 }
 
-func orgRequest(o object) authz.Request {
-	for _, field := range []string{"createdAt", "stageIndex"} {
-		o.required(field, "an integer")
-	}
-	r := authz.Request{ID: o.text("id"), RequesterUserID: o.text("requesterUserId"), RoleID: o.nonEmpty("roleId"), Pattern: o.pattern("pattern"),
-		Scope: o.text("scope"), ProposedExpiresAt: o.expiry("proposedExpiresAt"), State: authz.RequestState(o.text("state")),
-		StageIndex: o.integer("stageIndex", 0), Stages: stages(o), CreatedAt: o.integer("createdAt", 0), DecidedAt: o.optionalInteger("decidedAt"),
-		Justification: o.answers("justification")}
+func (u orgUser) user() authz.User {
+	return authz.User{UserID: u.UserID, Active: u.Active, GroupIDs: u.GroupIDs, OrgIDs: u.OrgIDs, ManagerUserID: u.ManagerUserID}
+}
+
+func orgRequest(r authz.Request) authz.Request {
 	if r.Justification == nil {
 		r.Justification = map[string]string{}
 	}
-	for _, d := range o.objects("decisions") {
-		r.Decisions = append(r.Decisions, authz.Decision{StageIndex: d.integer("stageIndex", 0), DecidedBy: d.text("decidedBy"),
-			Decision: d.text("decision"), At: d.integer("at", 0), Note: d.text("note")})
+	if r.Stages == nil {
+		r.Stages = []authz.Stage{}
 	}
 	return r
 }
 
 // bodyLimit is how much of a body an operation may have.
 func (e entry) bodyLimit(limit, snapshots int64) int64 {
-	if e.Op == opApplyOrgSnapshot {
+	if e.Op == "applyOrgSnapshot" {
 		return snapshots
 	}
 	return limit
-}
-
-// addAliases lets further names lead to the operations they stand for.
-func addAliases(table map[string]entry) error {
-	for alias, op := range aliases {
-		e, ok := table[op]
-		if !ok {
-			return fmt.Errorf("the alias %q stands for %q, which is no operation", alias, op)
-		}
-		table[alias] = e
-	}
-	return nil
 }

@@ -14,7 +14,7 @@ func TestEveryRequiredParameterIsAskedForByName(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	for _, op := range provider.Operations {
 		given := map[string]any{}
-		for _, field := range op.Required {
+		for _, field := range op.Required() {
 			body, err := json.Marshal(given)
 			if err != nil {
 				t.Fatal(err)

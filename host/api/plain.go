@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // plainCheck reads the spelling in which nearly every check comes, and says no to
@@ -40,10 +41,10 @@ func (p *plainText) batch() ([]plainCheck, bool) {
 	if !p.next(':') || !p.next('[') {
 		return nil, false
 	}
-	many := make([]plainCheck, 0, min(maxChecks, len(p.b)/48+1)) // about what one takes at least
+	many := make([]plainCheck, 0, min(provider.MaxChecks, len(p.b)/48+1)) // about what one takes at least
 	for {
 		c, ok := p.check()
-		if !ok || len(many) == maxChecks {
+		if !ok || len(many) == provider.MaxChecks {
 			return nil, false
 		}
 		many = append(many, c)

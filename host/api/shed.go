@@ -14,7 +14,7 @@ var lists = map[string]bool{
 	"listGrants": true, "countGrants": true, "listRevokes": true, "listRequests": true, "listApproverQueue": true, "listRoles": true,
 	"listGroups": true, "getGroupMembers": true, "getReportingEdges": true, "listAuditEvents": true,
 	"getGrantUsage": true, "getRevokeUsage": true, "getRoleUsage": true, "getPermissionUsage": true, "getScopeTypeUsage": true,
-	opExportOrgSnapshot: true,
+	"exportOrgSnapshot": true,
 
 	"listSodViolations": true, "exportEntitlements": true, "listWildcardDrift": true, "listCatalogVersions": true, "verifyAuditChain": true,
 }

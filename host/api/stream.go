@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
-
-// rowsOf is a list as the application yields it.
-type rowsOf[T any] = iter.Seq2[T, error]
 
 // rowStream writes a list as one JSON object, row by row. The context is the
 // request's own: a stream may take longer than an operation.
@@ -22,19 +20,28 @@ type rowStream func(ctx context.Context, w io.Writer) error
 // error up to there is still answered as an error.
 const streamBuffer = 32 << 10
 
-// listing streams open's rows under field. With a limit above 0 the rows beyond
-// it are not written; the key of the last one written is then told as next.
-func listing[T any](field string, limit int, open func(context.Context) rowsOf[T], key func(T) any) action {
+// listing streams the rows that each hands out under field. With a limit, rows
+// beyond it are not written; the key of the last one written is then told as next.
+// One row more than the limit is asked for, which tells whether there are others.
+func listing(field string, limit *int, each func(ctx context.Context, row func(any) error) error, key func(any) any) action {
+	most := 0
+	if limit != nil && *limit > 0 {
+		most = *limit
+		*limit++
+	}
 	return func(context.Context) (any, error) {
 		return rowStream(func(ctx context.Context, to io.Writer) error {
-			return writeList(to, nil, field, limit, open(ctx), key)
+			return writeList(to, nil, field, most, func(row func(any) error) error { return each(ctx, row) }, key)
 		}), nil
 	}
 }
 
+// errEnough ends a list at its limit.
+var errEnough = errors.New("no more rows are written")
+
 // writeList writes the members of head, a JSON object or nil, then rows under
 // field.
-func writeList[T any](to io.Writer, head any, field string, limit int, rows rowsOf[T], key func(T) any) error {
+func writeList(to io.Writer, head any, field string, limit int, each func(row func(any) error) error, key func(any) any) error {
 	w := bufio.NewWriterSize(to, streamBuffer)
 	w.WriteByte('{')
 	if head != nil {
@@ -47,33 +54,47 @@ func writeList[T any](to io.Writer, head any, field string, limit int, rows rows
 	}
 	w.WriteString(`"` + field + `":[`)
 	row := newRowEncoder(w)
-	n, more := 0, false
-	var last T
-	for item, err := range rows {
-		if err != nil {
-			return err
-		}
-		if more = limit > 0 && n == limit; more {
-			break
+	n := 0
+	var next any
+	err := each(func(item any) error {
+		if limit > 0 && n == limit {
+			return errEnough
 		}
 		if n > 0 {
 			w.WriteByte(',')
 		}
-		if err := row.write(item); err != nil {
-			return err
+		if n++; n == limit {
+			next = key(item)
 		}
-		last = item
-		n++
+		return row.write(item)
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
 	w.WriteByte(']')
-	if more {
+	if err != nil {
 		w.WriteString(`,"next":`)
-		if err := row.write(key(last)); err != nil {
+		if err := row.write(next); err != nil {
 			return err
 		}
 	}
 	w.WriteByte('}')
 	return w.Flush()
+}
+
+// handing hands out the rows of a sequence.
+func handing[T any](rows iter.Seq2[T, error]) func(row func(any) error) error {
+	return func(row func(any) error) error {
+		for r, err := range rows {
+			if err != nil {
+				return err
+			}
+			if err := row(&r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // rowEncoder writes values without the newline and the HTML escaping of

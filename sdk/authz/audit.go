@@ -18,8 +18,8 @@ type AuditEntry struct {
 
 // AuditCursor is a position in log order.
 type AuditCursor struct {
-	At int64  `json:"at"`
-	ID string `json:"id"`
+	At int64  `json:"at" read:"required"`
+	ID string `json:"id" read:"required"`
 }
 
 // Cursor is the entry's own position.

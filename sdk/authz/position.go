@@ -11,7 +11,7 @@ import "fmt"
 // keeps a position keeps both members. An Identity "" is unknown, as of events
 // that were written before identities were, and then the number alone counts.
 type Position struct {
-	Seq      int64  `json:"seq"`
+	Seq      int64  `json:"seq" read:"required,sequence"`
 	Identity string `json:"identity,omitempty"`
 }
 

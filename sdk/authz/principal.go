@@ -4,8 +4,8 @@ import "encoding/json"
 
 // Principal is who a check is about: a user or a service, exactly one of them.
 type Principal struct {
-	UserID    string `json:"userId,omitempty"`
-	ServiceID string `json:"serviceId,omitempty"`
+	UserID    string `json:"userId,omitempty" read:"id"`
+	ServiceID string `json:"serviceId,omitempty" read:"id"`
 }
 
 // UserPrincipal names an individual.

@@ -4,9 +4,9 @@ package authz
 // here directly, on a scope type they stand under the catalog's policy.
 type Requestable struct {
 	Prompts       []Prompt `json:"prompts,omitempty"`
-	MaxDurationMs int64    `json:"maxDurationMs,omitempty"`
-	RequireExpiry bool     `json:"requireExpiry,omitempty"`
-	Stages        []Stage  `json:"stages"`
+	MaxDurationMs int64    `json:"maxDurationMs,omitempty" read:"first,positive"`
+	RequireExpiry bool     `json:"requireExpiry,omitempty" read:"first"`
+	Stages        []Stage  `json:"stages" read:"required"`
 }
 
 func (r Requestable) MarshalJSON() ([]byte, error) {
@@ -18,9 +18,9 @@ func (r Requestable) MarshalJSON() ([]byte, error) {
 // Prompt is a question that a requester answers. A prompt is required unless
 // Required points at false.
 type Prompt struct {
-	ID       string   `json:"id"`
-	Label    string   `json:"label"`
-	Kind     string   `json:"kind,omitempty"`
+	ID       string   `json:"id" read:"required"`
+	Label    string   `json:"label" read:"required"`
+	Kind     string   `json:"kind,omitempty" read:"nonempty"`
 	Options  []string `json:"options,omitempty"`
 	Required *bool    `json:"required,omitempty"`
 }
@@ -35,7 +35,7 @@ const (
 // Stage is one step of an approval, discriminated by Kind. Layers counts
 // managers upwards, absent means 1.
 type Stage struct {
-	Kind      string     `json:"kind"`
+	Kind      string     `json:"kind" read:"required"`
 	Predicate *Predicate `json:"predicate,omitempty"`
 	RoleID    string     `json:"roleId,omitempty"`
 	Layers    *int64     `json:"layers,omitempty"`
@@ -51,7 +51,7 @@ const (
 
 // Predicate is a test of the requester, discriminated by Type.
 type Predicate struct {
-	Type    string `json:"type"`
+	Type    string `json:"type" read:"required"`
 	GroupID string `json:"groupId,omitempty"`
 	OrgID   string `json:"orgId,omitempty"`
 	Subject string `json:"subject,omitempty"`
@@ -94,16 +94,16 @@ type Decision struct {
 type Request struct {
 	ID                string            `json:"id"`
 	RequesterUserID   string            `json:"requesterUserId"`
-	RoleID            string            `json:"roleId,omitempty"`
-	Pattern           string            `json:"pattern,omitempty"`
+	RoleID            string            `json:"roleId,omitempty" read:"nonempty"`
+	Pattern           string            `json:"pattern,omitempty" read:"pattern"`
 	Scope             string            `json:"scope"`
 	ProposedExpiresAt Expiry            `json:"proposedExpiresAt,omitzero"`
-	Justification     map[string]string `json:"justification"`
+	Justification     map[string]string `json:"justification" read:"answers,last"`
 	State             RequestState      `json:"state"`
-	StageIndex        int64             `json:"stageIndex"`
+	StageIndex        int64             `json:"stageIndex" read:"required"`
 	Stages            []Stage           `json:"stages"`
-	Decisions         []Decision        `json:"decisions"`
-	CreatedAt         int64             `json:"createdAt"`
+	Decisions         []Decision        `json:"decisions" read:"last"`
+	CreatedAt         int64             `json:"createdAt" read:"required"`
 	DecidedAt         *int64            `json:"decidedAt,omitempty"`
 }
 

@@ -8,12 +8,12 @@ import "encoding/json"
 type Grant struct {
 	ID         string     `json:"id"`
 	Subject    string     `json:"subject"`
-	RoleID     string     `json:"roleId,omitempty"`
-	Pattern    string     `json:"pattern,omitempty"`
+	RoleID     string     `json:"roleId,omitempty" read:"nonempty"`
+	Pattern    string     `json:"pattern,omitempty" read:"pattern"`
 	Scope      string     `json:"scope"`
 	ExpiresAt  Expiry     `json:"expiresAt,omitzero"`
 	Provenance Provenance `json:"provenance"`
-	CreatedAt  int64      `json:"createdAt"`
+	CreatedAt  int64      `json:"createdAt" read:"required"`
 }
 
 // Revoke takes from one user what the pattern matches at a scope and below. It
@@ -24,16 +24,16 @@ type Revoke struct {
 	Pattern    string     `json:"pattern"`
 	Scope      string     `json:"scope"`
 	Provenance Provenance `json:"provenance"`
-	CreatedAt  int64      `json:"createdAt"`
+	CreatedAt  int64      `json:"createdAt" read:"required"`
 }
 
 // Role is a named list of patterns. Its identity is its id: renaming changes
 // nothing in evaluation.
 type Role struct {
 	ID          string       `json:"id"`
-	Name        string       `json:"name"`
+	Name        string       `json:"name" read:"required"`
 	Description string       `json:"description,omitempty"`
-	Patterns    []string     `json:"patterns"`
+	Patterns    []string     `json:"patterns" read:"required"`
 	Requestable *Requestable `json:"requestable,omitempty"`
 }
 
@@ -42,9 +42,9 @@ type Role struct {
 // cycle.
 type Group struct {
 	ID          string   `json:"id"`
-	Name        string   `json:"name"`
+	Name        string   `json:"name" read:"required"`
 	Description string   `json:"description,omitempty"`
-	Parents     []string `json:"parents"`
+	Parents     []string `json:"parents" read:"required"`
 	Virtual     bool     `json:"virtual,omitempty"`
 }
 

@@ -4,16 +4,16 @@ package directory
 // untouched by the import.
 type Snapshot struct {
 	Groups         []Group             `json:"groups,omitempty"`
-	Memberships    map[string][]string `json:"memberships,omitempty"`
-	ReportingEdges map[string]string   `json:"reportingEdges,omitempty"`
-	Orgs           map[string][]string `json:"orgs,omitempty"`
+	Memberships    map[string][]string `json:"memberships,omitempty" read:"first"`
+	ReportingEdges map[string]string   `json:"reportingEdges,omitempty" read:"first"`
+	Orgs           map[string][]string `json:"orgs,omitempty" read:"first"`
 	Users          []User              `json:"users,omitempty"`
 }
 
 // Group is a group as the directory knows it.
 type Group struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
+	ID          string   `json:"id" read:"required"`
+	Name        string   `json:"name" read:"required"`
 	Description string   `json:"description,omitempty"`
 	Parents     []string `json:"parents,omitempty"`
 }
@@ -21,7 +21,7 @@ type Group struct {
 // User is a user as the directory knows them; a nil Active says
 // nothing.
 type User struct {
-	UserID string `json:"userId"`
+	UserID string `json:"userId" read:"required"`
 	Active *bool  `json:"active,omitempty"`
 }
 

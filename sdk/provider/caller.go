@@ -56,6 +56,10 @@ func (c *Caller) Call(ctx context.Context, op string, params, result any) error 
 	if err != nil || result == nil {
 		return err
 	}
+	return a.result(members, result)
+}
+
+func (a *answer) result(members json.RawMessage, result any) error {
 	if err := json.Unmarshal(members, result); err != nil {
 		return a.broken(fmt.Sprintf("answered %d without a usable result: %v", a.status, err), err)
 	}

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -25,17 +24,35 @@ type CleanupResult struct {
 	DeletedRevokes int `json:"deletedRevokes"`
 }
 
-// Imports publishes the import manifest of the application; without CapImports
-// of the driver both refuse with CodeUnsupported.
-type Imports interface {
-	PublishImports(ctx context.Context, manifest json.RawMessage, prov authz.Provenance) (version int64, err error)
+type (
+	deleteSubjectIn struct {
+		Subject    string           `json:"subject" read:"required"`
+		Provenance authz.Provenance `json:"provenance" read:"required"`
+	}
+	deleteScopeIn struct {
+		Scope      string           `json:"scope" read:"required"`
+		Provenance authz.Provenance `json:"provenance" read:"required"`
+	}
+)
 
-	// GetPublishedImports returns nil when nothing was published.
-	GetPublishedImports(ctx context.Context) (*PublishedImports, error)
+var opDeleteSubject = declare(Operation{Op: "deleteSubject", Kind: Write, Method: "DeleteSubject", Lenient: true,
+	Tag: "cleanup", Summary: "Remove what names a subject",
+	Notes: "So that an id used again does not inherit access. Of a user also the revokes, pending requests, memberships and record go.", Answer: "What was removed."},
+	func(ctx context.Context, to Provider, in *deleteSubjectIn) (CleanupResult, error) {
+		return to.DeleteSubject(ctx, in.Subject, in.Provenance)
+	})
+
+func (c Calls) DeleteSubject(ctx context.Context, subject string, prov authz.Provenance) (CleanupResult, error) {
+	return ask(ctx, c, opDeleteSubject, deleteSubjectIn{subject, prov})
 }
 
-// PublishedImports is the stored head.
-type PublishedImports struct {
-	Version  int64           `json:"version"`
-	Manifest json.RawMessage `json:"manifest"`
+var opDeleteScope = declare(Operation{Op: "deleteScope", Kind: Write, Method: "DeleteScope", Lenient: true,
+	Tag: "cleanup", Summary: "Remove what names a scope",
+	Notes: "Grants and revokes at exactly this scope go; pending requests at it are cancelled. `*` is refused.", Answer: "What was removed."},
+	func(ctx context.Context, to Provider, in *deleteScopeIn) (CleanupResult, error) {
+		return to.DeleteScope(ctx, in.Scope, in.Provenance)
+	})
+
+func (c Calls) DeleteScope(ctx context.Context, scope string, prov authz.Provenance) (CleanupResult, error) {
+	return ask(ctx, c, opDeleteScope, deleteScopeIn{scope, prov})
 }

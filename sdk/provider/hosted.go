@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ const DefaultTimeout = 15 * time.Second
 // instance by a poller of Epoch, which is there also when the far side persists
 // no events and answers with CodeUnsupported.
 type Hosted struct {
+	Calls
 	caller  Caller
 	timeout time.Duration
 	listeners
@@ -67,7 +69,9 @@ func NewHosted(o HostedOptions) (*Hosted, error) {
 	case o.Timeout == 0:
 		o.Timeout = DefaultTimeout
 	}
-	return &Hosted{timeout: o.Timeout, caller: Caller{Base: base, Secret: o.Secret, Transport: o.Transport}}, nil
+	h := &Hosted{timeout: o.Timeout, caller: Caller{Base: base, Secret: o.Secret, Transport: o.Transport}}
+	h.Calls = Calls{invoker{h}}
+	return h, nil
 }
 
 func hostedBase(given string) (string, error) {
@@ -97,36 +101,53 @@ func (h *Hosted) Call(ctx context.Context, op string, params, result any) error 
 	return h.caller.Call(ctx, op, params, result)
 }
 
-// params are the named parameters of one operation.
-type params map[string]any
+// Ping asks the far side which application it serves.
+func (h *Hosted) Ping(ctx context.Context) (Ping, error) {
+	return ask(ctx, h.Calls, opPing, none{})
+}
 
-// post carries out an operation that answers nothing.
-func (h *Hosted) post(ctx context.Context, op string, p params) error {
-	_, err := h.members(ctx, op, p)
+// invoker carries operations out over the wire.
+type invoker struct{ h *Hosted }
+
+func (i invoker) Invoke(ctx context.Context, op *Operation, in, out any) error {
+	params, err := sendable(in)
+	if err != nil {
+		return err
+	}
+	err = i.invoke(ctx, op, op.Op, params, out)
+	if op.Older != "" && isUnknownOp(err) { // so it has done nothing
+		if older := i.invoke(ctx, op, op.Older, params, out); !isUnknownOp(older) {
+			return older
+		}
+	}
 	return err
 }
 
-// members are those of the answer.
-func (h *Hosted) members(ctx context.Context, op string, p params) (m answered, err error) {
-	if err := sendable(p); err != nil {
-		return m, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+func (i invoker) invoke(ctx context.Context, op *Operation, name string, params, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, i.h.timeout)
 	defer cancel()
-	a, err := h.caller.ask(ctx, op, p)
+	a, err := i.h.caller.ask(ctx, name, params)
 	if err != nil {
-		return m, err
+		return err
 	}
 	defer a.body.Close()
 	raw, err := a.object()
 	if err != nil {
-		return m, err
+		return err
 	}
-	m.answer = a
+	if op.Lenient {
+		return a.result(raw, out)
+	}
+	m := answered{answer: a}
 	if err := json.Unmarshal(raw, &m.fields); err != nil {
-		return m, a.notJSON()
+		return a.notJSON()
 	}
-	return m, nil
+	return m.read(out)
+}
+
+func isUnknownOp(err error) bool {
+	e := new(TransportError)
+	return errors.As(err, &e) && e.Code == UnknownOp
 }
 
 // answered is an answer that was read.
@@ -135,57 +156,80 @@ type answered struct {
 	fields map[string]json.RawMessage
 }
 
-// field reads one member of the answer of op, which must be there.
-func field[T any](ctx context.Context, h *Hosted, op string, p params, name string) (v T, err error) {
-	m, err := h.members(ctx, op, p)
-	if err != nil {
-		return v, err
+// read takes the members of out, a pointer to a struct, which must all be there
+// unless they are optional: one that is missing must not read as nothing.
+func (m answered) read(out any) error {
+	if own, ok := out.(interface{ read(answered) error }); ok {
+		return own.read(m)
 	}
-	return member[T](m, name)
+	v := reflect.ValueOf(out).Elem()
+	for _, f := range Members(v.Type()) {
+		raw, there := m.fields[f.Name]
+		switch {
+		case !there && f.Optional:
+			continue
+		case !there || isNull(raw) && f.Type.Kind() != reflect.Pointer:
+			return m.unusable(f.Name)
+		}
+		if json.Unmarshal(raw, v.FieldByIndex(f.Index).Addr().Interface()) != nil {
+			return m.unusable(f.Name)
+		}
+	}
+	return nil
 }
 
-func member[T any](m answered, name string) (v T, err error) {
-	raw, ok := m.fields[name]
-	if !ok || isNull(raw) || json.Unmarshal(raw, &v) != nil {
-		var none T
-		return none, m.unusable(name)
+// read tells a page from a gap and from a reset.
+func (p *EpochPage) read(m answered) error {
+	p.Gap, p.Reset = string(m.fields["gap"]) == "true", string(m.fields["reset"]) == "true"
+	if p.Gap || p.Reset {
+		return nil
 	}
-	return v, nil
+	var page struct {
+		UpTo     int64         `json:"upTo"`
+		Identity string        `json:"identity,omitempty"`
+		Events   []authz.Event `json:"events"`
+	}
+	err := m.read(&page)
+	p.UpTo, p.Events = authz.Position{Seq: page.UpTo, Identity: page.Identity}, page.Events
+	return err
 }
 
-// optional reads a member that may be null, which is nil.
-func optional[T any](m answered, name string) (*T, error) {
-	if raw, ok := m.fields[name]; ok && isNull(raw) {
-		return nil, nil
+// read insists that the snapshot was applied.
+func (o *appliedOut) read(m answered) error {
+	if o.Applied = string(m.fields["applied"]) == "true"; !o.Applied {
+		return m.unusable("applied")
 	}
-	v, err := member[T](m, name)
-	if err != nil {
-		return nil, err
-	}
-	return &v, nil
+	return nil
 }
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
 
-// sendable refuses text that JSON cannot carry, as the application would: the
-// encoder would replace it, and another row would be written than was asked for.
-func sendable(p params) error {
-	for _, v := range p {
-		if raw, document := v.(json.RawMessage); document {
-			if !json.Valid(raw) {
-				return authz.Validation("a document must be valid JSON")
-			}
+// sendable makes the parameters of in. It refuses text that JSON cannot carry, as
+// the application would: the encoder would replace it, and another row would be
+// written than was asked for.
+func sendable(in any) (map[string]json.RawMessage, error) {
+	v := reflect.ValueOf(in).Elem()
+	params := map[string]json.RawMessage{}
+	for _, f := range Members(v.Type()) {
+		value := v.FieldByIndex(f.Index)
+		if f.Optional && value.IsZero() {
 			continue
 		}
-		body, err := json.Marshal(v)
+		if f.Rule == RuleDocument {
+			if raw := value.Bytes(); !json.Valid(raw) {
+				return nil, authz.Validation("a document must be valid JSON")
+			}
+		}
+		body, err := authz.Marshal(value.Interface())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if replaced(body) {
-			return authz.Validation("text must be valid UTF-8")
+		if f.Rule != RuleDocument && replaced(body) {
+			return nil, authz.Validation("text must be valid UTF-8")
 		}
+		params[f.Name] = body
 	}
-	return nil
+	return params, nil
 }
 
 // replaced reports the escape by which encoding/json marks a byte that is no
@@ -201,9 +245,6 @@ func replaced(body []byte) bool {
 	}
 	return false
 }
-
-// errStopped ends a list whose reader wants no more of it.
-var errStopped = errors.New("no more rows are wanted")
 
 // listeners are those who hear of events in this process.
 type listeners struct {

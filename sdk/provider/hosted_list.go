@@ -7,74 +7,57 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"maps"
 	"math"
+	"reflect"
 )
 
 // maxPage is the largest page that a list is asked for.
 const maxPage = 10_000
 
-// listed yields a list row by row as it arrives; nothing of it is kept. Each use
-// of the sequence is a call of its own.
-func listed[T any](ctx context.Context, h *Hosted, op, name string, p params) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		err := h.stream(ctx, op, name, p, func(d *json.Decoder) error {
-			var row T
-			if err := d.Decode(&row); err != nil {
-				return err
-			}
-			if !yield(row, nil) {
-				return errStopped
-			}
-			return nil
+// Rows reads a list row by row as it arrives; nothing of it is kept. What one call
+// for a page does not give is asked for with the key of the last row.
+func (i invoker) Rows(ctx context.Context, op *Operation, in any, row func(any) error) error {
+	pages, paged := in.(interface{ paged() *Paged })
+	if !paged {
+		return i.stream(ctx, op, in, row)
+	}
+	page := pages.paged()
+	for left := page.Limit; ; {
+		asked, got := min(left, maxPage), 0
+		page.Limit = asked
+		err := i.stream(ctx, op, in, func(r any) error {
+			page.After, _ = op.Key(r).(string)
+			got++
+			return row(r)
 		})
-		if err != nil && !errors.Is(err, errStopped) {
-			var none T
-			yield(none, err)
+		if left -= got; err != nil || asked == 0 || got < asked || left <= 0 {
+			return err
 		}
 	}
 }
 
-// paged is listed with paging: what one call does not give is asked for with the
-// key of the last row.
-func paged[T any](ctx context.Context, h *Hosted, op, name string, p params, page Paging, key func(T) string) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		page, p := page, maps.Clone(p) // each use begins anew
-		left := page.Limit
-		for {
-			asked := 0
-			if page.After != "" {
-				p["after"] = page.After
-			}
-			if left > 0 {
-				asked = min(left, maxPage)
-				p["limit"] = asked
-			}
-			got := 0
-			for row, err := range listed[T](ctx, h, op, name, p) {
-				if !yield(row, err) || err != nil {
-					return
-				}
-				page.After = key(row)
-				got++
-			}
-			if left -= got; asked == 0 || got < asked || left <= 0 {
-				return
-			}
-		}
-	}
-}
-
-// stream reads the answer of op member by member and hands the rows of the list
-// to row one by one.
-func (h *Hosted) stream(ctx context.Context, op, name string, p params, row func(*json.Decoder) error) error {
-	if err := sendable(p); err != nil {
+func (i invoker) stream(ctx context.Context, op *Operation, in any, row func(any) error) error {
+	params, err := sendable(in)
+	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	ctx, cancel := context.WithTimeout(ctx, i.h.timeout)
 	defer cancel()
-	return h.caller.rows(ctx, op, p, name, maxAnswer, row)
+	var stopped error
+	err = i.h.caller.rows(ctx, op.Op, params, op.List, maxAnswer, func(d *json.Decoder) error {
+		r := reflect.New(op.output)
+		if err := d.Decode(r.Interface()); err != nil {
+			return err
+		}
+		if stopped = row(r.Interface()); stopped != nil {
+			return errStopped
+		}
+		return nil
+	})
+	if stopped != nil {
+		return stopped
+	}
+	return err
 }
 
 // Rows posts params and hands the rows of the list under field to row as they

@@ -29,9 +29,9 @@ type Metrics interface {
 // whole when its start is not before the bucket that holds Since, and before
 // Until.
 type UsageQuery struct {
-	IDs   *[]string `json:"ids,omitempty"`
 	Since *int64    `json:"since,omitempty"`
 	Until *int64    `json:"until,omitempty"`
+	IDs   *[]string `json:"ids,omitempty"`
 }
 
 // RowUsage is what a grant, revoke or role did in a window. The window is as it
@@ -70,4 +70,92 @@ type PermissionUsage struct {
 type PermissionBucket struct {
 	Bucket int64 `json:"bucket"`
 	CheckUsage
+}
+
+type (
+	rowUsageOut struct {
+		Usage []RowUsage `json:"usage"`
+	}
+	permissionUsageOut struct {
+		Usage []PermissionUsage `json:"usage"`
+	}
+
+	reportMetricsIn struct {
+		Batch metrics.Batch `json:"batch" read:"required"`
+	}
+	usageIn struct {
+		Query UsageQuery `json:"query" read:"required"`
+	}
+)
+
+const withoutMetrics = "`unsupported` where metrics are off (`capabilities.metrics`)."
+
+var opReportMetrics = declare(Operation{Op: "reportMetrics", Kind: Write, Method: "ReportMetrics", Requires: GateMetrics,
+	Tag: "metrics", Summary: "Add a window of what checks used", Notes: "Counters add up, so a batch sent twice counts twice. " + withoutMetrics},
+	func(ctx context.Context, to Provider, in *reportMetricsIn) (none, error) {
+		return none{}, to.ReportMetrics(ctx, in.Batch)
+	})
+
+func (c Calls) ReportMetrics(ctx context.Context, b metrics.Batch) error {
+	return tell(ctx, c, opReportMetrics, reportMetricsIn{b})
+}
+
+var opGetGrantUsage = declare(Operation{Op: "getGrantUsage", Kind: Read, Method: "GetGrantUsage", Requires: GateMetrics,
+	Tag: "metrics", Summary: "Tell how often grants decided", Notes: withoutMetrics, Answer: "Ascending by `rowId`; unused rows are absent."},
+	func(ctx context.Context, to Provider, in *usageIn) (rowUsageOut, error) {
+		found, err := to.GetGrantUsage(ctx, in.Query)
+		return rowUsageOut{orNone(found)}, err
+	})
+
+func (c Calls) GetGrantUsage(ctx context.Context, q UsageQuery) ([]RowUsage, error) {
+	out, err := ask(ctx, c, opGetGrantUsage, usageIn{q})
+	return out.Usage, err
+}
+
+var opGetRevokeUsage = declare(Operation{Op: "getRevokeUsage", Kind: Read, Method: "GetRevokeUsage", Requires: GateMetrics,
+	Tag: "metrics", Summary: "Tell how often revokes decided", Notes: withoutMetrics, Answer: "Ascending by `rowId`; unused rows are absent."},
+	func(ctx context.Context, to Provider, in *usageIn) (rowUsageOut, error) {
+		found, err := to.GetRevokeUsage(ctx, in.Query)
+		return rowUsageOut{orNone(found)}, err
+	})
+
+func (c Calls) GetRevokeUsage(ctx context.Context, q UsageQuery) ([]RowUsage, error) {
+	out, err := ask(ctx, c, opGetRevokeUsage, usageIn{q})
+	return out.Usage, err
+}
+
+var opGetRoleUsage = declare(Operation{Op: "getRoleUsage", Kind: Read, Method: "GetRoleUsage", Requires: GateMetrics,
+	Tag: "metrics", Summary: "Tell how often roles decided", Notes: withoutMetrics, Answer: "Ascending by `rowId`; unused rows are absent."},
+	func(ctx context.Context, to Provider, in *usageIn) (rowUsageOut, error) {
+		found, err := to.GetRoleUsage(ctx, in.Query)
+		return rowUsageOut{orNone(found)}, err
+	})
+
+func (c Calls) GetRoleUsage(ctx context.Context, q UsageQuery) ([]RowUsage, error) {
+	out, err := ask(ctx, c, opGetRoleUsage, usageIn{q})
+	return out.Usage, err
+}
+
+var opGetPermissionUsage = declare(Operation{Op: "getPermissionUsage", Kind: Read, Method: "GetPermissionUsage", Requires: GateMetrics,
+	Tag: "metrics", Summary: "Tell how often permissions were asked for", Notes: withoutMetrics, Answer: "Ascending by `permission`; unused ones are absent."},
+	func(ctx context.Context, to Provider, in *usageIn) (permissionUsageOut, error) {
+		found, err := to.GetPermissionUsage(ctx, in.Query)
+		return permissionUsageOut{orNone(found)}, err
+	})
+
+func (c Calls) GetPermissionUsage(ctx context.Context, q UsageQuery) ([]PermissionUsage, error) {
+	out, err := ask(ctx, c, opGetPermissionUsage, usageIn{q})
+	return out.Usage, err
+}
+
+var opGetScopeTypeUsage = declare(Operation{Op: "getScopeTypeUsage", Kind: Read, Method: "GetScopeTypeUsage", Requires: GateMetrics,
+	Tag: "metrics", Summary: "Tell how often each type of scope was asked about", Notes: withoutMetrics, Answer: "Ascending by `permission`; unused ones are absent."},
+	func(ctx context.Context, to Provider, in *usageIn) (permissionUsageOut, error) {
+		found, err := to.GetScopeTypeUsage(ctx, in.Query)
+		return permissionUsageOut{orNone(found)}, err
+	})
+
+func (c Calls) GetScopeTypeUsage(ctx context.Context, q UsageQuery) ([]PermissionUsage, error) {
+	out, err := ask(ctx, c, opGetScopeTypeUsage, usageIn{q})
+	return out.Usage, err
 }

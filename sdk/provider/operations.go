@@ -1,5 +1,11 @@
 package provider
 
+import (
+	"context"
+	"iter"
+	"reflect"
+)
+
 // Kind says whether an operation changes anything.
 type Kind string
 
@@ -22,82 +28,161 @@ const (
 	GateImports  Gate = "imports"
 )
 
-// Operation is one row of the manifest of what crosses the wire.
+// Operation is what the wire, its document, the calls of a Hosted and whoever
+// serves an application know of one operation. It is declared once, beside its
+// method of Provider.
 type Operation struct {
 	Op       string `json:"op"`
 	Kind     Kind   `json:"kind"`
 	Method   string `json:"method,omitempty"` // of Provider; "" for operations of the wire alone
 	Requires Gate   `json:"requires,omitempty"`
 
-	// Required names the parameters that must be present and not null, in the
-	// order in which their absence is reported.
-	Required []string `json:"-"`
+	// Tag, Summary, Notes and Answer are its words in the OpenAPI document.
+	Tag     string `json:"-"`
+	Summary string `json:"-"`
+	Notes   string `json:"-"`
+	Answer  string `json:"-"`
 
-	// NullAllowed names required parameters that may be null.
-	NullAllowed []string `json:"-"`
+	// Older is another name under which it is served, and under which applications
+	// of older versions know it.
+	Older string `json:"-"`
+
+	// List is the member that holds the rows of a list, "" of any other answer.
+	List string `json:"-"`
+
+	// Lenient answers may lack members: those of older applications do.
+	Lenient bool `json:"-"`
+
+	// Instead names a member of which an input that has it is of another type, and
+	// has no member beside it that this type does not know.
+	Instead string
+
+	// Key is the position of a row in its list, which the answer tells as next.
+	Key func(row any) any `json:"-"`
+
+	input, output reflect.Type // of a list the row
+	instead       reflect.Type
+	do            func(ctx context.Context, to Provider, in, out any) error
+	each          func(ctx context.Context, to Provider, in any, row func(any) error) error
 }
 
+// Input is the struct of the named parameters; Members says what is held against it.
+func (o *Operation) Input() reflect.Type { return o.input }
+
+// InputInstead is Input where the member Instead is there.
+func (o *Operation) InputInstead() reflect.Type { return o.instead }
+
+// Output is the type of the answer, of a list that of a row.
+func (o *Operation) Output() reflect.Type { return o.output }
+
+// Do carries out an operation that is no list: in points to its input, out to what
+// takes its output, which stays as it was when there is an error.
+func (o *Operation) Do(ctx context.Context, to Provider, in, out any) error {
+	return o.do(ctx, to, in, out)
+}
+
+// Each carries out a list and hands out a pointer to each row, which holds until
+// row returns. An error of row's ends it and is returned.
+func (o *Operation) Each(ctx context.Context, to Provider, in any, row func(any) error) error {
+	return o.each(ctx, to, in, row)
+}
+
+// Carried reports that a Provider carries the operation out. Others concern who
+// serves it: the serving side answers them itself.
+func (o *Operation) Carried() bool { return o.do != nil || o.each != nil }
+
+// Required are the parameters that must be present, in the order in which their
+// absence is reported.
+func (o *Operation) Required() (names []string) {
+	for _, m := range Members(o.input) {
+		if m.Required {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// operation is an Operation with the types of its input and its output.
+type operation[In, Out any] struct{ Operation }
+
+// declare makes an operation of do, nil where no Provider carries it out.
+func declare[In, Out any](o Operation, do func(ctx context.Context, to Provider, in *In) (Out, error)) operation[In, Out] {
+	o.input, o.output = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if do != nil {
+		o.do = func(ctx context.Context, to Provider, in, out any) error {
+			answer, err := do(ctx, to, in.(*In))
+			if err == nil {
+				*out.(*Out) = answer
+			}
+			return err
+		}
+	}
+	return operation[In, Out]{o}
+}
+
+// list is an operation that answers rows.
+type list[In, Row any] struct{ Operation }
+
+func declareList[In, Row any](o Operation, key func(*Row) any, open func(ctx context.Context, to Provider, in *In) iter.Seq2[Row, error]) list[In, Row] {
+	o.Kind, o.input, o.output = Read, reflect.TypeFor[In](), reflect.TypeFor[Row]()
+	o.Key = func(row any) any { return key(row.(*Row)) }
+	o.each = func(ctx context.Context, to Provider, in any, row func(any) error) error {
+		held := new(Row)
+		for r, err := range open(ctx, to, in.(*In)) {
+			if err != nil {
+				return err
+			}
+			*held = r
+			if err := row(held); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return list[In, Row]{o}
+}
+
+// Paged is embedded in the input of lists that are read in pages.
+type Paged struct {
+	Limit int    `json:"limit,omitempty" read:"page"`
+	After string `json:"after,omitempty" doc:"The key of the last row received."`
+}
+
+// Page is what a reader of any list sets.
+func (p *Paged) Page() *int { return &p.Limit }
+
+func (p *Paged) paging() Paging { return Paging{After: p.After, Limit: p.Limit} }
+
+func (p *Paged) paged() *Paged { return p }
+
+// none is an input or an output without members.
+type none struct{}
+
 // Operations is the manifest, in the order of the contract.
-var Operations = []Operation{
-	{Op: "ping", Kind: Read},
-	{Op: "capabilities", Kind: Read, Method: "Capabilities"},
-	{Op: "getSubjectAccess", Kind: Read, Method: "GetSubjectAccess", Required: []string{"principal"}},
-	{Op: "resolveAncestors", Kind: Read, Method: "ResolveAncestors", Required: []string{"scope"}},
-	{Op: "check", Kind: Read}, // requires principal and key, or checks
-	{Op: "epoch.head", Kind: Read, Requires: GateEpoch},
-	{Op: "epoch.since", Kind: Read, Requires: GateEpoch, Required: []string{"seq"}},
-	{Op: "createGrant", Kind: Write, Method: "CreateGrant", Required: []string{"input"}},
-	{Op: "createGrants", Kind: Write, Method: "CreateGrants", Required: []string{"inputs", "provenance"}},
-	{Op: "deleteGrant", Kind: Write, Method: "DeleteGrant", Required: []string{"grantId", "provenance"}},
-	{Op: "listGrants", Kind: Read, Method: "ListGrants"},
-	{Op: "countGrants", Kind: Read, Method: "CountGrants"},
-	{Op: "createRevoke", Kind: Write, Method: "CreateRevoke", Required: []string{"input"}},
-	{Op: "deleteRevoke", Kind: Write, Method: "DeleteRevoke", Required: []string{"revokeId", "provenance"}},
-	{Op: "listRevokes", Kind: Read, Method: "ListRevokes"},
-	{Op: "deleteSubject", Kind: Write, Method: "DeleteSubject", Required: []string{"subject", "provenance"}},
-	{Op: "deleteScope", Kind: Write, Method: "DeleteScope", Required: []string{"scope", "provenance"}},
-	{Op: "submitRequest", Kind: Write, Method: "SubmitRequest", Required: []string{"input"}},
-	{Op: "decideRequest", Kind: Write, Method: "DecideRequest", Required: []string{"requestId", "decision"}},
-	{Op: "cancelRequest", Kind: Write, Method: "CancelRequest", Required: []string{"requestId", "byUserId"}},
-	{Op: "listRequests", Kind: Read, Method: "ListRequests"},
-	{Op: "listApproverQueue", Kind: Read, Method: "ListApproverQueue", Required: []string{"approverUserId"}},
-	{Op: "publishCatalog", Kind: Write, Method: "PublishCatalog", Required: []string{"document", "provenance"}},
-	{Op: "getPublishedCatalog", Kind: Read, Method: "GetPublishedCatalog"},
-	{Op: "publishImports", Kind: Write, Method: "PublishImports", Requires: GateImports, Required: []string{"manifest", "provenance"}},
-	{Op: "getPublishedImports", Kind: Read, Method: "GetPublishedImports", Requires: GateImports},
-	{Op: "listRoles", Kind: Read, Method: "ListRoles"},
-	{Op: "createRole", Kind: Write, Method: "CreateRole", Required: []string{"input", "provenance"}},
-	{Op: "updateRole", Kind: Write, Method: "UpdateRole", Required: []string{"roleId", "input", "provenance"}},
-	{Op: "deleteRole", Kind: Write, Method: "DeleteRole", Required: []string{"roleId", "provenance"}},
-	{Op: "listGroups", Kind: Read, Method: "ListGroups"},
-	{Op: "createGroup", Kind: Write, Method: "CreateGroup", Required: []string{"input", "provenance"}},
-	{Op: "updateGroup", Kind: Write, Method: "UpdateGroup", Required: []string{"groupId", "input", "provenance"}},
-	{Op: "setGroupParents", Kind: Write, Method: "SetGroupParents", Required: []string{"groupId", "parents", "provenance"}},
-	{Op: "deleteGroup", Kind: Write, Method: "DeleteGroup", Required: []string{"groupId", "provenance"}},
-	{Op: "setGroupMembership", Kind: Write, Method: "SetGroupMembership", Required: []string{"userId", "groupIds", "provenance"}},
-	{Op: "getGroupMembers", Kind: Read, Method: "GetGroupMembers", Required: []string{"groupId"}},
-	{Op: "setUserActive", Kind: Write, Method: "SetUserActive", Required: []string{"userId", "active", "provenance"}},
-	{Op: "setReportingEdge", Kind: Write, Method: "SetReportingEdge", Required: []string{"userId", "managerUserId", "provenance"}, NullAllowed: []string{"managerUserId"}},
-	{Op: "getReportingEdges", Kind: Read, Method: "GetReportingEdges"},
-	{Op: "dissolveVirtualParent", Kind: Write, Method: "DissolveVirtualParent", Required: []string{"groupId", "provenance"}},
-	{Op: "listAuditEvents", Kind: Read, Method: "ListAuditEvents"},
-	{Op: "reportMetrics", Kind: Write, Method: "ReportMetrics", Requires: GateMetrics, Required: []string{"batch"}},
-	{Op: "getGrantUsage", Kind: Read, Method: "GetGrantUsage", Requires: GateMetrics, Required: []string{"query"}},
-	{Op: "getRevokeUsage", Kind: Read, Method: "GetRevokeUsage", Requires: GateMetrics, Required: []string{"query"}},
-	{Op: "getRoleUsage", Kind: Read, Method: "GetRoleUsage", Requires: GateMetrics, Required: []string{"query"}},
-	{Op: "getPermissionUsage", Kind: Read, Method: "GetPermissionUsage", Requires: GateMetrics, Required: []string{"query"}},
-	{Op: "getScopeTypeUsage", Kind: Read, Method: "GetScopeTypeUsage", Requires: GateMetrics, Required: []string{"query"}},
-	{Op: "exportOrgSnapshot", Kind: Read, Requires: GateStorage},
-	{Op: "applyOrgSnapshot", Kind: Write, Requires: GateStorage, Required: []string{"snapshot", "source"}},
-	{Op: "setScopeParents", Kind: Write, Method: "SetScopeParents", Requires: GateAncestry, Required: []string{"entries", "provenance"}},
+var Operations = []*Operation{
+	&opPing.Operation, &opCapabilities.Operation, &opGetSubjectAccess.Operation, &opResolveAncestors.Operation,
+	&opCheck.Operation, &opEpochHead.Operation, &opEpochSince.Operation,
+	&opCreateGrant.Operation, &opCreateGrants.Operation, &opDeleteGrant.Operation, &opListGrants.Operation, &opCountGrants.Operation,
+	&opCreateRevoke.Operation, &opDeleteRevoke.Operation, &opListRevokes.Operation,
+	&opDeleteSubject.Operation, &opDeleteScope.Operation,
+	&opSubmitRequest.Operation, &opDecideRequest.Operation, &opCancelRequest.Operation, &opListRequests.Operation, &opListApproverQueue.Operation,
+	&opPublishCatalog.Operation, &opGetPublishedCatalog.Operation, &opPublishImports.Operation, &opGetPublishedImports.Operation,
+	&opListRoles.Operation, &opCreateRole.Operation, &opUpdateRole.Operation, &opDeleteRole.Operation,
+	&opListGroups.Operation, &opCreateGroup.Operation, &opUpdateGroup.Operation, &opSetGroupParents.Operation, &opDeleteGroup.Operation,
+	&opSetGroupMembership.Operation, &opGetGroupMembers.Operation,
+	&opSetUserActive.Operation, &opSetReportingEdge.Operation, &opGetReportingEdges.Operation, &opDissolveVirtualParent.Operation,
+	&opListAuditEvents.Operation,
+	&opReportMetrics.Operation, &opGetGrantUsage.Operation, &opGetRevokeUsage.Operation, &opGetRoleUsage.Operation,
+	&opGetPermissionUsage.Operation, &opGetScopeTypeUsage.Operation,
+	&opExportOrgSnapshot.Operation, &opApplyOrgSnapshot.Operation, &opSetScopeParents.Operation,
 }
 
 // LookupOperation finds an operation by its exact name.
-func LookupOperation(op string) (Operation, bool) {
+func LookupOperation(op string) (*Operation, bool) {
 	for _, o := range Operations {
 		if o.Op == op {
 			return o, true
 		}
 	}
-	return Operation{}, false
+	return nil, false
 }

@@ -183,8 +183,8 @@ type AuditFilter struct {
 	Action *string
 	From   *int64
 	To     *int64
-	Cursor *authz.AuditCursor
 	Limit  *int64
+	Cursor *authz.AuditCursor
 }
 
 // EventLog (CapEvents) reads the numbered log of invalidation events. Numbers are

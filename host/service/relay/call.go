@@ -1,9 +1,9 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"net/url"
 	"strings"
 	"time"
@@ -13,8 +13,9 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// application asks one application. Every method is one call of ask.
+// application asks one application. Every operation is one call of ask.
 type application struct {
+	provider.Calls
 	relay  *Relay
 	target Target
 	hosted *provider.Hosted // nil when broken, and for local ones
@@ -139,41 +140,25 @@ func (a *application) askable(ctx context.Context) error {
 	return nil
 }
 
-func one[T any](ctx context.Context, a *application, op string, fn func(context.Context, Application) (T, error)) (v T, err error) {
-	err = a.ask(ctx, op, func(ctx context.Context, to Application) (err error) {
-		v, err = fn(ctx, to)
-		return err
-	}, nil)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return v, nil
+// Invoke asks the application to carry an operation out.
+func (a *application) Invoke(ctx context.Context, op *provider.Operation, in, out any) error {
+	return a.ask(ctx, op.Op, func(ctx context.Context, to Application) error { return op.Do(ctx, to, in, out) }, nil)
 }
 
-func void(ctx context.Context, a *application, op string, fn func(context.Context, Application) error) error {
-	return a.ask(ctx, op, fn, nil)
-}
-
-// list hands rows on as they arrive. The time of a call bounds the reader too.
-func list[T any](ctx context.Context, a *application, op string, fn func(context.Context, Application) iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		handed, stopped := false, false
-		err := a.ask(ctx, op, func(ctx context.Context, to Application) error {
-			for row, err := range fn(ctx, to) {
-				if err != nil {
-					return err
-				}
-				handed = true
-				if stopped = !yield(row, nil); stopped {
-					return nil
-				}
-			}
-			return nil
-		}, func() bool { return handed })
-		if err != nil && !stopped {
-			var none T
-			yield(none, err)
+// Rows hands rows on as they arrive. The time of a call bounds the reader too.
+func (a *application) Rows(ctx context.Context, op *provider.Operation, in any, row func(any) error) error {
+	handed := false
+	var stopped error
+	err := a.ask(ctx, op.Op, func(ctx context.Context, to Application) error {
+		err := op.Each(ctx, to, in, func(r any) error {
+			handed = true
+			stopped = row(r)
+			return stopped
+		})
+		if stopped != nil {
+			return nil // the reader's affair, and none of the application's
 		}
-	}
+		return err
+	}, func() bool { return handed })
+	return cmp.Or(stopped, err)
 }

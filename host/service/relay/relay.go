@@ -147,6 +147,7 @@ func (r *Relay) For(t Target) Linked {
 		return a
 	}
 	a := &application{relay: r, target: t}
+	a.Calls = provider.Calls{Invoker: a}
 	if !IsLocal(t.URL) {
 		a.hosted, a.broken = r.hosted(t)
 	}

@@ -9,43 +9,42 @@ import (
 )
 
 // Ping is what the link is confirmed by, whoever asks.
-func (a *application) Ping(ctx context.Context) (provider.Ping, error) {
+func (a *application) Ping(ctx context.Context) (said provider.Ping, err error) {
 	number, sent := a.begin(), a.relay.clock()
-	said, err := one(ctx, a, opPing, func(ctx context.Context, to Application) (provider.Ping, error) { return to.Ping(ctx) })
-	if err == nil {
-		right := CheckPing(said, a.target.Application) == nil
-		a.note(number, sent, right)
-		if !right {
-			a.relay.leave(a) // with what is kept over the link: it may be the other one's
-		}
+	err = a.ask(ctx, opPing, func(ctx context.Context, to Application) (err error) {
+		said, err = to.Ping(ctx)
+		return err
+	}, nil)
+	if err != nil {
+		return provider.Ping{}, err
 	}
-	return said, err
-}
-
-func (a *application) Capabilities(ctx context.Context) (provider.Capabilities, error) {
-	return one(ctx, a, "capabilities", func(ctx context.Context, to Application) (provider.Capabilities, error) { return to.Capabilities(ctx) })
+	right := CheckPing(said, a.target.Application) == nil
+	a.note(number, sent, right)
+	if !right {
+		a.relay.leave(a) // with what is kept over the link: it may be the other one's
+	}
+	return said, nil
 }
 
 // GetSubjectAccess refuses an answer about somebody else.
-func (a *application) GetSubjectAccess(ctx context.Context, p authz.Principal) (authz.SubjectAccess, error) {
-	return one(ctx, a, "getSubjectAccess", func(ctx context.Context, to Application) (authz.SubjectAccess, error) {
-		rows, err := to.GetSubjectAccess(ctx, p)
-		if err != nil {
-			return rows, err
+func (a *application) GetSubjectAccess(ctx context.Context, p authz.Principal) (rows authz.SubjectAccess, err error) {
+	err = a.ask(ctx, "getSubjectAccess", func(ctx context.Context, to Application) (err error) {
+		if rows, err = to.GetSubjectAccess(ctx, p); err != nil {
+			return err
 		}
 		about := rows.UserID != nil && *rows.UserID == p.UserID
 		if p.IsService() {
 			about = rows.UserID == nil && slices.Contains(rows.Closure, p.Subject())
 		}
 		if !about {
-			return authz.SubjectAccess{}, &provider.TransportError{Message: "the closure is not about who was asked for"}
+			return &provider.TransportError{Message: "the closure is not about who was asked for"}
 		}
-		return rows, nil
-	})
-}
-
-func (a *application) ResolveAncestors(ctx context.Context, scope string) ([]string, error) {
-	return one(ctx, a, "resolveAncestors", func(ctx context.Context, to Application) ([]string, error) { return to.ResolveAncestors(ctx, scope) })
+		return nil
+	}, nil)
+	if err != nil {
+		return authz.SubjectAccess{}, err
+	}
+	return rows, nil
 }
 
 // OnInvalidate hears the application's own events when it is local.
@@ -67,36 +66,5 @@ func (a *application) Epoch() provider.Epoch {
 			return nil
 		}
 	}
-	return epoch{a}
-}
-
-type epoch struct{ a *application }
-
-// of is the log of the application asked; one that keeps none since is refused as
-// over the wire.
-func (e epoch) of(to Application) (provider.Epoch, error) {
-	if log := to.Epoch(); log != nil {
-		return log, nil
-	}
-	return nil, authz.Rejected(authz.CodeUnsupported, "this application does not persist events")
-}
-
-func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
-	return one(ctx, e.a, "epoch.head", func(ctx context.Context, to Application) (provider.EpochHead, error) {
-		log, err := e.of(to)
-		if err != nil {
-			return provider.EpochHead{}, err
-		}
-		return log.Head(ctx)
-	})
-}
-
-func (e epoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
-	return one(ctx, e.a, "epoch.since", func(ctx context.Context, to Application) (provider.EpochPage, error) {
-		log, err := e.of(to)
-		if err != nil {
-			return provider.EpochPage{}, err
-		}
-		return log.Since(ctx, after, limit)
-	})
+	return a.Calls.Epoch()
 }

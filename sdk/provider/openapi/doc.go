@@ -1,10 +1,12 @@
 // Package openapi holds the OpenAPI 3.1 document of the provider API, normative
-// for the wire and free of references to any language (provider-api §11). It
-// reads nothing and imports nothing; tests keep the document in correspondence
-// with the manifest provider.Operations and with what is served.
+// for the wire and free of references to any language (provider-api §11), made from
+// provider.Operations by go generate. It reads nothing and imports nothing; tests
+// keep the document current and in correspondence with what is served.
 package openapi
 
 import _ "embed"
+
+//go:generate go run ./generate authz-provider.v1.yaml
 
 // Document is authz-provider.v1.yaml.
 //

@@ -2,20 +2,73 @@ package openapi_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/provider/openapi"
+	"github.com/authzhost/authz/sdk/provider/openapi/describe"
 )
 
 func TestDocument(t *testing.T) {
 	for _, problem := range problems(t, openapi.Document) {
 		t.Error(problem)
+	}
+}
+
+func TestTheDocumentIsMadeOfTheDeclarations(t *testing.T) {
+	made, err := describe.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(made), openapi.Document); diff != "" {
+		t.Errorf("run go generate ./sdk/provider/openapi:\n%s", diff)
+	}
+}
+
+// The components that have words of their own name the members of the types that
+// they stand for.
+func TestComponentsHaveTheMembersOfTheirTypes(t *testing.T) {
+	var root map[string]any
+	if err := yaml.Unmarshal([]byte(openapi.Document), &root); err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for typ, name := range describe.Schemas {
+		component := map[string]any{}
+		gather(root, below(root, "components", "schemas", name), component)
+		if len(component) == 0 {
+			continue // one of several forms
+		}
+		var want []string
+		for _, m := range provider.Members(typ) {
+			if m.Clears == "" {
+				want = append(want, m.Name)
+			}
+		}
+		slices.Sort(want)
+		if got := slices.Sorted(maps.Keys(component)); !slices.Equal(got, want) {
+			t.Errorf("%s has %v, %v has %v", name, got, typ, want)
+		}
+		held++
+	}
+	if held < 25 {
+		t.Errorf("only %d components were compared", held)
+	}
+}
+
+// gather puts the properties of a component together, those of allOf included.
+func gather(root, schema, into map[string]any) {
+	maps.Copy(into, below(schema, "properties"))
+	parts, _ := schema["allOf"].([]any)
+	for _, part := range parts {
+		gather(root, deref(root, part.(map[string]any)), into)
 	}
 }
 
@@ -31,7 +84,7 @@ func TestABrokenDocumentIsNoticed(t *testing.T) {
 		"operation id twice":    {"operationId: listRoles", "operationId: listGroups", "operationId"},
 		"undeclared tag":        {"tags: [evaluation]", "tags: [checks]", "tags"},
 		"no summary":            {"      summary: Define a role\n", "", "summary"},
-		"no 200":                {`"200": {$ref: "#/components/responses/Role"}`, `"201": {$ref: "#/components/responses/Role"}`, "200 and default"},
+		"no 200":                {`"200": {$ref: "#/components/responses/Empty"}`, `"201": {$ref: "#/components/responses/Empty"}`, "200 and default"},
 		"another error":         {`default: {$ref: "#/components/responses/Error"}`, `default: {$ref: "#/components/responses/Empty"}`, "default is"},
 		"a parameter not asked": {"required: [grantId, provenance]", "required: [grantId]", "requires [grantId]"},
 		"null where it is none": {"description: Null clears the edge.\n                  oneOf:", "anyOf:", "anyOf"},

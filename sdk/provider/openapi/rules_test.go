@@ -67,10 +67,11 @@ func operation(root map[string]any, op string, post map[string]any, tags []strin
 	return found
 }
 
-// parameters compares a body with the required parameters of the manifest.
-func parameters(root map[string]any, o provider.Operation, body map[string]any) (found []string) {
+// parameters compares a body with what the operation declares.
+func parameters(root map[string]any, o *provider.Operation, body map[string]any) (found []string) {
 	body = deref(root, body)
-	if body["required"] != (len(o.Required) > 0) {
+	wanted := o.Required()
+	if body["required"] != (len(wanted) > 0) {
 		found = append(found, fmt.Sprintf("requestBody.required is %v", body["required"]))
 	}
 	schema := deref(root, below(body, "content", "application/json", "schema"))
@@ -79,17 +80,17 @@ func parameters(root map[string]any, o provider.Operation, body map[string]any) 
 	for _, name := range names {
 		required = append(required, fmt.Sprint(name))
 	}
-	if !slices.Equal(required, o.Required) {
-		found = append(found, fmt.Sprintf("the body requires %v, the manifest %v", required, o.Required))
+	if !slices.Equal(required, wanted) {
+		found = append(found, fmt.Sprintf("the body requires %v, the manifest %v", required, wanted))
 	}
-	for _, name := range o.Required {
-		variants, _ := below(schema, "properties", name)["oneOf"].([]any)
+	for _, m := range provider.Members(o.Input()) {
+		variants, _ := below(schema, "properties", m.Name)["oneOf"].([]any)
 		nullable := slices.ContainsFunc(variants, func(v any) bool {
 			variant, _ := v.(map[string]any)
 			return variant["type"] == "null"
 		})
-		if nullable != slices.Contains(o.NullAllowed, name) {
-			found = append(found, fmt.Sprintf("%s may be null: %v", name, nullable))
+		if m.Required && nullable != m.Null {
+			found = append(found, fmt.Sprintf("%s may be null: %v", m.Name, nullable))
 		}
 	}
 	return found

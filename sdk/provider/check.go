@@ -1,0 +1,51 @@
+package provider
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Check is the parameters of check. At asks for state at least as new as an event.
+type Check struct {
+	At *authz.Position `json:"at,omitempty"`
+	Question
+}
+
+// Checks is check for several questions at once.
+type Checks struct {
+	At     *authz.Position `json:"at,omitempty"`
+	Checks Batch           `json:"checks"`
+}
+
+// Batch is 1 to MaxChecks questions, each read when it is answered: what one fails
+// with is its answer.
+type Batch []json.RawMessage
+
+// MaxChecks bounds the questions of one check.
+const MaxChecks = 1000
+
+// Question is one check. Scope "" means "*"; Fresh bypasses caches.
+type Question struct {
+	Principal authz.Principal `json:"principal" read:"required"`
+	Key       Keys            `json:"key" read:"required"`
+	Scope     string          `json:"scope,omitempty" read:"target"`
+	Fresh     bool            `json:"fresh,omitempty"`
+}
+
+// Check tells a principal that is nobody, or two.
+func (q *Question) Check() error { return q.Principal.Validate() }
+
+// Keys are those of which one suffices: on the wire a key or a list of keys.
+type Keys []string
+
+// CheckAnswer answers one question.
+type CheckAnswer struct {
+	Allowed bool `json:"allowed"`
+}
+
+var opCheck = declare[Check, CheckAnswer](Operation{Instead: "checks", instead: reflect.TypeFor[Checks](),
+	Op: "check", Kind: Read,
+	Tag: "evaluation", Summary: "Answer whether a principal may", Answer: "The answer, or one for each member of `checks`.",
+	Notes: "For callers that cannot evaluate themselves. An undeclared key is an `UnknownPermissionError`, one declared `requiresCondition` a `MissingConditionError`, a scope of an undeclared type an `UnknownScopeTypeError` where the serving side is configured so: never a denial. Of `checks`, what a member fails with is its answer. `unsupported` where the serving side has no catalog, or with `at` and no persisted events."}, nil)
