@@ -23,3 +23,9 @@ const MaxMessage = maxMessage
 func SecondDriver(c *Client) storage.Driver {
 	return &driverClient{rpc: c.storage, stop: c.Stop}
 }
+
+// ForgetRoles has the host's end of a store forget the roles that it knows.
+func ForgetRoles(s storage.Store) { s.(*storeClient).roles.rows = nil }
+
+// RolesKept is how many roles the host's end of a store knows.
+func RolesKept(s storage.Store) int { return len(s.(*storeClient).roles.rows) }

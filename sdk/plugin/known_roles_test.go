@@ -134,7 +134,7 @@ func TestARoleThatIsGivenOutIsTheCallersOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeAccess(message, known)
+		got, err := decodeAccess(wire(t, message), known)
 		if err != nil || got.Roles[0].Patterns[0] != "a" || got.Roles[0].Requestable.MaxDurationMs != 1 {
 			t.Fatalf("got %v, %v", got.Roles, err)
 		}
