@@ -90,10 +90,6 @@ func (s *sentRoles) add(r authz.Role, requestable []byte) sentRole {
 	return sent
 }
 
-func cloneTexts(texts []string) []string {
-	return mapRows(texts, strings.Clone)
-}
-
 // knownRoles is the host's half. What it gives out is the caller's own.
 type knownRoles struct {
 	most int // roles
