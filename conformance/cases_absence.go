@@ -50,6 +50,10 @@ var absenceCases = []storageCase{
 		_, err := w.ReadAccess(w.ctx, storage.AccessQuery{UserID: "u", Expand: true})
 		w.code(storage.CodeUnsupported, err)
 	}},
+	{ID: "S17b", Rule: "without ancestors readAccess with a scope answers unsupported", Without: storage.CapAncestors, run: func(w *world) {
+		_, err := w.ReadAccess(w.ctx, storage.AccessQuery{Scope: "docs.doc:1"})
+		w.code(storage.CodeUnsupported, err)
+	}},
 	{ID: "S18", Rule: "without ancestry the operations answer unsupported", Without: storage.CapAncestry, run: func(w *world) {
 		_, err := w.GetScopeParents(w.ctx, []string{"docs.doc:1"})
 		w.code(storage.CodeUnsupported, err)

@@ -106,6 +106,65 @@ var accessCases = []storageCase{
 		_, err := w.ReadAccess(w.ctx, storage.AccessQuery{Expand: true})
 		w.code(storage.CodeValidation, err)
 	}},
+	{ID: "B20b", Rule: "readAccess with a scope answers the recorded parents of everything above it: of a diamond, of a cycle, of a root, of 1000 scopes, and none at all of more", Needs: storage.Capabilities{storage.CapAncestry, storage.CapAncestors}, run: func(w *world) {
+		put := func(scope string, parents ...string) storage.Change {
+			return storage.PutScopeParents{Scope: scope, Parents: parents}
+		}
+		w.write(put("d:1", "f:b", "f:a"), put("f:a", "f:top"), put("f:b", "f:top", "f:unknown"), put("f:top"), put("other:1", "d:1"),
+			put("c:1", "c:2"), put("c:2", "c:3", "c:2"), put("c:3", "c:1"))
+		w.write(insertGrants(grant("1", "user:u"), grant("2", "everyone"))...)
+		diamond := map[string][]string{"d:1": {"f:b", "f:a"}, "f:a": {"f:top"}, "f:b": {"f:top", "f:unknown"}, "f:top": {}}
+		above := func(scope string) map[string][]string {
+			return w.access(storage.AccessQuery{Scope: scope}).Parents
+		}
+		w.same(diamond, above("d:1"))
+		w.same(map[string][]string{"c:1": {"c:2"}, "c:2": {"c:3", "c:2"}, "c:3": {"c:1"}}, above("c:2"))
+		w.same(map[string][]string{"f:top": {}}, above("f:top"))
+		if got := above("unknown:1"); got == nil || len(got) != 0 {
+			w.Errorf("the parents of a scope never recorded are %v", got)
+		}
+		got := w.access(storage.AccessQuery{UserID: "u", Subjects: []string{"user:u"}, Scope: "d:1"})
+		w.same(diamond, got.Parents)
+		w.same([]string{"1"}, ids(got.Grants, grantID))
+		w.same(map[string][]string(nil), w.access(storage.AccessQuery{UserID: "u", Subjects: []string{"user:u"}}).Parents)
+		if w.has(storage.CapExpand) {
+			got = w.access(storage.AccessQuery{UserID: "u", Expand: true, Scope: "d:1"})
+			w.same(diamond, got.Parents)
+			w.same([]string{"1", "2"}, ids(got.Grants, grantID))
+		}
+		line, want := changes(), map[string][]string{}
+		for i := range storage.MaxScopes {
+			scope := fmt.Sprint("l:", i)
+			if want[scope] = []string{fmt.Sprint("l:", i+1)}; i == storage.MaxScopes-1 {
+				want[scope] = []string{}
+			}
+			line.Changes = append(line.Changes, put(scope, want[scope]...))
+		}
+		w.do(line)
+		w.same(want, above("l:0"))
+		w.write(put("l:999", "l:1000"))
+		w.same(map[string][]string(nil), above("l:0"))
+		w.same(map[string][]string(nil), w.access(storage.AccessQuery{UserID: "u", Subjects: []string{"user:u"}, Scope: "l:0"}).Parents)
+		if got := above("l:1"); len(got) != 999 {
+			w.Errorf("%d of 999 scopes are recorded", len(got))
+		}
+	}},
+	{ID: "B20c", Rule: "the parents of a scope's ancestors are of the instant of the other rows", Needs: storage.Capabilities{storage.CapAncestry, storage.CapAncestors}, run: func(w *world) {
+		at := func(mark string) []storage.Change {
+			return []storage.Change{storage.PutScopeParents{Scope: "d:1", Parents: []string{"f:" + mark}}, storage.PutScopeParents{Scope: "f:" + mark, Parents: []string{"top:" + mark}},
+				storage.UpsertUser{User: user("u", in(mark))}}
+		}
+		w.write(at("0")...)
+		reader := w.another("")
+		w.against(func() bool {
+			a, err := reader.ReadAccess(w.ctx, storage.AccessQuery{UserID: "u", Scope: "d:1"})
+			if err != nil || len(a.Parents["d:1"]) != 1 || a.Parents["d:1"][0] != "f:"+a.User.GroupIDs[0] || len(a.Parents) != 2 {
+				w.Errorf("parents %v, user %v, %v", a.Parents, a.User, err)
+				return false
+			}
+			return true
+		}, 200, func(i int) { w.write(at(fmt.Sprint(i + 1))...) })
+	}},
 	{ID: "B85", Rule: "the head of readAccess equals the newest number seen in the rows, and is never older than them", Needs: storage.Capabilities{storage.CapEvents}, run: func(w *world) {
 		write := func(n int64) storage.Commit {
 			c := changes(storage.UpsertUser{User: user("u", in(fmt.Sprint(n)))})

@@ -130,6 +130,35 @@ var readMutants = []mutant{
 			return a, err
 		}
 	}},
+	{name: "readAccess answers the parents of one level", kind: "read", cases: "B20b B20c", store: func(s *store) {
+		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+			a, err := s.Store.ReadAccess(ctx, q)
+			if err == nil && q.Scope != "" {
+				a.Parents, err = s.Store.GetScopeParents(ctx, []string{q.Scope})
+			}
+			return a, err
+		}
+	}},
+	{name: "readAccess cuts the ancestors at the bound", kind: "read", cases: "B20b", store: func(s *store) {
+		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+			a, err := s.Store.ReadAccess(ctx, q)
+			if err == nil && q.Scope != "" && a.Parents == nil {
+				a.Parents, err = s.Store.GetScopeParents(ctx, []string{q.Scope})
+			}
+			return a, err
+		}
+	}},
+	{name: "readAccess reads the ancestors after the rows", kind: "two instants", cases: "B20c", store: func(s *store) {
+		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (a storage.Access, err error) {
+			if a, err = s.Store.ReadAccess(ctx, q); err == nil && q.Scope != "" {
+				time.Sleep(moment)
+				var later storage.Access
+				later, err = s.Store.ReadAccess(ctx, storage.AccessQuery{Scope: q.Scope})
+				a.Parents = later.Parents
+			}
+			return a, err
+		}
+	}},
 	{name: "readAccess takes the first 1000 subjects", kind: "read", cases: "B18", store: func(s *store) {
 		s.readAccess = func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
 			q.Subjects = q.Subjects[:min(1000, len(q.Subjects))]

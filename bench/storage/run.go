@@ -147,6 +147,7 @@ applications:
     catalog: catalog.yaml
     storage: { driver: main, partition: %s }
     provider: { secret: "env:SECRET" }
+    ancestry: { kind: stored }
 `, filepath.Join(dir, "run"), o.Bin, o.Driver, settings, app, partition)
 	path := filepath.Join(dir, "host.yaml")
 	err = errors.Join(os.WriteFile(path, []byte(text), 0o600), os.WriteFile(filepath.Join(dir, "catalog.yaml"), []byte(Catalog), 0o600))
@@ -204,6 +205,16 @@ func coldChecks(ctx context.Context, o Options, database direct, a *instance, ad
 		func(i int) error { return beside.read(ctx, "", subjects(i)) })
 	if err != nil {
 		return err
+	}
+	for _, depth := range depths {
+		m, err := measure(o.Rounds, func(i int) error {
+			_, err := a.app.Client().Fresh(ctx, authz.UserPrincipal(principal(i)), "docs.files.read", deep(depth, 0))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		add(fmt.Sprintf("cold check, embedded host, depth %d", depth), "p50 %s, p99 %s", micro(m.P50), micro(m.P99))
 	}
 	for i, what := range []string{"the same rows from the database directly", "closure through host and plugin", "cold check, embedded host", "cold check, POST /v1/check",
 		"the same rows asked by a bare gRPC process", "a bare gRPC call without the database"} {

@@ -21,7 +21,7 @@ const (
 	Catalog = `
 namespaces: [docs]
 scopeTypes:
-  docs.folder: {}
+  docs.folder: { parent: docs.folder }
 groups:
   docs.files: {scopes: [docs.folder]}
 permissions:
@@ -30,6 +30,11 @@ permissions:
   docs.files.share: true
 `
 )
+
+// depths are how many recorded scopes a chain has.
+var depths = []int{1, 5, 20}
+
+func deep(depth, i int) string { return fmt.Sprintf("docs.folder:deep%d-%d", depth, i) }
 
 func principal(n int) string { return fmt.Sprintf("p%d", n%principals) }
 
@@ -65,6 +70,15 @@ func Fill(ctx context.Context, store storage.Store, grants int, progress func(do
 	}
 	for p := range principals {
 		changes = append(changes, storage.UpsertUser{User: authz.User{UserID: principal(p), Active: true, GroupIDs: groupsOf(p)}})
+	}
+	for _, depth := range depths { // below each other, the deepest is asked about
+		for i := range depth {
+			above := []string{deep(depth, i+1)}
+			if i == depth-1 {
+				above = nil
+			}
+			changes = append(changes, storage.PutScopeParents{Scope: deep(depth, i), Parents: above})
+		}
 	}
 	if err := flush("world"); err != nil {
 		return err

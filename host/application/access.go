@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -27,6 +28,44 @@ func (a *Application) GetSubjectAccess(ctx context.Context, p authz.Principal) (
 	}
 	access, err := a.rowsOf(ctx, p, a.clock())
 	return access, a.readFailed(op, err)
+}
+
+// AccessAt is GetSubjectAccess and ResolveAncestors in one read of storage, where the
+// driver can: of one instant, then.
+func (a *Application) AccessAt(ctx context.Context, p authz.Principal, scope string) (provider.AccessAt, error) {
+	stored, ok := a.ancestry.(*recorded)
+	if !ok || !a.caps.Has(storage.CapAncestors) || !p.IsService() && !a.caps.Has(storage.CapExpand) ||
+		scope == authz.Global || checkScope(scope) != nil || len(scope) > maxID || p.Validate() != nil || len(p.UserID) > maxID || len(p.ServiceID) > maxID {
+		return a.accessThenAncestors(ctx, p, scope)
+	}
+	q, closure := storage.AccessQuery{UserID: p.UserID, Expand: true, Scope: scope}, []string(nil)
+	if p.IsService() {
+		closure = []string{p.Subject(), authz.Everyone}
+		q = storage.AccessQuery{Subjects: closure, Scope: scope}
+	}
+	read, err := a.store.ReadAccess(ctx, q)
+	if err != nil {
+		return provider.AccessAt{}, a.readFailed("getSubjectAccess", err)
+	}
+	if closure != nil {
+		read.Closure = closure
+	}
+	at := provider.AccessAt{Access: supply(p, read, a.clock())}
+	if read.Parents == nil {
+		at.Ancestors, at.AncestorsErr = a.ResolveAncestors(ctx, scope)
+		return at, nil
+	}
+	chain, err := stored.chain(scope, func(level []string) (map[string][]string, error) { return read.Parents, nil })
+	at.Ancestors, at.AncestorsErr = a.judged(scope, chain, err)
+	return at, nil
+}
+
+func (a *Application) accessThenAncestors(ctx context.Context, p authz.Principal, scope string) (at provider.AccessAt, err error) {
+	if at.Access, err = a.GetSubjectAccess(ctx, p); err != nil {
+		return provider.AccessAt{}, err
+	}
+	at.Ancestors, at.AncestorsErr = a.ResolveAncestors(ctx, scope)
+	return at, nil
 }
 
 // rowsOf is GetSubjectAccess of a valid principal, at an instant of the caller's.

@@ -62,12 +62,17 @@ func Stored(store storage.Ancestry) Ancestry { return &recorded{store: store} }
 
 type recorded struct {
 	store  storage.Ancestry
-	nested func(scope string) (*authz.WriteRejectedError, bool) // nil: no catalog to judge by
+	deep   func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) // nil: level by level
+	nested func(scope string) (*authz.WriteRejectedError, bool)                     // nil: no catalog to judge by
 }
 
 // within returns the source bound to the catalog of an application.
 func (r *recorded) within(nested func(string) (*authz.WriteRejectedError, bool)) *recorded {
-	return &recorded{store: r.store, nested: nested}
+	bound := &recorded{store: r.store, nested: nested}
+	if s, ok := r.store.(storage.Store); ok && s.Info().Capabilities.Has(storage.CapAncestors) {
+		bound.deep = s.ReadAccess
+	}
+	return bound
 }
 
 // errMoved ends a walk under which a scope got other parents.
@@ -76,6 +81,15 @@ var errMoved = storage.Unavailable("", nil, "the parents of the scope's ancestor
 // Ancestors is a chain of one instant, else a revoke could be passed by while
 // scopes are moved below it and away.
 func (r *recorded) Ancestors(ctx context.Context, scope string) (chain []string, err error) {
+	if r.deep != nil {
+		read, err := r.deep(ctx, storage.AccessQuery{Scope: scope})
+		if err != nil {
+			return nil, err
+		}
+		if read.Parents != nil {
+			return r.chain(scope, func([]string) (map[string][]string, error) { return read.Parents, nil })
+		}
+	}
 	for range maxSupplyReads {
 		if chain, err = r.walk(ctx, scope); !errors.Is(err, errMoved) {
 			break
@@ -87,9 +101,8 @@ func (r *recorded) Ancestors(ctx context.Context, scope string) (chain []string,
 // walk reads one level of parents with each call to the driver, and all that is
 // below it once more: so the last call saw the whole chain.
 func (r *recorded) walk(ctx context.Context, scope string) ([]string, error) {
-	known := true
 	read := map[string][]string{}
-	chain, err := walkUp(scope, func(level []string) (map[string][]string, error) {
+	return r.chain(scope, func(level []string) (map[string][]string, error) {
 		found, err := readScopeParents(ctx, r.store, slices.AppendSeq(slices.Clip(level), maps.Keys(read)))
 		if err != nil {
 			return nil, err
@@ -101,6 +114,20 @@ func (r *recorded) walk(ctx context.Context, scope string) ([]string, error) {
 		}
 		for _, s := range level {
 			read[s] = found[s]
+		}
+		return found, nil
+	})
+}
+
+// chain judges recorded parents, which parentsOf answers by levels.
+func (r *recorded) chain(scope string, parentsOf func(level []string) (map[string][]string, error)) ([]string, error) {
+	known := true
+	chain, err := walkUp(scope, func(level []string) (map[string][]string, error) {
+		found, err := parentsOf(level)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range level {
 			if _, recorded := found[s]; recorded {
 				continue
 			}
@@ -185,6 +212,11 @@ func (a *Application) ResolveAncestors(ctx context.Context, scope string) ([]str
 		return []string{}, nil
 	}
 	chain, err := a.ancestry.Ancestors(ctx, scope)
+	return a.judged(scope, chain, err)
+}
+
+// judged is the answer of the ancestry source, held to the catalog.
+func (a *Application) judged(scope string, chain []string, err error) ([]string, error) {
 	if err != nil {
 		if storageErr := storage.CodeOf(err); storageErr != "" {
 			return nil, a.readFailed("resolveAncestors", err)

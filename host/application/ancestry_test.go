@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,8 +116,34 @@ func (s *levels) GetScopeParents(ctx context.Context, scopes []string) (map[stri
 	return s.Store.GetScopeParents(ctx, scopes)
 }
 
+func (s *levels) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	s.reads++
+	return s.Store.ReadAccess(ctx, q)
+}
+
+// byLevels is a store whose driver answers no ancestors with access.
+type byLevels struct{ storage.Store }
+
+func (s byLevels) Info() storage.StoreInfo {
+	info := s.Store.Info()
+	info.Capabilities = slices.DeleteFunc(slices.Clone(info.Capabilities), func(c storage.Capability) bool { return c == storage.CapAncestors })
+	return info
+}
+
+func (s byLevels) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	if q.Scope != "" {
+		return storage.Access{}, storage.Errorf(storage.CodeUnsupported, "asked for ancestors")
+	}
+	return s.Store.ReadAccess(ctx, q)
+}
+
 func TestRecordedAncestry(t *testing.T) {
-	counting := &levels{Store: openStore(t)}
+	t.Run("in one read", func(t *testing.T) { testRecordedAncestry(t, openStore(t), 1) })
+	t.Run("by levels", func(t *testing.T) { testRecordedAncestry(t, byLevels{openStore(t)}, 3) })
+}
+
+func testRecordedAncestry(t *testing.T, store storage.Store, reads int) {
+	counting := &levels{Store: store}
 	app := newApp(t, application.Options{Store: counting, Ancestry: application.Stored(counting), IDs: ascending()})
 	if !app.HasStoredAncestry() {
 		t.Error("the driver can record parents")
@@ -149,7 +176,7 @@ func TestRecordedAncestry(t *testing.T) {
 	resolve("docs.folder:unrecorded")
 	counting.reads = 0
 	resolve("docs.doc:1", "docs.folder:1", "docs.folder:2", "*")
-	if counting.reads != 3 {
+	if counting.reads != reads {
 		t.Errorf("%d reads for three levels", counting.reads)
 	}
 	record(1, under("docs.doc:1", "docs.folder:1"), under("docs.folder:1"))
@@ -197,7 +224,7 @@ func (s *movedMeanwhile) GetScopeParents(ctx context.Context, scopes []string) (
 
 // The document is below r1 or below b at every instant, and never below a without r1.
 func TestRecordedAncestryIsOfOneInstant(t *testing.T) {
-	store := &movedMeanwhile{Store: openStore(t)}
+	store := &movedMeanwhile{Store: byLevels{openStore(t)}}
 	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
 	set := func(entries ...provider.ScopeParents) {
 		must(t, setScopeParents(entries...)(t.Context(), app))

@@ -320,7 +320,7 @@ func TestStatus(t *testing.T) {
 		}
 		info := w.store.Info()
 		want := fmt.Sprintf(`{"driverName":"faulty","durable":true,"crossProcess":false,"partition":"p1","incarnation":%q,"schemaVersion":3,`+
-			`"capabilities":["events","history","imports","metrics","batchRoles","expand","ancestry","records","watch"],"state":"ready","since":%d}`,
+			`"capabilities":["events","history","imports","metrics","batchRoles","expand","ancestry","ancestors","records","watch"],"state":"ready","since":%d}`,
 			info.Incarnation, time.Now().UnixMilli())
 		if d := cmp.Diff(want, string(got)); d != "" {
 			w.Error(d)

@@ -78,6 +78,9 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	if err := s.refuse(storage.CapExpand); q.Expand && err != nil {
 		return storage.Access{}, err
 	}
+	if err := s.refuse(storage.CapAncestors); q.Scope != "" && err != nil {
+		return storage.Access{}, err
+	}
 	a, err := s.Store.ReadAccess(ctx, q)
 	if s.absent.Has(storage.CapEvents) {
 		a.Head = authz.Position{}

@@ -83,13 +83,27 @@ func (c *cache[V]) touch(e *entry[V], now int64) {
 // one neither joins nor is joined. The fetch outlives a caller that gives up, and
 // ends when all of them have.
 func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int64, ask func(context.Context) (V, error)) (V, error) {
+	return c.begin(ctx, key, fresh, now, ask).wait(ctx)
+}
+
+// fetching is a caller's share in a fetch.
+type fetching[V any] struct {
+	cache *cache[V]
+	of    *flight[V] // nil: value was stored since the caller missed it
+	value V
+	own   bool // this caller's ask is used
+}
+
+// begin is fetch without the waiting.
+func (c *cache[V]) begin(ctx context.Context, key cacheKey, fresh bool, now int64, ask func(context.Context) (V, error)) fetching[V] {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if value, ok := c.hit(key.hash(), key, now); ok && !fresh {
-		c.mu.Unlock()
-		return value, nil // stored since the caller missed it
+		return fetching[V]{cache: c, value: value}
 	}
 	f := c.flights[key]
-	if f == nil || fresh {
+	own := f == nil || fresh
+	if own {
 		c.started++
 		f = &flight[V]{key: key, started: c.started, fresh: fresh, at: now, done: make(chan struct{})}
 		var fetchCtx context.Context
@@ -101,15 +115,28 @@ func (c *cache[V]) fetch(ctx context.Context, key cacheKey, fresh bool, now int6
 		go c.run(fetchCtx, f, ask)
 	}
 	f.waiters++
-	c.mu.Unlock()
+	return fetching[V]{cache: c, of: f, own: own}
+}
 
+// wait ends with the fetch, or with the caller.
+func (w fetching[V]) wait(ctx context.Context) (V, error) {
+	if w.of == nil {
+		return w.value, nil
+	}
 	select {
-	case <-f.done:
-		return f.value, f.err
+	case <-w.of.done:
+		return w.of.value, w.of.err
 	case <-ctx.Done():
-		c.leave(f)
+		w.leave()
 		var none V
 		return none, ctx.Err()
+	}
+}
+
+// leave waits no longer.
+func (w fetching[V]) leave() {
+	if w.of != nil {
+		w.cache.leave(w.of)
 	}
 }
 

@@ -105,6 +105,16 @@ func (c *counted) GetSubjectAccess(ctx context.Context, p authz.Principal) (auth
 	return c.Application.GetSubjectAccess(ctx, p)
 }
 
+// AccessAt counts as the two calls that it stands for.
+func (c *counted) AccessAt(ctx context.Context, p authz.Principal, scope string) (provider.AccessAt, error) {
+	c.subject.Add(1)
+	if c.subjectFail.Load() {
+		return provider.AccessAt{}, errSwitchedOff
+	}
+	c.ancestors.Add(1)
+	return c.Application.AccessAt(ctx, p, scope)
+}
+
 func (c *counted) ResolveAncestors(ctx context.Context, scope string) ([]string, error) {
 	c.ancestors.Add(1)
 	return c.Application.ResolveAncestors(ctx, scope)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -74,10 +75,7 @@ func (c *Client) RequireGate(ctx context.Context, p authz.Principal, g Gate) err
 // denial waits for I/O.
 func (c *Client) denied(p authz.Principal, keys []string, anyOf bool, scope string, active bool) error {
 	e := denied(p, keys, anyOf, scope, active)
-	now, who := c.clock(), cacheKey{id: p.UserID}
-	if p.IsService() {
-		who = cacheKey{id: p.ServiceID, service: true}
-	}
+	now, who := c.clock(), principalKey(p)
 	s, ok := c.subjects.hit(who.hash(), who, now)
 	if !ok || !active {
 		return e
@@ -143,17 +141,15 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	if err != nil {
 		return false, false, err
 	}
-	a, now, err := c.access(ctx, p, fresh, now)
+	a, chain, now, err, unresolved := c.accessAt(ctx, p, scope, fresh, now)
 	if err != nil {
 		return false, false, err
 	}
-	chain, now, err := c.chain(ctx, scope, fresh, now)
-	a = c.validAt(a, now)
 	implied := false
 	switch {
 	case !a.Active(): // denied also when the chain could not be resolved
-	case err != nil:
-		return false, true, err
+	case unresolved != nil:
+		return false, true, unresolved
 	case !declared:
 		active, allowed = true, access.DecideUndeclared(c.vocabulary, a.Rows(), key, chain, now)
 	default:
@@ -210,18 +206,16 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 	if err != nil {
 		return r, err
 	}
-	a, now, err := c.access(ctx, p, fresh, now)
+	a, chain, now, err, unresolved := c.accessAt(ctx, p, g.Scope, fresh, now)
 	if err != nil {
 		return r, err
 	}
-	chain, now, err := c.chain(ctx, g.Scope, fresh, now)
-	a = c.validAt(a, now)
 	r = answered{principal: p, keys: g.Keys, scope: g.Scope, fresh: fresh, at: now, access: a, chain: chain}
 	if !a.Active() {
 		return r, nil // denied also when the chain could not be resolved
 	}
-	if err != nil {
-		return r, err
+	if unresolved != nil {
+		return r, unresolved
 	}
 	r.rows, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
 		if !v.declared[i] {
@@ -310,12 +304,8 @@ func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope stri
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	a, now, err := c.access(ctx, p, c.strict, now)
-	if err != nil {
-		return access.Explanation{}, err
-	}
-	chain, now, err := c.chain(ctx, scope, c.strict, now)
-	if err != nil {
+	a, chain, now, err, unresolved := c.accessAt(ctx, p, scope, c.strict, now)
+	if err := cmp.Or(err, unresolved); err != nil {
 		return access.Explanation{}, err
 	}
 	return access.Explain(c.vocabulary, a.Rows(), key, chain, now, c.chainsAt(ctx, c.strict, now))

@@ -137,10 +137,7 @@ func (c *Client) invalidate(e authz.Event) {
 // access answers the compiled access of a principal, and the instant at which it
 // is valid: now, or later when it had to be fetched.
 func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now int64) (*access.Access, int64, error) {
-	key := cacheKey{id: p.UserID}
-	if p.IsService() {
-		key = cacheKey{id: p.ServiceID, service: true}
-	}
+	key := principalKey(p)
 	if !fresh {
 		hash := key.hash()
 		s, ok := c.subjects.hit(hash, key, now)
@@ -149,21 +146,34 @@ func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now 
 			return c.compiled(s, now), now, nil
 		}
 	}
-	s, err := c.subjects.fetch(ctx, key, fresh, now, func(ctx context.Context) (*subject, error) {
-		rows, err := c.source.GetSubjectAccess(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		if err := aboutPrincipal(&rows, p); err != nil {
-			return nil, err
-		}
-		return &subject{rows: &rows}, nil
-	})
+	s, err := c.subjects.fetch(ctx, key, fresh, now, func(ctx context.Context) (*subject, error) { return c.askSubject(ctx, p) })
 	if err != nil {
 		return nil, 0, err
 	}
 	now = c.clock()
 	return c.compiled(s, now), now, nil
+}
+
+func principalKey(p authz.Principal) cacheKey {
+	if p.IsService() {
+		return cacheKey{id: p.ServiceID, service: true}
+	}
+	return cacheKey{id: p.UserID}
+}
+
+func (c *Client) askSubject(ctx context.Context, p authz.Principal) (*subject, error) {
+	rows, err := c.source.GetSubjectAccess(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return subjectOf(rows, p)
+}
+
+func subjectOf(rows authz.SubjectAccess, p authz.Principal) (*subject, error) {
+	if err := aboutPrincipal(&rows, p); err != nil {
+		return nil, err
+	}
+	return &subject{rows: &rows}, nil
 }
 
 // compiled recompiles when a row has expired since.
@@ -216,19 +226,21 @@ func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh b
 			return chain, now, nil
 		}
 	}
-	chain, err := c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) {
-		if authz.ValidateScope(scope) != nil {
-			// Nothing lies above it, and providers refuse the question; what is asked at it
-			// or stands on a row decides nothing but what is global.
-			return c.vocabulary.NewChain(scope, nil), nil
-		}
-		ancestors, err := c.source.ResolveAncestors(ctx, scope)
-		if err != nil {
-			return nil, err
-		}
-		return c.vocabulary.NewChain(scope, ancestors), nil
-	})
+	chain, err := c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) { return c.askChain(ctx, scope) })
 	return chain, c.clock(), err
+}
+
+func (c *Client) askChain(ctx context.Context, scope string) (*access.Chain, error) {
+	if authz.ValidateScope(scope) != nil {
+		// Nothing lies above it, and providers refuse the question; what is asked at it
+		// or stands on a row decides nothing but what is global.
+		return c.vocabulary.NewChain(scope, nil), nil
+	}
+	ancestors, err := c.source.ResolveAncestors(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	return c.vocabulary.NewChain(scope, ancestors), nil
 }
 
 // chainsAt answers chains during one check, each of which is fetched once also where

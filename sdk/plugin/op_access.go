@@ -15,7 +15,7 @@ import (
 // (known_roles.go).
 
 func (s *storeClient) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
-	ask := &pluginv1.AccessQuery{Store: s.handle, UserId: q.UserID, Subjects: q.Subjects, Expand: q.Expand}
+	ask := &pluginv1.AccessQuery{Store: s.handle, UserId: q.UserID, Subjects: q.Subjects, Expand: q.Expand, Scope: q.Scope}
 	for {
 		a, err := read(ctx, s, s.rpc.ReadAccess, ask)
 		if err != nil {
@@ -31,7 +31,7 @@ func (s *storeClient) ReadAccess(ctx context.Context, q storage.AccessQuery) (st
 
 func (s *storageServer) ReadAccess(ctx context.Context, q *pluginv1.AccessQuery) (*pluginv1.Access, error) {
 	return answer(s, q, func(store storage.Store) (*pluginv1.Access, error) {
-		a, err := store.ReadAccess(ctx, storage.AccessQuery{UserID: q.GetUserId(), Subjects: q.GetSubjects(), Expand: q.GetExpand()})
+		a, err := store.ReadAccess(ctx, storage.AccessQuery{UserID: q.GetUserId(), Subjects: q.GetSubjects(), Expand: q.GetExpand(), Scope: q.GetScope()})
 		if err != nil {
 			return nil, err
 		}
@@ -45,6 +45,9 @@ func encodeAccess(a storage.Access, sent *sentRoles, whole bool) (*pluginv1.Acce
 		Closure: a.Closure, ManagerChain: a.ManagerChain}
 	if a.User != nil {
 		out.User = encodeUser(*a.User)
+	}
+	if a.Parents != nil {
+		out.Parents = encodeScopeParents(a.Parents)
 	}
 	out.Grants, out.Provenances = encodeAccessGrants(a.Grants)
 	var err error
@@ -84,6 +87,9 @@ func decodeAccess(a *pluginv1.Access, known *knownRoles) (storage.Access, error)
 	if a.GetUser() != nil {
 		user := decodeUser(a.GetUser())
 		out.User = &user
+	}
+	if a.GetParents() != nil {
+		out.Parents = decodeScopeParents(a.GetParents())
 	}
 	provenances := mapRows(a.GetProvenances(), decodeProvenance)
 	if len(a.GetGrants()) > 0 {

@@ -83,13 +83,14 @@ const (
 	CapBatchRoles Capability = "batchRoles" // GetRoles
 	CapExpand     Capability = "expand"     // ReadAccess with Expand
 	CapAncestry   Capability = "ancestry"   // scope parents
+	CapAncestors  Capability = "ancestors"  // ReadAccess with Scope; needs CapAncestry
 	CapRecords    Capability = "records"    // records, RequireRecord
 	CapWatch      Capability = "watch"      // Watch
 )
 
 // AllCapabilities lists every capability in the order of the contract.
 var AllCapabilities = Capabilities{
-	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapRecords, CapWatch,
+	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapRecords, CapWatch,
 }
 
 // Capabilities is the set that a store declares.

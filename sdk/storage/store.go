@@ -296,10 +296,15 @@ type RecordFilter struct {
 // AccessQuery asks for one principal's rows. UserID "" asks for no user record
 // and no revokes. With Expand (CapExpand) the driver follows memberships, group
 // parents and the manager chain itself and ignores Subjects.
+//
+// With Scope (CapAncestors) it asks for the recorded parents of that scope, of its
+// parents and so on, too, as GetScopeParents answers them. A query with nothing but
+// Scope asks for them alone.
 type AccessQuery struct {
 	UserID   string
 	Subjects []string
 	Expand   bool
+	Scope    string
 }
 
 // Access is the answer to an AccessQuery: grants by id, the roles those grants
@@ -313,4 +318,9 @@ type Access struct {
 	Head         authz.Position
 	Closure      []string
 	ManagerChain []string
+
+	// Parents are the recorded parents of Scope and of whatever is reached from it:
+	// a scope never recorded is missing. nil is unasked, or that more than MaxScopes
+	// scopes were reached, whose parents have to be asked for level by level.
+	Parents map[string][]string
 }

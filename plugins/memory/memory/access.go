@@ -42,6 +42,14 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 		}
 		access.Roles = st.rolesOf(roles)
 	}
+	if q.Scope != "" {
+		access.Parents, _ = storage.Ancestors(q.Scope, func(scope string) ([]string, error) { // it never fails
+			if row, found := st.scopes.get(&scopeParents{scope: scope}); found {
+				return append([]string{}, row.parents...), nil
+			}
+			return nil, nil
+		})
+	}
 	return access, nil
 }
 

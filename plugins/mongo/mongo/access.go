@@ -18,6 +18,9 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (access s
 	if err := s.usable(ctx, q); err != nil {
 		return access, err
 	}
+	if q.Scope != "" {
+		return access, storage.Errorf(storage.CodeUnsupported, "this driver does not answer ancestors with access")
+	}
 	if q.Expand && q.UserID == "" {
 		return access, storage.Errorf(storage.CodeValidation, "only a user's access can be expanded")
 	}

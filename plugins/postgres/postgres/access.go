@@ -28,6 +28,7 @@ const (
 	accessHead
 	accessParent
 	accessManager
+	accessScope
 )
 
 // accessRow is one row of the statement: every kind of row in columns that are
@@ -147,28 +148,64 @@ const (
 		select case when child is null then %d else %d end, id, child, null, null, null, null, null, null, ordinal from walked
 		union all
 		select %d, id, manager, null, null, null, null, null, null, null from chain`
+
+	// The scopes above one, each once, with their recorded parents. They come from the
+	// recursion as they are asked for, so that the limit ends it.
+	accessAbove = `
+		above(id) as (
+			select %s::text collate "C"
+			union
+			select v.value collate "C" from above s cross join lateral (
+				select "parents" from "AuthzScopeParent" where "app" = $1 and "scope" = s.id offset 0) p
+				cross join lateral json_array_elements_text(p."parents") v)`
+
+	accessScopes = `
+		(select %d::integer, s.id, null::text, null::text, null::text, null::text, p."parents"::json, null::json, null::bigint, null::bigint from above s
+			left join lateral (select "parents" from "AuthzScopeParent" where "app" = $1 and "scope" = s.id offset 0) p on true limit %d)`
 )
 
-// accessText is the statement of one kind of question.
-func accessText(expand, head bool) string {
-	text := accessGiven
-	if expand {
-		text = accessWalk
+// accessKind is a kind of question: each has a statement of its own.
+type accessKind struct{ expand, head, scope, alone bool }
+
+func (k accessKind) text() string {
+	scopes := fmt.Sprintf(accessScopes, accessScope, storage.MaxScopes+1)
+	if k.alone {
+		text := "with recursive" + fmt.Sprintf(accessAbove, "$2") + scopes
+		if k.head {
+			text += fmt.Sprintf(accessHeadRow, accessHead)
+		}
+		return text
+	}
+	text, given := accessGiven, "$4"
+	if k.expand {
+		text, given = accessWalk, "$3"
+	}
+	if k.scope {
+		text = "with recursive" + fmt.Sprintf(accessAbove, given) + "," + text[strings.Index(text, "\n"):]
 	}
 	text += fmt.Sprintf(accessRows, accessGrant, accessUser, accessRevoke, accessRole)
-	if head {
+	if k.scope {
+		text += "\n\t\tunion all" + scopes
+	}
+	if k.head {
 		text += fmt.Sprintf(accessHeadRow, accessHead)
 	}
-	if expand {
+	if k.expand {
 		return text + fmt.Sprintf(accessEdges, accessMembership, accessParent, accessManager)
 	}
 	return text + fmt.Sprintf(accessMemberships, accessMembership)
 }
 
-var accessTexts = map[[2]bool]string{
-	{false, false}: accessText(false, false), {false, true}: accessText(false, true),
-	{true, false}: accessText(true, false), {true, true}: accessText(true, true),
-}
+var accessTexts = func() map[accessKind]string {
+	texts := map[accessKind]string{}
+	for _, head := range []bool{false, true} {
+		for _, k := range []accessKind{{}, {expand: true}, {scope: true}, {expand: true, scope: true}, {scope: true, alone: true}} {
+			k.head = head
+			texts[k] = k.text()
+		}
+	}
+	return texts
+}()
 
 // ReadAccess is one statement, so that everything in its answer is of one instant
 // whatever the isolation.
@@ -187,7 +224,17 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	if !q.Expand {
 		args = append(args, nonNil(q.Subjects))
 	}
-	text := s.driver.sql(accessTexts[[2]bool{q.Expand, s.driver.has(storage.CapEvents)}])
+	kind := accessKind{expand: q.Expand, head: s.driver.has(storage.CapEvents), scope: q.Scope != ""}
+	if kind.scope {
+		if err := s.able(ctx, storage.CapAncestors); err != nil {
+			return storage.Access{}, err
+		}
+		if kind.alone = q.UserID == "" && len(q.Subjects) == 0; kind.alone {
+			args = args[:1]
+		}
+		args = append(args, q.Scope)
+	}
+	text := s.driver.sql(accessTexts[kind])
 	found := newAccessFound()
 	err := s.driver.read(ctx, func(c *pgxpool.Conn) error {
 		found = newAccessFound()
@@ -238,13 +285,15 @@ type accessFound struct {
 	groups   []edge
 	parents  map[string][]edge
 	managers map[string]string
+	above    map[string][]string // recorded parents of scopes
+	reached  int                 // scopes
 
 	// provenances are those decoded so far: many grants have the same one.
 	provenances map[string]authz.Provenance
 }
 
 func newAccessFound() accessFound {
-	return accessFound{parents: map[string][]edge{}, managers: map[string]string{}, provenances: map[string]authz.Provenance{}}
+	return accessFound{parents: map[string][]edge{}, managers: map[string]string{}, above: map[string][]string{}, provenances: map[string]authz.Provenance{}}
 }
 
 func (f *accessFound) add(r *accessRow) error {
@@ -272,6 +321,9 @@ func (f *accessFound) add(r *accessRow) error {
 		f.parents[string(r.b)] = append(f.parents[string(r.b)], edge{string(r.a), r.n.n})
 	case accessManager:
 		f.managers[string(r.a)] = string(r.b)
+	case accessScope:
+		f.reached++
+		return relational.AddParents(placed(text(r.a), r.j), f.above)
 	}
 	return nil
 }
@@ -347,6 +399,9 @@ func (f *accessFound) access(q storage.AccessQuery) (storage.Access, error) {
 	out := f.out
 	if out.User != nil {
 		out.User.GroupIDs = sorted(f.groups)
+	}
+	if q.Scope != "" && f.reached <= storage.MaxScopes {
+		out.Parents = f.above
 	}
 	slices.SortFunc(out.Grants, func(a, b authz.Grant) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(out.Revokes, func(a, b authz.Revoke) int { return strings.Compare(a.ID, b.ID) })

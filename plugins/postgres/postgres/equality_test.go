@@ -254,6 +254,11 @@ func compare(rt *rapid.T, t *testing.T, model, ours storage.Store, same func(wha
 	}
 	both("metrics", func(s storage.Store) (any, error) { return sortedMetrics(s.ReadMetrics(ctx, metrics)) })
 	both("scope parents", func(s storage.Store) (any, error) { return s.GetScopeParents(ctx, []string{"a", "A", "b", "é"}) })
+	for _, scope := range []string{"a", "A", "b", "é"} {
+		both("ancestors of "+scope, func(s storage.Store) (any, error) {
+			return s.ReadAccess(ctx, storage.AccessQuery{UserID: "a", Subjects: []string{"user:a"}, Scope: scope})
+		})
+	}
 	index := rapid.IntRange(-1, 5).Draw(rt, "index")
 	both("records", func(s storage.Store) (any, error) {
 		return all(s.ListRecords(ctx, "c", storage.RecordFilter{Index: index, Value: userID}, page))

@@ -170,24 +170,12 @@ func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 	if len(scopes) > storage.MaxScopes {
 		return nil, storage.Errorf(storage.CodeTooLarge, "parents of %d scopes asked for, at most %d", len(scopes), storage.MaxScopes)
 	}
-	type row struct {
-		scope   string
-		parents []string
-	}
-	c, err := several(ctx, s, false, func(scan relational.Scan) (r row, err error) {
-		var list []byte
-		if err := scan(&r.scope, &list); err != nil {
-			return r, err
-		}
-		r.parents, err = relational.DecodeStrings(list)
-		return r, err
+	parents := make(map[string][]string, len(scopes))
+	_, err := several(ctx, s, false, func(scan relational.Scan) (struct{}, error) {
+		return struct{}{}, relational.AddParents(scan, parents)
 	}, `select t."scope", t."parents" from "AuthzScopeParent" t where t."app" = $1 and t."scope" = any($2::text[])`, append([]string{}, scopes...))
 	if err != nil {
 		return nil, err
-	}
-	parents := make(map[string][]string, len(c.rows))
-	for _, r := range c.rows {
-		parents[r.scope] = append([]string{}, r.parents...)
 	}
 	return parents, nil
 }

@@ -88,7 +88,8 @@ func (c content) capabilities(o Options) storage.Capabilities {
 	var have storage.Capabilities
 	for _, capability := range storage.AllCapabilities {
 		missing := slices.ContainsFunc(relational.Tables, func(t relational.Table) bool {
-			needed := t.Capability == capability || capability == storage.CapWatch && t.Capability == storage.CapEvents
+			needed := t.Capability == capability || capability == storage.CapWatch && t.Capability == storage.CapEvents ||
+				capability == storage.CapAncestors && t.Capability == storage.CapAncestry
 			return needed && !c.has(t.Name)
 		})
 		if !missing {

@@ -35,6 +35,14 @@ const (
 				WHERE e."app" = ?1 AND e."childId" = above."id")
 		SELECT e."childId", e."parentId" FROM above CROSS JOIN "AuthzGroupParent" AS e
 			WHERE e."app" = ?1 AND e."childId" = above."id" ORDER BY e."childId", e."ordinal", e."parentId"`
+
+	// scopesAbove yields a scope and every one above it with its recorded parents, NULL
+	// of one that was never recorded; at most ?3 of them.
+	scopesAbove = `WITH RECURSIVE above("id") AS (
+			VALUES (?2)
+			UNION SELECT j.value FROM above CROSS JOIN "AuthzScopeParent" AS p CROSS JOIN json_each(p."parents") AS j
+				WHERE p."app" = ?1 AND p."scope" = above."id" LIMIT ?3)
+		SELECT above."id", p."parents" FROM above LEFT JOIN "AuthzScopeParent" AS p ON p."app" = ?1 AND p."scope" = above."id"`
 )
 
 func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (access storage.Access, err error) {
@@ -60,6 +68,11 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (access s
 func readAccess(w, long *work, app string, q storage.AccessQuery) (a storage.Access, err error) {
 	if a.Head, _, err = w.epoch(app); err != nil {
 		return a, err
+	}
+	if q.Scope != "" {
+		if a.Parents, err = parentsAboveScope(w, app, q.Scope); err != nil {
+			return a, err
+		}
 	}
 	if q.UserID != "" {
 		user, found, err := rowOf(w, users.Scan, users.get, app, q.UserID)
@@ -105,6 +118,18 @@ func readAccess(w, long *work, app string, q storage.AccessQuery) (a storage.Acc
 	}
 	a.Roles, err = rowsOf(w, roles.Scan, rolesByID, app, ids)
 	return a, err
+}
+
+func parentsAboveScope(w *work, app, scope string) (map[string][]string, error) {
+	parents, reached := map[string][]string{}, 0
+	err := w.each(scopesAbove, []any{app, scope, storage.MaxScopes + 1}, func(scan relational.Scan) (bool, error) {
+		reached++
+		return false, relational.AddParents(scan, parents)
+	})
+	if err != nil || reached > storage.MaxScopes {
+		return nil, err
+	}
+	return parents, nil
 }
 
 // expand follows the stored edges of a user.

@@ -156,14 +156,7 @@ func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 	err = s.db.read(ctx, func(w *work) error {
 		clear(parents)
 		return w.each(scopeParents, []any{s.app, asked}, func(scan relational.Scan) (bool, error) {
-			var scope string
-			var column []byte
-			if err := scan(&scope, &column); err != nil {
-				return false, err
-			}
-			recorded, err := relational.DecodeStrings(column)
-			parents[scope] = append([]string{}, recorded...)
-			return false, err
+			return false, relational.AddParents(scan, parents)
 		})
 	})
 	if err != nil {

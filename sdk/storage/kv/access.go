@@ -9,6 +9,9 @@ import (
 // ReadAccess reads everything in one transaction.
 func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (a storage.Access, err error) {
 	err = s.view(ctx, func(p *partition) {
+		if q.Scope != "" {
+			p.refuse(storage.CodeUnsupported, "this driver does not answer ancestors with access")
+		}
 		if q.UserID != "" {
 			a.User = users.get(p, q.UserID)
 			for revoke := range revokes.all(p, revokes.with(p, "user/"+q.UserID, "")) {

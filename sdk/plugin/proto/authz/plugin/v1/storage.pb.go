@@ -1849,6 +1849,7 @@ type AccessQuery struct {
 	Subjects      []string               `protobuf:"bytes,2,rep,name=subjects,proto3" json:"subjects,omitempty"`
 	Expand        bool                   `protobuf:"varint,3,opt,name=expand,proto3" json:"expand,omitempty"`
 	WholeRoles    bool                   `protobuf:"varint,4,opt,name=whole_roles,json=wholeRoles,proto3" json:"whole_roles,omitempty"` // the host has not kept a role that an answer took for known
+	Scope         string                 `protobuf:"bytes,5,opt,name=scope,proto3" json:"scope,omitempty"`
 	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1912,6 +1913,13 @@ func (x *AccessQuery) GetWholeRoles() bool {
 	return false
 }
 
+func (x *AccessQuery) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
 func (x *AccessQuery) GetStore() uint64 {
 	if x != nil {
 		return x.Store
@@ -1931,6 +1939,7 @@ type Access struct {
 	HeadIdentity  string                 `protobuf:"bytes,8,opt,name=head_identity,json=headIdentity,proto3" json:"head_identity,omitempty"`
 	Provenances   []*Provenance          `protobuf:"bytes,9,rep,name=provenances,proto3" json:"provenances,omitempty"`                // of the grants, each once
 	RolesFrom     uint64                 `protobuf:"varint,10,opt,name=roles_from,json=rolesFrom,proto3" json:"roles_from,omitempty"` // no later answer takes a lower revision for known
+	Parents       *ScopeParents          `protobuf:"bytes,11,opt,name=parents,proto3" json:"parents,omitempty"`                       // of the scope and above; absent: unasked, or more than can be told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2033,6 +2042,13 @@ func (x *Access) GetRolesFrom() uint64 {
 		return x.RolesFrom
 	}
 	return 0
+}
+
+func (x *Access) GetParents() *ScopeParents {
+	if x != nil {
+		return x.Parents
+	}
+	return nil
 }
 
 // AccessGrant is a Grant whose provenance stands among those of the answer.
@@ -3484,14 +3500,15 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05index\x18\x02 \x01(\x03R\x05index\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12)\n" +
 	"\x04page\x18\x04 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
-	"\x05store\x18\x0f \x01(\x04R\x05store\"\x91\x01\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xa7\x01\n" +
 	"\vAccessQuery\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\bsubjects\x18\x02 \x03(\tR\bsubjects\x12\x16\n" +
 	"\x06expand\x18\x03 \x01(\bR\x06expand\x12\x1f\n" +
 	"\vwhole_roles\x18\x04 \x01(\bR\n" +
 	"wholeRoles\x12\x14\n" +
-	"\x05store\x18\x0f \x01(\x04R\x05store\"\xa5\x03\n" +
+	"\x05scope\x18\x05 \x01(\tR\x05scope\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xde\x03\n" +
 	"\x06Access\x12)\n" +
 	"\x04user\x18\x01 \x01(\v2\x15.authz.plugin.v1.UserR\x04user\x124\n" +
 	"\x06grants\x18\x02 \x03(\v2\x1c.authz.plugin.v1.AccessGrantR\x06grants\x121\n" +
@@ -3504,7 +3521,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\vprovenances\x18\t \x03(\v2\x1b.authz.plugin.v1.ProvenanceR\vprovenances\x12\x1d\n" +
 	"\n" +
 	"roles_from\x18\n" +
-	" \x01(\x04R\trolesFrom\"\xf2\x01\n" +
+	" \x01(\x04R\trolesFrom\x127\n" +
+	"\aparents\x18\v \x01(\v2\x1d.authz.plugin.v1.ScopeParentsR\aparents\"\xf2\x01\n" +
 	"\vAccessGrant\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asubject\x18\x02 \x01(\tR\asubject\x12\x17\n" +
@@ -3742,120 +3760,121 @@ var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	59, // 13: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
 	33, // 14: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
 	60, // 15: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
-	61, // 16: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
-	62, // 17: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
-	0,  // 18: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
-	59, // 19: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
-	0,  // 20: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
-	61, // 21: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
-	0,  // 22: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
-	63, // 23: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
-	0,  // 24: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
-	58, // 25: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
-	0,  // 26: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
-	0,  // 27: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
-	64, // 28: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
-	0,  // 29: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
-	65, // 30: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
-	0,  // 31: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
-	66, // 32: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	67, // 33: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
-	0,  // 34: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
-	68, // 35: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
-	68, // 36: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
-	0,  // 37: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
-	69, // 38: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
-	0,  // 39: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
-	70, // 40: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	51, // 41: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	53, // 42: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	54, // 43: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	71, // 44: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
-	1,  // 45: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	56, // 46: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
-	2,  // 47: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
-	4,  // 48: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
-	9,  // 49: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
-	15, // 50: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
-	15, // 51: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
-	9,  // 52: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
-	16, // 53: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
-	9,  // 54: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
-	10, // 55: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
-	14, // 56: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
-	9,  // 57: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
-	14, // 58: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
-	9,  // 59: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
-	17, // 60: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
-	18, // 61: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
-	9,  // 62: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
-	19, // 63: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
-	7,  // 64: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
-	12, // 65: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
-	7,  // 66: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
-	7,  // 67: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
-	20, // 68: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
-	7,  // 69: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
-	23, // 70: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
-	25, // 71: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
-	44, // 72: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
-	26, // 73: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
-	12, // 74: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
-	10, // 75: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
-	28, // 76: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
-	29, // 77: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
-	30, // 78: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
-	72, // 79: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
-	9,  // 80: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
-	9,  // 81: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
-	7,  // 82: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
-	0,  // 83: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
-	48, // 84: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	50, // 85: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,  // 86: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,  // 87: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	34, // 88: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
-	34, // 89: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
-	11, // 90: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
-	35, // 91: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
-	35, // 92: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
-	36, // 93: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
-	36, // 94: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
-	36, // 95: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
-	37, // 96: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
-	37, // 97: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
-	38, // 98: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
-	38, // 99: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
-	39, // 100: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
-	40, // 101: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
-	40, // 102: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
-	41, // 103: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
-	41, // 104: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
-	41, // 105: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
-	42, // 106: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
-	43, // 107: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
-	22, // 108: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
-	24, // 109: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
-	11, // 110: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
-	6,  // 111: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
-	45, // 112: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
-	11, // 113: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
-	27, // 114: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
-	46, // 115: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
-	46, // 116: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
-	31, // 117: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
-	70, // 118: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
-	47, // 119: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
-	9,  // 120: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
-	8,  // 121: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
-	0,  // 122: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
-	49, // 123: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	52, // 124: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	86, // [86:125] is the sub-list for method output_type
-	47, // [47:86] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	27, // 16: authz.plugin.v1.Access.parents:type_name -> authz.plugin.v1.ScopeParents
+	61, // 17: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
+	62, // 18: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	0,  // 19: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
+	59, // 20: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	0,  // 21: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
+	61, // 22: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	0,  // 23: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
+	63, // 24: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	0,  // 25: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
+	58, // 26: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	0,  // 27: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
+	0,  // 28: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
+	64, // 29: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	0,  // 30: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
+	65, // 31: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	0,  // 32: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
+	66, // 33: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	67, // 34: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	0,  // 35: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
+	68, // 36: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
+	68, // 37: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	0,  // 38: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
+	69, // 39: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	0,  // 40: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
+	70, // 41: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	51, // 42: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	53, // 43: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	54, // 44: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	71, // 45: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	1,  // 46: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
+	56, // 47: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	2,  // 48: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
+	4,  // 49: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
+	9,  // 50: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
+	15, // 51: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
+	15, // 52: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
+	9,  // 53: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
+	16, // 54: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
+	9,  // 55: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
+	10, // 56: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
+	14, // 57: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
+	9,  // 58: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
+	14, // 59: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
+	9,  // 60: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
+	17, // 61: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
+	18, // 62: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
+	9,  // 63: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
+	19, // 64: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
+	7,  // 65: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
+	12, // 66: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
+	7,  // 67: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
+	7,  // 68: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
+	20, // 69: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
+	7,  // 70: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
+	23, // 71: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
+	25, // 72: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
+	44, // 73: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
+	26, // 74: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
+	12, // 75: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
+	10, // 76: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
+	28, // 77: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
+	29, // 78: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
+	30, // 79: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
+	72, // 80: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
+	9,  // 81: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
+	9,  // 82: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
+	7,  // 83: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
+	0,  // 84: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
+	48, // 85: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	50, // 86: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,  // 87: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,  // 88: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	34, // 89: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
+	34, // 90: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
+	11, // 91: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
+	35, // 92: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
+	35, // 93: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
+	36, // 94: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
+	36, // 95: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
+	36, // 96: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
+	37, // 97: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
+	37, // 98: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
+	38, // 99: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
+	38, // 100: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
+	39, // 101: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
+	40, // 102: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
+	40, // 103: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
+	41, // 104: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
+	41, // 105: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
+	41, // 106: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
+	42, // 107: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
+	43, // 108: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
+	22, // 109: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
+	24, // 110: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
+	11, // 111: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
+	6,  // 112: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
+	45, // 113: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
+	11, // 114: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
+	27, // 115: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
+	46, // 116: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
+	46, // 117: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
+	31, // 118: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
+	70, // 119: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
+	47, // 120: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
+	9,  // 121: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
+	8,  // 122: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
+	0,  // 123: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
+	49, // 124: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	52, // 125: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	87, // [87:126] is the sub-list for method output_type
+	48, // [48:87] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_authz_plugin_v1_storage_proto_init() }
