@@ -78,6 +78,20 @@ func (w *world) release(s storage.Section) {
 	}
 }
 
+// otherLife expects the refusal of a commit that was judged against content that is gone.
+func (w *world) otherLife(err error) {
+	var e *storage.Error
+	if !errors.As(err, &e) || !storage.IsLost(err) || e.Outcome != authz.OutcomeNotApplied {
+		w.Want("unavailable, lost and not applied", "%v", err)
+	}
+}
+
+func (n *named) notCommitted(id string) {
+	_, found, err := n.GetCommit(n.w.ctx, id)
+	n.w.code("", err)
+	n.w.same(false, found)
+}
+
 func (w *world) renew(s storage.Section) {
 	if err := s.Renew(w.ctx); err != nil {
 		w.Want("the section renewed", "%v", err)
@@ -539,6 +553,45 @@ var lifeCases = []storageCase{
 		_, err = renewer.Renew(w.ctx, before) // of two who found the same loss, the second
 		w.code(storage.CodeConflict, err)
 		w.same(renewed, w.another("").Info().Incarnation)
+	}},
+	{ID: "S24", Rule: "a commit that was judged against another life of the content is refused and loses the store; one that was applied is recognised all the same", run: func(w *world) {
+		life := w.Info().Incarnation
+		commit := func(id, incarnation string) (storage.CommitResult, error) {
+			return w.Commit(w.ctx, storage.Commit{ID: id, At: 1, Incarnation: incarnation, Changes: []storage.Change{storage.UpsertRole{Role: fullRole(id)}}})
+		}
+		first, err := commit("r1", life)
+		w.code("", err)
+		again, err := commit("r1", "another life") // what the id is recognised by is the content
+		w.code("", err)
+		first.Replayed = true
+		w.same(first, again)
+		_, err = commit("r2", life+"x")
+		w.otherLife(err)
+		_, err = commit("r2", "x")
+		w.otherLife(err)
+		w.named.notCommitted("r2")
+		_, err = commit("r2", life) // a refused one leaves nothing, not even its id
+		w.code("", err)
+
+		renewer, ok := w.named.Store.(*tracedStore).Store.(storage.Renewer)
+		if !ok {
+			return
+		}
+		renewed, err := renewer.Renew(w.ctx, life)
+		if storage.CodeOf(err) == storage.CodeUnsupported {
+			return
+		}
+		w.code("", err)
+		_, err = commit("r3", life) // the handle is of the life that is gone
+		w.otherLife(err)
+		_, err = commit("r1", life)
+		w.code("", err)
+		next := w.another("")
+		next.notCommitted("r3")
+		_, err = next.Commit(w.ctx, storage.Commit{ID: "r3", Incarnation: life})
+		w.otherLife(err)
+		_, err = next.Commit(w.ctx, storage.Commit{ID: "r3", Incarnation: renewed})
+		w.code("", err)
 	}},
 	{ID: "S13", Rule: "driver and store say what they are: a name, the partition, a schema version, capabilities that are the caller's own", run: func(w *world) {
 		if w.driver.Info().Name == "" {

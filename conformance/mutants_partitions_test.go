@@ -212,6 +212,29 @@ var partitionMutants = []mutant{
 	{name: "a renewal replaces whatever is there", kind: "lives", cases: "S23", store: func(s *store) {
 		s.renew = func(ctx context.Context, _ string) (string, error) { return s.Store.(storage.Renewer).Renew(ctx, "") }
 	}},
+	{name: "a commit goes to whatever life there is", kind: "lives", cases: "S24", store: func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			c.Incarnation = ""
+			return s.Store.Commit(ctx, c)
+		}
+	}},
+	{name: "the life of a commit is compared before its id", kind: "lives", cases: "S24", store: func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			if c.Incarnation != "" && c.Incarnation != s.Info().Incarnation {
+				return storage.CommitResult{}, storage.ErrOtherLife()
+			}
+			return s.Store.Commit(ctx, c)
+		}
+	}},
+	{name: "a commit of another life is refused as an outage", kind: "lives", cases: "S24", store: func(s *store) {
+		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			result, err := s.Store.Commit(ctx, c)
+			if storage.IsLost(err) {
+				err = storage.Unavailable(authz.OutcomeUnknown, nil, "lost")
+			}
+			return result, err
+		}
+	}},
 	{name: "every handle has an incarnation of its own", kind: "lives", cases: "B67 I27", driver: func(d storage.Driver) storage.Driver {
 		return &driver{d, func(s *store) {
 			info := s.Store.Info()

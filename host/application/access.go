@@ -26,7 +26,7 @@ func (a *Application) GetSubjectAccess(ctx context.Context, p authz.Principal) (
 	if s.err != nil {
 		return authz.SubjectAccess{}, s.err
 	}
-	access, err := a.rowsOf(ctx, p, a.clock())
+	access, err := a.rowsOf(ctx, a.store, p, a.clock())
 	return access, a.readFailed(op, err)
 }
 
@@ -56,7 +56,7 @@ func (a *Application) AccessAt(ctx context.Context, p authz.Principal, scope str
 		return at, nil
 	}
 	chain, err := stored.chain(scope, func(level []string) (map[string][]string, error) { return read.Parents, nil })
-	at.Ancestors, at.AncestorsErr = a.judged(scope, chain, err)
+	at.Ancestors, at.AncestorsErr = a.judgedChain(scope, chain, err)
 	return at, nil
 }
 
@@ -68,20 +68,21 @@ func (a *Application) accessThenAncestors(ctx context.Context, p authz.Principal
 	return at, nil
 }
 
-// rowsOf is GetSubjectAccess of a valid principal, at an instant of the caller's.
+// rowsOf is GetSubjectAccess of a valid principal, read from one of the application's
+// stores, at an instant of the caller's.
 // Failures are storage's own.
-func (a *Application) rowsOf(ctx context.Context, p authz.Principal, now int64) (authz.SubjectAccess, error) {
+func (a *Application) rowsOf(ctx context.Context, from storage.Store, p authz.Principal, now int64) (authz.SubjectAccess, error) {
 	var read storage.Access
 	var err error
 	switch {
 	case p.IsService():
 		closure := []string{p.Subject(), authz.Everyone}
-		read, err = a.store.ReadAccess(ctx, storage.AccessQuery{Subjects: closure})
+		read, err = from.ReadAccess(ctx, storage.AccessQuery{Subjects: closure})
 		read.Closure = closure
 	case a.caps.Has(storage.CapExpand):
-		read, err = a.store.ReadAccess(ctx, storage.AccessQuery{UserID: p.UserID, Expand: true})
+		read, err = from.ReadAccess(ctx, storage.AccessQuery{UserID: p.UserID, Expand: true})
 	default:
-		read, err = a.follow(ctx, p.UserID)
+		read, err = a.follow(ctx, from, p.UserID)
 	}
 	if err != nil {
 		return authz.SubjectAccess{}, err
@@ -135,8 +136,8 @@ func supply(p authz.Principal, read storage.Access, now int64) authz.SubjectAcce
 // rows. The user record and the log head that come with the rows must be those
 // that the closure was computed from (contract: storage §4); otherwise the
 // closure would be a mixture of two states, and it starts again from the answer.
-func (a *Application) follow(ctx context.Context, userID string) (storage.Access, error) {
-	base, err := a.store.ReadAccess(ctx, storage.AccessQuery{UserID: userID})
+func (a *Application) follow(ctx context.Context, from storage.Store, userID string) (storage.Access, error) {
+	base, err := from.ReadAccess(ctx, storage.AccessQuery{UserID: userID})
 	if err != nil {
 		return storage.Access{}, err
 	}
@@ -145,7 +146,7 @@ func (a *Application) follow(ctx context.Context, userID string) (storage.Access
 		if err != nil {
 			return storage.Access{}, err
 		}
-		read, err := a.store.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Subjects: closure})
+		read, err := from.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Subjects: closure})
 		if err != nil {
 			return storage.Access{}, err
 		}

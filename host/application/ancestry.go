@@ -66,10 +66,10 @@ type recorded struct {
 	nested func(scope string) (*authz.WriteRejectedError, bool)                     // nil: no catalog to judge by
 }
 
-// within returns the source bound to the catalog of an application.
-func (r *recorded) within(nested func(string) (*authz.WriteRejectedError, bool)) *recorded {
-	bound := &recorded{store: r.store, nested: nested}
-	if s, ok := r.store.(storage.Store); ok && s.Info().Capabilities.Has(storage.CapAncestors) {
+// within returns the source over a store, bound to the catalog of an application.
+func (r *recorded) within(store storage.Ancestry, nested func(string) (*authz.WriteRejectedError, bool)) *recorded {
+	bound := &recorded{store: store, nested: nested}
+	if s, ok := store.(storage.Store); ok && s.Info().Capabilities.Has(storage.CapAncestors) {
 		bound.deep = s.ReadAccess
 	}
 	return bound
@@ -200,6 +200,10 @@ func readScopeParents(ctx context.Context, store storage.Ancestry, scopes []stri
 // judged by what the catalog declares of the scope's type (contract: access §5).
 // The global scope has no ancestors and the source is not asked.
 func (a *Application) ResolveAncestors(ctx context.Context, scope string) ([]string, error) {
+	return a.resolve(ctx, a.ancestry, scope)
+}
+
+func (a *Application) resolve(ctx context.Context, source Ancestry, scope string) ([]string, error) {
 	var s shape
 	s.text("scope", scope, maxID)
 	if s.err == nil {
@@ -211,12 +215,12 @@ func (a *Application) ResolveAncestors(ctx context.Context, scope string) ([]str
 	if scope == authz.Global {
 		return []string{}, nil
 	}
-	chain, err := a.ancestry.Ancestors(ctx, scope)
-	return a.judged(scope, chain, err)
+	chain, err := source.Ancestors(ctx, scope)
+	return a.judgedChain(scope, chain, err)
 }
 
-// judged is the answer of the ancestry source, held to the catalog.
-func (a *Application) judged(scope string, chain []string, err error) ([]string, error) {
+// judgedChain is the answer of the ancestry source, held to the catalog.
+func (a *Application) judgedChain(scope string, chain []string, err error) ([]string, error) {
 	if err != nil {
 		if storageErr := storage.CodeOf(err); storageErr != "" {
 			return nil, a.readFailed("resolveAncestors", err)

@@ -86,8 +86,10 @@ type Application struct {
 	name       string
 	catalog    *catalog.Catalog
 	store      storage.Store
+	judged     storage.Store // the same, for what writes judge themselves by
 	caps       storage.Capabilities
 	ancestry   Ancestry
+	judgedBy   Ancestry // likewise
 	orgRoot    bool
 	persist    bool
 	retain     EventRetention
@@ -119,6 +121,9 @@ var (
 	_ provider.Provider = (*Application)(nil)
 	_ provider.Located  = (*Application)(nil)
 )
+
+// writesApart is a store whose reads for writes go on when nobody may be answered.
+type writesApart interface{ ForWrites() storage.Store }
 
 // New opens an application over o.Store. It refuses with CodeValidation what is
 // malformed and with CodeUnsupported what the driver lacks; an outage is an
@@ -165,12 +170,19 @@ func New(ctx context.Context, o Options) (*Application, error) {
 		a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
 		a.stream = newStream(a.log, a.topology.hear)
 	}
-	if s, ok := a.ancestry.(*recorded); ok {
-		a.ancestry = s.within(a.nestedElsewhere)
-	}
 	if a.ancestry == nil {
 		a.ancestry = noAncestry
 		a.warnHierarchical()
+	}
+	a.judged, a.judgedBy = a.store, a.ancestry
+	if s, ok := a.store.(writesApart); ok {
+		a.judged = s.ForWrites()
+	}
+	if s, ok := a.ancestry.(*recorded); ok {
+		a.ancestry, a.judgedBy = s.within(s.store, a.nestedElsewhere), s.within(s.store, a.nestedElsewhere)
+		if s.store == storage.Ancestry(a.store) {
+			a.judgedBy = s.within(a.judged, a.nestedElsewhere)
+		}
 	}
 	if err := a.openAuthority(ctx, o.OrgRoot == nil || *o.OrgRoot); err != nil {
 		return nil, err

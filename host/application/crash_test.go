@@ -132,7 +132,7 @@ func crash(t *testing.T, do func(context.Context, *application.Application) erro
 	litter(t, store)
 	stage(t, store)
 	f := &faulty{Store: store}
-	options := application.Options{Store: f, IDs: ascending(), HashChain: true, Metrics: &application.Metrics{}}
+	options := application.Options{Store: resending(t, f), IDs: ascending(), HashChain: true, Metrics: &application.Metrics{}}
 	app := newApp(t, options)
 	var after afterCrash
 	app.OnInvalidate(func(e authz.Event) { after.Heard = append(after.Heard, e) })
@@ -217,6 +217,7 @@ func TestAWriteThatDiesAtItsCommitIsThereWholeOrNotAtAll(t *testing.T) {
 		}
 		for _, c := range cases {
 			t.Run(op+": "+c.sentence, func(t *testing.T) {
+				t.Parallel() // a caller who left is waited for
 				got, err := crash(t, do, c.sending)
 				switch {
 				case c.check != nil:

@@ -74,7 +74,7 @@ func (d *draft) separate(ctx context.Context, rows []authz.Grant, roles map[stri
 		}
 		holder := holders[id]
 		if holder == nil {
-			data, err := d.app.rowsOf(ctx, authz.UserPrincipal(id), d.now)
+			data, err := d.app.rowsOf(ctx, d.app.judged, authz.UserPrincipal(id), d.now)
 			if err != nil {
 				return err
 			}

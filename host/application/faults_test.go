@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
@@ -47,6 +49,27 @@ func first1(changes []storage.Change) storage.Change {
 	return changes[0]
 }
 
+// resending is the store of a host over s: it sends commits of unknown fate again.
+func resending(t testing.TB, s storage.Store) storage.Store {
+	t.Helper()
+	r, err := store.Open(context.Background(), only{memory.New(memory.Options{}), s}, s.Info().Partition, store.Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// only opens one store, as often as anybody likes.
+type only struct {
+	storage.Driver
+	store storage.Store
+}
+
+func (d only) Open(context.Context, string) (storage.Store, error) { return kept{d.store}, nil }
+
+type kept struct{ storage.Store }
+
+func (kept) Close() error { return nil }
+
 func unknownOutcome() error { return storage.Unavailable(authz.OutcomeUnknown, nil, driverText) }
 
 func TestAWriteAgainstAFailingStore(t *testing.T) {
@@ -74,7 +97,7 @@ func TestAWriteAgainstAFailingStore(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.sentence, func(t *testing.T) {
 			store := openStore(t)
-			app := newApp(t, application.Options{Store: stumble(store, c.failures, c.applied, c.fault)})
+			app := newApp(t, application.Options{Store: resending(t, stumble(store, c.failures, c.applied, c.fault))})
 			var heard []authz.Event
 			app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
 			before := everything(t, store)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/storage"
@@ -172,7 +171,7 @@ func (im *importing) write(ctx context.Context) error {
 // judge plans the whole import over the rows as they are, or refuses it.
 func (im *importing) judge(ctx context.Context, d *draft) error {
 	im.d = d
-	im.life, _ = life.Judged(ctx)
+	im.life = d.life
 	im.managed, im.people, im.skipped, im.stored = map[string]bool{}, map[string]person{}, map[string]bool{}, nil
 	im.groups, im.order, im.next = nil, nil, 0
 	im.result = directory.Result{Warnings: []string{}, VirtualParents: []directory.VirtualParent{}}
@@ -221,7 +220,7 @@ func (im *importing) part(ctx context.Context, d *draft) error {
 		}
 	}
 	im.d = d
-	if judged, _ := life.Judged(ctx); judged != im.life {
+	if d.life != im.life {
 		return &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Message: "the content was replaced while the import was written"}
 	}
 	phase, groups, next := im.phase, 0, im.next

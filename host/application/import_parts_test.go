@@ -153,13 +153,11 @@ func TestAPartIsNotSentForEver(t *testing.T) {
 	var last directory.Progress
 	_, err := app.RunImport(t.Context(), crowd(10), "hr", directory.Options{}, func(p directory.Progress) { last = p })
 	isUnavailable(authz.OutcomeUnknown)(t, err)
-	if sent > 5 || last.Failures != 4 || last.Failure == "" || strings.Contains(err.Error(), driverText) {
+	if sent != 2 || last.Failures != 1 || last.Failure == "" || strings.Contains(err.Error(), driverText) {
 		t.Errorf("sent %d times, told %+v: %v", sent, last, err)
 	}
-	for _, part := range []string{"failed 4 times in a row", last.Failure} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error does not say %q: %v", part, err)
-		}
+	if !strings.Contains(err.Error(), "did not say whether importDirectory was applied: its commit of 10 changes had no answer within") {
+		t.Error(err)
 	}
 }
 
@@ -208,8 +206,10 @@ func TestAPartWhoseAnswerWasLostCounts(t *testing.T) {
 	s := openStore(t)
 	changes := 0
 	f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
-		changes += len(c.Changes)
 		result, err := s.Commit(ctx, c)
+		if !result.Replayed {
+			changes += len(c.Changes)
+		}
 		if n == 1 && err == nil {
 			err = unknownOutcome()
 		}
@@ -413,7 +413,7 @@ func TestAnAtomicWriteThatStorageHasNoTimeForIsNotSentForEver(t *testing.T) {
 	driver.sent.Store(0)
 	_, err := app.CreateGrants(t.Context(), slices.Repeat([]provider.GrantInput{{Subject: "user:u", Pattern: "docs.*"}}, 1500), root)
 	isUnavailable(authz.OutcomeUnknown)(t, err)
-	if n := driver.sent.Load(); n != 4 || !strings.Contains(err.Error(), "4 times it gave no answer within 100ms to its commit of 1500 changes") {
+	if n := driver.sent.Load(); n != 4 || !strings.Contains(err.Error(), "its commit of 1500 changes had no answer within 40") {
 		t.Errorf("sent %d times: %v", n, err)
 	}
 }

@@ -180,7 +180,7 @@ func (a *Application) onePart(ctx context.Context, w write) error {
 }
 
 // pause grows with the tries of one part.
-func pause(tries int) time.Duration { return min(maxResend, firstResend<<(2*tries)) }
+func pause(tries int) time.Duration { return min(time.Second, 20*time.Millisecond<<(2*tries)) }
 
 // again says whether a part that failed is worth another attempt, and tells of it.
 func (a *Application) again(ctx context.Context, op string, p *pace, err error) bool {
@@ -257,18 +257,18 @@ func (a *Application) sendPart(ctx context.Context, d *draft, c storage.Commit) 
 		p.landed(d.page.weight, took)
 		return result, nil
 	}
-	known := a.known(d.op, err, false)
+	known := a.known(d.op, err)
 	if known != nil && !(late && storage.CodeOf(known) == storage.CodeUnavailable) {
 		return storage.CommitResult{}, known
 	}
 	if ctx.Err() == nil {
 		p.fails(true, fmt.Sprintf("the storage gave no answer within %s to a commit of %s", took.Round(time.Millisecond), counted(len(c.Changes), "change")))
 	}
-	a.log.Warn("the fate of a commit is unknown; withdrawing it", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "took", took, "error", err)
-	result, applied, lost := a.settle(ctx, d, c, err)
+	a.log.Warn("a commit is withdrawn", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "took", took, "error", err)
+	result, applied, lost := a.settle(ctx, c)
 	switch {
 	case lost != nil:
-		return storage.CommitResult{}, lost
+		return storage.CommitResult{}, d.unknown(c, time.Since(began), errors.Join(err, lost))
 	case applied:
 		p.landed(d.page.weight, took)
 		return result, nil
@@ -279,36 +279,17 @@ func (a *Application) sendPart(ctx context.Context, d *draft, c storage.Commit) 
 
 // settle finds out whether a commit stands and sees to it that one which does not never
 // will: an empty commit takes its id, and whatever arrives under it later is refused.
-// The error is of an unknown fate.
-func (a *Application) settle(ctx context.Context, d *draft, c storage.Commit, cause error) (result storage.CommitResult, applied bool, err error) {
+// What stands answers as it did. With an error nobody knows.
+func (a *Application) settle(ctx context.Context, c storage.Commit) (result storage.CommitResult, applied bool, err error) {
 	if ctx.Err() != nil { // who left is told what stands
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 	}
-	for try := 1; ; try++ {
-		if err := a.sameLife(ctx, d.op, cause); err != nil {
-			return storage.CommitResult{}, false, err
-		}
-		_, err := a.store.Commit(ctx, storage.Commit{ID: c.ID, At: c.At})
-		if err == nil {
-			return storage.CommitResult{}, false, nil
-		}
-		if storage.CodeOf(err) == storage.CodeConflict {
-			var found bool
-			if result, found, err = a.store.GetCommit(ctx, c.ID); err == nil && found {
-				return result, true, nil
-			}
-		}
-		if try == maxTries || ctx.Err() != nil {
-			return storage.CommitResult{}, false, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: errors.Join(cause, err),
-				Message: "storage did not say whether " + d.op + " was applied"}
-		}
-		d.pace.fails(false, "the storage did not say what became of a commit")
-		a.log.Warn("the fate of a commit is still unknown", "op", d.op, "commit", c.ID, "try", try, "of", maxTries, "error", err)
-		select {
-		case <-time.After(pause(try)):
-		case <-ctx.Done():
-		}
+	result, err = a.store.Commit(ctx, storage.Commit{ID: c.ID, At: c.At, Incarnation: c.Incarnation})
+	if storage.CodeOf(err) == storage.CodeConflict {
+		result, err = a.store.Commit(ctx, c)
+		applied = err == nil
 	}
+	return result, applied, err
 }

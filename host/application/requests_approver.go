@@ -24,8 +24,8 @@ type approver struct {
 	managers map[string]string // of the users asked about so far
 }
 
-func (a *Application) approver(ctx context.Context, userID string, now int64) (*approver, error) {
-	data, err := a.rowsOf(ctx, authz.UserPrincipal(userID), now)
+func (a *Application) approver(ctx context.Context, from storage.Store, userID string, now int64) (*approver, error) {
+	data, err := a.rowsOf(ctx, from, authz.UserPrincipal(userID), now)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (a *Application) ListApproverQueue(ctx context.Context, approverUserID stri
 	s.id("approverUserId", approverUserID)
 	return listed(a, "listApproverQueue", s.err, func() iter.Seq2[authz.Request, error] {
 		return func(yield func(authz.Request, error) bool) {
-			approver, err := a.approver(ctx, approverUserID, a.clock())
+			approver, err := a.approver(ctx, a.store, approverUserID, a.clock())
 			if err != nil {
 				yield(authz.Request{}, err)
 				return

@@ -22,7 +22,7 @@ func (d *draft) runAuto(ctx context.Context, row *authz.Request) error {
 			return nil
 		}
 		if requester == nil {
-			data, err := d.app.rowsOf(ctx, authz.UserPrincipal(row.RequesterUserID), d.now)
+			data, err := d.app.rowsOf(ctx, d.app.judged, authz.UserPrincipal(row.RequesterUserID), d.now)
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func (a *Application) chains(ctx context.Context) access.Chains {
 		if chain, ok := resolved[scope]; ok {
 			return chain, nil
 		}
-		ancestors, err := a.ResolveAncestors(ctx, scope)
+		ancestors, err := a.resolve(ctx, a.judgedBy, scope)
 		var refusal *authz.WriteRejectedError
 		switch {
 		case errors.As(err, &refusal):

@@ -27,7 +27,7 @@ func (a *Application) DecideRequest(ctx context.Context, id string, in provider.
 		if err := d.gateScope(row.Scope, nounDeciding); err != nil {
 			return err
 		}
-		decider, err := a.approver(ctx, in.DeciderUserID, d.now)
+		decider, err := a.approver(ctx, a.judged, in.DeciderUserID, d.now)
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func reviewing[Record any](ctx context.Context, a *Application, op string, userI
 					return
 				}
 				now := a.clock()
-				data, err := a.rowsOf(ctx, authz.UserPrincipal(id), now)
+				data, err := a.rowsOf(ctx, a.store, authz.UserPrincipal(id), now)
 				if err != nil {
 					yield(none, err)
 					return

@@ -121,7 +121,7 @@ func (d *draft) scopeParents(ctx context.Context, entries []provider.ScopeParent
 		scopes[i] = e.Scope
 		edges[e.Scope] = deref(e.Parents)
 	}
-	recorded, err := d.app.store.GetScopeParents(ctx, scopes)
+	recorded, err := d.app.judged.GetScopeParents(ctx, scopes)
 	if err != nil {
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func (d *draft) checkScopeCycles(ctx context.Context, edited []string, edges map
 		if len(unknown) == 0 {
 			break
 		}
-		found, err := readScopeParents(ctx, d.app.store, unknown)
+		found, err := readScopeParents(ctx, d.app.judged, unknown)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -33,14 +31,8 @@ const (
 	maxRefusals = 3
 
 	// writeTime bounds a write whose caller set no deadline: waiting for
-	// sections and sending a commit of unknown fate again both end with it.
+	// sections, and for the store to learn the fate of a commit, both end with it.
 	writeTime = 60 * time.Second
-
-	// largeCommit is how many changes a commit may have that is not too slow by itself.
-	largeCommit = 1000
-
-	firstResend = 20 * time.Millisecond
-	maxResend   = time.Second
 )
 
 // write is one operation: plan judges the stored state inside the sections and
@@ -58,6 +50,7 @@ type write struct {
 // draft is what one run of a plan wants written.
 type draft struct {
 	app       *Application
+	life      string // incarnation of the content that is read and judged
 	op        string
 	prov      authz.Provenance
 	authority *authority
@@ -169,8 +162,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
-	ctx = life.Of(ctx, a.store.Info().Incarnation) // before anything is read
-	d := &draft{app: a, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock(), pace: w.pace, page: &page{}}
+	d := &draft{app: a, life: a.store.Info().Incarnation, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock(), pace: w.pace, page: &page{}}
 	if w.gate != "" {
 		if err := d.gate(w.gate); err != nil {
 			return err
@@ -255,7 +247,7 @@ func (a *Application) inside(ctx context.Context, key string, fn func(context.Co
 // commit makes one page durable, then tells the listeners. A page that changes
 // nothing and logs nothing only tells them.
 func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *draft, p *page) error {
-	c := storage.Commit{ID: uuid.NewString(), At: d.now, Fences: fences, Requires: p.requires,
+	c := storage.Commit{ID: uuid.NewString(), At: d.now, Incarnation: d.life, Fences: fences, Requires: p.requires,
 		Changes: p.changes, Audit: p.audit}
 	if a.persist {
 		c.Events = p.events
@@ -282,7 +274,6 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 	if d.pace != nil { // nobody's write waits long for the number of a part: its event empties everything, in any order
 		defer time.AfterFunc(partWait, func() { a.stream.abandon(t) }).Stop()
 	}
-	log := a.store.Info().Incarnation
 	result, err := send(ctx, d, c)
 	if err != nil {
 		var lost *authz.UnavailableError
@@ -295,53 +286,30 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 	}
 	a.stream.deliver(ctx, t, result.UpTo.Seq, p.events)
 	if a.persist {
-		if a.store.Info().Incarnation == log { // else nobody knows whose numbers these are
-			a.stream.note(log, delivered{c.ID, result.UpTo.Seq - int64(len(p.events)) + 1, result.UpTo})
+		if a.store.Info().Incarnation == d.life { // else nobody knows whose numbers these are
+			a.stream.note(d.life, delivered{c.ID, result.UpTo.Seq - int64(len(p.events)) + 1, result.UpTo})
 		}
 		a.appended()
 	}
 	return nil
 }
 
-// send commits c, again while its fate is unknown and ctx has time. A large one that the
-// storage has no time for is given up after maxTries times all of it. Errors are mapped except refusals of its
-// conditions and of its fences.
+// send commits c. The store sends it again while its fate is unknown. Errors are mapped
+// except refusals of its conditions and of its fences.
 func (a *Application) send(ctx context.Context, d *draft, c storage.Commit) (storage.CommitResult, error) {
-	unknown, slow := false, 0
-	for wait := firstResend; ; wait = min(2*wait, maxResend) {
-		began := time.Now()
-		result, err := a.store.Commit(ctx, c)
-		if err == nil {
-			return result, nil
-		}
-		if known := a.known(d.op, err, unknown); known != nil {
-			return storage.CommitResult{}, known
-		}
-		if err := a.sameLife(ctx, d.op, err); err != nil {
-			return storage.CommitResult{}, err
-		}
-		unknown = true
-		if s, ok := a.store.(boundedStore); ok && len(c.Changes) > largeCommit && time.Since(began) >= s.CommitTimeout() {
-			if slow++; slow == maxTries {
-				a.log.Warn("the fate of a commit is unknown; giving it up", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "tries", slow, "error", err)
-				return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
-					Message: fmt.Sprintf("storage did not say whether %s was applied: %d times it gave no answer within %s to its commit of %s",
-						d.op, slow, s.CommitTimeout(), counted(len(c.Changes), "change"))}
-			}
-		}
-		a.log.Warn("the fate of a commit is unknown; sending it again", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "slow", slow, "error", err)
-		select {
-		case <-ctx.Done():
-			return storage.CommitResult{}, &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: err,
-				Message: "storage did not say whether " + d.op + " was applied"}
-		case <-time.After(wait/2 + rand.N(wait)):
-		}
+	began := time.Now()
+	result, err := a.store.Commit(ctx, c)
+	if err == nil {
+		return result, nil
 	}
+	if known := a.known(d.op, err); known != nil {
+		return storage.CommitResult{}, known
+	}
+	return storage.CommitResult{}, d.unknown(c, time.Since(began), err)
 }
 
-// known is the error of a commit that was not applied, nil while its fate is unknown:
-// unknown says that an earlier sending of it is.
-func (a *Application) known(op string, err error, unknown bool) error {
+// known is the error of a commit that was not applied, nil while its fate is unknown.
+func (a *Application) known(op string, err error) error {
 	switch storage.CodeOf(err) {
 	case storage.CodeConflict, storage.CodeNotFound:
 		return &refusedError{err}
@@ -351,7 +319,7 @@ func (a *Application) known(op string, err error, unknown bool) error {
 		a.log.Warn("commit refused", "op", op, "error", err)
 		return errTooLarge(op)
 	case storage.CodeUnavailable:
-		if unknown || outcomeOf(err) != authz.OutcomeNotApplied {
+		if outcomeOf(err) != authz.OutcomeNotApplied {
 			return nil
 		}
 	case "": // Not an answer of the seam, so it says nothing about the commit.
@@ -360,11 +328,13 @@ func (a *Application) known(op string, err error, unknown bool) error {
 	return err
 }
 
-// sameLife is the error of a commit of unknown fate whose content was replaced since.
-func (a *Application) sameLife(ctx context.Context, op string, cause error) error {
-	if judged, ok := life.Judged(ctx); ok && judged != a.store.Info().Incarnation {
-		return &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: cause,
-			Message: "storage did not say whether " + op + " was applied, and its content was replaced since"}
+// unknown is the error of a write whose commit may stand.
+func (d *draft) unknown(c storage.Commit, took time.Duration, cause error) error {
+	why := fmt.Sprintf("its commit of %s had no answer within %s", counted(len(c.Changes), "change"), took.Round(time.Millisecond))
+	if d.app.store.Info().Incarnation != d.life {
+		why = "its content was replaced since"
 	}
-	return nil
+	d.app.log.Warn("the fate of a commit is unknown", "op", d.op, "commit", c.ID, "changes", len(c.Changes), "took", took, "error", cause)
+	return &authz.UnavailableError{Outcome: authz.OutcomeUnknown, Cause: cause,
+		Message: "storage did not say whether " + d.op + " was applied: " + why}
 }

@@ -30,7 +30,7 @@ func TestACallHasADeadline(t *testing.T) {
 		{"a read", "GetGrant", fault{before: hang}, 0, getGrant, 3 * time.Second, ""},
 		{"a read whose caller has less time", "GetGrant", fault{before: hang}, time.Second, getGrant, time.Second, ""},
 		{"a closure read", "ReadAccess", fault{before: hang}, 0, readAccess, 3 * time.Second, ""},
-		{"a commit that may have arrived", "Commit", fault{after: hang}, 0, commitG1, 7 * time.Second, authz.OutcomeUnknown},
+		{"a commit that may have arrived", "Commit", fault{after: hang}, 0, commitG1, 4 * 7 * time.Second, authz.OutcomeUnknown},
 		{"a commit whose caller has less time", "Commit", fault{after: hang}, time.Second, commitG1, time.Second, authz.OutcomeUnknown},
 		{"another write", "RecordMetrics", fault{before: hang}, 0, recordMetrics, 7 * time.Second, authz.OutcomeUnknown},
 		{"the wait for a section", "Acquire", fault{before: hang}, 0, acquire, storage.DefaultAcquireWait, authz.OutcomeNotApplied},
@@ -39,7 +39,9 @@ func TestACallHasADeadline(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			in(t, opts, func(w *world) {
-				w.driver.strike(c.op, c.f)
+				for range 4 { // a commit is sent so often
+					w.driver.strike(c.op, c.f)
+				}
 				ctx := w.Context()
 				if c.timeout > 0 {
 					var cancel context.CancelFunc

@@ -72,7 +72,7 @@ func TestACommitIsSentAgainUntilItsFateIsKnown(t *testing.T) {
 }
 
 func TestTheFateIsUnknownOnlyWhenTimeIsOver(t *testing.T) {
-	in(t, store.Options{CommitTimeout: 20 * time.Second}, func(w *world) {
+	in(t, store.Options{CommitTimeout: 5 * time.Second}, func(w *world) {
 		w.driver.refuse(storage.Unavailable("", nil, "starting"))
 		w.driver.strike("Commit", fault{after: w.driver.dying(nil)})
 		start := time.Now()

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
@@ -43,10 +42,24 @@ func TestAnotherLifeIsLostUntilAccepted(t *testing.T) {
 			w.Errorf("writes go on: %q", got)
 		}
 
-		for name, read := range map[string]func(context.Context, *store.Store) error{"scopes": scopeParents, "sod:u": readAccess} {
-			err := storage.RunExclusive(w.Context(), w.store, name, func(ctx context.Context) error { return read(ctx, w.store) })
+		writing := w.store.ForWrites()
+		for name, read := range map[string]func(context.Context) error{
+			"scopes": func(ctx context.Context) error {
+				_, err := writing.GetScopeParents(ctx, []string{"docs.doc:1"})
+				return err
+			},
+			"sod:u": func(ctx context.Context) error {
+				_, err := writing.ReadAccess(ctx, storage.AccessQuery{UserID: "u1"})
+				return err
+			},
+		} {
+			err := storage.RunExclusive(w.Context(), w.store, name, func(ctx context.Context) error {
+				w.wants(readAccess(ctx, w.store), storage.CodeUnavailable, "")
+				w.wants(scopeParents(ctx, w.store), storage.CodeUnavailable, "")
+				return read(ctx)
+			})
 			if err != nil {
-				w.Errorf("a write judges itself inside its section %s: %v", name, err)
+				w.Errorf("a write judges itself by %s: %v", name, err)
 			}
 		}
 
@@ -345,17 +358,18 @@ func TestACommitThatWasAppliedBeforeARenewalIsNeverCalledNotApplied(t *testing.T
 	})
 }
 
-// Whoever sends a commit again, after Commit gave it up too, says what it was judged
-// against.
-func TestACommitIsSentAgainOnlyToTheContentThatItWasJudgedAgainst(t *testing.T) {
+// Whoever sends a commit later, or once more, says what it was judged against.
+func TestACommitGoesOnlyToTheContentThatItWasJudgedAgainst(t *testing.T) {
 	in(t, store.Options{}, func(w *world) {
 		w.driver.refuse(errGone)
 		w.driver.strike("Commit", fault{before: w.driver.dying(other())})
-		ctx, cancel := context.WithTimeout(life.Of(w.Context(), w.store.Info().Incarnation), 90*time.Second)
+		ctx, cancel := context.WithTimeout(w.Context(), 90*time.Second)
 		defer cancel()
-		time.AfterFunc(40*time.Second, func() { w.driver.refuse(nil) }) // as another content, after Commit's own time
+		commit := insert("g1")
+		commit.Incarnation = w.store.Info().Incarnation
+		time.AfterFunc(40*time.Second, func() { w.driver.refuse(nil) }) // as another content
 		for ctx.Err() == nil {
-			if _, err := w.store.Commit(ctx, insert("g1")); storage.CodeOf(err) != storage.CodeUnavailable {
+			if _, err := w.store.Commit(ctx, commit); storage.CodeOf(err) != storage.CodeUnavailable {
 				w.Fatalf("it was answered by another content: %v", err)
 			}
 			time.Sleep(time.Second)

@@ -89,27 +89,38 @@ func (s *Store) EventsSince(ctx context.Context, after authz.Position, limit int
 	})
 }
 
-// GetScopeParents is unavailable while the store is lost, except to a write that
-// judges itself by it.
+// GetScopeParents is unavailable while the store is lost.
 func (s *Store) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
-	return decisive(ctx, s, func(ctx context.Context, st storage.Store) (map[string][]string, error) {
-		return st.GetScopeParents(ctx, scopes)
-	})
+	return closure(ctx, s, scopeParents(scopes))
 }
 
-// ReadAccess is unavailable while the store is lost, except to a write that
-// judges itself by it.
+// ReadAccess is unavailable while the store is lost.
 func (s *Store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
-	return decisive(ctx, s, func(ctx context.Context, st storage.Store) (storage.Access, error) { return st.ReadAccess(ctx, q) })
+	return closure(ctx, s, readAccess(q))
 }
 
-// decisive is a closure read, or a plain one inside an exclusive section: only
-// writes run in sections, and writes go on so that a lost store can be filled.
-func decisive[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, error)) (T, error) {
-	if len(storage.Held(ctx, s)) > 0 {
-		return read(ctx, s, call)
+func scopeParents(scopes []string) func(context.Context, storage.Store) (map[string][]string, error) {
+	return func(ctx context.Context, st storage.Store) (map[string][]string, error) {
+		return st.GetScopeParents(ctx, scopes)
 	}
-	return closure(ctx, s, call)
+}
+
+func readAccess(q storage.AccessQuery) func(context.Context, storage.Store) (storage.Access, error) {
+	return func(ctx context.Context, st storage.Store) (storage.Access, error) { return st.ReadAccess(ctx, q) }
+}
+
+// ForWrites is the store as writes judge themselves by it: they go on while it is lost,
+// so that it can be filled. Nobody is answered from it.
+func (s *Store) ForWrites() storage.Store { return forWrites{s} }
+
+type forWrites struct{ *Store }
+
+func (s forWrites) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {
+	return read(ctx, s.Store, scopeParents(scopes))
+}
+
+func (s forWrites) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+	return read(ctx, s.Store, readAccess(q))
 }
 
 func (s *Store) GetCommit(ctx context.Context, id string) (storage.CommitResult, bool, error) {

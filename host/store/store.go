@@ -23,10 +23,10 @@ type Options struct {
 	Logger hclog.Logger // nil logs nothing
 
 	ReadTimeout   time.Duration // of one read, or of one row of a list; 10 s
-	CommitTimeout time.Duration // of a commit with all its repetitions; 30 s
+	CommitTimeout time.Duration // of one attempt at a commit, which has four in all; 30 s
 
 	// ReopenWait is how long a call that finds no handle waits for one before it
-	// is unavailable; 2 s. A commit that was sent waits its whole time.
+	// is unavailable; 2 s. A commit that was sent waits all its time.
 	ReopenWait time.Duration
 
 	// ReopenMin and ReopenMax bound the backoff between attempts to reopen,
@@ -152,7 +152,7 @@ func (s *Store) Info() storage.StoreInfo {
 	return s.info
 }
 
-// CommitTimeout is how long a commit may take with all its repetitions.
+// CommitTimeout is how long one attempt at a commit may take.
 func (s *Store) CommitTimeout() time.Duration { return s.opts.CommitTimeout }
 
 // Close ends every handle and with them the sections held, stops reopening and

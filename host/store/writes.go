@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/authzhost/authz/host/internal/life"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -50,14 +49,19 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 	return incarnation, err
 }
 
-// Commit sends a commit until its fate is known or its time is over; only in the
-// second case is the outcome unknown. It is sent to the life of the content that
-// it was judged against and to no other.
+// commitTries attempts of CommitTimeout are the time that a commit has in all.
+const commitTries = 4
+
+// Commit sends a commit until its fate is known: again after every attempt that ended
+// without saying so, for the time of commitTries attempts and no longer than the caller
+// waits. Only when that is over is the outcome unknown. Nobody above sends a commit again.
+//
+// It is sent to the life of the content that it was judged against and to no other. A
+// commit that names none was judged against the present one.
 func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
+	ctx, cancel := bounded(ctx, commitTries*s.opts.CommitTimeout)
 	defer cancel()
-	incarnation, err := s.judgedAgainst(ctx, c)
-	if err != nil {
+	if err := s.judgedAgainst(&c); err != nil {
 		return storage.CommitResult{}, err
 	}
 	sent := false // an attempt is out whose fate is unknown
@@ -70,17 +74,15 @@ func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 		if err != nil {
 			return storage.CommitResult{}, fate(typed(ctx, err, authz.OutcomeNotApplied), sent)
 		}
-		if h.info.Incarnation != incarnation {
+		if h.info.Incarnation != c.Incarnation {
 			s.done(h)
 			return storage.CommitResult{}, fate(storage.Unavailable(authz.OutcomeNotApplied, errRefused,
 				"the content that the commit was judged against is gone"), sent)
 		}
-		result, err := h.store.Commit(ctx, c)
-		s.done(h)
+		result, err := s.attempt(ctx, h, c)
 		if err == nil {
 			return result, nil
 		}
-		err = typed(ctx, err, authz.OutcomeUnknown)
 		if storage.CodeOf(err) != storage.CodeUnavailable {
 			return storage.CommitResult{}, err // also settles an attempt that was out
 		}
@@ -92,14 +94,15 @@ func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 			}
 			return storage.CommitResult{}, fate(err, sent)
 		}
-		if !s.alive(ctx, h) {
-			if storage.IsLost(err) {
-				return storage.CommitResult{}, fate(err, sent) // there is nothing to send it to
-			}
-			continue
+		alive := s.alive(ctx, h)
+		if storage.IsLost(err) || alive && !sent { // there is nothing to send it to, or a driver that lives refused it
+			return storage.CommitResult{}, fate(err, sent)
 		}
-		if !sent {
-			return storage.CommitResult{}, err // refused by a driver that lives
+		if unknown {
+			s.opts.Logger.Warn("the fate of a commit is unknown; sending it again", "commit", c.ID, "changes", len(c.Changes), "attempts", attempts+1, "error", err)
+		}
+		if !alive {
+			continue
 		}
 		pause := time.NewTimer(backoff(attempts, resendLeast, resendMost))
 		select {
@@ -110,21 +113,29 @@ func (s *Store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	}
 }
 
-// judgedAgainst is the life of the content that the caller has read: what it says
-// itself, else what there is now. A section of an earlier life is stale, whatever its
-// number.
-func (s *Store) judgedAgainst(ctx context.Context, c storage.Commit) (incarnation string, err error) {
+// attempt sends a commit once, and gives the handle back.
+func (s *Store) attempt(ctx context.Context, h *handle, c storage.Commit) (storage.CommitResult, error) {
+	defer s.done(h)
+	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
+	defer cancel()
+	result, err := h.store.Commit(ctx, c)
+	return result, typed(ctx, err, authz.OutcomeUnknown)
+}
+
+// judgedAgainst names the life of the content that the commit was judged against. A
+// section of an earlier life is stale, whatever its number.
+func (s *Store) judgedAgainst(c *storage.Commit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range c.Fences {
 		if held, ok := s.sections[f]; ok && held.handle.info.Incarnation != s.info.Incarnation {
-			return "", storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", authz.Quote(f.Key))
+			return storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", authz.Quote(f.Key))
 		}
 	}
-	if judged, ok := life.Judged(ctx); ok {
-		return judged, nil
+	if c.Incarnation == "" {
+		c.Incarnation = s.info.Incarnation
 	}
-	return s.info.Incarnation, nil
+	return nil
 }
 
 // fate is the last word on a commit that did not end: unknown once an attempt

@@ -16,7 +16,7 @@ func decodeCommit(c *pluginv1.Commit) (storage.Commit, error) {
 		return storage.Commit{}, err
 	}
 	return storage.Commit{
-		ID: c.GetId(), At: c.GetAt(), Fences: mapRows(c.GetFences(), decodeFence), Requires: requires, Changes: changes,
+		ID: c.GetId(), At: c.GetAt(), Incarnation: c.GetIncarnation(), Fences: mapRows(c.GetFences(), decodeFence), Requires: requires, Changes: changes,
 		Audit: mapRows(c.GetAudit(), decodeAudit), Events: mapRows(c.GetEvents(), decodeEvent),
 	}, nil
 }

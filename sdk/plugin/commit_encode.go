@@ -17,7 +17,7 @@ func encodeCommit(c storage.Commit) (*pluginv1.Commit, error) {
 		return nil, err
 	}
 	return &pluginv1.Commit{
-		Id: c.ID, At: c.At, Fences: mapRows(c.Fences, encodeFence), Requires: requires, Changes: changes,
+		Id: c.ID, At: c.At, Incarnation: c.Incarnation, Fences: mapRows(c.Fences, encodeFence), Requires: requires, Changes: changes,
 		Audit: mapRows(c.Audit, encodeAudit), Events: mapRows(c.Events, encodeEvent),
 	}, nil
 }

@@ -17,7 +17,7 @@ const (
 type Writer interface {
 	// Commit applies c whole and durably, or not at all, also when host, plugin
 	// or database dies in the middle. Judgement: recognition of the id, then
-	// fences, then Requires, then the preconditions in the order of the changes,
+	// Incarnation, fences, then Requires, then the preconditions in the order of the changes,
 	// RequireHead last. A refused commit leaves nothing, not even its id.
 	//
 	// An id seen before is not applied again: the first result comes back with
@@ -31,8 +31,14 @@ type Writer interface {
 
 // Commit is one atomic write.
 type Commit struct {
-	ID       string
-	At       int64 // the application's instant, kept with events and the id
+	ID string
+	At int64 // the application's instant, kept with events and the id
+
+	// Incarnation is the life of the content that the commit was judged against; ""
+	// is any. In another life the commit is refused, not applied, with Lost. It is no
+	// part of what a repetition is recognised by.
+	Incarnation string
+
 	Fences   []Fence
 	Requires []Requirement
 	Changes  []Change

@@ -57,6 +57,12 @@ func Lost(outcome authz.Outcome, cause error, format string, args ...any) *Error
 	return e
 }
 
+// ErrOtherLife is the refusal of a commit that was judged against another life of the
+// content. It is one value a call: whoever wraps it may change it.
+func ErrOtherLife() *Error {
+	return Lost(authz.OutcomeNotApplied, nil, "the content was given a new incarnation after the commit was judged")
+}
+
 // IsLost reports that err says that the content was lost.
 func IsLost(err error) bool {
 	var e *Error

@@ -33,6 +33,9 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 			result.Replayed = true
 			return false, nil
 		}
+		if c.Incarnation != "" && c.Incarnation != *s.partition.incarnation.Load() {
+			return false, storage.ErrOtherLife()
+		}
 		if err := s.partition.sections.whileCurrent(c.Fences, func() {}); err != nil {
 			return false, err
 		}

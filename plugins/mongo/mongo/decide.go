@@ -31,6 +31,14 @@ func (a *attempt) judge(ctx context.Context) (*batch, storage.CommitResult, erro
 		known, recognised, err = a.readCommit(ctx, a.commit.ID)
 		return failed(err)
 	})
+	another := false
+	if want := a.commit.Incarnation; want != "" {
+		first.Go(func() error {
+			marker, found, err := a.tables.Marker(ctx)
+			another = !found || marker.Incarnation != want
+			return failed(err)
+		})
+	}
 	if len(a.commit.Fences) > 0 {
 		first.Go(func() error { return a.readFences(ctx, fences) })
 	}
@@ -42,6 +50,9 @@ func (a *attempt) judge(ctx context.Context) (*batch, storage.CommitResult, erro
 	if recognised {
 		result, err := a.replay(known)
 		return nil, result, err
+	}
+	if another {
+		return nil, storage.CommitResult{}, storage.ErrOtherLife()
 	}
 	for _, f := range a.commit.Fences {
 		if stored, found := fences[f.Key]; !found || stored != f.Fence {

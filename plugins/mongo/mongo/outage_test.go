@@ -102,10 +102,16 @@ func TestARenewalWhoseAnswerIsLostIsUnknown(t *testing.T) {
 	defer d.Close()
 	cut := &cutter{after: true}
 	d.adjust = func(o *options.ClientOptions) { o.SetDialer(cut).SetRetryWrites(false) }
-	s := d.open(t)
+	s := d.openAs(t, func(d *driver) {
+		d.pause = func(step string) error {
+			if step == "rename" {
+				cut.left.Store(1)
+			}
+			return nil
+		}
+	})
 	before, err := s.Info().Incarnation, error(nil)
 	for err == nil { // it may be the client's monitor whose message is cut
-		cut.left.Store(1)
 		var renewed string
 		if renewed, err = s.Renew(t.Context(), ""); err == nil {
 			before = renewed

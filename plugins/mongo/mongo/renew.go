@@ -14,6 +14,14 @@ func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	if err := s.usable(ctx, expect); err != nil {
 		return "", err
 	}
+	turn, err := s.partition.takeTurn(ctx) // commits compare it under theirs
+	if err != nil {
+		return "", err
+	}
+	defer turn.give(ctx)
+	if err := s.partition.step("rename"); err != nil {
+		return "", err
+	}
 	incarnation := rand.Text()
 	changed, err := s.partition.tables.Renew(ctx, expect, incarnation)
 	switch {

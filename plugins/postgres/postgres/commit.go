@@ -117,12 +117,15 @@ type plan struct {
 	replayed *storage.CommitResult
 }
 
-// build puts the statements in the order of judgement: the id, fences,
+// build puts the statements in the order of judgement: the id, the life, fences,
 // requirements, changes, audit, and last the numbers of the events.
 func (p *plan) build() error {
 	app := p.store.partition
 	p.result.Results = make([]storage.ChangeResult, len(p.c.Changes))
 	p.steps = append(p.steps, step{})
+	if p.c.Incarnation != "" {
+		p.life()
+	}
 	p.fences()
 	if err := p.requirements(); err != nil {
 		return err
@@ -186,6 +189,16 @@ func (p *plan) recognise(ctx context.Context) error {
 	first.result.Replayed = true
 	p.replayed = &first.result
 	return errReplayed
+}
+
+// life is compared under a lock that a renewal waits for.
+func (p *plan) life() {
+	stored, _ := strings.CutSuffix(p.c.Incarnation, p.store.at.named(""))
+	p.steps = append(p.steps, step{
+		sql:     holds(`select 1 from "AuthzSchema" where "app" = $1 and "incarnation" = $2 for key share`),
+		args:    []any{p.store.partition, stored},
+		refused: func(context.Context) error { return storage.ErrOtherLife() },
+	})
 }
 
 // fences are compared under a lock that keeps others from taking the section

@@ -100,7 +100,7 @@ func (d *driver) Open(ctx context.Context, partition string) (storage.Store, err
 	if now := d.primary.now.Load(); now.system != at.system {
 		return nil, errServer("PostgreSQL was replaced by another cluster while the partition was opened")
 	}
-	s := &store{driver: d, partition: partition, system: at.system, incarnation: at.named(incarnation), closed: make(chan struct{}), held: map[*section]struct{}{}}
+	s := &store{driver: d, partition: partition, at: at, incarnation: at.named(incarnation), closed: make(chan struct{}), held: map[*section]struct{}{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {

@@ -24,6 +24,7 @@ func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 		}
 	}
 	err := s.driver.transact(ctx, &transaction{steps: []step{
+		{sql: `select 1 from "AuthzSchema" where "app" = $1 for update`, args: []any{s.partition}}, // commits compare it under for key share
 		{
 			sql:      `update "AuthzSchema" set "incarnation" = $2 where "app" = $1 and ($3 = '' or "incarnation" = $3)`,
 			args:     []any{s.partition, incarnation, expect},

@@ -28,7 +28,7 @@ const (
 type store struct {
 	driver      *driver
 	partition   string
-	system      string // the cluster that it was opened in
+	at          *server // that it was opened at
 	incarnation string
 
 	closed chan struct{}
@@ -83,7 +83,7 @@ func (s *store) usable(ctx context.Context, arguments ...any) error {
 	if split := s.driver.primary.split.Load(); split != nil {
 		return split
 	}
-	if now := s.driver.primary.now.Load(); now.system != s.system {
+	if now := s.driver.primary.now.Load(); now.system != s.at.system {
 		return storage.Lost(authz.OutcomeNotApplied, nil, "PostgreSQL at %s is another cluster than the one that the store was opened in", now.address)
 	}
 	for _, a := range arguments {

@@ -46,6 +46,9 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 			result, err = recognised(w, s.app, c.ID, digest)
 			return err
 		}
+		if err := compareLife(w, s.app, c.Incarnation); err != nil {
+			return err
+		}
 		if err := compareFences(w, s.app, c.Fences); err != nil {
 			return err
 		}

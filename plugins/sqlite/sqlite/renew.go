@@ -9,6 +9,21 @@ import (
 
 var _ storage.Renewer = (*store)(nil)
 
+// compareLife refuses a commit that was judged against another life of the content.
+func compareLife(w *work, app, incarnation string) error {
+	if incarnation == "" {
+		return nil
+	}
+	var now string
+	if _, err := w.one(`SELECT "incarnation" FROM "AuthzSchema" WHERE "app" = ?`, []any{app}, &now); err != nil {
+		return err
+	}
+	if now != incarnation {
+		return storage.ErrOtherLife()
+	}
+	return nil
+}
+
 // Renew changes what the partition's row of the schema table names it by.
 func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	if err := s.usable(ctx, expect); err != nil {

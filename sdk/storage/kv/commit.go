@@ -30,6 +30,10 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (result storage.Co
 			result.Replayed = true
 			return
 		}
+		if life := heads.get(p, "life"); c.Incarnation != "" && (life == nil || life.Text != c.Incarnation) {
+			p.fail(storage.ErrOtherLife())
+			return
+		}
 		result = apply(p, c)
 		now := time.Now()
 		var old []string

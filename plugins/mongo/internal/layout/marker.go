@@ -32,7 +32,7 @@ const markerKey = 1
 // marker, looks for the other's, and takes its own back.
 func (d *Database) Open(ctx context.Context, app, incarnation string) (*Partition, Marker, error) {
 	p := d.partition(app)
-	m, found, err := p.marker(ctx)
+	m, found, err := p.Marker(ctx)
 	if err != nil {
 		return nil, Marker{}, err
 	}
@@ -60,7 +60,8 @@ func refusal(err error) error {
 	return ErrOtherLayout
 }
 
-func (p *Partition) marker(ctx context.Context) (m Marker, found bool, err error) {
+// Marker reads the marker.
+func (p *Partition) Marker(ctx context.Context) (m Marker, found bool, err error) {
 	meta := p.Collection(Meta)
 	row, found, err := meta.One(ctx, meta.Key(markerKey))
 	if err != nil || !found {
@@ -78,7 +79,7 @@ func (p *Partition) mark(ctx context.Context, incarnation string) (Marker, error
 		return own, err
 	}
 	if len(taken) > 0 {
-		m, found, err := p.marker(ctx)
+		m, found, err := p.Marker(ctx)
 		if err == nil && !found {
 			err = errors.New("the marker vanished")
 		}

@@ -31,7 +31,8 @@ type Commit struct {
 	Changes       []*Change              `protobuf:"bytes,5,rep,name=changes,proto3" json:"changes,omitempty"`
 	Audit         []*AuditEntry          `protobuf:"bytes,6,rep,name=audit,proto3" json:"audit,omitempty"`
 	Events        []*Event               `protobuf:"bytes,7,rep,name=events,proto3" json:"events,omitempty"`
-	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"` // the handle from Open
+	Incarnation   string                 `protobuf:"bytes,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"` // "": any
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`           // the handle from Open
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -113,6 +114,13 @@ func (x *Commit) GetEvents() []*Event {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *Commit) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
 }
 
 func (x *Commit) GetStore() uint64 {
@@ -1442,7 +1450,7 @@ var File_authz_plugin_v1_commit_proto protoreflect.FileDescriptor
 
 const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"\n" +
-	"\x1cauthz/plugin/v1/commit.proto\x12\x0fauthz.plugin.v1\x1a\x1aauthz/plugin/v1/rows.proto\"\xbe\x02\n" +
+	"\x1cauthz/plugin/v1/commit.proto\x12\x0fauthz.plugin.v1\x1a\x1aauthz/plugin/v1/rows.proto\"\xe0\x02\n" +
 	"\x06Commit\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x0e\n" +
 	"\x02at\x18\x02 \x01(\x03R\x02at\x12.\n" +
@@ -1450,7 +1458,8 @@ const file_authz_plugin_v1_commit_proto_rawDesc = "" +
 	"\brequires\x18\x04 \x03(\v2\x1c.authz.plugin.v1.RequirementR\brequires\x121\n" +
 	"\achanges\x18\x05 \x03(\v2\x17.authz.plugin.v1.ChangeR\achanges\x121\n" +
 	"\x05audit\x18\x06 \x03(\v2\x1b.authz.plugin.v1.AuditEntryR\x05audit\x12.\n" +
-	"\x06events\x18\a \x03(\v2\x16.authz.plugin.v1.EventR\x06events\x12\x14\n" +
+	"\x06events\x18\a \x03(\v2\x16.authz.plugin.v1.EventR\x06events\x12 \n" +
+	"\vincarnation\x18\b \x01(\tR\vincarnation\x12\x14\n" +
 	"\x05store\x18\x0f \x01(\x04R\x05store\"/\n" +
 	"\x05Fence\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
