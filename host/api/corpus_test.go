@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/host/api"
-	"github.com/authzhost/authz/host/api/corpus"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/corpus"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )

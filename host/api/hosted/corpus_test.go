@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/authzhost/authz/host/api/corpus"
 	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/internal/corpus"
 )
 
 const corpusDir = "testdata/corpus"
