@@ -30,28 +30,21 @@ type Gate struct {
 // Can asks whether the principal may do this here. Scope "" means "*", the
 // global question, which only global grants answer.
 func (c *Client) Can(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
-	if allowed, ok := c.warm(p, key, scope); ok {
-		return allowed, nil
-	}
-	return c.can(ctx, p, key, scope, c.strict)
+	allowed, _, err := c.decide(ctx, p, key, scope, c.strict, metrics.ShapeCan)
+	return allowed, err
 }
 
 // Fresh is Can past the caches, for destructive actions and grants just made.
 func (c *Client) Fresh(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
-	return c.can(ctx, p, key, scope, true)
+	allowed, _, err := c.decide(ctx, p, key, scope, true, metrics.ShapeCan)
+	return allowed, err
 }
 
 // Require is Can whose denial is an *authz.AccessDeniedError.
 func (c *Client) Require(ctx context.Context, p authz.Principal, key, scope string) error {
-	allowed, active := c.warm(p, key, scope)
-	if !active {
-		var err error
-		if allowed, active, err = c.decide(ctx, p, key, scope, c.strict, metrics.ShapeRequire); err != nil {
-			return err
-		}
-	}
-	if allowed {
-		return nil
+	allowed, active, err := c.decide(ctx, p, key, scope, c.strict, metrics.ShapeRequire)
+	if err != nil || allowed {
+		return err
 	}
 	return c.denied(p, []string{key}, false, scope, active)
 }
@@ -116,11 +109,6 @@ func denied(p authz.Principal, keys []string, anyOf bool, scope string, active b
 	return &authz.AccessDeniedError{Reason: reason, Permissions: keys, AnyOf: anyOf, Scope: scope, Principal: p}
 }
 
-func (c *Client) can(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
-	allowed, _, err := c.decide(ctx, p, key, scope, fresh, metrics.ShapeCan)
-	return allowed, err
-}
-
 // decide is the path of one unconditional key: no allocation when all is cached.
 func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope string, fresh bool, shape metrics.Shape) (allowed, active bool, err error) {
 	k, declared, err := c.verify(key, string(shape))
@@ -130,20 +118,18 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	if k.RequiresCondition() {
 		return false, false, &authz.MissingConditionError{Permission: key, Shape: string(shape)}
 	}
-	if err := p.Validate(); err != nil {
-		return false, false, err
-	}
-	if err := c.verifyScope(scope, string(shape)); err != nil {
-		return false, false, err
+	a, chain, now, warm := c.warm(p, scope, fresh)
+	if !warm {
+		if err := c.admitted(p, scope, shape); err != nil {
+			return false, false, err
+		}
 	}
 	rate := c.recorder.DrawGate()
-	now, err := c.begin(ctx, fresh)
-	if err != nil {
-		return false, false, err
-	}
-	a, chain, now, err, unresolved := c.accessAt(ctx, p, scope, fresh, now)
-	if err != nil {
-		return false, false, err
+	var unresolved error
+	if !warm {
+		if a, chain, now, err, unresolved = c.supplied(ctx, p, scope, fresh); err != nil {
+			return false, false, err
+		}
 	}
 	implied := false
 	switch {
@@ -170,16 +156,33 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	return allowed, active, nil
 }
 
+// admitted judges whom and what place a question is about, before anything is fetched.
+func (c *Client) admitted(p authz.Principal, scope string, shape metrics.Shape) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	return c.verifyScope(scope, string(shape))
+}
+
+// supplied is accessAt after a look at the event log, if one is due.
+func (c *Client) supplied(ctx context.Context, p authz.Principal, scope string, fresh bool) (a *access.Access, chain *access.Chain, at int64, err, unresolved error) {
+	now, err := c.begin(ctx, fresh)
+	if err != nil {
+		return nil, nil, now, err, nil
+	}
+	return c.accessAt(ctx, p, scope, fresh, now)
+}
+
 // gate is decide for any-of lists and conditions.
 func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape metrics.Shape) (allowed, active bool, err error) {
+	if len(g.Keys) == 1 && g.Condition == nil {
+		return c.decide(ctx, p, g.Keys[0], g.Scope, g.Fresh || c.strict, shape)
+	}
 	v, err := c.verifyGate(g, shape, "")
 	if err != nil {
 		return false, false, err
 	}
-	if err := p.Validate(); err != nil {
-		return false, false, err
-	}
-	if err := c.verifyScope(g.Scope, string(shape)); err != nil {
+	if err := c.admitted(p, g.Scope, shape); err != nil {
 		return false, false, err
 	}
 	rate := c.recorder.DrawGate()
@@ -202,11 +205,7 @@ func (c *Client) gate(ctx context.Context, p authz.Principal, g Gate, shape metr
 // rows judges a verified gate on the rows alone.
 func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified) (r answered, err error) {
 	fresh := g.Fresh || c.strict
-	now, err := c.begin(ctx, fresh)
-	if err != nil {
-		return r, err
-	}
-	a, chain, now, err, unresolved := c.accessAt(ctx, p, g.Scope, fresh, now)
+	a, chain, now, err, unresolved := c.supplied(ctx, p, g.Scope, fresh)
 	if err != nil {
 		return r, err
 	}
@@ -294,17 +293,10 @@ func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope stri
 	if _, _, err := c.verify(key, shapeExplain); err != nil {
 		return access.Explanation{}, err
 	}
-	if err := p.Validate(); err != nil {
+	if err := c.admitted(p, scope, shapeExplain); err != nil {
 		return access.Explanation{}, err
 	}
-	if err := c.verifyScope(scope, shapeExplain); err != nil {
-		return access.Explanation{}, err
-	}
-	now, err := c.begin(ctx, c.strict)
-	if err != nil {
-		return access.Explanation{}, err
-	}
-	a, chain, now, err, unresolved := c.accessAt(ctx, p, scope, c.strict, now)
+	a, chain, now, err, unresolved := c.supplied(ctx, p, scope, c.strict)
 	if err := cmp.Or(err, unresolved); err != nil {
 		return access.Explanation{}, err
 	}

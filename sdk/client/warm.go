@@ -1,50 +1,42 @@
 package client
 
-import "github.com/authzhost/authz/sdk/authz"
+import (
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+)
 
-// warm answers a check from the caches alone. It is decide for what nearly every check
-// is: a declared key without condition, an active principal and a scope that are both
-// cached, a scope type that is declared, and nobody who observes. When anything else is the case it is not ok, and
-// decide begins anew.
-func (c *Client) warm(p authz.Principal, key, scope string) (allowed, ok bool) {
-	k, declared := c.vocabulary.Lookup(key)
-	if !declared || k.RequiresCondition() || c.strict || c.recorder != nil {
-		return false, false
-	}
+// warm answers from the caches alone what accessAt would, with what comes before it:
+// the principal is one, the type of the scope is declared, and no look at the event
+// log is due. When it is not ok, the caller takes those steps one by one.
+func (c *Client) warm(p authz.Principal, scope string, fresh bool) (a *access.Access, chain *access.Chain, now int64, ok bool) {
 	who := cacheKey{id: p.UserID}
 	if p.UserID == "" {
 		who = cacheKey{id: p.ServiceID, service: true}
-	} else if p.ServiceID != "" {
-		return false, false
 	}
-	now := c.clock()
+	if fresh || p.UserID != "" && p.ServiceID != "" {
+		return nil, nil, 0, false
+	}
+	now = c.clock()
 	if c.revalidate && c.epoch.due(now) {
-		return false, false
+		return nil, nil, 0, false
 	}
 	whoHash := who.hash()
 	s, ok := c.subjects.hit(whoHash, who, now)
 	if !ok {
-		return false, false
+		return nil, nil, 0, false
 	}
-	a := s.compiled.Load()
-	if a == nil || !a.ValidAt(now) || !a.Active() {
-		return false, false
+	if a = s.compiled.Load(); a == nil || !a.ValidAt(now) {
+		return nil, nil, 0, false
 	}
-	if scope == "" || scope == authz.Global {
-		c.subjects.lookups.count(whoHash, true)
-		return a.DecideGlobal(k), true
-	}
-	at := cacheKey{id: scope}
-	atHash := at.hash()
-	chain, ok := c.chains.hit(atHash, at, now)
-	if !ok || chain.LacksType() {
-		return false, false
-	}
-	allowed, revoked := a.Decide(k, chain)
-	if k.ImpliedOnAncestors() && !allowed && !revoked {
-		return false, false
+	chain = access.GlobalChain
+	if scope != "" && scope != authz.Global {
+		at := cacheKey{id: scope}
+		atHash := at.hash()
+		if chain, ok = c.chains.hit(atHash, at, now); !ok || chain.LacksType() {
+			return nil, nil, 0, false
+		}
+		c.chains.lookups.count(atHash, true)
 	}
 	c.subjects.lookups.count(whoHash, true)
-	c.chains.lookups.count(atHash, true)
-	return allowed, true
+	return a, chain, now, true
 }
