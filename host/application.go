@@ -199,14 +199,6 @@ func (a *Application) Check(ctx context.Context, p authz.Principal, keys []strin
 	return a.client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
 }
 
-// CheckKey is Check of one key.
-func (a *Application) CheckKey(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
-	if fresh {
-		return a.client.Fresh(ctx, p, key, scope)
-	}
-	return a.client.Can(ctx, p, key, scope)
-}
-
 // AwaitPosition serves the parameter at of the operation check.
 func (a *Application) AwaitPosition(ctx context.Context, at authz.Position) error {
 	return a.client.AwaitPosition(ctx, at)

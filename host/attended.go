@@ -18,14 +18,6 @@ func (a attended) Check(ctx context.Context, p authz.Principal, keys []string, s
 	return a.byPeople.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
 }
 
-// CheckKey is Check of one key.
-func (a attended) CheckKey(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
-	if fresh {
-		return a.byPeople.Fresh(ctx, p, key, scope)
-	}
-	return a.byPeople.Can(ctx, p, key, scope)
-}
-
 // Explain serves the operation explain. A denial also names the rows that have expired,
 // which no supply holds.
 func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error) {

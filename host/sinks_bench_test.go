@@ -92,7 +92,7 @@ func askInProcess(t testing.TB, s *sinking, n int) {
 	}
 	ctx := context.Background()
 	for i := range n {
-		if _, err := app.CheckKey(ctx, people[i%len(people)], keys[i/2%2], "", false); err != nil {
+		if _, err := app.Client().Can(ctx, people[i%len(people)], keys[i/2%2], ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,7 +69,7 @@ func (s *sinking) check(t testing.TB, n int) {
 			made := map[string]int64{}
 			for i := worker; i < n; i += 2 {
 				key := keys[i/2%2]
-				allowed, err := app.CheckKey(context.Background(), authz.UserPrincipal("ann"), key, "", false)
+				allowed, err := app.Client().Can(context.Background(), authz.UserPrincipal("ann"), key, "")
 				if err != nil || allowed != (key == keys[0]) {
 					t.Errorf("%s: %v, %v", key, allowed, err)
 					return
@@ -258,7 +258,7 @@ func TestASinkThatHangsOrFailsCostsNobodyAnything(t *testing.T) {
 	app, _ := s.Application("docs")
 	for end := time.Now().Add(7 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		start := time.Now()
-		if _, err := app.CheckKey(t.Context(), authz.UserPrincipal("ann"), "docs.files.read", "", false); err != nil {
+		if _, err := app.Client().Can(t.Context(), authz.UserPrincipal("ann"), "docs.files.read", ""); err != nil {
 			t.Fatal(err)
 		}
 		longest = max(longest, time.Since(start))

@@ -28,7 +28,7 @@ type exchange struct {
 	operationOn // for the log; empty until known
 	out         connection
 	body        *bytes.Buffer // nil once nothing of it is held
-	asked       plainCheck    // of a body that is one
+	asked       plainQuestion // of a body that is one
 }
 
 // exchanges are used again, but for those that ended in a panic: a goroutine of

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -76,6 +77,20 @@ func (x *exchange) mayTakeLong() {
 func (x *exchange) quickBody() bool {
 	seen, ok := x.w.(*watched)
 	return ok && time.Since(seen.Began) < quickly
+}
+
+// runQuick carries out what a quick reader read.
+func (x *exchange) runQuick(e entry, act action, gates *admission.Gates) (any, error) {
+	x.dropBody()
+	if x.out.soon = x.quickBody(); x.out.soon {
+		e.within = quickOperation
+	} else {
+		x.mayTakeLong()
+	}
+	if err := x.admit(e, gates, 0); err != nil {
+		return nil, err
+	}
+	return e.do(x.r.Context(), act)
 }
 
 const (

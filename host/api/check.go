@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,8 @@ import (
 
 // Evaluator answers check in this process, with the semantics of the client's
 // can: keys are any-of, scope "*" is the global question, fresh bypasses caches.
-// An outage, an undeclared key and a missing condition are errors, never answers.
+// An outage, an undeclared key and a missing condition are errors, never answers. It
+// keeps none of keys.
 //
 // One that also implements AwaitPosition serves the parameter at.
 type Evaluator interface {
@@ -28,45 +30,36 @@ type positionAwaiter interface {
 
 const maxAwait = 2 * time.Second // for the state that at asks for
 
-type resultsResult struct {
-	Results []any `json:"results"` // provider.CheckAnswer or provider.Envelope
-}
-
-func check(c *call, in *provider.Check) action {
-	return func(ctx context.Context) (any, error) {
-		if err := c.await(ctx, in.At); err != nil {
-			return nil, err
+func checkEntry() entry {
+	e := own(manifest("check"), check)
+	e.ready = func(c *call) error {
+		if c.evaluator == nil {
+			return authz.Rejected(authz.CodeUnsupported,
+				"the check operation needs an Application (a provider with a catalog) on the serving side")
 		}
-		return ask(ctx, c.evaluator, in.Question)
+		return nil
 	}
+	e.quick = plainCheck
+	return e
 }
 
-// checkMany judges each member on its own: what one fails with is its answer.
-func checkMany(c *call, in *provider.Checks) action {
-	return func(ctx context.Context) (any, error) {
-		if err := c.await(ctx, in.At); err != nil {
-			return nil, err
-		}
-		results := make([]any, 0, len(in.Checks))
-		for _, raw := range in.Checks {
-			answer, err := askMember(ctx, c, raw)
-			if err != nil {
-				wire, _ := provider.ToWireError(interrupted(ctx, err))
-				results = append(results, provider.Envelope{Error: wire})
-				continue
-			}
-			results = append(results, answer)
-		}
-		return resultsResult{results}, nil
+func check(ctx context.Context, c *call, in *provider.Check) (any, error) {
+	if err := c.await(ctx, in.At); err != nil {
+		return nil, err
 	}
+	if in.Checks == nil {
+		allowed, err := ask(ctx, c.evaluator, &in.Question)
+		return answerOf(allowed), err
+	}
+	return askAll(ctx, c.evaluator, len(in.Checks), func(i int) (*provider.Question, error) { return c.question(in.Checks[i]) })
 }
 
-// askMember reads and answers one member of a batch.
-func askMember(ctx context.Context, c *call, raw []byte) (provider.CheckAnswer, error) {
+// question reads one member of a batch.
+func (c *call) question(raw []byte) (*provider.Question, error) {
 	own := object{op: c.op, problem: &problem{}}
 	read, ok := own.objectOf(raw)
 	if !ok {
-		return provider.CheckAnswer{}, authz.Validation("%s: a member of \"checks\" must be an object", c.op)
+		return nil, authz.Validation("%s: a member of \"checks\" must be an object", c.op)
 	}
 	own.members = read.members
 	if c.known != nil {
@@ -74,19 +67,66 @@ func askMember(ctx context.Context, c *call, raw []byte) (provider.CheckAnswer, 
 	}
 	for _, field := range []string{"principal", "key"} {
 		if !own.has(field) {
-			return provider.CheckAnswer{}, authz.Validation("%s requires the %q field", c.op, field)
+			return nil, authz.Validation("%s requires the %q field", c.op, field)
 		}
 	}
 	if own.has("at") {
-		return provider.CheckAnswer{}, authz.Validation(`%s: "at" belongs beside "checks", not into a member`, c.op)
+		return nil, authz.Validation(`%s: "at" belongs beside "checks", not into a member`, c.op)
 	}
-	var q provider.Question
-	own.into(reflect.ValueOf(&q).Elem())
+	q := new(provider.Question)
+	own.into(reflect.ValueOf(q).Elem())
 	own.problem.refuseUnknown()
-	if err := own.problem.err; err != nil {
-		return provider.CheckAnswer{}, err
+	return q, own.problem.err
+}
+
+// encoded is a result that is JSON already.
+type encoded []byte
+
+// The answers of one check; as values of any, they need not be made for each.
+var (
+	answerAllowed any = encoded(`{"allowed":true}`)
+	answerDenied  any = encoded(`{"allowed":false}`)
+)
+
+func answerOf(allowed bool) any {
+	if allowed {
+		return answerAllowed
 	}
-	return ask(ctx, c.evaluator, q)
+	return answerDenied
+}
+
+// ask answers one question. An error beats an answer that stands beside it.
+func ask(ctx context.Context, e Evaluator, q *provider.Question) (bool, error) {
+	allowed, err := e.Check(ctx, q.Principal, q.Key, cmp.Or(q.Scope, authz.Global), q.Fresh)
+	return allowed && err == nil, err
+}
+
+// askAll answers a batch, each of whose members is judged on its own: what one fails
+// with is its answer.
+func askAll(ctx context.Context, e Evaluator, n int, member func(int) (*provider.Question, error)) (any, error) {
+	out := make(encoded, 0, len(`{"results":[]}`)+n*len(`{"allowed":false},`))
+	out = append(out, `{"results":[`...)
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		q, err := member(i)
+		var allowed bool
+		if err == nil {
+			allowed, err = ask(ctx, e, q)
+		}
+		if err == nil {
+			out = append(out, answerOf(allowed).(encoded)...)
+			continue
+		}
+		wire, _ := provider.ToWireError(interrupted(ctx, err))
+		text, err := authz.Marshal(provider.Envelope{Error: wire})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text...)
+	}
+	return append(out, "]}"...), nil
 }
 
 // interrupted makes an outage of a member that the end of the call cut off.
@@ -96,14 +136,6 @@ func interrupted(ctx context.Context, err error) error {
 		return err
 	}
 	return &authz.UnavailableError{Message: "the call ended before this check was answered", Cause: err}
-}
-
-func ask(ctx context.Context, e Evaluator, q provider.Question) (provider.CheckAnswer, error) {
-	if q.Scope == "" {
-		q.Scope = authz.Global
-	}
-	allowed, err := e.Check(ctx, q.Principal, q.Key, q.Scope, q.Fresh)
-	return provider.CheckAnswer{Allowed: allowed && err == nil}, err
 }
 
 // await returns once answers are at least as new as an event, nil being any.

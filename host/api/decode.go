@@ -124,7 +124,7 @@ func (o object) into(v reflect.Value) {
 	}
 	for turn := -1; turn <= 1; turn++ {
 		for _, m := range declared {
-			if m.Turn == turn {
+			if m.Turn == turn && !(m.Unless != "" && o.has(m.Unless)) {
 				o.member(m, v.FieldByIndex(m.Index))
 			}
 		}

@@ -35,7 +35,7 @@ func TestEveryOperationHasAClass(t *testing.T) {
 	for _, e := range localEntries() {
 		known[e.Op] = e
 	}
-	for op := range lists {
+	for op := range readers {
 		if e, ok := known[op]; !ok || e.class() != admission.List || e.Kind != provider.Read {
 			t.Errorf("%s is no read of many rows", op)
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/authzhost/authz/host/internal/admission"
@@ -76,6 +75,12 @@ type entry struct {
 	input  reflect.Type
 	act    func(c *call, in any) action // in points to an input that was read
 	within time.Duration                // 0 means operationTimeout
+
+	ready func(c *call) error // judges the target once more; nil takes it
+
+	// quick reads the usual spelling of a body, of which it then holds nothing. nil,
+	// or an answer of nil, leaves it to the general reader, which reads the same of it.
+	quick func(x *exchange, body []byte, t *target) action
 }
 
 // carried serves an operation by the application's method for it.
@@ -135,12 +140,7 @@ func wireEntries() map[string]entry {
 	table := map[string]entry{}
 	for _, e := range []entry{
 		own(manifest("ping"), ping),
-		{Operation: manifest("check"), input: reflect.TypeFor[provider.Check](), act: func(c *call, in any) action {
-			if many, ok := in.(*provider.Checks); ok {
-				return checkMany(c, many)
-			}
-			return check(c, in.(*provider.Check))
-		}},
+		checkEntry(),
 		own(manifest("exportOrgSnapshot"), exportOrgSnapshot).lasting(importTimeout),
 		acting(manifest("applyOrgSnapshot"), applyOrgSnapshot).lasting(importTimeout),
 	} {
@@ -191,7 +191,7 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := e.checkGate(c); err != nil {
 		return nil, err
 	}
-	in := reflect.New(e.inputOf(c))
+	in := reflect.New(e.input)
 	e.refuseBeside(c)
 	c.into(in.Elem())
 	c.problem.refuseUnknown()
@@ -204,23 +204,11 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	return e.do(ctx, e.act(c, in.Interface()))
 }
 
-// inputOf is the type of the input, which a member may decide.
-func (e entry) inputOf(c *call) reflect.Type {
-	if e.Instead != "" && c.has(e.Instead) {
-		return e.InputInstead()
-	}
-	return e.input
-}
-
-// refuseBeside refuses members of the one type of input in the other.
+// refuseBeside refuses members that cannot stand beside another.
 func (e entry) refuseBeside(c *call) {
-	if e.Instead == "" || !c.has(e.Instead) {
-		return
-	}
-	known := provider.Members(e.InputInstead())
 	for _, m := range provider.Members(e.input) {
-		if c.has(m.Name) && !slices.ContainsFunc(known, func(k provider.Member) bool { return k.Name == m.Name }) {
-			c.problem.refuse(authz.Validation("%s: %q cannot stand beside %q", e.Op, m.Name, e.Instead))
+		if m.Unless != "" && c.has(m.Unless) && c.has(m.Name) {
+			c.problem.refuse(authz.Validation("%s: %q cannot stand beside %q", e.Op, m.Name, m.Unless))
 		}
 	}
 }
@@ -237,10 +225,10 @@ func (e entry) do(ctx context.Context, act action) (any, error) {
 }
 
 func (e entry) checkRequired(c *call) error {
-	for _, m := range provider.Members(e.inputOf(c)) {
+	for _, m := range provider.Members(e.input) {
 		_, present := c.raw(m.Name)
 		switch {
-		case !m.Required || c.has(m.Name) || present && m.Null:
+		case !m.Required || m.Unless != "" && c.has(m.Unless) || c.has(m.Name) || present && m.Null:
 		case c.problem.actor != nil && m.Type == reflect.TypeFor[authz.Provenance]():
 		default:
 			return authz.Validation("%s requires the %q field", e.Op, m.Name)
@@ -262,9 +250,8 @@ func (e entry) checkGate(c *call) error {
 			"this application does not record the ancestry of scopes: that needs ancestry.kind stored and a driver with the ancestry capability")
 	case e.Requires == provider.GateImports && !c.app.HasImports():
 		return authz.Rejected(authz.CodeUnsupported, "this application does not store import manifests: its storage driver lacks the imports capability")
-	case e.Op == "check" && c.evaluator == nil:
-		return authz.Rejected(authz.CodeUnsupported,
-			"the check operation needs an Application (a provider with a catalog) on the serving side")
+	case e.ready != nil:
+		return e.ready(c)
 	}
 	return nil
 }

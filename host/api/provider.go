@@ -162,19 +162,10 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		if op == "check" {
-			if act := x.plainAction(body, h.evaluator); act != nil {
-				x.dropBody()
-				if x.out.soon = x.quickBody(); x.out.soon {
-					e.within = quickOperation
-				} else {
-					x.mayTakeLong()
-				}
-				x.name(h.applicationID, op)
-				if err := x.admit(e, h.gates, 0); err != nil {
-					return nil, err
-				}
-				return e.do(r.Context(), act)
+		if e.quick != nil {
+			if act := e.quick(x, body, &h.target); act != nil {
+				x.name(h.applicationID, e.Op)
+				return x.runQuick(e, act, h.gates)
 			}
 		}
 		x.mayTakeLong()

@@ -9,14 +9,10 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// lists are the reads of many rows.
-var lists = map[string]bool{
-	"listGrants": true, "countGrants": true, "listRevokes": true, "listRequests": true, "listApproverQueue": true, "listRoles": true,
-	"listGroups": true, "getGroupMembers": true, "getReportingEdges": true, "listAuditEvents": true,
+// readers answer no list and read many rows all the same.
+var readers = map[string]bool{
+	"countGrants": true, "getGroupMembers": true, "getReportingEdges": true, "exportOrgSnapshot": true, "listWildcardDrift": true, "verifyAuditChain": true,
 	"getGrantUsage": true, "getRevokeUsage": true, "getRoleUsage": true, "getPermissionUsage": true, "getScopeTypeUsage": true,
-	"exportOrgSnapshot": true,
-
-	"listSodViolations": true, "exportEntitlements": true, "listWildcardDrift": true, "listCatalogVersions": true, "verifyAuditChain": true,
 }
 
 // class says how early an operation is refused.
@@ -26,7 +22,7 @@ func (e entry) class() admission.Class {
 		return admission.Check
 	case e.Kind == provider.Write:
 		return admission.Write
-	case lists[e.Op]:
+	case e.List != "", readers[e.Op]:
 		return admission.List
 	}
 	return admission.Read

@@ -71,13 +71,6 @@ func (e evaluator) Check(ctx context.Context, p authz.Principal, keys []string, 
 	return e.Client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
 }
 
-func (e evaluator) CheckKey(ctx context.Context, p authz.Principal, key, scope string, fresh bool) (bool, error) {
-	if fresh {
-		return e.Client.Fresh(ctx, p, key, scope)
-	}
-	return e.Client.Can(ctx, p, key, scope)
-}
-
 func newWorld(t testing.TB, o worldOptions) *world {
 	t.Helper()
 	w := &world{t: t}

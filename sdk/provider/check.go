@@ -2,21 +2,16 @@ package provider
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Check is the parameters of check. At asks for state at least as new as an event.
+// Check is the parameters of check: one question, or several at once. At asks for
+// state at least as new as an event.
 type Check struct {
-	At *authz.Position `json:"at,omitempty"`
-	Question
-}
-
-// Checks is check for several questions at once.
-type Checks struct {
-	At     *authz.Position `json:"at,omitempty"`
-	Checks Batch           `json:"checks"`
+	At       *authz.Position `json:"at,omitempty"`
+	Question `read:"unless=checks"`
+	Checks   Batch `json:"checks,omitempty"`
 }
 
 // Batch is 1 to MaxChecks questions, each read when it is answered: what one fails
@@ -37,6 +32,14 @@ type Question struct {
 // Check tells a principal that is nobody, or two.
 func (q *Question) Check() error { return q.Principal.Validate() }
 
+// Check is the question's, if there is one.
+func (c *Check) Check() error {
+	if c.Checks != nil {
+		return nil
+	}
+	return c.Question.Check()
+}
+
 // Keys are those of which one suffices: on the wire a key or a list of keys.
 type Keys []string
 
@@ -45,7 +48,6 @@ type CheckAnswer struct {
 	Allowed bool `json:"allowed"`
 }
 
-var opCheck = declare[Check, CheckAnswer](Operation{Instead: "checks", instead: reflect.TypeFor[Checks](),
-	Op: "check", Kind: Read,
+var opCheck = declare[Check, CheckAnswer](Operation{Op: "check", Kind: Read,
 	Tag: "evaluation", Summary: "Answer whether a principal may", Answer: "The answer, or one for each member of `checks`.",
 	Notes: "For callers that cannot evaluate themselves. An undeclared key is an `UnknownPermissionError`, one declared `requiresCondition` a `MissingConditionError`, a scope of an undeclared type an `UnknownScopeTypeError` where the serving side is configured so: never a denial. Of `checks`, what a member fails with is its answer. `unsupported` where the serving side has no catalog, or with `at` and no persisted events."}, nil)

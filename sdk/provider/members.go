@@ -18,6 +18,10 @@ type Member struct {
 	// Required members must be there and not null.
 	Required bool
 
+	// Unless names a member beside which this one cannot stand, and with which it is
+	// not required.
+	Unless string
+
 	// Null says that null is a value of the member, and nowhere absent.
 	Null bool
 
@@ -88,9 +92,14 @@ func collect(t reflect.Type, at []int, found []Member) []Member {
 		tag := f.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")
 		read := strings.Split(f.Tag.Get("read"), ",")
+		unless, _ := strings.CutPrefix(read[0], "unless=") // of an embedded struct alone
 		switch {
 		case f.Anonymous && tag == "":
+			first := len(found)
 			found = collect(f.Type, index, found)
+			for i := first; i < len(found); i++ {
+				found[i].Unless = unless
+			}
 			continue
 		case !f.IsExported():
 			continue

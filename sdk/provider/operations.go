@@ -53,24 +53,16 @@ type Operation struct {
 	// Lenient answers may lack members: those of older applications do.
 	Lenient bool `json:"-"`
 
-	// Instead names a member of which an input that has it is of another type, and
-	// has no member beside it that this type does not know.
-	Instead string
-
 	// Key is the position of a row in its list, which the answer tells as next.
 	Key func(row any) any `json:"-"`
 
 	input, output reflect.Type // of a list the row
-	instead       reflect.Type
 	do            func(ctx context.Context, to Provider, in, out any) error
 	each          func(ctx context.Context, to Provider, in any, row func(any) error) error
 }
 
 // Input is the struct of the named parameters; Members says what is held against it.
 func (o *Operation) Input() reflect.Type { return o.input }
-
-// InputInstead is Input where the member Instead is there.
-func (o *Operation) InputInstead() reflect.Type { return o.instead }
 
 // Output is the type of the answer, of a list that of a row.
 func (o *Operation) Output() reflect.Type { return o.output }
