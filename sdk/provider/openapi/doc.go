@@ -6,7 +6,7 @@ package openapi
 
 import _ "embed"
 
-//go:generate go run ./generate authz-provider.v1.yaml
+//go:generate go run ../../../internal/openapi/generate provider authz-provider.v1.yaml
 
 // Document is authz-provider.v1.yaml.
 //

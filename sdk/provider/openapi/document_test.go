@@ -11,9 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/authzhost/authz/internal/openapi/describe"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/provider/openapi"
-	"github.com/authzhost/authz/sdk/provider/openapi/describe"
 )
 
 func TestDocument(t *testing.T) {

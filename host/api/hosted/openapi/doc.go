@@ -5,7 +5,7 @@ package openapi
 
 import _ "embed"
 
-//go:generate go run ./generate hosted-api.v1.json
+//go:generate go run ../../../../internal/openapi/generate hosted hosted-api.v1.json
 
 // Document is hosted-api.v1.json.
 //

@@ -86,7 +86,7 @@ func Document() ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	out.WriteString("# Made by sdk/provider/openapi/generate; do not edit.\n")
+	out.WriteString("# Made by internal/openapi/generate; do not edit.\n")
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
 	if err := e.Encode(&root); err != nil {
