@@ -41,10 +41,7 @@ func (a *Application) PublishCatalog(ctx context.Context, document json.RawMessa
 		return nil
 	}
 	err = a.run(ctx, write{op: "publishCatalog", prov: prov, sections: []string{sectionCatalog}, plan: plan})
-	if err != nil {
-		return 0, err
-	}
-	return version, nil
+	return answered(&version, err)
 }
 
 // GetPublishedCatalog returns the stored head, nil when nothing was published.

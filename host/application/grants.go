@@ -65,10 +65,7 @@ func (a *Application) CreateGrant(ctx context.Context, in provider.GrantInput, p
 		d.emit(authz.SubjectEvents(row.Subject)...)
 		return nil
 	}})
-	if err != nil {
-		return authz.Grant{}, err
-	}
-	return row, nil
+	return answered(&row, err)
 }
 
 // CreateGrants writes all grants in one commit, or none; the answer is in input
@@ -124,10 +121,7 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 		d.audit("grant.create_bulk", a.ids(), detail)
 		return nil
 	}})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
+	return answered(&rows, err)
 }
 
 // grant judges one proposal and drafts its row. roles remembers those that the
@@ -235,14 +229,7 @@ func checkExpiryShape(field string, e authz.Expiry) error {
 func (a *Application) DeleteGrant(ctx context.Context, id string, prov authz.Provenance) error {
 	var s shape
 	s.text("grantId", id, maxID)
-	if s.err != nil {
-		return s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return err
-	}
-	return a.run(ctx, write{op: "deleteGrant", prov: prov, plan: func(ctx context.Context, d *draft) error {
+	return a.propose(ctx, s, write{op: "deleteGrant", prov: prov, plan: func(ctx context.Context, d *draft) error {
 		row, found, err := a.store.GetGrant(ctx, id)
 		if err != nil {
 			return err

@@ -30,13 +30,6 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 	s.text("name", in.Name, maxName)
 	s.text("description", in.Description, maxText)
 	s.ids("parent", in.Parents)
-	if s.err != nil {
-		return authz.Group{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return authz.Group{}, err
-	}
 	var row authz.Group
 	plan := func(ctx context.Context, d *draft) error {
 		id, err := d.newID(in.ID, func(id string) error {
@@ -69,11 +62,8 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 		d.emit(authz.SubjectEvent(groupSubject(id)))
 		return nil
 	}
-	err = a.run(ctx, write{op: "createGroup", prov: prov, gate: nounGroup, sections: []string{sectionGroups}, plan: plan})
-	if err != nil {
-		return authz.Group{}, err
-	}
-	return row, nil
+	err := a.propose(ctx, s, write{op: "createGroup", prov: prov, gate: nounGroup, sections: []string{sectionGroups}, plan: plan})
+	return answered(&row, err)
 }
 
 // UpdateGroup changes name and description. Nothing that evaluation reads
@@ -140,13 +130,6 @@ func (a *Application) editGroup(ctx context.Context, op, noun string, s shape, i
 func (a *Application) onGroup(ctx context.Context, op, noun string, s shape, id string, prov authz.Provenance,
 	change func(context.Context, *draft, authz.Group) error,
 ) error {
-	if s.err != nil {
-		return s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return err
-	}
 	plan := func(ctx context.Context, d *draft) error {
 		row, found, err := a.store.GetGroup(ctx, id)
 		if err != nil {
@@ -157,7 +140,7 @@ func (a *Application) onGroup(ctx context.Context, op, noun string, s shape, id 
 		}
 		return change(ctx, d, row)
 	}
-	return a.run(ctx, write{op: op, prov: prov, gate: noun, sections: []string{sectionGroups}, plan: plan})
+	return a.propose(ctx, s, write{op: op, prov: prov, gate: noun, sections: []string{sectionGroups}, plan: plan})
 }
 
 // DeleteGroup removes a group, its memberships, the edges that name it and its
@@ -243,13 +226,6 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 	var s shape
 	s.id("userId", userID)
 	s.ids("group id", groupIDs)
-	if s.err != nil {
-		return s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return err
-	}
 	plan := func(ctx context.Context, d *draft) error {
 		if err := d.newUsers(ctx, "userId", userID); err != nil {
 			return err
@@ -271,7 +247,7 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 		d.emit(authz.UserEvent(userID))
 		return nil
 	}
-	return a.run(ctx, write{op: "setGroupMembership", prov: prov, gate: nounMembership, sections: []string{sectionGroups}, plan: plan})
+	return a.propose(ctx, s, write{op: "setGroupMembership", prov: prov, gate: nounMembership, sections: []string{sectionGroups}, plan: plan})
 }
 
 // GetGroupMembers lists the ids of direct members; an unknown group has none.

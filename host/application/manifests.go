@@ -44,10 +44,7 @@ func (a *Application) PublishImports(ctx context.Context, manifest json.RawMessa
 		return nil
 	}
 	err = a.run(ctx, write{op: "publishImports", prov: prov, sections: []string{sectionImports}, plan: plan})
-	if err != nil {
-		return 0, err
-	}
-	return version, nil
+	return answered(&version, err)
 }
 
 // GetPublishedImports returns the stored head, nil when nothing was published.

@@ -18,16 +18,9 @@ func (a *Application) CreateRevoke(ctx context.Context, in provider.RevokeInput,
 	s.text("scope", in.Scope, maxID)
 	s.newID("userId", in.UserID)
 	s.newID("scope", in.Scope)
-	if s.err != nil {
-		return authz.Revoke{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return authz.Revoke{}, err
-	}
 	scope := orGlobal(in.Scope)
 	var row authz.Revoke
-	err = a.run(ctx, write{op: "createRevoke", prov: prov, plan: func(_ context.Context, d *draft) error {
+	err := a.propose(ctx, s, write{op: "createRevoke", prov: prov, plan: func(_ context.Context, d *draft) error {
 		if err := d.gateScope(scope, nounGlobalRevoke); err != nil {
 			return err
 		}
@@ -47,24 +40,14 @@ func (a *Application) CreateRevoke(ctx context.Context, in provider.RevokeInput,
 		d.emit(authz.UserEvent(row.UserID))
 		return nil
 	}})
-	if err != nil {
-		return authz.Revoke{}, err
-	}
-	return row, nil
+	return answered(&row, err)
 }
 
 // DeleteRevoke removes a revoke.
 func (a *Application) DeleteRevoke(ctx context.Context, id string, prov authz.Provenance) error {
 	var s shape
 	s.text("revokeId", id, maxID)
-	if s.err != nil {
-		return s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return err
-	}
-	return a.run(ctx, write{op: "deleteRevoke", prov: prov, plan: func(ctx context.Context, d *draft) error {
+	return a.propose(ctx, s, write{op: "deleteRevoke", prov: prov, plan: func(ctx context.Context, d *draft) error {
 		row, found, err := a.store.GetRevoke(ctx, id)
 		if err != nil {
 			return err

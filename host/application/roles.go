@@ -24,13 +24,6 @@ func (a *Application) CreateRole(ctx context.Context, in provider.RoleInput, pro
 		s.newID("id", *in.ID)
 	}
 	s.role(in.Name, in.Description, in.Patterns, in.Requestable)
-	if s.err != nil {
-		return authz.Role{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return authz.Role{}, err
-	}
 	var row authz.Role
 	plan := func(ctx context.Context, d *draft) error {
 		if err := a.checkPatterns(in.Patterns); err != nil {
@@ -55,11 +48,8 @@ func (a *Application) CreateRole(ctx context.Context, in provider.RoleInput, pro
 		d.writeRole("role.create", row)
 		return nil
 	}
-	err = a.run(ctx, write{op: "createRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
-	if err != nil {
-		return authz.Role{}, err
-	}
-	return row, nil
+	err := a.propose(ctx, s, write{op: "createRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
+	return answered(&row, err)
 }
 
 // UpdateRole changes the members given. The patterns of a role that a pending
@@ -68,13 +58,6 @@ func (a *Application) UpdateRole(ctx context.Context, id string, in provider.Rol
 	var s shape
 	s.id("roleId", id)
 	s.role(deref(in.Name), deref(in.Description), deref(in.Patterns), in.Requestable)
-	if s.err != nil {
-		return authz.Role{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return authz.Role{}, err
-	}
 	var row authz.Role
 	plan := func(ctx context.Context, d *draft) error {
 		var found bool
@@ -115,11 +98,8 @@ func (a *Application) UpdateRole(ctx context.Context, id string, in provider.Rol
 		d.writeRole("role.update", row)
 		return nil
 	}
-	err = a.run(ctx, write{op: "updateRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
-	if err != nil {
-		return authz.Role{}, err
-	}
-	return row, nil
+	err := a.propose(ctx, s, write{op: "updateRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
+	return answered(&row, err)
 }
 
 // DeleteRole removes a role that nothing names. An absent one is no error and is
@@ -127,13 +107,6 @@ func (a *Application) UpdateRole(ctx context.Context, id string, in provider.Rol
 func (a *Application) DeleteRole(ctx context.Context, id string, prov authz.Provenance) error {
 	var s shape
 	s.id("roleId", id)
-	if s.err != nil {
-		return s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return err
-	}
 	plan := func(ctx context.Context, d *draft) error {
 		n, err := a.store.CountGrants(ctx, storage.GrantFilter{RoleID: &id})
 		if err != nil {
@@ -159,7 +132,7 @@ func (a *Application) DeleteRole(ctx context.Context, id string, prov authz.Prov
 		d.emit(authz.RoleEvent(id))
 		return nil
 	}
-	return a.run(ctx, write{op: "deleteRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
+	return a.propose(ctx, s, write{op: "deleteRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
 }
 
 // ListRoles lists roles by id.

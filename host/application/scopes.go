@@ -42,10 +42,7 @@ func (a *Application) SetScopeParents(ctx context.Context, entries []provider.Sc
 		return err
 	}
 	err = a.run(ctx, write{op: "setScopeParents", prov: prov, sections: []string{sectionScopes}, plan: plan})
-	if err != nil {
-		return 0, err
-	}
-	return changed, nil
+	return answered(&changed, err)
 }
 
 // checkScopeEntries judges shape alone and returns the entries without repeated

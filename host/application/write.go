@@ -112,6 +112,25 @@ func (d *draft) auditAs(actor, action, target string, detail any) {
 	d.page.audit = append(d.page.audit, entry)
 }
 
+// propose judges the shape of an operation's members and its provenance, then runs it.
+func (a *Application) propose(ctx context.Context, s shape, w write) (err error) {
+	if s.err != nil {
+		return s.err
+	}
+	if w.prov, err = provenance(w.prov); err != nil {
+		return err
+	}
+	return a.run(ctx, w)
+}
+
+// answered is what a plan has planned, of a write that failed nothing.
+func answered[T any](planned *T, err error) (answer T, _ error) {
+	if err == nil {
+		answer = *planned
+	}
+	return answer, err
+}
+
 // run carries one operation from its gate to the last listener.
 func (a *Application) run(ctx context.Context, w write) error {
 	ctx, cancel := bounded(ctx)
