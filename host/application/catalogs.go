@@ -14,10 +14,7 @@ import (
 // PublishCatalog stores the document as the next version. The catalog that this
 // application runs on does not change.
 func (a *Application) PublishCatalog(ctx context.Context, document json.RawMessage, prov authz.Provenance) (int64, error) {
-	if err := checkJSON("document", document); err != nil {
-		return 0, err
-	}
-	prov, err := provenance(prov)
+	prov, err := shape{err: checkJSON("document", document)}.provenance(prov)
 	if err != nil {
 		return 0, err
 	}

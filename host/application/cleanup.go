@@ -23,8 +23,8 @@ type cleanup struct {
 	Requests int `json:"cancelledRequests,omitempty"`
 }
 
-func (c cleanup) result() provider.CleanupResult {
-	return provider.CleanupResult{DeletedGrants: c.Grants, DeletedRevokes: c.Revokes}
+func (c cleanup) result(err error) (provider.CleanupResult, error) {
+	return answered(&provider.CleanupResult{DeletedGrants: c.Grants, DeletedRevokes: c.Revokes}, err)
 }
 
 func (c cleanup) plus(other cleanup) cleanup {
@@ -35,8 +35,11 @@ func (c cleanup) plus(other cleanup) cleanup {
 // parts, grants before revokes, so that nobody ever has what a revoke of them kept back,
 // and closing is drafted with the last; repeating one that ended before does the rest. rows drafts
 // what fits and says whether that was all.
-func (a *Application) clear(ctx context.Context, w write, rows func(ctx context.Context, d *draft, total cleanup, part *cleanup) (all bool, err error),
+func (a *Application) clear(ctx context.Context, s shape, w write, rows func(ctx context.Context, d *draft, total cleanup, part *cleanup) (all bool, err error),
 	closing func(d *draft, total cleanup)) (total cleanup, err error) {
+	if w.prov, err = s.provenance(w.prov); err != nil {
+		return total, err
+	}
 	ended := false
 	w.plan = func(ctx context.Context, d *draft) error {
 		var part cleanup
@@ -61,15 +64,8 @@ func (a *Application) clear(ctx context.Context, w write, rows func(ctx context.
 func (a *Application) DeleteSubject(ctx context.Context, subject string, prov authz.Provenance) (provider.CleanupResult, error) {
 	var s shape
 	s.text("subject", subject, maxID)
-	if s.err != nil {
-		return provider.CleanupResult{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return provider.CleanupResult{}, err
-	}
 	kind, id, ok := authz.ParseSubject(subject)
-	gone, err := a.clear(ctx, write{op: "deleteSubject", prov: prov}, func(ctx context.Context, d *draft, _ cleanup, part *cleanup) (all bool, err error) {
+	gone, err := a.clear(ctx, s, write{op: "deleteSubject", prov: prov}, func(ctx context.Context, d *draft, _ cleanup, part *cleanup) (all bool, err error) {
 		if !ok {
 			return false, authz.Validation("%s is not a valid subject id", authz.Quote(subject))
 		}
@@ -89,10 +85,7 @@ func (a *Application) DeleteSubject(ctx context.Context, subject string, prov au
 		}
 		d.audit("subject.delete", subject, total)
 	})
-	if err != nil {
-		return provider.CleanupResult{}, err
-	}
-	return gone.result(), nil
+	return gone.result(err)
 }
 
 // offboard drafts the removal of all rows that belong to a user, as far as they fit.
@@ -186,26 +179,16 @@ func asRead(r authz.Request) *storage.RequestExpect {
 func (a *Application) DeleteScope(ctx context.Context, scope string, prov authz.Provenance) (provider.CleanupResult, error) {
 	var s shape
 	s.text("scope", scope, maxID)
-	if s.err != nil {
-		return provider.CleanupResult{}, s.err
-	}
-	prov, err := provenance(prov)
-	if err != nil {
-		return provider.CleanupResult{}, err
-	}
-	if scope == authz.Global {
-		return provider.CleanupResult{}, authz.Validation("the global scope is not a deletable resource")
-	}
-	if err := checkScope(scope); err != nil {
-		return provider.CleanupResult{}, err
-	}
-	gone, err := a.clear(ctx, write{op: "deleteScope", prov: prov}, func(ctx context.Context, d *draft, _ cleanup, part *cleanup) (bool, error) {
+	gone, err := a.clear(ctx, s, write{op: "deleteScope", prov: prov}, func(ctx context.Context, d *draft, _ cleanup, part *cleanup) (bool, error) {
+		if scope == authz.Global {
+			return false, authz.Validation("the global scope is not a deletable resource")
+		}
+		if err := checkScope(scope); err != nil {
+			return false, err
+		}
 		return d.dropScope(ctx, scope, part)
 	}, func(d *draft, total cleanup) { d.audit("scope.delete", scope, total) })
-	if err != nil {
-		return provider.CleanupResult{}, err
-	}
-	return gone.result(), nil
+	return gone.result(err)
 }
 
 // dropScope drafts the removal of the rows at a scope, as far as they fit.

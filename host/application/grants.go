@@ -29,21 +29,17 @@ func detailOf(g authz.Grant) grantDetail {
 	return grantDetail{Subject: g.Subject, RoleID: g.RoleID, Pattern: g.Pattern, Scope: g.Scope, ExpiresAt: g.ExpiresAt}
 }
 
-func checkGrantShape(in provider.GrantInput) error {
-	var s shape
+func shapeOfGrant(in provider.GrantInput) (s shape) {
 	s.text("subject", in.Subject, maxID)
 	s.text("roleId", in.RoleID, maxID)
 	s.text("pattern", in.Pattern, maxID)
 	s.text("scope", in.Scope, maxID)
-	return s.err
+	return s
 }
 
 // CreateGrant writes one grant.
 func (a *Application) CreateGrant(ctx context.Context, in provider.GrantInput, prov authz.Provenance) (authz.Grant, error) {
-	if err := checkGrantShape(in); err != nil {
-		return authz.Grant{}, err
-	}
-	prov, err := provenance(prov)
+	prov, err := shapeOfGrant(in).provenance(prov)
 	if err != nil {
 		return authz.Grant{}, err
 	}
@@ -82,8 +78,8 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 		return nil, authz.Validation("inputs must hold at most %d grants", storage.MaxCommitChanges)
 	}
 	for _, g := range in {
-		if err := checkGrantShape(g); err != nil {
-			return nil, err
+		if s := shapeOfGrant(g); s.err != nil {
+			return nil, s.err
 		}
 	}
 	sections, err := a.dutySections(in...)

@@ -17,10 +17,7 @@ func (a *Application) PublishImports(ctx context.Context, manifest json.RawMessa
 	if err := a.checkImports(); err != nil {
 		return 0, err
 	}
-	if err := checkJSON("manifest", manifest); err != nil {
-		return 0, err
-	}
-	prov, err := provenance(prov)
+	prov, err := shape{err: checkJSON("manifest", manifest)}.provenance(prov)
 	if err != nil {
 		return 0, err
 	}

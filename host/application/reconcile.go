@@ -30,12 +30,8 @@ func (a *Application) ReconcileRows(ctx context.Context, in provider.Reconciliat
 	if in.Provenance.Kind == "" {
 		return provider.Reconciled{}, authz.Validation("reconcileRows with sweep: true requires provenance for the audited deletions")
 	}
-	prov, err := provenance(in.Provenance)
-	if err != nil {
-		return provider.Reconciled{}, err
-	}
 	sw := &sweeping{app: a, in: in}
-	_, err = a.clear(ctx, write{op: "reconcileRows", prov: prov}, sw.rows, func(d *draft, total cleanup) {
+	_, err := a.clear(ctx, shape{}, write{op: "reconcileRows", prov: in.Provenance}, sw.rows, func(d *draft, total cleanup) {
 		d.audit("reconcile.sweep", "rows", total)
 	})
 	if err != nil {

@@ -114,13 +114,18 @@ func (d *draft) auditAs(actor, action, target string, detail any) {
 
 // propose judges the shape of an operation's members and its provenance, then runs it.
 func (a *Application) propose(ctx context.Context, s shape, w write) (err error) {
-	if s.err != nil {
-		return s.err
-	}
-	if w.prov, err = provenance(w.prov); err != nil {
+	if w.prov, err = s.provenance(w.prov); err != nil {
 		return err
 	}
 	return a.run(ctx, w)
+}
+
+// provenance is the provenance of a write whose members have their shape.
+func (s shape) provenance(of authz.Provenance) (authz.Provenance, error) {
+	if s.err != nil {
+		return authz.Provenance{}, s.err
+	}
+	return provenance(of)
 }
 
 // answered is what a plan has planned, of a write that failed nothing.
