@@ -94,6 +94,17 @@ type application struct {
 	actor    string
 }
 
+// opened is what a command runs that begins by finding the application.
+func (a *admin) opened(run func(*cobra.Command, *application, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		app, err := a.open(c.Context())
+		if err != nil {
+			return err
+		}
+		return run(c, app, args)
+	}
+}
+
 // open finds the application and refuses flags that make no sense before anything
 // is asked.
 func (a *admin) open(ctx context.Context) (*application, error) {

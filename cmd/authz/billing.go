@@ -36,11 +36,7 @@ func newBillingUsage() *cobra.Command {
 the calendar month (UTC). Checks are not metered, and no cap ever touches one.`,
 		Example: `  authz billing usage`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			var usage billing.Usage
 			if err := h.ask(c.Context(), http.MethodGet, []string{"billing", "usage"}, nil, nil, &usage); err != nil {
 				return err
@@ -53,7 +49,7 @@ the calendar month (UTC). Checks are not metered, and no cap ever touches one.`,
 				}
 				table(w, rows)
 			})
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	return c

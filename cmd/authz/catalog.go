@@ -320,16 +320,12 @@ func newCatalogVersions() *cobra.Command {
 		Long:    `List the published versions of the catalog that the store retains.`,
 		Example: `  authz catalog versions`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "versions", "VERSION", "PUBLISHED")
 			return streamed(c.Context(), app, "listCatalogVersions", nil, l, func(p catalog.Publication) [][]string {
 				return [][]string{{strconv.FormatInt(p.Version, 10), instantText(p.PublishedAt)}}
 			})
-		},
+		}),
 	}
 	a.localOnly(c)
 	return c
@@ -343,11 +339,7 @@ func newCatalogShow() *cobra.Command {
 		Example: `  authz catalog show
   authz catalog show -o json | jq .document > docs.document.json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			head, err := published(c.Context(), app)
 			if err != nil {
 				return err
@@ -360,7 +352,7 @@ func newCatalogShow() *cobra.Command {
 				return err
 			}
 			return a.printed(c, head, func(w io.Writer) { printCatalog(w, head.Version, built) })
-		},
+		}),
 	}
 	a.reads(c)
 	return c

@@ -202,11 +202,7 @@ of an application.`,
 		Example: `  authz grant list --subject user:u_17
   authz grant list --role r_editor -o json | jq -r '.grants[].subject'`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			d := newDoubts(app, false, c.ErrOrStderr())
 			if subject != "" && wrongSubject(subject) == nil {
 				if err := d.subject(c.Context(), subject); err != nil {
@@ -226,7 +222,7 @@ of an application.`,
 			}
 			l := a.listing(c.OutOrStdout(), "grants", "ID", "SUBJECT", "GIVES", "SCOPE", "EXPIRES", "BY")
 			return list(c.Context(), app, "listGrants", filtered(c, map[string]string{"subject": "subject", "scope": "scope", "role": "roleId"}), limit, l, grantCells)
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)
@@ -278,11 +274,7 @@ func newDelete(noun, op, field string, ids candidates, short, example string) *c
 		Short:   short,
 		Example: example,
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			if op == "deleteRole" && app.hosted == nil { // which succeeds without a role
 				for _, id := range args {
 					if _, err := findRole(c.Context(), app, id); err != nil {
@@ -297,7 +289,7 @@ func newDelete(noun, op, field string, ids candidates, short, example string) *c
 				}
 			}
 			return a.deleted(c, noun, args)
-		},
+		}),
 	}
 	a.writes(c)
 	a.addOrg(c)

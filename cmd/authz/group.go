@@ -134,16 +134,12 @@ func newGroupList() *cobra.Command {
 		Short:   "List the groups",
 		Example: `  authz group list`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "groups", "ID", "NAME", "PARENTS", "VIRTUAL")
 			return list(c.Context(), app, "listGroups", nil, 0, l, func(g authz.Group) []string {
 				return []string{g.ID, g.Name, orDash(strings.Join(g.Parents, ", ")), strconv.FormatBool(g.Virtual)}
 			})
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)
@@ -228,11 +224,7 @@ func newGroupMembers() *cobra.Command {
 		Example: `  authz group members writers
   authz group members writers -o json | jq -r '.userIds[]'`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			ids, err := members(c.Context(), app, args[0])
 			if err != nil {
 				return err
@@ -244,7 +236,7 @@ func newGroupMembers() *cobra.Command {
 				ids = []string{}
 			}
 			return a.printed(c, map[string][]string{"userIds": ids}, func(w io.Writer) { lines(w, ids) })
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)
@@ -272,11 +264,7 @@ func newGroupEnd(use, op, short, long, example, done string) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			g, err := findGroup(c.Context(), app, args[0])
 			if err != nil {
 				return err
@@ -298,7 +286,7 @@ func newGroupEnd(use, op, short, long, example, done string) *cobra.Command {
 				return err
 			}
 			return a.printed(c, map[string]string{done: g.ID}, func(w io.Writer) { fmt.Fprintf(w, "group %s %s\n", g.ID, done) })
-		},
+		}),
 	}
 	a.writes(c)
 	a.addOrg(c)

@@ -146,6 +146,17 @@ func (a *admin) service(c *cobra.Command) (*hosted, error) {
 	return a.hosted(c.ErrOrStderr())
 }
 
+// served is what such a command runs that begins by opening it.
+func (a *admin) served(run func(*cobra.Command, *hosted, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		h, err := a.service(c)
+		if err != nil {
+			return err
+		}
+		return run(c, h, args)
+	}
+}
+
 // hostedOnly adds the flags of such a command.
 func (a *admin) hostedOnly(c *cobra.Command) {
 	a.command, a.only = c, true

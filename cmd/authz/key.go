@@ -61,14 +61,10 @@ func newKeyList() *cobra.Command {
 		Short:   "List the keys, without their secrets",
 		Example: `  authz key list --revoked=false`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "apiKeys", "ID", "KIND", "NAME", "ACTS AS", "STATE", "EXPIRES", "LAST USED", "LOOKS LIKE")
 			return all(c, h, []string{"api-keys"}, given(c, map[string]string{"kind": "kind", "revoked": "revoked"}), limit, l, keyCells)
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	choice(c, "kind", "only keys of this kind", []string{"admin", "principal", "publisher"})

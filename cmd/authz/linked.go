@@ -33,16 +33,12 @@ func newLinkedList() *cobra.Command {
 		Short:   "List the applications that you may see",
 		Example: `  authz application list --state linked`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "applications", "ID", "NAME", "NAMESPACES", "STATE", "AT", "HEALTH")
 			return all(c, h, []string{"applications"}, given(c, map[string]string{"state": "state"}), 0, l, func(l applications.Application) []string {
 				return []string{l.ID, l.Name, strings.Join(l.Namespaces, ", "), string(l.State), textOr(l.RelayURL), healthText(l.Health)}
 			})
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	choice(c, "state", "only those in this state", []string{"registered", "linked", "federated"})
@@ -170,11 +166,7 @@ func newLinkedProbe() *cobra.Command {
 		Short:   "Ask an application now how it is",
 		Example: `  authz application probe docs --exit-code`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
 			var result struct {
 				Health applications.Health `json:"health"`
 			}
@@ -188,7 +180,7 @@ func newLinkedProbe() *cobra.Command {
 				return errDenied
 			}
 			return nil
-		},
+		}),
 	}
 	c.ValidArgsFunction = first(a.applicationIDs())
 	a.hostedOnly(c)

@@ -213,17 +213,13 @@ it holds: cloud.* over the account, authz_internal.* over groups, roles, people 
 		Example: `  authz whoami
   authz whoami --org acme -o json | jq .permissions`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			var me service.MeAnswer
 			if err := h.ask(c.Context(), http.MethodGet, []string{"me"}, nil, nil, &me); err != nil {
 				return err
 			}
 			return a.printed(c, me, func(w io.Writer) { printMe(w, h, me) })
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	return c

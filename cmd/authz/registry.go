@@ -40,16 +40,12 @@ func newRegistryList() *cobra.Command {
 		Short:   "List the namespaces, with what was last published",
 		Example: `  authz registry list`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "namespaces", "NAMESPACE", "APPLICATION", "VERSION", "PUBLISHED", "KEYS", "TOMBSTONES")
 			return all(c, h, []string{"registry"}, nil, limit, l, func(s registry.Summary) []string {
 				return []string{s.Namespace, textOr(s.Application), orNever(s.Version, decimal), orNever(s.PublishedAt, instantText), strconv.Itoa(s.Keys), strconv.Itoa(s.Tombstones)}
 			})
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	c.Flags().IntVar(&limit, "limit", 0, "at most so many (0: all)")
@@ -63,11 +59,7 @@ func newRegistryShow() *cobra.Command {
 		Short:   "Show the versions of a namespace, and the keys that are gone",
 		Example: `  authz registry show docs`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
 			var ns registry.Namespace
 			if err := h.ask(c.Context(), http.MethodGet, []string{"registry", args[0]}, nil, nil, &ns); err != nil {
 				return err
@@ -82,7 +74,7 @@ func newRegistryShow() *cobra.Command {
 					fmt.Fprintf(w, "gone since version %d: %s (%s)\n", t.TombstonedVersion, plain(t.Key), instantText(t.TombstonedAt))
 				}
 			})
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	c.ValidArgsFunction = a.namespaces()
@@ -99,11 +91,7 @@ func newRegistryDocument() *cobra.Command {
 		Example: `  authz registry document docs > catalog.json
   authz registry document docs --version 3`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
 			query := fields{}
 			if c.Flags().Changed("version") {
 				query["version"] = of
@@ -112,9 +100,9 @@ func newRegistryDocument() *cobra.Command {
 			if err := h.ask(c.Context(), http.MethodGet, []string{"registry", args[0], "document"}, query, nil, &document); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", document)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n", document)
 			return err
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	c.ValidArgsFunction = a.namespaces()
@@ -134,11 +122,7 @@ repaired by it. An application that cannot be asked is named; with --exit-code t
 since what it has is not known.`,
 		Example: `  authz registry drift --exit-code`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			var d registry.Drift
 			if err := h.ask(c.Context(), http.MethodGet, []string{"registry", "drift"}, nil, nil, &d); err != nil {
 				return err
@@ -158,7 +142,7 @@ since what it has is not known.`,
 				return fmt.Errorf("%d applications could not be asked: what they have is not known", len(d.Unavailable))
 			}
 			return nil
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	exitCodeFlag(c, &exit)

@@ -235,11 +235,7 @@ func newRequestQueue() *cobra.Command {
 		Short:   "List what a user may decide now",
 		Example: `  authz request queue --as u_3`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			if app.hosted != nil {
 				return streamed(c.Context(), app, "listApproverQueue", nil, a.entries(c), func(e requestEntry) [][]string { return [][]string{entryCells(e)} })
 			}
@@ -248,7 +244,7 @@ func newRequestQueue() *cobra.Command {
 			}
 			return streamed(c.Context(), app, "listApproverQueue", fields{"approverUserId": user}, a.requests(c),
 				func(r authz.Request) [][]string { return [][]string{requestCells(r)} })
-		},
+		}),
 	}
 	as(c, a, &user)
 	return c
@@ -261,11 +257,7 @@ func newRequestShow() *cobra.Command {
 		Short:   "Show one request with its answers and decisions",
 		Example: `  authz request show 7a1c4d50-3b55-4a8e-bb0f-0d7b51a64c11`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			if app.hosted != nil {
 				return writeRequest(c, a, "getRequest", fields{"requestId": args[0]})
 			}
@@ -278,7 +270,7 @@ func newRequestShow() *cobra.Command {
 			}
 			shown := requestResult{Request: *r}
 			return a.printed(c, shown, func(w io.Writer) { printRequest(w, shown) })
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)

@@ -49,11 +49,7 @@ func newRetentionIngest() *cobra.Command {
 was: an entry that differs from its copy, or a broken chain of hashes, is a mismatch.`,
 		Example: `  authz retention ingest docs --exit-code`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
 			var r retention.Result
 			if err := h.ask(c.Context(), http.MethodPost, []string{"applications", args[0], "ingest-audit"}, nil, fields{}, &r); err != nil {
 				return err
@@ -73,7 +69,7 @@ was: an entry that differs from its copy, or a broken chain of hashes, is a mism
 				return errDenied
 			}
 			return nil
-		},
+		}),
 	}
 	c.ValidArgsFunction = first(a.applicationIDs())
 	a.hostedOnly(c)

@@ -35,16 +35,12 @@ func newSoD() *cobra.Command {
 		Example: `  authz sod --exit-code
   authz sod --user u_17 -o json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			if err := a.asksAboutUsers(c, app, users...); err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "users", "USER", "CONSTRAINT", "HOLDS")
-			err = streamed(c.Context(), app, "listSodViolations", about(users), l, func(v access.Violations) (rows [][]string) {
+			err := streamed(c.Context(), app, "listSodViolations", about(users), l, func(v access.Violations) (rows [][]string) {
 				for _, broken := range v.Violations {
 					var sets []string
 					for _, s := range broken.Sets {
@@ -58,7 +54,7 @@ func newSoD() *cobra.Command {
 				err = errDenied
 			}
 			return err
-		},
+		}),
 	}
 	a.localOnly(c)
 	a.users(c, &users)
@@ -82,17 +78,13 @@ scopes are listed, as they take it there only.`,
 		Example: `  authz entitlements --user u_17
   authz entitlements -o json > access-review.json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			if err := a.asksAboutUsers(c, app, users...); err != nil {
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "users", "USER", "PERMISSION", "SCOPE", "THROUGH", "GIVES", "EXPIRES", "GRANT")
 			return streamed(c.Context(), app, "exportEntitlements", about(users), l, entitlementRows)
-		},
+		}),
 	}
 	a.localOnly(c)
 	a.users(c, &users)
@@ -142,11 +134,7 @@ func newDrift() *cobra.Command {
 use whose wildcards match permissions that were added since: access that nobody decided on.`,
 		Example: `  authz drift --since 1 --exit-code`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			var report driftReport
 			if err := app.long(c.Context(), "listWildcardDrift", fields{"sinceVersion": since}, &report); err != nil {
 				if authz.CodeOf(err) == authz.CodeNotFound {
@@ -161,7 +149,7 @@ use whose wildcards match permissions that were added since: access that nobody 
 				return errDenied
 			}
 			return nil
-		},
+		}),
 	}
 	a.localOnly(c)
 	c.Flags().Int64Var(&since, "since", 0, "the version to compare with the newest (required)")

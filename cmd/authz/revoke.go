@@ -26,11 +26,7 @@ A revoke wins over every grant and never expires: delete it to lift it.`,
 		Example: `  authz revoke create u_17 docs.files.delete docs.folder:f_1
   authz revoke create u_17 '*'`,
 		Args: cobra.RangeArgs(2, 3),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			if err := a.sureOf(c, app, args[0]); err != nil {
 				return err
 			}
@@ -51,7 +47,7 @@ A revoke wins over every grant and never expires: delete it to lift it.`,
 			return a.printed(c, result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s: %s is taken from %s at %s\n", r.ID, r.Pattern, r.UserID, r.Scope)
 			})
-		},
+		}),
 	}
 	a.writes(c)
 	a.addOrg(c)
@@ -72,11 +68,7 @@ func newRevokeList() *cobra.Command {
 		Short:   "List revokes",
 		Example: `  authz revoke list --user u_17`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			d := newDoubts(app, false, c.ErrOrStderr())
 			if user != "" {
 				if err := d.subject(c.Context(), authz.SubjectOf(authz.SubjectUser, user)); err != nil {
@@ -93,7 +85,7 @@ func newRevokeList() *cobra.Command {
 			}
 			l := a.listing(c.OutOrStdout(), "revokes", "ID", "USER", "TAKES", "SCOPE", "BY")
 			return list(c.Context(), app, "listRevokes", filtered(c, map[string]string{"user": "userId", "scope": "scope"}), limit, l, revokeCells)
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)

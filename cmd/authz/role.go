@@ -160,16 +160,12 @@ func newRoleList() *cobra.Command {
 		Short:   "List the roles",
 		Example: `  authz role list`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "roles", "ID", "NAME", "REQUESTABLE", "PATTERNS")
 			return list(c.Context(), app, "listRoles", nil, 0, l, func(r authz.Role) []string {
 				return []string{r.ID, r.Name, strconv.FormatBool(r.Requestable != nil), strings.Join(r.Patterns, ", ")}
 			})
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)
@@ -183,11 +179,7 @@ func newRoleShow() *cobra.Command {
 		Short:   "Show one role and how many grants give it",
 		Example: `  authz role show editor`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			r, err := findRole(c.Context(), app, args[0])
 			if err != nil {
 				return err
@@ -212,7 +204,7 @@ func newRoleShow() *cobra.Command {
 				}
 				table(w, rows)
 			})
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)

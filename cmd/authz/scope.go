@@ -89,11 +89,7 @@ func newScopeDelete() *cobra.Command {
 it, so that a reused id inherits nothing. Rows at resources below it stay: delete these too.`,
 		Example: `  authz scope delete docs.doc:d_1 --yes`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			if wrong := wrongScope(args[0]); wrong != nil {
 				return usageError{wrong}
 			}
@@ -110,7 +106,7 @@ it, so that a reused id inherits nothing. Rows at resources below it stay: delet
 				return err
 			}
 			return clean(c, a, app, "deleteScope", "scope", args[0])
-		},
+		}),
 	}
 	a.writes(c)
 	a.addOrg(c)

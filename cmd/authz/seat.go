@@ -42,14 +42,10 @@ func newSeatList() *cobra.Command {
 		Short:   "List the seats",
 		Example: `  authz seat list --kind owner --state active`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "seats", "USER", "KIND", "STATE", "EMAIL", "NAME", "INVITED BY", "LAST SEEN")
 			return all(c, h, []string{"seats"}, given(c, map[string]string{"kind": "kind", "state": "state"}), limit, l, seatCells)
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	choice(c, "kind", "only seats of this kind", seatKinds)
@@ -175,11 +171,7 @@ func newHostedEnd(use, short, long, example string, ids func(*admin) cobra.Compl
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
 			e := what(args[0])
 			if e.question != "" {
 				if err := a.sure(c, plain(e.question)); err != nil {
@@ -194,7 +186,7 @@ func newHostedEnd(use, short, long, example string, ids func(*admin) cobra.Compl
 				return err
 			}
 			return a.printed(c, map[string]string{"done": e.done}, func(w io.Writer) { fmt.Fprintln(w, plain(e.done)) })
-		},
+		}),
 	}
 	c.ValidArgsFunction = first(ids(a))
 	a.hostedOnly(c)

@@ -36,16 +36,12 @@ func newUserList() *cobra.Command {
 the people that its rows name, in grants, groups, reporting and requests; there may be others.`,
 		Example: `  authz user list --active false`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.service(c)
-			if err != nil {
-				return err
-			}
+		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "users", "USER", "ACTIVE")
 			return all(c, h, []string{"org", "users"}, given(c, map[string]string{"active": "active"}), limit, l, func(u orgroot.User) []string {
 				return []string{u.UserID, strconv.FormatBool(u.Active)}
 			})
-		},
+		}),
 	}
 	a.hostedOnly(c)
 	choice(c, "active", "only those who are, or are not", []string{"true", "false"})
@@ -75,11 +71,7 @@ without a record is active and in no group. What it adds up to, 'authz entitleme
 		Example: `  authz user show u_17
   authz user show u_17 -o json | jq .closure`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			if err := a.asksAboutUsers(c, app, args[0]); err != nil {
 				return err
 			}
@@ -93,7 +85,7 @@ without a record is active and in no group. What it adds up to, 'authz entitleme
 			}
 			u := shownUser{args[0], access.Active, groups, access.ManagerChain, access.Closure, access.Grants, access.Revokes}
 			return a.printed(c, u, func(w io.Writer) { printUser(w, u) })
-		},
+		}),
 	}
 	a.reads(c)
 	a.addOrg(c)
@@ -281,11 +273,7 @@ func newUserActive(verb string, active bool, short, long string) *cobra.Command 
 		Use: verb + " USER", Short: short, Long: long,
 		Example: "  authz user " + verb + " u_17",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			if err := a.sureOf(c, app, args[0]); err != nil {
 				return err
 			}
@@ -296,7 +284,7 @@ func newUserActive(verb string, active bool, short, long string) *cobra.Command 
 			return a.printed(c, map[string]any{"userId": args[0], "active": active}, func(w io.Writer) {
 				fmt.Fprintf(w, "user %s is %sd\n", args[0], verb)
 			})
-		},
+		}),
 	}
 	a.writes(c)
 	a.addOrg(c)
@@ -330,11 +318,7 @@ their pending requests, their record with memberships and manager. Nothing of it
 with a reused id. To take access away for a while, deactivate.`,
 		Example: `  authz user delete u_17 --yes`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			app, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
 			subject := authz.SubjectOf(authz.SubjectUser, args[0])
 			n, err := countGrants(c.Context(), app, fields{"subject": subject})
 			if err != nil {
@@ -348,7 +332,7 @@ with a reused id. To take access away for a while, deactivate.`,
 				return err
 			}
 			return clean(c, a, app, "deleteSubject", "subject", subject)
-		},
+		}),
 	}
 	a.writes(c)
 	a.addOrg(c)
