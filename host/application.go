@@ -66,8 +66,8 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	a.options = application.Options{
 		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
 		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain, Metrics: usageOptions(cfg.Metrics),
-		EventRetention:   application.EventRetention{MaxAgeMs: cfg.Events.Retention.MaxAgeMs, MaxRows: cfg.Events.Retention.MaxRows},
-		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTLMs), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)},
+		EventRetention:   application.EventRetention(cfg.Events.Retention),
+		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTL), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)},
 		Clock: h.options.Clock, IDs: h.options.IDs, Logger: log,
 	}
 	first, err := application.New(ctx, a.options)
@@ -83,8 +83,8 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	// application that is not closed, such as the sink, asks for the current one.
 	a.client, err = client.New(client.Options{
 		Provider: first, Catalog: vocabulary, Clock: h.options.Clock,
-		SubjectCacheTTL:        new(millis(cfg.Client.SubjectCacheTTLMs)),
-		ObjectCacheTTL:         new(millis(cfg.Client.ObjectCacheTTLMs)),
+		SubjectCacheTTL:        &cfg.Client.SubjectCacheTTL,
+		ObjectCacheTTL:         &cfg.Client.ObjectCacheTTL,
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
 		Metrics:                h.observation.checks(name, h.config.Load(), a.counts),
@@ -147,14 +147,12 @@ func ancestry(cfg config.Ancestry, s *store.Store) application.Ancestry {
 	return nil
 }
 
-func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
-
 // topologyTTL: the configuration's zero is off, the application's is its default.
-func topologyTTL(ms int64) time.Duration {
-	if ms <= 0 {
+func topologyTTL(ttl time.Duration) time.Duration {
+	if ttl == 0 {
 		return -1
 	}
-	return millis(ms)
+	return ttl
 }
 
 // warnOfOtherCatalog compares the catalog this host evaluates with the published

@@ -20,7 +20,7 @@ func usageOptions(cfg *config.Metrics) *application.Metrics {
 	if cfg == nil {
 		return nil
 	}
-	return &application.Metrics{BucketMs: cfg.BucketMs, RetentionMs: cfg.RetentionMs}
+	return &application.Metrics{Bucket: cfg.Bucket, Retention: cfg.Retention}
 }
 
 // reporter stores by the application as it is now: one whose place was taken no

@@ -10,7 +10,7 @@ import (
 )
 
 func TestWithMetricsOnTheHostsOwnChecksAreStored(t *testing.T) {
-	h, _ := open(t, configure(t, "    metrics: {bucket_ms: 3600000}\n"))
+	h, _ := open(t, configure(t, "    metrics: {bucket: 1h}\n"))
 	c := caller(h)
 	call(t, c, "setScopeParents", object{"entries": []object{{"scope": "docs.doc:1", "parents": []string{}}}, "provenance": root})
 	grant := call(t, c, "createGrant", object{"input": object{"subject": "user:ann", "pattern": "docs.files.read", "provenance": root}})["grant"].(object)
@@ -53,7 +53,7 @@ func TestWithMetricsOnTheHostsOwnChecksAreStored(t *testing.T) {
 // A host reports for as long as it runs, whichever application has the authority;
 // old usage must go by it.
 func TestUsageIsPrunedAfterAuthorityMoved(t *testing.T) {
-	h, _ := open(t, configure(t, "    metrics: {bucket_ms: 3600000, retention_ms: 3600000}\n"))
+	h, _ := open(t, configure(t, "    metrics: {bucket: 1h, retention: 1h}\n"))
 	c := caller(h)
 	call(t, c, "applyOrgSnapshot", object{"source": "hosted", "authority": false, "snapshot": snapshot()})
 	old := time.Now().Add(-48 * time.Hour).UnixMilli()

@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 }
 
 func (h *Host) open(ctx context.Context, cfg *config.Config) error {
-	h.warnExposed(cfg)
+	h.warnOfConfig(cfg)
 	catalogs, err := LoadCatalogs(cfg)
 	if err != nil {
 		return err
@@ -235,13 +235,16 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 		current.Service = h.service.reload(current.Service, next.Service)
 	}
 	h.config.Store(&current)
-	h.warnExposed(next)
+	h.warnOfConfig(next)
 	h.log.SetLevel(hclog.LevelFromString(next.Log.Level))
 	return changes.Restart
 }
 
-// warnExposed tells what insecure_permissions let through.
-func (h *Host) warnExposed(cfg *config.Config) {
+// warnOfConfig tells what insecure_permissions let through, and of keys under older names.
+func (h *Host) warnOfConfig(cfg *config.Config) {
+	for _, p := range cfg.Outdated {
+		h.log.Warn("the configuration has an older key", "key", p.Path, "line", p.Line, "advice", p.Message)
+	}
 	for _, err := range cfg.Exposed {
 		h.log.Warn("used all the same, as insecure_permissions allows", "exposed", err)
 	}

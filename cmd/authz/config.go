@@ -70,6 +70,9 @@ func checkConfig(c *cobra.Command, cfg *config.Config, loaded error, connect boo
 	if err != nil {
 		return err
 	}
+	for _, p := range cfg.Outdated {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", p)
+	}
 	exposed := exposedPlugins(cfg, carried)
 	if cfg.AllowsInsecure() {
 		for _, one := range cfg.Exposed {

@@ -121,7 +121,7 @@ func TestNoAnsweredWriteIsLostOrDoubled(t *testing.T) {
 func TestAHungDriverIsAnOutageAndNotForLong(t *testing.T) {
 	_, host, c, pid := served(t, func(text string) string {
 		text = strings.Replace(text, "config: {path: docs.db}", "config: {path: docs.db}, hang_timeout: 1500ms", 1)
-		return strings.Replace(text, "    provider:", "    client: {subject_cache_ttl_ms: 600000}\n    provider:", 1)
+		return strings.Replace(text, "    provider:", "    client: {subject_cache_ttl: 10m}\n    provider:", 1)
 	})
 	grant := map[string]any{"input": map[string]any{"subject": "user:warm", "pattern": "docs.files.read", "provenance": authz.AdminProvenance("root")}}
 	if err := c.Call(t.Context(), "createGrant", grant, nil); err != nil {

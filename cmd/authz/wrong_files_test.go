@@ -18,7 +18,7 @@ var wrongFiles = map[string]string{
 	// configurations
 	"c_key.yaml":       "lisen: 127.0.0.1:1\n",
 	"c_syntax.yaml":    "plugins: {main: {plugin: memory}\n",
-	"c_type.yaml":      "plugins: {main: {plugin: memory}}\napplications: {docs: APPLICATION, group_topology_ttl_ms: soon}}\n",
+	"c_type.yaml":      "plugins: {main: {plugin: memory}}\napplications: {docs: APPLICATION, group_topology_ttl: soon}}\n",
 	"c_flag.yaml":      "plugins: {main: {plugin: memory}}\napplications: {docs: APPLICATION, org_root: yes please}}\n",
 	"c_duration.yaml":  "shutdown_timeout: 20\n",
 	"c_level.yaml":     "log: {level: verbose}\n",

@@ -88,7 +88,7 @@ var wrongInputs = []wrongInput{
 	// settings of the configuration
 	{args: "config check --config c_key.yaml", code: 2, says: parts("c_key.yaml", "line 1: lisen: unknown key; did you mean listen?")},
 	{args: "config check --config c_syntax.yaml", code: 2, says: parts("c_syntax.yaml", "line ")},
-	{args: "config check --config c_type.yaml", code: 2, says: parts("line 2: applications.docs.group_topology_ttl_ms: must be")},
+	{args: "config check --config c_type.yaml", code: 2, says: parts("line 2: applications.docs.group_topology_ttl: must be")},
 	{args: "config check --config c_flag.yaml", code: 2, says: parts("line 2: applications.docs.org_root: must be true or false")},
 	{args: "config check --config c_duration.yaml", code: 2, says: parts("line 1: shutdown_timeout: must be", "20s")},
 	{args: "config check --config c_level.yaml", code: 2, says: parts("line 1: log.level: must be one of trace, debug, info, warn, error")},

@@ -69,14 +69,14 @@ type Options struct {
 // EventRetention bounds the event log; zero members take the defaults 7 days
 // and 100,000 events.
 type EventRetention struct {
-	MaxAgeMs int64
-	MaxRows  int64
+	MaxAge  time.Duration
+	MaxRows int64
 }
 
 // The defaults of Options.
 const (
 	DefaultGroupTopologyTTL = 30 * time.Second
-	DefaultEventMaxAgeMs    = 7 * 24 * 60 * 60 * 1000
+	DefaultEventMaxAge      = 7 * 24 * time.Hour
 	DefaultEventMaxRows     = 100_000
 )
 
@@ -153,8 +153,8 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	if o.PersistEvents != nil {
 		a.persist = *o.PersistEvents
 	}
-	if a.retain.MaxAgeMs == 0 {
-		a.retain.MaxAgeMs = DefaultEventMaxAgeMs
+	if a.retain.MaxAge == 0 {
+		a.retain.MaxAge = DefaultEventMaxAge
 	}
 	if a.retain.MaxRows == 0 {
 		a.retain.MaxRows = DefaultEventMaxRows
@@ -192,16 +192,19 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	return a, nil
 }
 
+// wholeMillis holds for what is at least 0 and is stored without a loss.
+func wholeMillis(d time.Duration) bool { return d >= 0 && d%time.Millisecond == 0 }
+
 func (o Options) validate() error {
 	switch {
 	case o.Catalog == nil:
 		return authz.Validation("an application needs a catalog")
 	case o.Store == nil:
 		return authz.Validation("an application needs storage")
-	case o.EventRetention.MaxAgeMs < 0 || o.EventRetention.MaxAgeMs > authz.MaxInstant:
-		return authz.Validation("events.retention.maxAgeMs must be a number of milliseconds, 0 or more")
+	case !wholeMillis(o.EventRetention.MaxAge):
+		return authz.Validation("EventRetention.MaxAge must be whole milliseconds, 0 or more")
 	case o.EventRetention.MaxRows < 0 || o.EventRetention.MaxRows > authz.MaxInstant:
-		return authz.Validation("events.retention.maxRows must be 0 or more")
+		return authz.Validation("EventRetention.MaxRows must be 0 or more")
 	case o.SoD.Enforce != "" && o.SoD.Enforce != SoDOff && o.SoD.Enforce != SoDReject:
 		return authz.Validation("sod.enforce must be off or reject, not %s", authz.Quote(string(o.SoD.Enforce)))
 	}

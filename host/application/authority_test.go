@@ -165,7 +165,7 @@ func TestConstructionRefusesWhatItCannotKeep(t *testing.T) {
 	}{
 		"a catalog is required":                    {application.Options{Store: store}, authz.CodeValidation},
 		"storage is required":                      {application.Options{Catalog: c}, authz.CodeValidation},
-		"retention is not negative":                {application.Options{Catalog: c, Store: store, EventRetention: application.EventRetention{MaxAgeMs: -1}}, authz.CodeValidation},
+		"retention is not negative":                {application.Options{Catalog: c, Store: store, EventRetention: application.EventRetention{MaxAge: -1}}, authz.CodeValidation},
 		"retained rows are not negative":           {application.Options{Catalog: c, Store: store, EventRetention: application.EventRetention{MaxRows: -1}}, authz.CodeValidation},
 		"events are not persisted without a log":   {application.Options{Catalog: c, Store: without(storage.CapEvents), PersistEvents: ptr(true)}, authz.CodeUnsupported},
 		"ancestry is not recorded without a place": {application.Options{Catalog: c, Store: without(storage.CapAncestry), Ancestry: application.Stored(store)}, authz.CodeUnsupported},

@@ -75,7 +75,7 @@ func (a *Application) appended() {
 		return
 	}
 	a.inBackground(&a.pruning, func(ctx context.Context) {
-		before := a.clock() - a.retain.MaxAgeMs
+		before := a.clock() - a.retain.MaxAge.Milliseconds()
 		_, err := a.store.PruneEvents(ctx, storage.PruneEvents{Before: &before, KeepRows: &a.retain.MaxRows})
 		if err != nil {
 			a.log.Debug("the event log was not pruned", "error", err)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -14,14 +15,14 @@ import (
 
 // Metrics switches stored usage on; zero members take the defaults.
 type Metrics struct {
-	BucketMs    int64 // the grain of usage in time
-	RetentionMs int64 // older buckets are pruned
+	Bucket    time.Duration // the grain of usage in time
+	Retention time.Duration // older buckets are pruned
 }
 
 // The defaults of Metrics: a day, and 90 of them.
 const (
-	DefaultMetricsBucketMs    = 24 * 60 * 60 * 1000
-	DefaultMetricsRetentionMs = 90 * DefaultMetricsBucketMs
+	DefaultMetricsBucket    = 24 * time.Hour
+	DefaultMetricsRetention = 90 * DefaultMetricsBucket
 )
 
 // The dimensions and metrics of stored counters (contract: metrics §6).
@@ -44,10 +45,10 @@ func (m *Metrics) validate(caps storage.Capabilities) error {
 	switch {
 	case m == nil:
 		return nil
-	case m.BucketMs < 0 || m.BucketMs > authz.MaxInstant:
-		return authz.Validation("metrics.bucketMs must be a number of milliseconds, 1 or more")
-	case m.RetentionMs < 0 || m.RetentionMs > authz.MaxInstant:
-		return authz.Validation("metrics.retentionMs must be a number of milliseconds, 0 or more")
+	case !wholeMillis(m.Bucket):
+		return authz.Validation("Metrics.Bucket must be whole milliseconds, 0 or more")
+	case !wholeMillis(m.Retention):
+		return authz.Validation("Metrics.Retention must be whole milliseconds, 0 or more")
 	case !caps.Has(storage.CapMetrics):
 		return authz.Rejected(authz.CodeUnsupported,
 			"metrics requires a storage driver implementing recordMetrics, readMetrics, and pruneMetrics")
@@ -61,20 +62,20 @@ func (m *Metrics) filledIn() *Metrics {
 		return nil
 	}
 	filled := *m
-	if filled.BucketMs == 0 {
-		filled.BucketMs = DefaultMetricsBucketMs
+	if filled.Bucket == 0 {
+		filled.Bucket = DefaultMetricsBucket
 	}
-	if filled.RetentionMs == 0 {
-		filled.RetentionMs = DefaultMetricsRetentionMs
+	if filled.Retention == 0 {
+		filled.Retention = DefaultMetricsRetention
 	}
 	return &filled
 }
 
 // bucket is the start of the bucket that holds an instant, also one before 1970.
 func (m *Metrics) bucket(at int64) int64 {
-	into := at % m.BucketMs
+	into := at % m.Bucket.Milliseconds()
 	if into < 0 {
-		into += m.BucketMs
+		into += m.Bucket.Milliseconds()
 	}
 	return max(at-into, -authz.MaxInstant)
 }
@@ -126,7 +127,7 @@ func (a *Application) reported() {
 		return
 	}
 	a.inBackground(&a.pruningMetrics, func(ctx context.Context) {
-		before := a.metrics.bucket(max(a.clock()-a.metrics.RetentionMs, -authz.MaxInstant))
+		before := a.metrics.bucket(max(a.clock()-a.metrics.Retention.Milliseconds(), -authz.MaxInstant))
 		if _, err := a.store.PruneMetrics(ctx, before); err != nil {
 			a.log.Debug("usage was not pruned", "error", err)
 		}
@@ -302,7 +303,7 @@ func (a *Application) counters(ctx context.Context, op, dimension string, q prov
 	if q.Until != nil {
 		until = *q.Until
 	}
-	since = max(until-a.metrics.RetentionMs, -authz.MaxInstant)
+	since = max(until-a.metrics.Retention.Milliseconds(), -authz.MaxInstant)
 	if q.Since != nil {
 		since = *q.Since
 	}

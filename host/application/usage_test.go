@@ -80,7 +80,7 @@ func TestMetricsNeedADriverThatKeepsThem(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	newApp(t, application.Options{Store: store})
-	for _, m := range []application.Metrics{{BucketMs: -1}, {RetentionMs: -1}, {BucketMs: authz.MaxInstant + 1}, {RetentionMs: authz.MaxInstant + 1}} {
+	for _, m := range []application.Metrics{{Bucket: -1}, {Retention: -1}, {Bucket: time.Millisecond + 1}, {Retention: time.Microsecond}} {
 		_, err := application.New(t.Context(), application.Options{Catalog: testCatalogBuilt(t), Store: openStore(t), Metrics: &m})
 		isRefused(authz.CodeValidation)(t, err)
 	}
@@ -132,7 +132,7 @@ func TestEstimatesAreMergedThenRoundedHalfUp(t *testing.T) {
 
 func TestWindowsOfUsage(t *testing.T) {
 	const hour = 3_600_000
-	app := newApp(t, application.Options{Metrics: &application.Metrics{BucketMs: hour, RetentionMs: 2 * hour}, Clock: func() int64 { return 10*hour + 5 }})
+	app := newApp(t, application.Options{Metrics: &application.Metrics{Bucket: time.Hour, Retention: 2 * time.Hour}, Clock: func() int64 { return 10*hour + 5 }})
 	for at, id := range map[int64]string{7*hour + 1: "7", 8*hour + 9: "8", 9 * hour: "9", 10*hour + 5: "10", -1: "before 1970"} {
 		must(t, app.ReportMetrics(t.Context(), counted(at, matched(id, 1))))
 	}
@@ -228,7 +228,7 @@ func (s *metered) RecordMetrics(ctx context.Context, deltas []storage.MetricBuck
 
 func TestEvery32ndReportThatHoldsSomethingPrunes(t *testing.T) {
 	store := &metered{Store: openStore(t), prunes: make(chan int64, 8)}
-	app := newApp(t, application.Options{Store: store, Metrics: &application.Metrics{BucketMs: 1000, RetentionMs: 5_500}, Clock: func() int64 { return 10_400 }})
+	app := newApp(t, application.Options{Store: store, Metrics: &application.Metrics{Bucket: time.Second, Retention: 5500 * time.Millisecond}, Clock: func() int64 { return 10_400 }})
 	for range 31 {
 		must(t, app.ReportMetrics(t.Context(), counted(now, matched("g", 1))))
 		must(t, app.ReportMetrics(t.Context(), counted(now))) // empty

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/conformance/vectors"
 	"github.com/authzhost/authz/host/api"
@@ -44,8 +45,10 @@ func inProcess(t *testing.T, s scripts.Script) scripts.Surface {
 		must(t, json.Unmarshal(s.Options.SoD, &o.SoD))
 	}
 	if s.Options.Metrics != nil {
-		o.Metrics = &application.Metrics{}
-		must(t, json.Unmarshal(s.Options.Metrics, o.Metrics))
+		var written struct{ BucketMs, RetentionMs int64 }
+		must(t, json.Unmarshal(s.Options.Metrics, &written))
+		millis := func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+		o.Metrics = &application.Metrics{Bucket: millis(written.BucketMs), Retention: millis(written.RetentionMs)}
 	}
 	app := newApp(t, o)
 	on.Provider, on.Local, on.Heard = app, local{app}, scripts.Told(app)

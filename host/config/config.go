@@ -27,6 +27,9 @@ type Config struct {
 	PluginDirs      []string      `koanf:"plugin_dirs"`
 	Plugins         Plugins       `koanf:"plugins"`
 
+	// Outdated are the keys that were given under older names, for the log.
+	Outdated []Problem `koanf:"-"`
+
 	// Dir is where relative paths of the file start: its directory, or the
 	// working directory when there is none. Plugins run there, so that relative
 	// paths among their settings start there too.
@@ -141,18 +144,18 @@ type Observation struct {
 
 // Application is one application served by the host.
 type Application struct {
-	Catalog            string   `koanf:"catalog"`
-	Storage            Storage  `koanf:"storage"`
-	Provider           Provider `koanf:"provider"`
-	Ancestry           Ancestry `koanf:"ancestry"`
-	Events             Events   `koanf:"events"`
-	Audit              Audit    `koanf:"audit"`
-	Metrics            *Metrics `koanf:"metrics"`               // nil is off
-	GroupTopologyTTLMs int64    `koanf:"group_topology_ttl_ms"` // 0 or less: no cache
-	SoD                SoD      `koanf:"sod"`
-	OrgRoot            bool     `koanf:"org_root"`
-	Default            bool     `koanf:"default"`
-	Client             Client   `koanf:"client"`
+	Catalog          string        `koanf:"catalog"`
+	Storage          Storage       `koanf:"storage"`
+	Provider         Provider      `koanf:"provider"`
+	Ancestry         Ancestry      `koanf:"ancestry"`
+	Events           Events        `koanf:"events"`
+	Audit            Audit         `koanf:"audit"`
+	Metrics          *Metrics      `koanf:"metrics"`            // nil is off
+	GroupTopologyTTL time.Duration `koanf:"group_topology_ttl"` // 0: no cache
+	SoD              SoD           `koanf:"sod"`
+	OrgRoot          bool          `koanf:"org_root"`
+	Default          bool          `koanf:"default"`
+	Client           Client        `koanf:"client"`
 }
 
 // Drivers are the plugin instances that keep rows, of an application or of the
@@ -211,14 +214,14 @@ type Audit struct {
 
 // Metrics is the stored usage of an application.
 type Metrics struct {
-	BucketMs    int64 `koanf:"bucket_ms"`
-	RetentionMs int64 `koanf:"retention_ms"`
+	Bucket    time.Duration `koanf:"bucket"`
+	Retention time.Duration `koanf:"retention"`
 }
 
 // Retention bounds the event log.
 type Retention struct {
-	MaxAgeMs int64 `koanf:"max_age_ms"`
-	MaxRows  int64 `koanf:"max_rows"`
+	MaxAge  time.Duration `koanf:"max_age"`
+	MaxRows int64         `koanf:"max_rows"`
 }
 
 // SoD is what becomes of the catalog's separation of duties.
@@ -228,10 +231,10 @@ type SoD struct {
 
 // Client is the checking client that the host runs for an application.
 type Client struct {
-	SubjectCacheTTLMs      int64  `koanf:"subject_cache_ttl_ms"`
-	ObjectCacheTTLMs       int64  `koanf:"object_cache_ttl_ms"`
-	MaxSubjectCacheEntries int    `koanf:"max_subject_cache_entries"`
-	MaxObjectCacheEntries  int    `koanf:"max_object_cache_entries"`
-	ExternalPermissions    string `koanf:"external_permissions"` // error, warn, allow
-	UnknownScopeTypes      string `koanf:"unknown_scope_types"`  // error, answer
+	SubjectCacheTTL        time.Duration `koanf:"subject_cache_ttl"`
+	ObjectCacheTTL         time.Duration `koanf:"object_cache_ttl"`
+	MaxSubjectCacheEntries int           `koanf:"max_subject_cache_entries"`
+	MaxObjectCacheEntries  int           `koanf:"max_object_cache_entries"`
+	ExternalPermissions    string        `koanf:"external_permissions"` // error, warn, allow
+	UnknownScopeTypes      string        `koanf:"unknown_scope_types"`  // error, answer
 }

@@ -68,9 +68,9 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	app.Provider.Secrets = nil
 	want := config.Application{
 		Catalog: filepath.Join(dir, "acme.yaml"), Storage: config.Storage{Driver: "main", Partition: "acme"},
-		Ancestry: config.Ancestry{Kind: "none"}, Events: config.Events{Retention: config.Retention{MaxAgeMs: 604800000, MaxRows: 100000}},
-		GroupTopologyTTLMs: 30000, SoD: config.SoD{Enforce: "off"}, OrgRoot: true,
-		Client: config.Client{SubjectCacheTTLMs: 30000, ObjectCacheTTLMs: 60000, MaxSubjectCacheEntries: 10000, MaxObjectCacheEntries: 10000, ExternalPermissions: "error", UnknownScopeTypes: "answer"},
+		Ancestry: config.Ancestry{Kind: "none"}, Events: config.Events{Retention: config.Retention{MaxAge: 7 * 24 * time.Hour, MaxRows: 100000}},
+		GroupTopologyTTL: 30 * time.Second, SoD: config.SoD{Enforce: "off"}, OrgRoot: true,
+		Client: config.Client{SubjectCacheTTL: 30 * time.Second, ObjectCacheTTL: time.Minute, MaxSubjectCacheEntries: 10000, MaxObjectCacheEntries: 10000, ExternalPermissions: "error", UnknownScopeTypes: "answer"},
 	}
 	if d := cmp.Diff(want, app); d != "" {
 		t.Error(d)
@@ -97,9 +97,10 @@ func TestMetricsAreOnWhenTheirSectionIsThere(t *testing.T) {
 	}{
 		{"", nil, nil},
 		{"    metrics:\n", nil, nil},
-		{"    metrics: {}\n", nil, &config.Metrics{BucketMs: 86_400_000, RetentionMs: 7_776_000_000}},
-		{"    metrics: {bucket_ms: 3600000}\n", nil, &config.Metrics{BucketMs: 3_600_000, RetentionMs: 7_776_000_000}},
-		{"", []string{"AUTHZ_APPLICATIONS__ACME__METRICS__RETENTION_MS=5"}, &config.Metrics{BucketMs: 86_400_000, RetentionMs: 5}},
+		{"    metrics: {}\n", nil, &config.Metrics{Bucket: 24 * time.Hour, Retention: 90 * 24 * time.Hour}},
+		{"    metrics: {bucket: 1h}\n", nil, &config.Metrics{Bucket: time.Hour, Retention: 90 * 24 * time.Hour}},
+		{"    metrics: {bucket_ms: 3600000}\n", nil, &config.Metrics{Bucket: time.Hour, Retention: 90 * 24 * time.Hour}},
+		{"", []string{"AUTHZ_APPLICATIONS__ACME__METRICS__RETENTION_MS=5"}, &config.Metrics{Bucket: 24 * time.Hour, Retention: 5 * time.Millisecond}},
 	} {
 		cfg := load(t, small+c.text, c.env...)
 		if d := cmp.Diff(c.want, cfg.Applications["acme"].Metrics); d != "" {
@@ -110,7 +111,7 @@ func TestMetricsAreOnWhenTheirSectionIsThere(t *testing.T) {
 			t.Errorf("%q %v: printed %v", c.text, c.env, shown)
 		}
 	}
-	for _, text := range []string{"    metrics: {bucket_ms: 0}\n", "    metrics: {retention_ms: -1}\n", "    metrics: true\n", "    metrics: {grain: 1}\n"} {
+	for _, text := range []string{"    metrics: {bucket: 0s}\n", "    metrics: {bucket: 10us}\n", "    metrics: {bucket: 1500us}\n", "    metrics: {retention: 11y}\n", "    metrics: {retention: 4000d}\n", "    metrics: {bucket_ms: 0}\n", "    metrics: {retention_ms: -1}\n", "    metrics: true\n", "    metrics: {grain: 1}\n"} {
 		if got := problems(t, config.Source{Path: write(t, small+text), Environ: environ}); len(got) != 1 {
 			t.Errorf("%q: %v", text, got)
 		}
@@ -326,5 +327,39 @@ func TestQuickstartLoads(t *testing.T) {
 		config.Storage{Driver: "main", Partition: "acme"}, "stored", true, 1}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// Until 1.0 the older names of durations are read, in milliseconds, and told.
+func TestOlderNamesOfDurationsAreReadAndTold(t *testing.T) {
+	cfg := load(t, small+"    client: {subject_cache_ttl_ms: 1500}\n    group_topology_ttl_ms: -1\n    events: {retention: {max_age_ms: 60000}}\n",
+		"AUTHZ_APPLICATIONS__ACME__CLIENT__OBJECT_CACHE_TTL_MS=250")
+	a := cfg.Applications["acme"]
+	got := []time.Duration{a.Client.SubjectCacheTTL, a.Client.ObjectCacheTTL, a.GroupTopologyTTL, a.Events.Retention.MaxAge}
+	if diff := cmp.Diff([]time.Duration{1500 * time.Millisecond, 250 * time.Millisecond, 0, time.Minute}, got); diff != "" {
+		t.Error(diff)
+	}
+	var told []string
+	for _, p := range cfg.Outdated {
+		told = append(told, p.String())
+	}
+	slices.Sort(told)
+	want := []string{
+		"line 10: applications.acme.events.retention.max_age_ms: is an older name, read until 1.0: write max_age: 1m",
+		"line 8: applications.acme.client.object_cache_ttl_ms: is an older name, read until 1.0: write object_cache_ttl: 250ms (from the environment variable AUTHZ_APPLICATIONS__ACME__CLIENT__OBJECT_CACHE_TTL_MS)",
+		"line 8: applications.acme.client.subject_cache_ttl_ms: is an older name, read until 1.0: write subject_cache_ttl: 1.5s",
+		"line 9: applications.acme.group_topology_ttl_ms: is an older name, read until 1.0: write group_topology_ttl: 0s",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	for text, says := range map[string]string{
+		"    client: {subject_cache_ttl_ms: 1, subject_cache_ttl: 1s}\n": "is the older name of subject_cache_ttl: give one of the two",
+		"    client: {subject_cache_ttl_ms: 1s}\n":                       "must be a whole number of milliseconds, not text; write subject_cache_ttl with its unit instead",
+		"    client: {subject_cache_ttl_ms: -1}\n":                       "must be from 0 to",
+	} {
+		if got := problems(t, config.Source{Path: write(t, small+text), Environ: environ}); len(got) != 1 || !strings.Contains(got[0].Message, says) {
+			t.Errorf("%s: %v", text, got)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 // it typed, with defaults. What is wrong is noted and left out.
 func (l *loader) section(s *section, path []string, given map[string]any) map[string]any {
 	out := map[string]any{}
+	given = l.renamed(s, path, given)
 	for _, name := range sortedKeys(given) {
 		p := append(slices.Clone(path), name)
 		raw := given[name]
@@ -77,6 +79,43 @@ func (l *loader) section(s *section, path []string, given map[string]any) map[st
 		}
 	}
 	return out
+}
+
+// renamed is a section whose keys have the names of now. The values of before are
+// whole milliseconds.
+func (l *loader) renamed(s *section, path []string, given map[string]any) map[string]any {
+	for _, older := range sortedKeys(s.older) {
+		raw := given[older]
+		if raw == nil {
+			continue
+		}
+		p, name := append(slices.Clone(path), older), s.older[older]
+		given = maps.Clone(given)
+		delete(given, older)
+		if given[name] != nil {
+			l.problem(p, "is the older name of %s: give one of the two", name)
+			continue
+		}
+		ms, ok := asInteger(raw)
+		if s, isText := raw.(string); isText && l.origin(p).text {
+			ms, ok = asInteger(text(s))
+		}
+		if !ok {
+			l.problem(p, "must be a whole number of milliseconds, not %s%s; write %s with its unit instead", kindOf(raw), l.from(p), name)
+			continue
+		}
+		if name == "group_topology_ttl" {
+			ms = max(ms, 0) // less than 0 was none as well
+		}
+		if k := s.members[name].key; ms < k.Min || ms > k.Max {
+			l.problem(p, "must be from %d to %d, not %d", k.Min, k.Max, ms)
+			continue
+		}
+		d := time.Duration(ms) * time.Millisecond
+		given[name] = d
+		l.outdated = append(l.outdated, Problem{Path: join(p), Line: l.lines.find(p), Message: fmt.Sprintf("is an older name, read until 1.0: write %s: %s%s", name, written(d), l.from(p))})
+	}
+	return given
 }
 
 // noteUnknown notes every unknown leaf, so that a variable that a reference
@@ -157,12 +196,19 @@ func (l *loader) value(k Key, path []string, raw any) (any, bool) {
 		if !ok {
 			return bad("must be a duration with its unit, such as 20s or 1m30s, not %s", kindOf(raw))
 		}
-		d, err := time.ParseDuration(s)
-		if err != nil {
+		d, ok := asDuration(s)
+		if !ok {
 			return bad("must be a duration with its unit, such as 20s or 1m30s, not %s", authz.Quote(s))
 		}
-		if d < 0 || d > 24*time.Hour {
-			return bad("must be from 0s to 24h, not %s", d)
+		least, most := time.Duration(k.Min)*time.Millisecond, time.Duration(k.Max)*time.Millisecond
+		if most == 0 {
+			most = 24 * time.Hour
+		}
+		if d < least || d > most {
+			return bad("must be from %s to %s, not %s", written(least), written(most), written(d))
+		}
+		if k.Older != "" && d%time.Millisecond != 0 {
+			return bad("must be whole milliseconds, not %s", d)
 		}
 		return d, true
 	case TypePaths, TypeReferences, TypeTexts, TypeNetworks:
@@ -314,6 +360,28 @@ func asInteger(raw any) (int64, bool) {
 		return n, err == nil
 	}
 	return 0, false
+}
+
+// asDuration reads what Go writes, and whole days.
+func asDuration(s string) (time.Duration, bool) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err == nil
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil
+}
+
+// written is a duration as people write it: 24h, not 24h0m0s.
+func written(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func asFraction(raw any) (float64, bool) {

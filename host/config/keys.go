@@ -17,7 +17,7 @@ const (
 	TypeInteger    Type = "integer"
 	TypeBoolean    Type = "boolean"
 	TypeFraction   Type = "fraction, 0 to 1"
-	TypeDuration   Type = "duration" // as Go writes it: 20s, 1m30s
+	TypeDuration   Type = "duration" // as Go writes it: 20s, 1m30s; or whole days: 7d
 	TypeAddress    Type = "address"  // host:port
 	TypePath       Type = "path"
 	TypePaths      Type = "list of paths"
@@ -35,9 +35,10 @@ const (
 // Key documents one key. A segment "<name>" of Path stands for any name.
 type Key struct {
 	Path     string
+	Older    string // the name of its last segment until 1.0, in whole milliseconds
 	Type     Type
 	Values   []string // of TypeChoice
-	Min, Max int64    // of TypeInteger
+	Min, Max int64    // of TypeInteger; of TypeDuration in milliseconds, no Max being 24h
 	Default  string   // as written in the file; "" is none, see Meaning
 	Required bool     // wherever its section is present
 	Reload   bool     // taken over by SIGHUP; other keys need a restart
@@ -108,17 +109,17 @@ func Keys() []Key {
 		{Path: app + "provider.audit_opt_in", Type: TypeBoolean, Default: "false", Meaning: "What `ping` tells about the audit log, for a federation to go by. It guards nothing: holders of the secret can read the log either way."},
 		{Path: app + "ancestry.kind", Type: TypeChoice, Values: []string{AncestryNone, AncestryStored}, Default: AncestryNone, Meaning: "Where the resource hierarchy comes from: `stored` keeps parent edges in the driver, written by `setScopeParents`; with `none` every resource stands alone."},
 		{Path: app + "events.persist", Type: TypeBoolean, Meaning: "Keep the event log. Default: on exactly when the driver can. `true` over a driver that cannot is refused."},
-		{Path: app + "events.retention.max_age_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "604800000", Meaning: "Events older than this may be pruned, milliseconds."},
+		{Path: app + "events.retention.max_age", Older: "max_age_ms", Type: TypeDuration, Min: 1, Max: tenYears, Default: "7d", Meaning: "Events older than this may be pruned."},
 		{Path: app + "events.retention.max_rows", Type: TypeInteger, Min: 1, Max: most, Default: "100000", Meaning: "Events beyond the newest this many may be pruned."},
 		{Path: app + "audit.hash_chain", Type: TypeBoolean, Default: "false", Meaning: "Link every new audit entry to the one before it by a hash, so that a change to the log shows (`verifyAuditChain`). Writes then queue for one another."},
-		{Path: app + "metrics.bucket_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "86400000", Switch: true, Meaning: "How fine stored usage is in time, milliseconds. Usage is stored when the section `metrics` is given, `{}` being enough; the driver must have the capability."},
-		{Path: app + "metrics.retention_ms", Type: TypeInteger, Min: 1, Max: tenYears, Default: "7776000000", Switch: true, Meaning: "Usage older than this is deleted, milliseconds."},
-		{Path: app + "group_topology_ttl_ms", Type: TypeInteger, Min: -tenYears, Max: tenYears, Default: "30000", Meaning: "How long the map of group parents is kept, milliseconds; 0 or less: not at all."},
+		{Path: app + "metrics.bucket", Older: "bucket_ms", Type: TypeDuration, Min: 1, Max: tenYears, Default: "24h", Switch: true, Meaning: "How fine stored usage is in time. Usage is stored when the section `metrics` is given, `{}` being enough; the driver must have the capability."},
+		{Path: app + "metrics.retention", Older: "retention_ms", Type: TypeDuration, Min: 1, Max: tenYears, Default: "90d", Switch: true, Meaning: "Usage older than this is deleted."},
+		{Path: app + "group_topology_ttl", Older: "group_topology_ttl_ms", Type: TypeDuration, Max: tenYears, Default: "30s", Meaning: "How long the map of group parents is kept; `0s`: not at all."},
 		{Path: app + "sod.enforce", Type: TypeChoice, Values: []string{"off", "reject"}, Default: "off", Meaning: "What becomes of a grant to a user that newly breaks a constraint of the catalog's `constraints.sod`: with `reject` it is refused, with `off` the report finds it."},
 		{Path: app + "org_root", Type: TypeBoolean, Default: "true", Meaning: "Whether the application owns its organization's data: only the first value, stored at the first start."},
 		{Path: app + "default", Type: TypeBoolean, Default: "false", Meaning: "Serve this application at `/v1` too. One application at most; an only application is it anyway."},
-		{Path: app + "client.subject_cache_ttl_ms", Type: TypeInteger, Max: tenYears, Default: "30000", Meaning: "Lifetime of a cached principal, milliseconds; 0 caches none."},
-		{Path: app + "client.object_cache_ttl_ms", Type: TypeInteger, Max: tenYears, Default: "60000", Meaning: "Lifetime of a cached chain of scopes, milliseconds; 0 caches none."},
+		{Path: app + "client.subject_cache_ttl", Older: "subject_cache_ttl_ms", Type: TypeDuration, Max: tenYears, Default: "30s", Meaning: "Lifetime of a cached principal; `0s` caches none."},
+		{Path: app + "client.object_cache_ttl", Older: "object_cache_ttl_ms", Type: TypeDuration, Max: tenYears, Default: "60s", Meaning: "Lifetime of a cached chain of scopes; `0s` caches none."},
 		{Path: app + "client.max_subject_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most principals cached."},
 		{Path: app + "client.max_object_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most chains cached."},
 		{Path: app + "client.external_permissions", Type: TypeChoice, Values: []string{"error", "warn", "allow"}, Default: "error", Meaning: "What happens to permissions of a namespace that the catalog neither owns nor imports."},

@@ -28,6 +28,7 @@ type loader struct {
 	// their prefix.
 	referenced map[string]bool
 	unknown    []unknownKey
+	outdated   []Problem
 }
 
 type unknownKey struct {
@@ -91,6 +92,7 @@ func (l *loader) load() *Config {
 		l.problem(nil, "cannot be taken over: %v", err)
 		return nil
 	}
+	cfg.Outdated = l.outdated
 	cfg.Dir, cfg.File, cfg.Lines = file.base, l.source.Path, l.lines
 	l.derive(cfg)
 	l.check(cfg)

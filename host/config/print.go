@@ -50,7 +50,7 @@ func (c *Config) tree() map[string]any {
 
 func (a Application) tree() map[string]any {
 	events := map[string]any{
-		"retention": map[string]any{"max_age_ms": a.Events.Retention.MaxAgeMs, "max_rows": a.Events.Retention.MaxRows},
+		"retention": map[string]any{"max_age": a.Events.Retention.MaxAge, "max_rows": a.Events.Retention.MaxRows},
 	}
 	if a.Events.Persist != nil {
 		events["persist"] = *a.Events.Persist
@@ -63,16 +63,16 @@ func (a Application) tree() map[string]any {
 		"catalog":  a.Catalog,
 		"storage":  map[string]any{"driver": a.Storage.Driver, "partition": a.Storage.Partition, "incarnation": a.Storage.Incarnation},
 		"provider": provider, "ancestry": map[string]any{"kind": a.Ancestry.Kind}, "events": events,
-		"audit":                 map[string]any{"hash_chain": a.Audit.HashChain},
-		"group_topology_ttl_ms": a.GroupTopologyTTLMs, "sod": map[string]any{"enforce": a.SoD.Enforce}, "org_root": a.OrgRoot, "default": a.Default,
+		"audit":              map[string]any{"hash_chain": a.Audit.HashChain},
+		"group_topology_ttl": a.GroupTopologyTTL, "sod": map[string]any{"enforce": a.SoD.Enforce}, "org_root": a.OrgRoot, "default": a.Default,
 		"client": map[string]any{
-			"subject_cache_ttl_ms": a.Client.SubjectCacheTTLMs, "object_cache_ttl_ms": a.Client.ObjectCacheTTLMs,
+			"subject_cache_ttl": a.Client.SubjectCacheTTL, "object_cache_ttl": a.Client.ObjectCacheTTL,
 			"max_subject_cache_entries": a.Client.MaxSubjectCacheEntries, "max_object_cache_entries": a.Client.MaxObjectCacheEntries,
 			"external_permissions": a.Client.ExternalPermissions, "unknown_scope_types": a.Client.UnknownScopeTypes,
 		},
 	}
 	if a.Metrics != nil {
-		tree["metrics"] = map[string]any{"bucket_ms": a.Metrics.BucketMs, "retention_ms": a.Metrics.RetentionMs}
+		tree["metrics"] = map[string]any{"bucket": a.Metrics.Bucket, "retention": a.Metrics.Retention}
 	}
 	return tree
 }

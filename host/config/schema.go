@@ -10,6 +10,7 @@ type section struct {
 	order   []string
 	members map[string]*section
 	each    *section
+	older   map[string]string // names of before, and those of now
 }
 
 const anyName = "<name>"
@@ -23,6 +24,12 @@ func schema() *section {
 		}
 		at.key = &k
 		around.off = around.off || k.Switch
+		if k.Older != "" {
+			if around.older == nil {
+				around.older = map[string]string{}
+			}
+			around.older[k.Older] = k.Path[strings.LastIndexByte(k.Path, '.')+1:]
+		}
 	}
 	return root
 }
