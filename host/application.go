@@ -42,6 +42,7 @@ type served struct {
 	poller   *provider.Poller // nil without a log of events
 	counts   *counting        // nil when nobody wants them
 	gates    *admission.Gates // of its provider API, and of the socket
+	supplied ApplicationOptions
 	log      hclog.Logger
 	secrets  atomic.Pointer[[]string]
 	moves    *moves
@@ -53,7 +54,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{log: log, gates: admission.New(h.config.Load().Limits.InFlight)}
+	a := &served{log: log, supplied: h.options.Applications[name], gates: admission.New(h.config.Load().Limits.InFlight)}
 	a.setSecrets(cfg.Provider.Secrets)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name,
 		Incarnation: cfg.Storage.Incarnation, OnLost: a.forget, Observe: h.observation.storage(name)})
@@ -64,7 +65,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	// is open, nobody else would start the next one.
 	plugin.OnRestart(func() { go a.reopen(log) })
 	a.options = application.Options{
-		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: ancestry(cfg.Ancestry, a.store), OrgRoot: &cfg.OrgRoot,
+		Name: name, Catalog: vocabulary, Store: a.store, Ancestry: a.ancestry(cfg.Ancestry), OrgRoot: &cfg.OrgRoot,
 		PersistEvents: cfg.Events.Persist, HashChain: cfg.Audit.HashChain, Metrics: usageOptions(cfg.Metrics),
 		EventRetention:   application.EventRetention(cfg.Events.Retention),
 		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTL), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)},
@@ -87,7 +88,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		ObjectCacheTTL:         &cfg.Client.ObjectCacheTTL,
 		MaxSubjectCacheEntries: &cfg.Client.MaxSubjectCacheEntries,
 		MaxObjectCacheEntries:  &cfg.Client.MaxObjectCacheEntries,
-		Metrics:                h.observation.checks(name, h.config.Load(), a.counts),
+		Metrics:                h.observation.checks(name, h.config.Load(), a.counts, a.supplied.Observers),
 		Statistics:             h.observation.metrics != nil,
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
@@ -140,11 +141,11 @@ func (a *served) reopen(log hclog.Logger) {
 	}
 }
 
-func ancestry(cfg config.Ancestry, s *store.Store) application.Ancestry {
+func (a *served) ancestry(cfg config.Ancestry) application.Ancestry {
 	if cfg.Kind == config.AncestryStored {
-		return application.Stored(s)
+		return application.Stored(a.store)
 	}
-	return nil
+	return a.supplied.Ancestry
 }
 
 // topologyTTL: the configuration's zero is off, the application's is its default.
@@ -194,7 +195,7 @@ func (a *Application) Gates() *admission.Gates { return a.gates }
 
 // Check serves the operation check.
 func (a *Application) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
-	return a.client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
+	return a.ask(ctx, a.client, p, keys, scope, fresh)
 }
 
 // AwaitPosition serves the parameter at of the operation check.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/client"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -15,7 +14,7 @@ type attended struct{ *Application }
 
 // Check serves the operation check.
 func (a attended) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
-	return a.byPeople.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
+	return a.ask(ctx, a.byPeople, p, keys, scope, fresh)
 }
 
 // Explain serves the operation explain. A denial also names the rows that have expired,

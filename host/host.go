@@ -34,6 +34,9 @@ type Options struct {
 	// It is written to by one goroutine at a time. nil takes none.
 	AccessLog io.Writer
 
+	// Applications is what the program gives to configured applications, by name.
+	Applications map[string]ApplicationOptions
+
 	// Clock and IDs are seams for tests: what every application of the host takes
 	// for the time, in epoch milliseconds, and for the ids of new rows and audit
 	// entries. Both are called from several goroutines. nil is the wall clock, and
@@ -89,6 +92,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	h.warnOfConfig(cfg)
 	catalogs, err := LoadCatalogs(cfg)
 	if err != nil {
+		return err
+	}
+	if err := h.options.checkSupplied(cfg, catalogs); err != nil {
 		return err
 	}
 	if err := h.openObservation(cfg); err != nil {

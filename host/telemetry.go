@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -102,12 +103,13 @@ func (o *observation) storage(app string) func(call, outcome string, took time.D
 	return o.metrics.Storage(app)
 }
 
-// checks observes the checks of an application for the metrics of the process, and
-// for its counts unless they are nil; nil when nobody asks. Only the latter want to
-// know the rows. Both take the share for what it stands for.
-func (o *observation) checks(app string, cfg *config.Config, counts *counting) *metrics.RecorderOptions {
+// checks observes the checks of an application for the metrics of the process, for
+// its counts unless they are nil, and for observers of the program; nil when nobody asks.
+// The metrics alone do not want to know the rows. All take the share for what it stands
+// for.
+func (o *observation) checks(app string, cfg *config.Config, counts *counting, own []metrics.Observer) *metrics.RecorderOptions {
 	share := cfg.Ops.CheckSample
-	r := &metrics.RecorderOptions{OmitAttribution: counts == nil}
+	r := &metrics.RecorderOptions{OmitAttribution: counts == nil && len(own) == 0, Observers: slices.Clone(own)}
 	if o.metrics != nil && share > 0 {
 		r.Observers, r.GateRate = append(r.Observers, o.metrics.Checks(app)), &share
 	}
