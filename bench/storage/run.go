@@ -197,7 +197,7 @@ func coldChecks(ctx context.Context, o Options, database direct, a *instance, ad
 			return err
 		},
 		func(i int) error {
-			_, err := a.app.Client().Fresh(ctx, authz.UserPrincipal(principal(i)), "docs.files.read", "docs.folder:f1")
+			_, err := a.app.Client().CanFresh(ctx, authz.UserPrincipal(principal(i)), "docs.files.read", "docs.folder:f1")
 			return err
 		},
 		func(i int) error { return freshOverHTTP(ctx, caller, a.base, principal(i)) },
@@ -208,7 +208,7 @@ func coldChecks(ctx context.Context, o Options, database direct, a *instance, ad
 	}
 	for _, depth := range depths {
 		m, err := measure(o.Rounds, func(i int) error {
-			_, err := a.app.Client().Fresh(ctx, authz.UserPrincipal(principal(i)), "docs.files.read", deep(depth, 0))
+			_, err := a.app.Client().CanFresh(ctx, authz.UserPrincipal(principal(i)), "docs.files.read", deep(depth, 0))
 			return err
 		})
 		if err != nil {
@@ -288,7 +288,7 @@ func visibility(ctx context.Context, o Options, a, b *instance, add func(string,
 			return err
 		}
 		who := authz.UserPrincipal(user)
-		if allowed, err := b.app.Client().Fresh(ctx, who, "docs.files.read", "*"); err != nil || !allowed {
+		if allowed, err := b.app.Client().CanFresh(ctx, who, "docs.files.read", "*"); err != nil || !allowed {
 			return fmt.Errorf("the grant is not there: %v", err)
 		}
 		if _, err := b.app.Client().Can(ctx, who, "docs.files.read", "*"); err != nil { // cached now

@@ -55,7 +55,7 @@ func routes(guard *client.Client, all *projects) http.Handler {
 		}
 	})
 	mux.HandleFunc("DELETE /projects/{id}", func(w http.ResponseWriter, r *http.Request) {
-		may, err := guard.Fresh(r.Context(), demo.User(r), "host.projects.delete", "host.project:"+r.PathValue("id"))
+		may, err := guard.CanFresh(r.Context(), demo.User(r), "host.projects.delete", "host.project:"+r.PathValue("id"))
 		switch {
 		case err != nil:
 			log.Print(err)

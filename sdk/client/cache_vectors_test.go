@@ -321,7 +321,7 @@ func (b *cacheBench) ask(t *testing.T, n int, s cacheStep) {
 			got, err = snapshot.Can(s.Key, s.Scope)
 		}
 	case s.Fresh:
-		got, err = c.Fresh(ctx, s.Principal, s.Key, s.Scope)
+		got, err = c.CanFresh(ctx, s.Principal, s.Key, s.Scope)
 	default:
 		got, err = c.Can(ctx, s.Principal, s.Key, s.Scope)
 	}

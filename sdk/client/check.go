@@ -34,10 +34,17 @@ func (c *Client) Can(ctx context.Context, p authz.Principal, key, scope string) 
 	return allowed, err
 }
 
-// Fresh is Can past the caches, for destructive actions and grants just made.
-func (c *Client) Fresh(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
+// CanFresh is Can past the caches, for destructive actions and grants just made.
+func (c *Client) CanFresh(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
 	allowed, _, err := c.decide(ctx, p, key, scope, true, metrics.ShapeCan)
 	return allowed, err
+}
+
+// Fresh is CanFresh.
+//
+// Deprecated: use CanFresh.
+func (c *Client) Fresh(ctx context.Context, p authz.Principal, key, scope string) (bool, error) {
+	return c.CanFresh(ctx, p, key, scope)
 }
 
 // Require is Can whose denial is an *authz.AccessDeniedError.

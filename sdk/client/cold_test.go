@@ -133,7 +133,7 @@ func TestAColdCheckIsOneCallWhereTheProviderCan(t *testing.T) {
 	if calls.Load() != 1 || alone.Load() != 0 {
 		t.Fatalf("%d calls together and %d alone, want one and none", calls.Load(), alone.Load())
 	}
-	if ok, err := c.Fresh(t.Context(), ann, coldKey, coldScope); !ok || err != nil || calls.Load() != 2 || alone.Load() != 0 {
+	if ok, err := c.CanFresh(t.Context(), ann, coldKey, coldScope); !ok || err != nil || calls.Load() != 2 || alone.Load() != 0 {
 		t.Fatalf("fresh: %v, %v, %d calls together and %d alone", ok, err, calls.Load(), alone.Load())
 	}
 	// What is cached is not asked for again.

@@ -69,7 +69,7 @@ func TestAwaitPositionDropsWhatWasCachedBeforeTheFirstContact(t *testing.T) {
 	c, b := newOlder(t, itself, nil)
 	u := authz.UserPrincipal("u1")
 	revoke := remoteGrant(t, b)
-	mustAnswer(t, "fresh, before any look at the log", true)(c.Fresh(t.Context(), u, olderKey, ""))
+	mustAnswer(t, "fresh, before any look at the log", true)(c.CanFresh(t.Context(), u, olderKey, ""))
 	head := revoke()
 	mustAnswer(t, "somebody else, the first contact", false)(c.Can(t.Context(), authz.UserPrincipal("u2"), olderKey, ""))
 	if err := c.AwaitPosition(t.Context(), authz.Position{Seq: head}); err != nil {
@@ -98,7 +98,7 @@ func TestWhatFreshBroughtOutlivesAnOlderSharedEntry(t *testing.T) {
 	revoke()
 	answered := make(chan bool, 1)
 	go func() {
-		ok, err := c.Fresh(t.Context(), u, olderKey, "")
+		ok, err := c.CanFresh(t.Context(), u, olderKey, "")
 		if err != nil {
 			t.Error(err)
 		}
@@ -142,7 +142,7 @@ func TestAnOlderFetchIsNotSharedAfterANewerOne(t *testing.T) {
 	}()
 	<-held.entered
 	revoke()
-	mustAnswer(t, "fresh", false)(c.Fresh(t.Context(), u, olderKey, ""))
+	mustAnswer(t, "fresh", false)(c.CanFresh(t.Context(), u, olderKey, ""))
 	shared.await(1)
 	shared.take()
 	close(held.release)

@@ -39,7 +39,7 @@ func everyShape(ctx context.Context, c *client.Client, scope string) map[string]
 	told := func(shape string, err error) { found[shape] = err }
 	_, err := c.Can(ctx, u, key, scope)
 	told("can", err)
-	_, err = c.Fresh(ctx, u, key, scope)
+	_, err = c.CanFresh(ctx, u, key, scope)
 	told("fresh", err)
 	told("require", c.Require(ctx, u, key, scope))
 	any2 := client.Gate{Keys: []string{"docs.files.list", key}, Scope: scope}

@@ -57,9 +57,16 @@ func (s *Session) Can(ctx context.Context, key, scope string) (bool, error) {
 	return s.gate(ctx, Gate{Keys: []string{key}, Scope: scope}, metrics.ShapeCan)
 }
 
-// Fresh is Can past the caches, on both identities.
-func (s *Session) Fresh(ctx context.Context, key, scope string) (bool, error) {
+// CanFresh is Can past the caches, on both identities.
+func (s *Session) CanFresh(ctx context.Context, key, scope string) (bool, error) {
 	return s.gate(ctx, Gate{Keys: []string{key}, Scope: scope, Fresh: true}, metrics.ShapeCan)
+}
+
+// Fresh is CanFresh.
+//
+// Deprecated: use CanFresh.
+func (s *Session) Fresh(ctx context.Context, key, scope string) (bool, error) {
+	return s.CanFresh(ctx, key, scope)
 }
 
 // Check asks a Gate. Its condition runs on the actor's side only.

@@ -254,7 +254,7 @@ func TestFreshSkipsTheSharedTierAndFillsIt(t *testing.T) {
 	b.shared.await(2)
 	mustWrite(t, b, true, "createRevoke", `{"userId":"u1","pattern":"docs.files.read"}`)
 	b.shared.take()
-	ok, err := b.clients["A"].Fresh(context.Background(), authz.UserPrincipal("u1"), "docs.files.read", "docs.doc:1")
+	ok, err := b.clients["A"].CanFresh(context.Background(), authz.UserPrincipal("u1"), "docs.files.read", "docs.doc:1")
 	if ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -281,7 +281,7 @@ func (w *staleWorld) ask(n int, p authz.Principal, key, scope, shape string) {
 	case "can":
 		got, err = by.client.Can(ctx, p, key, scope)
 	case "fresh":
-		got, err = by.client.Fresh(ctx, p, key, scope)
+		got, err = by.client.CanFresh(ctx, p, key, scope)
 	case "snapshot":
 		var s *client.Snapshot
 		if s, err = by.client.Snapshot(ctx, p, client.SnapshotOptions{Scopes: []string{scope}}); err == nil {

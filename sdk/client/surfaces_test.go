@@ -90,8 +90,8 @@ func compareSurfaces(t *testing.T, c *client.Client, p authz.Principal, keys, sc
 			answers := map[string]bool{"Explain": e.Allowed}
 			errs := []error{explainErr}
 			note := func(name string, got bool, err error) { answers[name], errs = got, append(errs, err) }
-			got, err := c.Fresh(ctx, p, key, scope)
-			note("Fresh", got, err)
+			got, err := c.CanFresh(ctx, p, key, scope)
+			note("CanFresh", got, err)
 			got, err = snapshot.Can(key, scope)
 			note("Snapshot.Can", got, err)
 			got, err = snapshot.Check(client.Gate{Keys: []string{key}, Scope: scope})

@@ -163,7 +163,7 @@ func replayQuery(t *testing.T, i int, c *client.Client, q accessQuery) {
 			judge(t, i, q, got, err)
 		}
 		if single {
-			got, err = c.Fresh(ctx, p, q.Key.list[0], q.Scope)
+			got, err = c.CanFresh(ctx, p, q.Key.list[0], q.Scope)
 			judge(t, i, q, got, err)
 		}
 	case "require":

@@ -40,7 +40,7 @@ func (s service) read(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s service) write(w http.ResponseWriter, r *http.Request) {
-	may, err := s.guard.Fresh(r.Context(), user(r), permissions.Write, book(r))
+	may, err := s.guard.CanFresh(r.Context(), user(r), permissions.Write, book(r))
 	switch {
 	case err != nil:
 		refuse(w, err)

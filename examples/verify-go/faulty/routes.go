@@ -55,7 +55,7 @@ func (s service) write(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s service) remove(w http.ResponseWriter, r *http.Request) { // fault: ungated-action
-	_, err := s.guard.Fresh(r.Context(), user(r), permissions.Write, book(r)) // fault: unchecked-gate
+	_, err := s.guard.CanFresh(r.Context(), user(r), permissions.Write, book(r)) // fault: unchecked-gate
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
