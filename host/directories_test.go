@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -103,10 +103,7 @@ func (s staff) status() directory.Status {
 }
 
 func socketOf(path string) *provider.Caller {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(filepath.Dir(path), "run", "authz.sock"))
-	}
-	return &provider.Caller{Base: "http://local/local", Transport: &http.Transport{DialContext: dial}}
+	return adminsocket.New(filepath.Join(filepath.Dir(path), "run", "authz.sock")).Caller()
 }
 
 var alike = cmp.Options{cmpopts.EquateEmpty()}

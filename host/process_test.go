@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,16 +16,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
 // localCaller speaks to the administration socket; operations are "app/op".
-func localCaller(h *host.Host) *provider.Caller {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", h.Socket())
-	}
-	return &provider.Caller{Base: "http://local/local", Transport: &http.Transport{DialContext: dial}}
-}
+func localCaller(h *host.Host) *provider.Caller { return adminsocket.New(h.Socket()).Caller() }
 
 func kill(t testing.TB, pid int) {
 	t.Helper()

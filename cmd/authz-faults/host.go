@@ -3,12 +3,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -28,7 +25,7 @@ type host struct {
 	dir    string
 	listen string
 	caller *provider.Caller
-	local  http.Client // over the administration socket
+	local  *adminsocket.Client
 
 	mu      sync.Mutex
 	process *exec.Cmd // nil between two lives
@@ -44,9 +41,7 @@ func (s *stage) newHost(name string) (*host, error) {
 	}
 	h := &host{name: name, stage: s, dir: filepath.Join(s.dir, name), listen: listen}
 	h.caller = &provider.Caller{Base: "http://" + listen + "/apps/" + application, Secret: s.secret, Transport: &http.Transport{}}
-	h.local.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(h.dir, "authz.sock"))
-	}}
+	h.local = adminsocket.New(filepath.Join(h.dir, "authz.sock"))
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -111,32 +106,10 @@ func (h *host) pluginPID(ctx context.Context) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := h.ask(ctx, "_host/plugins", &answer); err != nil || len(answer.Plugins) != 1 {
+	if err := h.local.Host(ctx, "plugins", nil, &answer); err != nil || len(answer.Plugins) != 1 {
 		return 0
 	}
 	return answer.Plugins[0].PID
-}
-
-// ask posts an operation without parameters to the administration socket.
-func (h *host) ask(ctx context.Context, op string, answer any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://local/local/v1/"+op, bytes.NewReader([]byte("{}")))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := h.local.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %d: %s", op, response.StatusCode, body)
-	}
-	return json.Unmarshal(body, answer)
 }
 
 // ready waits until the host says so.

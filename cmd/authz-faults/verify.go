@@ -66,7 +66,7 @@ func (s *stage) verify(ctx context.Context, r *report) error {
 		Index  int    `json:"index"`
 		Reason string `json:"reason"`
 	}
-	if err := fresh.ask(ctx, application+"/verifyAuditChain", &chain); err != nil {
+	if err := fresh.local.Call(ctx, application, "verifyAuditChain", nil, &chain); err != nil {
 		return err
 	}
 	if !chain.OK || chain.Hashed != len(entries) {

@@ -63,5 +63,5 @@ func askHost(ctx context.Context, t *target, o *outputFlag, op string, params, r
 	if err != nil {
 		return err
 	}
-	return local.host(ctx, op, params, result)
+	return local.Host(ctx, op, params, result)
 }

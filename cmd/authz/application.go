@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/pages"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
 // fields are the named parameters of an operation.
-type fields map[string]any
+type fields = map[string]any
 
 // admin is what the commands on one application share: where it is, how to print,
 // and who acts.
@@ -80,15 +82,26 @@ func (a *admin) sure(c *cobra.Command, question string) error {
 }
 
 // asked takes the operations of the provider API.
-type asked interface {
-	Call(ctx context.Context, op string, params, result any) error
+type asked = pages.Caller
+
+// within bounds each call in time.
+type within struct {
+	asked
+	time.Duration
+}
+
+func (w within) Call(ctx context.Context, op string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Duration)
+	defer cancel()
+	return w.asked.Call(ctx, op, params, result)
 }
 
 // application is one application of a running host, or an org at the hosted API.
 type application struct {
 	asked
-	provider *provider.Caller // nil at the hosted API
-	hosted   *hosted          // nil elsewhere
+	provider *provider.Caller     // nil at the hosted API
+	hosted   *hostedclient.Client // nil elsewhere
+	local    *adminsocket.Client  // nil over the network
 	where    string
 	remote   bool
 	actor    string
@@ -119,36 +132,26 @@ func (a *admin) open(ctx context.Context) (*application, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &application{asked: guarded{remote}, provider: remote, where: remote.Base, remote: true, actor: a.actor}, nil
+		return &application{asked: guarded{remote, false}, provider: remote, where: remote.Base, remote: true, actor: a.actor}, nil
 	}
-	local, err := a.local()
+	app, err := a.localApplication(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	name, err := local.onlyApp(ctx, a.app)
-	if err != nil {
-		return nil, err
-	}
-	caller := local.application(name)
-	return &application{asked: guarded{caller}, provider: caller, where: name, actor: a.actor}, nil
+	app.actor = a.actor
+	return app, nil
 }
 
 // longTimeout bounds operations that read every row or the whole log.
 const longTimeout = 11 * time.Minute
 
 func (a *application) call(ctx context.Context, op string, params, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return a.Call(ctx, op, params, result)
+	return within{a, callTimeout}.Call(ctx, op, params, result)
 }
 
 // long is call for what may take minutes.
 func (a *application) long(ctx context.Context, op string, params, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, longTimeout)
-	defer cancel()
-	return a.Call(ctx, op, params, result)
+	return within{a, longTimeout}.Call(ctx, op, params, result)
 }
 
 // by adds who acts to the parameters of a write, unless the socket knows it
@@ -171,21 +174,11 @@ func login() string {
 }
 
 // pageSize is how many rows one call of a list asks for.
-const pageSize = 1000
+const pageSize = pages.Size
 
-// each reads the list op page by page (host.md §5), so that no answer is large and
-// none takes long. A limit of 0 is none.
+// each reads the list op page by page. A limit of 0 is none.
 func each[T any](ctx context.Context, a *application, op, field string, p fields, limit int, row func(T) error) error {
-	return paged(p, limit, row, func(asked fields) ([]T, bool, error) {
-		var members map[string]json.RawMessage
-		if err := a.call(ctx, op, asked, &members); err != nil {
-			return nil, false, err
-		}
-		next, more := members["next"]
-		asked["after"] = next
-		found, err := member[T](op, members, field)
-		return found, more, err
-	})
+	return pages.Each(ctx, within{a, callTimeout}, op, field, p, limit, row)
 }
 
 // errStop ends a list early.
@@ -209,7 +202,7 @@ func find[T any](ctx context.Context, a *application, op, field string, p fields
 // hint says what to do about an error, "" when its text says it.
 func hint(err error) string {
 	var (
-		hosted    *hostedError
+		hosted    *hostedclient.Error
 		outage    *authz.UnavailableError
 		transport *provider.TransportError
 		at        atScope
@@ -220,7 +213,7 @@ func hint(err error) string {
 	case untrusted(err):
 		return "The host's certificate is of no authority that is trusted here: name the file that holds the right one with --ca-file."
 	case errors.As(err, &hosted):
-		return hosted.next()
+		return hostedHint(hosted)
 	case errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown:
 		return "Whether it was applied is not known: look before you repeat it. 'authz storage status' and 'authz plugin list' show why."
 	case errors.As(err, &outage):

@@ -82,7 +82,7 @@ func (a *admin) listAbout(c *cobra.Command, app *application, user string, filte
 	if kind, rest, misplaced := authz.MisplacedSubject(user); misplaced && app.hosted != nil {
 		return usageError{misplacedID(authz.SubjectUser, user, kind, rest)}
 	}
-	if err := (guarded{app.inner()}).bare(c.Context(), authz.SubjectUser, user); err != nil {
+	if err := (guarded{app.inner(), app.local != nil}).bare(c.Context(), authz.SubjectUser, user); err != nil {
 		return err
 	}
 	u := newAboutUser(user)

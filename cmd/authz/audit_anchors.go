@@ -13,6 +13,8 @@ import (
 
 	"github.com/authzhost/authz/host/anchor"
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -74,7 +76,7 @@ func (v *verification) accounts(ctx context.Context, a *admin, anchors map[strin
 		return nil, err
 	}
 	var known struct{ Logs []api.AccountLog }
-	if err := local.host(ctx, "service.logs", nil, &known); err != nil {
+	if err := local.Host(ctx, "service.logs", nil, &known); err != nil {
 		return nil, err
 	}
 	heads := map[string][]authz.AuditAnchor{}
@@ -107,12 +109,12 @@ func (v *verification) accounts(ctx context.Context, a *admin, anchors map[strin
 	return verdicts, nil
 }
 
-func socketPages(ctx context.Context, local *localCaller, org string) iter.Seq2[authz.AuditEntry, error] {
+func socketPages(ctx context.Context, local *adminsocket.Client, org string) iter.Seq2[authz.AuditEntry, error] {
 	return func(yield func(authz.AuditEntry, error) bool) {
 		from := authz.AuditCursor{}
 		for {
 			var page struct{ Events []authz.AuditEntry }
-			if err := local.host(ctx, "service.log", fields{"org": org, "after": from, "limit": pageSize}, &page); err != nil {
+			if err := local.Host(ctx, "service.log", fields{"org": org, "after": from, "limit": pageSize}, &page); err != nil {
 				yield(authz.AuditEntry{}, err)
 				return
 			}
@@ -130,9 +132,9 @@ func socketPages(ctx context.Context, local *localCaller, org string) iter.Seq2[
 }
 
 // accountPages reads an org's account log over the hosted API.
-func accountPages(ctx context.Context, h *hosted) iter.Seq2[authz.AuditEntry, error] {
+func accountPages(ctx context.Context, h *hostedclient.Client) iter.Seq2[authz.AuditEntry, error] {
 	return func(yield func(authz.AuditEntry, error) bool) {
-		err := rows(ctx, h, []string{"audit"}, "events", fields{"mode": "export"}, 0, func(e authz.AuditEntry) error {
+		err := hostedclient.Rows(ctx, h, []string{"audit"}, "events", fields{"mode": "export"}, 0, func(e authz.AuditEntry) error {
 			if !yield(e, nil) {
 				return errStop
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/pages"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -90,23 +91,8 @@ func exportAudit(c *cobra.Command, app *application, filter fields, from authz.A
 	return nil
 }
 
-// auditPages reads the log from a position on (provider-api.md §7.4).
 func auditPages(ctx context.Context, a *application, filter fields, from authz.AuditCursor) iter.Seq2[[]authz.AuditEntry, error] {
-	return func(yield func([]authz.AuditEntry, error) bool) {
-		asked := fields{"limit": pageSize}
-		for name, v := range filter {
-			asked[name] = v
-		}
-		for {
-			asked["cursor"] = from
-			var page struct{ Events []authz.AuditEntry }
-			err := a.call(ctx, "listAuditEvents", fields{"filter": asked}, &page)
-			if !yield(page.Events, err) || err != nil || len(page.Events) < pageSize {
-				return
-			}
-			from = page.Events[len(page.Events)-1].Cursor()
-		}
-	}
+	return pages.Audit(ctx, within{a, callTimeout}, filter, from)
 }
 
 func cursorText(c authz.AuditCursor) string { return fmt.Sprintf("%d:%s", c.At, c.ID) }

@@ -188,7 +188,7 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		return one(accountLog+h.org, accountPages(ctx, h))
+		return one(accountLog+h.Org, accountPages(ctx, h))
 	case v.account:
 		return v.accounts(ctx, a, anchors)
 	}

@@ -18,7 +18,10 @@ import (
 // for ann is another user, and who writes it would be told of a success that touched
 // nobody. An id that a record or a row has is let through. It refuses words that are no
 // subjects and no scopes where these are wanted: as filters they would select nothing.
-type guarded struct{ asked }
+type guarded struct {
+	asked
+	local bool // over the socket
+}
 
 func (g guarded) Call(ctx context.Context, op string, params, result any) error {
 	if err := g.look(ctx, op, params); err != nil {
@@ -123,7 +126,7 @@ func (g guarded) bare(ctx context.Context, kind authz.SubjectKind, id string) er
 		return nil
 	}
 	if kind == authz.SubjectUser || kind == authz.SubjectGroup || kind == authz.SubjectService {
-		known, err := lookUp(ctx, g.asked, authz.SubjectOf(kind, id))
+		known, err := lookUp(ctx, g.asked, g.local, authz.SubjectOf(kind, id))
 		if err != nil || known.Record || known.Rows {
 			return err
 		}
@@ -140,11 +143,10 @@ func misplacedID(kind authz.SubjectKind, id string, misplaced authz.SubjectKind,
 
 // lookUp asks what is stored of a subject: the administration socket tells it, over
 // the network the rows do.
-func lookUp(ctx context.Context, a asked, subject string) (known provider.Known, err error) {
-	if caller, ok := a.(*provider.Caller); ok {
-		if _, local := caller.Transport.(prefixed); local {
-			return known, a.Call(ctx, "lookUp", fields{"subject": subject}, &known)
-		}
+func lookUp(ctx context.Context, a asked, local bool, subject string) (known provider.Known, err error) {
+	if local {
+		err := a.Call(ctx, "lookUp", fields{"subject": subject}, &known)
+		return known, err
 	}
 	kind, id, _ := authz.ParseSubject(subject)
 	var count struct {
@@ -196,7 +198,7 @@ func (d *doubts) subject(ctx context.Context, subject string) error {
 		return nil // which is refused where it is asked
 	}
 	d.asked[subject] = true
-	known, err := lookUp(ctx, d.app.inner(), subject)
+	known, err := lookUp(ctx, d.app.inner(), d.app.local != nil, subject)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 func newBilling() *cobra.Command {
@@ -36,9 +37,9 @@ func newBillingUsage() *cobra.Command {
 the calendar month (UTC). Checks are not metered, and no cap ever touches one.`,
 		Example: `  authz billing usage`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			var usage billing.Usage
-			if err := h.ask(c.Context(), http.MethodGet, []string{"billing", "usage"}, nil, nil, &usage); err != nil {
+			if err := h.Ask(c.Context(), http.MethodGet, []string{"billing", "usage"}, nil, nil, &usage); err != nil {
 				return err
 			}
 			return a.printed(c, usage, func(w io.Writer) {
@@ -83,7 +84,7 @@ slows what the service does by itself; nothing that is there stops working.`,
 				return err
 			}
 			var d billing.Dimension
-			if err := h.ask(c.Context(), http.MethodPut, []string{"billing", "caps", args[0]}, nil, in, &d); err != nil {
+			if err := h.Ask(c.Context(), http.MethodPut, []string{"billing", "caps", args[0]}, nil, in, &d); err != nil {
 				return err
 			}
 			return a.printed(c, d, func(w io.Writer) { table(w, [][]string{dimensionHeader, dimensionRow(d)}) })

@@ -44,11 +44,6 @@ func transport(base, caFile string) (http.RoundTripper, error) {
 	return own, nil
 }
 
-// unredirected carries a key nowhere else.
-func unredirected(over http.RoundTripper) *http.Client {
-	return &http.Client{Transport: over, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
 // kept is the path of a file as a login keeps it: commands run elsewhere.
 func kept(path string) (string, error) {
 	if path == "" {

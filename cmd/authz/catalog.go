@@ -15,6 +15,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -206,7 +207,7 @@ unless --expected-version names the head.`,
 
 // register publishes in the org's registry, which keeps no imports: they are asked of
 // the application.
-func (a *admin) register(c *cobra.Command, h *hosted, built *catalog.Catalog, expected int64) error {
+func (a *admin) register(c *cobra.Command, h *hostedclient.Client, built *catalog.Catalog, expected int64) error {
 	document, err := built.Document()
 	if err != nil {
 		return err
@@ -215,17 +216,17 @@ func (a *admin) register(c *cobra.Command, h *hosted, built *catalog.Catalog, ex
 	if c.Flags().Changed("expected-version") {
 		body["expectedVersion"] = expected
 	}
-	path := []string{"applications", h.app, "publish"}
-	switch publisher := strings.HasPrefix(h.token, secret.PrefixPublisher); {
-	case publisher && h.app != "":
+	path := []string{"applications", h.App, "publish"}
+	switch publisher := strings.HasPrefix(h.Token, secret.PrefixPublisher); {
+	case publisher && h.App != "":
 		return usageError{errors.New("a publisher key has its one namespace: leave --app out")}
 	case publisher:
-		h, path = h.ofNoOrg(), []string{"registry", "publish"}
-	case h.app == "":
+		h, path = h.OfNoOrg(), []string{"registry", "publish"}
+	case h.App == "":
 		return usageError{errors.New("name the application to publish for with --app, or use a publisher key")}
 	}
 	var done registry.Result
-	if err := h.ask(c.Context(), http.MethodPost, path, nil, body, &done); err != nil {
+	if err := h.Ask(c.Context(), http.MethodPost, path, nil, body, &done); err != nil {
 		return err
 	}
 	return a.printed(c, done, func(w io.Writer) {

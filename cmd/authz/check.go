@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -106,7 +107,7 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				if err := typed(ctx, remote, ask.Scope); err != nil {
 					return err
 				}
-				err = guarded{remote}.Call(ctx, "check", ask, &answer)
+				err = guarded{remote, false}.Call(ctx, "check", ask, &answer)
 				if err != nil {
 					return atScope{err, ask.Scope}
 				}
@@ -145,15 +146,11 @@ func (q *question) doubt(ctx context.Context, strict bool, to io.Writer) error {
 	if q.user == "" {
 		return nil
 	}
-	local, err := q.local()
+	app, err := q.localApplication(ctx)
 	if err != nil {
 		return err
 	}
-	name, err := local.onlyApp(ctx, q.app)
-	if err != nil {
-		return err
-	}
-	d := newDoubts(&application{asked: guarded{local.application(name)}}, strict, to)
+	d := newDoubts(app, strict, to)
 	if err := d.subject(ctx, authz.SubjectOf(authz.SubjectUser, q.user)); err != nil {
 		return err
 	}
@@ -173,15 +170,11 @@ func (q *question) tellExpired(ctx context.Context, ask checkParams, to io.Write
 }
 
 func (q *question) askLocal(ctx context.Context, op string, ask, answer any) error {
-	local, err := q.local()
+	app, err := q.localApplication(ctx)
 	if err != nil {
 		return err
 	}
-	app, err := local.onlyApp(ctx, q.app)
-	if err != nil {
-		return err
-	}
-	return guarded{local.application(app)}.Call(ctx, op, ask, answer)
+	return app.Call(ctx, op, ask, answer)
 }
 
 // explainHosted asks the org root, or whoever owns the scope.
@@ -193,9 +186,9 @@ func (q *question) explainHosted(ctx context.Context, warn io.Writer, ask checkP
 	if err != nil {
 		return err
 	}
-	query := principalQuery(ask.Principal)
+	query := hostedclient.PrincipalQuery(ask.Principal)
 	query["key"], query["scope"] = ask.Key, cmp.Or(ask.Scope, authz.Global)
-	return h.ask(ctx, http.MethodGet, []string{"org", "explain"}, query, nil, e)
+	return h.Ask(ctx, http.MethodGet, []string{"org", "explain"}, query, nil, e)
 }
 
 func newExplain() *cobra.Command {

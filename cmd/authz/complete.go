@@ -10,10 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
-	"github.com/authzhost/authz/sdk/provider"
 )
 
 // completionTimeout bounds what a press of the tab key may take.
@@ -31,7 +30,7 @@ func (a *admin) complete(sources ...candidates) cobra.CompletionFunc {
 		app, err := a.open(ctx)
 		if err != nil {
 			if local, localErr := a.local(); localErr == nil && a.url == "" && a.org == "" { // several applications: name them
-				app = &application{asked: &local.caller, provider: &local.caller}
+				app = &application{asked: local.Caller(), provider: local.Caller(), local: local}
 			} else {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -75,21 +74,16 @@ func described(id, name string) string {
 func applicationNames(ctx context.Context, a *application) []string {
 	if a.hosted != nil {
 		var ids []string
-		_ = rows(ctx, a.hosted, []string{"applications"}, "applications", nil, pageSize, func(app struct{ ID, Name string }) error {
+		_ = hostedclient.Rows(ctx, a.hosted, []string{"applications"}, "applications", nil, pageSize, func(app struct{ ID, Name string }) error {
 			ids = append(ids, described(app.ID, app.Name))
 			return nil
 		}) // what came before an error is offered
 		return ids
 	}
-	if a.remote {
+	if a.local == nil {
 		return nil
 	}
-	var status api.HostStatus
-	host := provider.Caller{Base: "http://local/local", Transport: a.provider.Transport}
-	if p, ok := a.provider.Transport.(prefixed); ok {
-		host.Transport = p.RoundTripper
-	}
-	_ = host.Call(ctx, api.HostApplication+"/status", nil, &status) // nothing to offer then
+	status, _ := a.local.Status(ctx) // nothing to offer then
 	return status.Applications
 }
 

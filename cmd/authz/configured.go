@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,4 +62,9 @@ func (t *target) publicURL() (string, error) {
 		return "", usageError{fmt.Errorf("%s has no section service: its host serves no hosted API", t.config)}
 	}
 	return normalURL(cmp.Or(cfg.Service.PublicURL, scheme+cfg.Listen)), nil
+}
+
+// normalURL is the address of a host as logins remember it.
+func normalURL(given string) string {
+	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(given, "/"), "/api/v1"), "/")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	hostdirectory "github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -55,14 +56,14 @@ them; applying the snapshot again does the rest.`,
 			if err != nil {
 				return err
 			}
-			app, err := local.onlyApp(c.Context(), t.app)
+			app, err := onlyApp(c.Context(), local, t.app)
 			if err != nil {
 				return err
 			}
 			var result directory.Result
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			err = local.call(ctx, app, "importDirectory", map[string]any{
+			err = local.Call(ctx, app, "importDirectory", map[string]any{
 				"snapshot": snapshot, "source": source, "options": options,
 			}, &result)
 			if ctx.Err() != nil {
@@ -203,7 +204,7 @@ func (t *target) completeDirectories(c *cobra.Command, args []string, typed stri
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
 	var result directoryList
-	_ = local.host(ctx, "directories", nil, &result) // nothing to offer then
+	_ = local.Host(ctx, "directories", nil, &result) // nothing to offer then
 	var offered []string
 	for _, d := range result.Directories {
 		if strings.HasPrefix(d.Name, typed) {
@@ -218,7 +219,7 @@ const progressPause = 300 * time.Millisecond
 
 // follow tells on a terminal how far the host's run is, until the function that it
 // returns is called.
-func follow(ctx context.Context, local *localCaller, name string, p *progress) (stop func()) {
+func follow(ctx context.Context, local *adminsocket.Client, name string, p *progress) (stop func()) {
 	if !p.terminal {
 		return func() {}
 	}
@@ -233,7 +234,7 @@ func follow(ctx context.Context, local *localCaller, name string, p *progress) (
 				return
 			}
 			var result directoryList
-			if local.host(ctx, "directories", nil, &result) != nil {
+			if local.Host(ctx, "directories", nil, &result) != nil {
 				continue // the run itself says what is wrong
 			}
 			for _, d := range result.Directories {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	hostdirectory "github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -46,7 +47,7 @@ the commits that are done stand, and the next run does the rest.`,
 			defer cancelOnInterrupt(c, local, name)()
 			stop := follow(c.Context(), local, name, newProgress(c.ErrOrStderr()))
 			var report hostdirectory.Report
-			err = local.call(c.Context(), api.HostApplication, "directory.run", fields{"name": name, "dryRun": r.DryRun,
+			err = local.Call(c.Context(), api.HostApplication, "directory.run", fields{"name": name, "dryRun": r.DryRun,
 				"authoritative": r.Authoritative, "confirm": r.Confirmed, "full": r.Full}, &report)
 			stop()
 			if authz.CodeOf(err) == authz.CodeConflict && !r.Confirmed {
@@ -70,7 +71,7 @@ the commits that are done stand, and the next run does the rest.`,
 
 // cancelOnInterrupt has the host end the run at the first signal, so that its answer says
 // what stands; a second one ends the command.
-func cancelOnInterrupt(c *cobra.Command, local *localCaller, name string) (done func()) {
+func cancelOnInterrupt(c *cobra.Command, local *adminsocket.Client, name string) (done func()) {
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	left := context.AfterFunc(ctx, func() {
 		stop()
@@ -78,7 +79,7 @@ func cancelOnInterrupt(c *cobra.Command, local *localCaller, name string) (done 
 			return // the run ends with it
 		}
 		fmt.Fprintln(c.ErrOrStderr(), "\ncancelling the run; interrupt again to leave it at once")
-		_ = local.host(c.Context(), "directory.cancel", fields{"name": name}, nil) // its answer tells
+		_ = local.Host(c.Context(), "directory.cancel", fields{"name": name}, nil) // its answer tells
 	})
 	return func() {
 		left()

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 // named is a flag that names something: an empty one, such as of a variable that
@@ -81,7 +84,7 @@ func orgsLoggedInTo(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 }
 
 // hosted finds the org and the key: those that are named, else the last login's.
-func (t *target) hosted(warn io.Writer) (*hosted, error) {
+func (t *target) hosted(warn io.Writer) (*hostedclient.Client, error) {
 	if t.socket != "" {
 		return nil, usageError{errors.New("--org asks the hosted API, --socket the host of this machine: give one of them")}
 	}
@@ -123,7 +126,16 @@ func (t *target) hosted(warn io.Writer) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hosted{url: login.URL, org: login.Org, token: login.Token, app: t.app, warn: warn, over: over}, nil
+	h := newHosted(login.URL, login.Org, login.Token, over)
+	h.App = t.app
+	if warn != nil {
+		h.Warn = func(text string) { fmt.Fprintln(warn, "warning: "+plain(text)) }
+	}
+	return h, nil
+}
+
+func newHosted(url, org, token string, over http.RoundTripper) *hostedclient.Client {
+	return &hostedclient.Client{URL: url, Org: org, Token: token, UserAgent: "authz-cli/" + version, Transport: over}
 }
 
 // openHosted is open for --org.
@@ -135,11 +147,11 @@ func (a *admin) openHosted() (*application, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &application{asked: h, hosted: h, where: h.org}, nil
+	return &application{asked: h, hosted: h, where: h.Org}, nil
 }
 
 // service opens the hosted API for a command that only it serves.
-func (a *admin) service(c *cobra.Command) (*hosted, error) {
+func (a *admin) service(c *cobra.Command) (*hostedclient.Client, error) {
 	if err := a.check(); err != nil {
 		return nil, err
 	}
@@ -147,7 +159,7 @@ func (a *admin) service(c *cobra.Command) (*hosted, error) {
 }
 
 // served is what such a command runs that begins by opening it.
-func (a *admin) served(run func(*cobra.Command, *hosted, []string) error) func(*cobra.Command, []string) error {
+func (a *admin) served(run func(*cobra.Command, *hostedclient.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		h, err := a.service(c)
 		if err != nil {
@@ -176,7 +188,7 @@ func offers[T any](a *admin, path, member string, of func(T) string) cobra.Compl
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		_ = rows(ctx, h, []string{path}, member, nil, pageSize, func(r T) error { // what came before an error is offered
+		_ = hostedclient.Rows(ctx, h, []string{path}, member, nil, pageSize, func(r T) error { // what came before an error is offered
 			if id := of(r); strings.HasPrefix(id, typed) {
 				ids = append(ids, id)
 			}
@@ -197,11 +209,11 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // all prints a list of the hosted API, or its first rows.
-func all[T any](c *cobra.Command, h *hosted, path []string, query fields, limit int, to *listing, cells func(T) []string) error {
+func all[T any](c *cobra.Command, h *hostedclient.Client, path []string, query fields, limit int, to *listing, cells func(T) []string) error {
 	if limit < 0 {
 		return usageError{errors.New("--limit must not be negative")}
 	}
-	err := rows(c.Context(), h, path, to.member, query, limit, func(r T) error { return to.row(r, cells(r)...) })
+	err := hostedclient.Rows(c.Context(), h, path, to.member, query, limit, func(r T) error { return to.row(r, cells(r)...) })
 	if err != nil {
 		return err
 	}

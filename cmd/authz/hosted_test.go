@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -455,28 +456,39 @@ func TestHostedErrorsSayWhatNext(t *testing.T) {
 		{`{"error":{"name":"CloudError","code":"last_owner","message":"\u001b[2Jwiped"}}`, `[2Jwiped`, "another owner who can act"},
 		{`{"error":{"name":"ProviderWriteRejectedError","code":"graph_cycle","message":"cycle: a → a","path":["a","a"]}}`, "cycle: a → a", ""},
 	} {
-		err := failedHosted("http://x", &http.Response{StatusCode: 409}, []byte(c.body))
+		err := refusedWith(t, 409, c.body)
 		if !strings.Contains(err.Error(), c.says) || !strings.Contains(hint(err), c.next) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s is told as %q, then %q", c.body, err, hint(err))
 		}
 	}
-	refusal := failedHosted("http://x", &http.Response{StatusCode: 409}, []byte(`{"error":{"name":"ProviderWriteRejectedError","code":"conflict","message":"m"}}`))
+	refusal := refusedWith(t, 409, `{"error":{"name":"ProviderWriteRejectedError","code":"conflict","message":"m"}}`)
 	if authz.CodeOf(refusal) != authz.CodeConflict || exitCode(refusal) != exitFailure {
 		t.Errorf("the class is lost: %v", refusal)
 	}
 	for _, body := range []string{"", "<html>", `{"error":"no"}`, "null"} {
-		if err := failedHosted("http://x", &http.Response{StatusCode: 404}, []byte(body)); exitCode(err) != exitUsage {
+		if err := refusedWith(t, 404, body); exitCode(err) != exitUsage {
 			t.Errorf("%q is told as %v", body, err)
 		}
 	}
 	for op := range map[string]bool{"setScopeParents": true, "check": true} {
-		if _, err := (&hosted{}).endpoint(op, nil); exitCode(err) != exitUsage {
+		if err := newHosted("http://x", "acme", "", nil).Call(t.Context(), op, nil, nil); exitCode(err) != exitUsage {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
 	if _, ok := provider.LookupOperation("setScopeParents"); !ok {
 		t.Error("the operation has another name")
 	}
+}
+
+// refusedWith is what a request ends with that is answered so.
+func refusedWith(t *testing.T, status int, body string) error {
+	t.Helper()
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer far.Close()
+	return newHosted(far.URL, "acme", "", nil).Ask(t.Context(), http.MethodGet, nil, nil, nil, nil)
 }
 
 // TestTheRegistryPeopleAndRetentionOverTheHostedAPI: what pipelines and auditors do.
@@ -597,10 +609,10 @@ func TestRetainedEntriesAreExported(t *testing.T) {
 	x.fails(exitUsage, "NDJSON", "retention", "export", "-o", "json")
 
 	for text, says := range map[string]string{
-		`{"action":"a"}` + "\n":                                   "broke off after 1 entries",
-		`{"action":"a"}` + "\n" + `{"act`:                         "broke off after 1 entries",
-		`{"action":"a"}` + "\n" + `{"end":true,"count":2}` + "\n": "announced 2 entries and sent 1",
-		`{"action":"` + strings.Repeat("a", maxHosted):            "longer than 64 MiB",
+		`{"action":"a"}` + "\n":                                     "broke off after 1 entries",
+		`{"action":"a"}` + "\n" + `{"act`:                           "broke off after 1 entries",
+		`{"action":"a"}` + "\n" + `{"end":true,"count":2}` + "\n":   "announced 2 entries and sent 1",
+		`{"action":"` + strings.Repeat("a", hostedclient.MaxAnswer): "longer than 64 MiB",
 	} {
 		far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
 		key := x.write("far.key", x.key)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 func newKey() *cobra.Command {
@@ -61,7 +62,7 @@ func newKeyList() *cobra.Command {
 		Short:   "List the keys, without their secrets",
 		Example: `  authz key list --revoked=false`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "apiKeys", "ID", "KIND", "NAME", "ACTS AS", "STATE", "EXPIRES", "LAST USED", "LOOKS LIKE")
 			return all(c, h, []string{"api-keys"}, given(c, map[string]string{"kind": "kind", "revoked": "revoked"}), limit, l, keyCells)
 		}),
@@ -75,7 +76,7 @@ func newKeyList() *cobra.Command {
 
 // told prints a secret once: alone on standard output, or into a file that is made
 // before the key is.
-func (a *admin) told(c *cobra.Command, file string, ask func(*hosted) (secret string, shown any, text string, err error)) error {
+func (a *admin) told(c *cobra.Command, file string, ask func(*hostedclient.Client) (secret string, shown any, text string, err error)) error {
 	h, err := a.service(c)
 	if err != nil {
 		return err
@@ -152,9 +153,9 @@ unless --expires says otherwise, the others never.`,
 				}
 				in["expiresAt"] = ms
 			}
-			return a.told(c, file, func(h *hosted) (string, any, string, error) {
+			return a.told(c, file, func(h *hostedclient.Client) (string, any, string, error) {
 				var made keyResult
-				err := h.ask(c.Context(), http.MethodPost, []string{"api-keys"}, nil, in, &made)
+				err := h.Ask(c.Context(), http.MethodPost, []string{"api-keys"}, nil, in, &made)
 				return made.Secret, made, fmt.Sprintf("%s key %s acts as %s, expires %s", made.APIKey.Kind, made.APIKey.ID, keyIs(made.APIKey), instantOr(made.APIKey.ExpiresAt, "never")), err
 			})
 		},
@@ -179,9 +180,9 @@ time to change. A key that 'authz login' keeps is changed there too.`,
 		Example: `  authz key rotate k4xwq2m7ab3cdefg --overlap 1h --save ci.key`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.told(c, file, func(h *hosted) (string, any, string, error) {
+			return a.told(c, file, func(h *hostedclient.Client) (string, any, string, error) {
 				var made keyResult
-				if err := h.ask(c.Context(), http.MethodPost, []string{"api-keys", args[0], "rotate"}, nil, fields{"overlapMs": overlap.Milliseconds()}, &made); err != nil {
+				if err := h.Ask(c.Context(), http.MethodPost, []string{"api-keys", args[0], "rotate"}, nil, fields{"overlapMs": overlap.Milliseconds()}, &made); err != nil {
 					return "", nil, "", err
 				}
 				text := fmt.Sprintf("%s key %s has another secret, the old one works for %s", made.APIKey.Kind, made.APIKey.ID, overlap)
@@ -203,14 +204,14 @@ time to change. A key that 'authz login' keeps is changed there too.`,
 }
 
 // renewLogin gives the login that keeps a rotated key its new secret.
-func renewLogin(h *hosted, made keyResult) (kept bool, err error) {
+func renewLogin(h *hostedclient.Client, made keyResult) (kept bool, err error) {
 	saved, err := readLogins()
 	if err != nil {
 		return false, err
 	}
 	ours := func(l savedLogin) bool {
 		_, id, _ := secret.ParseToken(l.Token)
-		return id == made.APIKey.ID && l.URL == h.url && l.Org == h.org
+		return id == made.APIKey.ID && l.URL == h.URL && l.Org == h.Org
 	}
 	for _, l := range saved.Logins {
 		kept = kept || ours(l)

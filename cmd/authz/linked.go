@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/applications"
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 func newLinked() *cobra.Command {
@@ -33,7 +34,7 @@ func newLinkedList() *cobra.Command {
 		Short:   "List the applications that you may see",
 		Example: `  authz application list --state linked`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "applications", "ID", "NAME", "NAMESPACES", "STATE", "AT", "HEALTH")
 			return all(c, h, []string{"applications"}, given(c, map[string]string{"state": "state"}), 0, l, func(l applications.Application) []string {
 				return []string{l.ID, l.Name, strings.Join(l.Namespaces, ", "), string(l.State), textOr(l.RelayURL), healthText(l.Health)}
@@ -62,7 +63,7 @@ func (a *admin) askApplication(c *cobra.Command, method string, path []string, b
 		return err
 	}
 	var result applicationResult
-	if err := h.ask(c.Context(), method, append([]string{"applications"}, path...), nil, body, &result); err != nil {
+	if err := h.Ask(c.Context(), method, append([]string{"applications"}, path...), nil, body, &result); err != nil {
 		return err
 	}
 	return a.printed(c, result, func(w io.Writer) { printApplication(w, result.Application) })
@@ -138,12 +139,12 @@ Linking again makes a new secret and ends the old one.`,
   authz application link acme local:acme`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.told(c, file, func(h *hosted) (string, any, string, error) {
+			return a.told(c, file, func(h *hostedclient.Client) (string, any, string, error) {
 				var linked struct {
 					applicationResult
 					ProviderSecret *string `json:"providerSecret"`
 				}
-				err := h.ask(c.Context(), http.MethodPost, []string{"applications", args[0], "link"}, nil, fields{"relayUrl": args[1]}, &linked)
+				err := h.Ask(c.Context(), http.MethodPost, []string{"applications", args[0], "link"}, nil, fields{"relayUrl": args[1]}, &linked)
 				secret := ""
 				if linked.ProviderSecret != nil {
 					secret = *linked.ProviderSecret
@@ -166,11 +167,11 @@ func newLinkedProbe() *cobra.Command {
 		Short:   "Ask an application now how it is",
 		Example: `  authz application probe docs --exit-code`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, args []string) error {
 			var result struct {
 				Health applications.Health `json:"health"`
 			}
-			if err := h.ask(c.Context(), http.MethodPost, []string{"applications", args[0], "probe"}, nil, fields{}, &result); err != nil {
+			if err := h.Ask(c.Context(), http.MethodPost, []string{"applications", args[0], "probe"}, nil, fields{}, &result); err != nil {
 				return err
 			}
 			if err := a.printed(c, result, func(w io.Writer) { fmt.Fprintf(w, "%s is %s\n", args[0], plain(healthText(&result.Health))) }); err != nil {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 
+	"github.com/authzhost/authz/internal/pages"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -75,44 +74,10 @@ func list[T any](ctx context.Context, a *application, op string, p fields, limit
 	return to.end()
 }
 
-// paged calls row for the rows of a list, page by page, or for its first ones. A limit
-// of 0 is none. next asks for a page, notes in what is asked where the one after it
-// begins, and reports whether there is one.
-func paged[T any](query fields, limit int, row func(T) error, next func(asked fields) (page []T, more bool, err error)) error {
-	asked := fields{}
-	maps.Copy(asked, query)
-	for left := limit; ; {
-		asked["limit"] = pageSize
-		if limit > 0 {
-			asked["limit"] = min(left, pageSize)
-		}
-		page, more, err := next(asked)
-		if err != nil {
-			return err
-		}
-		for _, r := range page {
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		if left -= len(page); !more || limit > 0 && left <= 0 {
-			return nil
-		}
-	}
-}
-
-// member is the list of that name in what somebody answered.
-func member[T any](who string, members map[string]json.RawMessage, name string) (list []T, err error) {
-	if err := json.Unmarshal(members[name], &list); err != nil {
-		return nil, fmt.Errorf("%s answered without a usable %q: %w", who, name, err)
-	}
-	return list, nil
-}
-
 // whole calls row for the rows of an operation that answers whole.
 func whole[T any](ctx context.Context, a *application, op string, p fields, name string, row func(T) error) error {
 	if a.provider != nil {
-		if err := (guarded{a.provider}).look(ctx, op, p); err != nil {
+		if err := (guarded{a.provider, a.local != nil}).look(ctx, op, p); err != nil {
 			return err
 		}
 		return provider.Rows(ctx, a.provider, op, p, name, row)
@@ -121,7 +86,7 @@ func whole[T any](ctx context.Context, a *application, op string, p fields, name
 	if err := a.Call(ctx, op, p, &members); err != nil {
 		return err
 	}
-	all, err := member[T](op, members, name)
+	all, err := pages.Member[T](op, members, name)
 	if err != nil {
 		return err
 	}

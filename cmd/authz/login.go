@@ -17,6 +17,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 func newLogin() *cobra.Command {
@@ -94,9 +95,9 @@ func (a *admin) login(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	h := &hosted{url: base, org: a.org, token: token, over: over}
+	h := newHosted(base, a.org, token, over)
 	var me service.MeAnswer
-	if err := h.ask(c.Context(), http.MethodGet, []string{"me"}, nil, nil, &me); err != nil {
+	if err := h.Ask(c.Context(), http.MethodGet, []string{"me"}, nil, nil, &me); err != nil {
 		return err
 	}
 	if err := changeLogins(func(s *savedLogins) {
@@ -213,9 +214,9 @@ it holds: cloud.* over the account, authz_internal.* over groups, roles, people 
 		Example: `  authz whoami
   authz whoami --org acme -o json | jq .permissions`,
 		Args: cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			var me service.MeAnswer
-			if err := h.ask(c.Context(), http.MethodGet, []string{"me"}, nil, nil, &me); err != nil {
+			if err := h.Ask(c.Context(), http.MethodGet, []string{"me"}, nil, nil, &me); err != nil {
 				return err
 			}
 			return a.printed(c, me, func(w io.Writer) { printMe(w, h, me) })
@@ -225,8 +226,8 @@ it holds: cloud.* over the account, authz_internal.* over groups, roles, people 
 	return c
 }
 
-func printMe(w io.Writer, h *hosted, me service.MeAnswer) {
-	_, id, _ := secret.ParseToken(h.token)
+func printMe(w io.Writer, h *hostedclient.Client, me service.MeAnswer) {
+	_, id, _ := secret.ParseToken(h.Token)
 	root := me.OrgRoot.Home
 	if me.OrgRoot.Application != "" {
 		root += " " + me.OrgRoot.Application
@@ -235,7 +236,7 @@ func printMe(w io.Writer, h *hosted, me service.MeAnswer) {
 		root += ", reachable: " + strconv.FormatBool(me.OrgRoot.Reachable)
 	}
 	table(w, [][]string{
-		{"org", me.Org}, {"at", h.url}, {"user", orDash(cmp.Or(me.Caller.UserID, me.Caller.ServiceID))},
+		{"org", me.Org}, {"at", h.URL}, {"user", orDash(cmp.Or(me.Caller.UserID, me.Caller.ServiceID))},
 		{"with", string(me.Caller.Kind) + " " + id}, {"seat", seatText(me.Seat)}, {"org root", root},
 	})
 	rows := [][]string{{"PERMISSION", "AT"}}

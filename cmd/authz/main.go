@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/internal/terminal"
 	"github.com/authzhost/authz/sdk/plugin"
 )
@@ -64,6 +65,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writ
 func exitCode(err error) int {
 	var (
 		usage   usageError
+		asked   *hostedclient.UsageError
 		bad     *config.Error
 		catalog *host.CatalogFileError
 		setting *plugin.ConfigError
@@ -72,7 +74,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errDenied):
 		return exitDenied
-	case errors.As(err, &usage), errors.As(err, &bad), errors.As(err, &catalog), errors.As(err, &setting):
+	case errors.As(err, &usage), errors.As(err, &asked), errors.As(err, &bad), errors.As(err, &catalog), errors.As(err, &setting):
 		return exitUsage
 	case errors.As(err, &start):
 		return exitPlugin

@@ -55,7 +55,7 @@ func (a *admin) showOrg(c *cobra.Command, method string, body any) error {
 		return err
 	}
 	var result orgResult
-	if err := h.ask(c.Context(), method, nil, nil, body, &result); err != nil {
+	if err := h.Ask(c.Context(), method, nil, nil, body, &result); err != nil {
 		return err
 	}
 	return a.printed(c, result, func(w io.Writer) {

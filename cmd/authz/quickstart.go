@@ -22,6 +22,7 @@ import (
 	"github.com/authzhost/authz/examples/acme"
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -92,8 +93,8 @@ func (q *quickstart) run(ctx context.Context) error {
 	if err := ownSocket(socket); err != nil {
 		return err
 	}
-	running := newLocalCaller(socket)
-	switch found, err := running.answers(ctx); {
+	running := adminsocket.New(socket)
+	switch found, err := running.Answers(ctx); {
 	case err != nil:
 		return err
 	case found:
@@ -120,7 +121,7 @@ func (q *quickstart) run(ctx context.Context) error {
 		}
 	}
 	err = runHost(ctx, q.configuration, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
-		local := newLocalCaller(cfg.Socket)
+		local := adminsocket.New(cfg.Socket)
 		if err := q.fill(ctx, local, baseURL(h.Address(), cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
 			return err
 		}
@@ -152,11 +153,11 @@ func (q *quickstart) configuration() (*config.Config, error) {
 }
 
 // join loads into the host that is running what is missing there.
-func (q *quickstart) join(ctx context.Context, running *localCaller) error {
+func (q *quickstart) join(ctx context.Context, running *adminsocket.Client) error {
 	if q.reset {
 		return usageError{errors.New("a host of this directory is running: stop it before --reset")}
 	}
-	fmt.Fprintf(q.errs, "A host of this directory is running (%s): loading into it what is missing.\n", running.path)
+	fmt.Fprintf(q.errs, "A host of this directory is running (%s): loading into it what is missing.\n", running.Path())
 	if err := q.fill(ctx, running, "", ""); err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (q *quickstart) join(ctx context.Context, running *localCaller) error {
 
 // fill publishes the catalog and loads the sample, over HTTP where a base is
 // known, else over the socket; the store is accepted last.
-func (q *quickstart) fill(ctx context.Context, local *localCaller, base, secret string) error {
+func (q *quickstart) fill(ctx context.Context, local *adminsocket.Client, base, secret string) error {
 	if err := q.publish(ctx, local); err != nil {
 		return err
 	}
@@ -173,11 +174,11 @@ func (q *quickstart) fill(ctx context.Context, local *localCaller, base, secret 
 		target := acme.Target{
 			Provider: &provider.Caller{Base: base, Secret: secret},
 			Local: func(ctx context.Context, op string, params, result any) error {
-				return local.call(ctx, sampleApp, op, params, result)
+				return local.Call(ctx, sampleApp, op, params, result)
 			},
 		}
 		if base == "" {
-			target.Provider = local.application(sampleApp)
+			target.Provider = local.Application(sampleApp)
 		}
 		bar := newProgress(q.errs)
 		loaded, err := acme.Load(ctx, target, acme.Generate(), bar.tell)
@@ -189,15 +190,15 @@ func (q *quickstart) fill(ctx context.Context, local *localCaller, base, secret 
 			fmt.Fprintln(q.errs, "The sample is there already.")
 		}
 	}
-	return local.host(ctx, "storage.accept", map[string]string{"app": sampleApp}, nil)
+	return local.Host(ctx, "storage.accept", map[string]string{"app": sampleApp}, nil)
 }
 
 // publish puts the sample's catalog in, once.
-func (q *quickstart) publish(ctx context.Context, local *localCaller) error {
+func (q *quickstart) publish(ctx context.Context, local *adminsocket.Client) error {
 	var head struct {
 		Published *provider.PublishedCatalog `json:"published"`
 	}
-	if err := local.call(ctx, sampleApp, "getPublishedCatalog", nil, &head); err != nil {
+	if err := local.Call(ctx, sampleApp, "getPublishedCatalog", nil, &head); err != nil {
 		return err
 	}
 	if head.Published != nil {
@@ -211,19 +212,19 @@ func (q *quickstart) publish(ctx context.Context, local *localCaller) error {
 	if err != nil {
 		return err
 	}
-	return local.call(ctx, sampleApp, "publishCatalog", map[string]any{
+	return local.Call(ctx, sampleApp, "publishCatalog", map[string]any{
 		"document": json.RawMessage(document), "provenance": authz.AdminProvenance("quickstart"),
 	}, nil)
 }
 
 // show prints where the host is, a question ready to paste, and its answer; without
 // the sample there is no question.
-func (q *quickstart) show(ctx context.Context, local *localCaller, base, secretFile string) error {
+func (q *quickstart) show(ctx context.Context, local *adminsocket.Client, base, secretFile string) error {
 	if q.empty {
 		var there struct {
 			Roles []json.RawMessage `json:"roles"`
 		}
-		if err := local.call(ctx, sampleApp, "listRoles", map[string]int{"limit": 1}, &there); err != nil {
+		if err := local.Call(ctx, sampleApp, "listRoles", map[string]int{"limit": 1}, &there); err != nil {
 			return err
 		}
 		if len(there.Roles) == 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -124,7 +125,7 @@ func (a *founder) signIn(ctx context.Context, org string, b *config.Bootstrap) e
 // foundOrg makes the sample's org, with its owner, and links the sample, unless they
 // are there; made says that this run made the org. Without service and bootstrap in
 // the configuration there is nothing to make it with.
-func (q *quickstart) foundOrg(ctx context.Context, local *localCaller, base string, cfg *config.Config) (made bool, err error) {
+func (q *quickstart) foundOrg(ctx context.Context, local *adminsocket.Client, base string, cfg *config.Config) (made bool, err error) {
 	if cfg.Service == nil || cfg.Service.Bootstrap == nil {
 		return false, nil
 	}
@@ -141,7 +142,7 @@ func (q *quickstart) foundOrg(ctx context.Context, local *localCaller, base stri
 		// The sample will be the org's root: its owner administers it. First, so that
 		// there is no org whose owner may not.
 		grant := map[string]any{"subject": authz.UserPrincipal(owner.UserID).Subject(), "pattern": "authz_internal.*", "provenance": authz.AdminProvenance("quickstart")}
-		if err := local.call(ctx, sampleApp, "createGrant", map[string]any{"input": grant}, nil); err != nil {
+		if err := local.Call(ctx, sampleApp, "createGrant", map[string]any{"input": grant}, nil); err != nil {
 			return false, err
 		}
 		org := map[string]string{"id": sampleOrg, "name": "Acme", "ownerUserId": owner.UserID}
@@ -161,11 +162,11 @@ func (q *quickstart) foundOrg(ctx context.Context, local *localCaller, base stri
 
 // refound makes the org in a host that is running and has lost its account data, and
 // accepts them then.
-func (q *quickstart) refound(ctx context.Context, running *localCaller) error {
+func (q *quickstart) refound(ctx context.Context, running *adminsocket.Client) error {
 	var there struct {
 		Stores []api.StorageStatus `json:"stores"`
 	}
-	if err := running.host(ctx, "storage.status", nil, &there); err != nil {
+	if err := running.Host(ctx, "storage.status", nil, &there); err != nil {
 		return err
 	}
 	lost := func(s api.StorageStatus) bool { return s.Partition == account.Partition && s.Lost }
@@ -180,14 +181,14 @@ func (q *quickstart) refound(ctx context.Context, running *localCaller) error {
 		return err
 	}
 	var at api.HostStatus
-	if err := running.host(ctx, "status", nil, &at); err != nil {
+	if err := running.Host(ctx, "status", nil, &at); err != nil {
 		return err
 	}
 	base := baseURL(at.Address, cfg)
 	if _, err := q.foundOrg(ctx, running, base, cfg); err != nil {
 		return fmt.Errorf("make the org %s: %w", sampleOrg, err)
 	}
-	if err := running.host(ctx, "storage.accept", map[string]string{"app": account.Partition}, nil); err != nil {
+	if err := running.Host(ctx, "storage.accept", map[string]string{"app": account.Partition}, nil); err != nil {
 		return err
 	}
 	return q.showOwner(base, false, cfg)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 func newRegistry() *cobra.Command {
@@ -40,7 +41,7 @@ func newRegistryList() *cobra.Command {
 		Short:   "List the namespaces, with what was last published",
 		Example: `  authz registry list`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "namespaces", "NAMESPACE", "APPLICATION", "VERSION", "PUBLISHED", "KEYS", "TOMBSTONES")
 			return all(c, h, []string{"registry"}, nil, limit, l, func(s registry.Summary) []string {
 				return []string{s.Namespace, textOr(s.Application), orNever(s.Version, decimal), orNever(s.PublishedAt, instantText), strconv.Itoa(s.Keys), strconv.Itoa(s.Tombstones)}
@@ -59,9 +60,9 @@ func newRegistryShow() *cobra.Command {
 		Short:   "Show the versions of a namespace, and the keys that are gone",
 		Example: `  authz registry show docs`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, args []string) error {
 			var ns registry.Namespace
-			if err := h.ask(c.Context(), http.MethodGet, []string{"registry", args[0]}, nil, nil, &ns); err != nil {
+			if err := h.Ask(c.Context(), http.MethodGet, []string{"registry", args[0]}, nil, nil, &ns); err != nil {
 				return err
 			}
 			return a.printed(c, ns, func(w io.Writer) {
@@ -91,13 +92,13 @@ func newRegistryDocument() *cobra.Command {
 		Example: `  authz registry document docs > catalog.json
   authz registry document docs --version 3`,
 		Args: cobra.ExactArgs(1),
-		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, args []string) error {
 			query := fields{}
 			if c.Flags().Changed("version") {
 				query["version"] = of
 			}
 			var document json.RawMessage
-			if err := h.ask(c.Context(), http.MethodGet, []string{"registry", args[0], "document"}, query, nil, &document); err != nil {
+			if err := h.Ask(c.Context(), http.MethodGet, []string{"registry", args[0], "document"}, query, nil, &document); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n", document)
@@ -122,9 +123,9 @@ repaired by it. An application that cannot be asked is named; with --exit-code t
 since what it has is not known.`,
 		Example: `  authz registry drift --exit-code`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			var d registry.Drift
-			if err := h.ask(c.Context(), http.MethodGet, []string{"registry", "drift"}, nil, nil, &d); err != nil {
+			if err := h.Ask(c.Context(), http.MethodGet, []string{"registry", "drift"}, nil, nil, &d); err != nil {
 				return err
 			}
 			if err := a.printed(c, d, func(w io.Writer) { printRegistryDrift(w, d) }); err != nil {

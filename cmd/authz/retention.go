@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/retention"
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -49,9 +50,9 @@ func newRetentionIngest() *cobra.Command {
 was: an entry that differs from its copy, or a broken chain of hashes, is a mismatch.`,
 		Example: `  authz retention ingest docs --exit-code`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, args []string) error {
 			var r retention.Result
-			if err := h.ask(c.Context(), http.MethodPost, []string{"applications", args[0], "ingest-audit"}, nil, fields{}, &r); err != nil {
+			if err := h.Ask(c.Context(), http.MethodPost, []string{"applications", args[0], "ingest-audit"}, nil, fields{}, &r); err != nil {
 				return err
 			}
 			if err := a.printed(c, r, func(w io.Writer) {
@@ -104,7 +105,7 @@ copies and no application: they are there when it is not.`,
 				return err
 			}
 			f.known(c)
-			h.known(c, of)
+			knownApplication(c, h, of)
 			l := a.listing(c.OutOrStdout(), "events", "APPLICATION", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return all(c, h, []string{"retention"}, filter, limit, l, func(e retention.Event) []string {
 				return []string{e.Application, instantText(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}
@@ -119,14 +120,14 @@ copies and no application: they are there when it is not.`,
 	return c
 }
 
-// known warns of an application that the org does not have. What was copied of one
+// knownApplication warns of an application that the org does not have. What was copied of one
 // that it had is there still.
-func (h *hosted) known(c *cobra.Command, application string) {
+func knownApplication(c *cobra.Command, h *hostedclient.Client, application string) {
 	if application == "" {
 		return
 	}
-	var refused *hostedError
-	err := h.ask(c.Context(), http.MethodGet, []string{"applications", application}, nil, nil, nil)
+	var refused *hostedclient.Error
+	err := h.Ask(c.Context(), http.MethodGet, []string{"applications", application}, nil, nil, nil)
 	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 		fmt.Fprintf(c.ErrOrStderr(), "warning: the org has no application %s now; 'authz application list' shows those there are\n", authz.Quote(application))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -15,7 +16,7 @@ func said(err error) string {
 		unknown   *authz.UnknownPermissionError
 		condition *authz.MissingConditionError
 		denied    *authz.AccessDeniedError
-		hosted    *hostedError
+		hosted    *hostedclient.Error
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.Expected == authz.ExpectedKey:

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/internal/hostedclient"
 )
 
 func newSeat() *cobra.Command {
@@ -42,7 +43,7 @@ func newSeatList() *cobra.Command {
 		Short:   "List the seats",
 		Example: `  authz seat list --kind owner --state active`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "seats", "USER", "KIND", "STATE", "EMAIL", "NAME", "INVITED BY", "LAST SEEN")
 			return all(c, h, []string{"seats"}, given(c, map[string]string{"kind": "kind", "state": "state"}), limit, l, seatCells)
 		}),
@@ -89,7 +90,7 @@ func (a *admin) writeSeat(c *cobra.Command, method string, path []string, in fie
 		return err
 	}
 	var result seatResult
-	if err := h.ask(c.Context(), method, path, nil, in, &result); err != nil {
+	if err := h.Ask(c.Context(), method, path, nil, in, &result); err != nil {
 		return err
 	}
 	return a.printed(c, result, func(w io.Writer) {
@@ -171,7 +172,7 @@ func newHostedEnd(use, short, long, example string, ids func(*admin) cobra.Compl
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
 		Args: cobra.ExactArgs(1),
-		RunE: a.served(func(c *cobra.Command, h *hosted, args []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, args []string) error {
 			e := what(args[0])
 			if e.question != "" {
 				if err := a.sure(c, plain(e.question)); err != nil {
@@ -182,7 +183,7 @@ func newHostedEnd(use, short, long, example string, ids func(*admin) cobra.Compl
 			if e.method == http.MethodPost {
 				body = fields{}
 			}
-			if err := h.ask(c.Context(), e.method, e.path, nil, body, nil); err != nil {
+			if err := h.Ask(c.Context(), e.method, e.path, nil, body, nil); err != nil {
 				return err
 			}
 			return a.printed(c, map[string]string{"done": e.done}, func(w io.Writer) { fmt.Fprintln(w, plain(e.done)) })

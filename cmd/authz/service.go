@@ -36,7 +36,7 @@ key that something is still sealed with refuses to start.`,
 				return err
 			}
 			var result api.RekeyResult
-			if err := local.host(c.Context(), "service.rekey", nil, &result); err != nil {
+			if err := local.Host(c.Context(), "service.rekey", nil, &result); err != nil {
 				return err
 			}
 			return o.print(c.OutOrStdout(), result, func(w io.Writer) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -67,7 +68,7 @@ host running, by starting the configured plugins and opening every store. The ex
 // hostOf finds the host that is running: what it has open is what counts. When a
 // configuration is given and its host does not run, host is nil and there is the
 // configuration.
-func hostOf(ctx context.Context, t *target) (host *localCaller, cfg *config.Config, err error) {
+func hostOf(ctx context.Context, t *target) (host *adminsocket.Client, cfg *config.Config, err error) {
 	if t.config == "" {
 		host, err = t.local()
 		return host, nil, err
@@ -82,8 +83,8 @@ func hostOf(ctx context.Context, t *target) (host *localCaller, cfg *config.Conf
 			return nil, nil, err
 		}
 	}
-	host = newLocalCaller(socket)
-	if found, err := host.answers(ctx); err != nil || !found {
+	host = adminsocket.New(socket)
+	if found, err := host.Answers(ctx); err != nil || !found {
 		return nil, cfg, err
 	}
 	return host, cfg, nil
@@ -99,7 +100,7 @@ func storageStatus(ctx context.Context, t *target, o *outputFlag, logs io.Writer
 		return report, err
 	}
 	if host != nil {
-		return report, host.host(ctx, "storage.status", nil, &report)
+		return report, host.Host(ctx, "storage.status", nil, &report)
 	}
 	report.Offline, report.Stores = true, []api.StorageStatus{}
 	err = offline(ctx, func(ctx context.Context) error {
@@ -196,7 +197,7 @@ filled or restored the store, accept ends that state.`,
 			if err != nil {
 				return err
 			}
-			if err := local.host(c.Context(), "storage.accept", map[string]string{"app": args[0]}, nil); err != nil {
+			if err := local.Host(c.Context(), "storage.accept", map[string]string{"app": args[0]}, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(c.OutOrStdout(), "the store of %s is accepted as it is now\n", args[0])
@@ -256,7 +257,7 @@ func renewStorage(ctx context.Context, t *target, app string, logs io.Writer) (r
 		return result, err
 	}
 	if host != nil {
-		return result, host.host(ctx, "storage.renew", map[string]string{"app": app}, &result)
+		return result, host.Host(ctx, "storage.renew", map[string]string{"app": app}, &result)
 	}
 	where, ok := cfg.Applications[app]
 	if !ok {

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,41 +96,6 @@ func TestARunningHostNoticesThatSomebodyElseRenewedItsStore(t *testing.T) {
 	eventually(t, "the store is lost", func() bool { return strings.Contains(s.ok("storage", "status", "--config", path), "LOST") })
 	if now := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), false); now.Incarnation != renewed.Incarnation {
 		t.Errorf("the host has %s open, not %s", now.Incarnation, renewed.Incarnation)
-	}
-}
-
-func TestOnlyAbsenceOrRefusalMeansThatNoHostIsRunning(t *testing.T) {
-	dir := t.TempDir()
-	listen := func(name string, serve http.HandlerFunc) string {
-		listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listener.SetUnlinkOnClose(false)
-		if serve == nil {
-			_ = listener.Close() // its file stays, as that of a killed host does
-		} else {
-			go func() { _ = http.Serve(listener, serve) }()
-			t.Cleanup(func() { _ = listener.Close() })
-		}
-		return listener.Addr().String()
-	}
-	answer := func(status int, body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, body) }
-	}
-	for name, c := range map[string]struct {
-		socket       string
-		found, fails bool
-	}{
-		"absent":         {filepath.Join(dir, "absent"), false, false},
-		"left behind":    {listen("stale", nil), false, false},
-		"a host":         {listen("host", answer(http.StatusOK, "{}")), true, false},
-		"a host in need": {listen("need", answer(http.StatusServiceUnavailable, "busy")), false, true},
-	} {
-		found, err := newLocalCaller(c.socket).answers(t.Context())
-		if found != c.found || (err != nil) != c.fails {
-			t.Errorf("%s: %v, %v", name, found, err)
-		}
 	}
 }
 

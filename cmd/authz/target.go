@@ -5,20 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -70,10 +66,10 @@ func after(c *cobra.Command, check func() error) {
 }
 
 // callTimeout bounds one operation asked of a host.
-const callTimeout = 35 * time.Second
+const callTimeout = adminsocket.Timeout
 
 // local speaks to the administration socket.
-func (t *target) local() (*localCaller, error) {
+func (t *target) local() (*adminsocket.Client, error) {
 	if t.tokenFile != "" && t.url == "" {
 		return nil, usageError{errors.New("--token-file goes with --url: over the socket nothing is borne")}
 	}
@@ -95,7 +91,7 @@ func (t *target) local() (*localCaller, error) {
 	case err != nil:
 		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --config or --socket", path)
 	}
-	return newLocalCaller(path), nil
+	return adminsocket.New(path), nil
 }
 
 // findSocket prefers what is configured, then the quickstart of this directory, over the
@@ -129,63 +125,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// localCaller posts to /local/v1/{app}/{op} on a unix socket.
-type localCaller struct {
-	path   string
-	caller provider.Caller
-}
-
-func newLocalCaller(path string) *localCaller {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}
-	return &localCaller{path: path, caller: provider.Caller{Base: "http://local/local", Transport: &http.Transport{DialContext: dial}}}
-}
-
-func (l *localCaller) call(ctx context.Context, app, op string, params, result any) error {
-	return l.caller.Call(ctx, app+"/"+op, params, result)
-}
-
-// application is a caller whose operations go to one application.
-func (l *localCaller) application(app string) *provider.Caller {
-	return &provider.Caller{Base: l.caller.Base, Transport: prefixed{l.caller.Transport, app}}
-}
-
-// prefixed puts the application into the path of the provider API.
-type prefixed struct {
-	http.RoundTripper
-	app string
-}
-
-func (p prefixed) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.URL.Path = strings.Replace(r.URL.Path, "/v1/", "/v1/"+p.app+"/", 1)
-	return p.RoundTripper.RoundTrip(r)
-}
-
-func (l *localCaller) host(ctx context.Context, op string, params, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return l.call(ctx, api.HostApplication, op, params, result)
-}
-
-// answers reports whether a host serves the socket. An error is neither: whoever
-// is refused by a host, or waits for it in vain, must not act as if none ran.
-func (l *localCaller) answers(ctx context.Context) (bool, error) {
-	err := l.host(ctx, "status", nil, nil)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("whether a host is running at %s cannot be told: %w", l.path, err)
-	}
-	return true, nil
-}
-
 // onlyApp is the application to talk to when none was named.
-func (l *localCaller) onlyApp(ctx context.Context, named string) (string, error) {
-	var status api.HostStatus
-	if err := l.host(ctx, "status", nil, &status); err != nil {
+func onlyApp(ctx context.Context, host *adminsocket.Client, named string) (string, error) {
+	status, err := host.Status(ctx)
+	if err != nil {
 		return "", err
 	}
 	if named != "" && !slices.Contains(status.Applications, named) {
@@ -203,6 +146,20 @@ func (l *localCaller) onlyApp(ctx context.Context, named string) (string, error)
 			len(status.Applications), strings.Join(status.Applications, ", "))}
 	}
 	return status.Applications[0], nil
+}
+
+// localApplication is the application to talk to over the socket.
+func (t *target) localApplication(ctx context.Context) (*application, error) {
+	local, err := t.local()
+	if err != nil {
+		return nil, err
+	}
+	name, err := onlyApp(ctx, local, t.app)
+	if err != nil {
+		return nil, err
+	}
+	caller := local.Application(name)
+	return &application{asked: guarded{caller, true}, provider: caller, local: local, where: name}, nil
 }
 
 // remote speaks to the provider API.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/orgroot"
+	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -36,7 +37,7 @@ func newUserList() *cobra.Command {
 the people that its rows name, in grants, groups, reporting and requests; there may be others.`,
 		Example: `  authz user list --active false`,
 		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hosted, _ []string) error {
+		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "users", "USER", "ACTIVE")
 			return all(c, h, []string{"org", "users"}, given(c, map[string]string{"active": "active"}), limit, l, func(u orgroot.User) []string {
 				return []string{u.UserID, strconv.FormatBool(u.Active)}

@@ -1,16 +1,16 @@
-package main
+package hostedclient
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
+
+// fields are the named parameters of an operation.
+type fields = map[string]any
 
 // endpoint is how the hosted API serves an operation of the provider API.
 type endpoint struct {
@@ -27,80 +27,31 @@ type endpoint struct {
 	shape func(map[string]json.RawMessage) error
 }
 
-// Call asks for an operation of the provider API, so that a command need not know
-// which API it talks to.
-func (h *hosted) Call(ctx context.Context, op string, params, result any) error {
-	p, _ := params.(fields)
-	e, err := h.endpoint(op, p)
-	if err != nil {
-		return err
+// endpoint finds the endpoint of an operation. When the client names an
+// application it is the application's own one.
+func (c *Client) endpoint(op string, p fields) (endpoint, error) {
+	if op == "resolveAncestors" && c.App == "" {
+		return endpoint{}, misuse("name the application whose resource it is with --app")
 	}
-	var members map[string]json.RawMessage
-	switch next := ""; {
-	case e.whole != "":
-		members, err = h.gather(ctx, e)
-	case e.method == http.MethodGet:
-		if members, next, err = h.page(ctx, e.path, e.query); next != "" {
-			members["next"], err = json.Marshal(next)
-		}
-	default:
-		err = h.ask(ctx, e.method, e.path, e.query, e.body, &members)
-	}
-	if err == nil && e.shape != nil {
-		err = e.shape(members)
-	}
-	if err != nil || result == nil {
-		return err
-	}
-	text, err := json.Marshal(members)
-	if err == nil {
-		err = json.Unmarshal(text, result)
-	}
-	if err != nil {
-		return fmt.Errorf("%s answered without a usable result: %w", h.url, err)
-	}
-	return nil
-}
-
-// gather reads a list whole.
-func (h *hosted) gather(ctx context.Context, e endpoint) (map[string]json.RawMessage, error) {
-	all := []json.RawMessage{}
-	err := rows(ctx, h, e.path, e.whole, e.query, 0, func(r json.RawMessage) error {
-		all = append(all, r)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(all)
-	return map[string]json.RawMessage{e.whole: text}, err
-}
-
-// endpoint finds the endpoint of an operation. With --app it is the application's
-// own one.
-func (h *hosted) endpoint(op string, p fields) (endpoint, error) {
-	if op == "resolveAncestors" && h.app == "" {
-		return endpoint{}, usageError{errors.New("name the application whose resource it is with --app")}
-	}
-	if e, ok := h.either(op, p); ok {
+	if e, ok := c.either(op, p); ok {
 		return e, nil
 	}
-	e, ok := h.orgDomain(op, p)
+	e, ok := c.orgDomain(op, p)
 	switch {
 	case !ok:
-		return e, usageError{fmt.Errorf("%s is not served by the hosted API: ask the application itself, without --org", op)}
-	case h.app != "":
-		return e, usageError{fmt.Errorf("this is about the whole org, not about %s: leave --app out", h.app)}
+		return e, misuse("%s is not served by the hosted API: ask the application itself, without --org", op)
+	case c.App != "":
+		return e, misuse("this is about the whole org, not about %s: leave --app out", c.App)
 	}
 	return e, nil
 }
 
-// either are the operations that are about the org, or with --app about one
-// application.
-func (h *hosted) either(op string, p fields) (endpoint, bool) {
+// either are the operations that are about the org, or about the application that
+// the client names.
+func (c *Client) either(op string, p fields) (endpoint, bool) {
 	at := func(rest ...string) []string { return append([]string{"org"}, rest...) }
-	if h.app != "" {
-		at = func(rest ...string) []string { return append([]string{"applications", h.app}, rest...) }
+	if c.App != "" {
+		at = func(rest ...string) []string { return append([]string{"applications", c.App}, rest...) }
 	}
 	get := func(rest ...string) endpoint {
 		return endpoint{method: http.MethodGet, path: at(rest...), query: selected(p)}
@@ -122,23 +73,23 @@ func (h *hosted) either(op string, p fields) (endpoint, bool) {
 	case "resolveAncestors":
 		return endpoint{method: http.MethodGet, path: at("ancestors"), query: fields{"scope": p["scope"]}}, true
 	case "listRequests":
-		return endpoint{method: http.MethodGet, path: []string{"requests"}, query: h.named(selected(p))}, true
+		return endpoint{method: http.MethodGet, path: []string{"requests"}, query: c.named(selected(p))}, true
 	case "getRequest":
-		return endpoint{method: http.MethodGet, path: request(), query: h.named(fields{})}, true
+		return endpoint{method: http.MethodGet, path: request(), query: c.named(fields{})}, true
 	case "submitRequest":
 		in, _ := p["input"].(fields)
 		return endpoint{method: http.MethodPost, path: []string{"requests"}, body: without(in, "requesterUserId")}, true
 	case "decideRequest":
 		in, _ := p["decision"].(fields)
-		return endpoint{method: http.MethodPost, path: request("decide"), body: h.named(without(in, "deciderUserId"))}, true
+		return endpoint{method: http.MethodPost, path: request("decide"), body: c.named(without(in, "deciderUserId"))}, true
 	case "cancelRequest":
-		return endpoint{method: http.MethodPost, path: request("cancel"), body: h.named(fields{})}, true
+		return endpoint{method: http.MethodPost, path: request("cancel"), body: c.named(fields{})}, true
 	}
 	return endpoint{}, false
 }
 
 // orgDomain are the operations that are about the org only.
-func (h *hosted) orgDomain(op string, p fields) (endpoint, bool) {
+func (c *Client) orgDomain(op string, p fields) (endpoint, bool) {
 	at := func(method string, body any, rest ...string) (endpoint, bool) {
 		return endpoint{method: method, path: append([]string{"org"}, rest...), body: body}, true
 	}
@@ -187,7 +138,7 @@ func (h *hosted) orgDomain(op string, p fields) (endpoint, bool) {
 		return e, ok
 	case "getSubjectAccess":
 		who, _ := p["principal"].(authz.Principal)
-		return get(principalQuery(who), "subject-access")
+		return get(PrincipalQuery(who), "subject-access")
 	case "deleteSubject":
 		return at(http.MethodDelete, nil, "subjects", text(p, "subject"))
 	case "deleteScope":
@@ -235,55 +186,18 @@ func without(f fields, names ...string) fields {
 	return rest
 }
 
-// named adds --app, which tells where a request lives.
-func (h *hosted) named(f fields) fields {
-	if h.app != "" {
-		f["application"] = h.app
+// named adds the application, which tells where a request lives.
+func (c *Client) named(f fields) fields {
+	if c.App != "" {
+		f["application"] = c.App
 	}
 	return f
 }
 
-func principalQuery(p authz.Principal) fields {
+// PrincipalQuery names a principal in a query.
+func PrincipalQuery(p authz.Principal) map[string]any {
 	if p.ServiceID != "" {
 		return fields{"serviceId": p.ServiceID}
 	}
 	return fields{"userId": p.UserID}
-}
-
-// edgesByUser makes the list of edges the object that the operation answers.
-func edgesByUser(members map[string]json.RawMessage) (err error) {
-	var edges []struct{ UserID, ManagerUserID string }
-	if err := json.Unmarshal(members["edges"], &edges); err != nil {
-		return err
-	}
-	by := map[string]string{}
-	for _, e := range edges {
-		by[e.UserID] = e.ManagerUserID
-	}
-	members["edges"], err = json.Marshal(by)
-	return err
-}
-
-// oneCatalog joins what all applications published.
-func oneCatalog(members map[string]json.RawMessage) error {
-	var namespaces []struct {
-		Document *struct{ Leaves, Groups []json.RawMessage }
-	}
-	if err := json.Unmarshal(members["namespaces"], &namespaces); err != nil {
-		return err
-	}
-	var leaves, groups []json.RawMessage
-	for _, n := range namespaces {
-		if n.Document != nil {
-			leaves, groups = append(leaves, n.Document.Leaves...), append(groups, n.Document.Groups...)
-		}
-	}
-	joined, err := json.Marshal(fields{"document": fields{"leaves": leaves, "groups": groups}})
-	members["published"] = joined
-	return err
-}
-
-// normalURL is the address of a host as logins remember it.
-func normalURL(given string) string {
-	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(given, "/"), "/api/v1"), "/")
 }
