@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/apply"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/provider"
 )
 
 type applyCommand struct {
@@ -92,19 +93,20 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	state, err := readState(ctx, app, f)
+	quickly := within{app, callTimeout}
+	state, err := apply.Read(ctx, quickly, f, app.hosted != nil)
 	if err != nil {
 		return err
 	}
-	plan, err := planAccess(f, state, app.where, time.Now(), a.prune)
+	plan, err := apply.NewPlan(f, state, app.where, time.Now(), a.prune)
+	if err == nil && app.local != nil {
+		err = plan.Grantable(ctx, quickly)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", shown(a.file), err)
 	}
-	if err := plan.grantable(ctx, app, f, state); err != nil {
-		return fmt.Errorf("%s: %w", shown(a.file), err)
-	}
 	if a.dryRun || len(plan.Changes) == 0 {
-		if err := a.printed(c, plan, plan.print); err != nil {
+		if err := a.printed(c, plan, func(w io.Writer) { printPlan(w, plan) }); err != nil {
 			return err
 		}
 		if a.exit && len(plan.Changes) > 0 {
@@ -117,20 +119,37 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 		if shown {
 			to = c.OutOrStdout()
 		}
-		plan.print(to)
+		printPlan(to, plan)
 	}
 	c.SetContext(ctx)
 	if err := a.sure(c, fmt.Sprintf("Apply these %d changes to %s?", len(plan.Changes), plan.Application)); err != nil {
 		return err
 	}
-	return a.apply(ctx, c, app, f, plan)
+	return a.apply(ctx, c, app, plan)
+}
+
+// readAccess reads a declaration. The error names everything that is wrong in it.
+func readAccess(in io.Reader, file string) (*apply.File, error) {
+	f := &apply.File{}
+	if err := readInto(in, file, f); err != nil {
+		return nil, err
+	}
+	return f, faulty(file, f.Complete())
+}
+
+// faulty refuses a file in which something is wrong.
+func faulty(file string, wrong []string) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	return usageError{errors.New(shown(file) + ":\n  " + strings.Join(wrong, "\n  "))}
 }
 
 // apply carries the plan out, and says of each change what became of it.
-func (a *applyCommand) apply(ctx context.Context, c *cobra.Command, app *application, f *accessFile, plan *accessPlan) error {
+func (a *applyCommand) apply(ctx context.Context, c *cobra.Command, app *application, plan *apply.Plan) error {
 	bar := newProgress(c.ErrOrStderr())
 	bar.doing, bar.did = "applying", "applied"
-	err := plan.run(ctx, app, f.provenance(), bar)
+	err := plan.Run(ctx, within{app, longTimeout}, func(applied int) { bar.tell(applied, len(plan.Changes), "changes") })
 	bar.end()
 	if err == nil {
 		return a.printed(c, plan, func(w io.Writer) { fmt.Fprintf(w, "applied %d changes\n", len(plan.Changes)) })
@@ -147,75 +166,10 @@ func (a *applyCommand) apply(ctx context.Context, c *cobra.Command, app *applica
 		next = "Correct that and run the command again: it goes on with what is missing"
 	}
 	return fmt.Errorf("%d of %d changes were applied: %w\n%s",
-		plan.count(func(c *change) bool { return c.State == stateApplied }), len(plan.Changes), err, next)
+		plan.Applied(), len(plan.Changes), err, next)
 }
 
-// run does step by step. An interrupt ends it between two steps: of one that was
-// cut nobody could say what became of it.
-func (p *accessPlan) run(ctx context.Context, app *application, prov authz.Provenance, bar *progress) error {
-	var failed error
-	for _, s := range p.steps {
-		if failed == nil && ctx.Err() != nil {
-			failed = errors.New("interrupted")
-		}
-		if failed != nil {
-			p.settle(s, stateNotTried)
-			continue
-		}
-		s.params["provenance"] = prov
-		err := app.long(context.WithoutCancel(ctx), s.op, s.params, nil)
-		if err == nil {
-			p.settle(s, stateApplied)
-			bar.tell(p.count(func(c *change) bool { return c.State == stateApplied }), len(p.Changes), "changes")
-			continue
-		}
-		failed = fmt.Errorf("%s: %w", s.changes[0], err)
-		if outcomeUnknown(err) {
-			p.settle(s, stateUnknown)
-		} else {
-			p.settle(s, stateFailed)
-		}
-	}
-	return failed
-}
-
-// settle notes what became of the changes of a step.
-func (p *accessPlan) settle(s step, state string) {
-	for _, c := range s.changes {
-		switch state {
-		case stateApplied:
-			if c.State, c.left = statePartly, c.left-1; c.left == 0 {
-				c.State = stateApplied
-			}
-		case stateNotTried:
-			if c.State == statePlanned {
-				c.State = stateNotTried
-			}
-		default:
-			if c.State = state; c.left < c.of {
-				c.State = statePartly
-			}
-		}
-	}
-}
-
-// outcomeUnknown reports that a write may have been applied.
-func outcomeUnknown(err error) bool {
-	var outage *authz.UnavailableError
-	var transport *provider.TransportError
-	return errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown || errors.As(err, &transport) && transport.Status == 0
-}
-
-func (p *accessPlan) count(is func(*change) bool) (n int) {
-	for _, c := range p.Changes {
-		if is(c) {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *accessPlan) print(w io.Writer) {
+func printPlan(w io.Writer, p *apply.Plan) {
 	for _, warning := range p.Warnings {
 		fmt.Fprintln(w, "warning: "+plain(warning))
 	}
@@ -227,90 +181,5 @@ func (p *accessPlan) print(w io.Writer) {
 	for _, c := range p.Changes {
 		fmt.Fprintln(w, "  "+plain(c.String()))
 	}
-	of := func(action string) int { return p.count(func(c *change) bool { return c.Action == action }) }
-	fmt.Fprintf(w, "%d to create, %d to update, %d to delete\n", of("create"), of("update"), of("delete"))
-}
-
-// grantable asks the host about every pattern that the plan writes, and about every
-// role where it is granted, before anything is changed. Only the socket answers that;
-// elsewhere the write itself does.
-func (p *accessPlan) grantable(ctx context.Context, app *application, f *accessFile, s *accessState) error {
-	if app.remote || app.hosted != nil {
-		return nil
-	}
-	reasons := map[string]string{} // by question
-	why := func(op string, params fields) (string, error) {
-		question := fmt.Sprint(op, " ", params["pattern"], " ", authz.ScopeType(fmt.Sprint(params["scope"])))
-		if known, ok := reasons[question]; ok {
-			return known, nil
-		}
-		var result struct{ Reason string }
-		err := app.call(ctx, op, params, &result)
-		reasons[question] = result.Reason
-		return result.Reason, err
-	}
-	known := func(what, pattern string) error {
-		reason, err := why("validateKnownPattern", fields{"pattern": pattern})
-		if err == nil && reason != "" {
-			err = authz.Validation("%s: %s", what, reason)
-		}
-		return err
-	}
-	role := func(id any, input fields) error {
-		patterns, _ := input["patterns"].([]string)
-		for _, pattern := range patterns {
-			if err := known(fmt.Sprintf("role %s", id), pattern); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	patterns := map[string][]string{}
-	for id, r := range s.roles {
-		patterns[id] = r.Patterns
-	}
-	for _, r := range f.Roles {
-		patterns[r.ID] = r.Patterns
-	}
-	grant := func(in provider.GrantInput) error {
-		key := grantKey{in.Subject, in.RoleID, in.Pattern, in.Scope}
-		given := patterns[in.RoleID]
-		if in.RoleID == "" {
-			given = []string{in.Pattern}
-			if err := known("grant "+key.String(), in.Pattern); err != nil {
-				return err
-			}
-		}
-		if in.Scope == authz.Global {
-			return nil
-		}
-		reason := fmt.Sprintf("the role %s has no patterns", in.RoleID)
-		for _, pattern := range given {
-			var err error
-			if reason, err = why("validateGrantableAt", fields{"pattern": pattern, "scope": in.Scope}); err != nil || reason == "" {
-				return err
-			}
-		}
-		return authz.Validation("grant %s: %s", key, reason)
-	}
-	for _, step := range p.steps {
-		var err error
-		switch step.op {
-		case "createRole":
-			input := step.params["input"].(fields)
-			err = role(input["id"], input)
-		case "updateRole":
-			err = role(step.params["roleId"], step.params["input"].(fields))
-		case "createGrants":
-			for _, in := range step.params["inputs"].([]provider.GrantInput) {
-				if err = grant(in); err != nil {
-					break
-				}
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	fmt.Fprintf(w, "%d to create, %d to update, %d to delete\n", p.Count("create"), p.Count("update"), p.Count("delete"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -287,7 +288,7 @@ func anchoredAt(a authz.AuditAnchor) string {
 	if a.Log == "" {
 		return "by the account data's own record of its head"
 	}
-	return "at " + instantText(a.Time.UnixMilli()) + ", when it was anchored"
+	return "at " + words.Instant(a.Time.UnixMilli()) + ", when it was anchored"
 }
 
 // exported reads the entries of an export.

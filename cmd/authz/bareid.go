@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -95,9 +96,9 @@ var aboutRows = []string{"check", "explain", "createGrant", "createGrants", "lis
 
 // wrongWord finds what is no subject, or no scope, where one is wanted.
 func wrongWord(op, name string, v any) error {
-	check := map[string]func(string) error{"scope": wrongScope, "subject": wrongSubject, "scopes": wrongScope, "subjects": wrongSubject}[name]
+	check := map[string]func(string) error{"scope": words.CheckScope, "subject": words.CheckSubject, "scopes": words.CheckScope, "subjects": words.CheckSubject}[name]
 	if op == "setScopeParents" && name == "parents" {
-		check = wrongScope
+		check = words.CheckScope
 	}
 	if check == nil || !slices.Contains(aboutRows, op) {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 )
 
 func newBilling() *cobra.Command {
@@ -43,7 +44,7 @@ the calendar month (UTC). Checks are not metered, and no cap ever touches one.`,
 				return err
 			}
 			return a.printed(c, usage, func(w io.Writer) {
-				fmt.Fprintf(w, "%s to %s\n\n", instantText(usage.PeriodStart), instantText(usage.PeriodEnd))
+				fmt.Fprintf(w, "%s to %s\n\n", words.Instant(usage.PeriodStart), words.Instant(usage.PeriodEnd))
 				rows := [][]string{dimensionHeader}
 				for _, d := range usage.Dimensions {
 					rows = append(rows, dimensionRow(d))

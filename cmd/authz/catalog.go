@@ -16,6 +16,7 @@ import (
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -324,7 +325,7 @@ func newCatalogVersions() *cobra.Command {
 		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "versions", "VERSION", "PUBLISHED")
 			return streamed(c.Context(), app, "listCatalogVersions", nil, l, func(p catalog.Publication) [][]string {
-				return [][]string{{strconv.FormatInt(p.Version, 10), instantText(p.PublishedAt)}}
+				return [][]string{{strconv.FormatInt(p.Version, 10), words.Instant(p.PublishedAt)}}
 			})
 		}),
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -165,7 +166,7 @@ func (q *question) tellExpired(ctx context.Context, ask checkParams, to io.Write
 	}
 	for _, g := range e.Expired {
 		at, _ := g.ExpiresAt.At()
-		fmt.Fprintf(to, "note: grant %s to %s would allow this; it expired at %s. 'authz grant create' makes another.\n", plain(g.ID), plain(g.Subject), instantText(at))
+		fmt.Fprintf(to, "note: grant %s to %s would allow this; it expired at %s. 'authz grant create' makes another.\n", plain(g.ID), plain(g.Subject), words.Instant(at))
 	}
 }
 

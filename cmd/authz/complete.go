@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -193,7 +194,7 @@ func scopes(ctx context.Context, a *application) []string {
 
 func catalogVersions(ctx context.Context, a *application) (ids []string) {
 	_ = whole(ctx, a, "listCatalogVersions", nil, "versions", func(p catalog.Publication) error { // what came before an error is offered
-		ids = append(ids, described(strconv.FormatInt(p.Version, 10), instantText(p.PublishedAt)))
+		ids = append(ids, described(strconv.FormatInt(p.Version, 10), words.Instant(p.PublishedAt)))
 		return nil
 	})
 	return ids

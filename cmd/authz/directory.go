@@ -14,6 +14,7 @@ import (
 
 	hostdirectory "github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -113,13 +114,13 @@ func newDirectoryList() *cobra.Command {
 				for _, d := range result.Directories {
 					row := []string{d.Name, d.Application, d.Importer, orDash(d.Schedule), directoryState(d), "-", "-", "-", "-", ""}
 					if last := d.Last; last != nil {
-						row[5], row[6], row[9] = string(last.Result), instantText(last.EndedAt), last.Error
+						row[5], row[6], row[9] = string(last.Result), words.Instant(last.EndedAt), last.Error
 					}
 					if last := d.LastSuccess; last != nil {
-						row[7] = instantText(last.EndedAt)
+						row[7] = words.Instant(last.EndedAt)
 					}
 					if d.Next != 0 {
-						row[8] = instantText(d.Next)
+						row[8] = words.Instant(d.Next)
 					}
 					rows = append(rows, row)
 				}

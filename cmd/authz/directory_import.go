@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	hostdirectory "github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -132,7 +133,7 @@ func printReport(w io.Writer, r hostdirectory.Report) {
 		if a := r.Applied; a != nil && a.Commits > 1 {
 			fmt.Fprintf(w, "written in %d commits, after %d failed attempts\n", a.Commits, a.Failures)
 		}
-		fmt.Fprintf(w, "applied to %s; audit entry %s, at %s\n", r.Application, r.Audit.Import, instantText(r.Audit.At))
+		fmt.Fprintf(w, "applied to %s; audit entry %s, at %s\n", r.Application, r.Audit.Import, words.Instant(r.Audit.At))
 	}
 }
 

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/apply"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -18,19 +19,6 @@ func newGrant() *cobra.Command {
 	c := &cobra.Command{Use: "grant", Short: "Give access, and see who was given what", Args: cobra.NoArgs, RunE: showHelp}
 	c.AddCommand(newGrantCreate(), newGrantList(), newGrantDelete())
 	return c
-}
-
-// grantEntry is a grant as files declare it.
-type grantEntry struct {
-	Subject string     `json:"subject"`
-	Role    string     `json:"role"`
-	Pattern string     `json:"pattern"`
-	Scope   string     `json:"scope"`
-	Expires fileExpiry `json:"expires"`
-}
-
-func (g grantEntry) input() provider.GrantInput {
-	return provider.GrantInput{Subject: g.Subject, RoleID: g.Role, Pattern: g.Pattern, Scope: g.Scope, ExpiresAt: g.Expires.Expiry}
 }
 
 func newGrantCreate() *cobra.Command {
@@ -108,7 +96,7 @@ func createGrant(c *cobra.Command, a *admin, in provider.GrantInput) error {
 	if !in.ExpiresAt.IsZero() {
 		input["expiresAt"] = in.ExpiresAt
 	}
-	if wrong := errors.Join(wrongSubject(in.Subject), wrongScope(cmp.Or(in.Scope, authz.Global))); wrong != nil {
+	if wrong := errors.Join(words.CheckSubject(in.Subject), words.CheckScope(cmp.Or(in.Scope, authz.Global))); wrong != nil {
 		return usageError{wrong}
 	}
 	if err := needsType(c.Context(), app, in.Scope); err != nil {
@@ -147,7 +135,7 @@ func (a *admin) warn(c *cobra.Command, warnings []string) {
 
 func createGrants(c *cobra.Command, a *admin, file string) error {
 	var declared struct {
-		Grants []grantEntry `json:"grants"`
+		Grants []apply.Grant `json:"grants"`
 	}
 	if err := readInto(c.InOrStdin(), file, &declared); err != nil {
 		return err
@@ -156,10 +144,8 @@ func createGrants(c *cobra.Command, a *admin, file string) error {
 	if len(declared.Grants) == 0 {
 		return usageError{fmt.Errorf("%s declares no grants: it needs a list under grants", file)}
 	}
-	var wrong []string
-	(&accessFile{Grants: declared.Grants}).checkGrants(func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) })
-	if len(wrong) > 0 {
-		return usageError{errors.New(file + ":\n  " + strings.Join(wrong, "\n  "))}
+	if err := faulty(file, apply.CompleteGrants(declared.Grants)); err != nil {
+		return err
 	}
 	app, err := a.open(c.Context())
 	if err != nil {
@@ -167,7 +153,7 @@ func createGrants(c *cobra.Command, a *admin, file string) error {
 	}
 	inputs := make([]provider.GrantInput, len(declared.Grants))
 	for i, g := range declared.Grants {
-		inputs[i] = g.input()
+		inputs[i] = g.Input()
 	}
 	d := a.doubts(app)
 	for _, g := range declared.Grants {
@@ -204,7 +190,7 @@ of an application.`,
 		Args: cobra.NoArgs,
 		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
 			d := newDoubts(app, false, c.ErrOrStderr())
-			if subject != "" && wrongSubject(subject) == nil {
+			if subject != "" && words.CheckSubject(subject) == nil {
 				if err := d.subject(c.Context(), subject); err != nil {
 					return err
 				}
@@ -212,7 +198,7 @@ of an application.`,
 			if role != "" {
 				d.role(c.Context(), role)
 			}
-			if scope != "" && wrongScope(scope) == nil {
+			if scope != "" && words.CheckScope(scope) == nil {
 				if err := d.scope(c.Context(), scope); err != nil {
 					return err
 				}
@@ -252,14 +238,7 @@ func grantCells(g authz.Grant) []string {
 	return []string{g.ID, g.Subject, grantGives(g), g.Scope, expiryText(g.ExpiresAt), g.Provenance.Actor()}
 }
 
-func grantGives(g authz.Grant) string { return gives(g.RoleID, g.Pattern) }
-
-func gives(role, pattern string) string {
-	if role != "" {
-		return "role " + role
-	}
-	return pattern
-}
+func grantGives(g authz.Grant) string { return words.Gives(g.RoleID, g.Pattern) }
 
 func newGrantDelete() *cobra.Command {
 	return newDelete("grant", "deleteGrant", "grantId", grantIDs, "Take a grant back",

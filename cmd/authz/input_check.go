@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/authzhost/authz/internal/apply"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -82,8 +83,8 @@ const (
 
 // kind tells whether a value of a kind can stand for t.
 func (c *fileCheck) kind(t reflect.Type, got, text, path string, line, column int) {
-	if t == reflect.TypeFor[fileExpiry]() && got == aText {
-		if _, err := parseInstant(text, time.Time{}, 0); err != nil {
+	if t == reflect.TypeFor[apply.Expiry]() && got == aText {
+		if _, err := words.ParseInstant(text); err != nil {
 			c.bad(line, column, path, "%v", err)
 		}
 		return

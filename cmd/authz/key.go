@@ -13,6 +13,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 )
 
 func newKey() *cobra.Command {
@@ -45,7 +46,7 @@ func keyCells(k account.APIKey) []string {
 	case k.ExpiresAt != nil && *k.ExpiresAt <= now:
 		state = "expired"
 	case k.PreviousValidUntil != nil && *k.PreviousValidUntil > now:
-		state = "live, the old one until " + instantText(*k.PreviousValidUntil)
+		state = "live, the old one until " + words.Instant(*k.PreviousValidUntil)
 	}
 	return []string{k.ID, k.Kind, k.Name, keyIs(k), state, instantOr(k.ExpiresAt, "never"), instantOr(k.LastUsedAt, "never"), k.Hint}
 }

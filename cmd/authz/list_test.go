@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/authzhost/authz/internal/apply"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -47,7 +48,7 @@ func TestListsOfMoreThanOnePage(t *testing.T) {
 		t.Errorf("%d users in the export", len(users.Users))
 	}
 	out, errs, code := s.say("", s.over("url", []string{"audit", "export", "--to", "0s"})...)
-	if entries := strings.Count(out, "\n"); code != 0 || entries != (n+grantBatch-1)/grantBatch {
+	if entries := strings.Count(out, "\n"); code != 0 || entries != (n+apply.GrantBatch-1)/apply.GrantBatch {
 		t.Errorf("%d entries exported: %s", entries, errs)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -60,7 +61,7 @@ func (a *admin) showOrg(c *cobra.Command, method string, body any) error {
 	}
 	return a.printed(c, result, func(w io.Writer) {
 		org := result.Org
-		table(w, [][]string{{"org", org.ID}, {"name", org.Name}, {"mode", org.Mode}, {"primary application", textOr(org.PrimaryApplication)}, {"since", instantText(org.CreatedAt)}})
+		table(w, [][]string{{"org", org.ID}, {"name", org.Name}, {"mode", org.Mode}, {"primary application", textOr(org.PrimaryApplication)}, {"since", words.Instant(org.CreatedAt)}})
 	})
 }
 
@@ -76,7 +77,7 @@ func instantOr(ms *int64, without string) string {
 	if ms == nil {
 		return without
 	}
-	return instantText(*ms)
+	return words.Instant(*ms)
 }
 
 func newOrgShow() *cobra.Command {
@@ -141,7 +142,7 @@ cloud.*. 'authz audit list --org ORG' shows what was done at the org's root.`,
 			}
 			l := a.listing(c.OutOrStdout(), "events", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return all(c, h, []string{"audit"}, filter, limit, l, func(e authz.AuditEntry) []string {
-				return []string{instantText(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}
+				return []string{words.Instant(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}
 			})
 		},
 	}

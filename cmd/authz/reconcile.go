@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -140,7 +141,7 @@ func (r reconciliation) doubt(c *cobra.Command, app *application, p fields) erro
 	seen := map[string]bool{}
 	scopes, _ := p["scopes"].([]string)
 	for _, scope := range scopes {
-		if t := authz.ScopeType(scope); !seen[t] && wrongScope(scope) == nil {
+		if t := authz.ScopeType(scope); !seen[t] && words.CheckScope(scope) == nil {
 			seen[t] = true
 			if err := d.scope(c.Context(), scope); err != nil {
 				return err

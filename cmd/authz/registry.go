@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 )
 
 func newRegistry() *cobra.Command {
@@ -44,7 +45,7 @@ func newRegistryList() *cobra.Command {
 		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
 			l := a.listing(c.OutOrStdout(), "namespaces", "NAMESPACE", "APPLICATION", "VERSION", "PUBLISHED", "KEYS", "TOMBSTONES")
 			return all(c, h, []string{"registry"}, nil, limit, l, func(s registry.Summary) []string {
-				return []string{s.Namespace, textOr(s.Application), orNever(s.Version, decimal), orNever(s.PublishedAt, instantText), strconv.Itoa(s.Keys), strconv.Itoa(s.Tombstones)}
+				return []string{s.Namespace, textOr(s.Application), orNever(s.Version, decimal), orNever(s.PublishedAt, words.Instant), strconv.Itoa(s.Keys), strconv.Itoa(s.Tombstones)}
 			})
 		}),
 	}
@@ -68,11 +69,11 @@ func newRegistryShow() *cobra.Command {
 			return a.printed(c, ns, func(w io.Writer) {
 				rows := [][]string{{"VERSION", "PUBLISHED", "BY", "ADDED", "TOMBSTONED"}}
 				for _, v := range ns.Versions {
-					rows = append(rows, []string{decimal(v.Version), instantText(v.PublishedAt), v.Publisher, orDash(strings.Join(v.AddedKeys, ", ")), orDash(strings.Join(v.TombstonedKeys, ", "))})
+					rows = append(rows, []string{decimal(v.Version), words.Instant(v.PublishedAt), v.Publisher, orDash(strings.Join(v.AddedKeys, ", ")), orDash(strings.Join(v.TombstonedKeys, ", "))})
 				}
 				table(w, rows)
 				for _, t := range ns.Tombstones {
-					fmt.Fprintf(w, "gone since version %d: %s (%s)\n", t.TombstonedVersion, plain(t.Key), instantText(t.TombstonedAt))
+					fmt.Fprintf(w, "gone since version %d: %s (%s)\n", t.TombstonedVersion, plain(t.Key), words.Instant(t.TombstonedAt))
 				}
 			})
 		}),
@@ -160,7 +161,7 @@ func printRegistryDrift(w io.Writer, d registry.Drift) {
 		for _, m := range list {
 			why := string(m.Reason)
 			if m.Since != nil {
-				why += " " + instantText(*m.Since)
+				why += " " + words.Instant(*m.Since)
 			}
 			rows = append(rows, []string{orDash(application), where, m.Pattern, why})
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -196,10 +197,10 @@ func entryCells(e requestEntry) []string {
 }
 
 func requestCells(r authz.Request) []string {
-	return []string{r.ID, r.RequesterUserID, requestAsks(r), r.Scope, expiryText(r.ProposedExpiresAt), string(r.State), requestAt(r), instantText(r.CreatedAt)}
+	return []string{r.ID, r.RequesterUserID, requestAsks(r), r.Scope, expiryText(r.ProposedExpiresAt), string(r.State), requestAt(r), words.Instant(r.CreatedAt)}
 }
 
-func requestAsks(r authz.Request) string { return gives(r.RoleID, r.Pattern) }
+func requestAsks(r authz.Request) string { return words.Gives(r.RoleID, r.Pattern) }
 
 // requestAt is the stage that a pending request waits at.
 func requestAt(r authz.Request) string {
@@ -222,7 +223,7 @@ func printRequest(w io.Writer, shown requestResult) {
 		rows = append(rows, []string{"answer " + id, r.Justification[id]})
 	}
 	for _, d := range r.Decisions {
-		rows = append(rows, []string{d.Decision, strings.TrimSpace(fmt.Sprintf("by %s at %s, stage %d  %s", d.DecidedBy, instantText(d.At), d.StageIndex+1, d.Note))})
+		rows = append(rows, []string{d.Decision, strings.TrimSpace(fmt.Sprintf("by %s at %s, stage %d  %s", d.DecidedBy, words.Instant(d.At), d.StageIndex+1, d.Note))})
 	}
 	table(w, rows)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/retention"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -108,7 +109,7 @@ copies and no application: they are there when it is not.`,
 			knownApplication(c, h, of)
 			l := a.listing(c.OutOrStdout(), "events", "APPLICATION", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return all(c, h, []string{"retention"}, filter, limit, l, func(e retention.Event) []string {
-				return []string{e.Application, instantText(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}
+				return []string{e.Application, words.Instant(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}
 			})
 		},
 	}

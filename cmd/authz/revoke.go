@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -75,7 +76,7 @@ func newRevokeList() *cobra.Command {
 					return err
 				}
 			}
-			if scope != "" && wrongScope(scope) == nil {
+			if scope != "" && words.CheckScope(scope) == nil {
 				if err := d.scope(c.Context(), scope); err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -41,7 +42,7 @@ them (ancestry.kind stored): the PARENTs given, or with --none that it is a root
 				return err
 			}
 			if !change && !forget {
-				if err := errors.Join(wrongScope(args[0]), needsType(c.Context(), app, args[0])); err != nil {
+				if err := errors.Join(words.CheckScope(args[0]), needsType(c.Context(), app, args[0])); err != nil {
 					return usageError{err}
 				}
 			}
@@ -90,7 +91,7 @@ it, so that a reused id inherits nothing. Rows at resources below it stay: delet
 		Example: `  authz scope delete docs.doc:d_1 --yes`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
-			if wrong := wrongScope(args[0]); wrong != nil {
+			if wrong := words.CheckScope(args[0]); wrong != nil {
 				return usageError{wrong}
 			}
 			d := newDoubts(app, false, c.ErrOrStderr())

@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/pages"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// accessState is what the application has of what a file declares, and what
+// State is what the application has of what a file declares, and what
 // earlier applies of the file made.
-type accessState struct {
+type State struct {
 	roles  map[string]authz.Role
 	groups map[string]authz.Group
-	grants map[grantKey][]authz.Grant // those declared, by anybody
-	mine   []authz.Grant              // made under the file's name
+	grants map[key][]authz.Grant // those declared, by anybody
+	mine   []authz.Grant         // made under the file's name
 
 	// What earlier applies made and the file does not declare any more, in the
 	// order in which it was made.
@@ -27,17 +28,19 @@ type accessState struct {
 	homes bool // grants of different homes are written apart (hosted-api.md §8.3)
 }
 
-func readState(ctx context.Context, a *application, f *accessFile) (*accessState, error) {
-	s := &accessState{roles: map[string]authz.Role{}, groups: map[string]authz.Group{}, grants: map[grantKey][]authz.Grant{}, others: map[string]int{}}
-	err := each(ctx, a, "listRoles", "roles", nil, 0, func(r authz.Role) error { s.roles[r.ID] = r; return nil })
+// Read reads the state of an application for a file. byHome says that it is an org's at
+// the hosted API, which lists grants by home and does not say which file made a row.
+func Read(ctx context.Context, a pages.Caller, f *File, byHome bool) (*State, error) {
+	s := &State{roles: map[string]authz.Role{}, groups: map[string]authz.Group{}, grants: map[key][]authz.Grant{}, others: map[string]int{}}
+	err := pages.Each(ctx, a, "listRoles", "roles", nil, 0, func(r authz.Role) error { s.roles[r.ID] = r; return nil })
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, a, "listGroups", "groups", nil, 0, func(g authz.Group) error { s.groups[g.ID] = g; return nil })
+	err = pages.Each(ctx, a, "listGroups", "groups", nil, 0, func(g authz.Group) error { s.groups[g.ID] = g; return nil })
 	if err != nil {
 		return nil, err
 	}
-	if a.hosted != nil { // whose rows do not name the file
+	if byHome {
 		s.homes = true
 		return s, s.readGrantsAt(ctx, a, f)
 	}
@@ -49,14 +52,14 @@ func readState(ctx context.Context, a *application, f *accessFile) (*accessState
 
 // readGrantsAt reads the grants at the scopes that the file names: the hosted API
 // lists those of one home.
-func (s *accessState) readGrantsAt(ctx context.Context, a *application, f *accessFile) error {
-	declared, scopes := map[grantKey]bool{}, map[string]bool{}
+func (s *State) readGrantsAt(ctx context.Context, a pages.Caller, f *File) error {
+	declared, scopes := map[key]bool{}, map[string]bool{}
 	for _, g := range f.Grants {
 		declared[g.key()], scopes[g.Scope] = true, true
 	}
 	for _, scope := range slices.Sorted(maps.Keys(scopes)) {
 		filter := fields{"filter": fields{"scope": scope}}
-		err := each(ctx, a, "listGrants", "grants", filter, 0, func(g authz.Grant) error {
+		err := pages.Each(ctx, a, "listGrants", "grants", filter, 0, func(g authz.Grant) error {
 			if declared[keyOf(g)] {
 				s.grants[keyOf(g)] = append(s.grants[keyOf(g)], g)
 			}
@@ -71,7 +74,7 @@ func (s *accessState) readGrantsAt(ctx context.Context, a *application, f *acces
 
 // findOld asks the audit log for roles and groups that an apply of this file made:
 // their rows do not say so, as those of grants do.
-func (s *accessState) findOld(ctx context.Context, a *application, f *accessFile) error {
+func (s *State) findOld(ctx context.Context, a pages.Caller, f *File) error {
 	named := map[string]bool{}
 	for _, r := range f.Roles {
 		named["role "+r.ID] = true
@@ -97,9 +100,9 @@ func (s *accessState) findOld(ctx context.Context, a *application, f *accessFile
 		{"role", []string{"role.delete"}, func(id string) bool { _, ok := s.roles[id]; return ok }, &s.oldRoles},
 		{"group", []string{"group.delete", "group.dissolve_virtual_parent"}, func(id string) bool { _, ok := s.groups[id]; return ok }, &s.oldGroups},
 	} {
-		made := fields{"actor": f.provenance().Actor(), "action": kind.name + ".create"}
+		made := fields{"actor": f.Provenance().Actor(), "action": kind.name + ".create"}
 		seen := map[string]bool{}
-		for page, err := range auditPages(ctx, a, made, authz.AuditCursor{}) {
+		for page, err := range pages.Audit(ctx, a, made, authz.AuditCursor{}) {
 			if err != nil {
 				return err
 			}
@@ -123,9 +126,9 @@ func (s *accessState) findOld(ctx context.Context, a *application, f *accessFile
 
 // stillMine reports that the row of this id is the one an apply made: nobody has
 // deleted it since and made another of the same id.
-func stillMine(ctx context.Context, a *application, f *accessFile, id, begins string, ends []string) (bool, error) {
+func stillMine(ctx context.Context, a pages.Caller, f *File, id, begins string, ends []string) (bool, error) {
 	made, err := lastEntry(ctx, a, id, begins)
-	if err != nil || made == nil || made.Actor != f.provenance().Actor() {
+	if err != nil || made == nil || made.Actor != f.Provenance().Actor() {
 		return false, err
 	}
 	for _, action := range ends {
@@ -140,9 +143,9 @@ func stillMine(ctx context.Context, a *application, f *accessFile, id, begins st
 	return true, nil
 }
 
-func lastEntry(ctx context.Context, a *application, target, action string) (*authz.AuditEntry, error) {
+func lastEntry(ctx context.Context, a pages.Caller, target, action string) (*authz.AuditEntry, error) {
 	var result struct{ Events []authz.AuditEntry }
-	err := a.call(ctx, "listAuditEvents", fields{"filter": fields{"target": target, "action": action, "limit": 1}}, &result)
+	err := a.Call(ctx, "listAuditEvents", fields{"filter": fields{"target": target, "action": action, "limit": 1}}, &result)
 	if err != nil || len(result.Events) == 0 {
 		return nil, err
 	}
@@ -150,13 +153,13 @@ func lastEntry(ctx context.Context, a *application, target, action string) (*aut
 }
 
 // readGrants keeps what concerns the file out of all grants.
-func (s *accessState) readGrants(ctx context.Context, a *application, f *accessFile) error {
-	declared := map[grantKey]bool{}
+func (s *State) readGrants(ctx context.Context, a pages.Caller, f *File) error {
+	declared := map[key]bool{}
 	for _, g := range f.Grants {
 		declared[g.key()] = true
 	}
-	mine := f.provenance()
-	err := each(ctx, a, "listGrants", "grants", nil, 0, func(g authz.Grant) error {
+	mine := f.Provenance()
+	err := pages.Each(ctx, a, "listGrants", "grants", nil, 0, func(g authz.Grant) error {
 		if declared[keyOf(g)] {
 			s.grants[keyOf(g)] = append(s.grants[keyOf(g)], g)
 		}

@@ -1,4 +1,4 @@
-package main
+package words
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // subjectKinds are what stands before the id in a subject.
 var subjectKinds = []string{"user", "group", "service", "org", "directs", "orgof"}
 
-// wrongSubject says what is wrong with a word in the place of a subject, nil when it
+// CheckSubject says what is wrong with a word in the place of a subject, nil when it
 // is one.
-func wrongSubject(word string) error {
+func CheckSubject(word string) error {
 	if _, _, ok := authz.ParseSubject(word); ok {
 		return nil
 	}
@@ -30,12 +30,20 @@ func wrongSubject(word string) error {
 	return fmt.Errorf("%s is no subject: it begins with user:, group:, service:, org:, directs: or orgof:, or is everyone", authz.Quote(word))
 }
 
-// wrongScope says what is wrong with a word in the place of a scope, nil when it is
+// CheckScope says what is wrong with a word in the place of a scope, nil when it is
 // one.
-func wrongScope(word string) error {
+func CheckScope(word string) error {
 	invalid := authz.ValidateScope(word)
 	if invalid == nil {
 		return nil
 	}
 	return fmt.Errorf("%s is no scope: write *, which is everywhere, or TYPE:ID such as docs.folder:f_1 (%s)", authz.Quote(word), invalid.Reason)
+}
+
+// Gives is what a grant of a role, or else of a pattern, gives.
+func Gives(role, pattern string) string {
+	if role != "" {
+		return "role " + role
+	}
+	return pattern
 }

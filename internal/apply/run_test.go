@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"context"
@@ -48,14 +48,12 @@ func TestAnApplyThatEndsEarlySaysWhatItDid(t *testing.T) {
 				_, _ = io.WriteString(w, "{}")
 			}))
 			t.Cleanup(server.Close)
-			p := &accessPlan{}
+			p := &Plan{provenance: (&File{Name: "x"}).Provenance()}
 			one, two, three := p.add("create", "role", "a", ""), p.add("update", "grant", "", "b"), p.add("delete", "grant", "c", "")
 			p.do("createGrants", fields{}, one, two)
 			p.do("deleteGrant", fields{}, two)
 			p.do("deleteGrant", fields{}, three)
-			caller := &provider.Caller{Base: server.URL}
-			app := &application{asked: caller, provider: caller}
-			err := p.run(ctx, app, (&accessFile{Name: "x"}).provenance(), newProgress(io.Discard))
+			err := p.Run(ctx, &provider.Caller{Base: server.URL}, func(int) {})
 			if got := one.State + ", " + two.State + ", " + three.State; got != c.states {
 				t.Errorf("the changes are %s", got)
 			}
