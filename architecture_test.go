@@ -39,6 +39,12 @@ var rules = []rule{
 	{room: "host/directory", forbidden: allBut("sdk/authz", "sdk/directory", "sdk/storage")},
 	{room: "plugins/", forbidden: []string{module + "host", module + "cmd", module + "conformance", module + "examples"}},
 	{room: "conformance", forbidden: []string{module + "host", module + "plugins", module + "cmd", module + "examples"}},
+	{room: "internal/apply", forbidden: allBut("sdk/authz", "sdk/provider")},
+	{room: "internal/catalogdiff", forbidden: allBut("sdk/authz")},
+	{room: "internal/hostedclient", forbidden: allBut("sdk/authz", "sdk/provider")},
+	{room: "internal/input", forbidden: allBut("sdk/authz")},
+	{room: "internal/pages", forbidden: allBut("sdk/authz")},
+	{room: "internal/words", forbidden: allBut("sdk/authz")},
 	{room: "examples/", forbidden: []string{module + "plugins", module + "cmd"},
 		except: []string{"examples/internal/demo"}}, // a host of the examples' own, over the memory driver
 	{room: "examples/internal/demo", forbidden: []string{module + "cmd"}},

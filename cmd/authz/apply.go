@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/apply"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -103,7 +104,7 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 		err = plan.Grantable(ctx, quickly)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown(a.file), err)
+		return fmt.Errorf("%s: %w", input.Name(a.file), err)
 	}
 	if a.dryRun || len(plan.Changes) == 0 {
 		if err := a.printed(c, plan, func(w io.Writer) { printPlan(w, plan) }); err != nil {
@@ -131,7 +132,7 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 // readAccess reads a declaration. The error names everything that is wrong in it.
 func readAccess(in io.Reader, file string) (*apply.File, error) {
 	f := &apply.File{}
-	if err := readInto(in, file, f); err != nil {
+	if err := input.Into(in, file, f); err != nil {
 		return nil, err
 	}
 	return f, faulty(file, f.Complete())
@@ -142,7 +143,7 @@ func faulty(file string, wrong []string) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return usageError{errors.New(shown(file) + ":\n  " + strings.Join(wrong, "\n  "))}
+	return usageError{errors.New(input.Name(file) + ":\n  " + strings.Join(wrong, "\n  "))}
 }
 
 // apply carries the plan out, and says of each change what became of it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -170,7 +171,7 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 	ctx := c.Context()
 	switch {
 	case v.file != "":
-		in, err := openFile(c.InOrStdin(), v.file)
+		in, err := input.Open(c.InOrStdin(), v.file)
 		if err != nil {
 			return nil, err
 		}
@@ -179,9 +180,9 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 		if a.app != "" {
 			name = applicationLog + a.app
 		}
-		verdicts, err := one(name, exported(shown(v.file), in))
+		verdicts, err := one(name, exported(input.Name(v.file), in))
 		if err == nil && verdicts[0].OK && verdicts[0].Hashed == 0 && v.anchors == "" {
-			err = usageError{fmt.Errorf("%s holds no entry, so that nothing was verified: give what 'authz audit export' writes", shown(v.file))}
+			err = usageError{fmt.Errorf("%s holds no entry, so that nothing was verified: give what 'authz audit export' writes", input.Name(v.file))}
 		}
 		return verdicts, err
 	case v.account && a.org != "":

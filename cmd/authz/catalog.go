@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,9 @@ import (
 
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/internal/catalogdiff"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -29,30 +30,30 @@ func newCatalog() *cobra.Command {
 }
 
 // loadCatalog reads a declaration, or a catalog document as it is published.
-// The input is what was declared, empty for a document.
-func loadCatalog(in io.Reader, path string) (input catalog.Input, built *catalog.Catalog, err error) {
+// What was declared is empty for a document.
+func loadCatalog(in io.Reader, path string) (declared catalog.Input, built *catalog.Catalog, err error) {
 	var document struct{ FormatVersion *json.RawMessage }
-	text, err := readFile(in, path)
+	text, err := input.ReadFile(in, path)
 	if err != nil {
-		return input, nil, err
+		return declared, nil, err
 	}
 	if json.Unmarshal(text, &document) == nil && document.FormatVersion != nil {
 		built, err = catalog.FromDocument(text, catalog.DocumentOptions{})
-		return input, built, err
+		return declared, built, err
 	}
 	switch {
 	case path != "-":
-		input, err = catalog.Load(path)
+		declared, err = catalog.Load(path)
 	case json.Valid(text):
-		input, err = catalog.ParseJSON(text)
+		declared, err = catalog.ParseJSON(text)
 	default:
-		input, err = catalog.ParseYAML(text)
+		declared, err = catalog.ParseYAML(text)
 	}
 	if err != nil {
-		return input, nil, usageError{err}
+		return declared, nil, usageError{err}
 	}
-	built, err = catalog.Build(input)
-	return input, built, err
+	built, err = catalog.Build(declared)
+	return declared, built, err
 }
 
 // lintCatalog is everything wrong with a file: what keeps it from being built, or
@@ -110,14 +111,14 @@ with --strict also when there is a warning.`,
 				return err
 			}
 			err = o.print(c.OutOrStdout(), map[string][]authz.Issue{"issues": append([]authz.Issue{}, issues...)}, func(w io.Writer) {
-				printIssues(w, shown(args[0]), issues)
+				printIssues(w, input.Name(args[0]), issues)
 				if len(issues) == 0 {
-					fmt.Fprintf(w, "%s has nothing wrong with it\n", shown(args[0]))
+					fmt.Fprintf(w, "%s has nothing wrong with it\n", input.Name(args[0]))
 				}
 			})
 			errs, warnings := countIssues(issues)
 			if err == nil && (errs > 0 || strict && warnings > 0) {
-				err = fmt.Errorf("%s has %d errors and %d warnings", shown(args[0]), errs, warnings)
+				err = fmt.Errorf("%s has %d errors and %d warnings", input.Name(args[0]), errs, warnings)
 			}
 			return err
 		},
@@ -169,9 +170,9 @@ unless --expected-version names the head.`,
 			if err != nil {
 				return err
 			}
-			printIssues(c.ErrOrStderr(), shown(args[0]), issues)
+			printIssues(c.ErrOrStderr(), input.Name(args[0]), issues)
 			if errs, _ := countIssues(issues); errs > 0 {
-				return fmt.Errorf("%s was not published: it has %d errors", shown(args[0]), errs)
+				return fmt.Errorf("%s was not published: it has %d errors", input.Name(args[0]), errs)
 			}
 			app, err := a.open(c.Context())
 			if err != nil {
@@ -271,7 +272,7 @@ func publish(ctx context.Context, app *application, built *catalog.Catalog) (don
 		return done, err
 	}
 	done.Unchanged = true
-	if head != nil && sameJSON(head.Document, document) {
+	if head != nil && catalogdiff.Same(head.Document, document) {
 		done.Version = head.Version
 	} else {
 		var result struct{ Version int64 }
@@ -289,7 +290,7 @@ func publish(ctx context.Context, app *application, built *catalog.Catalog) (don
 	if err := app.call(ctx, "getPublishedImports", nil, &imports); err != nil {
 		return done, fmt.Errorf("the catalog is version %d, its imports are not published: %w", done.Version, err)
 	}
-	if imports.Published != nil && sameJSON(imports.Published.Manifest, manifest) {
+	if imports.Published != nil && catalogdiff.Same(imports.Published.Manifest, manifest) {
 		return done, nil
 	}
 	var result struct{ Version int64 }
@@ -305,13 +306,6 @@ func published(ctx context.Context, a *application) (*provider.PublishedCatalog,
 	var head struct{ Published *provider.PublishedCatalog }
 	err := a.call(ctx, "getPublishedCatalog", nil, &head)
 	return head.Published, err
-}
-
-// sameJSON reports that two texts say the same.
-func sameJSON(a, b []byte) bool {
-	left, errLeft := authz.Canonical(a)
-	right, errRight := authz.Canonical(b)
-	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
 func newCatalogVersions() *cobra.Command {

@@ -14,6 +14,7 @@ import (
 
 	hostdirectory "github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -49,7 +50,7 @@ them; applying the snapshot again does the rest.`,
 			if c.Flags().Changed("max-deactivations") {
 				options.MaxDeactivations = &most
 			}
-			snapshot, err := readJSON(c.InOrStdin(), file, directory.Snapshot{})
+			snapshot, err := input.JSON(c.InOrStdin(), file, directory.Snapshot{})
 			if err != nil {
 				return err
 			}

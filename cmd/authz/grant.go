@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/apply"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -137,10 +138,10 @@ func createGrants(c *cobra.Command, a *admin, file string) error {
 	var declared struct {
 		Grants []apply.Grant `json:"grants"`
 	}
-	if err := readInto(c.InOrStdin(), file, &declared); err != nil {
+	if err := input.Into(c.InOrStdin(), file, &declared); err != nil {
 		return err
 	}
-	file = shown(file)
+	file = input.Name(file)
 	if len(declared.Grants) == 0 {
 		return usageError{fmt.Errorf("%s declares no grants: it needs a list under grants", file)}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/internal/terminal"
 	"github.com/authzhost/authz/sdk/plugin"
 )
@@ -66,6 +67,7 @@ func exitCode(err error) int {
 	var (
 		usage   usageError
 		asked   *hostedclient.UsageError
+		file    *input.Error
 		bad     *config.Error
 		catalog *host.CatalogFileError
 		setting *plugin.ConfigError
@@ -74,7 +76,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errDenied):
 		return exitDenied
-	case errors.As(err, &usage), errors.As(err, &asked), errors.As(err, &bad), errors.As(err, &catalog), errors.As(err, &setting):
+	case errors.As(err, &usage), errors.As(err, &asked), errors.As(err, &file), errors.As(err, &bad), errors.As(err, &catalog), errors.As(err, &setting):
 		return exitUsage
 	case errors.As(err, &start):
 		return exitPlugin

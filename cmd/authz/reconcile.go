@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -53,12 +54,12 @@ stay: a role that a directory or another host brings later gives them effect aga
 				if file == "" {
 					continue
 				}
-				ids, err := readIDs(c.InOrStdin(), file)
+				ids, err := input.IDs(c.InOrStdin(), file)
 				if err != nil {
 					return err
 				}
 				if len(ids) == 0 && !empty {
-					return usageError{fmt.Errorf("%s lists nothing, so that every row of the %s would count as orphaned: --allow-empty if that is meant", shown(file), field)}
+					return usageError{fmt.Errorf("%s lists nothing, so that every row of the %s would count as orphaned: --allow-empty if that is meant", input.Name(file), field)}
 				}
 				p[field] = ids
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/apply"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -41,7 +42,7 @@ func (f *roleFlags) add(c *cobra.Command, a *admin) {
 func (f *roleFlags) input(c *cobra.Command) (fields, error) {
 	in := fields{}
 	if f.file != "" {
-		text, err := readJSON(c.InOrStdin(), f.file, apply.Role{})
+		text, err := input.JSON(c.InOrStdin(), f.file, apply.Role{})
 		if err == nil {
 			err = json.Unmarshal(text, &in)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -189,7 +190,7 @@ func (t *target) remote() (*provider.Caller, error) {
 
 // readToken reads the file of a token, which holds nothing else.
 func readToken(file string) (string, error) {
-	text, err := readFile(nil, file)
+	text, err := input.ReadFile(nil, file)
 	if err != nil {
 		return "", err
 	}

@@ -175,3 +175,17 @@ func strictHelp(root *cobra.Command) {
 		}
 	}
 }
+
+// exactlyOne refuses a choice of which none or several were taken.
+func exactlyOne(what string, given ...bool) error {
+	n := 0
+	for _, g := range given {
+		if g {
+			n++
+		}
+	}
+	if n != 1 {
+		return usageError{errors.New("give exactly one of " + what)}
+	}
+	return nil
+}

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"bufio"
@@ -19,36 +19,41 @@ import (
 // maxInput bounds a file that is sent to a host.
 const maxInput = 256 << 20
 
-// stdin is how commands are told to read standard input in the place of a file.
-const stdin = "-"
+// Error says what is wrong with a file that was given.
+type Error struct{ error }
 
-// shown is how messages name a file.
-func shown(file string) string {
-	if file == stdin {
+func fault(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
+
+// Stdin is how commands are told to read standard input in the place of a file.
+const Stdin = "-"
+
+// Name is how messages name a file.
+func Name(file string) string {
+	if file == Stdin {
 		return "standard input"
 	}
 	return file
 }
 
-// openFile opens a file, - being standard input.
-func openFile(in io.Reader, file string) (io.ReadCloser, error) {
-	if file == stdin {
+// Open opens a file, - being standard input.
+func Open(in io.Reader, file string) (io.ReadCloser, error) {
+	if file == Stdin {
 		return io.NopCloser(in), nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, &Error{err}
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close() // it was only looked at
-		return nil, usageError{fmt.Errorf("%s is a directory, and a file is wanted", file)}
+		return nil, fault("%s is a directory, and a file is wanted", file)
 	}
 	return f, nil
 }
 
-// readFile reads a file, - being standard input.
-func readFile(in io.Reader, file string) ([]byte, error) {
-	f, err := openFile(in, file)
+// ReadFile reads a file, - being standard input.
+func ReadFile(in io.Reader, file string) ([]byte, error) {
+	f, err := Open(in, file)
 	if err != nil {
 		return nil, err
 	}
@@ -58,24 +63,24 @@ func readFile(in io.Reader, file string) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxInput {
-		return nil, usageError{fmt.Errorf("%s is larger than 256 MiB", shown(file))}
+		return nil, fault("%s is larger than 256 MiB", Name(file))
 	}
 	return text, nil
 }
 
-// readJSON reads JSON or YAML, of which JSON is a part, into JSON. What the file says
+// JSON reads JSON or YAML, of which JSON is a part, into JSON. What the file says
 // must fit into a value like the one that is given.
-func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
-	text, err := readFile(in, file)
+func JSON(in io.Reader, file string, like any) (json.RawMessage, error) {
+	text, err := ReadFile(in, file)
 	if err != nil {
 		return nil, err
 	}
 	isJSON := strings.HasSuffix(file, ".json")
-	file = shown(file)
+	file = Name(file)
 	check, kind := &fileCheck{file: file}, reflect.TypeOf(like)
 	if json.Valid(text) {
 		if err := check.json(text, kind); err != nil {
-			return nil, usageError{fmt.Errorf("%s: %w", file, err)}
+			return nil, fault("%s: %w", file, err)
 		}
 		return text, check.err()
 	}
@@ -86,15 +91,15 @@ func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
 	documents := yaml.NewDecoder(bytes.NewReader(text))
 	switch err = documents.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		return nil, usageError{fmt.Errorf("%s is empty", file)}
+		return nil, fault("%s is empty", file)
 	case err != nil:
-		return nil, usageError{fmt.Errorf("%s is neither JSON nor YAML: %w", file, err)}
+		return nil, fault("%s is neither JSON nor YAML: %w", file, err)
 	}
 	switch err = documents.Decode(&second); {
 	case err == nil:
-		return nil, usageError{fmt.Errorf("%s:%d:%d: holds more than one YAML document", file, second.Line, second.Column)}
+		return nil, fault("%s:%d:%d: holds more than one YAML document", file, second.Line, second.Column)
 	case !errors.Is(err, io.EOF):
-		return nil, usageError{fmt.Errorf("%s is neither JSON nor YAML: %w", file, err)}
+		return nil, fault("%s is neither JSON nor YAML: %w", file, err)
 	}
 	check.yaml(&document, kind, "", map[*yaml.Node]bool{})
 	if err := check.err(); err != nil {
@@ -104,13 +109,13 @@ func readJSON(in io.Reader, file string, like any) (json.RawMessage, error) {
 	if err := document.Decode(&tree); err != nil {
 		var wrong *yaml.TypeError
 		if errors.As(err, &wrong) {
-			return nil, usageError{fmt.Errorf("%s: %s", file, strings.Join(wrong.Errors, "; "))}
+			return nil, fault("%s: %s", file, strings.Join(wrong.Errors, "; "))
 		}
-		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
+		return nil, fault("%s: %w", file, err)
 	}
 	body, err := json.Marshal(tree)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
+		return nil, fault("%s: %w", file, err)
 	}
 	return body, nil
 }
@@ -121,34 +126,34 @@ func brokenJSON(file string, text []byte) error {
 	err := json.Unmarshal(text, &value)
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
-		return usageError{fmt.Errorf("%s is not JSON: %w", file, err)}
+		return fault("%s is not JSON: %w", file, err)
 	}
 	before := text[:min(max(int(syntax.Offset)-1, 0), len(text))]
 	line, column := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')
-	return usageError{fmt.Errorf("%s:%d:%d: is not JSON: %w", file, line, column, err)}
+	return fault("%s:%d:%d: is not JSON: %w", file, line, column, err)
 }
 
-// readInto reads JSON or YAML whose every member is known: a misspelt one would
+// Into reads JSON or YAML whose every member is known: a misspelt one would
 // be left out in silence.
-func readInto(in io.Reader, file string, value any) error {
-	body, err := readJSON(in, file, value)
+func Into(in io.Reader, file string, value any) error {
+	body, err := JSON(in, file, value)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(body, value); err != nil {
-		return usageError{fmt.Errorf("%s: %s", shown(file), strings.TrimPrefix(err.Error(), "json: "))}
+		return fault("%s: %s", Name(file), strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
 
-// readIDs reads a list of ids: a JSON array, or one id a line. What looks like a table
+// IDs reads a list of ids: a JSON array, or one id a line. What looks like a table
 // or prose is none: every row of those who are missing from it would count as orphaned.
-func readIDs(in io.Reader, file string) ([]string, error) {
-	text, err := readFile(in, file)
+func IDs(in io.Reader, file string) ([]string, error) {
+	text, err := ReadFile(in, file)
 	if err != nil {
 		return nil, err
 	}
-	file = shown(file)
+	file = Name(file)
 	ids := []string{}
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
 		check := &fileCheck{file: file}
@@ -168,28 +173,14 @@ func readIDs(in io.Reader, file string) ([]string, error) {
 	for n := 1; lines.Scan(); n++ {
 		id := strings.TrimSpace(lines.Text())
 		if strings.ContainsAny(id, ", \t;") {
-			return nil, usageError{fmt.Errorf("%s:%d: %s is more than an id: write one id a line, or a JSON array where ids hold such characters", file, n, authz.Quote(id))}
+			return nil, fault("%s:%d: %s is more than an id: write one id a line, or a JSON array where ids hold such characters", file, n, authz.Quote(id))
 		}
 		if id != "" {
 			ids = append(ids, id)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
+		return nil, fault("%s: %w", file, err)
 	}
 	return ids, nil
-}
-
-// exactlyOne refuses a choice of which none or several were taken.
-func exactlyOne(what string, given ...bool) error {
-	n := 0
-	for _, g := range given {
-		if g {
-			n++
-		}
-	}
-	if n != 1 {
-		return usageError{errors.New("give exactly one of " + what)}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package input_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/internal/apply"
+	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -54,12 +55,12 @@ func TestFilesAreReadStrictly(t *testing.T) {
 			if err := os.WriteFile(c.file, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			body, err := readJSON(nil, c.file, c.like)
+			body, err := input.JSON(nil, c.file, c.like)
 			if err == nil {
 				t.Fatalf("read as %s", body)
 			}
-			var usage usageError
-			if !strings.Contains(err.Error(), c.want) || !errors.As(err, &usage) {
+			var fault *input.Error
+			if !strings.Contains(err.Error(), c.want) || !errors.As(err, &fault) {
 				t.Errorf("%v\nwant: %s", err, c.want)
 			}
 		})
@@ -77,7 +78,7 @@ func TestFilesAreReadAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got apply.File
-		if err := readInto(nil, path, &got); err != nil {
+		if err := input.Into(nil, path, &got); err != nil {
 			t.Fatal(err)
 		}
 		a, _ := json.Marshal(want)
