@@ -22,7 +22,7 @@ const (
 
 // moves makes the host serve an application of the stored authority: at once when
 // this host applied a snapshot, else when event all tells that some host may have
-// (contract: architecture §9).
+// (spec: architecture §9.5).
 type moves struct {
 	app    *served
 	log    hclog.Logger

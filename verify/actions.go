@@ -9,7 +9,7 @@ import (
 )
 
 // serverFunctions reports the exported server functions of a server file in which
-// no recognised call lies (verifier contract §4).
+// no recognised call lies (spec: verifier §4).
 func (r *reader) serverFunctions() {
 	for _, statement := range r.tree.Statements.Nodes {
 		switch statement.Kind {

@@ -20,7 +20,7 @@ func calleeName(call *ts.Node) string {
 	return callee.Text()
 }
 
-// call judges a call by the name of what it calls (verifier contract §4.1).
+// call judges a call by the name of what it calls (spec: verifier §4.1).
 func (r *reader) call(n *ts.Node) {
 	name := calleeName(n)
 	use := Use{Gate: r.scanner.gates[name], Visibility: r.scanner.visible[name]}
@@ -75,7 +75,7 @@ func MissingCondition(quoted []string) string {
 		"`{ condition: () => … }` evaluating the resource predicate; without it the check throws MissingConditionError at runtime"
 }
 
-// conditionVisible looks at the last argument of a gate (verifier contract §5.1).
+// conditionVisible looks at the last argument of a gate (spec: verifier §5.1).
 func conditionVisible(arguments []*ts.Node) bool {
 	if len(arguments) == 0 {
 		return false

@@ -9,7 +9,7 @@ import (
 
 // Conclude makes the report of what the files said: their findings in the order
 // given, then what neither they nor the navigation reference, then the catalog's
-// lint (verifier contract §6, §8).
+// lint (spec: verifier §6, §8).
 func Conclude(c *catalog.Catalog, files []FileReport) *Report {
 	r := &Report{Issues: []Finding{}, SkippedFiles: []SkippedFile{}, FileCount: len(files)}
 	reached := references{c: c, keys: map[string]bool{}, patterns: map[string]bool{}}

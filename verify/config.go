@@ -44,7 +44,7 @@ func DefaultVisibilityNames() []string { return []string{"canAny", "requireAny",
 // DefaultServerFilePatterns match the paths of files that only a server runs.
 func DefaultServerFilePatterns() []string { return []string{`app/.*route.(t|j)sx?`, `pages/api/`} }
 
-// Config is one run (verifier contract §10). Catalog is required.
+// Config is one run (spec: verifier §10). Catalog is required.
 type Config struct {
 	Catalog *catalog.Catalog
 

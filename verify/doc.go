@@ -1,7 +1,7 @@
 // Package verify reads an application's source against its catalog, without
 // running it, and reports permissions that do not exist, server functions without
 // a gate, visibility questions used as gates, missing conditions, secrets that a
-// browser can reach, and permissions that nothing checks (verifier contract).
+// browser can reach, and permissions that nothing checks (spec: verifier §5).
 //
 // Verify reads TypeScript, by syntax alone: no types, no other file, no network,
 // nothing written. What it is built from serves other front ends too: Judge

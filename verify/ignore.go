@@ -14,7 +14,7 @@ const (
 	pragmaMark = "-verify-ignore-"
 )
 
-// IgnorePragma is a file pragma (verifier contract §7.1). Effective ones are in the
+// IgnorePragma is a file pragma (spec: verifier §7.1). Effective ones are in the
 // header of the file and take it out.
 type IgnorePragma struct {
 	Reason    string

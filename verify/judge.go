@@ -30,7 +30,7 @@ type Verdict struct {
 	Instead  []string // names that could replace the literal, closest first
 }
 
-// Judge classifies the literals of recognised calls (verifier contract §4.3). It
+// Judge classifies the literals of recognised calls (spec: verifier §4.3). It
 // is immutable and safe for concurrent use.
 type Judge struct {
 	catalog   *catalog.Catalog

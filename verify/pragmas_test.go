@@ -114,7 +114,7 @@ func TestLinePragmas(t *testing.T) {
 	}
 }
 
-func TestIssuesComeInTheOrderOfTheContract(t *testing.T) {
+func TestIssuesComeInTheOrderOfTheSpec(t *testing.T) {
 	text := strings.Join([]string{
 		`'use server'`,
 		`'use client'`,

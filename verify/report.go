@@ -9,7 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Rule names a rule (verifier contract §5).
+// Rule names a rule (spec: verifier §5).
 type Rule string
 
 // The rules. RuleUncheckedGate is of Go sources.
@@ -40,8 +40,8 @@ type Finding struct {
 	Message  string         `json:"message"`
 
 	// Column is from 1 in UTF-16 units, 0 means none. Instead are the names that
-	// could replace an unknown literal, closest first. Reports in the contract's
-	// JSON leave both out.
+	// could replace an unknown literal, closest first. The JSON of a report leaves
+	// both out.
 	Column  int      `json:"column,omitempty"`
 	Instead []string `json:"instead,omitempty"`
 }
@@ -52,8 +52,9 @@ type SkippedFile struct {
 	Reason string `json:"reason"`
 }
 
-// FileReport is what one file said: its findings in the order of the contract,
-// and what it references. Its JSON holds all of it, for caches.
+// FileReport is what one file said: its findings in the order of issues
+// (spec: verifier §8), and what it references. Its JSON holds all of it, for
+// caches.
 type FileReport struct {
 	File     string    `json:"file"`
 	Findings []Finding `json:"findings,omitempty"`
@@ -66,7 +67,7 @@ type FileReport struct {
 	Skipped *SkippedFile `json:"skipped,omitempty"`
 }
 
-// Report is the outcome of a run (verifier contract §8). Its lists are never nil.
+// Report is the outcome of a run (spec: verifier §8). Its lists are never nil.
 type Report struct {
 	Issues             []Finding
 	ReferencedKeys     []string // ascending
@@ -77,7 +78,7 @@ type Report struct {
 	FileCount          int // skipped files included
 }
 
-// MarshalJSON writes the fields of the contract and no others; lists are never
+// MarshalJSON writes the members (spec: verifier §8) and no others; lists are never
 // null.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type issue struct {

@@ -15,7 +15,7 @@ const (
 	pragmaLine     = "authz-verify-ignore-line"
 )
 
-// Suppression is a line pragma (verifier contract §7.2). Rule and Reason are ""
+// Suppression is a line pragma (spec: verifier §7.2). Rule and Reason are ""
 // where it names none; Line is its own.
 type Suppression struct {
 	Rule   Rule

@@ -65,7 +65,8 @@ func TestVectorsVerify(t *testing.T) {
 			}
 		}
 		// Lint is worded by the catalog, and in its order; so is the order of
-		// imported keys. Everything else is in the order of the contract.
+		// imported keys. Everything else is in the order of a report
+		// (spec: verifier §8).
 		equal("issues", places(want.Issues), places(got.Issues))
 		equal("order", sources(want.Issues), sources(got.Issues))
 		equal("message shapes", shapes(want.Issues), shapes(got.Issues))
@@ -109,7 +110,7 @@ func sources(findings []Finding) []string {
 	return list
 }
 
-// free is the free text of a message: the shapes of the contract's §5 without it.
+// free is the free text of a message: the shapes (spec: verifier §5) without it.
 var free = []struct {
 	rule  Rule
 	parts *regexp.Regexp

@@ -178,7 +178,7 @@ func TestVeryLongLiteralsAreCutInMessagesOnly(t *testing.T) {
 	}
 }
 
-func TestTheReportsJSONIsTheContracts(t *testing.T) {
+func TestTheReportsJSONIsTheSpecs(t *testing.T) {
 	got, err := authz.Marshal(&Report{
 		Issues:         []Finding{{Severity: authz.SeverityError, Rule: RuleUngatedAction, File: "src/app/x/route.ts", Line: 1, Column: 1, Message: "...", Instead: []string{"x"}}},
 		ReferencedKeys: []string{"docs.files.read"}, ErrorCount: 1, FileCount: 1,

@@ -31,7 +31,7 @@ func (f *auditFlags) add(c *cobra.Command, a *admin, to string) {
 	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(auditActions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// auditActions are the actions of the log (application.md §16.1).
+// auditActions are the actions of the log (spec: application §16.1).
 var auditActions = []string{
 	"grant.create", "grant.create_bulk", "grant.delete", "revoke.create", "revoke.delete", "role.create", "role.update", "role.delete",
 	"group.create", "group.update", "group.set_parents", "group.delete", "group.dissolve_virtual_parent", "user.set_groups",

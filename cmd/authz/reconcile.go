@@ -12,7 +12,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// reconciled is what reconcileRows answers (application.md §11.3).
+// reconciled is what reconcileRows answers (spec: application §11.3).
 type reconciled struct {
 	OrphanedGrants     []authz.Grant  `json:"orphanedGrants"`
 	OrphanedRevokes    []authz.Revoke `json:"orphanedRevokes"`

@@ -9,8 +9,8 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// TestWalkAgreesWithTheWorkedCases keeps the yardstick itself honest: cases of
-// the contract whose answers are written down there, none computed here.
+// TestWalkAgreesWithTheWorkedCases keeps the yardstick itself honest: cases whose
+// answers are written down in the spec (spec: access §19), none computed here.
 func TestWalkAgreesWithTheWorkedCases(t *testing.T) {
 	leaves := []permission{
 		{key: "docs.files.read", scopes: []string{typeFolder, typeDoc}},
@@ -80,7 +80,7 @@ func TestWalkAgreesWithTheWorkedCases(t *testing.T) {
 	})
 }
 
-func TestWalkClosureIsInTheOrderOfTheContract(t *testing.T) {
+func TestWalkClosureIsInTheOrderOfTheSpec(t *testing.T) {
 	k := newWalk(&World{
 		Users: []authz.User{
 			{UserID: "u", Active: true, GroupIDs: []string{"a", "b"}, OrgIDs: []string{"o", "o"}, ManagerUserID: "m"},

@@ -239,7 +239,7 @@ func (w *world) judge(op string, body []byte, before holding) (status int, after
 }
 
 // programmingError reports the errors that a body may cause with status 500: a
-// check of a key that cannot be answered (§5.2).
+// check of a key that cannot be answered (spec: provider-api §5.2).
 func programmingError(answer []byte) bool {
 	var envelope provider.Envelope
 	if json.Unmarshal(answer, &envelope) != nil || envelope.Error == nil {

@@ -21,7 +21,8 @@ import (
 )
 
 // documented is the transport of every test here: it holds what crosses to the
-// OpenAPI document, the bodies of calls that succeed and all answers (§11).
+// OpenAPI document, the bodies of calls that succeed and all answers
+// (spec: provider-api §11).
 type documented struct {
 	t testing.TB
 	*http.Transport
@@ -82,7 +83,8 @@ func abides(path string, sent []byte, status int, answered []byte) error {
 	if err != nil {
 		return err
 	}
-	// The aliases behave as the operations that they stand for (§6).
+	// The aliases behave as the operations that they stand for
+	// (spec: provider-api §6).
 	op = cmp.Or(map[string]string{"org.exportSnapshot": "exportOrgSnapshot", "org.applySnapshot": "applyOrgSnapshot"}[op], op)
 	schema, ok := schemas.operations[op]
 	if !ok {
@@ -104,7 +106,8 @@ func abides(path string, sent []byte, status int, answered []byte) error {
 		}
 	}
 	if err := schema.body.Validate(body); err != nil {
-		// Null reads as absent (§1.5), which a server need not be sent.
+		// Null reads as absent (spec: provider-api §1), which a server need not
+		// be sent.
 		if schema.body.Validate(withoutNulls(body)) != nil && schema.body.Validate(withoutNullParameters(body)) != nil {
 			return fmt.Errorf("the body: %w", err)
 		}

@@ -49,8 +49,8 @@ func (w *world) hosted(secret, method string) (*provider.Hosted, *through) {
 	return h, wire
 }
 
-// Each row of provider-api §5.2 crosses with its status and is rebuilt (§5.3) as
-// the error that a caller in this process gets.
+// Each row of the table of errors crosses with its status and is rebuilt as the
+// error that a caller in this process gets (spec: provider-api §5.2, §5.3).
 func TestEveryErrorIsTheSameOnBothSidesOfTheWire(t *testing.T) {
 	var injected error
 	failing := newWorld(t, worldOptions{bodyLimit: 1000, decorate: func(a api.Application) api.Application {
@@ -144,6 +144,6 @@ func TestEveryErrorIsTheSameOnBothSidesOfTheWire(t *testing.T) {
 	}
 	want := []int{400, 401, 403, 404, 405, 409, 413, 422, 429, 500, 501, 503}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(statuses))); diff != "" {
-		t.Errorf("statuses of §5.2 (-want +got):\n%s", diff)
+		t.Errorf("statuses (spec: provider-api §5.2) (-want +got):\n%s", diff)
 	}
 }

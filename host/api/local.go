@@ -25,7 +25,7 @@ type LocalApplication interface {
 	Evaluator
 
 	// Explain answers the explanation of one check on the rows as they stand, a
-	// value that marshals to the JSON object of access.md §11.
+	// value that marshals to the JSON object of an explanation (spec: access §11).
 	Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error)
 
 	ImportDirectory(ctx context.Context, s directory.Snapshot, source string, o directory.Options) (directory.Result, error)

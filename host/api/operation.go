@@ -182,8 +182,8 @@ const operationTimeout = 30 * time.Second
 // patience is for operations on as many rows as there are.
 var patience = map[string]time.Duration{"deleteSubject": importTimeout, "deleteScope": importTimeout}
 
-// run is steps 7 to 9 of provider-api §2: required parameters, the gate, the
-// operation once it is admitted.
+// run is the last three steps of serving a request (spec: provider-api §2):
+// required parameters, the gate, the operation once it is admitted.
 func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := e.checkRequired(c); err != nil {
 		return nil, err

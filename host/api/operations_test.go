@@ -18,7 +18,7 @@ const batch = `{"instanceId":"i","windowStart":1699999999000,"windowEnd":1700000
 	"revokes":[],"roles":[],"principals":{"distinct":1,"overflowed":false},"dropped":0}`
 
 // One run through every operation of the manifest, each answering the members of
-// its row in provider-api §6.
+// its row (spec: provider-api §6).
 func TestEveryOperationAnswersItsResult(t *testing.T) {
 	w := newWorld(t, worldOptions{metrics: &application.Metrics{}})
 	document := `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[],"groups":[],"scopeTypes":[],"navigation":[]}`

@@ -180,7 +180,7 @@ func TestATimeBoundIsCheckedForShapeBeforeValue(t *testing.T) {
 	}
 }
 
-func TestNullIsAValueOnlyWhereTheContractSaysSo(t *testing.T) {
+func TestNullIsAValueOnlyWhereTheSpecSaysSo(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	w.mustOK("createRole", `{"input":{"id":"r","name":"R","description":"D","patterns":[]},`+admin+`}`)
 	role := func(update string) map[string]any {

@@ -137,8 +137,8 @@ func (h *providerHandler) known(op string) bool {
 	return ok
 }
 
-// ServeHTTP takes the steps of provider-api §2 in their order; the first that
-// fails answers.
+// ServeHTTP takes the steps of serving a request in their order
+// (spec: provider-api §2); the first that fails answers.
 func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve(w, r, h.log, func(x *exchange) (any, error) {
 		if err := postOnly(r); err != nil {

@@ -24,7 +24,8 @@ const (
 	admin       = `"provenance":{"kind":"admin","actorUserId":"root"}`
 )
 
-// Each row of provider-api §2, and that an earlier step answers before a later one.
+// Each step (spec: provider-api §2), and that an earlier one answers before a later
+// one.
 func TestStepsOfServingARequest(t *testing.T) {
 	w := newWorld(t, worldOptions{bodyLimit: 1000, persist: new(bool)})
 	good := "Bearer " + secret

@@ -41,8 +41,8 @@ type publicHandler struct {
 	log       *journal
 }
 
-// NewPublicHandler routes the paths of host.md §2 by the raw path: nothing is
-// cleaned, redirected or folded.
+// NewPublicHandler routes by the raw path (spec: host §2): nothing is cleaned,
+// redirected or folded.
 func NewPublicHandler(o PublicOptions) (http.Handler, error) {
 	if o.Ready == nil {
 		return nil, fmt.Errorf("the public handler needs to know when it is ready")

@@ -13,8 +13,8 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// The bounds of host.md §1. What a handler may take is bounded where it runs:
-// operationTimeout, and writeTimeout for each write of a stream.
+// The bounds of a listener (spec: host §1). What a handler may take is bounded
+// where it runs: operationTimeout, and writeTimeout for each write of a stream.
 const (
 	headerTimeout  = 5 * time.Second
 	bodyTimeout    = 30 * time.Second

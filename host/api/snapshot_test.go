@@ -25,7 +25,7 @@ func apply(snapshot, more string) string {
 	return `{"source":"s","snapshot":` + snapshot + more + `}`
 }
 
-func TestAMalformedSnapshotIsRefusedInTheOrderOfTheContractAndChangesNothing(t *testing.T) {
+func TestAMalformedSnapshotIsRefusedInTheOrderOfTheSpecAndChangesNothing(t *testing.T) {
 	w := newWorld(t, worldOptions{onAuthority: func(context.Context, bool) error { t.Error("the hook was called"); return nil }})
 	w.mustOK("createRole", `{"input":{"id":"r","name":"R","patterns":[]},`+admin+`}`)
 	before := w.state()

@@ -134,7 +134,7 @@ func supply(p authz.Principal, read storage.Access, now int64) authz.SubjectAcce
 
 // follow computes the closure of a user over a driver that cannot, and reads the
 // rows. The user record and the log head that come with the rows must be those
-// that the closure was computed from (contract: storage §4); otherwise the
+// that the closure was computed from (spec: storage §4.1); otherwise the
 // closure would be a mixture of two states, and it starts again from the answer.
 func (a *Application) follow(ctx context.Context, from storage.Store, userID string) (storage.Access, error) {
 	base, err := from.ReadAccess(ctx, storage.AccessQuery{UserID: userID})
@@ -159,8 +159,8 @@ func (a *Application) follow(ctx context.Context, from storage.Store, userID str
 	return storage.Access{}, storage.Unavailable("", nil, "the rows of the principal kept changing while they were read")
 }
 
-// closure follows memberships, group parents and managers in the order of
-// access.md §4.
+// closure follows memberships, group parents and managers in the order of the
+// subject closure (spec: access §4).
 func (a *Application) closure(ctx context.Context, userID string, base storage.Access) (closure, chain []string, err error) {
 	user := authz.User{UserID: userID}
 	if base.User != nil {

@@ -197,7 +197,7 @@ func readScopeParents(ctx context.Context, store storage.Ancestry, scopes []stri
 }
 
 // ResolveAncestors returns the answer of the ancestry source as it was given,
-// judged by what the catalog declares of the scope's type (contract: access §5).
+// judged by what the catalog declares of the scope's type (spec: access §5.2).
 // The global scope has no ancestors and the source is not asked.
 func (a *Application) ResolveAncestors(ctx context.Context, scope string) ([]string, error) {
 	return a.resolve(ctx, a.ancestry, scope)

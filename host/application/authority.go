@@ -13,9 +13,9 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// The record that says whether this application is the org root (contract:
-// architecture §9). Without CapRecords authority cannot move, and the option of
-// the construction is all there is.
+// The record that says whether this application is the org root
+// (spec: architecture §9.5). Without CapRecords authority cannot move, and the
+// option of the construction is all there is.
 const (
 	authorityCollection = "system"
 	authorityID         = "authority"

@@ -60,7 +60,7 @@ func (a *Application) clear(ctx context.Context, s shape, w write, rows func(ctx
 
 // DeleteSubject removes the grants of a subject. With a user go the grants of its
 // implicit groups, its revokes, its pending requests and its record; edges of
-// others that point at the user stay (contract: application §11.1).
+// others that point at the user stay (spec: application §11.1).
 func (a *Application) DeleteSubject(ctx context.Context, subject string, prov authz.Provenance) (provider.CleanupResult, error) {
 	var s shape
 	s.text("subject", subject, maxID)

@@ -12,7 +12,7 @@ const nounVirtualParent = "a virtual parent"
 
 // DissolveVirtualParent removes a group, virtual or not, and leaves to its
 // children what they had through it: a copy of each unexpired grant and its
-// parents (contract: application §9). Direct members lose the membership.
+// parents (spec: application §9). Direct members lose the membership.
 func (a *Application) DissolveVirtualParent(ctx context.Context, id string, prov authz.Provenance) error {
 	var s shape
 	s.id("groupId", id)

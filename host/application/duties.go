@@ -11,8 +11,8 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// SoD configures the separation of duties that the catalog declares (contract:
-// application §14.1).
+// SoD configures the separation of duties that the catalog declares
+// (spec: application §14.1).
 type SoD struct {
 	// Enforce is SoDOff unless set. With SoDReject a grant to a user that breaks
 	// a constraint which the user did not break before is refused, and one

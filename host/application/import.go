@@ -71,9 +71,10 @@ const (
 // toldUser is a user of the snapshot.
 type toldUser struct{ active *bool }
 
-// ImportDirectory applies what an outside directory knows (contract: application
-// §15). Datasets that the snapshot lacks are untouched. What is too large for one
-// commit is written in several; running it again after a failure is safe.
+// ImportDirectory applies what an outside directory knows
+// (spec: application §15). Datasets that the snapshot lacks are untouched. What
+// is too large for one commit is written in several; running it again after a
+// failure is safe.
 func (a *Application) ImportDirectory(ctx context.Context, snapshot directory.Snapshot, source string, o directory.Options) (directory.Result, error) {
 	im, err := a.importing(snapshot, source, o)
 	if err != nil {

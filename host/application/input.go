@@ -10,7 +10,7 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Limits of stored text in bytes (contract: application §1.4).
+// Limits of stored text in bytes (spec: application §1.4).
 const (
 	maxID   = 1024
 	maxName = 1024

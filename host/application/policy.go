@@ -33,7 +33,7 @@ func (s *shape) role(name, description string, patterns []string, r *authz.Reque
 }
 
 // checkRequestable judges how a role may be asked for and rebuilds it from the
-// members of its kinds (contract: application §12.1); nil stays nil.
+// members of its kinds (spec: application §12.1); nil stays nil.
 func (a *Application) checkRequestable(ctx context.Context, in *authz.Requestable) (*authz.Requestable, error) {
 	return checkPolicy(in, a.hierarchy(ctx))
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // ReconcileRows finds the rows of subjects, scopes and roles that do not exist
-// (contract: application §11.3), and deletes them when asked to. The error of a
+// (spec: application §11.3), and deletes them when asked to. The error of a
 // predicate passes through and nothing is deleted.
 func (a *Application) ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error) {
 	if !in.Sweep {

@@ -12,7 +12,7 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// refusal is a sentence of the contract about something that is refused.
+// refusal is a sentence of the spec about something that is refused.
 type refusal struct {
 	sentence string
 	do       func(ctx context.Context, a *application.Application) error

@@ -12,8 +12,8 @@ import (
 )
 
 // askable judges what a request proposes and returns on which terms it may be
-// asked for (contract: application §12.2, 2 to 6). A role that it names is held in
-// existence until the commit ends.
+// asked for (spec: application §12.2, steps 2 to 6). A role that it names is held
+// in existence until the commit ends.
 func (d *draft) askable(ctx context.Context, in provider.RequestInput, scope string) (authz.Requestable, error) {
 	if err := checkScope(scope); err != nil {
 		return authz.Requestable{}, err

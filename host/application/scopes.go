@@ -17,7 +17,7 @@ const (
 )
 
 // SetScopeParents records parents of scopes and returns how many entries changed
-// something (contract: host §4). It is the application's own data and never
+// something (spec: host §4). It is the application's own data and never
 // gated by the org root.
 func (a *Application) SetScopeParents(ctx context.Context, entries []provider.ScopeParents, prov authz.Provenance) (int, error) {
 	if !a.HasStoredAncestry() {

@@ -8,10 +8,10 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// topology keeps the map from group to parents for a while (contract: caching
-// §12). A map is good for the log head that it was read after, and no other;
-// without an event log every head is zero and the time to live is all there is.
-// Callers do not change the map.
+// topology keeps the map from group to parents for a while (spec: caching §12). A
+// map is good for the log head that it was read after, and no other; without an
+// event log every head is zero and the time to live is all there is. Callers do
+// not change the map.
 type topology struct {
 	ttlMs int64 // not positive: nothing is kept
 	clock func() int64

@@ -25,7 +25,7 @@ const (
 	DefaultMetricsRetention = 90 * DefaultMetricsBucket
 )
 
-// The dimensions and metrics of stored counters (contract: metrics §6).
+// The dimensions and metrics of stored counters (spec: metrics §6).
 const (
 	dimensionGrant      = "grant"
 	dimensionRevoke     = "revoke"

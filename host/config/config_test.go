@@ -58,7 +58,7 @@ func problems(t *testing.T, src config.Source) []config.Problem {
 	return bad.Problems
 }
 
-func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+func TestDefaultsAreThoseOfTheSpec(t *testing.T) {
 	cfg := load(t, small, "XDG_RUNTIME_DIR=/run/user/7")
 	dir := filepath.Dir(cfg.Applications["acme"].Catalog)
 	app := cfg.Applications["acme"]

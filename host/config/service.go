@@ -13,7 +13,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Service is the hosted service (contract: hosted-api.md).
+// Service configures the hosted service.
 type Service struct {
 	// PublicURL is an origin: scheme, host and port, no slash behind. "" is the
 	// address of Listen, which is loopback then.
@@ -128,7 +128,7 @@ func urlProblem(s string) string {
 	return ""
 }
 
-// orgID is the grammar of orgs' ids (hosted-api.md §7).
+// orgID is the grammar of orgs' ids (spec: hosted-api §7).
 var orgID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,56}$`)
 
 // passing are claims that tell no lasting identity: a provider may give their

@@ -24,7 +24,7 @@ func TestServiceIsOffWithoutItsSection(t *testing.T) {
 	}
 }
 
-func TestServiceDefaultsAreThoseOfTheContract(t *testing.T) {
+func TestServiceDefaultsAreThoseOfTheSpec(t *testing.T) {
 	got := load(t, withKey, keys()...).Service
 	got.HostKeys = nil
 	want := &config.Service{

@@ -9,9 +9,9 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// AuditQuery selects entries of the account log (§15). From is inclusive, To
-// exclusive; "" and nil are any. Export reads forwards from From with positions,
-// else the newest entries are answered and there is no next page.
+// AuditQuery selects entries of the account log (spec: hosted-api §15). From is
+// inclusive, To exclusive; "" and nil are any. Export reads forwards from From
+// with positions, else the newest entries are answered and there is no next page.
 type AuditQuery struct {
 	Actor, Action, Target string
 	From, To              *int64

@@ -35,9 +35,9 @@ func isKey(text string) bool {
 	return ok && prefix != secret.PrefixSession && prefix != secret.PrefixProvider
 }
 
-// Authenticate resolves a credential (§2): with an Authorization header the cookie
-// is ignored altogether. Unknown, revoked, expired and rotated-out keys have one
-// answer, sessions in such a state another.
+// Authenticate resolves a credential (spec: hosted-api §2): with an Authorization
+// header the cookie is ignored altogether. Unknown, revoked, expired and
+// rotated-out keys have one answer, sessions in such a state another.
 func (s *Service) Authenticate(ctx context.Context, p Presented) (Caller, error) {
 	switch {
 	case len(p.Authorization) > 0:

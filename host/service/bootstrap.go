@@ -13,8 +13,9 @@ import (
 	"github.com/authzhost/authz/host/service/secret"
 )
 
-// Limits of failed bootstrap proofs (§1): of one address, and of all but direct
-// loopback connections, so that a stranger cannot lock the break-glass door.
+// Limits of failed bootstrap proofs (spec: hosted-api §1): of one address, and of
+// all but direct loopback connections, so that a stranger cannot lock the
+// break-glass door.
 const (
 	failuresPerAddress = 5
 	failuresInAll      = 10

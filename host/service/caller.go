@@ -7,7 +7,7 @@ import (
 // CallerKind says which kind of credential was shown.
 type CallerKind string
 
-// The credentials of §2 that the API accepts.
+// The credentials that the API accepts (spec: hosted-api §2).
 const (
 	CallerSession   CallerKind = "session"
 	CallerAdmin     CallerKind = "admin_key"
@@ -42,7 +42,7 @@ func (c Caller) Actor() string {
 	}
 }
 
-// Provenance is what every write of the caller carries (§1).
+// Provenance is what every write of the caller carries (spec: hosted-api §1).
 func (c Caller) Provenance() authz.Provenance { return authz.AdminProvenance(c.Actor()) }
 
 // Principal is who gates are judged for; not for publisher keys, which are

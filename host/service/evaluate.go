@@ -9,8 +9,8 @@ import (
 )
 
 // Evaluate tells whether the machine subject of a principal key holds any of the
-// keys at a scope (§13): cloud.* by account data, authz_internal.* by the org
-// root's. Nothing is metered or stored.
+// keys at a scope (spec: hosted-api §13): cloud.* by account data, authz_internal.*
+// by the org root's. Nothing is metered or stored.
 func (s *Service) Evaluate(ctx context.Context, a *Access, in EvaluateInput) (bool, error) {
 	if err := in.Check(); err != nil {
 		return false, err

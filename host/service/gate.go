@@ -3,7 +3,7 @@ package service
 // GateKind says what a gate asks for.
 type GateKind int
 
-// The gates of §5.
+// The gates (spec: hosted-api §5).
 const (
 	GatePublic    GateKind = iota
 	GateSession            // any live session; no org

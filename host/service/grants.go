@@ -16,9 +16,9 @@ import (
 // maxGrants is how many grants one bulk writes.
 const maxGrants = 1000
 
-// Rows of account data (§5, §10): whoever routed a write here calls these. Each
-// judges its own gate, cloud.seats.update_seat at *, and that nobody confers what
-// they do not hold.
+// Rows of account data (spec: hosted-api §5, §10): whoever routed a write here
+// calls these. Each judges its own gate, cloud.seats.update_seat at *, and that
+// nobody confers what they do not hold.
 
 type grantDetail struct {
 	ID        string       `json:"id,omitempty"` // in bulk entries only
@@ -29,8 +29,9 @@ type grantDetail struct {
 	ExpiresAt authz.Expiry `json:"expiresAt,omitzero"`
 }
 
-// IsAccountWrite tells whether a row belongs to account data (§10): at a scope
-// cloud.app:<id> always, at * by its pattern or role.
+// IsAccountWrite tells whether a row belongs to account data
+// (spec: hosted-api §10): at a scope cloud.app:<id> always, at * by its pattern
+// or role.
 func (s *Service) IsAccountWrite(ctx context.Context, org, scope, pattern, roleID string) (bool, error) {
 	if _, ok := cloud.AppOf(scope); ok {
 		return true, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Limits of API keys (§2, §7), in milliseconds.
+// Limits of API keys (spec: hosted-api §2, §7), in milliseconds.
 const (
 	MaxKeys = 500 // live ones of an org
 

@@ -9,7 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/client"
 )
 
-// MeAnswer answers GET me (§8.2).
+// MeAnswer answers GET me (spec: hosted-api §8.2).
 type MeAnswer struct {
 	Org         string         `json:"org"`
 	Caller      MeCaller       `json:"caller"`
@@ -159,7 +159,7 @@ func (s *Service) keepView(ctx context.Context, a *Access, view *client.ViewAs) 
 	})
 }
 
-// EvaluateInput asks for a machine subject (§13).
+// EvaluateInput asks for a machine subject (spec: hosted-api §13).
 type EvaluateInput struct {
 	Principal *authz.Principal `json:"principal,omitempty"`
 	Key       []string         `json:"key"`

@@ -9,7 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/client"
 )
 
-// Homes of an org root, in me.orgRoot.home (§10).
+// Homes of an org root, in me.orgRoot.home (spec: hosted-api §10).
 const (
 	HomeApplication = "application"
 	HomeNone        = "none"
@@ -45,7 +45,7 @@ type OrgRoot interface {
 	// Decide answers with the reason when the answer is no.
 	Decide(ctx context.Context, q Question) (allowed bool, reason authz.DenialReason, err error)
 
-	// Access is the closure supply of a principal (access.md §3).
+	// Access is the closure supply of a principal (spec: access §3.5).
 	Access(ctx context.Context, org string, principal authz.Principal, fresh bool) (*authz.SubjectAccess, error)
 
 	// Active tells whether the root calls a user active now, whatever the request has
@@ -78,7 +78,7 @@ type Applications interface {
 	Steady(ctx context.Context, org string, fn func(context.Context) error) error
 }
 
-// Meters is what the core asks of metering (§16).
+// Meters is what the core asks of metering (spec: hosted-api §16).
 type Meters interface {
 	// Check is cap_reached when one more would go over the dimension's cap.
 	Check(ctx context.Context, org, dimension string) error

@@ -18,7 +18,7 @@ const (
 	CreationSession   = "session"
 )
 
-// Longest and default lives of sessions (§4).
+// Longest and default lives of sessions (spec: hosted-api §4).
 const (
 	DefaultSessionLife = 12 * time.Hour
 	DefaultSessionIdle = time.Hour

@@ -90,7 +90,7 @@ func (s *Service) signIn(ctx context.Context, p Proved) (SignedIn, error) {
 		if !found || !p.enters(seat.Value.Seat) {
 			return s.refuseSeat(ctx, p)
 		}
-		// Owners are never locked out (§16).
+		// Owners are never locked out (spec: hosted-api §16).
 		if seat.Value.State == account.SeatInvited && seat.Value.Kind == account.SeatAdmin {
 			if err := s.Meters.Check(ctx, p.Org, DimensionSeats); err != nil {
 				return err

@@ -25,7 +25,7 @@ type State struct {
 	// How many grants that the file did not make name an old role or group.
 	others map[string]int
 
-	homes bool // grants of different homes are written apart (hosted-api.md §8.3)
+	homes bool // grants of different homes are written apart (spec: hosted-api §8.3)
 }
 
 // Read reads the state of an application for a file. byHome says that it is an org's at

@@ -9,7 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Drift is what changed between two publications of a catalog (access.md §17).
+// Drift is what changed between two publications of a catalog (spec: access §17).
 // Both lists are ascending and never nil.
 type Drift struct {
 	GainedKeys  []string `json:"gainedKeys"`

@@ -3,7 +3,7 @@ package access
 import "github.com/authzhost/authz/sdk/authz"
 
 // UserEntitlements is what one user's rows confer, and by what, at an instant
-// (access.md §16). Lists are never nil. Active is told and not applied: the rows
+// (spec: access §16). Lists are never nil. Active is told and not applied: the rows
 // of an inactive user are what reactivation would bring back.
 type UserEntitlements struct {
 	UserID       string           `json:"userId"`

@@ -25,7 +25,7 @@ const (
 	ListScoped ListingMode = "scoped"
 )
 
-// ListingPlan is the row filter of one key for one principal (access.md §12).
+// ListingPlan is the row filter of one key for one principal (spec: access §12).
 // Include and Exclude are sorted, without duplicates and without "*"; both match
 // a row by its ancestry, never by equality with the row's own scope. A list that
 // the mode does not use is nil and left out of the JSON.

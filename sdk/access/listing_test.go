@@ -57,7 +57,7 @@ func (f forest) drawSet(t *rapid.T, label string) []string {
 	return rapid.SliceOfN(one, 0, 5).Draw(t, label)
 }
 
-// visible is the row filter of the contract: granted at the row, above it or
+// visible is the row filter (spec: access §12): granted at the row, above it or
 // globally, and revoked at none of these.
 func (f forest) visible(row string, granted, revoked []string) bool {
 	chain := append(f.ancestry(row), "*")

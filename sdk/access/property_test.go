@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The plain definition: access.md's algebra written down over maps and lists,
-// with nothing of the package under test.
+// The plain definition: the algebra (spec: access §6) written down over maps and
+// lists, with nothing of the package under test.
 type world struct {
 	leaves  map[string]leaf
 	parents map[string][]string

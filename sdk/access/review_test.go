@@ -82,7 +82,7 @@ func (w *world) holdsByRows(key string, now int64) bool {
 	return !w.revoked(key, []string{"*"}) && slices.ContainsFunc(w.data.Grants, func(g authz.Grant) bool { return w.live(g, key, now) })
 }
 
-// violations is the definition of access.md §15, written down.
+// violations is the definition (spec: access §15), written down.
 func (w *world) violations(now int64) map[string][]access.HeldSet {
 	found := map[string][]access.HeldSet{}
 	for id, sets := range reviewSets {

@@ -6,8 +6,8 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// SoD is the separation of duties of a catalog, ready to judge rows (access.md
-// §15). It is immutable.
+// SoD is the separation of duties of a catalog, ready to judge rows
+// (spec: access §15). It is immutable.
 type SoD struct {
 	vocabulary  *Vocabulary
 	constraints []constraint

@@ -13,8 +13,8 @@ var (
 	segmentExpression = regexp.MustCompile(`\A[a-zA-Z][a-zA-Z0-9_]*\z`)
 )
 
-// FuzzGrammar holds the validators to the contract's expressions, and the
-// relations of patterns to each other.
+// FuzzGrammar holds the validators to the expressions of the grammar
+// (spec: catalog §1.1), and the relations of patterns to each other.
 func FuzzGrammar(f *testing.F) {
 	for _, seed := range [][2]string{{"docs.files.read", "docs.*"}, {"*", "a.*"}, {"a..b", "a.b.*"}, {"a.*.b", "*.a"}, {"a.b\n", "é.x"}, {"", ".*"}, {"a.b", "a.bc.d"}} {
 		f.Add(seed[0], seed[1])

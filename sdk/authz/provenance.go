@@ -80,7 +80,7 @@ func provenanceFields(kind ProvenanceKind) []provenanceField {
 	return nil
 }
 
-// Normalize validates p (contract: application §1.6) and returns it with the
+// Normalize validates p (spec: application §1.6) and returns it with the
 // members of its kind only. The error is a *WriteRejectedError with
 // CodeValidation.
 func (p Provenance) Normalize() (Provenance, error) {

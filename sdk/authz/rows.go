@@ -99,8 +99,9 @@ func (u *User) UnmarshalJSON(b []byte) error {
 }
 
 // SubjectAccess is everything that evaluating one principal needs, as one read
-// supplied it. UserID is nil for a service. Closure and ManagerChain are in the
-// order of the contract's subject closure; grants and revokes in supply order.
+// supplied it (spec: access §3.5). UserID is nil for a service. Closure and
+// ManagerChain are in the order of the subject closure (spec: access §4); grants
+// and revokes in supply order.
 type SubjectAccess struct {
 	UserID            *string  `json:"userId"`
 	Closure           []string `json:"closure"`

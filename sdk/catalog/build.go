@@ -12,7 +12,7 @@ import (
 // Build validates a declaration and makes the catalog. The error is an
 // *authz.CatalogError with every problem of the first of two phases that has
 // any: the declaration itself, then its constraints. Issues come in the order of
-// the contract's steps (§3), each once.
+// the steps (spec: catalog §3), each once.
 func Build(in Input) (*Catalog, error) {
 	b := &builder{in: in, includeInternal: in.IncludeAuthzInternal == nil || *in.IncludeAuthzInternal}
 	b.reportShape()

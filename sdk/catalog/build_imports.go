@@ -126,8 +126,8 @@ func entryFault(namespace, pattern string) *importFault {
 	return nil
 }
 
-// report files the fault under the import, the key or the entry, as the
-// contract's table has it.
+// report files the fault under the import, the key or the entry, as the table has
+// it (spec: catalog §4).
 func (f *importFault) report(found *issues, path, pattern string) {
 	switch f.code {
 	case CodeImportStar:

@@ -105,7 +105,7 @@ func within(field, of string) bool {
 }
 
 // checkRequestable finds the fields of a requestable declaration that break the
-// rules of catalog contract §2.4.
+// rules (spec: catalog §2.4).
 func checkRequestable(r *Requestable) []fault {
 	f := fields{}
 	asked := map[string]bool{}

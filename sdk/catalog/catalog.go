@@ -13,7 +13,7 @@ const (
 	defaultDepth = 3
 )
 
-// Catalog is a built permission vocabulary (catalog contract §5). It is
+// Catalog is a built permission vocabulary (spec: catalog §5). It is
 // immutable and safe for concurrent use; what its methods return is shared, and
 // callers must not modify it.
 type Catalog struct {

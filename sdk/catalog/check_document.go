@@ -15,10 +15,11 @@ type Document struct {
 	Keys       []string // in document order
 }
 
-// CheckDocument tests whether a document may be published (application contract
-// §13): its format, its required members, and that its namespaces and keys are
-// well formed, distinct and within each other. It does not rebuild the catalog.
-// The error is a *authz.WriteRejectedError with CodeValidation.
+// CheckDocument tests whether a document may be published
+// (spec: application §13): its format, its required members, and that its
+// namespaces and keys are well formed, distinct and within each other. It does
+// not rebuild the catalog. The error is a *authz.WriteRejectedError with
+// CodeValidation.
 func CheckDocument(raw json.RawMessage) (Document, error) {
 	root, err := jsonTree(raw)
 	if err != nil || root.kind != objectNode {

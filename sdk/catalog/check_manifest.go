@@ -12,11 +12,11 @@ type ManifestHead struct {
 	Imported  []string // in manifest order, never nil
 }
 
-// CheckManifest tests whether an import manifest may be published (application
-// contract §13): its format, its required members, and that its namespaces,
-// entries, keys and regions are well formed, distinct and within each other. It
-// does not rebuild the catalog. The error is a *authz.WriteRejectedError with
-// CodeValidation.
+// CheckManifest tests whether an import manifest may be published
+// (spec: application §13): its format, its required members, and that its
+// namespaces, entries, keys and regions are well formed, distinct and within each
+// other. It does not rebuild the catalog. The error is a
+// *authz.WriteRejectedError with CodeValidation.
 func CheckManifest(raw json.RawMessage) (ManifestHead, error) {
 	root, err := jsonTree(raw)
 	if err != nil || root.kind != objectNode {
@@ -73,7 +73,7 @@ func noRepeats(n *node, what string) error {
 }
 
 // checkImport judges one import. The order of the checks is that of the members
-// in the contract.
+// (spec: catalog §7).
 func checkImport(ns string, n *node) error {
 	where := "manifest.imports." + ns
 	if err := noRepeats(n, where); err != nil {

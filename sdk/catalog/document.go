@@ -7,7 +7,7 @@ import (
 // FormatVersion is the version of the catalog document written here.
 const FormatVersion = 1
 
-// wireDocument is the published form (catalog contract §6), members in its
+// wireDocument is the published form (spec: catalog §6), members in its
 // order.
 type wireDocument struct {
 	FormatVersion int              `json:"formatVersion"`

@@ -20,7 +20,7 @@ func document(t *testing.T, c *catalog.Catalog) string {
 	return string(b)
 }
 
-// sampleDocument is the example of the contract (§6) for sampleJSON.
+// sampleDocument is the example of a document (spec: catalog §6) for sampleJSON.
 const sampleDocument = `{"formatVersion":1,"namespace":"docs","namespaces":["docs"],` +
 	`"leaves":[` +
 	`{"key":"docs.files.approve_draft","groupPath":"docs.files","name":"approve_draft","kind":"action","destructive":false,"scopes":[],"impliedOnAncestors":false,"requiresCondition":true,"origin":"owned"},` +
@@ -38,7 +38,7 @@ const sampleDocument = `{"formatVersion":1,"namespace":"docs","namespaces":["doc
 	`"conventions":{"depth":3},` +
 	`"constraints":{"sod":[{"id":"approve-vs-delete","sets":[["docs.files.approve_draft"],["docs.files.delete"]]}]}}`
 
-func TestDocumentIsTheContractsExampleByteForByte(t *testing.T) {
+func TestDocumentIsTheSpecsExampleByteForByte(t *testing.T) {
 	c := mustBuild(t, sampleJSON)
 	for range 2 {
 		if diff := cmp.Diff(sampleDocument, document(t, c)); diff != "" {

@@ -18,7 +18,7 @@ type DocumentOptions struct {
 	Documents map[string]json.RawMessage
 }
 
-// FromDocument rebuilds a catalog from its document (catalog contract §8), which
+// FromDocument rebuilds a catalog from its document (spec: catalog §8), which
 // is not trusted. The error is an *authz.CatalogError with every problem of the
 // first of three phases that has any: what makes a document unreadable, the rest
 // of the document, the manifest. Constraints are carried over without the checks

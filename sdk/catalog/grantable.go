@@ -23,7 +23,7 @@ func (c *Catalog) AppliesAt(key, scope string) bool {
 }
 
 // ValidateGrantableAt returns nil when a grant of the pattern may be stored at
-// the scope (catalog contract §5): at "*" always, elsewhere when some matched
+// the scope (spec: catalog §5): at "*" always, elsewhere when some matched
 // permission lists the scope's type or, where nothing is matched but open regions
 // are reached, some region is wired to it.
 func (c *Catalog) ValidateGrantableAt(pattern, scope string) *authz.Issue {

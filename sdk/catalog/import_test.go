@@ -131,7 +131,7 @@ func TestAnAttachedDocumentGivesCopyAndNeverWiring(t *testing.T) {
 	}
 }
 
-func TestManifestIsTheContractsExampleByteForByte(t *testing.T) {
+func TestManifestIsTheSpecsExampleByteForByte(t *testing.T) {
 	c := mustBuild(t, `{"namespaces":["docs"],"permissions":{},"scopeTypes":{"docs.folder":{}},"imports":{"meet":{"from":"registry:meet@^3",
 	 "permissions":{"meet.host":{"scopes":["docs.folder"]},"meet.rooms.*":true}}}}`)
 	want := `{"formatVersion":1,"namespace":"docs","imports":[{"namespace":"meet","from":"registry:meet@^3","enumerated":false,` +

@@ -6,7 +6,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Input declares a catalog (catalog contract §2). Every list is in declaration
+// Input declares a catalog (spec: catalog §2). Every list is in declaration
 // order, which is observable. Read it with ParseJSON, ParseYAML or Load, or
 // write it as a Go value; Build does not keep any part of it.
 type Input struct {
@@ -64,8 +64,8 @@ type Block struct {
 	Group GroupInput
 }
 
-// Permission declares one key. Zero values are inferred (catalog contract
-// §2.2): Kind and Destructive from the last segment, nil Scopes from the nearest
+// Permission declares one key. Zero values are inferred (spec: catalog §2.2):
+// Kind and Destructive from the last segment, nil Scopes from the nearest
 // enclosing group that has any. Scopes that are empty but not nil make the
 // permission grantable globally only.
 type Permission struct {
@@ -81,9 +81,10 @@ type Permission struct {
 	faults []fault
 }
 
-// Import references permissions that another application owns (catalog contract
-// §2.6). With the owner's published Document every leaf that an entry matches
-// becomes an imported leaf; without one a wildcard stays an open region.
+// Import references permissions that another application owns
+// (spec: catalog §2.6). With the owner's published Document every leaf that an
+// entry matches becomes an imported leaf; without one a wildcard stays an open
+// region.
 type Import struct {
 	// Namespace is the one segment that every entry begins with.
 	Namespace string

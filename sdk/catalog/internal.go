@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/authzhost/authz/sdk/authz"
 
-// InternalBlocks returns the built-in administration blocks (catalog contract
-// §2.7), which every catalog carries unless it declares otherwise.
+// InternalBlocks returns the built-in administration blocks (spec: catalog §2.7),
+// which every catalog carries unless it declares otherwise.
 func InternalBlocks() []PermissionSet {
 	block := func(name, label string, leaves ...Permission) PermissionSet {
 		path := authz.InternalNamespace + "." + name

@@ -6,10 +6,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// The codes of boot errors (catalog contract §4). CodeBadField and
-// CodeRepeatedField are this implementation's own: a field of the wrong JSON
-// type, and a member given twice where no key is declared. So are those of
-// documents and manifests alone, for which the contract names no codes.
+// The codes of boot errors, and of documents and manifests (spec: catalog §4, §8).
 const (
 	CodeUnknownField       = "unknown-field"
 	CodeBadField           = "bad-field"

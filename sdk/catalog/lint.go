@@ -8,8 +8,8 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Lint reports what builds but breaks the conventions (catalog contract §10), in
-// the contract's order: depth of every key, groups with their leaves, navigation,
+// Lint reports what builds but breaks the conventions, in the order of the rules
+// (spec: catalog §10): depth of every key, groups with their leaves, navigation,
 // scope types. Imported leaves and groups are their owner's matter.
 func Lint(c *Catalog) []authz.Issue {
 	l := linter{c: c}

@@ -100,7 +100,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-func TestNamesAreCheckedByTheContractsExpressions(t *testing.T) {
+func TestNamesAreCheckedByTheSpecsExpressions(t *testing.T) {
 	read := regexp.MustCompile(`^read(_[a-z0-9_]+)?$`)
 	action := regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)+$`)
 	standalone := strings.Fields("approve archive create delete export import issue manage publish revoke update view_as")

@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/authzhost/authz/sdk/authz"
 
-// wireManifest is the import manifest (catalog contract §7), members in its
+// wireManifest is the import manifest (spec: catalog §7), members in its
 // order.
 type wireManifest struct {
 	FormatVersion int          `json:"formatVersion"`

@@ -19,7 +19,7 @@ type candidate struct {
 	distance int
 }
 
-// near finds the names closest to the value (catalog contract §9.2), at most
+// near finds the names closest to the value (spec: catalog §9.2), at most
 // three, best first; never nil. More names join the catalog's keys.
 func (c *Catalog) near(value string, expected authz.Expected, more ...string) []string {
 	keys := c.keys

@@ -44,7 +44,7 @@ func (d *ownerDocument) groupMeta() map[string]GroupInput {
 }
 
 // documentReader reads one document, which is untrusted, and collects what is
-// wrong with it under the paths of catalog contract §8.
+// wrong with it under the paths of issues (spec: catalog §8).
 type documentReader struct {
 	root   *node
 	issues issues

@@ -94,8 +94,8 @@ func cutLast(path string) (before, after string, found bool) {
 	return path[:i], path[i+1:], true
 }
 
-// TestNearNamesAreTheClosest checks the offered names against the definition of
-// §9.2 by way of a full edit distance.
+// TestNearNamesAreTheClosest checks the offered names against the definition
+// (spec: catalog §9.2) by way of a full edit distance.
 func TestNearNamesAreTheClosest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := buildKeys(t, vocabulary(t))

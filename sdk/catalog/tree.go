@@ -17,7 +17,7 @@ const (
 	NodeRegion NodeKind = "region"
 )
 
-// Tree is a catalog as a permission picker shows it (catalog contract §11). A
+// Tree is a catalog as a permission picker shows it (spec: catalog §11). A
 // selection in it is a list of patterns, as a role stores them; entries that name
 // nothing in the tree are kept as they are. Nothing here modifies a selection
 // that it is given.

@@ -6,8 +6,8 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// UnknownPermission explains a name that the catalog does not know (catalog
-// contract §9). It scans the vocabulary: call it only to raise its result.
+// UnknownPermission explains a name that the catalog does not know
+// (spec: catalog §9). It scans the vocabulary: call it only to raise its result.
 func (c *Catalog) UnknownPermission(value string, expected authz.Expected) *authz.UnknownPermissionError {
 	a := c.advise(value, expected)
 	return &authz.UnknownPermissionError{
@@ -21,8 +21,8 @@ func (c *Catalog) UnknownPermission(value string, expected authz.Expected) *auth
 	}
 }
 
-// Advice is what can be said about a name that the catalog does not know (catalog
-// contract §9.1). With a Suggestion there is nothing else.
+// Advice is what can be said about a name that the catalog does not know
+// (spec: catalog §9.1). With a Suggestion there is nothing else.
 type Advice struct {
 	Suggestion string   // the subtree wildcard of the group that the name is
 	DidYouMean []string // the nearest names, closest first, at most three
@@ -40,7 +40,7 @@ func (c *Catalog) Advise(value string, expected authz.Expected, more []string) A
 }
 
 // ValidateKnownPattern returns nil for a known pattern, else the issue with
-// which a write is refused (application contract §1.5). The grammar comes first:
+// which a write is refused (spec: application §1.5). The grammar comes first:
 // a malformed pattern should have been refused with its own reason.
 func (c *Catalog) ValidateKnownPattern(pattern string) *authz.Issue {
 	if c.IsKnownPattern(pattern) {

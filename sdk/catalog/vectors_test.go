@@ -269,7 +269,7 @@ func TestVectorsSuggestions(t *testing.T) {
 			}
 			got := built.UnknownPermission(k.Value, k.Expected)
 			if ns := authz.NamespaceOf(k.Value); !vectors.Wording() || ns == "" || len(ns) > authz.EchoLimit {
-				// The contract decided these hints otherwise (§9.1, §9.3): none
+				// These hints are others now (spec: catalog §9.1, §9.3): none
 				// without a namespace, and a long namespace is cut.
 				want.Message = got.Message
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/authzhost/authz/sdk/catalog"
 )
 
-func TestTheFingerprintIsThatOfTheContract(t *testing.T) {
+func TestTheFingerprintIsThatOfTheSpec(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"namespaces":["docs"],"permissions":{"docs.files.read":true}}`:                              "1400880",
 		`{"namespaces":["docs"],"includeAuthzInternal":false,"permissions":{"docs.files.read":true}}`: "bcq576",

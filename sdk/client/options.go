@@ -198,8 +198,8 @@ func (o Options) settings() (settings, error) {
 	return s, err
 }
 
-// wholeMillis refuses what the contract's milliseconds cannot say: cut off, half a
-// millisecond would mean never.
+// wholeMillis refuses what milliseconds cannot say: cut off, half a millisecond
+// would mean never.
 func wholeMillis(name string, d time.Duration) error {
 	if d%time.Millisecond != 0 {
 		return fmt.Errorf("client: Options.%s must be a whole number of milliseconds: %v", name, d)

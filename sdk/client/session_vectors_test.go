@@ -75,7 +75,7 @@ func (o *observations) Observe(c metrics.CheckObservation) error {
 
 // compare takes what was seen since the last time. The decision of a visibility
 // shape is left to its answer: the recorded implementation lets a bare "*" grant
-// reach into open regions, which access.md §9 decides against (pse0026).
+// reach into open regions, which the rules do not (spec: access §9; pse0026).
 func (o *observations) compare(t *testing.T, n int, step sessionStep) {
 	t.Helper()
 	sameDecision := cmp.FilterPath(func(p cmp.Path) bool {

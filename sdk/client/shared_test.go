@@ -55,7 +55,7 @@ func (b *cacheBench) reads(t *testing.T, name string, want bool) cacheCalls {
 	return b.source.take()
 }
 
-func TestSharedEntriesHaveTheFormOfTheContract(t *testing.T) {
+func TestSharedEntriesHaveTheFormOfTheSpec(t *testing.T) {
 	b := newSharedBench(t, cacheClient{})
 	b.reads(t, "A", true)
 	b.shared.await(2)

@@ -230,7 +230,8 @@ func (w *staleWorld) record(by *process) {
 	w.moments = append(w.moments, m)
 }
 
-// bounds are those of caching §14 for this configuration, at this moment.
+// bounds are those stated (spec: caching §14) for this configuration, at this
+// moment.
 func (w *staleWorld) bounds() (subject, object int64) {
 	if !w.revalidating {
 		return w.subject, w.objs

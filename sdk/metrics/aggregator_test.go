@@ -48,7 +48,7 @@ func drawObservation() *rapid.Generator[metrics.CheckObservation] {
 	})
 }
 
-// naive is the contract's fold, written without bounds.
+// naive is the fold (spec: metrics §4), written without bounds.
 func naive(stream []metrics.CheckObservation, start, end int64, recent int) metrics.Batch {
 	b := metrics.Batch{InstanceID: "default", WindowStart: start, WindowEnd: end}
 	principals := map[string]bool{}

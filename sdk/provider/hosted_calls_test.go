@@ -22,7 +22,7 @@ func ended[Row any](list iter.Seq2[Row, error]) error {
 func failing[T any](_ T, err error) error { return err }
 
 // hostedCall is one operation of the manifest with the member that its answer
-// must have (contract: provider-api §6, §9); "" where none is checked.
+// must have (spec: provider-api §6, §9); "" where none is checked.
 type hostedCall struct {
 	do     func(context.Context, *provider.Hosted) error
 	member string

@@ -6,7 +6,7 @@ import (
 	"github.com/authzhost/authz/sdk/metrics"
 )
 
-// Metrics keeps counts of the application's own checks (contract: metrics §6).
+// Metrics keeps counts of the application's own checks (spec: metrics §6).
 // Where they are off every method is refused with CodeUnsupported.
 type Metrics interface {
 	// ReportMetrics adds one window to the stored counters. A batch that is

@@ -150,7 +150,7 @@ func (p *Paged) paged() *Paged { return p }
 // none is an input or an output without members.
 type none struct{}
 
-// Operations is the manifest, in the order of the contract.
+// Operations is the manifest, in the order of the table (spec: provider-api §6).
 var Operations = []*Operation{
 	&opPing.Operation, &opCapabilities.Operation, &opGetSubjectAccess.Operation, &opResolveAncestors.Operation,
 	&opCheck.Operation, &opEpochHead.Operation, &opEpochSince.Operation,

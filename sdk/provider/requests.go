@@ -8,7 +8,7 @@ import (
 )
 
 // Requests administers access requests: proposed grants on their way through the
-// approval stages of a role or a scope type (contract: application §12). Approval
+// approval stages of a role or a scope type (spec: application §12). Approval
 // of the last stage is the writing of the grant.
 type Requests interface {
 	// SubmitRequest files a request in the name of its requester. Leading stages

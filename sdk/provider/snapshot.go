@@ -33,9 +33,9 @@ func orNone[T any](list []T) []T {
 	return list
 }
 
-// ApplyOrgSnapshotInput replaces an organization's data (contract: application
-// §19). The lists of the snapshot must all be there: one that was forgotten would
-// read as an order to delete.
+// ApplyOrgSnapshotInput replaces an organization's data (spec: application §19).
+// The lists of the snapshot must all be there: one that was forgotten would read
+// as an order to delete.
 type ApplyOrgSnapshotInput struct {
 	Snapshot OrgSnapshot `json:"snapshot" read:"required"`
 

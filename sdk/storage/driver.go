@@ -88,7 +88,8 @@ const (
 	CapWatch      Capability = "watch"      // Watch
 )
 
-// AllCapabilities lists every capability in the order of the contract.
+// AllCapabilities lists every capability in the order of the table
+// (spec: storage §6).
 var AllCapabilities = Capabilities{
 	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapRecords, CapWatch,
 }

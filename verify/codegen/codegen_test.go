@@ -61,7 +61,7 @@ func TestWildcardsAreSortedWithTheirSuffix(t *testing.T) {
 	}
 }
 
-func TestGoIsTheTextOfTheContract(t *testing.T) {
+func TestGoIsTheTextOfTheSpec(t *testing.T) {
 	text, err := codegen.Go(docs([]string{"docs.files.read"}, []string{"docs", "docs.files"}, []string{"docs.folder"}), codegen.GoOptions{})
 	if err != nil {
 		t.Fatal(err)

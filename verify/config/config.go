@@ -34,7 +34,7 @@ type Config struct {
 	Go *Go // nil: no Go source is read
 }
 
-// Go is the field that switches the check of Go sources on (§12).
+// Go is the field that switches the check of Go sources on (spec: verifier §12.1).
 type Go struct {
 	Packages        []string // ["./..."] unless given
 	Tests           bool

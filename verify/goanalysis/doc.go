@@ -1,6 +1,6 @@
-// Package goanalysis checks Go sources against a catalog (verifier contract
-// §12): every permission that a call of the client names, every server function
-// that asks nobody, every decision that is thrown away.
+// Package goanalysis checks Go sources against a catalog (spec: verifier §12):
+// every permission that a call of the client names, every server function that
+// asks nobody, every decision that is thrown away.
 //
 // Checker judges one type-checked package and answers with all that was found,
 // warnings and references included, for whoever sees a whole program. Analyzer

@@ -21,10 +21,11 @@ type Package struct {
 	ReadFile func(name string) ([]byte, error)
 }
 
-// File is what one file shows. Report is in the contract's order (§8), warnings
-// included. Diagnostics are its errors as an analyzer tells them: the rule for a
-// category, the offending argument or call for a range, and for a mistyped
-// literal one fix for each alternative, the closest first.
+// File is what one file shows. Report is in the order of reports
+// (spec: verifier §8), warnings included. Diagnostics are its errors as an
+// analyzer tells them: the rule for a category, the offending argument or call
+// for a range, and for a mistyped literal one fix for each alternative, the
+// closest first.
 type File struct {
 	Report      verify.FileReport
 	Diagnostics []analysis.Diagnostic

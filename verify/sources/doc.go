@@ -1,3 +1,3 @@
-// Package sources finds the TypeScript files of a project (verifier contract §3).
-// It reads directories, never files.
+// Package sources finds the TypeScript files of a project (spec: verifier §3). It
+// reads directories, never files.
 package sources

@@ -144,7 +144,7 @@ func (c *Call) credential(ctx context.Context) (service.Caller, error) {
 }
 
 // checkCSRF holds requests that a cookie vouches for to the token and the origin
-// (§4), and the sign-in to the origin.
+// (spec: hosted-api §4), and the sign-in to the origin.
 func (c *Call) checkCSRF() error {
 	r := c.Request
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {

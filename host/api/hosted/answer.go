@@ -20,7 +20,7 @@ type responder interface {
 	respond(c *Call, w http.ResponseWriter) error
 }
 
-// secure puts the headers that every answer has (§1).
+// secure puts the headers that every answer has (spec: hosted-api §1).
 func (a *API) secure(h http.Header, requestID string) {
 	h.Set("X-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")

@@ -30,7 +30,7 @@ const answerTimeout = 30 * time.Second
 
 // Options is what the API is built over.
 type Options struct {
-	// PublicURL is the origin: the only source of it (§1).
+	// PublicURL is the origin: the only source of it (spec: hosted-api §1).
 	PublicURL string
 
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
@@ -157,8 +157,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve keeps the order of §5: credential, CSRF, rate limit, body shape, org
-// membership, gate, proof; existence and own rules are the handler's.
+// serve keeps the order of authorization (spec: hosted-api §5): credential, CSRF,
+// rate limit, body shape, org membership, gate, proof; existence and own rules are
+// the handler's.
 func (c *Call) serve(w http.ResponseWriter) error {
 	input, err := c.admit(w)
 	show(c.standing, w.Header())

@@ -104,8 +104,8 @@ func (c *Call) startSession(signed service.SignedIn) {
 	c.setCookie(c.api.cookieName("session"), signed.Token, 0)
 }
 
-// setCookie sets a cookie of §4; maxAge -1 clears it, 0 leaves its end to the
-// browser.
+// setCookie sets a cookie (spec: hosted-api §4); maxAge -1 clears it, 0 leaves its
+// end to the browser.
 func (c *Call) setCookie(name, value string, maxAge int) {
 	cookie := http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: c.api.origin.secure, SameSite: http.SameSiteLaxMode}
 	c.header.Add("Set-Cookie", cookie.String())

@@ -7,7 +7,7 @@ import (
 	"github.com/authzhost/authz/host/service/fault"
 )
 
-// class is where a code stands in the tables of §6.
+// class is where a code stands in the tables of errors (spec: hosted-api §6).
 type class struct {
 	status int
 	name   string

@@ -13,8 +13,8 @@ import (
 	"github.com/authzhost/authz/host/service/fault"
 )
 
-// endpoint is a row of hosted-api.md §8: what is the same in code, document and
-// test.
+// endpoint is a row of the table of endpoints (spec: hosted-api §8): what is the
+// same in code, document and test.
 type endpoint struct {
 	Method, Path string
 	Summary      string

@@ -65,7 +65,7 @@ func absent(method, path string) string {
 	case strings.Contains(path, "/sessions/{id}"):
 		return "session_not_found"
 	case path == "/orgs/{org}/org/roles/{id}" && method == http.MethodDelete, strings.HasSuffix(path, "/members"):
-		return "" // application.md: nothing to delete, nobody in it
+		return "" // nothing to delete, nobody in it
 	case strings.Contains(path, "/users/{id}"), strings.HasSuffix(path, "{subject}"), strings.HasSuffix(path, "{scope}"):
 		return "" // nobody keeps a list of them
 	case strings.Contains(path, "{id}"):
@@ -189,9 +189,10 @@ func pathOf(e *endpoint, values map[string]string) string {
 	return path + queryOf(e)
 }
 
-// The whole of §8: every endpoint by every kind of credential, with its gate held
-// or not, for an object that exists and for one that does not. What is expected is
-// read from the chapter's table, not from the code's.
+// The whole table (spec: hosted-api §8): every endpoint by every kind of
+// credential, with its gate held or not, for an object that exists and for one
+// that does not. What is expected is read from the chapter's table, not from the
+// code's.
 func TestEveryGateOfTheChapter(t *testing.T) {
 	w := newWorld(t)
 	owner := w.acme()

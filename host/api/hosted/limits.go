@@ -15,7 +15,7 @@ type (
 	standing = throttle.Standing // goes into headers
 )
 
-// The buckets of hosted-api.md §1 that are memory of one host.
+// The buckets that are memory of one host (spec: hosted-api §1).
 var (
 	rateSignIn        = rate{Name: "sign_in", PerMinute: 10}
 	rateOIDCStart     = rate{Name: "oidc_start", PerMinute: 30}

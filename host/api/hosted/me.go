@@ -40,7 +40,7 @@ type evaluated struct {
 	Allowed bool `json:"allowed"`
 }
 
-// auditFilter is the query of every audit list (§15).
+// auditFilter is the query of every audit list (spec: hosted-api §15).
 type auditFilter struct {
 	Actor  string `query:"actor,omitempty"`
 	Action string `query:"action,omitempty"`

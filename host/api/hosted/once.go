@@ -72,7 +72,8 @@ func (c *Call) keep(ctx context.Context, a *attempt, status int, body []byte, re
 	}
 }
 
-// homed inputs create a row whose home follows from what it is (§10).
+// homed inputs create a row whose home follows from what it is
+// (spec: hosted-api §10).
 type homed interface {
 	home() (scope, pattern, roleID string)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// The keys of authz_internal that gate the org domain (§8.3).
+// The keys of authz_internal that gate the org domain (spec: hosted-api §8.3).
 const (
 	readAccess     = "authz_internal.access.read"
 	manageGrants   = "authz_internal.access.manage_grants"

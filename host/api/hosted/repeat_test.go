@@ -145,7 +145,8 @@ func TestTheAnswerOfAnOwnersActIsNotGivenAgainToWhoIsNone(t *testing.T) {
 	other.call("POST", "/orgs/acme/seats", `{"userId":"u_3","kind":"owner"}`).want(t, 403, "owner_required")
 }
 
-// A right that ended must not be read off an answer of yesterday (§13: never stored).
+// A right that ended must not be read off an answer of yesterday: evaluations are
+// never stored (spec: hosted-api §13).
 func TestADecisionIsNeverKept(t *testing.T) {
 	w := newWorld(t)
 	owner := w.acme()

@@ -1,6 +1,6 @@
 package hosted
 
-// endpoints is the table of hosted-api.md §8.
+// endpoints is the table of endpoints (spec: hosted-api §8).
 func endpoints() *table {
 	t := &table{}
 	authRows(t)

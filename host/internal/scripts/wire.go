@@ -83,7 +83,7 @@ func RunWire(t testing.TB, c Wire, on WireSurface) {
 		r.bindReturned(s.Created, body)
 		want := s.Expect.OK
 		if fault, _ := want.Body["error"].(map[string]any); fault["name"] == "TypeError" {
-			// An ambiguous principal: the contract answers validation (provider-api.md §5.2).
+			// An ambiguous principal is validation here (spec: provider-api §5.2).
 			want.Status = http.StatusUnprocessableEntity
 			want.Body = map[string]any{"error": map[string]any{"name": "ProviderWriteRejectedError", "code": "validation"}}
 		}

@@ -7,8 +7,8 @@ const (
 	KeyPublisher = "publisher"
 )
 
-// APIKey is a key as it is listed (§7). Exactly one of UserID, ServiceID and
-// Namespace is set.
+// APIKey is a key as it is listed (spec: hosted-api §7). Exactly one of UserID,
+// ServiceID and Namespace is set.
 type APIKey struct {
 	ID                 string `json:"id"`
 	Kind               string `json:"kind"`

@@ -13,7 +13,7 @@ const (
 	ModeFederated = "federated"
 )
 
-// Org is the first account record of §7.
+// Org is the record of an organization (spec: hosted-api §7).
 type Org struct {
 	ID                 string  `json:"id"`
 	Name               string  `json:"name"`
@@ -35,8 +35,8 @@ const OrgID = "org"
 
 var orgID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,56}$`)
 
-// ValidOrgID tells whether an id has the form of §7, which makes __org_<id> a
-// partition name.
+// ValidOrgID tells whether an id has the form of an org's (spec: hosted-api §7),
+// which makes __org_<id> a partition name.
 func ValidOrgID(id string) bool { return orgID.MatchString(id) }
 
 // FirstEtag is that of a new object.

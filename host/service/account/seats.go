@@ -13,7 +13,7 @@ const (
 	SeatRemoved = "removed"
 )
 
-// Seat is a user's place in an org (§7).
+// Seat is a user's place in an org (spec: hosted-api §7).
 type Seat struct {
 	UserID      string  `json:"userId"`
 	Kind        string  `json:"kind"`

@@ -2,7 +2,7 @@ package account
 
 import "github.com/authzhost/authz/sdk/client"
 
-// Session is a session as its user sees it (§7).
+// Session is a session as its user sees it (spec: hosted-api §7).
 type Session struct {
 	ID            string `json:"id"`
 	UserID        string `json:"userId"`

@@ -12,14 +12,14 @@ import (
 // State of an application.
 type State string
 
-// The states (§7). Nothing makes an application federated yet.
+// The states (spec: hosted-api §7). Nothing makes an application federated yet.
 const (
 	Registered State = "registered"
 	Linked     State = "linked"
 	Federated  State = "federated"
 )
 
-// Limits (§7).
+// Limits (spec: hosted-api §7).
 const (
 	MaxApplications = 200
 	MaxNamespaces   = 20

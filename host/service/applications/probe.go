@@ -13,8 +13,8 @@ import (
 // Unverified is the health of what was not probed since it was linked.
 const Unverified = "unverified"
 
-// Health is what a probe found (§7). The members of ping are nil when there was
-// no answer; Detail is one of a fixed set of words.
+// Health is what a probe found (spec: hosted-api §7). The members of ping are nil
+// when there was no answer; Detail is one of a fixed set of words.
 type Health struct {
 	Status      string  `json:"status"`
 	CheckedAt   *int64  `json:"checkedAt"`

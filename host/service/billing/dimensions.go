@@ -1,6 +1,6 @@
 package billing
 
-// The dimensions (§16).
+// The dimensions (spec: hosted-api §16).
 const (
 	AdminSeats            = "admin_seats"
 	LinkedApplications    = "linked_applications"

@@ -24,7 +24,7 @@ const (
 	RoleAdmin  = "cloud_admin"
 )
 
-// The keys of §5.1.
+// The keys (spec: hosted-api §5.1).
 const (
 	ApplicationsRead    = "cloud.applications.read"
 	RegisterApplication = "cloud.applications.register_application"

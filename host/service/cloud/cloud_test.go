@@ -17,7 +17,7 @@ func TestTheCatalogIsThatOfTheChapter(t *testing.T) {
 		AtApp       bool
 	}
 	read, action := catalog.KindRead, catalog.KindAction
-	want := map[string]row{ // §5.1, line by line
+	want := map[string]row{ // spec: hosted-api §5.1, line by line
 		"cloud.applications.read":                 {read, false, true},
 		"cloud.applications.register_application": {action, false, false},
 		"cloud.applications.link_application":     {action, false, true},

@@ -137,8 +137,8 @@ func Denied(reason, permission, scope string, principal any) *Error {
 	return e.With("permission", permission).With("scope", scope).With("principal", principal)
 }
 
-// rejected are the statuses of refused writes (§6), which differ from those of the
-// provider wire.
+// rejected are the statuses of refused writes (spec: hosted-api §6), which differ
+// from those of the provider wire.
 var rejected = map[authz.Code]int{
 	authz.CodeNotOrgRoot: http.StatusConflict, authz.CodeGraphCycle: http.StatusConflict, authz.CodeValidation: http.StatusBadRequest,
 	authz.CodeNotFound: http.StatusNotFound, authz.CodeConflict: http.StatusConflict, authz.CodeUnsupported: http.StatusNotImplemented,
@@ -150,7 +150,7 @@ func Rejected(code authz.Code, format string, args ...any) *Error {
 	return &Error{Status: rejected[code], Name: "ProviderWriteRejectedError", Code: string(code), Message: fmt.Sprintf(format, args...)}
 }
 
-// UnknownPermission tells what access.md does of a key that no catalog has.
+// UnknownPermission tells of a key that no catalog has (spec: hosted-api §6).
 func UnknownPermission(u *authz.UnknownPermissionError) *Error {
 	e := &Error{Status: http.StatusInternalServerError, Name: u.ErrorName(), Message: u.Message}
 	e.With("permission", u.Permission).With("expected", string(u.Expected)).With("namespaceOrigin", string(u.NamespaceOrigin))

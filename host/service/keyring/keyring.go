@@ -1,6 +1,6 @@
 // Package keyring keeps which host keys the account data is sealed with, so that a
 // host without one of them does not start, and seals everything anew when a newer
-// key is first (contract: hosted-api.md §2). It holds ids of keys, never keys.
+// key is first (spec: hosted-api §2). It holds ids of keys, never keys.
 package keyring
 
 import (

@@ -1,5 +1,5 @@
 // Package oidc signs people in by an OpenID provider: authorization code with PKCE,
-// always (contract: hosted-api.md §3).
+// always (spec: hosted-api §3).
 //
 // It keeps unfinished sign-ins in account data, encrypted, so that any host can
 // finish what another began; speaks to the provider; and judges its tokens. It opens

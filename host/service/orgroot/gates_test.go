@@ -44,7 +44,8 @@ func TestTheRootsRowsDecideTheGate(t *testing.T) {
 	decide(question("olga", true), false, authz.ReasonForbidden)
 }
 
-// hosted-api §5: a gate whose application cannot be asked is the relay's error.
+// A gate whose application cannot be asked is the relay's error
+// (spec: hosted-api §5).
 func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 	answering := func(status int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -24,7 +24,7 @@ var (
 	inAccount = Home{Kind: "account"}
 )
 
-// home routes a write by what it would create (§10).
+// home routes a write by what it would create (spec: hosted-api §10).
 func (r *Root) home(ctx context.Context, org, scope, pattern, roleID string) (Home, error) {
 	account, err := r.account.IsAccountWrite(ctx, org, scope, pattern, roleID)
 	switch {

@@ -11,7 +11,7 @@ import (
 
 func groupInput(id string) provider.GroupInput { return provider.GroupInput{ID: &id, Name: id} }
 
-// hosted-api §10: a write is routed by what it would create.
+// A write is routed by what it would create (spec: hosted-api §10).
 func TestAWriteGoesHome(t *testing.T) {
 	w := newWorld(t)
 	w.give(t, "user:olga", "authz_internal.access.*")

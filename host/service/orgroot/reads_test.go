@@ -93,7 +93,7 @@ func TestExplainNamesTheRowsThatDecided(t *testing.T) {
 	}
 }
 
-// hosted-api §10: who is no root any more is on the way to another one.
+// Who is no root any more is on the way to another one (spec: hosted-api §10).
 func TestARootThatSaysItIsNoneIsMoving(t *testing.T) {
 	w := newWorld(t)
 	a := w.by(t, "olga")

@@ -11,7 +11,7 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// The relayed rows of §8.5. Their gates are the caller's to pass.
+// The relayed rows (spec: hosted-api §8.5). Their gates are the caller's to pass.
 
 // AppGrants lists an application's grants by id: instance rows, unless the query
 // asks for *.

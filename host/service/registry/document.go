@@ -36,8 +36,8 @@ func malformed(issues ...fault.Issue) *fault.Error {
 		With("issues", issues[:min(len(issues), fault.MaxIssues)])
 }
 
-// read judges the structure of a document (§6, catalog contract §8) and which
-// namespaces it is about. Its errors are RegistryError.
+// read judges the structure of a document (spec: hosted-api §6, catalog §8) and
+// which namespaces it is about. Its errors are RegistryError.
 func read(raw json.RawMessage) (document, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {

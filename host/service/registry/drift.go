@@ -81,7 +81,7 @@ type Unavailable struct {
 	Code        string `json:"code"`
 }
 
-// Drift is the answer of GET registry/drift (§12.5).
+// Drift is the answer of GET registry/drift (spec: hosted-api §12).
 type Drift struct {
 	GeneratedAt int64         `json:"generatedAt"`
 	Roles       []RoleDrift   `json:"roles"`

@@ -230,7 +230,8 @@ func TestWhoLeavesDoesNotEndThePingOfOthers(t *testing.T) {
 	must(t, <-stayed)
 }
 
-// No answer is no mismatch: the codes of hosted-api §9, and nothing was sent.
+// No answer is no mismatch but a failure with its code, and nothing was sent
+// (spec: hosted-api §9).
 func TestALinkThatCannotBeConfirmedSaysWhy(t *testing.T) {
 	for want, far := range map[string]http.Handler{
 		timeout:     http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),

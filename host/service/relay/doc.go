@@ -1,5 +1,6 @@
-// Package relay asks applications in the name of the hosted service (contract:
-// hosted-api §9): over HTTP at their relay URL, or in this process for "local:".
+// Package relay asks applications in the name of the hosted service
+// (spec: hosted-api §9): over HTTP at their relay URL, or in this process for
+// "local:".
 //
 // Nothing goes over a link before a ping of the last minute has named the
 // application that the link is of.

@@ -82,7 +82,7 @@ const maxMessage = 1000
 // maxEntries bounds the lists of a refusal, a cycle's path before all.
 const maxEntries = 200
 
-// fault gives a failure the name of the contract's table.
+// fault gives a failure its name in the table (spec: hosted-api §9).
 func (a *application) fault(op string, f failure) error {
 	if f.err == nil {
 		return nil
@@ -178,7 +178,7 @@ func Refusal(err error) *fault.Error {
 		return &copied
 	case errors.As(err, &write):
 		e := fault.Rejected(write.Code, "%s", write.Message)
-		if e.Status == 0 { // a code that is none of the contract
+		if e.Status == 0 { // a code that no provider has
 			return nil
 		}
 		if write.Path != nil {

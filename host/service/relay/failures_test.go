@@ -40,8 +40,8 @@ const (
 	isNotApplied = " outcome=not_applied"
 )
 
-// hosted-api §9: what the far side does, and what is answered here. No row is a
-// success, and none is a denial.
+// What the far side does, and what is answered here (spec: hosted-api §9). No row
+// is a success, and none is a denial.
 func TestWhatTheFarSideDoesIsCalledAsTheTableSays(t *testing.T) {
 	huge := strings.Repeat(" ", 9<<20)
 	for name, c := range map[string]struct {

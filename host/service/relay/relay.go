@@ -23,8 +23,8 @@ type Target struct {
 }
 
 // Application is an application that is asked. Errors of its methods are
-// *fault.Error, as hosted-api §9 calls them. Nothing arrives at OnInvalidate
-// unless events are ingested or the application is local.
+// *fault.Error with the codes of a relay (spec: hosted-api §9). Nothing arrives
+// at OnInvalidate unless events are ingested or the application is local.
 type Application interface {
 	provider.Provider
 	Ping(ctx context.Context) (provider.Ping, error)
@@ -66,7 +66,8 @@ type Options struct {
 	// Lookup resolves names; nil is the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-	// Times bound the waiting; members at zero take those of the contract.
+	// Times bound the waiting; members at zero take the defaults
+	// (spec: hosted-api §9).
 	Times Times
 
 	Clock  func() int64 // epoch milliseconds; nil is the wall clock

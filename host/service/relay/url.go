@@ -102,7 +102,8 @@ func (r *Relay) oneOrg(ctx context.Context) (bool, error) {
 	return n <= 1, err
 }
 
-// loopbackName are the names over which the provider contract allows plain http.
+// loopbackName are the names over which plain http is allowed
+// (spec: hosted-api §9).
 func loopbackName(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }

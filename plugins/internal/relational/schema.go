@@ -62,7 +62,8 @@ const (
 	SchemaTable         = "AuthzSchema"
 )
 
-// Tables are those of SchemaVersion, in the order of the contract.
+// Tables are those of SchemaVersion, in the order of the layout
+// (spec: storage §8).
 var Tables = []Table{
 	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}},
 		Columns: columns(text("id"), text("subject"), null(text("roleId")), null(text("pattern")), text("scope"),

@@ -71,8 +71,8 @@ func (d *draft) record(c *appliedCommit) {
 	}
 }
 
-// apply judges and writes in the contract's order: requirements, changes with
-// their preconditions, audit, the required head, events.
+// apply judges and writes in the order of judgement (spec: storage §5):
+// requirements, changes with their preconditions, audit, the required head, events.
 func (d *draft) apply(c storage.Commit) (result storage.CommitResult, err error) {
 	for _, r := range c.Requires {
 		if err := d.require(r); err != nil {

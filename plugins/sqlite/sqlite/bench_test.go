@@ -67,7 +67,7 @@ func BenchmarkCreateGrants10000(b *testing.B) {
 	b.ReportMetric(float64(i)*10_000/b.Elapsed().Seconds(), "rows/s")
 }
 
-// AUTHZ_BENCH_GRANTS sizes the table; the contract's figure is for 1000000.
+// AUTHZ_BENCH_GRANTS sizes the table.
 func BenchmarkReadAccess(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("AUTHZ_BENCH_GRANTS"))
 	if err != nil {

@@ -112,7 +112,8 @@ func TestABrokenDocumentIsNoticed(t *testing.T) {
 	}
 }
 
-// problems is everything in which a document breaks provider-api §11.
+// problems is everything in which a document breaks its rules
+// (spec: provider-api §11).
 func problems(t *testing.T, text string) []string {
 	t.Helper()
 	var doc document

@@ -18,7 +18,7 @@ var faulty = map[string]string{
 	"src/node_modules/x.ts": "can(\"zoom.rooms.raed\")\n",
 }
 
-func TestTextIsTheContractsAndControlsAreVisible(t *testing.T) {
+func TestTextIsTheSpecsAndControlsAreVisible(t *testing.T) {
 	project(t, faulty)
 	status, stdout, stderr := call(t)
 	want := []string{

@@ -70,7 +70,8 @@ type (
 	}
 )
 
-// ruleTexts say what each rule is about, in the order of the contract.
+// ruleTexts say what each rule is about, in the order of the table
+// (spec: verifier §5).
 var ruleTexts = []struct{ id, text string }{
 	{"unknown-pattern", "A permission key or pattern that the catalog does not declare."},
 	{"unknown-import", "A permission key or pattern beyond what the catalog imports."},

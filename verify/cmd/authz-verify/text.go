@@ -9,7 +9,8 @@ import (
 	"github.com/authzhost/authz/verify"
 )
 
-// writeJSON writes a report for programs: one object in one line (§8).
+// writeJSON writes a report for programs: one object in one line
+// (spec: verifier §8).
 func writeJSON(out io.Writer, r *verify.Report) error {
 	raw, err := r.MarshalJSON()
 	if err != nil {
@@ -19,7 +20,7 @@ func writeJSON(out io.Writer, r *verify.Report) error {
 	return err
 }
 
-// writeText writes a report for people (verifier contract §8).
+// writeText writes a report for people (spec: verifier §8).
 func writeText(out io.Writer, r *verify.Report) error {
 	w := bufio.NewWriter(out)
 	for _, issue := range r.Issues {
