@@ -211,7 +211,7 @@ func (o Options) validate() error {
 	caps := o.Store.Info().Capabilities
 	if o.PersistEvents != nil && *o.PersistEvents && !caps.Has(storage.CapEvents) {
 		return authz.Rejected(authz.CodeUnsupported,
-			"events.persist requires a storage driver implementing appendEvents, headSeq, eventsSince, and pruneEvents")
+			"events.persist requires a storage driver with the capability %q", storage.CapEvents)
 	}
 	if err := o.Metrics.validate(caps); err != nil {
 		return err

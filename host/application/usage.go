@@ -51,7 +51,7 @@ func (m *Metrics) validate(caps storage.Capabilities) error {
 		return authz.Validation("Metrics.Retention must be whole milliseconds, 0 or more")
 	case !caps.Has(storage.CapMetrics):
 		return authz.Rejected(authz.CodeUnsupported,
-			"metrics requires a storage driver implementing recordMetrics, readMetrics, and pruneMetrics")
+			"metrics requires a storage driver with the capability %q", storage.CapMetrics)
 	}
 	return nil
 }

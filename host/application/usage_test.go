@@ -76,7 +76,7 @@ func TestMetricsNeedADriverThatKeepsThem(t *testing.T) {
 	store := lacking.Store(openStore(t), storage.CapMetrics)
 	_, err := application.New(t.Context(), application.Options{Catalog: testCatalogBuilt(t), Store: store, Metrics: &application.Metrics{}})
 	isRefused(authz.CodeUnsupported)(t, err)
-	if want := "metrics requires a storage driver implementing recordMetrics, readMetrics, and pruneMetrics"; err == nil || err.Error() != want {
+	if want := `metrics requires a storage driver with the capability "metrics"`; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	newApp(t, application.Options{Store: store})

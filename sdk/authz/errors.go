@@ -200,7 +200,7 @@ func (e *AccessDeniedError) Error() string {
 		}
 		b.WriteString(") shows which rows decided")
 	case e.Reason == ReasonInactive:
-		b.WriteString(" — the principal is deactivated until setUserActive(userId, true)")
+		b.WriteString(" — the principal is deactivated until setUserActive (authz user activate) switches it on")
 	}
 	return b.String()
 }

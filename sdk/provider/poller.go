@@ -74,14 +74,14 @@ const pollTimeout = 30 * time.Second
 // replayed. It refuses a source without a log with CodeUnsupported.
 func StartEventPoller(source Ingesting, o PollerOptions) (*Poller, error) {
 	if o.Interval < 0 {
-		return nil, authz.Validation("startEventPoller: the interval must not be negative: %v", o.Interval)
+		return nil, authz.Validation("StartEventPoller: the interval must not be negative: %v", o.Interval)
 	}
 	if o.Interval == 0 {
 		o.Interval = 5 * time.Second
 	}
 	epoch := source.Epoch()
 	if epoch == nil {
-		return nil, authz.Rejected(authz.CodeUnsupported, "startEventPoller requires event persistence (events.persist)")
+		return nil, authz.Rejected(authz.CodeUnsupported, "StartEventPoller requires event persistence (events.persist)")
 	}
 	p := &Poller{source: source, epoch: epoch, onError: o.OnError, done: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(context.Background())

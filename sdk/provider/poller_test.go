@@ -192,7 +192,7 @@ func TestAPollerIsRefusedWithoutAnEventLog(t *testing.T) {
 	_, err := provider.StartEventPoller(newPolled(t, false), provider.PollerOptions{})
 	var refused *authz.WriteRejectedError
 	if !errors.As(err, &refused) || refused.Code != authz.CodeUnsupported ||
-		refused.Message != "startEventPoller requires event persistence (events.persist)" {
+		refused.Message != "StartEventPoller requires event persistence (events.persist)" {
 		t.Fatalf("%v", err)
 	}
 	if _, err := provider.StartEventPoller(newPolled(t, true), provider.PollerOptions{Interval: -1}); err == nil {

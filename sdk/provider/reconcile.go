@@ -16,9 +16,9 @@ type Reconciliation struct {
 	OrgExists   Exists
 	ScopeExists Exists
 
-	// Sweep deletes what is found, by Provenance, in one commit; with KeepRoleGrants
-	// without the grants whose role is not stored, which a role that is synchronized
-	// later brings to life.
+	// Sweep deletes what is found, by Provenance, in parts (spec: application §1.7);
+	// with KeepRoleGrants without the grants whose role is not stored, which a role
+	// that is synchronized later brings to life.
 	Sweep          bool
 	KeepRoleGrants bool
 	Provenance     authz.Provenance
