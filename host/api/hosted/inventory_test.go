@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -13,28 +14,46 @@ import (
 	"github.com/authzhost/authz/host/api/hosted/openapi"
 )
 
-// row is a line of the chapter's inventory: method, path, gate, success, own
+// row is an endpoint of the specification's tables: method, path, gate, success, own
 // errors, audit and meter.
 type row struct{ method, path, gate, success, own, audit string }
 
+// inventory reads the tables (spec: hosted-api §8). A path is relative to the one in
+// the title above it, and "…" is the org.
 func inventory(t *testing.T) []row {
 	t.Helper()
-	text, err := os.ReadFile("testdata/inventory.tsv")
+	chapter, err := os.ReadFile("../../../docs/spec/hosted-api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, text, _ := strings.Cut(string(chapter), "\n## 8. ")
+	text, _, _ = strings.Cut(text, "\n## 9. ")
 	var rows []row
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
+	base := ""
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "### ") {
+			base = ""
+			if paths := quoted(line); len(paths) > 0 {
+				base = strings.TrimSuffix(paths[0], "…")
+			}
+		}
+		if !strings.HasPrefix(line, "| `") {
 			continue
 		}
-		c := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), "", "", "", "")
-		rows = append(rows, row{c[0], c[1], c[2], c[3], c[4], c[5]})
+		c := strings.Split(line, "|") // empty before the first cell and after the last
+		if len(c) != 8 {
+			t.Fatalf("a row of %d cells: %s", len(c)-2, line)
+		}
+		for i := range c {
+			c[i] = strings.TrimSpace(c[i])
+		}
+		method, at, _ := strings.Cut(quoted(c[1])[0], " ")
+		rows = append(rows, row{method, path.Join(base, strings.Replace(at, "…", "/orgs/{org}", 1)), c[2], c[4], c[5], c[6]})
 	}
 	return rows
 }
 
-func TestTheTableIsTheInventoryOfTheChapter(t *testing.T) {
+func TestTheTableIsTheInventoryOfTheSpec(t *testing.T) {
 	var want, got []string
 	for _, r := range inventory(t) {
 		want = append(want, r.method+" "+r.path)
@@ -130,15 +149,15 @@ func TestTheDescriptionHoldsTogether(t *testing.T) {
 		t.Errorf("openapi is %s", doc.OpenAPI)
 	}
 	ids := map[string]bool{}
-	for path, methods := range doc.Paths {
+	for at, methods := range doc.Paths {
 		for method, op := range methods {
 			id, _ := op["operationId"].(string)
 			if id == "" || ids[id] {
-				t.Errorf("%s %s: operationId %q is empty or taken", method, path, id)
+				t.Errorf("%s %s: operationId %q is empty or taken", method, at, id)
 			}
 			ids[id] = true
 			if s, _ := op["summary"].(string); s == "" {
-				t.Errorf("%s %s has no summary", method, path)
+				t.Errorf("%s %s has no summary", method, at)
 			}
 		}
 	}
