@@ -45,7 +45,7 @@ type Config struct {
 	TrustedProxies []string `koanf:"trusted_proxies"`
 
 	// Audit is about the audit logs of every application and account.
-	Audit AuditLogs `koanf:"audit"`
+	Audit AuditLogs `koanf:"audit,omitempty"`
 
 	// Metrics is where the counts of checks go beside stored usage.
 	Metrics Observation `koanf:"metrics"`
@@ -57,7 +57,7 @@ type Config struct {
 	Applications map[string]Application `koanf:"applications"`
 
 	// Directories by name.
-	Directories map[string]Directory `koanf:"directories"`
+	Directories map[string]Directory `koanf:"directories,omitempty"`
 }
 
 // TLS of Listen. It is on when Cert is set.
@@ -185,7 +185,7 @@ type Storage struct {
 // Provider is the provider API of an application. The first secret is current,
 // the others are still accepted; without any nobody can authenticate.
 type Provider struct {
-	Secrets    []Secret `koanf:"secrets"`
+	Secrets    []Secret `koanf:"secrets,omitempty"`
 	AuditOptIn bool     `koanf:"audit_opt_in"`
 }
 

@@ -80,8 +80,3 @@ func (l *loader) checkDirectories(c *Config) {
 		c.Directories[name] = d
 	}
 }
-
-func (d Directory) tree() map[string]any {
-	return map[string]any{"importer": d.Importer, "application": d.Application, "source": d.Source, "schedule": d.Schedule, "jitter": d.Jitter,
-		"authoritative": d.Authoritative, "max_deactivations": d.MaxDeactivations, "timeout": d.Timeout}
-}

@@ -40,7 +40,3 @@ func (l *loader) checkMetrics(c *Config) {
 		}
 	}
 }
-
-func (m Observation) tree() map[string]any {
-	return map[string]any{"sinks": m.Sinks, "window": m.Window, "instance": m.Instance, "scope_instances": m.ScopeInstances}
-}

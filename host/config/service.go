@@ -52,7 +52,7 @@ type Bootstrap struct {
 type OIDC struct {
 	Issuer       string   `koanf:"issuer"`
 	ClientID     string   `koanf:"client_id"`
-	ClientSecret Secret   `koanf:"client_secret"` // zero: a public client
+	ClientSecret Secret   `koanf:"client_secret,omitempty"` // zero: a public client
 	Scopes       []string `koanf:"scopes"`
 	UserIDClaim  string   `koanf:"user_id_claim"`
 }
@@ -233,28 +233,4 @@ func (s *Service) TakesOver(next *Service, section string) bool {
 		return s.Bootstrap != nil && next.Bootstrap != nil && s.Bootstrap.UserID == next.Bootstrap.UserID
 	}
 	return s.OIDC != nil && next.OIDC != nil && s.OIDC.Issuer == next.OIDC.Issuer && s.OIDC.ClientID == next.OIDC.ClientID
-}
-
-func (s *Service) tree() map[string]any {
-	local := map[string]any{}
-	for org, apps := range s.Local {
-		local[org] = apps
-	}
-	tree := map[string]any{
-		"public_url": s.PublicURL, "host_keys": s.HostKeys, "storage": map[string]any{"driver": s.Storage.Driver, "incarnation": s.Storage.Incarnation},
-		"org_creation": s.OrgCreation, "strict_escalation": s.StrictEscalation, "session": map[string]any{"lifetime": s.Session.Lifetime, "idle": s.Session.Idle},
-		"relay": map[string]any{"allow_loopback": s.Relay.AllowLoopback, "allowed_networks": s.Relay.AllowedNetworks},
-		"local": local,
-	}
-	if b := s.Bootstrap; b != nil {
-		tree["bootstrap"] = map[string]any{"user_id": b.UserID, "secret": b.Secret, "keep": b.Keep}
-	}
-	if o := s.OIDC; o != nil {
-		oidc := map[string]any{"issuer": o.Issuer, "client_id": o.ClientID, "scopes": o.Scopes, "user_id_claim": o.UserIDClaim}
-		if o.ClientSecret.value != "" {
-			oidc["client_secret"] = o.ClientSecret
-		}
-		tree["oidc"] = oidc
-	}
-	return tree
 }
