@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	koanfmaps "github.com/knadh/koanf/maps"
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/v2"
@@ -168,7 +170,7 @@ func nodeKind(n *yaml.Node) string {
 
 // environment takes the AUTHZ_ variables.
 func (l *loader) environment(environ []string) layer {
-	out := layer{tree: map[string]any{}, base: l.workDir, text: true, vars: map[string]string{}}
+	vars := map[string]string{}
 	flat, _ := env.Provider("", env.Opt{
 		Prefix:      envPrefix,
 		EnvironFunc: func() []string { return environ },
@@ -177,50 +179,34 @@ func (l *loader) environment(environ []string) layer {
 				return "", nil
 			}
 			path := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__", delim)
-			out.vars[path] = name
+			vars[path] = name
 			return path, value
 		},
 	}).Read() // never fails
-	for _, path := range sortedKeys(flat) {
-		segments := strings.Split(path, delim)
-		if !put(out.tree, segments, flat[path]) {
-			l.problem(segments, "%s sets what another variable treats as a section", out.vars[path])
-		}
-	}
-	return out
+	tree := l.nested(flat, delim, func(path string) string { return vars[path] + " sets what another variable treats as a section" })
+	return layer{tree: tree, base: l.workDir, text: true, vars: vars}
 }
 
 // overrides takes flags.
 func (l *loader) overrides(flat map[string]any) layer {
-	out := layer{tree: map[string]any{}, base: l.workDir, text: true}
-	for _, path := range sortedKeys(flat) {
-		segments := strings.Split(path, ".")
-		if !put(out.tree, segments, flat[path]) {
-			l.problem(segments, "an override sets what another override treats as a section")
-		}
-	}
-	return out
+	tree := l.nested(maps.Clone(flat), ".", func(string) string { return "an override sets what another override treats as a section" })
+	return layer{tree: tree, base: l.workDir, text: true}
 }
 
-// put sets a leaf; false when the path runs through another leaf or over a
-// section. Paths must come sorted, so that the shorter one is there first.
-func put(tree map[string]any, path []string, value any) bool {
-	for _, segment := range path[:len(path)-1] {
-		next, ok := tree[segment]
-		if !ok {
-			next = map[string]any{}
-			tree[segment] = next
-		}
-		if tree, ok = next.(map[string]any); !ok {
-			return false
+// nested makes a tree of values by path. It takes out of flat, and refuses, what lies
+// below another value.
+func (l *loader) nested(flat map[string]any, delim string, refusal func(path string) string) map[string]any {
+	for _, path := range sortedKeys(flat) {
+		segments := strings.Split(path, delim)
+		for n := 1; n < len(segments); n++ {
+			if _, taken := flat[strings.Join(segments[:n], delim)]; taken {
+				l.problem(segments, "%s", refusal(path))
+				delete(flat, path)
+				break
+			}
 		}
 	}
-	last := path[len(path)-1]
-	if _, taken := tree[last]; taken {
-		return false
-	}
-	tree[last] = value
-	return true
+	return koanfmaps.Unflatten(flat, delim)
 }
 
 // merge lays the layers over each other, the later over the earlier.
@@ -255,14 +241,7 @@ func (l *loader) origin(path []string) layer {
 	return l.layers[0] // a default counts as written in the file
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // reason strips what an error of the os package says about the operation.
 func reason(err error) error {
