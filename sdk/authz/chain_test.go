@@ -169,3 +169,23 @@ func TestAChainShowsWhatWasChanged(t *testing.T) {
 		}
 	})
 }
+
+// RFC 8785 refuses the first three, and so do its libraries. A log may hold them, and
+// its chain must verify whatever makes the canonical text.
+func TestWhatRFC8785RefusesIsStillHashedAsItWas(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"a":1,"a":2}`:  `{"a":2}`,
+		`["\ud800","x"]`: "[\"\ufffd\",\"x\"]",
+		"\"\xff\"":       "\"\ufffd\"",
+		`[-0,1e-400]`:    `[0,0]`,
+	} {
+		if got, err := authz.Canonical(json.RawMessage(value)); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", value, got, err, want)
+		}
+	}
+	for _, value := range []string{`1e400`, `1 2`, ``} {
+		if got, err := authz.Canonical(json.RawMessage(value)); err == nil {
+			t.Errorf("%q is %s", value, got)
+		}
+	}
+}

@@ -37,6 +37,22 @@ func TestBucketsAdmitTheirRateAndFillAgain(t *testing.T) {
 	}
 }
 
+func TestAClockThatIsSetBackKeepsNobodyOut(t *testing.T) {
+	now := int64(3_600_000)
+	l := New(func() int64 { return now })
+	for range signIn.PerMinute {
+		l.Take(signIn, "a")
+	}
+	now = 0
+	if s := l.Take(signIn, "a"); s.WaitMs != 6000 {
+		t.Errorf("an hour back: %+v", s)
+	}
+	now += 6000
+	if s := l.Take(signIn, "a"); s.WaitMs != 0 {
+		t.Errorf("refused after its time by the new clock: %+v", s)
+	}
+}
+
 func TestBucketsAreBoundedInNumber(t *testing.T) {
 	l := New(func() int64 { return 0 })
 	for i := range maxBuckets + 10 {

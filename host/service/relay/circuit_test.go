@@ -95,6 +95,25 @@ func TestAFailedProbeKeepsTheCircuitOpen(t *testing.T) {
 	must(t, write(a))
 }
 
+func TestAClockThatIsSetBackKeepsNoCircuitOpen(t *testing.T) {
+	far := &switched{up: served(t, newApplication(t))}
+	server := httptest.NewServer(far)
+	t.Cleanup(server.Close)
+	var at clock
+	at.at.Store(3_600_000)
+	a := newRelay(t, relay.Options{Clock: at.now}).For(target(server.URL))
+	far.down.Store(true)
+	for range 5 {
+		_ = read(a)
+	}
+	far.down.Store(false)
+	if got := said(t, read(a)); got != unavailable {
+		t.Fatal(got)
+	}
+	at.at.Store(1_000_000)
+	must(t, read(a))
+}
+
 func TestRefusalsAndCallersWhoLeaveDoNotOpenTheCircuit(t *testing.T) {
 	a := asking(t, served(t, newApplication(t)))
 	for range 6 {
