@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"time"
 
@@ -138,13 +139,9 @@ func walk(s *section, path []string, a, b any, differs func([]string, *Key)) {
 		}
 		return
 	}
-	names := map[string]bool{}
-	for name := range ma {
-		names[name] = true
-	}
-	for name := range mb {
-		names[name] = true
-	}
+	names := map[string]any{}
+	maps.Copy(names, ma)
+	maps.Copy(names, mb)
 	for _, name := range sortedKeys(names) {
 		walk(s.find([]string{name}), append(path[:len(path):len(path)], name), ma[name], mb[name], differs)
 	}
