@@ -155,7 +155,7 @@ func (a *application) long(ctx context.Context, op string, params, result any) e
 }
 
 // by adds who acts to the parameters of a write, unless the socket knows it
-// itself (host.md §3).
+// itself (spec: host §3).
 func (a *application) by(p fields) fields {
 	switch {
 	case a.actor != "":

@@ -10,7 +10,7 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Error is an error that the hosted API answered (hosted-api.md §6). It unwraps to
+// Error is an error that the hosted API answered (spec: hosted-api §6). It unwraps to
 // the class that other ways to an application return for it.
 type Error struct {
 	Status                         int

@@ -14,7 +14,7 @@ import (
 )
 
 // Stream calls row for each line of an answer in NDJSON but the last, which says how
-// many there are (hosted-api.md §15). It has no bound in time: ctx ends it. A line is
+// many there are (spec: hosted-api §15). It has no bound in time: ctx ends it. A line is
 // bounded as another answer is, and valid until row returns.
 func (c *Client) Stream(ctx context.Context, path []string, query map[string]any, row func(line []byte) error) error {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)

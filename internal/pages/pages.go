@@ -67,7 +67,7 @@ func Member[T any](who string, members map[string]json.RawMessage, name string) 
 	return list, nil
 }
 
-// Audit reads the audit log from a position on, oldest first (provider-api.md §7.4).
+// Audit reads the audit log from a position on, oldest first (spec: provider-api §7.4).
 func Audit(ctx context.Context, c Caller, filter map[string]any, from authz.AuditCursor) iter.Seq2[[]authz.AuditEntry, error] {
 	return func(yield func([]authz.AuditEntry, error) bool) {
 		asked := map[string]any{"limit": Size}
