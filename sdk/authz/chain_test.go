@@ -170,7 +170,7 @@ func TestAChainShowsWhatWasChanged(t *testing.T) {
 	})
 }
 
-// RFC 8785 refuses the first three, and so do its libraries. A log may hold them, and
+// RFC 8785 refuses the first three. A log may hold them, and
 // its chain must verify whatever makes the canonical text.
 func TestWhatRFC8785RefusesIsStillHashedAsItWas(t *testing.T) {
 	for value, want := range map[string]string{
