@@ -24,7 +24,9 @@ func (r renamed) Open(ctx context.Context, partition string) (storage.Store, err
 	}
 	info := s.Info()
 	info.Partition = partition
-	return &store{Store: s, info: func() storage.StoreInfo { return info }}, nil
+	named := wrapped(s)
+	named.info = func() storage.StoreInfo { return info }
+	return named, nil
 }
 
 var beginning = regexp.MustCompile(`^_*[A-Za-z0-9]*`)

@@ -358,7 +358,8 @@ var writeMutants = []mutant{
 		})(s)
 		// A version is always expected: the one that is there when it is put.
 		sound := s.Store
-		s.Store = &store{Store: sound, commit: func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+		expecting := wrapped(sound)
+		expecting.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
 			for {
 				if p, ok := c.Changes[0].(storage.PutRecord); ok {
 					row, _, err := sound.GetRecord(ctx, p.Record.Collection, p.Record.ID)
@@ -373,7 +374,8 @@ var writeMutants = []mutant{
 					return r, err
 				}
 			}
-		}}
+		}
+		s.Store = expecting
 	}},
 	{name: "a request is deleted by one process while another decides it", kind: "precondition", cases: "B82", store: beforehand(func(ctx context.Context, s *store, c *storage.Commit) error {
 		d, ok := c.Changes[0].(storage.DeleteRequest)

@@ -59,14 +59,22 @@ func Caught(t *testing.T, cases []runner.Case, all []Mutant) {
 func (m Mutant) try(ctx context.Context) (wrong []string) {
 	selected := runner.Selection{IDs: strings.Fields(m.Cases), Parallel: 2}
 	for _, r := range m.Plan.Check(ctx, selected, nil).Results {
-		switch {
-		case r.Outcome != runner.Failed:
-			wrong = append(wrong, fmt.Sprintf("%s did not catch it: %s %s", r.Case.ID, r.Outcome, r.Reason))
-		case r.Failure.Rule != r.Case.Rule || r.Failure.Expected == "" || r.Failure.Got == "" || r.Failure.Where == "" || len(r.Failure.Steps) == 0:
-			wrong = append(wrong, fmt.Sprintf("%s says too little: %+v", r.Case.ID, r.Failure))
-		case r.Failure.Expected == "no panic":
-			wrong = append(wrong, fmt.Sprintf("%s did not judge: %s", r.Case.ID, r.Failure.Got))
+		if missed := Missed(r); missed != "" {
+			wrong = append(wrong, missed)
 		}
 	}
 	return wrong
+}
+
+// Missed says how a case failed to catch a mutant, "" when it caught it.
+func Missed(r runner.Result) string {
+	switch {
+	case r.Outcome != runner.Failed:
+		return fmt.Sprintf("%s did not catch it: %s %s", r.Case.ID, r.Outcome, r.Reason)
+	case r.Failure.Rule == "" || r.Failure.Rule != r.Case.Rule || r.Failure.Expected == "" || r.Failure.Got == "" || r.Failure.Where == "" || len(r.Failure.Steps) == 0:
+		return fmt.Sprintf("%s says too little: %+v", r.Case.ID, r.Failure)
+	case r.Failure.Expected == "no panic":
+		return fmt.Sprintf("%s did not judge: %s", r.Case.ID, r.Failure.Got)
+	}
+	return ""
 }
