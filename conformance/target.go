@@ -57,21 +57,12 @@ type Options struct {
 	Lease time.Duration
 }
 
-// Crasher is a Backend whose drivers live in processes that can be killed.
-type Crasher interface {
-	// Kill ends the process behind the driver at once, as SIGKILL does, and
-	// returns when it is gone. The driver and its stores are then useless;
-	// another Connect starts another process.
-	Kill(d storage.Driver) error
-}
+// Crasher is a Backend whose drivers live in processes that can be killed. A killed
+// driver and its stores are useless; another Connect starts another process.
+type Crasher = runner.Crasher[storage.Driver]
 
 // Freezer is a Backend whose drivers live in processes that can be stopped.
-type Freezer interface {
-	// Stop halts the process behind the driver as SIGSTOP does, Continue lets it
-	// run on.
-	Stop(d storage.Driver) error
-	Continue(d storage.Driver) error
-}
+type Freezer = runner.Freezer[storage.Driver]
 
 // Forger is a Backend that can write into a lock what a clock would have written that
 // ran ahead of the database's.

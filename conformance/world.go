@@ -55,16 +55,7 @@ func newWorld(ctx context.Context, r *record, o Options) *world {
 	if !r.target.Unpartitioned {
 		w.prefix = fmt.Sprintf("%sc%s%d", r.target.Prefix, runName, worldNumber.Add(1))
 	}
-	b, err := r.target.New(ctx, o)
-	if err != nil {
-		w.Want("a fresh backend", "%v", err)
-	}
-	w.backend = b
-	w.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			w.Fail("the backend closed, with nothing left behind", err.Error())
-		}
-	})
+	w.backend = runner.Fresh(ctx, r.Record, func(ctx context.Context) (Backend, error) { return r.target.New(ctx, o) })
 	w.driver = w.connect()
 	w.named = w.open("")
 	return w

@@ -13,41 +13,17 @@ import (
 const Suite = "importer"
 
 // importerCase is a case of the contract.
-type importerCase struct {
-	ID        string
-	Rule      string
-	Needs     directory.ImporterCapability // "" is none
-	Abilities []Ability
-
-	large bool
-	run   func(*world)
-}
-
-// listed is the case as others see it.
-func (c importerCase) listed() runner.Case {
-	needs := []string{}
-	if c.Needs != "" {
-		needs = append(needs, string(c.Needs))
-	}
-	for _, a := range c.Abilities {
-		needs = append(needs, string(a))
-	}
-	return runner.Case{Kind: plugin.KindImporter, Suite: Suite, ID: c.ID, Rule: c.Rule, Needs: needs, Large: c.large}
-}
+type importerCase = runner.Spec[directory.ImporterCapability, Ability, *world]
 
 // Plan is every case over the target, in the order in which they run.
 func (t Target) Plan() runner.Plan {
-	p := runner.Plan{Target: t.Name, Timeout: t.Timeout}
-	for _, table := range [][]importerCase{entryCases, readerCases, cursorCases, lineCases, processCases, configurationCases} {
-		for _, c := range table {
-			p.Jobs = append(p.Jobs, runner.Job{Case: c.listed(), Run: func(ctx context.Context, r *runner.Record) {
-				w := newWorld(ctx, r, t)
-				w.check(c)
-				c.run(w)
-			}})
-		}
+	enter := func(ctx context.Context, r *runner.Record, c importerCase) *world {
+		w := newWorld(ctx, r, t)
+		w.check(c)
+		return w
 	}
-	return p
+	return runner.Plan{Target: t.Name, Timeout: t.Timeout, Jobs: runner.Jobs(plugin.KindImporter, Suite, enter,
+		entryCases, readerCases, cursorCases, lineCases, processCases, configurationCases)}
 }
 
 // Cases lists every case in the order in which they run.

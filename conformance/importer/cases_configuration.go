@@ -8,19 +8,19 @@ import (
 )
 
 var configurationCases = []importerCase{
-	{ID: "D28", Rule: "a setting that the plugin does not declare is refused by name, with the declared one that is nearest", Abilities: []Ability{Configure}, run: func(w *world) {
+	{ID: "D28", Rule: "a setting that the plugin does not declare is refused by name, with the declared one that is nearest", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Unknown(w.ctx, w.Record, w.backend.(Configurer))
 	}},
-	{ID: "D29", Rule: "a setting of another type than it has is refused by name, without its value", Abilities: []Ability{Configure}, run: func(w *world) {
+	{ID: "D29", Rule: "a setting of another type than it has is refused by name, without its value", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.WrongType(w.ctx, w.Record, w.backend.(Configurer))
 	}},
-	{ID: "D30", Rule: "a required setting that is not given is refused by name", Abilities: []Ability{Configure}, run: func(w *world) {
+	{ID: "D30", Rule: "a required setting that is not given is refused by name", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Missing(w.ctx, w.Record, w.backend.(Configurer))
 	}},
-	{ID: "D31", Rule: "no secret of the configuration stands in an error, a warning or anything that the plugin writes", Abilities: []Ability{Configure}, run: func(w *world) {
+	{ID: "D31", Rule: "no secret of the configuration stands in an error, a warning or anything that the plugin writes", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Given(w.ctx, w.Record, w.backend.(Configurer), w.usedHard)
 	}},
-	{ID: "D32", Rule: "no secret that is wrong stands in an error, a warning or anything that the plugin writes", Abilities: []Ability{Configure}, run: func(w *world) {
+	{ID: "D32", Rule: "no secret that is wrong stands in an error, a warning or anything that the plugin writes", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Invented(w.ctx, w.Record, w.backend.(Configurer), w.usedHard)
 	}},
 }

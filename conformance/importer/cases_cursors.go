@@ -11,7 +11,7 @@ import (
 )
 
 var cursorCases = []importerCase{
-	{ID: "D17", Rule: "a reading from the last cursor of a directory that did not change tells nothing new: it is incremental, or full and says so", Needs: directory.CapIncremental, run: func(w *world) {
+	{ID: "D17", Rule: "a reading from the last cursor of a directory that did not change tells nothing new: it is incremental, or full and says so", Needs: directory.CapIncremental, Run: func(w *world) {
 		first := w.full(w.importer)
 		again := w.whole(w.read(w.ctx, w.importer, first.cursor(), nil))
 		if b, _ := again.begin(); !b.Incremental {
@@ -25,7 +25,7 @@ var cursorCases = []importerCase{
 			w.Want("nothing that the full reading did not tell", "%s", told[0])
 		}
 	}},
-	{ID: "D18", Rule: "what changed since a cursor is told in the reading from it", Needs: directory.CapIncremental, Abilities: []Ability{Change}, run: func(w *world) {
+	{ID: "D18", Rule: "what changed since a cursor is told in the reading from it", Needs: directory.CapIncremental, Abilities: []Ability{Change}, Run: func(w *world) {
 		before := w.full(w.importer)
 		if err := w.backend.(Changer).Change(w.ctx); err != nil {
 			w.Want("the directory changed", "%v", err)
@@ -41,7 +41,7 @@ var cursorCases = []importerCase{
 			w.Want(fmt.Sprintf("the %d new statements", len(changed)), "without %s", left[0])
 		}
 	}},
-	{ID: "D19", Rule: "a cursor that is unusable gives a full reading that says so, or is refused with validation", run: func(w *world) {
+	{ID: "D19", Rule: "a cursor that is unusable gives a full reading that says so, or is refused with validation", Run: func(w *world) {
 		first := w.full(w.importer).told()
 		for _, cursor := range []string{"no-such-cursor", `{"unknown":[1]}`, "\u2603\t", strings.Repeat("c", 3000)} {
 			r := w.read(w.ctx, w.importer, cursor, nil)

@@ -10,7 +10,7 @@ import (
 )
 
 var entryCases = []importerCase{
-	{ID: "D01", Rule: "Info names the importer and lists known capabilities, each once, a dataset among them", run: func(w *world) {
+	{ID: "D01", Rule: "Info names the importer and lists known capabilities, each once, a dataset among them", Run: func(w *world) {
 		info := w.importer.Info()
 		if info.Name == "" {
 			w.Want("a name", "none")
@@ -28,7 +28,7 @@ var entryCases = []importerCase{
 			w.Want("at least one dataset", "%q", info.Capabilities)
 		}
 	}},
-	{ID: "D02", Rule: "what Info says stays the same, whatever its caller does with it", run: func(w *world) {
+	{ID: "D02", Rule: "what Info says stays the same, whatever its caller does with it", Run: func(w *world) {
 		before := w.importer.Info()
 		kept := slices.Clone(before.Capabilities)
 		for i := range before.Capabilities {
@@ -38,7 +38,7 @@ var entryCases = []importerCase{
 			w.Want(fmt.Sprintf("%s %q", before.Name, kept), "%s %q", after.Name, after.Capabilities)
 		}
 	}},
-	{ID: "D03", Rule: "the first entry is a Begin, and the only one; it lists datasets that Info declares, each once, and a full reading is not incremental", run: func(w *world) {
+	{ID: "D03", Rule: "the first entry is a Begin, and the only one; it lists datasets that Info declares, each once, and a full reading is not incremental", Run: func(w *world) {
 		r := w.read(w.ctx, w.importer, "", nil)
 		b, ok := r.begin()
 		switch {
@@ -60,7 +60,7 @@ var entryCases = []importerCase{
 			}
 		}
 	}},
-	{ID: "D04", Rule: "the last entry is an End, and the only one; it has a cursor when the importer is incremental, and only then", run: func(w *world) {
+	{ID: "D04", Rule: "the last entry is an End, and the only one; it has a cursor when the importer is incremental, and only then", Run: func(w *world) {
 		r := w.read(w.ctx, w.importer, "", nil)
 		if r.err != nil || len(r.entries) == 0 {
 			w.Want("a reading", "%d entries%s", len(r.entries), told(r.err))
@@ -78,7 +78,7 @@ var entryCases = []importerCase{
 			w.Want(fmt.Sprintf("a cursor: %v", incremental), "the cursor %q", runner.Clip(end.Cursor, 60))
 		}
 	}},
-	{ID: "D05", Rule: "no entry is of a dataset that Begin did not list", run: func(w *world) {
+	{ID: "D05", Rule: "no entry is of a dataset that Begin did not list", Run: func(w *world) {
 		r := w.full(w.importer)
 		b, _ := r.begin()
 		for n, e := range r.entries {
@@ -87,14 +87,14 @@ var entryCases = []importerCase{
 			}
 		}
 	}},
-	{ID: "D06", Rule: "ids are there and bounded, texts are UTF-8 and bounded, warnings short", run: func(w *world) {
+	{ID: "D06", Rule: "ids are there and bounded, texts are UTF-8 and bounded, warnings short", Run: func(w *world) {
 		for n, e := range w.full(w.importer).entries {
 			if what := malformed(e); what != "" {
 				w.Want("a well-formed entry", "%s in entry %d: %s", what, n+1, shown(e))
 			}
 		}
 	}},
-	{ID: "D07", Rule: "a full reading is one that an import can take", run: func(w *world) {
+	{ID: "D07", Rule: "a full reading is one that an import can take", Run: func(w *world) {
 		r := w.full(w.importer)
 		if _, err := directory.Collect(func(yield func(directory.Entry, error) bool) {
 			for _, e := range r.entries {
@@ -106,10 +106,10 @@ var entryCases = []importerCase{
 			w.Want("a reading that directory.Collect takes", "%v", err)
 		}
 	}},
-	{ID: "D08", Rule: "two full readings of a directory that did not change tell the same", run: func(w *world) {
+	{ID: "D08", Rule: "two full readings of a directory that did not change tell the same", Run: func(w *world) {
 		w.same(w.full(w.importer), w.full(w.importer))
 	}},
-	{ID: "D09", Rule: "an entry belongs to its reader, whatever the reader does with it", run: func(w *world) {
+	{ID: "D09", Rule: "an entry belongs to its reader, whatever the reader does with it", Run: func(w *world) {
 		before := w.full(w.importer).told()
 		w.full(w.importer).scribble()
 		w.sameTold(before, w.full(w.importer).told())

@@ -3,7 +3,6 @@ package importer_test
 import (
 	"context"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/authzhost/authz/conformance/internal/processes"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 type sequence = iter.Seq2[directory.Entry, error]
@@ -251,28 +249,11 @@ func lasting(i *memoryImporter, ctx context.Context, r directory.Request) sequen
 	}
 }
 
-// tolerating drops one kind of refusal.
-func tolerating(message string) func(map[string]any) error {
-	return func(config map[string]any) error {
-		for config = maps.Clone(config); ; {
-			err := processes.Check(schema, config)
-			refused, ok := err.(*plugin.ConfigError)
-			if !ok || refused.Message != message {
-				return err
-			}
-			if message == "is required" {
-				return nil
-			}
-			delete(config, refused.Field)
-		}
-	}
-}
-
 type mutant struct {
 	name   string
 	cases  string // separated by blanks
 	broken breaking
-	strict func(map[string]any) error
+	judge  func(map[string]any) error
 }
 
 var all = []mutant{
@@ -421,11 +402,11 @@ var all = []mutant{
 		return &altered{Importer: i, close: func() error { return nil }}
 	}, nil},
 	{"a reading that Close ends has an End", "D27", excusing(closed, withAnEnd), nil},
-	{"unknown settings are passed over", "D28", nil, tolerating("unknown")},
-	{"a wrong type is passed over", "D29", nil, tolerating("has the wrong type")},
-	{"a required setting may be missing", "D30", nil, tolerating("is required")},
+	{"unknown settings are passed over", "D28", nil, processes.Tolerating("unknown")},
+	{"a wrong type is passed over", "D29", nil, processes.Tolerating("has the wrong type")},
+	{"a required setting may be missing", "D30", nil, processes.Tolerating("is required")},
 	{"the token is logged", "D31", reading(func(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
-		i.b.say("bind with %s", i.token)
+		i.b.Say("bind with %s", i.token)
 		return i.Import(ctx, r)
 	}), nil},
 	{"the token stands in an error", "D31 D32", reading(func(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
@@ -445,7 +426,7 @@ var all = []mutant{
 func TestMutantsAreCaught(t *testing.T) {
 	var tried []mutants.Mutant
 	for _, m := range all {
-		tried = append(tried, mutants.Mutant{Name: m.name, Cases: m.cases, Plan: over(m.broken, m.strict).Plan()})
+		tried = append(tried, mutants.Mutant{Name: m.name, Cases: m.cases, Plan: over(m.broken, m.judge).Plan()})
 	}
 	mutants.Caught(t, importer.Cases(), tried)
 }

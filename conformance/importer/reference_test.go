@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,55 +13,70 @@ import (
 	"github.com/authzhost/authz/conformance/internal/processes"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 // people is how many the directory has: more than are ever on their way.
 const people = 9_000
 
-// line is what stands between an importer and its directory.
+// line is what stands between an importer and its directory. It can also be cut.
 type line struct {
-	mu      sync.Mutex
-	cut     bool
-	asked   int
-	left    int           // questions until the line breaks; 0 is none
-	stalled chan struct{} // closed while the directory answers
+	processes.Line
+
+	mu    sync.Mutex
+	cut   bool
+	asked int
+	left  int // questions until the line breaks; 0 is none
 }
 
-// ask waits for the directory's answer.
-func (l *line) ask(ctx context.Context) error {
+// Ask waits for the directory's answer.
+func (l *line) Ask(ctx context.Context) error {
 	l.mu.Lock()
 	if l.asked++; l.left > 0 {
 		l.left--
 		l.cut = l.left == 0
 	}
-	cut, stalled := l.cut, l.stalled
+	cut := l.cut
 	l.mu.Unlock()
 	if cut {
 		return fmt.Errorf("the line is cut")
 	}
-	select {
-	case <-stalled:
-		return nil
-	default:
-	}
-	select {
-	case <-stalled:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return l.Line.Ask(ctx)
+}
+
+func (l *line) Cut() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = true
+	return nil
+}
+
+func (l *line) CutMidway(readings int) (func() bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left = l.asked / readings / 2
+	return func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.cut
+	}, nil
+}
+
+func (l *line) Resume() error {
+	l.mu.Lock()
+	l.cut, l.left = false, 0
+	l.mu.Unlock()
+	return l.Line.Resume()
 }
 
 // memoryImporter tells a directory of people who are added one by one: a cursor is
 // their number.
 type memoryImporter struct {
-	b       *surroundings
-	process *processes.Process
-	token   string
-	closed  chan struct{}
-	once    sync.Once
-	handed  atomic.Int64
+	*processes.Process
+	b      *surroundings
+	token  string
+	closed chan struct{}
+	once   sync.Once
+	handed atomic.Int64
 }
 
 var (
@@ -121,13 +135,13 @@ func (i *memoryImporter) obstacle(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return unavailable(ctx.Err(), "the caller stopped waiting")
 	}
-	if err := i.process.Pass(ctx); err != nil {
+	if err := i.Pass(ctx); err != nil {
 		return unavailable(err, "the process does not answer")
 	}
-	if i.token != rightToken {
+	if i.token != processes.RightToken {
 		return unavailable(nil, "the directory refuses the token")
 	}
-	if err := i.b.line.ask(ctx); err != nil {
+	if err := i.b.Ask(ctx); err != nil {
 		return unavailable(err, "the directory cannot be reached")
 	}
 	return nil
@@ -160,60 +174,25 @@ func (i *memoryImporter) Close() error {
 
 // surroundings is the backend of a case.
 type surroundings struct {
+	processes.Configuration
+	processes.Said
+	processes.Started[directory.Importer, *memoryImporter]
+	line
 	people atomic.Int64
-	line   line
 	broken func(*memoryImporter) directory.Importer // nil is sound
-	strict func(map[string]any) error               // nil is sound
-	said   strings.Builder
-
-	mu   sync.Mutex
-	open map[directory.Importer]*memoryImporter
-}
-
-const rightToken = "s3cret-token"
-
-var schema = []plugin.Setting{
-	{Name: "address", Type: plugin.TypeString, Required: true},
-	{Name: "token", Type: plugin.TypeString, Secret: true},
-	{Name: "page", Type: plugin.TypeInteger},
-	{Name: "attributes", Type: plugin.TypeStrings},
-}
-
-func (*surroundings) Settings() []plugin.Setting { return schema }
-
-func (*surroundings) Config() map[string]any {
-	return map[string]any{"address": "memory", "token": rightToken}
-}
-
-func (b *surroundings) Output() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.said.String()
-}
-
-func (b *surroundings) say(format string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	fmt.Fprintf(&b.said, format+"\n", args...)
 }
 
 func (b *surroundings) Configure(_ context.Context, config map[string]any) (directory.Importer, error) {
-	strict := b.strict
-	if strict == nil {
-		strict = func(config map[string]any) error { return processes.Check(schema, config) }
-	}
-	if err := strict(config); err != nil {
+	token, err := b.Token(config)
+	if err != nil {
 		return nil, err
 	}
-	token, _ := config["token"].(string)
-	i := &memoryImporter{b: b, process: processes.New(), token: token, closed: make(chan struct{})}
+	i := &memoryImporter{Process: processes.New(), b: b, token: token, closed: make(chan struct{})}
 	var made directory.Importer = i
 	if b.broken != nil {
 		made = b.broken(i)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.open[made] = i
+	b.Add(made, i)
 	return made, nil
 }
 
@@ -223,67 +202,16 @@ func (b *surroundings) Connect(ctx context.Context) (directory.Importer, error) 
 
 func (*surroundings) Close() error { return nil }
 
-func (b *surroundings) of(i directory.Importer) *memoryImporter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.open[i]
-}
-
-func (b *surroundings) Kill(i directory.Importer) error     { b.of(i).process.Kill(); return nil }
-func (b *surroundings) Stop(i directory.Importer) error     { b.of(i).process.Stop(); return nil }
-func (b *surroundings) Continue(i directory.Importer) error { b.of(i).process.Continue(); return nil }
-
-func (b *surroundings) Handed(i directory.Importer) (int64, error) {
-	return b.of(i).handed.Load(), nil
-}
+func (b *surroundings) Handed(i directory.Importer) (int64, error) { return b.Of(i).handed.Load(), nil }
 
 func (b *surroundings) Change(context.Context) error { b.people.Add(3); return nil }
 
-func (b *surroundings) Cut() error {
-	b.line.mu.Lock()
-	defer b.line.mu.Unlock()
-	b.line.cut = true
-	return nil
-}
-
-func (b *surroundings) CutMidway(readings int) (func() bool, error) {
-	b.line.mu.Lock()
-	defer b.line.mu.Unlock()
-	b.line.left = b.line.asked / readings / 2
-	return func() bool {
-		b.line.mu.Lock()
-		defer b.line.mu.Unlock()
-		return b.line.cut
-	}, nil
-}
-
-func (b *surroundings) Stall() error {
-	b.line.mu.Lock()
-	defer b.line.mu.Unlock()
-	b.line.stalled = make(chan struct{})
-	return nil
-}
-
-func (b *surroundings) Resume() error {
-	b.line.mu.Lock()
-	defer b.line.mu.Unlock()
-	b.line.cut, b.line.left = false, 0
-	select {
-	case <-b.line.stalled:
-	default:
-		close(b.line.stalled)
-	}
-	return nil
-}
-
 // over is a target of the memory importer with its defects.
-func over(broken func(*memoryImporter) directory.Importer, strict func(map[string]any) error) importer.Target {
+func over(broken func(*memoryImporter) directory.Importer, judge func(map[string]any) error) importer.Target {
 	return importer.Target{Name: "memory", Timeout: time.Minute,
 		New: func(context.Context) (importer.Backend, error) {
-			b := &surroundings{broken: broken, strict: strict, open: map[directory.Importer]*memoryImporter{}}
+			b := &surroundings{Configuration: processes.Configuration{Judge: judge}, broken: broken}
 			b.people.Store(people)
-			b.line.stalled = make(chan struct{})
-			close(b.line.stalled)
 			return b, nil
 		}}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/conformance/configured"
+	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -32,19 +33,10 @@ type Backend interface {
 }
 
 // Crasher is a Backend whose importers live in processes that can be killed.
-type Crasher interface {
-	// Kill ends the process behind the importer at once, as SIGKILL does, and
-	// returns when it is gone.
-	Kill(i directory.Importer) error
-}
+type Crasher = runner.Crasher[directory.Importer]
 
 // Freezer is a Backend whose importers live in processes that can be stopped.
-type Freezer interface {
-	// Stop halts the process behind the importer as SIGSTOP does, Continue lets it
-	// run on.
-	Stop(i directory.Importer) error
-	Continue(i directory.Importer) error
-}
+type Freezer = runner.Freezer[directory.Importer]
 
 // Cutter is a Backend that can cut the line to the directory: open connections
 // break and new ones fail, until Resume.
@@ -65,10 +57,7 @@ type MidCutter interface {
 
 // Staller is a Backend whose directory can stop answering, with connections left
 // open, until Resume.
-type Staller interface {
-	Stall() error
-	Resume() error
-}
+type Staller = runner.Staller
 
 // Changer is a Backend that can change the directory, so that a later reading tells
 // what an earlier one did not.
@@ -99,30 +88,12 @@ const (
 	Configure Ability = "configure"
 )
 
-// has reports whether the backend offers the ability, and else why not.
-func (a Ability) has(b Backend) (has bool, missing string) {
-	switch a {
-	case Kill:
-		_, has = b.(Crasher)
-		missing = "the target's processes cannot be killed"
-	case Freeze:
-		_, has = b.(Freezer)
-		missing = "the target's processes cannot be stopped"
-	case Cut:
-		_, has = b.(Cutter)
-		missing = "the line to the directory cannot be cut"
-	case Stall:
-		_, has = b.(Staller)
-		missing = "the directory cannot be kept from answering"
-	case Change:
-		_, has = b.(Changer)
-		missing = "the directory cannot be changed"
-	case Tell:
-		_, has = b.(Teller)
-		missing = "how far the importer is ahead of its reader cannot be told"
-	case Configure:
-		_, has = b.(Configurer)
-		missing = "the importer cannot be started with another configuration"
-	}
-	return has, missing
+var offers = map[Ability]runner.Offer{
+	Kill:      runner.Offered[Crasher]("the target's processes cannot be killed"),
+	Freeze:    runner.Offered[Freezer]("the target's processes cannot be stopped"),
+	Cut:       runner.Offered[Cutter]("the line to the directory cannot be cut"),
+	Stall:     runner.Offered[Staller]("the directory cannot be kept from answering"),
+	Change:    runner.Offered[Changer]("the directory cannot be changed"),
+	Tell:      runner.Offered[Teller]("how far the importer is ahead of its reader cannot be told"),
+	Configure: runner.Offered[Configurer]("the importer cannot be started with another configuration"),
 }

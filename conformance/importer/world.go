@@ -31,16 +31,7 @@ const (
 
 func newWorld(ctx context.Context, r *runner.Record, t Target) *world {
 	w := &world{Record: r, ctx: ctx}
-	b, err := t.New(ctx)
-	if err != nil {
-		w.Want("a fresh backend", "%v", err)
-	}
-	w.backend = b
-	w.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			w.Fail("the backend closed, with nothing left behind", err.Error())
-		}
-	})
+	w.backend = runner.Fresh(ctx, r, t.New)
 	w.importer = w.connect()
 	return w
 }
@@ -51,9 +42,7 @@ func (w *world) check(c importerCase) {
 		w.Skip(fmt.Sprintf("the importer lacks the capability %q", c.Needs))
 	}
 	for _, a := range c.Abilities {
-		if has, missing := a.has(w.backend); !has {
-			w.Skip(missing)
-		}
+		w.Require(w.backend, offers[a])
 	}
 }
 

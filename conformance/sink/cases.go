@@ -13,41 +13,17 @@ import (
 const Suite = "sink"
 
 // sinkCase is a case of the contract.
-type sinkCase struct {
-	ID        string
-	Rule      string
-	Needs     metrics.SinkCapability // "" is none
-	Abilities []Ability
-
-	large bool
-	run   func(*world)
-}
-
-// listed is the case as others see it.
-func (c sinkCase) listed() runner.Case {
-	needs := []string{}
-	if c.Needs != "" {
-		needs = append(needs, string(c.Needs))
-	}
-	for _, a := range c.Abilities {
-		needs = append(needs, string(a))
-	}
-	return runner.Case{Kind: plugin.KindSink, Suite: Suite, ID: c.ID, Rule: c.Rule, Needs: needs, Large: c.large}
-}
+type sinkCase = runner.Spec[metrics.SinkCapability, Ability, *world]
 
 // Plan is every case over the target, in the order in which they run.
 func (t Target) Plan() runner.Plan {
-	p := runner.Plan{Target: t.Name, Timeout: t.Timeout}
-	for _, table := range [][]sinkCase{windowCases, countCases, refusalCases, contextCases, processCases, configurationCases} {
-		for _, c := range table {
-			p.Jobs = append(p.Jobs, runner.Job{Case: c.listed(), Run: func(ctx context.Context, r *runner.Record) {
-				w := newWorld(ctx, r, t)
-				w.check(c)
-				c.run(w)
-			}})
-		}
+	enter := func(ctx context.Context, r *runner.Record, c sinkCase) *world {
+		w := newWorld(ctx, r, t)
+		w.check(c)
+		return w
 	}
-	return p
+	return runner.Plan{Target: t.Name, Timeout: t.Timeout, Jobs: runner.Jobs(plugin.KindSink, Suite, enter,
+		windowCases, countCases, refusalCases, contextCases, processCases, configurationCases)}
 }
 
 // Cases lists every case in the order in which they run.

@@ -16,13 +16,13 @@ const (
 )
 
 var contextCases = []sinkCase{
-	{ID: "W20", Rule: "Write returns soon when its context has ended before, and the sink goes on", run: func(w *world) {
+	{ID: "W20", Rule: "Write returns soon when its context has ended before, and the sink goes on", Run: func(w *world) {
 		ctx, cancel := context.WithCancel(w.ctx)
 		cancel()
 		w.within(0, "write a window", func() error { return w.sink.Write(ctx, w.window("a", 1, map[string]int64{"read": 1})) })
 		w.take(w.sink, w.window("a", 2, map[string]int64{"read": 1}))
 	}},
-	{ID: "W21", Rule: "Write returns soon after its context ends, also while the target system does not answer", Abilities: []Ability{Stall}, run: func(w *world) {
+	{ID: "W21", Rule: "Write returns soon after its context ends, also while the target system does not answer", Abilities: []Ability{Stall}, Run: func(w *world) {
 		w.stall()
 		for n := range 6 {
 			if err := w.write(w.sink, w.window("a", uint64(n+1), map[string]int64{"read": 1}), 300*time.Millisecond); err != nil {
@@ -30,8 +30,8 @@ var contextCases = []sinkCase{
 			}
 		}
 	}},
-	{ID: "W22", Rule: "a target system that does not answer holds Write up or is refused for; what the sink holds of it does not grow with the windows", large: true,
-		Abilities: []Ability{Stall, Weigh}, run: func(w *world) {
+	{ID: "W22", Rule: "a target system that does not answer holds Write up or is refused for; what the sink holds of it does not grow with the windows", Large: true,
+		Abilities: []Ability{Stall, Weigh}, Run: func(w *world) {
 			weigh := func() int64 {
 				n, err := w.backend.(Weigher).Weigh(w.sink)
 				if err != nil {
@@ -58,14 +58,14 @@ var contextCases = []sinkCase{
 				}
 			}
 		}},
-	{ID: "W23", Rule: "Close returns soon after its context ends, also while the target system does not answer", Abilities: []Ability{Stall}, run: func(w *world) {
+	{ID: "W23", Rule: "Close returns soon after its context ends, also while the target system does not answer", Abilities: []Ability{Stall}, Run: func(w *world) {
 		w.stall()
 		if err := w.write(w.sink, w.window("a", 1, map[string]int64{"read": 1}), 300*time.Millisecond); err != nil {
 			w.unavailable(err, either...)
 		}
 		w.close(w.sink, 500*time.Millisecond)
 	}},
-	{ID: "W24", Rule: "after Close Write is unavailable and has taken nothing", run: func(w *world) {
+	{ID: "W24", Rule: "after Close Write is unavailable and has taken nothing", Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 1}))
 		w.close(w.sink, usual)
 		w.unavailable(w.write(w.sink, w.window("a", 2, map[string]int64{"read": 1}), usual), authz.OutcomeNotApplied)

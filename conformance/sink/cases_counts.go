@@ -13,7 +13,7 @@ import (
 const lateness = 300 * time.Millisecond
 
 var countCases = []sinkCase{
-	{ID: "W07", Rule: "the counts of windows that were taken reach the target system, added up, allowed and denied checks apart", Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W07", Rule: "the counts of windows that were taken reach the target system, added up, allowed and denied checks apart", Abilities: []Ability{Count}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 3, "write": 1}))
 		w.take(w.sink, w.window("a", 2, map[string]int64{"read": 4}))
 		denied := w.window("a", 5, map[string]int64{"read": 2})
@@ -23,7 +23,7 @@ var countCases = []sinkCase{
 		want[Key{w.name, w.permission("read"), metrics.Deny}] = 2
 		w.settled(w.sink, want)
 	}},
-	{ID: "W08", Rule: "none of the counts that come from several origins at once is lost or counted twice", Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W08", Rule: "none of the counts that come from several origins at once is lost or counted twice", Abilities: []Ability{Count}, Run: func(w *world) {
 		w.Each(5, func(i int) {
 			for n := range 6 {
 				w.take(w.sink, w.window(fmt.Sprint("o", i), uint64(n+1), map[string]int64{"read": 1}))
@@ -31,7 +31,7 @@ var countCases = []sinkCase{
 		})
 		w.settled(w.sink, w.sums("read", 30))
 	}},
-	{ID: "W09", Rule: "the counts of two applications stay apart", Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W09", Rule: "the counts of two applications stay apart", Abilities: []Ability{Count}, Run: func(w *world) {
 		other := w.window("b", 1, map[string]int64{"read": 5})
 		other.Application = w.name + "-other"
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 2}))
@@ -40,21 +40,21 @@ var countCases = []sinkCase{
 		want[Key{other.Application, w.permission("read"), metrics.Allow}] = 5
 		w.settled(w.sink, want)
 	}},
-	{ID: "W10", Rule: "a window that is sent again by its origin and sequence counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W10", Rule: "a window that is sent again by its origin and sequence counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count}, Run: func(w *world) {
 		first, second := w.window("a", 1, map[string]int64{"read": 3}), w.window("a", 2, map[string]int64{"read": 4})
 		for _, win := range []metrics.Window{first, first, second, second, second} {
 			w.take(w.sink, win)
 		}
 		w.settled(w.sink, w.sums("read", 7))
 	}},
-	{ID: "W11", Rule: "a window of another origin is another window, whatever its sequence", Needs: metrics.SinkRecognises, Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W11", Rule: "a window of another origin is another window, whatever its sequence", Needs: metrics.SinkRecognises, Abilities: []Ability{Count}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 3}))
 		w.take(w.sink, w.window("b", 1, map[string]int64{"read": 3}))
 		w.take(w.sink, w.window("b", 2, map[string]int64{"read": 3}))
 		w.take(w.sink, w.window("a", 2, map[string]int64{"read": 3}))
 		w.settled(w.sink, w.sums("read", 12))
 	}},
-	{ID: "W12", Rule: "a window that is sent again after its sink was killed and started again counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, run: func(w *world) {
+	{ID: "W12", Rule: "a window that is sent again after its sink was killed and started again counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, Run: func(w *world) {
 		for n := range 3 {
 			win := w.window("a", uint64(n+1), map[string]int64{"read": 3})
 			w.take(w.sink, win)
@@ -63,14 +63,14 @@ var countCases = []sinkCase{
 		}
 		w.settled(w.sink, w.sums("read", 9))
 	}},
-	{ID: "W13", Rule: "a window that was taken is not lost when the sink is killed", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, run: func(w *world) {
+	{ID: "W13", Rule: "a window that was taken is not lost when the sink is killed", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, Run: func(w *world) {
 		for n := range 4 {
 			w.take(w.sink, w.window("a", uint64(n+1), map[string]int64{"read": 1}))
 			w.kill()
 		}
 		w.settled(w.sink, w.sums("read", 4))
 	}},
-	{ID: "W14", Rule: "a window in whose middle the sink is killed, and which is sent again, counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, run: func(w *world) {
+	{ID: "W14", Rule: "a window in whose middle the sink is killed, and which is sent again, counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, Run: func(w *world) {
 		total, length := 0.0, 5*time.Millisecond
 		w.Rounds(w.ctx, 8, func(round int) {
 			win, s := w.window("a", uint64(round+1), map[string]int64{"read": 1}), w.sink
@@ -81,7 +81,7 @@ var countCases = []sinkCase{
 		})
 		w.settled(w.sink, map[Key]float64{w.key("read"): total})
 	}},
-	{ID: "W15", Rule: "what Write said of a window is what the target system counts, also of windows sent while it did not answer", Abilities: []Ability{Count, Stall}, run: func(w *world) {
+	{ID: "W15", Rule: "what Write said of a window is what the target system counts, also of windows sent while it did not answer", Abilities: []Ability{Count, Stall}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"before": 1}))
 		s := w.backend.(Staller)
 		if err := s.Stall(); err != nil {
@@ -103,7 +103,7 @@ var countCases = []sinkCase{
 		time.Sleep(lateness)
 		w.settledBut(w.sink, want, open)
 	}},
-	{ID: "W16", Rule: "Close passes on what was taken", Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W16", Rule: "Close passes on what was taken", Abilities: []Ability{Count}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 3}))
 		w.close(w.sink, usual)
 		if _, err := w.counts(); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 var processCases = []sinkCase{
-	{ID: "W25", Rule: "a Write in whose middle the sink's process dies ends soon, taken or unavailable, and the next process takes windows", Abilities: []Ability{Kill}, run: func(w *world) {
+	{ID: "W25", Rule: "a Write in whose middle the sink's process dies ends soon, taken or unavailable, and the next process takes windows", Abilities: []Ability{Kill}, Run: func(w *world) {
 		length := 5 * time.Millisecond
 		sequence := uint64(0)
 		w.Rounds(w.ctx, 6, func(int) {
@@ -24,7 +24,7 @@ var processCases = []sinkCase{
 			w.take(w.sink, w.window("a", sequence, map[string]int64{"read": 1}))
 		})
 	}},
-	{ID: "W26", Rule: "Write to a process that is dead is unavailable at once, and another process takes the window", Abilities: []Ability{Kill}, run: func(w *world) {
+	{ID: "W26", Rule: "Write to a process that is dead is unavailable at once, and another process takes the window", Abilities: []Ability{Kill}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 1}))
 		w.crash()
 		dead := w.sink
@@ -32,14 +32,14 @@ var processCases = []sinkCase{
 		w.unavailable(w.within(0, "write to a dead process", func() error { return dead.Write(w.ctx, win) }), either...)
 		w.take(w.connect(), win)
 	}},
-	{ID: "W27", Rule: "Write to a process that is stopped ends with its deadline, and the process takes windows when it goes on", Abilities: []Ability{Freeze}, run: func(w *world) {
+	{ID: "W27", Rule: "Write to a process that is stopped ends with its deadline, and the process takes windows when it goes on", Abilities: []Ability{Freeze}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 1}))
 		w.freeze()
 		w.unavailable(w.write(w.sink, w.window("a", 2, map[string]int64{"read": 1}), 500*time.Millisecond), authz.OutcomeUnknown)
 		w.thaw()
 		w.take(w.sink, w.window("a", 3, map[string]int64{"read": 1}))
 	}},
-	{ID: "W28", Rule: "Close of a process that is stopped ends with its deadline", Abilities: []Ability{Freeze}, run: func(w *world) {
+	{ID: "W28", Rule: "Close of a process that is stopped ends with its deadline", Abilities: []Ability{Freeze}, Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, map[string]int64{"read": 1}))
 		w.freeze()
 		w.close(w.sink, 500*time.Millisecond)

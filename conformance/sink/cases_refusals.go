@@ -38,13 +38,13 @@ var malformedHeads = []spoilt{
 }
 
 var refusalCases = []sinkCase{
-	{ID: "W17", Rule: "a window with a count that is none (not finite, negative) is refused with validation", run: func(w *world) {
+	{ID: "W17", Rule: "a window with a count that is none (not finite, negative) is refused with validation", Run: func(w *world) {
 		w.refuse(malformedCounts)
 	}},
-	{ID: "W18", Rule: "a window without a usable application, origin or sequence is refused with validation", run: func(w *world) {
+	{ID: "W18", Rule: "a window without a usable application, origin or sequence is refused with validation", Run: func(w *world) {
 		w.refuse(malformedHeads)
 	}},
-	{ID: "W19", Rule: "nothing of a refused window counts, and the same one put right does", Abilities: []Ability{Count}, run: func(w *world) {
+	{ID: "W19", Rule: "nothing of a refused window counts, and the same one put right does", Abilities: []Ability{Count}, Run: func(w *world) {
 		for i, s := range malformedCounts {
 			sound := w.window("a", uint64(i+1), map[string]int64{"read": 1})
 			bad := w.window("a", uint64(i+1), map[string]int64{"read": 1})

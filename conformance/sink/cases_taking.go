@@ -14,7 +14,7 @@ const (
 )
 
 var windowCases = []sinkCase{
-	{ID: "W01", Rule: "Info names the sink and lists known capabilities, each once", run: func(w *world) {
+	{ID: "W01", Rule: "Info names the sink and lists known capabilities, each once", Run: func(w *world) {
 		info := w.sink.Info()
 		if info.Name == "" {
 			w.Want("a name", "none")
@@ -25,7 +25,7 @@ var windowCases = []sinkCase{
 			}
 		}
 	}},
-	{ID: "W02", Rule: "what Info says stays the same, whatever its caller does with it", run: func(w *world) {
+	{ID: "W02", Rule: "what Info says stays the same, whatever its caller does with it", Run: func(w *world) {
 		before := w.sink.Info()
 		kept := slices.Clone(before.Capabilities)
 		for i := range before.Capabilities {
@@ -35,20 +35,20 @@ var windowCases = []sinkCase{
 			w.Want(fmt.Sprintf("%s %q", before.Name, kept), "%s %q", after.Name, after.Capabilities)
 		}
 	}},
-	{ID: "W03", Rule: "a window that counts nothing is taken", run: func(w *world) {
+	{ID: "W03", Rule: "a window that counts nothing is taken", Run: func(w *world) {
 		w.take(w.sink, w.window("a", 1, nil))
 		w.take(w.sink, w.window("a", 2, nil))
 	}},
-	{ID: "W04", Rule: "a window as large as an aggregator makes is taken, and the next one after it", large: true, run: func(w *world) {
+	{ID: "W04", Rule: "a window as large as an aggregator makes is taken, and the next one after it", Large: true, Run: func(w *world) {
 		w.take(w.sink, w.large("a", 1))
 		w.take(w.sink, w.window("a", 2, map[string]int64{"next": 1}))
 	}},
-	{ID: "W05", Rule: "windows of one origin are taken in their order, also when some between them were dropped", run: func(w *world) {
+	{ID: "W05", Rule: "windows of one origin are taken in their order, also when some between them were dropped", Run: func(w *world) {
 		for _, sequence := range []uint64{1, 2, 3, 7, 8, 1 << 40} {
 			w.take(w.sink, w.window("a", sequence, map[string]int64{"read": 2}))
 		}
 	}},
-	{ID: "W06", Rule: "windows of several origins and applications are taken at once", run: func(w *world) {
+	{ID: "W06", Rule: "windows of several origins and applications are taken at once", Run: func(w *world) {
 		w.Each(6, func(i int) {
 			for n := range 5 {
 				win := w.window(fmt.Sprint("o", i), uint64(n+1), map[string]int64{"read": 1, "write": 2})

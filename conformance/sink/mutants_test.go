@@ -141,29 +141,11 @@ func buffering(n int, drop bool) func(*memorySink) metrics.Sink {
 	}
 }
 
-// tolerating drops one kind of refusal.
-func tolerating(message string) func(map[string]any) error {
-	return func(config map[string]any) error {
-		config = maps.Clone(config)
-		for {
-			err := processes.Check(schema, config)
-			refused, ok := err.(*plugin.ConfigError)
-			if !ok || refused.Message != message {
-				return err
-			}
-			delete(config, refused.Field)
-			if refused.Message == "is required" {
-				return nil
-			}
-		}
-	}
-}
-
 type mutant struct {
 	name   string
 	cases  string // separated by blanks
 	broken func(*memorySink) metrics.Sink
-	strict func(map[string]any) error
+	judge  func(map[string]any) error
 }
 
 var all = []mutant{
@@ -243,7 +225,7 @@ var all = []mutant{
 		if ctx.Err() != nil {
 			late := s.b
 			go func() {
-				_ = late.system.answers(context.WithoutCancel(ctx))
+				_ = late.system.Ask(context.WithoutCancel(ctx))
 				late.system.locked(func() { late.system.count(w, w.Application) })
 			}()
 		}
@@ -300,7 +282,7 @@ var all = []mutant{
 		return &altered{Sink: s, close: func(ctx context.Context) error {
 			long, done := context.WithTimeout(context.WithoutCancel(ctx), 6*time.Second)
 			defer done()
-			return s.b.system.answers(long)
+			return s.b.system.Ask(long)
 		}}
 	}, nil},
 	{"a closed sink takes windows", "W24", func(s *memorySink) metrics.Sink {
@@ -338,17 +320,17 @@ var all = []mutant{
 			return s.Close(long)
 		}}
 	}, nil},
-	{"unknown settings are passed over", "W29", nil, tolerating("unknown")},
+	{"unknown settings are passed over", "W29", nil, processes.Tolerating("unknown")},
 	{"an unknown setting is refused without a suggestion", "W29", nil, func(config map[string]any) error {
-		err := processes.Check(schema, config)
+		err := processes.Check(config)
 		if refused, ok := err.(*plugin.ConfigError); ok {
 			refused.Suggestion = ""
 		}
 		return err
 	}},
-	{"a wrong type is passed over", "W30", nil, tolerating("has the wrong type")},
+	{"a wrong type is passed over", "W30", nil, processes.Tolerating("has the wrong type")},
 	{"a refusal repeats the value", "W30", nil, func(config map[string]any) error {
-		err := processes.Check(schema, config)
+		err := processes.Check(config)
 		if refused, ok := err.(*plugin.ConfigError); ok {
 			if value, ok := config[refused.Field].(string); ok {
 				refused.Message += ": " + value
@@ -356,9 +338,9 @@ var all = []mutant{
 		}
 		return err
 	}},
-	{"a required setting may be missing", "W31", nil, tolerating("is required")},
+	{"a required setting may be missing", "W31", nil, processes.Tolerating("is required")},
 	{"the token is logged", "W32", writing(func(s *memorySink, ctx context.Context, w metrics.Window) error {
-		s.b.say("authorization: Bearer %s", s.token)
+		s.b.Say("authorization: Bearer %s", s.token)
 		return s.Write(ctx, w)
 	}), nil},
 	{"the token stands in an error", "W32 W33", writing(func(s *memorySink, ctx context.Context, w metrics.Window) error {
@@ -372,7 +354,7 @@ var all = []mutant{
 func TestMutantsAreCaught(t *testing.T) {
 	var tried []mutants.Mutant
 	for _, m := range all {
-		tried = append(tried, mutants.Mutant{Name: m.name, Cases: m.cases, Plan: over(m.broken, m.strict).Plan()})
+		tried = append(tried, mutants.Mutant{Name: m.name, Cases: m.cases, Plan: over(m.broken, m.judge).Plan()})
 	}
 	mutants.Caught(t, sink.Cases(), tried)
 }

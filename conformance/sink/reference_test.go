@@ -3,10 +3,8 @@ package sink_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,40 +13,16 @@ import (
 	"github.com/authzhost/authz/conformance/sink"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 // system is a target system: it adds up what it is given and remembers the newest
 // sequence of each origin. It can stop answering.
 type system struct {
-	mu      sync.Mutex
-	counts  map[sink.Key]float64
-	newest  map[string]uint64
-	stalled chan struct{} // closed when it answers
-}
+	processes.Line
 
-func newSystem() *system {
-	s := &system{counts: map[sink.Key]float64{}, newest: map[string]uint64{}, stalled: make(chan struct{})}
-	close(s.stalled)
-	return s
-}
-
-// answers waits until the system answers.
-func (s *system) answers(ctx context.Context) error {
-	s.mu.Lock()
-	stalled := s.stalled
-	s.mu.Unlock()
-	select {
-	case <-stalled:
-		return nil
-	default:
-	}
-	select {
-	case <-stalled:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	mu     sync.Mutex
+	counts map[sink.Key]float64
+	newest map[string]uint64
 }
 
 // add takes a window once.
@@ -96,10 +70,10 @@ func (s *memorySink) Write(ctx context.Context, w metrics.Window) error {
 	if err := s.process.Pass(ctx); err != nil {
 		return unavailable(authz.OutcomeUnknown, err, "the process did not answer")
 	}
-	if s.token != rightToken {
+	if s.token != processes.RightToken {
 		return unavailable(authz.OutcomeNotApplied, nil, "the system refuses the token")
 	}
-	if err := s.b.system.answers(ctx); err != nil {
+	if err := s.b.system.Ask(ctx); err != nil {
 		return unavailable(authz.OutcomeNotApplied, err, "the system does not answer")
 	}
 	s.b.system.add(w)
@@ -117,60 +91,25 @@ func (s *memorySink) Close(ctx context.Context) error {
 // surroundings is the backend of a case: one system, and processes that can be
 // killed and stopped.
 type surroundings struct {
-	system *system
+	processes.Configuration
+	processes.Said
+	processes.Started[metrics.Sink, *processes.Process]
+	*system
 	broken func(*memorySink) metrics.Sink // nil is sound
-	strict func(map[string]any) error     // nil is sound
-	said   strings.Builder
-	held   atomic.Int64 // bytes
-
-	mu    sync.Mutex
-	sinks map[metrics.Sink]*processes.Process
-}
-
-const rightToken = "s3cret-token"
-
-var schema = []plugin.Setting{
-	{Name: "endpoint", Type: plugin.TypeString, Required: true},
-	{Name: "token", Type: plugin.TypeString, Secret: true},
-	{Name: "batch", Type: plugin.TypeInteger},
-	{Name: "labels", Type: plugin.TypeStrings},
-}
-
-func (*surroundings) Settings() []plugin.Setting { return schema }
-
-func (*surroundings) Config() map[string]any {
-	return map[string]any{"endpoint": "memory", "token": rightToken}
-}
-
-func (b *surroundings) Output() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.said.String()
-}
-
-func (b *surroundings) say(format string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	fmt.Fprintf(&b.said, format+"\n", args...)
+	held   atomic.Int64                   // bytes
 }
 
 func (b *surroundings) Configure(_ context.Context, config map[string]any) (metrics.Sink, error) {
-	strict := b.strict
-	if strict == nil {
-		strict = func(config map[string]any) error { return processes.Check(schema, config) }
-	}
-	if err := strict(config); err != nil {
+	token, err := b.Token(config)
+	if err != nil {
 		return nil, err
 	}
-	token, _ := config["token"].(string)
 	s := &memorySink{b: b, process: processes.New(), token: token}
 	var made metrics.Sink = s
 	if b.broken != nil {
 		made = b.broken(s)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sinks[made] = s.process
+	b.Add(made, s.process)
 	return made, nil
 }
 
@@ -180,48 +119,20 @@ func (b *surroundings) Connect(ctx context.Context) (metrics.Sink, error) {
 
 func (*surroundings) Close() error { return nil }
 
-func (b *surroundings) of(s metrics.Sink) *processes.Process {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.sinks[s]
-}
-
-func (b *surroundings) Kill(s metrics.Sink) error     { b.of(s).Kill(); return nil }
-func (b *surroundings) Stop(s metrics.Sink) error     { b.of(s).Stop(); return nil }
-func (b *surroundings) Continue(s metrics.Sink) error { b.of(s).Continue(); return nil }
-
 func (b *surroundings) Weigh(metrics.Sink) (int64, error) { return b.held.Load(), nil }
 
-func (b *surroundings) Counts(context.Context) (map[sink.Key]float64, error) {
-	b.system.mu.Lock()
-	defer b.system.mu.Unlock()
-	return maps.Clone(b.system.counts), nil
-}
-
-func (b *surroundings) Stall() error {
-	b.system.mu.Lock()
-	defer b.system.mu.Unlock()
-	b.system.stalled = make(chan struct{})
-	return nil
-}
-
-func (b *surroundings) Resume() error {
-	b.system.mu.Lock()
-	defer b.system.mu.Unlock()
-	select {
-	case <-b.system.stalled:
-	default:
-		close(b.system.stalled)
-	}
-	return nil
+func (b *surroundings) Counts(context.Context) (counts map[sink.Key]float64, _ error) {
+	b.locked(func() { counts = maps.Clone(b.counts) })
+	return counts, nil
 }
 
 var errBusy = errors.New("busy")
 
 // over is a target of the memory sink with its defects.
-func over(broken func(*memorySink) metrics.Sink, strict func(map[string]any) error) sink.Target {
+func over(broken func(*memorySink) metrics.Sink, judge func(map[string]any) error) sink.Target {
 	return sink.Target{Name: "memory", Patience: 2 * time.Second, Timeout: 30 * time.Second,
 		New: func(context.Context) (sink.Backend, error) {
-			return &surroundings{system: newSystem(), broken: broken, strict: strict, sinks: map[metrics.Sink]*processes.Process{}}, nil
+			return &surroundings{Configuration: processes.Configuration{Judge: judge}, broken: broken,
+				system: &system{counts: map[sink.Key]float64{}, newest: map[string]uint64{}}}, nil
 		}}
 }

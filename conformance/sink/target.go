@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/conformance/configured"
+	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/sdk/metrics"
 )
 
@@ -41,19 +42,10 @@ type Backend interface {
 }
 
 // Crasher is a Backend whose sinks live in processes that can be killed.
-type Crasher interface {
-	// Kill ends the process behind the sink at once, as SIGKILL does, and returns
-	// when it is gone.
-	Kill(s metrics.Sink) error
-}
+type Crasher = runner.Crasher[metrics.Sink]
 
 // Freezer is a Backend whose sinks live in processes that can be stopped.
-type Freezer interface {
-	// Stop halts the process behind the sink as SIGSTOP does, Continue lets it run
-	// on.
-	Stop(s metrics.Sink) error
-	Continue(s metrics.Sink) error
-}
+type Freezer = runner.Freezer[metrics.Sink]
 
 // Counter is a Backend that can read what the target system was given.
 type Counter interface {
@@ -69,13 +61,9 @@ type Key struct {
 	Decision    metrics.Decision
 }
 
-// Staller is a Backend whose target system can stop answering: Stall keeps it from
-// it, with connections left open, Resume lets it answer again. Sinks that pass
-// nothing on, because the target system comes to them, need none.
-type Staller interface {
-	Stall() error
-	Resume() error
-}
+// Staller is a Backend whose target system can stop answering. Sinks that pass nothing
+// on, because the target system comes to them, need none.
+type Staller = runner.Staller
 
 // Weigher is a Backend that can tell about how many bytes the process behind a
 // sink holds.
@@ -99,27 +87,11 @@ const (
 	Configure Ability = "configure"
 )
 
-// has reports whether the backend offers the ability, and else why not.
-func (a Ability) has(b Backend) (has bool, missing string) {
-	switch a {
-	case Kill:
-		_, has = b.(Crasher)
-		missing = "the target's processes cannot be killed"
-	case Freeze:
-		_, has = b.(Freezer)
-		missing = "the target's processes cannot be stopped"
-	case Count:
-		_, has = b.(Counter)
-		missing = "what the target system counted cannot be read"
-	case Stall:
-		_, has = b.(Staller)
-		missing = "the target system cannot be kept from answering"
-	case Weigh:
-		_, has = b.(Weigher)
-		missing = "the memory of the sink's process cannot be told"
-	case Configure:
-		_, has = b.(Configurer)
-		missing = "the sink cannot be started with another configuration"
-	}
-	return has, missing
+var offers = map[Ability]runner.Offer{
+	Kill:      runner.Offered[Crasher]("the target's processes cannot be killed"),
+	Freeze:    runner.Offered[Freezer]("the target's processes cannot be stopped"),
+	Count:     runner.Offered[Counter]("what the target system counted cannot be read"),
+	Stall:     runner.Offered[Staller]("the target system cannot be kept from answering"),
+	Weigh:     runner.Offered[Weigher]("the memory of the sink's process cannot be told"),
+	Configure: runner.Offered[Configurer]("the sink cannot be started with another configuration"),
 }

@@ -50,16 +50,7 @@ func newWorld(ctx context.Context, r *runner.Record, t Target) *world {
 	if w.patience <= 0 {
 		w.patience = DefaultPatience
 	}
-	b, err := t.New(ctx)
-	if err != nil {
-		w.Want("a fresh backend", "%v", err)
-	}
-	w.backend = b
-	w.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			w.Fail("the backend closed, with nothing left behind", err.Error())
-		}
-	})
+	w.backend = runner.Fresh(ctx, r, t.New)
 	w.sink = w.connect()
 	return w
 }
@@ -70,9 +61,7 @@ func (w *world) check(c sinkCase) {
 		w.Skip(fmt.Sprintf("the sink lacks the capability %q", c.Needs))
 	}
 	for _, a := range c.Abilities {
-		if has, missing := a.has(w.backend); !has {
-			w.Skip(missing)
-		}
+		w.Require(w.backend, offers[a])
 	}
 }
 

@@ -6,11 +6,7 @@ package processes
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
-
-	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 // ErrDead is what passes through a process that is dead.
@@ -18,25 +14,22 @@ var ErrDead = errors.New("the process is dead")
 
 // Process is the state of one process in memory.
 type Process struct {
-	mu     sync.Mutex
-	dead   chan struct{}
-	going  chan struct{} // closed while it is not stopped
-	killed bool
+	dead  chan struct{}
+	kill  func()
+	going Line
 }
 
 // New is a process that runs.
 func New() *Process {
-	p := &Process{dead: make(chan struct{}), going: make(chan struct{})}
-	close(p.going)
+	p := &Process{dead: make(chan struct{})}
+	p.kill = sync.OnceFunc(func() { close(p.dead) })
 	return p
 }
 
 // Pass waits until the process is not stopped, and fails when it is dead or ctx
 // ends first.
 func (p *Process) Pass(ctx context.Context) error {
-	p.mu.Lock()
-	going := p.going
-	p.mu.Unlock()
+	going := p.going.answers()
 	select {
 	case <-p.dead:
 		return ErrDead
@@ -56,65 +49,65 @@ func (p *Process) Pass(ctx context.Context) error {
 func (p *Process) Dead() <-chan struct{} { return p.dead }
 
 // Kill ends the process.
-func (p *Process) Kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.killed {
-		p.killed = true
-		close(p.dead)
-	}
-}
+func (p *Process) Kill() { p.kill() }
 
 // Stop halts the process.
-func (p *Process) Stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.going = make(chan struct{})
-}
+func (p *Process) Stop() { _ = p.going.Stall() }
 
 // Continue lets the process run on.
-func (p *Process) Continue() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *Process) Continue() { _ = p.going.Resume() }
+
+// Line is what a plugin needs an answer of. A new one answers.
+type Line struct {
+	mu      sync.Mutex
+	stalled chan struct{} // nil while it answers, closed when it answers again
+}
+
+// answers is closed as soon as the line answers.
+func (l *Line) answers() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stalled == nil {
+		return answering
+	}
+	return l.stalled
+}
+
+var answering = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Ask waits for an answer. One that is there is given to a context that has ended too.
+func (l *Line) Ask(ctx context.Context) error {
+	answers := l.answers()
 	select {
-	case <-p.going:
+	case <-answers:
+		return nil
 	default:
-		close(p.going)
+	}
+	select {
+	case <-answers:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// Check refuses a configuration that the schema does not allow. Only texts,
-// integers and lists are known.
-func Check(schema []plugin.Setting, config map[string]any) error {
-	var names []string
-	for _, s := range schema {
-		names = append(names, s.Name)
+// Stall keeps the line from answering.
+func (l *Line) Stall() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stalled == nil {
+		l.stalled = make(chan struct{})
 	}
-	for name := range config {
-		if !slices.Contains(names, name) {
-			return &plugin.ConfigError{Field: name, Message: "unknown", Suggestion: authz.Nearest(name, names)}
-		}
-	}
-	for _, s := range schema {
-		value, given := config[s.Name]
-		if !given {
-			if s.Required {
-				return &plugin.ConfigError{Field: s.Name, Message: "is required"}
-			}
-			continue
-		}
-		ok := false
-		switch value.(type) {
-		case string:
-			ok = s.Type == plugin.TypeString
-		case int:
-			ok = s.Type == plugin.TypeInteger
-		case []any:
-			ok = s.Type == plugin.TypeStrings
-		}
-		if !ok {
-			return &plugin.ConfigError{Field: s.Name, Message: "has the wrong type"}
-		}
+	return nil
+}
+
+// Resume lets the line answer, those who wait first.
+func (l *Line) Resume() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stalled != nil {
+		close(l.stalled)
+		l.stalled = nil
 	}
 	return nil
 }
