@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/authzhost/authz/conformance/equal"
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/relational/relationaltest"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -181,7 +181,7 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 	path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
 	d := mustOpen(t, sqlite.Options{Path: path})
 	before := mustStore(t, d, "docs")
-	logged(t, before)
+	relationaltest.Fill(t, before)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
 		t.Errorf("role %+v, %v", role, err)
 	}
-	afterVersionTwo(t, after)
+	relationaltest.AfterVersionTwo(t, after)
 	// A second migration has nothing to do.
 	mustOpen(t, sqlite.Options{Path: path, Migrate: true})
 }
@@ -212,11 +212,17 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 func TestTwoMigrationsOfVersionTwoAtOnce(t *testing.T) {
 	path := t.TempDir() + "/authz.db"
 	d := mustOpen(t, sqlite.Options{Path: path})
-	logged(t, mustStore(t, d, "docs"))
+	relationaltest.Fill(t, mustStore(t, d, "docs"))
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, path, backToVersionTwo)
+	migrateAtOnce(t, path)
+	relationaltest.AfterVersionTwo(t, mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs"))
+}
+
+func migrateAtOnce(t *testing.T, path string) {
+	t.Helper()
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -229,7 +235,6 @@ func TestTwoMigrationsOfVersionTwoAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	afterVersionTwo(t, mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs"))
 }
 
 // layoutIn is every column, with its type and what it may be, and every index.
@@ -253,58 +258,6 @@ func layoutIn(t *testing.T, path string) (layout []string) {
 		t.Fatal(err)
 	}
 	return layout
-}
-
-// afterVersionTwo expects the three events of version 2, the first pruned, and a log
-// that goes on from them: they have no identity, and positions on them go by number.
-func afterVersionTwo(t *testing.T, s storage.Store) {
-	t.Helper()
-	ctx := t.Context()
-	if head, err := s.Head(ctx); err != nil || (head != authz.Position{Seq: 3}) {
-		t.Errorf("head %s, %v", head, err)
-	}
-	two, three := []authz.Event{authz.UserEvent("b"), authz.UserEvent("c")}, []authz.Event{authz.UserEvent("c")}
-	for _, c := range []struct {
-		after authz.Position
-		want  storage.EventPage
-	}{
-		{authz.Position{}, storage.EventPage{Gap: true}},
-		{authz.Position{Seq: 1}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: two}},
-		{authz.Position{Seq: 1, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: two}}, // the mark
-		{authz.Position{Seq: 2, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3}, Events: three}},
-		{authz.Position{Seq: 3, Identity: "any"}, storage.EventPage{UpTo: authz.Position{Seq: 3, Identity: "any"}}},
-		{authz.Position{Seq: 4, Identity: "any"}, storage.EventPage{Reset: true}},
-	} {
-		page, err := s.EventsSince(ctx, c.after, 10)
-		if diff := cmp.Diff(c.want, page, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Errorf("after %s: %v (-want +got)\n%s", c.after, err, diff)
-		}
-	}
-	if r, found, err := s.GetCommit(ctx, "old"); err != nil || !found || (r.UpTo != authz.Position{Seq: 3}) {
-		t.Errorf("the commit of version 2 is kept as %+v, %v", r, err)
-	}
-	next := storage.Commit{ID: "next", Requires: []storage.Requirement{storage.RequireHead{Seq: 3, Identity: "any"}}, Events: []authz.Event{authz.UserEvent("d")}}
-	want := authz.Position{Seq: 4, Identity: storage.Follow("", "next", 4)}
-	if r, err := s.Commit(ctx, next); err != nil || r.UpTo != want {
-		t.Errorf("the next event is at %s, %v, want %s", r.UpTo, err, want)
-	}
-	if page, err := s.EventsSince(ctx, authz.Position{Seq: 1}, 10); err != nil || page.UpTo != want || len(page.Events) != 3 {
-		t.Errorf("with the next event: %+v, %v", page, err)
-	}
-}
-
-// logged commits three events and prunes the first.
-func logged(t *testing.T, s storage.Store) {
-	t.Helper()
-	keep := int64(2)
-	_, err := s.Commit(t.Context(), storage.Commit{ID: "old", At: 1, Events: []authz.Event{authz.UserEvent("a"), authz.UserEvent("b"), authz.UserEvent("c")},
-		Changes: []storage.Change{storage.UpsertRole{Role: authz.Role{ID: "r", Name: "R"}}}})
-	if err == nil {
-		_, err = s.PruneEvents(t.Context(), storage.PruneEvents{KeepRows: &keep})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // ledByApp reads the schema: every key and every index begins with the partition.
@@ -392,18 +345,7 @@ func TestWhatADatabaseLacksIsMadeWhenItIsOpened(t *testing.T) {
 func TestTwoMigrationsAtOnce(t *testing.T) {
 	path := t.TempDir() + "/authz.db"
 	execute(t, path, versionOne)
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			d, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Migrate: true})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = d.Close()
-		})
-	}
-	all.Wait()
+	migrateAtOnce(t, path)
 	migrated(t, mustStore(t, mustOpen(t, sqlite.Options{Path: path}), ""))
 }
 
