@@ -21,14 +21,14 @@ func TestDriftNamesWhatRowsAndImportsStillMean(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	for _, id := range []string{"docs", "mute", "zoom"} {
-		w.register(id, id)
+		w.Register(id, id)
 	}
 	docs, mute := w.serve("docs", docsCatalog), w.serve("mute", `{"namespaces":["mute"],"permissions":{"mute.a.read":true}}`)
 	mute.Instead(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) })
 
 	w.published("docs", document(t, []string{"docs"}, "docs.files.read", "docs.files.write", "docs.old.read"))
 	w.published("docs", document(t, []string{"docs"}, "docs.files.read"))
-	gone := w.clock.Load()
+	gone := w.Clock.Load()
 	w.published("zoom", document(t, []string{"zoom"}, "zoom.breakout.manage", "zoom.rooms.read", "zoom.polls.read"))
 	w.published("zoom", document(t, []string{"zoom"}, "zoom.rooms.read", "zoom.polls.read"))
 
@@ -36,32 +36,32 @@ func TestDriftNamesWhatRowsAndImportsStillMean(t *testing.T) {
 	role := func(id string, patterns ...string) {
 		t.Helper()
 		_, err := docs.App.CreateRole(ctx, provider.RoleInput{ID: &id, Name: "Role " + id, Patterns: patterns}, prov)
-		w.must(err)
+		w.Must(err)
 	}
 	role("current", "docs.files.read", "docs.*", "*", "authz_internal.access.read", "zoom.rooms.read")
 	role("stale", "docs.files.write", "docs.files.read", "docs.old.*", "docs.new.read")
 	grant := func(in provider.GrantInput) authz.Grant {
 		t.Helper()
 		g, err := docs.App.CreateGrant(ctx, in, prov)
-		w.must(err)
+		w.Must(err)
 		return g
 	}
 	grant(provider.GrantInput{Subject: "user:u_1", Pattern: "docs.files.*"})
 	grant(provider.GrantInput{Subject: "user:u_1", RoleID: "stale"})
 	stale := grant(provider.GrantInput{Subject: "user:u_2", Pattern: "docs.old.read"})
 	in, err := catalog.ParseJSON([]byte(docsCatalog))
-	w.must(err)
+	w.Must(err)
 	built, err := catalog.Build(in)
-	w.must(err)
+	w.Must(err)
 	manifest, err := built.Manifest()
-	w.must(err)
+	w.Must(err)
 	_, err = docs.App.PublishImports(ctx, manifest, prov)
-	w.must(err)
+	w.Must(err)
 
-	w.clock.Add(30 * day)
+	w.Clock.Add(30 * day)
 	got, err := w.Drift(ctx, "acme")
-	w.must(err)
-	want := registry.Drift{GeneratedAt: w.clock.Load(),
+	w.Must(err)
+	want := registry.Drift{GeneratedAt: w.Clock.Load(),
 		Roles: []registry.RoleDrift{{Application: "docs", RoleID: "stale", Name: "Role stale", Missing: []registry.Missing{
 			{Pattern: "docs.files.write", Reason: registry.Tombstoned, Since: &gone},
 			{Pattern: "docs.old.*", Reason: registry.Tombstoned, Since: &gone},
@@ -75,8 +75,8 @@ func TestDriftNamesWhatRowsAndImportsStillMean(t *testing.T) {
 		t.Error(diff)
 	}
 	other, err := w.Drift(ctx, "other")
-	w.must(err)
-	if diff := cmp.Diff(registry.Drift{GeneratedAt: w.clock.Load(), Roles: []registry.RoleDrift{}, Grants: []registry.GrantDrift{},
+	w.Must(err)
+	if diff := cmp.Diff(registry.Drift{GeneratedAt: w.Clock.Load(), Roles: []registry.RoleDrift{}, Grants: []registry.GrantDrift{},
 		Imports: []registry.ImportDrift{}, Unavailable: []registry.Unavailable{}}, other); diff != "" {
 		t.Error(diff)
 	}

@@ -24,41 +24,41 @@ import (
 
 func TestVersionsTombstonesAndRevival(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
+	w.Register("docs", "docs")
 	docs := []string{"docs"}
 	one, two := document(t, docs, "docs.a.read", "docs.a.write"), document(t, docs, "docs.a.read", "docs.b.read")
 	three := document(t, docs, "docs.a.write", "docs.b.read", "docs.c.read")
 
 	first := w.published("docs", one)
-	at1 := w.clock.Load()
+	at1 := w.Clock.Load()
 	if diff := cmp.Diff(registry.Result{Namespace: "docs", Version: 1, AddedKeys: []string{"docs.a.read", "docs.a.write"},
 		TombstonedKeys: []string{}, RevivedKeys: []string{}, PublishedAt: at1}, first); diff != "" {
 		t.Error(diff)
 	}
-	w.clock.Add(1000)
+	w.Clock.Add(1000)
 	same := w.published("docs", append([]byte(" \n"), one...))
 	if diff := cmp.Diff(registry.Result{Namespace: "docs", Version: 1, Unchanged: true, AddedKeys: []string{}, TombstonedKeys: []string{},
 		RevivedKeys: []string{}, PublishedAt: at1}, same); diff != "" {
 		t.Error(diff)
 	}
-	at2 := w.clock.Load()
+	at2 := w.Clock.Load()
 	if diff := cmp.Diff(registry.Result{Namespace: "docs", Version: 2, AddedKeys: []string{"docs.b.read"},
 		TombstonedKeys: []string{"docs.a.write"}, RevivedKeys: []string{}, PublishedAt: at2}, w.published("docs", two)); diff != "" {
 		t.Error(diff)
 	}
 	got, err := w.Get(t.Context(), "acme", "docs")
-	w.must(err)
+	w.Must(err)
 	if diff := cmp.Diff([]registry.Tombstone{{Key: "docs.a.write", LastVersion: 1, TombstonedVersion: 2, TombstonedAt: at2}}, got.Tombstones); diff != "" {
 		t.Error(diff)
 	}
-	w.clock.Add(1000)
-	at3 := w.clock.Load()
+	w.Clock.Add(1000)
+	at3 := w.Clock.Load()
 	if diff := cmp.Diff(registry.Result{Namespace: "docs", Version: 3, AddedKeys: []string{"docs.c.read"}, TombstonedKeys: []string{"docs.a.read"},
 		RevivedKeys: []string{"docs.a.write"}, PublishedAt: at3}, w.published("docs", three)); diff != "" {
 		t.Error(diff)
 	}
 	got, err = w.Get(t.Context(), "acme", "docs")
-	w.must(err)
+	w.Must(err)
 	if diff := cmp.Diff(registry.Namespace{Namespace: "docs", Application: to("docs"), Versions: []registry.Version{
 		{Version: 1, PublishedAt: at1, Publisher: "publisher:docs", AddedKeys: []string{"docs.a.read", "docs.a.write"}, TombstonedKeys: []string{}},
 		{Version: 2, PublishedAt: at2, Publisher: "publisher:docs", AddedKeys: []string{"docs.b.read"}, TombstonedKeys: []string{"docs.a.write"}},
@@ -67,11 +67,11 @@ func TestVersionsTombstonesAndRevival(t *testing.T) {
 		t.Error(diff)
 	}
 	list, err := w.List(t.Context(), "acme")
-	w.must(err)
+	w.Must(err)
 	if diff := cmp.Diff([]registry.Summary{{Namespace: "docs", Application: to("docs"), Version: to(int64(3)), PublishedAt: &at3, Keys: 3, Tombstones: 1}}, list); diff != "" {
 		t.Error(diff)
 	}
-	if d, err := w.meters.Read(t.Context(), "acme", billing.CatalogPublishes); err != nil || d.Value != 3 {
+	if d, err := w.Meters.Read(t.Context(), "acme", billing.CatalogPublishes); err != nil || d.Value != 3 {
 		t.Errorf("%d publishes were metered, %v", d.Value, err)
 	}
 
@@ -107,7 +107,7 @@ func TestVersionsTombstonesAndRevival(t *testing.T) {
 
 func TestDocumentsThatAreRefused(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs", "drafts")
+	w.Register("docs", "docs", "drafts")
 	shape := func(members string) []byte {
 		return []byte(`{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"groups":[],"scopeTypes":[],"navigation":[],` + members + `}`)
 	}
@@ -176,7 +176,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 // not registered.
 func TestBuiltInLeavesAreNobodysToRegister(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
+	w.Register("docs", "docs")
 	listed := document(t, []string{"docs"}, "docs.a.read")
 	if !bytes.Contains(listed, []byte(`"authz_internal"`)) {
 		t.Fatal("the document does not list the built-in namespace")
@@ -199,21 +199,21 @@ func TestBuiltInLeavesAreNobodysToRegister(t *testing.T) {
 
 func TestEveryNamespaceOfADocumentGetsTheVersion(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs", "drafts")
+	w.Register("docs", "docs", "drafts")
 	both := []string{"drafts", "docs"}
 	w.published("docs", document(t, []string{"docs"}, "docs.a.read"))
 	r, err := w.PublishApplication(t.Context(), "u_1", "acme", "docs", registry.Input{Document: document(t, both, "docs.b.read", "drafts.a.read")})
-	w.must(err)
+	w.Must(err)
 	if diff := cmp.Diff(registry.Result{Namespace: "drafts", Version: 1, AddedKeys: []string{"docs.b.read", "drafts.a.read"},
-		TombstonedKeys: []string{"docs.a.read"}, RevivedKeys: []string{}, PublishedAt: w.clock.Load()}, r); diff != "" {
+		TombstonedKeys: []string{"docs.a.read"}, RevivedKeys: []string{}, PublishedAt: w.Clock.Load()}, r); diff != "" {
 		t.Error(diff)
 	}
 	list, err := w.List(t.Context(), "acme")
-	w.must(err)
+	w.Must(err)
 	if len(list) != 2 || *list[0].Version != 2 || *list[1].Version != 1 || list[0].Tombstones != 1 {
 		t.Errorf("%+v", list)
 	}
-	if d, _ := w.meters.Read(t.Context(), "acme", billing.CatalogPublishes); d.Value != 3 {
+	if d, _ := w.Meters.Read(t.Context(), "acme", billing.CatalogPublishes); d.Value != 3 {
 		t.Errorf("%d versions were metered", d.Value)
 	}
 }
@@ -222,17 +222,17 @@ func TestEveryNamespaceOfADocumentGetsTheVersion(t *testing.T) {
 // a version holds.
 func TestTheLargestDocumentIsKeptByteForByte(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
+	w.Register("docs", "docs")
 	var keys []string
 	for i := range 2_000 {
 		keys = append(keys, fmt.Sprintf("docs.group%d.read_%s", i, strings.Repeat("x", 150)))
 	}
 	var members map[string]json.RawMessage
-	w.must(json.Unmarshal(document(t, []string{"docs"}, keys...), &members))
+	w.Must(json.Unmarshal(document(t, []string{"docs"}, keys...), &members))
 	odd := `"note":"<&> 1.0 \u00e9 é \ud83d\ude00 1e2",  "n": 1.50, "pad":"`
 	raw := []byte(`{` + odd)
 	rest, err := json.Marshal(members)
-	w.must(err)
+	w.Must(err)
 	raw = append(raw, bytes.Repeat([]byte("p"), max(0, 8<<20-len(raw)-len(rest)-2))...)
 	raw = append(append(raw, `",`...), rest[1:]...)
 	r := w.published("docs", raw)
@@ -282,27 +282,27 @@ func (c *counted) ListRecords(ctx context.Context, collection string, f storage.
 
 // forget leaves a version as one of before standings were kept.
 func (w *world) forget(namespace string, version int64) {
-	w.t.Helper()
+	w.T.Helper()
 	versions := account.Collection[map[string]any]{Name: "catalog_versions", Key: func(v map[string]any) string { return namespace + "@" + v["sum"].(string) }}
-	row, found, err := versions.Get(w.t.Context(), w.store, "acme", fmt.Sprintf("%s/%012d", namespace, version))
-	w.must(err)
+	row, found, err := versions.Get(w.T.Context(), w.Store, "acme", fmt.Sprintf("%s/%012d", namespace, version))
+	w.Must(err)
 	if _, kept := row.Value["standing"]; !found || !kept {
-		w.t.Fatalf("version %d has no standing: %v", version, row.Value)
+		w.T.Fatalf("version %d has no standing: %v", version, row.Value)
 	}
 	delete(row.Value, "standing")
-	tx := w.store.Begin(w.t.Context())
+	tx := w.Store.Begin(w.T.Context())
 	versions.Put(tx, "acme", row.ID, row.Value, row.Version)
-	w.must(tx.Commit())
+	w.Must(tx.Commit())
 }
 
 // What a publish changes is what all versions together say, and it reads one of them.
 func TestAPublishReadsTheVersionBeforeAndNoOther(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
-	records, err := w.driver.Open(t.Context(), account.Partition)
-	w.must(err)
+	w.Register("docs", "docs")
+	records, err := w.Driver.Open(t.Context(), account.Partition)
+	w.Must(err)
 	c := &counted{Store: records}
-	counting := registry.New(registry.Options{Store: account.New(c, w.clock.Load), Applications: w.entries, Meters: w.meters})
+	counting := registry.New(registry.Options{Store: account.New(c, w.Clock.Load), Applications: w.Entries, Meters: w.Meters})
 	random := rand.New(rand.NewPCG(1, 2))
 	ever, head := map[string]bool{}, map[string]bool{}
 	for n := int64(1); n <= 40; n++ {
@@ -318,11 +318,11 @@ func TestAPublishReadsTheVersionBeforeAndNoOther(t *testing.T) {
 		}
 		c.versions.Store(0)
 		r, err := counting.PublishNamespace(t.Context(), "ci", "acme", "docs", registry.Input{Document: document(t, []string{"docs"}, keys...)})
-		w.must(err)
+		w.Must(err)
 		if read := c.versions.Load(); read > 1 && !forgotten {
 			t.Errorf("publish %d read %d versions", n, read)
 		}
-		want := registry.Result{Namespace: "docs", Version: n, PublishedAt: w.clock.Load(), AddedKeys: []string{}, TombstonedKeys: []string{}, RevivedKeys: []string{}}
+		want := registry.Result{Namespace: "docs", Version: n, PublishedAt: w.Clock.Load(), AddedKeys: []string{}, TombstonedKeys: []string{}, RevivedKeys: []string{}}
 		slices.Sort(keys)
 		for _, key := range keys {
 			switch {
@@ -348,9 +348,9 @@ func TestAPublishReadsTheVersionBeforeAndNoOther(t *testing.T) {
 		}
 	}
 	list, err := w.List(t.Context(), "acme")
-	w.must(err)
+	w.Must(err)
 	got, err := w.Get(t.Context(), "acme", "docs")
-	w.must(err)
+	w.Must(err)
 	if list[0].Keys != len(head) || list[0].Tombstones != len(ever)-len(head) || len(got.Tombstones) != list[0].Tombstones {
 		t.Errorf("%+v, %d tombstones of %d keys, %d in the head", list[0], len(got.Tombstones), len(ever), len(head))
 	}
@@ -358,7 +358,7 @@ func TestAPublishReadsTheVersionBeforeAndNoOther(t *testing.T) {
 
 func TestPublishesAtOnceTakeTurns(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs", "drafts", "mail")
+	w.Register("docs", "docs", "drafts", "mail")
 	var all sync.WaitGroup
 	for i := range 20 {
 		namespaces := [][]string{{"docs", "drafts"}, {"mail", "docs"}, {"drafts", "mail"}, {"docs"}}[i%4]
@@ -373,7 +373,7 @@ func TestPublishesAtOnceTakeTurns(t *testing.T) {
 	total := int64(0)
 	for _, ns := range []string{"docs", "drafts", "mail"} {
 		got, err := w.Get(t.Context(), "acme", ns)
-		w.must(err)
+		w.Must(err)
 		for i, v := range got.Versions {
 			if v.Version != int64(i+1) {
 				t.Errorf("%s: version %d is in place %d", ns, v.Version, i+1)
@@ -381,19 +381,19 @@ func TestPublishesAtOnceTakeTurns(t *testing.T) {
 		}
 		total += int64(len(got.Versions))
 	}
-	if d, _ := w.meters.Read(t.Context(), "acme", billing.CatalogPublishes); total != 35 || d.Value != total {
+	if d, _ := w.Meters.Read(t.Context(), "acme", billing.CatalogPublishes); total != 35 || d.Value != total {
 		t.Errorf("%d versions, %d metered", total, d.Value)
 	}
 }
 
 func TestOverTheCapANamespaceHasOnePublishAMinute(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
-	w.register("mail", "mail")
+	w.Register("docs", "docs")
+	w.Register("mail", "mail")
 	w.published("docs", document(t, []string{"docs"}, "docs.a.read"))
-	_, err := w.meters.SetCap(t.Context(), "u_1", "acme", billing.CatalogPublishes, to(int64(1)))
-	w.must(err)
-	w.clock.Add(20_000)
+	_, err := w.Meters.SetCap(t.Context(), "u_1", "acme", billing.CatalogPublishes, to(int64(1)))
+	w.Must(err)
+	w.Clock.Add(20_000)
 	_, err = w.key("docs", document(t, []string{"docs"}, "docs.b.read"))
 	if f := faultOf(err); f.Status != 429 || f.Code != "rate_limited" || f.RetryAfterMs != 40_000 {
 		t.Errorf("within the minute: %+v", f)
@@ -402,18 +402,18 @@ func TestOverTheCapANamespaceHasOnePublishAMinute(t *testing.T) {
 		t.Error("what changes nothing is held back")
 	}
 	w.published("mail", document(t, []string{"mail"}, "mail.a.read"))
-	w.clock.Add(40_000)
+	w.Clock.Add(40_000)
 	w.published("docs", document(t, []string{"docs"}, "docs.b.read"))
 }
 
 func TestAPublishThatIsRepeatedAnswersAsTheFirstTime(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
+	w.Register("docs", "docs")
 	id := uuid.New()
 	again := func() registry.Result {
 		ctx := account.WithWork(t.Context(), &account.Work{ID: id, At: 1700000000000})
 		r, err := w.PublishNamespace(ctx, "publisher:docs", "acme", "docs", registry.Input{Document: document(t, []string{"docs"}, "docs.a.read"), Expected: to(int64(0))})
-		w.must(err)
+		w.Must(err)
 		return r
 	}
 	if diff := cmp.Diff(again(), again()); diff != "" {
@@ -423,16 +423,16 @@ func TestAPublishThatIsRepeatedAnswersAsTheFirstTime(t *testing.T) {
 
 func TestANamespaceOutlivesItsApplication(t *testing.T) {
 	w := newWorld(t)
-	w.register("docs", "docs")
+	w.Register("docs", "docs")
 	w.published("docs", document(t, []string{"docs"}, "docs.a.read"))
-	w.must(w.entries.Delete(t.Context(), "u_1", "acme", "docs", ""))
+	w.Must(w.Entries.Delete(t.Context(), "u_1", "acme", "docs", ""))
 	if got, err := w.Get(t.Context(), "acme", "docs"); err != nil || got.Application != nil || len(got.Versions) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := w.key("docs", document(t, []string{"docs"}, "docs.b.read")); faultOf(err).Code != "namespace_unregistered" {
 		t.Errorf("a publish: %v", err)
 	}
-	w.register("papers", "docs")
+	w.Register("papers", "docs")
 	if r := w.published("docs", document(t, []string{"docs"}, "docs.b.read")); r.Version != 2 || len(r.TombstonedKeys) != 1 {
 		t.Errorf("the next owner goes on: %+v", r)
 	}
@@ -443,24 +443,24 @@ func TestWhoPublishesIsJudgedByTheCommit(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	docs := document(t, []string{"docs"}, "docs.a.read")
-	w.register("docs", "docs")
+	w.Register("docs", "docs")
 	handed := false
 	_, err := w.PublishApplication(ctx, "u_1", "acme", "docs", registry.Input{Document: docs, Still: func(context.Context, *account.Tx) error {
 		if !handed {
 			handed = true
-			w.must(w.entries.Delete(ctx, "u_1", "acme", "docs", ""))
-			w.register("papers", "docs")
+			w.Must(w.Entries.Delete(ctx, "u_1", "acme", "docs", ""))
+			w.Register("papers", "docs")
 		}
 		return nil
 	}})
 	if faultOf(err).Code != "namespace_not_owned" {
 		t.Errorf("an application publishes for the next owner: %v", err)
 	}
-	w.register("mail", "mail")
+	w.Register("mail", "mail")
 	_, err = w.PublishNamespace(ctx, "publisher:mail", "acme", "mail", registry.Input{Document: document(t, []string{"mail"}, "mail.a.read"),
 		Still: func(context.Context, *account.Tx) error {
-			if _, found, _ := w.entries.OwnerID(ctx, "acme", "mail"); found {
-				w.must(w.entries.Delete(ctx, "u_1", "acme", "mail", ""))
+			if _, found, _ := w.Entries.OwnerID(ctx, "acme", "mail"); found {
+				w.Must(w.Entries.Delete(ctx, "u_1", "acme", "mail", ""))
 			}
 			return nil
 		}})
@@ -468,7 +468,7 @@ func TestWhoPublishesIsJudgedByTheCommit(t *testing.T) {
 		t.Errorf("a key publishes for nobody: %v", err)
 	}
 	list, err := w.List(ctx, "acme")
-	w.must(err)
+	w.Must(err)
 	if diff := cmp.Diff([]registry.Summary{{Namespace: "docs", Application: to("papers")}}, list); diff != "" {
 		t.Error(diff)
 	}

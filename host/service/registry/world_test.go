@@ -1,90 +1,42 @@
 package registry_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/authzhost/authz/host/service/account"
-	"github.com/authzhost/authz/host/service/applications"
-	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/internal/remote"
+	testworld "github.com/authzhost/authz/host/service/internal/world"
 	"github.com/authzhost/authz/host/service/registry"
-	"github.com/authzhost/authz/host/service/relay"
-	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/catalog"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
 // world is a registry over the memory driver, with real applications.
 type world struct {
-	t       *testing.T
-	driver  storage.Driver
-	store   *account.Store
-	clock   atomic.Int64
-	entries *applications.Entries
-	meters  *billing.Meters
+	*testworld.World
 	*registry.Registry
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, driver: memory.New(memory.Options{})}
-	w.clock.Store(time.Now().UnixMilli())
-	records, err := w.driver.Open(t.Context(), account.Partition)
-	w.must(err)
-	w.store = account.New(records, w.clock.Load)
-	relay, err := relay.New(relay.Options{AllowLoopback: true, Orgs: func(context.Context) (int, error) { return 1, nil }})
-	w.must(err)
-	t.Cleanup(relay.Close)
-	keys, err := secret.NewKeys([][]byte{bytes.Repeat([]byte{1}, secret.KeyLength)})
-	w.must(err)
-	w.meters = billing.New(billing.Options{Store: w.store})
-	w.entries = applications.New(applications.Options{Store: w.store, Keys: keys, Relay: relay, Meters: w.meters})
-	w.Registry = registry.New(registry.Options{Store: w.store, Applications: w.entries, Meters: w.meters})
-	for _, org := range []string{"acme", "other"} {
-		tx := w.store.Begin(t.Context())
-		account.Orgs.Put(tx, org, account.OrgID, account.Org{ID: org, Mode: account.ModeUnlinked, Etag: account.FirstEtag}, 0)
-		w.must(tx.Commit())
-	}
-	return w
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) register(id string, namespaces ...string) {
-	w.t.Helper()
-	_, err := w.entries.Register(w.t.Context(), "u_1", "acme", applications.Registration{ID: id, Name: id, Namespaces: namespaces})
-	w.must(err)
+	w := testworld.New(t, memory.New(memory.Options{}), "acme", "other")
+	return &world{w, registry.New(registry.Options{Store: w.Store, Applications: w.Entries, Meters: w.Meters})}
 }
 
 func (w *world) serve(id, catalog string) *remote.Remote {
-	w.t.Helper()
-	r := remote.Serve(w.t, remote.Options{ID: id, Catalog: catalog, Driver: w.driver})
-	made, err := w.entries.Link(w.t.Context(), "u_1", "acme", id, r.URL)
-	w.must(err)
-	r.SetSecret(*made.ProviderSecret)
-	return r
+	w.T.Helper()
+	return w.Serve(remote.Options{ID: id, Catalog: catalog})
 }
 
 func (w *world) key(namespace string, document []byte) (registry.Result, error) {
-	return w.PublishNamespace(w.t.Context(), "publisher:"+namespace, "acme", namespace, registry.Input{Document: document})
+	return w.PublishNamespace(w.T.Context(), "publisher:"+namespace, "acme", namespace, registry.Input{Document: document})
 }
 
 func (w *world) published(namespace string, document []byte) registry.Result {
-	w.t.Helper()
+	w.T.Helper()
 	r, err := w.key(namespace, document)
-	w.must(err)
+	w.Must(err)
 	return r
 }
 

@@ -26,7 +26,7 @@ func TestIngestCopiesALogOnceAndWhole(t *testing.T) {
 	w.write(docs, 1203)
 	var log []authz.AuditEntry
 	for e, err := range docs.App.ListAuditEvents(t.Context(), provider.AuditQuery{}) {
-		w.must(err)
+		w.Must(err)
 		log = append(log, e)
 	}
 	newest := log[len(log)-1].Cursor()
@@ -38,7 +38,7 @@ func TestIngestCopiesALogOnceAndWhole(t *testing.T) {
 	if diff := cmp.Diff(retention.Result{UpTo: &newest, Integrity: retention.Intact}, again, ignoreDuplicates); diff != "" || again.Duplicates != int64(len(log)) {
 		t.Error(diff, again.Duplicates)
 	}
-	w.clock.Add(time.Hour.Milliseconds())
+	w.Clock.Add(time.Hour.Milliseconds())
 	w.write(docs, 2)
 	if more := w.ingest("docs"); more.Ingested != 2 || more.Integrity != retention.Intact {
 		t.Errorf("%+v", more)
@@ -52,12 +52,12 @@ func TestIngestCopiesALogOnceAndWhole(t *testing.T) {
 	if len(kept) != len(log)+2 || kept[0].Application != "docs" || kept[0].IngestedAt == 0 {
 		t.Errorf("%d events are retained, the first as %+v", len(kept), kept[0])
 	}
-	if d, _ := w.meters.Read(t.Context(), "acme", billing.RetainedAuditEvents); d.Value != int64(len(kept)) {
+	if d, _ := w.Meters.Read(t.Context(), "acme", billing.RetainedAuditEvents); d.Value != int64(len(kept)) {
 		t.Errorf("%d events were metered", d.Value)
 	}
 	runs := 0
-	for row, err := range account.Log.All(t.Context(), w.store, "acme") {
-		w.must(err)
+	for row, err := range account.Log.All(t.Context(), w.Store, "acme") {
+		w.Must(err)
 		if row.Value.Action == "retention.ingest" && row.Value.Target == "docs" && row.Value.Actor == "u_1" {
 			runs++
 		}
@@ -78,14 +78,14 @@ func TestIngestNeedsALinkAndBothOptIns(t *testing.T) {
 		}
 	}
 	refused("nope", "application_not_found")
-	_, err := w.entries.SetAuditOptIn(ctx, "u_1", "acme", "docs", false)
-	w.must(err)
+	_, err := w.Entries.SetAuditOptIn(ctx, "u_1", "acme", "docs", false)
+	w.Must(err)
 	refused("docs", "retention_off")
-	_, err = w.entries.SetAuditOptIn(ctx, "u_1", "acme", "docs", true)
-	w.must(err)
+	_, err = w.Entries.SetAuditOptIn(ctx, "u_1", "acme", "docs", true)
+	w.Must(err)
 	w.ingest("docs")
-	_, err = w.entries.Unlink(ctx, "u_1", "acme", "docs")
-	w.must(err)
+	_, err = w.Entries.Unlink(ctx, "u_1", "acme", "docs")
+	w.Must(err)
 	refused("docs", "not_linked")
 	if kept := w.retained(retention.Filter{}); len(kept) != 0 {
 		t.Errorf("%d events of an empty log", len(kept))
@@ -116,8 +116,8 @@ func TestAtTheCapIngestPausesAndLosesNothing(t *testing.T) {
 	w.write(docs, 10)
 	limit := func(n *int64) {
 		t.Helper()
-		_, err := w.meters.SetCap(t.Context(), "u_1", "acme", billing.RetainedAuditEvents, n)
-		w.must(err)
+		_, err := w.Meters.SetCap(t.Context(), "u_1", "acme", billing.RetainedAuditEvents, n)
+		w.Must(err)
 	}
 	limit(to(int64(4)))
 	first := w.ingest("docs")
@@ -241,8 +241,8 @@ func TestAnIngestThatFailsHalfWayIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var logged []string
-	for row, err := range account.Log.All(t.Context(), w.store, "acme") {
-		w.must(err)
+	for row, err := range account.Log.All(t.Context(), w.Store, "acme") {
+		w.Must(err)
 		if row.Value.Action == "retention.ingest" {
 			logged = append(logged, row.Value.Actor+" "+row.Value.Target)
 		}
@@ -274,11 +274,11 @@ func TestDueIngestsHappenEveryFiveMinutes(t *testing.T) {
 	docs, mail := w.serve("docs"), w.serve("mail")
 	w.write(docs, 2)
 	w.write(mail, 3)
-	_, err := w.entries.SetAuditOptIn(t.Context(), "u_1", "acme", "mail", false)
-	w.must(err)
+	_, err := w.Entries.SetAuditOptIn(t.Context(), "u_1", "acme", "mail", false)
+	w.Must(err)
 	due := func(want int) {
 		t.Helper()
-		w.must(w.IngestDue(t.Context(), "acme"))
+		w.Must(w.IngestDue(t.Context(), "acme"))
 		if kept := w.retained(retention.Filter{}); len(kept) != want {
 			t.Errorf("%d events are retained instead of %d", len(kept), want)
 		}
@@ -286,7 +286,7 @@ func TestDueIngestsHappenEveryFiveMinutes(t *testing.T) {
 	due(2)
 	w.write(docs, 1)
 	due(2)
-	w.clock.Add(5 * time.Minute.Milliseconds())
+	w.Clock.Add(5 * time.Minute.Milliseconds())
 	due(3)
 }
 
@@ -299,14 +299,14 @@ func TestADueIngestThatFailsIsNotTriedAtEveryLook(t *testing.T) {
 		_, _ = rw.Write([]byte(`{"api":1,"application":"docs","orgRoot":true,"hasEpoch":false,"auditOptIn":false}`))
 	})
 	for _, wait := range []time.Duration{0, 15 * time.Second, 4 * time.Minute} {
-		w.clock.Add(wait.Milliseconds())
-		w.must(w.IngestDue(t.Context(), "acme"))
+		w.Clock.Add(wait.Milliseconds())
+		w.Must(w.IngestDue(t.Context(), "acme"))
 	}
 	if n := asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
-	w.clock.Add(time.Minute.Milliseconds())
-	w.must(w.IngestDue(t.Context(), "acme"))
+	w.Clock.Add(time.Minute.Milliseconds())
+	w.Must(w.IngestDue(t.Context(), "acme"))
 	if n := asked.Load(); n != 2 {
 		t.Errorf("asked %d times", n)
 	}

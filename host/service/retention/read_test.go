@@ -25,7 +25,7 @@ func off(w http.ResponseWriter, _ *http.Request) {
 func filled(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	now := w.clock.Load()
+	now := w.Clock.Load()
 	for _, id := range []string{"docs", "mail"} {
 		r, l := w.serve(id), &liar{}
 		r.Instead(func(rw http.ResponseWriter, q *http.Request) {
@@ -65,7 +65,7 @@ func TestEventsAreOrderedByInstantIDAndApplication(t *testing.T) {
 	var paged []retention.Event
 	for after := ""; ; {
 		page, next, err := w.Page(t.Context(), "acme", retention.Filter{}, after, 7)
-		w.must(err)
+		w.Must(err)
 		paged = append(paged, page...)
 		if after = next; after == "" {
 			break
@@ -105,7 +105,7 @@ func TestFiltersSelectTheSameInBothModes(t *testing.T) {
 		}
 		for _, limit := range []int{1, 2, 5, 17, 1000} {
 			newest, err := w.Recent(t.Context(), "acme", f, limit)
-			w.must(err)
+			w.Must(err)
 			if part := want[max(len(want)-limit, 0):]; ids(newest) != ids(part) {
 				t.Errorf("%s, the newest %d: %s instead of %s", name, limit, ids(newest), ids(part))
 			}
@@ -117,18 +117,18 @@ func TestAnExportIsRecordedAndWhole(t *testing.T) {
 	w := filled(t)
 	f := retention.Filter{Application: to("docs")}
 	events, err := w.Export(t.Context(), "u_1", "acme", f)
-	w.must(err)
+	w.Must(err)
 	var got []retention.Event
 	for e, err := range events {
-		w.must(err)
+		w.Must(err)
 		got = append(got, e)
 	}
 	if diff := cmp.Diff(w.retained(f), got); diff != "" || len(got) != 40 {
 		t.Errorf("%d events: %s", len(got), diff)
 	}
 	var entry authz.AuditEntry
-	for row, err := range account.Log.All(t.Context(), w.store, "acme") {
-		w.must(err)
+	for row, err := range account.Log.All(t.Context(), w.Store, "acme") {
+		w.Must(err)
 		if row.Value.Action == "retention.export" {
 			entry = row.Value
 		}
