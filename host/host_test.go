@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +10,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
@@ -63,24 +62,6 @@ permissions:
   docs.files.read: true
   docs.files.edit: true
 `
-
-// logs is a log that tests read.
-type logs struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logs) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
 
 const testSecret = "a-secret-of-the-test"
 
@@ -129,9 +110,9 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-func open(t testing.TB, cfg *config.Config) (*host.Host, *logs) {
+func open(t testing.TB, cfg *config.Config) (*host.Host, *testlog.Log) {
 	t.Helper()
-	log := &logs{}
+	log := &testlog.Log{}
 	h, err := host.Open(t.Context(), cfg, host.Options{Version: "test", Logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug})})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 )
 
@@ -81,12 +82,12 @@ func (c *testClock) pass(d time.Duration) { c.ahead.Add(d.Milliseconds()) }
 // hostedHost is a host whose hosted API is called over HTTP.
 type hostedHost struct {
 	*host.Host
-	log, access *logs
+	log, access *testlog.Log
 }
 
 func openHosted(t testing.TB, cfg *config.Config, clock *testClock) *hostedHost {
 	t.Helper()
-	o := &hostedHost{log: &logs{}, access: &logs{}}
+	o := &hostedHost{log: &testlog.Log{}, access: &testlog.Log{}}
 	var err error
 	o.Host, err = host.Open(t.Context(), cfg, host.Options{Version: "test", Clock: clock.now, AccessLog: o.access,
 		Logger: hclog.New(&hclog.LoggerOptions{Output: o.log, Level: hclog.Debug})})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -36,7 +37,7 @@ func kill(t testing.TB, pid int) {
 // executioner is a log that kills the first plugin that is said to have been
 // restarted, while the line is being written: before anybody uses the process.
 type executioner struct {
-	logs
+	testlog.Log
 	once sync.Once
 	pid  int
 }
@@ -53,7 +54,7 @@ func (e *executioner) Write(b []byte) (int, error) {
 			}
 		})
 	}
-	return e.logs.Write(b)
+	return e.Log.Write(b)
 }
 
 func TestAPluginThatDiesAgainBeforeItsStoresAreOpenIsStartedAgain(t *testing.T) {
@@ -82,7 +83,7 @@ func TestAPluginThatDiesAgainBeforeItsStoresAreOpenIsStartedAgain(t *testing.T) 
 func TestACallerWhoStallsDoesNotCostThePluginItsStop(t *testing.T) {
 	cfg := configure(t, "")
 	cfg.ShutdownTimeout = 200 * time.Millisecond
-	log := &logs{}
+	log := &testlog.Log{}
 	h, err := host.Open(t.Context(), cfg, host.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: log})})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/service/keyring"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
@@ -114,9 +115,9 @@ service:
 	return cfg
 }
 
-func tryServe(t *testing.T, cfg *config.Config) (*host.Host, *logs, error) {
+func tryServe(t *testing.T, cfg *config.Config) (*host.Host, *testlog.Log, error) {
 	t.Helper()
-	log := &logs{}
+	log := &testlog.Log{}
 	h, err := host.Open(t.Context(), cfg, host.Options{Version: "test", Embedded: embedded(t),
 		Logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug})})
 	if err == nil {
@@ -125,7 +126,7 @@ func tryServe(t *testing.T, cfg *config.Config) (*host.Host, *logs, error) {
 	return h, log, err
 }
 
-func openService(t *testing.T, cfg *config.Config) (*host.Host, *logs) {
+func openService(t *testing.T, cfg *config.Config) (*host.Host, *testlog.Log) {
 	t.Helper()
 	h, log, err := tryServe(t, cfg)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 )
 
@@ -128,7 +129,7 @@ func TestAPrometheusServerCountsTheChecksOfTwoHosts(t *testing.T) {
 // address.
 func openScraped(t testing.TB, instance, address string) *sinking {
 	t.Helper()
-	s := &sinking{log: &logs{}, dir: t.TempDir(), made: map[string]int64{}}
+	s := &sinking{log: &testlog.Log{}, dir: t.TempDir(), made: map[string]int64{}}
 	cfg := configure(t, "")
 	cfg.Plugins.Instances["prom"] = config.Plugin{Plugin: "prometheus", HangTimeout: 15 * time.Second,
 		Config: config.NewSettings(map[string]any{"listen": address, "state_dir": s.path("state")})}

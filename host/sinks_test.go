@@ -21,13 +21,14 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
 // sinking is a host whose application's checks are counted into ledgers.
 type sinking struct {
 	*host.Host
-	log  *logs
+	log  *testlog.Log
 	dir  string
 	made map[string]int64
 }
@@ -36,7 +37,7 @@ type sinking struct {
 func openSinking(t testing.TB, window time.Duration, ledgers map[string]string, extra string) *sinking {
 	t.Helper()
 	cfg := configure(t, extra)
-	s := &sinking{log: &logs{}, dir: t.TempDir(), made: map[string]int64{}}
+	s := &sinking{log: &testlog.Log{}, dir: t.TempDir(), made: map[string]int64{}}
 	for name, behaves := range ledgers {
 		cfg.Plugins.Instances[name] = config.Plugin{Plugin: "ledger", HangTimeout: 15 * time.Second,
 			Config: config.NewSettings(map[string]any{"path": s.path(name), "behaves": behaves})}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/internal/testlog"
 )
 
 // collector is an OTLP receiver over gRPC.
@@ -110,9 +111,9 @@ func hexOf(b []byte) string {
 }
 
 // watchedHost is a host whose every sign of life is collected.
-func watchedHost(t *testing.T, extra string) (h *host.Host, access *logs, log *logs) {
+func watchedHost(t *testing.T, extra string) (h *host.Host, access *testlog.Log, log *testlog.Log) {
 	t.Helper()
-	access, log = &logs{}, &logs{}
+	access, log = &testlog.Log{}, &testlog.Log{}
 	h, err := host.Open(t.Context(), configure(t, extra), host.Options{Version: "v9", AccessLog: access,
 		Logger: hclog.New(&hclog.LoggerOptions{Output: log})})
 	if err != nil {
@@ -299,8 +300,8 @@ func TestTheAccessLogTellsRequestsAndNoSecrets(t *testing.T) {
 
 func TestTheAccessLogIsSilentWhenAskedTo(t *testing.T) {
 	for _, extra := range []string{"log: {access: false}\n", "log: {level: warn}\n"} {
-		log := &logs{}
-		access := &logs{}
+		log := &testlog.Log{}
+		access := &testlog.Log{}
 		cfg := configure(t, extra)
 		h, err := host.Open(t.Context(), cfg, host.Options{AccessLog: access,
 			Logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.LevelFromString(cfg.Log.Level)})})

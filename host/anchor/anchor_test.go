@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -38,18 +39,7 @@ func (b *book) log(name string) Log {
 	}}
 }
 
-type said struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.Write(p)
-}
-
-func options(file string, to *said, logs ...Log) Options {
+func options(file string, to *testlog.Log, logs ...Log) Options {
 	return Options{File: file, Interval: time.Hour, Clock: func() int64 { return 1_800_000_000_000 },
 		Logs:   func(context.Context) ([]Log, error) { return logs, nil },
 		Logger: hclog.New(&hclog.LoggerOptions{Output: to})}
@@ -99,12 +89,12 @@ func TestALogThatHasGrownIsAnchoredAtTheEndToo(t *testing.T) {
 	logs := []Log{docs.log("application/docs"), acme.log("account/acme"), none.log("account/")}
 	docs.set(1, "d1", nil)
 	acme.set(1, "a1", nil)
-	end(t, begin(t, options(file, &said{}, logs...)))
+	end(t, begin(t, options(file, &testlog.Log{}, logs...)))
 	expect(t, file, "application/docs d1", "account/acme a1")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	a := begin(t, options(file, &said{}, logs...)) // which remembers what was anchored
+	a := begin(t, options(file, &testlog.Log{}, logs...)) // which remembers what was anchored
 	docs.set(3, "d3", nil)
 	end(t, a)
 	expect(t, file, "application/docs d1", "account/acme a1", "application/docs d3")
@@ -116,15 +106,15 @@ func TestALineTornByACrashIsEndedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	docs.set(1, "d1", nil)
-	log := &said{}
+	log := &testlog.Log{}
 	end(t, begin(t, options(file, log, docs.log("application/docs"))))
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	anchors, bad, err := Read(bytes.NewReader(text))
-	if err != nil || len(anchors) != 1 || len(bad) != 1 || bad[0] != 1 || !strings.Contains(log.buf.String(), "lines that are none") {
-		t.Errorf("%v, lines %v, %v\n%s", anchors, bad, err, log.buf.String())
+	if err != nil || len(anchors) != 1 || len(bad) != 1 || bad[0] != 1 || !strings.Contains(log.String(), "lines that are none") {
+		t.Errorf("%v, lines %v, %v\n%s", anchors, bad, err, log.String())
 	}
 }
 
@@ -132,22 +122,22 @@ func TestWhatCannotBeReadKeepsNoOtherFromItsAnchor(t *testing.T) {
 	file, docs, acme := filepath.Join(t.TempDir(), "anchors"), &book{}, &book{}
 	docs.set(0, "", errors.New("no answer"))
 	acme.set(2, "a2", &Altered{What: "it was cut"})
-	log := &said{}
+	log := &testlog.Log{}
 	a := begin(t, options(file, log, docs.log("application/docs"), acme.log("account/acme")))
 	if err := a.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "application/docs: no answer") {
 		t.Errorf("%v", err)
 	}
 	expect(t, file, "account/acme a2")
-	if !strings.Contains(log.buf.String(), "was altered") || !strings.Contains(log.buf.String(), "it was cut") {
-		t.Errorf("told was\n%s", log.buf.String())
+	if !strings.Contains(log.String(), "was altered") || !strings.Contains(log.String(), "it was cut") {
+		t.Errorf("told was\n%s", log.String())
 	}
 }
 
 func TestAFileThatWentAwayBeginsWhole(t *testing.T) {
 	file, docs := filepath.Join(t.TempDir(), "anchors"), &book{}
 	docs.set(1, "d1", nil)
-	end(t, begin(t, options(file, &said{}, docs.log("application/docs"))))
-	log := &said{}
+	end(t, begin(t, options(file, &testlog.Log{}, docs.log("application/docs"))))
+	log := &testlog.Log{}
 	a := begin(t, options(file, log, docs.log("application/docs")))
 	a.stop()
 	a.done.Wait()
@@ -156,8 +146,8 @@ func TestAFileThatWentAwayBeginsWhole(t *testing.T) {
 	}
 	end(t, a)
 	expect(t, file, "application/docs d1")
-	if !strings.Contains(log.buf.String(), "has lost lines") {
-		t.Errorf("told was\n%s", log.buf.String())
+	if !strings.Contains(log.String(), "has lost lines") {
+		t.Errorf("told was\n%s", log.String())
 	}
 }
 
@@ -177,7 +167,7 @@ func TestAFileThatIsNotTheHostsOwnIsRefused(t *testing.T) {
 			if err := c.make(file); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Start(options(file, &said{}))
+			_, err := Start(options(file, &testlog.Log{}))
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "audit.anchor.file") {
 				t.Errorf("%v", err)
 			}
@@ -191,7 +181,7 @@ func TestAFileThatIsNotTheHostsOwnIsRefused(t *testing.T) {
 		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Chown(file, 65534, 65534)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Start(options(file, &said{})); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
+		if _, err := Start(options(file, &testlog.Log{})); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
 			t.Errorf("%v", err)
 		}
 	})

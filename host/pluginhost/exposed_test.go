@@ -11,6 +11,7 @@ import (
 
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/otheruser"
+	"github.com/authzhost/authz/internal/testlog"
 )
 
 // TestAPluginThatOthersMayWriteIsRefused at its start and at each restart, and with
@@ -64,7 +65,7 @@ func TestAPluginThatOthersMayWriteIsRefused(t *testing.T) {
 					t.Errorf("a restart gave %v", err)
 				}
 			}
-			var log lockedBuffer
+			var log testlog.Log
 			allowed := newHost(t, pluginhost.Options{Dirs: []string{dir}, InsecurePermissions: true, Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
 			if _, err := allowed.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "memory"}); err != nil {
 				t.Error(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/stopped"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -101,7 +102,7 @@ func TestCallsToAStoppedPluginEndAtTheirDeadline(t *testing.T) {
 }
 
 func TestAPluginThatGivesNoSignOfLifeIsKilledAndReplaced(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Log
 	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
 	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "memory", HangTimeout: 600 * time.Millisecond})
 	if err != nil {
@@ -308,7 +309,7 @@ func TestARestartThatHangsIsBoundedAndTriedAgain(t *testing.T) {
 }
 
 func TestWhatAPluginPrintsNeverBreaksIt(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Log
 	h := newHost(t, pluginhost.Options{StartTimeout: 5 * time.Second, Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
 	began := time.Now()
 	e := startError(t, h, faulty("flood"))

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -53,7 +54,7 @@ func readAll(ctx context.Context, i directory.Importer, cursor string) (entries 
 
 // hanging waits until the plugin's sink has been given that many windows that hang: a
 // process that ends earlier has not begun with them, which is another outcome.
-func hanging(t *testing.T, log *lockedBuffer, windows int) {
+func hanging(t *testing.T, log *testlog.Log, windows int) {
 	t.Helper()
 	eventually(t, 10*time.Second, "the window hangs in the plugin", func() bool { return strings.Count(log.String(), "a window hangs") == windows })
 }
@@ -76,7 +77,7 @@ func TestSinkAndImporterSurviveTheirProcess(t *testing.T) {
 		"stopped": {stop, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log lockedBuffer
+			var log testlog.Log
 			p, s, i := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, c.hang)
 			if err := s.Write(t.Context(), windowOf("docs")); err != nil {
 				t.Fatal(err)
@@ -205,7 +206,7 @@ func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 // A process ends a moment before the host has reaped it; AwaitRunning does not take
 // the dead one for a running one.
 func TestAProcessThatJustEndedIsNotAwaited(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Log
 	p, s, _ := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, 0)
 	for n := range 5 {
 		writing := make(chan error, 1)
@@ -225,7 +226,7 @@ func TestAProcessThatJustEndedIsNotAwaited(t *testing.T) {
 }
 
 func TestClosingEndsTheKindAndNotTheProcess(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Log
 	p, s, i := startKinds(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, 0)
 	for range 2 {
 		if err := s.Close(t.Context()); err != nil {

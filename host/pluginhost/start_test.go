@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -160,7 +161,7 @@ func TestTypedRefusalsOfConfigureKeepTheirIdentity(t *testing.T) {
 }
 
 func TestAKillOfTheHostsOwnIsNoError(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Log
 	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info})})
 	startError(t, h, pluginhost.Spec{Name: "main", Plugin: "memory", Config: map[string]any{"size": 3}})
 	if text := log.String(); strings.Contains(text, "[ERROR]") || strings.Contains(text, "killed") {

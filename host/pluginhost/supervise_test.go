@@ -1,7 +1,6 @@
 package pluginhost_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,27 +15,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
-
-// lockedBuffer is a log that a test reads while others write it.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 func kill(t *testing.T, p *pluginhost.Plugin) int {
 	t.Helper()
@@ -65,7 +46,7 @@ func outcome(err error) authz.Outcome {
 }
 
 func TestAKilledPluginIsRestartedAndOldHandlesStayUnavailable(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Log
 	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Debug})})
 	p, d := startMemory(t, h)
 	restarted := make(chan struct{}, 4)

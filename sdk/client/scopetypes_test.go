@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -214,7 +214,7 @@ func TestOnlySoManyScopeTypesAreRemembered(t *testing.T) {
 
 // Without a callback the library itself says it.
 func TestAnUnknownScopeTypeIsLogged(t *testing.T) {
-	var log lockedText
+	var log testlog.Log
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -227,17 +227,6 @@ func TestAnUnknownScopeTypeIsLogged(t *testing.T) {
 	if said := log.String(); strings.Count(said, "docs.foldr") != 2 || !strings.Contains(said, "docs.folder") { // the type, and in the scope
 		t.Errorf("the log: %s", said)
 	}
-}
-
-type lockedText struct {
-	mu sync.Mutex
-	strings.Builder
-}
-
-func (l *lockedText) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Builder.Write(b)
 }
 
 // A view of the client with another policy shares its caches and its count.

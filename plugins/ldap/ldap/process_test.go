@@ -1,60 +1,20 @@
 package ldap_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testplugin"
 	"github.com/authzhost/authz/plugins/ldap/slapdtest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
 )
-
-// logged is what a host and its plugins have logged.
-type logged struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
-// hosted is a plugin host that finds this plugin's binary, built anew.
-func hosted(t *testing.T) (*pluginhost.Host, *logged) {
-	t.Helper()
-	folder, err := os.MkdirTemp("", "ldap") // sockets want short paths
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	build := exec.Command("go", "build", "-o", filepath.Join(folder, "authz-plugin-ldap"), "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	log := &logged{}
-	h, err := pluginhost.New(pluginhost.Options{Dirs: []string{folder}, RunDir: folder, Logger: hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Trace})})
-	must(t, err)
-	t.Cleanup(func() { h.Close(context.Background()) })
-	return h, log
-}
 
 // sample is the plugin's part of the sample configuration, for a server of the test.
 func sample(t *testing.T, s *slapdtest.Server) map[string]any {
@@ -87,7 +47,7 @@ func TestTheSampleInAProcessOfItsOwn(t *testing.T) {
 	t.Parallel()
 	m := newModel(4, 500, 100)
 	s := load(t, m.activeDirectory)
-	h, log := hosted(t)
+	h := testplugin.NewHost(t, testplugin.Build(t, "ldap"))
 	config := sample(t, s)
 	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "corp", Plugin: "ldap", Config: config})
 	must(t, err)
@@ -135,7 +95,7 @@ func TestTheSampleInAProcessOfItsOwn(t *testing.T) {
 
 	must(t, h.Close(t.Context()))
 	for _, secret := range []string{s.Password, "another-Tr0ub4dor"} {
-		if strings.Contains(log.String(), secret) {
+		if strings.Contains(h.Log.String(), secret) {
 			t.Error("a password was logged")
 		}
 	}

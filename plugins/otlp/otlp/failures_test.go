@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/authzhost/authz/internal/freeport"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 )
@@ -67,9 +68,9 @@ func TestADeltasFate(t *testing.T) {
 		{"refuses some points", "http", with(func(b *otlptest.Behaviour) { b.Rejected = 1 }), "taken", 1, 1},
 		{"has much to say", "http", with(func(b *otlptest.Behaviour) { b.Says = 100 << 10 }), "taken", 1, 1},
 	} {
-		log := &lines{}
+		log := &testlog.Log{}
 		o := ways(receiver)[c.way]
-		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 30*time.Second, []string{"Authorization: s3cret"}, log.logger()
+		o.Temporality, o.Timeout, o.Headers, o.Log = otlp.TemporalityDelta, 30*time.Second, []string{"Authorization: s3cret"}, logger(log)
 		if c.requests == 0 || c.behave.Delay > 0 { // it never comes to an answer
 			o.Timeout = time.Second
 		}
@@ -109,9 +110,9 @@ func TestAWindowOfSeveralRequestsThatIsRefusedWholeIsRefused(t *testing.T) {
 	for i := range names {
 		names[i] = strings.Repeat("p", 200) + fmt.Sprint(i)
 	}
-	log := &lines{}
+	log := &testlog.Log{}
 	o := ways(receiver)["grpc"]
-	o.Temporality, o.MaxMessage, o.Timeout, o.Log = otlp.TemporalityDelta, 128<<10, time.Minute, log.logger()
+	o.Temporality, o.MaxMessage, o.Timeout, o.Log = otlp.TemporalityDelta, 128<<10, time.Minute, logger(log)
 	s := mustOpen(t, o)
 	receiver.Behave(otlptest.Behaviour{Rejected: 1 << 40})
 	if err := s.Write(t.Context(), window(1, 1, names...)); outcome(err) != "invalid" {
@@ -139,7 +140,7 @@ func TestADeadCollectorTakesNothing(t *testing.T) {
 		if err := mustOpen(t, o).Write(t.Context(), window(1, 1, "a")); outcome(err) != "not_applied" {
 			t.Errorf("%s: %v", name, err)
 		}
-		o.Temporality, o.Interval, o.Log = otlp.TemporalityCumulative, time.Hour, (&lines{}).logger()
+		o.Temporality, o.Interval, o.Log = otlp.TemporalityCumulative, time.Hour, logger(&testlog.Log{})
 		s := mustOpen(t, o)
 		mustWrite(t, s, window(1, 1, "a"))
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
@@ -158,7 +159,7 @@ func TestARefusedMessageKeepsNoTotalFromTheCollector(t *testing.T) {
 		names[i] = strings.Repeat("p", 200) + fmt.Sprint(i)
 	}
 	for name, o := range ways(receiver) {
-		o.MaxMessage, o.Interval, o.Prefix, o.Log = 128<<10, time.Hour, name+".", (&lines{}).logger()
+		o.MaxMessage, o.Interval, o.Prefix, o.Log = 128<<10, time.Hour, name+".", logger(&testlog.Log{})
 		s := mustOpen(t, o)
 		mustWrite(t, s, window(1, 1, names...))
 		receiver.Behave(otlptest.Behaviour{Code: int(codes.InvalidArgument), Status: http.StatusBadRequest, Times: 1})
@@ -212,8 +213,8 @@ func TestCumulativeTotalsOutliveFailures(t *testing.T) {
 	} {
 		receiver := otlptest.Start(t, "", "")
 		for name, o := range ways(receiver) {
-			log := &lines{}
-			o.Interval, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, []string{"Authorization: s3cret"}, log.logger(), name+"."
+			log := &testlog.Log{}
+			o.Interval, o.Headers, o.Log, o.Prefix = 100*time.Millisecond, []string{"Authorization: s3cret"}, logger(log), name+"."
 			if b.Delay > 0 {
 				o.Timeout = time.Duration(b.Delay) * time.Millisecond / 2
 			}

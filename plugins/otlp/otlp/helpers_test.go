@@ -1,15 +1,14 @@
 package otlp_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -89,25 +88,7 @@ func outcome(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// lines is a log that a test reads.
-type lines struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
-func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+func logger(to *testlog.Log) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
 func secretless(t *testing.T, what string, said string) {
 	t.Helper()

@@ -3,8 +3,6 @@ package otlp_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testplugin"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 const kills = 3 // of each process
@@ -93,7 +90,7 @@ func TestDeltasAreAsWriteSaidWhenTheReceiverIsKilled(t *testing.T) {
 // plugin and the receiver is killed, and a receiver never sees one fall.
 func TestTotalsOutliveKillsOfPluginAndReceiver(t *testing.T) {
 	receiver := otlptest.StartLasting(t)
-	p := startPlugin(t, map[string]any{"endpoint": receiver.GRPC, "insecure": true, "interval": "100ms", "state_dir": filepath.Join(t.TempDir(), "state")})
+	p := testplugin.Start(t, testplugin.Build(t, "otlp"), map[string]any{"endpoint": receiver.GRPC, "insecure": true, "interval": "100ms", "state_dir": filepath.Join(t.TempDir(), "state")})
 	s, err := p.Sink()
 	if err != nil {
 		t.Fatal(err)
@@ -151,32 +148,4 @@ func TestTotalsOutliveKillsOfPluginAndReceiver(t *testing.T) {
 	if all != 2*float64(sequence) {
 		t.Errorf("%v checks, want %d", all, 2*sequence)
 	}
-}
-
-// startPlugin builds the binary and runs it as a host does.
-func startPlugin(t *testing.T, config map[string]any) *pluginhost.Plugin {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), plugin.BinaryPrefix+"otlp")
-	if out, err := exec.Command("go", "build", "-o", binary, "..").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	run, err := os.MkdirTemp("", "authz") // a test's own folder is too long for sockets
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(run) })
-	host, err := pluginhost.New(pluginhost.Options{RunDir: run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		_ = host.Close(ctx)
-	})
-	p, err := host.Start(t.Context(), pluginhost.Spec{Name: "collector", Plugin: binary, Config: config})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }

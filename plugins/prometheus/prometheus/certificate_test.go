@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/internal/testcert"
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 )
@@ -72,7 +73,7 @@ func TestTheEndpointSpeaksTLSOnly(t *testing.T) {
 func TestANewCertificateIsTakenOverOnceItIsWhole(t *testing.T) {
 	ca, certificate, key := testcert.Make(t)
 	nextCA, nextCertificate, nextKey := testcert.Make(t)
-	log := &lines{}
+	log := &testlog.Log{}
 	s := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate, KeyFile: key, Log: slog.New(slog.NewTextHandler(log, nil))})
 	over := "https://" + s.Addr() + "/metrics"
 	if err := os.Rename(nextCertificate, certificate); err != nil { // the key is not there yet

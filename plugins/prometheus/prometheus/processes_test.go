@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -13,44 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testplugin"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 	"github.com/authzhost/authz/sdk/metrics"
-	"github.com/authzhost/authz/sdk/plugin"
 )
 
 // The binary is built once for both.
 func TestTheProcess(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), plugin.BinaryPrefix+"prometheus")
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/authzhost/authz/plugins/prometheus").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	binary := testplugin.Build(t, "prometheus")
 	t.Run("killed, it loses nothing and counts nothing twice", func(t *testing.T) { killed(t, binary) })
 	t.Run("without state it declares nothing", func(t *testing.T) { stateless(t, binary) })
-}
-
-// startPlugin runs the binary as a host does.
-func startPlugin(t *testing.T, binary string, config map[string]any) *pluginhost.Plugin {
-	t.Helper()
-	run, err := os.MkdirTemp("", "authz") // a test's own folder is too long for sockets
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(run) })
-	host, err := pluginhost.New(pluginhost.Options{RunDir: run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		_ = host.Close(ctx)
-	})
-	p, err := host.Start(t.Context(), pluginhost.Spec{Name: "metrics", Plugin: binary, Config: config})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // A process that is killed at any moment has lost nothing that it acknowledged, and
@@ -58,7 +28,7 @@ func startPlugin(t *testing.T, binary string, config map[string]any) *pluginhost
 func killed(t *testing.T, binary string) {
 	address := promtest.FreeAddress(t)
 	server := promtest.Start(t, promtest.Scrape{Job: "scraped", Target: address})
-	p := startPlugin(t, binary, map[string]any{"listen": address, "state_dir": filepath.Join(t.TempDir(), "state"),
+	p := testplugin.Start(t, binary, map[string]any{"listen": address, "state_dir": filepath.Join(t.TempDir(), "state"),
 		"remote_write_url": server.WriteURL(), "remote_write_interval": "200ms"})
 	sink, err := p.Sink()
 	if err != nil {
@@ -114,7 +84,7 @@ func killed(t *testing.T, binary string) {
 
 // Without a state directory the sink says that it recognises nothing.
 func stateless(t *testing.T, binary string) {
-	p := startPlugin(t, binary, map[string]any{"listen": "127.0.0.1:0"})
+	p := testplugin.Start(t, binary, map[string]any{"listen": "127.0.0.1:0"})
 	sink, err := p.Sink()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package prometheus_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -22,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -78,31 +78,13 @@ func (f *front) ca(t *testing.T) string {
 	return path
 }
 
-// lines is a log that a test reads.
-type lines struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
 // Whatever the server answers, the newest totals get there in the end, once, and
 // nothing secret is said.
 func TestFailuresAreRepeatedWithTheNewestTotals(t *testing.T) {
 	server := promtest.Start(t)
 	for _, status := range []int32{500, 503, 429, 400, 404, 401, 307} {
 		f := newFront(t, server)
-		log := &lines{}
+		log := &testlog.Log{}
 		application := "docs" + http.StatusText(int(status))
 		sink := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", WriteURL: f.URL + "/api/v1/write?key=s3cret", WriteCA: f.ca(t), WriteInterval: 100 * time.Millisecond,
 			WriteAuth: prometheus.Auth{Bearer: "s3cret"}, WriteHeaders: []string{"X-Key: s3cret"}, Log: slog.New(slog.NewTextHandler(log, nil))})
@@ -201,7 +183,7 @@ func TestAStopDoesNotWaitForADeadServer(t *testing.T) {
 
 func TestAnAuthorityThatDidNotSignIsNotTrusted(t *testing.T) {
 	f := newFront(t, nil)
-	log := &lines{}
+	log := &testlog.Log{}
 	mustOpen(t, prometheus.Options{WriteURL: f.URL, WriteInterval: 100 * time.Millisecond, WriteTimeout: time.Minute, Log: slog.New(slog.NewTextHandler(log, nil))})
 	for deadline := time.Now().Add(time.Minute); log.String() == ""; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
