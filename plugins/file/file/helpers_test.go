@@ -2,7 +2,6 @@ package file_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
@@ -17,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/plugins/file/file"
+	"github.com/authzhost/authz/plugins/internal/importertest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -47,83 +47,13 @@ func open(t testing.TB, o file.Options) *file.Importer {
 	return i
 }
 
-type told struct {
-	directory.Snapshot
-	warnings []string
-}
-
-// read takes a reading by itself, not by directory.Collect, so that its order is seen.
-func read(ctx context.Context, i directory.Importer) (t told, err error) {
-	begun, ended := false, false
-	for entry, err := range i.Import(ctx, directory.Request{}) {
-		if err != nil {
-			return t, err
-		}
-		if _, begins := entry.(directory.Begin); begins == begun || ended {
-			return t, errors.New("an entry out of order")
-		}
-		begun = true
-		switch e := entry.(type) {
-		case directory.Begin:
-			for _, d := range e.Datasets {
-				switch d {
-				case directory.CapUsers:
-					t.Users = []directory.User{}
-				case directory.CapGroups:
-					t.Groups = []directory.Group{}
-				case directory.CapMemberships:
-					t.Memberships = map[string][]string{}
-				case directory.CapReporting:
-					t.ReportingEdges = map[string]string{}
-				case directory.CapOrgs:
-					t.Orgs = map[string][]string{}
-				}
-			}
-		case directory.Group:
-			t.Groups = append(t.Groups, e)
-		case directory.User:
-			t.Users = append(t.Users, e)
-		case directory.Membership:
-			t.Memberships[e.UserID] = append(t.Memberships[e.UserID], e.Groups...)
-		case directory.ReportingEdge:
-			t.ReportingEdges[e.UserID] = e.ManagerID
-		case directory.OrgMembership:
-			t.Orgs[e.UserID] = append(t.Orgs[e.UserID], e.Orgs...)
-		case directory.Warning:
-			t.warnings = append(t.warnings, e.Message)
-		case directory.End:
-			ended = true
-		}
-	}
-	if !ended {
-		return t, errors.New("the reading stopped without an error and without its end")
-	}
-	return t, nil
-}
+// read takes a reading of an importer.
+var read = importertest.Read
 
 // fails wants a typed error with these words, and nothing told.
-func fails(t *testing.T, o file.Options, rejected bool, words ...string) {
+func fails(t *testing.T, o file.Options, refused bool, words ...string) {
 	t.Helper()
-	entries := 0
-	var err error
-	for entry, e := range open(t, o).Import(t.Context(), directory.Request{}) {
-		if err = e; entry != nil {
-			entries++
-		}
-	}
-	if err == nil || entries > 0 {
-		t.Fatalf("%d entries were told, and then %v", entries, err)
-	}
-	var refused *authz.WriteRejectedError
-	var outage *authz.UnavailableError
-	if rejected && (!errors.As(err, &refused) || refused.Code != authz.CodeValidation) || !rejected && !errors.As(err, &outage) {
-		t.Errorf("an error of type %T: %v", err, err)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q says nothing of %q", err, w)
-		}
-	}
+	_ = importertest.Fails(t, open(t, o), refused, words...)
 }
 
 // writers put a snapshot into files as other programs would; each gives name and text.

@@ -2,18 +2,12 @@ package file
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"maps"
-	"slices"
-	"unicode/utf8"
 
+	"github.com/authzhost/authz/plugins/internal/warnings"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
-
-// maxWarnings bounds the warnings of one kind; how many more there were is told.
-const maxWarnings = 100
 
 // Importer reads files. It keeps nothing between readings.
 type Importer struct {
@@ -68,7 +62,7 @@ func (i *Importer) Import(ctx context.Context, _ directory.Request) iter.Seq2[di
 				return
 			}
 		}
-		for _, w := range r.allWarnings() {
+		for _, w := range r.warnings.All() {
 			if !yield(directory.Warning{Message: w}, nil) {
 				return
 			}
@@ -88,7 +82,7 @@ func (i *Importer) read(ctx context.Context) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{ctx: ctx, o: &i.o, datasets: map[directory.ImporterCapability]bool{}, warned: map[string]int{}}
+	r := &reading{ctx: ctx, o: &i.o, datasets: map[directory.ImporterCapability]bool{}}
 	switch format {
 	case formatCSV:
 		err = r.csv(docs)
@@ -113,8 +107,7 @@ type reading struct {
 	o        *Options
 	datasets map[directory.ImporterCapability]bool
 	entries  []directory.Entry
-	warnings []string
-	warned   map[string]int // how often, by kind
+	warnings warnings.Warnings
 }
 
 // add tells an entry; where it is is said by the document.
@@ -137,33 +130,4 @@ func (r *reading) told() []directory.ImporterCapability {
 		}
 	}
 	return list
-}
-
-func (r *reading) warn(kind, format string, args ...any) {
-	if r.warned[kind]++; r.warned[kind] <= maxWarnings {
-		r.warnings = append(r.warnings, short(fmt.Sprintf(format, args...)))
-	}
-}
-
-// short cuts a warning to what directory.Warning may hold.
-func short(message string) string {
-	if len(message) <= directory.MaxWarning {
-		return message
-	}
-	end := directory.MaxWarning - len("…")
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + "…"
-}
-
-// allWarnings ends with how many were left out.
-func (r *reading) allWarnings() []string {
-	all := r.warnings
-	for _, kind := range slices.Sorted(maps.Keys(r.warned)) {
-		if more := r.warned[kind] - maxWarnings; more > 0 {
-			all = append(all, fmt.Sprintf("%d more %s", more, kind))
-		}
-	}
-	return all
 }

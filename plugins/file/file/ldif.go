@@ -174,7 +174,7 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 			if strings.EqualFold(attribute, uidMembers) {
 				people = append(people, t.uid[value]...)
 				if len(t.uid[value]) == 0 {
-					r.warn("members that do not exist", "the member %s of the group %s is nobody's uid", authz.Quote(value), authz.Quote(g.id))
+					r.warnings.Add("members that do not exist", "the member %s of the group %s is nobody's uid", authz.Quote(value), authz.Quote(g.id))
 				}
 				continue
 			}
@@ -185,7 +185,7 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 				people = append(people, t.person[name])
 			case t.group[name] != nil: // ldifGroups
 			default:
-				r.warn("members that do not exist", "the member %s of the group %s is no person or group of the files", authz.Quote(value), authz.Quote(g.id))
+				r.warnings.Add("members that do not exist", "the member %s of the group %s is no person or group of the files", authz.Quote(value), authz.Quote(g.id))
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func (r *reading) managerOf(t *tree, p *entry, any *bool) (*directory.ReportingE
 	}
 	name, _ := dn.Key(values[0])
 	if t.person[name] == nil {
-		r.warn("managers that do not exist", "the manager %s of %s is no person of the files", authz.Quote(values[0]), authz.Quote(p.id))
+		r.warnings.Add("managers that do not exist", "the manager %s of %s is no person of the files", authz.Quote(values[0]), authz.Quote(p.id))
 		return nil, nil
 	}
 	return &directory.ReportingEdge{UserID: p.id, ManagerID: t.person[name].id}, nil

@@ -20,7 +20,7 @@ func TestLDIFIsNotReadOnForNobody(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		r := &reading{ctx: ctx, o: &o, datasets: map[directory.ImporterCapability]bool{}, warned: map[string]int{}}
+		r := &reading{ctx: ctx, o: &o, datasets: map[directory.ImporterCapability]bool{}}
 		var outage *authz.UnavailableError
 		if err := r.ldif([]*document{{name: "people.ldif", text: []byte(text)}}); !errors.As(err, &outage) || len(r.entries) > 0 {
 			t.Errorf("%s: %d entries, %v", name, len(r.entries), err)

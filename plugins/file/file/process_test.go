@@ -1,19 +1,15 @@
 package file_test
 
 import (
-	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testplugin"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -21,20 +17,12 @@ import (
 // path that is relative to its directory.
 func TestThePluginsProcess(t *testing.T) {
 	t.Parallel()
-	bin, dir := t.TempDir(), t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "authz-plugin-file"), "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir := t.TempDir()
 	want := company(500, 20)
 	for name, content := range ldifOf(want) {
 		write(t, dir, name, content)
 	}
-	h, err := pluginhost.New(pluginhost.Options{Dirs: []string{bin}, RunDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	h := testplugin.NewHost(t, testplugin.Build(t, "file"))
 	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "people", Plugin: "file", Dir: dir, Config: map[string]any{
 		"path": "people.ldif", "settle": "0s", "group_name": "displayName", "user_active_attribute": "employeeStatus", "user_active_values": []any{"here"}, "user_orgs": []any{"o"}}})
 	if err != nil {
@@ -63,28 +51,8 @@ func TestThePluginsProcess(t *testing.T) {
 		t.Error(err)
 	}
 
-	sample := sampleConfig(t)
+	sample := testplugin.Sample(t, "../../../configs/importers.yaml", "contractors")
 	if _, err := h.Start(t.Context(), pluginhost.Spec{Name: "sample", Plugin: "file", Config: sample}); err != nil {
 		t.Errorf("the settings of configs/importers.yaml: %v", err)
 	}
-}
-
-// sampleConfig are the settings of configs/importers.yaml.
-func sampleConfig(t *testing.T) map[string]any {
-	t.Helper()
-	text, err := os.ReadFile("../../../configs/importers.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	for name, content := range map[string]string{"authz.yaml": strings.ReplaceAll(string(text), "file:/etc/authz/", "file:"), "scim.token": "sample-token-0123456789"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg, err := config.Load(config.Source{Path: filepath.Join(root, "authz.yaml")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg.Plugins.Instances["contractors"].Config.Reveal()
 }

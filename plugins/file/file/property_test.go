@@ -62,8 +62,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			if diff := cmp.Diff(ordered(s), ordered(got.Snapshot)); diff != "" {
 				rt.Fatalf("%s: want − got +\n%s", format, diff)
 			}
-			if len(got.warnings) > 0 {
-				rt.Fatalf("%s: %q", format, got.warnings)
+			if len(got.Warnings) > 0 {
+				rt.Fatalf("%s: %q", format, got.Warnings)
 			}
 		}
 	})
@@ -95,8 +95,8 @@ func TestMembersAndManagersAreFoundByEqualNames(t *testing.T) {
 		if key == otherKey {
 			want.Memberships["ann"], want.ReportingEdges["ann"], warnings = []string{"g"}, "ann", 0
 		}
-		if !cmp.Equal(want.Memberships, got.Memberships) || !cmp.Equal(want.ReportingEdges, got.ReportingEdges) || len(got.warnings) != warnings {
-			rt.Fatalf("%q and %q: %v, %v, %q", name, other, got.Memberships, got.ReportingEdges, got.warnings)
+		if !cmp.Equal(want.Memberships, got.Memberships) || !cmp.Equal(want.ReportingEdges, got.ReportingEdges) || len(got.Warnings) != warnings {
+			rt.Fatalf("%q and %q: %v, %v, %q", name, other, got.Memberships, got.ReportingEdges, got.Warnings)
 		}
 	})
 }

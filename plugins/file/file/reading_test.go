@@ -128,9 +128,9 @@ func TestADirectoryInLDIF(t *testing.T) {
 	if diff := cmp.Diff(want, ordered(got.Snapshot)); diff != "" {
 		t.Errorf("want − got +\n%s", diff)
 	}
-	if len(got.warnings) != 2 || !slices.ContainsFunc(got.warnings, func(w string) bool { return strings.Contains(w, "cn=nobody") }) ||
-		!slices.ContainsFunc(got.warnings, func(w string) bool { return strings.Contains(w, `"ghost"`) }) {
-		t.Errorf("%q", got.warnings)
+	if len(got.Warnings) != 2 || !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "cn=nobody") }) ||
+		!slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, `"ghost"`) }) {
+		t.Errorf("%q", got.Warnings)
 	}
 }
 
@@ -155,10 +155,10 @@ func TestWarningsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(got.warnings); n != 101 || got.warnings[100] != "52 more members that do not exist" {
-		t.Errorf("%d warnings, at last %q", n, got.warnings[n-1])
+	if n := len(got.Warnings); n != 101 || got.Warnings[100] != "52 more members that do not exist" {
+		t.Errorf("%d warnings, at last %q", n, got.Warnings[n-1])
 	}
-	for _, w := range got.warnings {
+	for _, w := range got.Warnings {
 		if len(w) > 500 || !utf8.ValidString(w) {
 			t.Errorf("a warning of %d bytes: %q", len(w), w)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/plugins/file/file"
+	"github.com/authzhost/authz/plugins/internal/importertest"
 )
 
 func TestFilesThatCannotBeRead(t *testing.T) {
@@ -99,7 +100,7 @@ func TestAFileThatIsReplacedWhileItIsRead(t *testing.T) {
 		}
 	}()
 	i := open(t, at(path))
-	wantOne := func(got told) {
+	wantOne := func(got importertest.Reading) {
 		t.Helper()
 		for _, u := range got.Users {
 			if u.UserID != got.Users[0].UserID {

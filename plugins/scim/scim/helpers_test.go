@@ -1,18 +1,15 @@
 package scim_test
 
 import (
-	"context"
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/plugins/internal/importertest"
 	"github.com/authzhost/authz/plugins/scim/scim"
 	"github.com/authzhost/authz/plugins/scim/scimtest"
-	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/directory"
 )
 
 func user(id string, more map[string]any) scimtest.Entity {
@@ -64,91 +61,14 @@ func open(t *testing.T, o scim.Options) *scim.Importer {
 	return i
 }
 
-// told is a reading, sorted into what an application takes.
-type told struct {
-	directory.Snapshot
-	begin    directory.Begin
-	warnings []string
-	ended    bool
-}
+// read takes a reading of an importer.
+var read = importertest.Read
 
-// read takes the sequence by itself, not by directory.Collect, so that the order of
-// its entries is seen.
-func read(ctx context.Context, i directory.Importer) (t told, err error) {
-	first := true
-	for entry, err := range i.Import(ctx, directory.Request{}) {
-		if err != nil {
-			return t, err
-		}
-		if _, begins := entry.(directory.Begin); begins != first || t.ended {
-			return t, errors.New("an entry out of order")
-		}
-		first = false
-		switch e := entry.(type) {
-		case directory.Begin:
-			t.begin = e
-			for _, d := range e.Datasets {
-				switch d {
-				case directory.CapUsers:
-					t.Users = []directory.User{}
-				case directory.CapGroups:
-					t.Groups = []directory.Group{}
-				case directory.CapMemberships:
-					t.Memberships = map[string][]string{}
-				case directory.CapReporting:
-					t.ReportingEdges = map[string]string{}
-				case directory.CapOrgs:
-					t.Orgs = map[string][]string{}
-				}
-			}
-		case directory.Group:
-			t.Groups = append(t.Groups, e)
-		case directory.User:
-			t.Users = append(t.Users, e)
-		case directory.Membership:
-			t.Memberships[e.UserID] = e.Groups
-		case directory.ReportingEdge:
-			t.ReportingEdges[e.UserID] = e.ManagerID
-		case directory.OrgMembership:
-			t.Orgs[e.UserID] = e.Orgs
-		case directory.Warning:
-			t.warnings = append(t.warnings, e.Message)
-		case directory.End:
-			t.ended = true
-		}
-	}
-	if !t.ended {
-		return t, errors.New("the reading stopped without an error and without its end")
-	}
-	return t, nil
-}
-
-// fails reads, and wants one of the two typed errors, with these words, and nothing told.
-func fails(t *testing.T, i *scim.Importer, rejected bool, words ...string) {
+// fails reads, and wants one of the two typed errors, with these words and no secret,
+// and nothing told.
+func fails(t *testing.T, i *scim.Importer, refused bool, words ...string) {
 	t.Helper()
-	entries := 0
-	var err error
-	for entry, e := range i.Import(t.Context(), directory.Request{}) {
-		if err = e; entry != nil {
-			entries++
-		}
-	}
-	if err == nil {
-		t.Fatalf("the reading ended well with %d entries", entries)
-	}
-	if entries > 0 {
-		t.Errorf("%d entries were told before the error", entries)
-	}
-	var refused *authz.WriteRejectedError
-	var outage *authz.UnavailableError
-	if rejected && (!errors.As(err, &refused) || refused.Code != authz.CodeValidation) || !rejected && !errors.As(err, &outage) {
-		t.Errorf("an error of type %T: %v", err, err)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q says nothing of %q", err, w)
-		}
-	}
+	err := importertest.Fails(t, i, refused, words...)
 	basic := base64.StdEncoding.EncodeToString([]byte(scimtest.Username + ":" + scimtest.Password))
 	for _, secret := range []string{scimtest.Token, scimtest.Password, basic, scimtest.ClientSecret, scimtest.IssuedToken} {
 		if strings.Contains(err.Error(), secret) {

@@ -1,18 +1,13 @@
 package scim
 
 import (
-	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"unicode/utf8"
 
+	"github.com/authzhost/authz/plugins/internal/warnings"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
-
-// maxWarnings bounds the warnings of one kind; how many more there were is told.
-const maxWarnings = 100
 
 // reading is what the lists say, and how it hangs together.
 type reading struct {
@@ -24,8 +19,7 @@ type reading struct {
 	managers map[string]string   // user → manager, as they are told
 	groupsOf map[string][]string // user → groups, as they are told
 	parents  map[string][]string // group → groups whose member it is, as they are told
-	warnings []string
-	warned   map[string]int // how often, by kind
+	warnings warnings.Warnings
 }
 
 // relate resolves members and managers. A reference that leads nowhere is a warning:
@@ -39,7 +33,7 @@ func (r *reading) relate() error {
 	for i := range r.groups {
 		groups[r.groups[i].id] = &r.groups[i]
 	}
-	r.managers, r.groupsOf, r.parents, r.warned = map[string]string{}, map[string][]string{}, map[string][]string{}, map[string]int{}
+	r.managers, r.groupsOf, r.parents = map[string]string{}, map[string][]string{}, map[string][]string{}
 	if len(r.users) == 0 {
 		return authz.Validation("%s: the service tells nobody, or nobody to these credentials", pathUsers)
 	}
@@ -66,15 +60,15 @@ func (r *reading) members(users map[string]*user, groups map[string]*group) erro
 			u, child := users[m.Value], groups[m.Value]
 			switch kind := m.kind(); {
 			case m.Value == "":
-				r.warn("members without a value", "group %s has a member without a value", authz.Quote(g.key))
+				r.warnings.Add("members without a value", "group %s has a member without a value", authz.Quote(g.key))
 			case kind == "" && u != nil && child != nil:
-				r.warn("ambiguous members", "member %s of group %s is a user and a group, and the group does not say which", authz.Quote(m.Value), authz.Quote(g.key))
+				r.warnings.Add("ambiguous members", "member %s of group %s is a user and a group, and the group does not say which", authz.Quote(m.Value), authz.Quote(g.key))
 			case kind != "group" && u != nil:
 				r.groupsOf[u.key] = append(r.groupsOf[u.key], g.key)
 			case kind != "user" && child != nil:
 				r.parents[child.key] = append(r.parents[child.key], g.key)
 			default:
-				r.warn("members that do not exist", "member %s of group %s does not exist, or was not read", authz.Quote(m.Value), authz.Quote(g.key))
+				r.warnings.Add("members that do not exist", "member %s of group %s does not exist, or was not read", authz.Quote(m.Value), authz.Quote(g.key))
 			}
 		}
 	}
@@ -114,39 +108,10 @@ func (r *reading) enterprise(users map[string]*user) error {
 				r.managers[u.key] = m.key
 			}
 		} else {
-			r.warn("managers that do not exist", "manager %s of user %s does not exist, or was not read", authz.Quote(u.manager), authz.Quote(u.key))
+			r.warnings.Add("managers that do not exist", "manager %s of user %s does not exist, or was not read", authz.Quote(u.manager), authz.Quote(u.key))
 		}
 	}
 	return nil
-}
-
-func (r *reading) warn(kind, format string, args ...any) {
-	if r.warned[kind]++; r.warned[kind] <= maxWarnings {
-		r.warnings = append(r.warnings, short(fmt.Sprintf(format, args...)))
-	}
-}
-
-// short cuts a warning to what directory.Warning may hold.
-func short(message string) string {
-	if len(message) <= directory.MaxWarning {
-		return message
-	}
-	end := directory.MaxWarning - len("…")
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + "…"
-}
-
-// allWarnings ends with how many were left out.
-func (r *reading) allWarnings() []string {
-	all := r.warnings
-	for _, kind := range slices.Sorted(maps.Keys(r.warned)) {
-		if more := r.warned[kind] - maxWarnings; more > 0 {
-			all = append(all, fmt.Sprintf("%d more %s", more, kind))
-		}
-	}
-	return all
 }
 
 // entries tells the reading from Begin to End.
@@ -180,7 +145,7 @@ func (r *reading) entries() iter.Seq[directory.Entry] {
 				return
 			}
 		}
-		for _, w := range r.allWarnings() {
+		for _, w := range r.warnings.All() {
 			if !yield(directory.Warning{Message: w}) {
 				return
 			}

@@ -37,8 +37,8 @@ func TestADirectoryIsReadAsItIs(t *testing.T) {
 		t.Errorf("want − got +\n%s", diff)
 	}
 	for _, w := range []string{`member "nobody" of group "devs"`, `member "ann" of group "devs"`, `manager "gone" of user "cyd"`} {
-		if !slices.ContainsFunc(got.warnings, func(s string) bool { return strings.Contains(s, w) }) {
-			t.Errorf("no warning says %q: %q", w, got.warnings)
+		if !slices.ContainsFunc(got.Warnings, func(s string) bool { return strings.Contains(s, w) }) {
+			t.Errorf("no warning says %q: %q", w, got.Warnings)
 		}
 	}
 	if asked := server.Stats(t); len(asked.Methods) > 0 {
@@ -182,8 +182,8 @@ func TestTenThousandPeople(t *testing.T) {
 		if !reflect.DeepEqual(want, got.Snapshot) { // a comparison that explains takes seconds
 			t.Errorf("%s: want − got +\n%s", paging, cmp.Diff(want, got.Snapshot))
 		}
-		if len(got.warnings) != 2_000/50 {
-			t.Errorf("%d warnings", len(got.warnings))
+		if len(got.Warnings) != 2_000/50 {
+			t.Errorf("%d warnings", len(got.Warnings))
 		}
 		if asked := server.Stats(t); asked.Throttled == 0 {
 			t.Error("the service throttled nothing")
