@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -92,7 +92,7 @@ func (p *partition) write(ctx context.Context, fences []storage.Fence, build fun
 	select {
 	case p.writer <- struct{}{}:
 	case <-ctx.Done():
-		return interrupted(ctx)
+		return seam.Interrupted(ctx)
 	}
 	defer func() { <-p.writer }()
 	before := p.current.Load()
@@ -129,15 +129,15 @@ func (d *driver) Open(ctx context.Context, partition string) (storage.Store, err
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, interrupted(ctx)
+		return nil, seam.Interrupted(ctx)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, storage.Unavailable(authz.OutcomeNotApplied, nil, "the driver is closed")
+		return nil, seam.DriverClosed()
 	}
 	p := d.backend.partition(partition)
-	s := &store{partition: p, incarnation: *p.incarnation.Load(), closed: make(chan struct{})}
+	s := &store{partition: p, incarnation: *p.incarnation.Load(), handle: make(seam.Handle)}
 	s.forget = func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -3,6 +3,7 @@ package memory
 import (
 	"slices"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -13,17 +14,17 @@ func (d *draft) change(change storage.Change) (storage.ChangeResult, error) {
 	switch ch := change.(type) {
 	case storage.InsertGrant:
 		if _, found := d.grants.byID.get(&ch.Grant); found {
-			return result, errTaken("grant", ch.Grant.ID)
+			return result, seam.Taken("grant", ch.Grant.ID)
 		}
 		d.grants.insert(d.edit, &ch.Grant)
 	case storage.InsertRevoke:
 		if _, found := d.revokes.byID.get(&ch.Revoke); found {
-			return result, errTaken("revoke", ch.Revoke.ID)
+			return result, seam.Taken("revoke", ch.Revoke.ID)
 		}
 		d.revokes.insert(d.edit, &ch.Revoke)
 	case storage.InsertRequest:
 		if _, found := d.requests.byID.get(&ch.Request); found {
-			return result, errTaken("request", ch.Request.ID)
+			return result, seam.Taken("request", ch.Request.ID)
 		}
 		row := copyRequest(&ch.Request)
 		d.requests.insert(d.edit, &row)
@@ -33,7 +34,7 @@ func (d *draft) change(change storage.Change) (storage.ChangeResult, error) {
 			d.grants.remove(d.edit, row)
 			result.Grant = row
 		} else if ch.MustExist {
-			return result, errAbsent("grant", ch.ID)
+			return result, seam.Absent("grant", ch.ID)
 		}
 	case storage.DeleteRevoke:
 		row, found := d.revokes.byID.get(&authz.Revoke{ID: ch.ID})
@@ -41,7 +42,7 @@ func (d *draft) change(change storage.Change) (storage.ChangeResult, error) {
 			d.revokes.remove(d.edit, row)
 			result.Revoke = row
 		} else if ch.MustExist {
-			return result, errAbsent("revoke", ch.ID)
+			return result, seam.Absent("revoke", ch.ID)
 		}
 	case storage.DeleteRequest:
 		row, found, err := d.expected(ch.ID, ch.MustExist, ch.Expect)
@@ -92,7 +93,7 @@ func (d *draft) change(change storage.Change) (storage.ChangeResult, error) {
 			current = d.imports.Version
 		}
 		if ch.Expect != nil && *ch.Expect != current {
-			return result, errVersion(current, "the import manifest is at version %d, not %d", current, *ch.Expect)
+			return result, seam.Moved(current, "the import manifest is at version %d, not %d", current, *ch.Expect)
 		}
 		d.imports = &storage.ImportsHead{Version: ch.Version, Manifest: slices.Clone(ch.Manifest)}
 	case storage.PutScopeParents:
@@ -128,7 +129,7 @@ func (d *draft) expected(id string, mustExist bool, expect *storage.RequestExpec
 	row, found := d.requests.byID.get(&authz.Request{ID: id})
 	switch {
 	case !found && mustExist:
-		return nil, false, errAbsent("request", id)
+		return nil, false, seam.Absent("request", id)
 	case found && expect != nil && (row.State != expect.State || row.StageIndex != expect.StageIndex):
 		return nil, false, storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d",
 			authz.Quote(id), authz.Echo(string(row.State)), row.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
@@ -162,7 +163,7 @@ func (d *draft) putCatalog(ch storage.PutCatalog) error {
 		current = d.catalog.Version
 	}
 	if ch.Expect != nil && *ch.Expect != current {
-		return errVersion(current, "the catalog is at version %d, not %d", current, *ch.Expect)
+		return seam.Moved(current, "the catalog is at version %d, not %d", current, *ch.Expect)
 	}
 	document := slices.Clone(ch.Document)
 	d.catalog = &storage.CatalogHead{Version: ch.Version, Document: document}
@@ -179,7 +180,7 @@ func (d *draft) recordAt(collection, id string, expect int64) (*storage.Record, 
 		current = row.Version
 	}
 	if current != expect {
-		return nil, errVersion(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
+		return nil, seam.Moved(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
 	}
 	return row, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -87,7 +88,7 @@ func (d *draft) apply(c storage.Commit) (result storage.CommitResult, err error)
 	}
 	for _, entry := range c.Audit {
 		if _, found := d.audit.byID.get(&entry); found {
-			return result, errTaken("audit entry", entry.ID)
+			return result, seam.Taken("audit entry", entry.ID)
 		}
 		row := copyAudit(&entry)
 		d.audit.byID.set(d.edit, &row)
@@ -110,7 +111,7 @@ func (d *draft) require(r storage.Requirement) error {
 	switch r := r.(type) {
 	case storage.RequireRole:
 		if _, found := d.roles.get(&authz.Role{ID: r.ID}); !found {
-			return errAbsent("role", r.ID)
+			return seam.Absent("role", r.ID)
 		}
 	case storage.RequireRecord:
 		row, found := d.records.byID.get(&storage.Record{Collection: r.Collection, ID: r.ID})
@@ -118,25 +119,11 @@ func (d *draft) require(r storage.Requirement) error {
 			return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
 		}
 		if row.Version != r.Version {
-			return errVersion(row.Version, "record %s is at version %d, not %d", authz.Quote(r.ID), row.Version, r.Version)
+			return seam.Moved(row.Version, "record %s is at version %d, not %d", authz.Quote(r.ID), row.Version, r.Version)
 		}
 	case storage.RequireHead:
 	default:
 		return storage.Errorf(storage.CodeValidation, "%T is no requirement", r)
 	}
 	return nil
-}
-
-func errTaken(what, id string) error {
-	return storage.Errorf(storage.CodeConflict, "%s %s exists already", what, authz.Quote(id))
-}
-
-func errAbsent(what, id string) error {
-	return storage.Errorf(storage.CodeNotFound, "%s %s does not exist", what, authz.Quote(id))
-}
-
-func errVersion(current int64, format string, args ...any) error {
-	err := storage.Errorf(storage.CodeConflict, format, args...)
-	err.Version = current
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -131,8 +132,8 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 			case <-log.moved:
 			case <-ctx.Done():
 				return
-			case <-s.closed:
-				yield(0, errClosed())
+			case <-s.handle:
+				yield(0, seam.Closed())
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -99,11 +100,11 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 		case <-ctx.Done():
 			leaseEnds.Stop()
 			t.leave(row, w)
-			return nil, interrupted(ctx)
-		case <-s.closed:
+			return nil, seam.Interrupted(ctx)
+		case <-s.handle:
 			leaseEnds.Stop()
 			t.leave(row, w)
-			return nil, errClosed()
+			return nil, seam.Closed()
 		case <-leaseEnds.C:
 			t.mu.Lock()
 			left = t.advance(row)
@@ -138,7 +139,7 @@ func (t *sections) row(key string) *sectionRow {
 // advance gives the section to its first waiter when it is free or its lease
 // has run out, and returns how long the present lease still runs.
 func (t *sections) advance(row *sectionRow) time.Duration {
-	row.queue = slices.DeleteFunc(row.queue, func(w *waiter) bool { return w.store.isClosed() })
+	row.queue = slices.DeleteFunc(row.queue, func(w *waiter) bool { return w.store.handle.Closed() })
 	if len(row.queue) > 0 && (row.holder == nil || time.Until(row.expires) <= 0) {
 		first := row.queue[0]
 		row.queue = slices.Delete(row.queue, 0, 1)
@@ -194,7 +195,7 @@ func (s *section) Lease() time.Duration { return s.sections.lease }
 
 func (s *section) Renew(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return interrupted(ctx)
+		return seam.Interrupted(ctx)
 	}
 	s.sections.mu.Lock()
 	defer s.sections.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -18,7 +18,7 @@ const chunkRows = 1000
 type store struct {
 	partition   *partition
 	incarnation string // as it was at opening
-	closed      chan struct{}
+	handle      seam.Handle
 	once        sync.Once
 	forget      func()
 }
@@ -55,49 +55,23 @@ func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 
 func (s *store) Close() error {
 	s.once.Do(func() {
-		close(s.closed)
+		close(s.handle)
 		s.partition.sections.releaseOf(s)
 		s.forget()
 	})
 	return nil
 }
 
-func (s *store) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // usable refuses a call on a closed handle, one whose context has ended, and
 // arguments that no driver accepts.
 func (s *store) usable(ctx context.Context, arguments ...any) error {
-	if s.isClosed() {
-		return errClosed()
+	if err := s.handle.Usable(ctx); err != nil {
+		return err
 	}
-	if ctx.Err() != nil {
-		return interrupted(ctx)
-	}
-	for _, a := range arguments {
-		if err := storage.CheckValue(a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return seam.Check(arguments)
 }
 
 func (s *store) now() *state { return s.partition.current.Load() }
-
-func errClosed() *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
-}
-
-// interrupted is the answer of a call whose context ended before it did anything.
-func interrupted(ctx context.Context) *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, ctx.Err(), "the call was ended before it was carried out")
-}
 
 // get is a single-row read.
 func get[R, V any](ctx context.Context, s *store, rows func(*state) *tree[*R], probe *R, copied func(*R) V, key ...any) (row V, found bool, err error) {

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -71,7 +72,7 @@ func (c *cells[V]) at(key string) *cell[V] { return c.byKey[key] }
 func (c *cells[V]) insert(v V) error {
 	cell := c.at(c.entity.key(v))
 	if cell.now != nil {
-		return errTaken(c.entity.what, c.entity.key(v))
+		return seam.Taken(c.entity.what, c.entity.key(v))
 	}
 	cell.put(v)
 	return nil
@@ -82,7 +83,7 @@ func (c *cells[V]) remove(key string, mustExist bool) (*V, error) {
 	cell := c.at(key)
 	row := cell.now
 	if row == nil && mustExist {
-		return nil, errAbsent(c.entity.what, key)
+		return nil, seam.Absent(c.entity.what, key)
 	}
 	if row != nil {
 		cell.remove()

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -172,7 +173,7 @@ func (h *headCell) load(ctx context.Context, p *partition) error {
 // put replaces the head when its version is the expected one.
 func (h *headCell) put(what string, version int64, text []byte, expect *int64) error {
 	if expect != nil && *expect != h.currentVersion {
-		return errVersion(h.currentVersion, "the %s is at version %d, not %d", what, h.currentVersion, *expect)
+		return seam.Moved(h.currentVersion, "the %s is at version %d, not %d", what, h.currentVersion, *expect)
 	}
 	h.version, h.text, h.touched, h.currentVersion = version, string(text), true, version
 	return nil

@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -145,7 +145,7 @@ func (d *driver) Open(ctx context.Context, name string) (storage.Store, error) {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
-		return nil, storage.Unavailable(authz.OutcomeNotApplied, nil, "the driver is closed")
+		return nil, seam.DriverClosed()
 	}
 	p := d.partitions[name]
 	if p == nil || p.marker.Incarnation != marker.Incarnation {
@@ -153,7 +153,7 @@ func (d *driver) Open(ctx context.Context, name string) (storage.Store, error) {
 		d.partitions[name] = p
 	}
 	p.handles++
-	s := &store{partition: p, closed: make(chan struct{}), sections: map[*section]struct{}{}}
+	s := &store{partition: p, handle: make(seam.Handle), sections: map[*section]struct{}{}}
 	d.stores[s] = struct{}{}
 	d.mu.Unlock()
 	if err := p.finishLeft(ctx); err != nil {

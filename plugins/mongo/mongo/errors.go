@@ -12,10 +12,6 @@ import (
 // killed process ends: nothing is tidied up.
 var errStopped = errors.New("stopped")
 
-func errClosed() *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
-}
-
 // interrupted is the answer of a call whose context ended before it wrote anything.
 func interrupted(ctx context.Context) *storage.Error {
 	return storage.Unavailable(authz.OutcomeNotApplied, context.Cause(ctx), "the call was ended before it was carried out")
@@ -37,18 +33,4 @@ func unknown(cause error) *storage.Error {
 
 func errStale(f storage.Fence) *storage.Error {
 	return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(f.Key), f.Fence)
-}
-
-func errTaken(what, id string) error {
-	return storage.Errorf(storage.CodeConflict, "%s %s exists already", what, authz.Quote(id))
-}
-
-func errAbsent(what, id string) error {
-	return storage.Errorf(storage.CodeNotFound, "%s %s does not exist", what, authz.Quote(id))
-}
-
-func errVersion(current int64, format string, args ...any) error {
-	err := storage.Errorf(storage.CodeConflict, format, args...)
-	err.Version = current
-	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -168,8 +169,8 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 			case <-poll.C:
 			case <-ctx.Done():
 				return
-			case <-s.closed:
-				yield(0, errClosed())
+			case <-s.handle:
+				yield(0, seam.Closed())
 				return
 			}
 		}

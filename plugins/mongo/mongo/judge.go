@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -41,7 +42,7 @@ func (d *draft) require(r storage.Requirement) error {
 	switch r := r.(type) {
 	case storage.RequireRole:
 		if d.roles.at(r.ID).now == nil {
-			return errAbsent("role", r.ID)
+			return seam.Absent("role", r.ID)
 		}
 	case storage.RequireRecord:
 		row := d.records.at(recordKey(r.Collection, r.ID)).now
@@ -49,7 +50,7 @@ func (d *draft) require(r storage.Requirement) error {
 			return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
 		}
 		if row.Version != r.Version {
-			return errVersion(row.Version, "record %s is at version %d, not %d", authz.Quote(r.ID), row.Version, r.Version)
+			return seam.Moved(row.Version, "record %s is at version %d, not %d", authz.Quote(r.ID), row.Version, r.Version)
 		}
 	case storage.RequireHead:
 	default:
@@ -132,7 +133,7 @@ func (d *draft) expected(id string, mustExist bool, expect *storage.RequestExpec
 	row := d.requests.at(id).now
 	switch {
 	case row == nil && mustExist:
-		return errAbsent("request", id)
+		return seam.Absent("request", id)
 	case row != nil && expect != nil && (row.State != expect.State || row.StageIndex != expect.StageIndex):
 		return storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d",
 			authz.Quote(id), authz.Echo(string(row.State)), row.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
@@ -168,7 +169,7 @@ func (d *draft) recordAt(collection, id string, expect int64) error {
 		current = row.Version
 	}
 	if current != expect {
-		return errVersion(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
+		return seam.Moved(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -80,8 +81,8 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 	got, err := s.acquire(ctx, key, q)
 	if err != nil {
 		p.queues.leave(key, q)
-		if s.isClosed() {
-			return nil, errClosed()
+		if s.handle.Closed() {
+			return nil, seam.Closed()
 		}
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx)
@@ -91,7 +92,7 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 	p.flights.hold(got.Fence())
 	if !s.keep(got) {
 		got.release(p.life)
-		return nil, errClosed()
+		return nil, seam.Closed()
 	}
 	return got, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -19,7 +20,7 @@ const readWait = 30 * time.Second
 // store is one handle on a partition. It satisfies storage.Store.
 type store struct {
 	partition *partition
-	closed    chan struct{}
+	handle    seam.Handle
 	once      sync.Once
 
 	mu       sync.Mutex
@@ -42,7 +43,7 @@ func (s *store) Info() storage.StoreInfo {
 func (s *store) Close() error {
 	s.once.Do(func() {
 		s.mu.Lock()
-		close(s.closed)
+		close(s.handle)
 		held := make([]*section, 0, len(s.sections))
 		for section := range s.sections {
 			held = append(held, section)
@@ -60,20 +61,11 @@ func (s *store) Close() error {
 	return nil
 }
 
-func (s *store) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // keep remembers a section, unless the handle was closed meanwhile.
 func (s *store) keep(got *section) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isClosed() {
+	if s.handle.Closed() {
 		return false
 	}
 	s.sections[got] = struct{}{}
@@ -95,18 +87,13 @@ func (s *store) holds() bool {
 // usable refuses a call on a closed handle, one whose context has ended, and
 // arguments that no driver accepts, before the database is asked anything.
 func (s *store) usable(ctx context.Context, arguments ...any) error {
-	if s.isClosed() {
-		return errClosed()
+	if s.handle.Closed() {
+		return seam.Closed()
 	}
 	if ctx.Err() != nil {
 		return interrupted(ctx)
 	}
-	for _, a := range arguments {
-		if err := storage.CheckValue(a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return seam.Check(arguments)
 }
 
 // whileOpen is a context that also ends with the handle.
@@ -115,7 +102,7 @@ func (s *store) whileOpen(ctx context.Context) (context.Context, context.CancelF
 	done := make(chan struct{})
 	go func() {
 		select {
-		case <-s.closed:
+		case <-s.handle:
 			cancel()
 		case <-done:
 		}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -135,7 +136,7 @@ func insertRows[T any](p *plan, t table[T], rows []T, id func(T) string, what st
 		piece := rows[i*bulkRows : min((i+1)*bulkRows, len(rows))]
 		steps[i].taken = func(context.Context) error {
 			if len(piece) == 1 {
-				return errTaken(what, id(piece[0]))
+				return seam.Taken(what, id(piece[0]))
 			}
 			return storage.Errorf(storage.CodeConflict, "one of %d rows exists already: %s %s to %s", len(piece), what, authz.Quote(id(piece[0])),
 				authz.Quote(id(piece[len(piece)-1])))

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -40,7 +41,7 @@ func deleteRows[T any](p *plan, t table[T], i, n int, what string, key func(stor
 			}
 			for _, change := range changes {
 				if id, mustExist := key(change); mustExist && !found[id] {
-					return errAbsent(what, id)
+					return seam.Absent(what, id)
 				}
 			}
 			return nil
@@ -59,7 +60,7 @@ func (p *plan) expectRequest(id string, mustExist bool, expect *storage.RequestE
 			var have storage.RequestExpect
 			if !rows.Next() {
 				if mustExist && rows.Err() == nil {
-					return errAbsent("request", id)
+					return seam.Absent("request", id)
 				}
 				return nil
 			}
@@ -226,7 +227,7 @@ func (p *plan) expectVersion(expect int64, format, text string, args ...any) {
 			}
 		}
 		if have != expect {
-			return errAt(have, format, have, expect)
+			return seam.Moved(have, format, have, expect)
 		}
 		return nil
 	}})
@@ -261,9 +262,9 @@ func (p *plan) putHead(table, column, what string, version int64, document strin
 		write.refused = func(ctx context.Context) error {
 			current, _, err := one(ctx, p.store, `select "version" from "`+table+`" where "app" = $1`, scanNumber)
 			if err != nil {
-				return withOutcome(err, authz.OutcomeNotApplied)
+				return relational.WithOutcome(err, authz.OutcomeNotApplied)
 			}
-			return errAt(current, what+" is at version %d, not %d", current, 0)
+			return seam.Moved(current, what+" is at version %d, not %d", current, 0)
 		}
 	}
 	p.steps = append(p.steps, write)

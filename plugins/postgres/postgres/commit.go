@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -180,7 +181,7 @@ func (p *plan) recognise(ctx context.Context) error {
 	switch {
 	case err != nil:
 		// It was applied, by us or as other content, and cannot be read just now.
-		return withOutcome(err, authz.OutcomeUnknown)
+		return relational.WithOutcome(err, authz.OutcomeUnknown)
 	case !found:
 		return nil
 	case first.digest != p.digest.String():
@@ -230,7 +231,7 @@ func (p *plan) requirements() error {
 			p.steps = append(p.steps, step{
 				sql:     holds(`select 1 from "AuthzRole" where "app" = $1 and "id" = $2 for key share`),
 				args:    []any{app, r.ID},
-				refused: func(context.Context) error { return errAbsent("role", r.ID) },
+				refused: func(context.Context) error { return seam.Absent("role", r.ID) },
 			})
 		case storage.RequireRecord:
 			p.steps = append(p.steps, step{
@@ -253,11 +254,11 @@ func (p *plan) recordMoved(ctx context.Context, collection, id string, wanted in
 	row, found, err := p.store.GetRecord(ctx, collection, id)
 	switch {
 	case err != nil:
-		return withOutcome(err, authz.OutcomeNotApplied)
+		return relational.WithOutcome(err, authz.OutcomeNotApplied)
 	case !found:
 		return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(id))
 	}
-	return errAt(row.Version, "record %s is at version %d, not %d", authz.Quote(id), row.Version, wanted)
+	return seam.Moved(row.Version, "record %s is at version %d, not %d", authz.Quote(id), row.Version, wanted)
 }
 
 func (p *plan) audit() error {
@@ -343,7 +344,7 @@ func (p *plan) head(want authz.Position) []step {
 		refused: func(ctx context.Context) error {
 			current, err := p.store.Head(ctx)
 			if err != nil {
-				return withOutcome(err, authz.OutcomeNotApplied)
+				return relational.WithOutcome(err, authz.OutcomeNotApplied)
 			}
 			return storage.Errorf(storage.CodeConflict, "the log head is %s, not %s", current, want)
 		},

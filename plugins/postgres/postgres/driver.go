@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -84,13 +84,13 @@ func (d *driver) Open(ctx context.Context, partition string) (storage.Store, err
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, interrupted(ctx)
+		return nil, seam.Interrupted(ctx)
 	}
 	d.mu.Lock()
 	closed := d.closed
 	d.mu.Unlock()
 	if closed {
-		return nil, errDriverClosed()
+		return nil, seam.DriverClosed()
 	}
 	at := d.primary.now.Load()
 	incarnation, err := d.incarnation(ctx, partition)
@@ -100,11 +100,11 @@ func (d *driver) Open(ctx context.Context, partition string) (storage.Store, err
 	if now := d.primary.now.Load(); now.system != at.system {
 		return nil, errServer("PostgreSQL was replaced by another cluster while the partition was opened")
 	}
-	s := &store{driver: d, partition: partition, at: at, incarnation: at.named(incarnation), closed: make(chan struct{}), held: map[*section]struct{}{}}
+	s := &store{driver: d, partition: partition, at: at, incarnation: at.named(incarnation), handle: make(seam.Handle), held: map[*section]struct{}{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, errDriverClosed()
+		return nil, seam.DriverClosed()
 	}
 	d.stores[s] = struct{}{}
 	return s, nil
@@ -196,7 +196,3 @@ func (d *driver) sql(text string) string {
 }
 
 func (d *driver) has(c storage.Capability) bool { return d.capabilities.Has(c) }
-
-func errDriverClosed() *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the driver is closed")
-}

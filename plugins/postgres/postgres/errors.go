@@ -85,40 +85,6 @@ func failure(err error, outcome authz.Outcome) error {
 	return storage.Unavailable(outcome, err, "PostgreSQL does not answer")
 }
 
-// withOutcome says of a write what a read on its behalf could not find out.
-func withOutcome(err error, outcome authz.Outcome) error {
-	var ours *storage.Error
-	if !errors.As(err, &ours) || ours.Code != storage.CodeUnavailable {
-		return err
-	}
-	known := *ours
-	known.Outcome = outcome
-	return &known
-}
-
-// interrupted is the answer of a call whose context ended before it did anything.
-func interrupted(ctx context.Context) *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, ctx.Err(), "the call was ended before it was carried out")
-}
-
-func errClosed() *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
-}
-
-func errTaken(what, id string) error {
-	return storage.Errorf(storage.CodeConflict, "%s %s exists already", what, authz.Quote(id))
-}
-
-func errAbsent(what, id string) error {
-	return storage.Errorf(storage.CodeNotFound, "%s %s does not exist", what, authz.Quote(id))
-}
-
-func errAt(current int64, format string, args ...any) error {
-	err := storage.Errorf(storage.CodeConflict, format, args...)
-	err.Version = current
-	return err
-}
-
 func errSchema(version int64, format string, args ...any) error {
 	err := storage.Errorf(storage.CodeUnsupported, format, args...)
 	err.Version = version

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -52,7 +53,7 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 	defer cancel()
 	go func() {
 		select {
-		case <-s.closed:
+		case <-s.handle:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -68,7 +69,7 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 		switch {
 		case taken:
 			s.mu.Lock()
-			open := !s.isClosed()
+			open := !s.handle.Closed()
 			if open {
 				s.held[sec] = struct{}{}
 			}
@@ -77,7 +78,7 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 				return sec, nil
 			}
 			s.driver.aside(func(ctx context.Context) { _ = sec.free(ctx) })
-			return nil, errClosed()
+			return nil, seam.Closed()
 		case err != nil:
 			// The row may have been taken without our hearing of it.
 			s.driver.aside(func(ctx context.Context) { _ = s.giveBack(ctx, sec) })
@@ -99,10 +100,10 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 }
 
 func (s *store) gaveUp(ctx context.Context) error {
-	if s.isClosed() {
-		return errClosed()
+	if s.handle.Closed() {
+		return seam.Closed()
 	}
-	return interrupted(ctx)
+	return seam.Interrupted(ctx)
 }
 
 // take asks once. The fence of a new row is the server's clock, or what follows

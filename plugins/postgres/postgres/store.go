@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -31,7 +32,7 @@ type store struct {
 	at          *server // that it was opened at
 	incarnation string
 
-	closed chan struct{}
+	handle seam.Handle
 	once   sync.Once
 
 	commits  atomic.Uint64 // decide which of them sweep
@@ -55,30 +56,18 @@ func (s *store) Info() storage.StoreInfo {
 // Close gives the store's sections back.
 func (s *store) Close() error {
 	s.once.Do(func() {
-		close(s.closed)
+		close(s.handle)
 		s.releaseAll()
 		s.driver.forget(s)
 	})
 	return nil
 }
 
-func (s *store) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // usable refuses a call on a closed handle, one whose context has ended, and
 // arguments that no driver accepts.
 func (s *store) usable(ctx context.Context, arguments ...any) error {
-	if s.isClosed() {
-		return errClosed()
-	}
-	if ctx.Err() != nil {
-		return interrupted(ctx)
+	if err := s.handle.Usable(ctx); err != nil {
+		return err
 	}
 	if split := s.driver.primary.split.Load(); split != nil {
 		return split
@@ -86,12 +75,7 @@ func (s *store) usable(ctx context.Context, arguments ...any) error {
 	if now := s.driver.primary.now.Load(); now.system != s.at.system {
 		return storage.Lost(authz.OutcomeNotApplied, nil, "PostgreSQL at %s is another cluster than the one that the store was opened in", now.address)
 	}
-	for _, a := range arguments {
-		if err := storage.CheckValue(a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return seam.Check(arguments)
 }
 
 // able is usable for the operations of a capability.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -87,7 +88,7 @@ func (d *driver) attempt(ctx context.Context, t *transaction) (again bool, err e
 	select {
 	case d.writers <- struct{}{}:
 	case <-ctx.Done():
-		return false, interrupted(ctx)
+		return false, seam.Interrupted(ctx)
 	}
 	b := d.try(ctx, t)
 	<-d.writers

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -57,14 +58,14 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 				head = w.take()
 			case <-look.C:
 			case <-ctx.Done():
-			case <-s.closed:
+			case <-s.handle:
 			}
 			look.Stop()
 			if ctx.Err() != nil {
 				return
 			}
-			if s.isClosed() {
-				yield(0, errClosed())
+			if s.handle.Closed() {
+				yield(0, seam.Closed())
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -104,7 +105,7 @@ func applyChange(w *work, app string, change storage.Change) (result storage.Cha
 func insert[T any](w *work, app string, t table[T], what, id string, row T) error {
 	free, err := t.insert(w, app, row)
 	if err == nil && !free {
-		err = errTaken(what, id)
+		err = seam.Taken(what, id)
 	}
 	return err
 }
@@ -118,7 +119,7 @@ func take[T any](w *work, app string, t table[T], what, id string, mustExist boo
 	case found:
 		return &row, nil
 	case mustExist:
-		return nil, errAbsent(what, id)
+		return nil, seam.Absent(what, id)
 	}
 	return nil, nil
 }

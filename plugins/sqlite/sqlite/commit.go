@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -120,7 +121,7 @@ func apply(w *work, app string, c storage.Commit) (result storage.CommitResult, 
 			return result, err
 		}
 		if !free {
-			return result, errTaken("audit entry", entry.ID)
+			return result, seam.Taken("audit entry", entry.ID)
 		}
 	}
 	for _, r := range c.Requires {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -35,7 +36,7 @@ func require(w *work, app string, r storage.Requirement) error {
 	case storage.RequireRole:
 		there, err := roleExists(w, app, r.ID)
 		if err == nil && !there {
-			err = errAbsent("role", r.ID)
+			err = seam.Absent("role", r.ID)
 		}
 		return err
 	case storage.RequireRecord:
@@ -46,7 +47,7 @@ func require(w *work, app string, r storage.Requirement) error {
 		case version == 0:
 			return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
 		case version != r.Version:
-			return errVersion(version, "record %s is at version %d, not %d", authz.Quote(r.ID), version, r.Version)
+			return seam.Moved(version, "record %s is at version %d, not %d", authz.Quote(r.ID), version, r.Version)
 		}
 		return nil
 	case storage.RequireHead:
@@ -74,7 +75,7 @@ func expected(w *work, app, id string, mustExist bool, expect *storage.RequestEx
 	case err != nil:
 		return err
 	case !found && mustExist:
-		return errAbsent("request", id)
+		return seam.Absent("request", id)
 	case found && expect != nil && (row.State != expect.State || row.StageIndex != expect.StageIndex):
 		return storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d",
 			authz.Quote(id), authz.Echo(string(row.State)), row.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
@@ -92,7 +93,7 @@ func expectVersion(w *work, app, now, what string, expect *int64) error {
 		return err
 	}
 	if current != *expect {
-		return errVersion(current, "%s is at version %d, not %d", what, current, *expect)
+		return seam.Moved(current, "%s is at version %d, not %d", what, current, *expect)
 	}
 	return nil
 }
@@ -100,7 +101,7 @@ func expectVersion(w *work, app, now, what string, expect *int64) error {
 func expectRecord(w *work, app, collection, id string, expect int64) error {
 	current, err := recordVersion(w, app, collection, id)
 	if err == nil && current != expect {
-		err = errVersion(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
+		err = seam.Moved(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
 	}
 	return err
 }

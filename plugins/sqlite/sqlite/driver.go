@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -72,11 +73,11 @@ func (d *driver) Open(ctx context.Context, name string) (storage.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{driver: d, db: d.db, app: name, partition: p, incarnation: incarnation, closed: make(chan struct{}), held: map[*section]struct{}{}}
+	s := &store{driver: d, db: d.db, app: name, partition: p, incarnation: incarnation, handle: make(seam.Handle), held: map[*section]struct{}{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, errDriverClosed()
+		return nil, seam.DriverClosed()
 	}
 	d.stores[s] = struct{}{}
 	return s, nil
@@ -86,7 +87,7 @@ func (d *driver) partition(name string) (*partition, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, errDriverClosed()
+		return nil, seam.DriverClosed()
 	}
 	p, found := d.partitions[name]
 	if !found {
@@ -152,8 +153,4 @@ func (d *driver) Close() error {
 		return storage.Unavailable(authz.OutcomeNotApplied, err, "the database did not close cleanly")
 	}
 	return nil
-}
-
-func errDriverClosed() *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the driver is closed")
 }

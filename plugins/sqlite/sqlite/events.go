@@ -202,7 +202,7 @@ func (s *store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 			case <-moved:
 			case <-poll.C:
 			case <-ctx.Done():
-			case <-s.closed:
+			case <-s.handle:
 			}
 			poll.Stop()
 			if ctx.Err() != nil {

@@ -59,26 +59,3 @@ func failure(ctx context.Context, err error, outcome authz.Outcome) error {
 	}
 	return storage.Unavailable(outcome, err, "the database failed")
 }
-
-// interrupted is the answer of a call whose context ended before it did anything.
-func interrupted(ctx context.Context) *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, ctx.Err(), "the call was ended before it was carried out")
-}
-
-func errClosed() *storage.Error {
-	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the store is closed")
-}
-
-func errTaken(what, id string) error {
-	return storage.Errorf(storage.CodeConflict, "%s %s exists already", what, authz.Quote(id))
-}
-
-func errAbsent(what, id string) error {
-	return storage.Errorf(storage.CodeNotFound, "%s %s does not exist", what, authz.Quote(id))
-}
-
-func errVersion(current int64, format string, args ...any) error {
-	err := storage.Errorf(storage.CodeConflict, format, args...)
-	err.Version = current
-	return err
-}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -10,8 +11,8 @@ var _ storage.HealthReporter = (*store)(nil)
 
 // Health looks at the files.
 func (s *store) Health(ctx context.Context) (storage.Health, error) {
-	if s.isClosed() {
-		return storage.Health{}, errClosed()
+	if s.handle.Closed() {
+		return storage.Health{}, seam.Closed()
 	}
 	return storage.Health{}, s.db.file.look()
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -29,10 +30,10 @@ func (h *section) Lease() time.Duration { return h.store.driver.options.Lease }
 // Renew extends the lease also when it has run out and nobody took the section.
 func (h *section) Renew(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return interrupted(ctx)
+		return seam.Interrupted(ctx)
 	}
-	if h.store.isClosed() {
-		return errClosed()
+	if h.store.handle.Closed() {
+		return seam.Closed()
 	}
 	if h.store.driver.options.Lock == LockNone {
 		return h.renewHere()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -91,9 +92,9 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 	select {
 	case <-turn:
 	case <-ctx.Done():
-		return nil, interrupted(ctx)
-	case <-s.closed:
-		return nil, errClosed()
+		return nil, seam.Interrupted(ctx)
+	case <-s.handle:
+		return nil, seam.Closed()
 	}
 	for {
 		freed := queue.freed.wait()
@@ -118,9 +119,9 @@ func (s *store) pause(ctx context.Context, freed <-chan struct{}) error {
 	case <-freed:
 	case <-timer.C:
 	case <-ctx.Done():
-		return interrupted(ctx)
-	case <-s.closed:
-		return errClosed()
+		return seam.Interrupted(ctx)
+	case <-s.handle:
+		return seam.Closed()
 	}
 	return nil
 }
@@ -210,9 +211,9 @@ func (s *store) keep(got *section) (storage.Section, error) {
 	s.mu.Lock()
 	s.held[got] = struct{}{}
 	s.mu.Unlock()
-	if s.isClosed() {
+	if s.handle.Closed() {
 		_ = s.release(got) // the lease ends it otherwise
-		return nil, errClosed()
+		return nil, seam.Closed()
 	}
 	return got, nil
 }

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"sync"
+
+	"github.com/authzhost/authz/plugins/internal/seam"
 )
 
 // sessions are as many sessions as may be open for one purpose. The one given back
@@ -30,7 +32,7 @@ func (p *sessions) take(ctx context.Context, closed <-chan struct{}) (*session, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-closed:
-		return nil, errClosed()
+		return nil, seam.Closed()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -18,7 +19,7 @@ type store struct {
 	incarnation string
 
 	once   sync.Once
-	closed chan struct{}
+	handle seam.Handle
 
 	mu   sync.Mutex
 	held map[*section]struct{}
@@ -38,40 +39,23 @@ func (s *store) Info() storage.StoreInfo {
 func (s *store) Close() error {
 	var err error
 	s.once.Do(func() {
-		close(s.closed)
+		close(s.handle)
 		err = s.releaseAll()
 		s.driver.forget(s)
 	})
 	return err
 }
 
-func (s *store) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // usable refuses a call on a closed handle, one whose context has ended, and
 // arguments that no driver accepts.
 func (s *store) usable(ctx context.Context, arguments ...any) error {
-	if s.isClosed() {
-		return errClosed()
-	}
-	if ctx.Err() != nil {
-		return interrupted(ctx)
+	if err := s.handle.Usable(ctx); err != nil {
+		return err
 	}
 	if err := s.db.file.check(); err != nil {
 		return err
 	}
-	for _, a := range arguments {
-		if err := storage.CheckValue(a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return seam.Check(arguments)
 }
 
 // get is a single-row read by key.
@@ -94,8 +78,8 @@ func find[T any](ctx context.Context, s *store, scan func(relational.Scan) (T, e
 // write runs fn in a transaction of the partition.
 func (s *store) write(ctx context.Context, fn func(*work) error) error {
 	return s.db.write(ctx, func(w *work) error {
-		if s.isClosed() {
-			return errClosed()
+		if s.handle.Closed() {
+			return seam.Closed()
 		}
 		return fn(w)
 	})
