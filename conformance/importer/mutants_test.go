@@ -178,76 +178,63 @@ func patient(i *memoryImporter, ctx context.Context, r directory.Request) sequen
 	}
 }
 
-// ahead collects everything before it tells the first entry; lasting goes on
-// collecting when nobody reads.
-func ahead(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
-	return func(yield func(directory.Entry, error) bool) {
-		var all []directory.Entry
-		for e, err := range i.Import(ctx, r) {
-			if err != nil {
-				yield(nil, err)
-				return
+// collecting tells nothing before it has everything. It takes the directory to end at
+// the errors that are ends.
+func collecting(ends func(error) bool) func(*memoryImporter, context.Context, directory.Request) sequence {
+	return func(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
+		return func(yield func(directory.Entry, error) bool) {
+			var all []directory.Entry
+			for e, err := range i.Import(ctx, r) {
+				if err != nil && ends(err) && len(all) > 0 {
+					all = append(all, directory.End{Cursor: "p1"})
+					break
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				all = append(all, e)
 			}
-			all = append(all, e)
-		}
-		for _, e := range all {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-// partly is ahead, and takes the directory to end where the line breaks.
-func partly(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
-	return func(yield func(directory.Entry, error) bool) {
-		var all []directory.Entry
-		for e, err := range i.Import(ctx, r) {
-			if err != nil && err.Error() == noLine && len(all) > 0 {
-				all = append(all, directory.End{Cursor: "p1"})
-				break
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			all = append(all, e)
-		}
-		for _, e := range all {
-			if !yield(e, nil) {
-				return
+			for _, e := range all {
+				if !yield(e, nil) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// lingering does not return from a reading that was stopped for a while.
-func lingering(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
-	return func(yield func(directory.Entry, error) bool) {
-		for e, err := range i.Import(ctx, r) {
-			if !yield(e, err) {
-				time.Sleep(3200 * time.Millisecond)
-				return
+var (
+	ahead  = collecting(func(error) bool { return false })
+	partly = collecting(func(err error) bool { return err.Error() == noLine })
+)
+
+// left is told when a reading was stopped by its reader, before the reading returns.
+func left(then func(*memoryImporter)) func(*memoryImporter, context.Context, directory.Request) sequence {
+	return func(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
+		return func(yield func(directory.Entry, error) bool) {
+			for e, err := range i.Import(ctx, r) {
+				if !yield(e, err) {
+					then(i)
+					return
+				}
 			}
 		}
 	}
 }
 
-func lasting(i *memoryImporter, ctx context.Context, r directory.Request) sequence {
-	return func(yield func(directory.Entry, error) bool) {
-		for e, err := range i.Import(ctx, r) {
-			if !yield(e, err) {
-				go func() {
-					for range 100 {
-						time.Sleep(10 * time.Millisecond)
-						i.handed.Add(1)
-					}
-				}()
-				return
+var (
+	// lingering does not return for a while, lasting goes on collecting.
+	lingering = left(func(*memoryImporter) { time.Sleep(3200 * time.Millisecond) })
+	lasting   = left(func(i *memoryImporter) {
+		go func() {
+			for range 100 {
+				time.Sleep(10 * time.Millisecond)
+				i.handed.Add(1)
 			}
-		}
-	}
-}
+		}()
+	})
+)
 
 type mutant struct {
 	name   string

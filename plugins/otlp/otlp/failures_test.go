@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/internal/testlog"
+	"github.com/authzhost/authz/plugins/internal/sinktest"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 )
@@ -142,7 +143,7 @@ func TestADeadCollectorTakesNothing(t *testing.T) {
 		}
 		o.Temporality, o.Interval, o.Log = otlp.TemporalityCumulative, time.Hour, logger(&testlog.Log{})
 		s := mustOpen(t, o)
-		mustWrite(t, s, window(1, 1, "a"))
+		sinktest.Write(t, s, window(1, 1, "a"))
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		if err := s.Close(ctx); outcome(err) == "taken" {
 			t.Errorf("%s: what was taken is lost, and nobody hears of it", name)
@@ -161,7 +162,7 @@ func TestARefusedMessageKeepsNoTotalFromTheCollector(t *testing.T) {
 	for name, o := range ways(receiver) {
 		o.MaxMessage, o.Interval, o.Prefix, o.Log = 128<<10, time.Hour, name+".", logger(&testlog.Log{})
 		s := mustOpen(t, o)
-		mustWrite(t, s, window(1, 1, names...))
+		sinktest.Write(t, s, window(1, 1, names...))
 		receiver.Behave(otlptest.Behaviour{Code: int(codes.InvalidArgument), Status: http.StatusBadRequest, Times: 1})
 		before := receiver.Received().Requests
 		if err := s.Close(t.Context()); outcome(err) == "taken" {
@@ -220,11 +221,11 @@ func TestCumulativeTotalsOutliveFailures(t *testing.T) {
 			}
 			receiver.Behave(b)
 			s := mustOpen(t, o)
-			mustWrite(t, s, window(1, 1, "a"))
+			sinktest.Write(t, s, window(1, 1, "a"))
 			until(t, "a failure is logged", func() bool { return len(log.String()) > 0 })
-			mustWrite(t, s, window(2, 1, "a"))
+			sinktest.Write(t, s, window(2, 1, "a"))
 			receiver.Behave(otlptest.Behaviour{})
-			mustWrite(t, s, window(3, 1, "a"))
+			sinktest.Write(t, s, window(3, 1, "a"))
 			until(t, "the totals are there", func() bool { return sums(receiver.Received())[name+`.checks"a"`] == 3 })
 			if err := s.Close(t.Context()); err != nil {
 				t.Error(err)

@@ -25,13 +25,6 @@ func mustOpen(t testing.TB, o otlp.Options) metrics.Sink {
 	return s
 }
 
-func mustWrite(t testing.TB, s metrics.Sink, w metrics.Window) {
-	t.Helper()
-	if err := s.Write(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func window(sequence uint64, estimated float64, permissions ...string) metrics.Window {
 	w := metrics.Window{Application: "docs", Origin: "o", Sequence: sequence}
 	w.InstanceID, w.WindowStart, w.WindowEnd = "host-1", 1_700_000_000_000, 1_700_000_060_000

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/internal/testcert"
+	"github.com/authzhost/authz/plugins/internal/sinktest"
 	"github.com/authzhost/authz/plugins/otlp/otlp"
 	"github.com/authzhost/authz/plugins/otlp/otlptest"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -41,7 +41,7 @@ func TestTheReceiverComesToTheSameSums(t *testing.T) {
 				o.Temporality, o.Interval, o.Resource, o.Version = temporality, 100*time.Millisecond, []string{"service.name=mine"}, "v1"
 				s := mustOpen(t, o)
 				for i := range 3 {
-					mustWrite(t, s, full(uint64(i+1)))
+					sinktest.Write(t, s, full(uint64(i+1)))
 				}
 				if err := s.Close(t.Context()); err != nil {
 					t.Fatal(err)
@@ -117,7 +117,7 @@ func TestMessagesKeepToTheirBound(t *testing.T) {
 		o := ways(receiver)["grpc"]
 		o.Temporality, o.MaxMessage, o.Interval, o.Prefix = temporality, bound, time.Hour, temporality+"."
 		s := mustOpen(t, o)
-		mustWrite(t, s, window(1, 1, names...))
+		sinktest.Write(t, s, window(1, 1, names...))
 		if err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestConcurrentWriters(t *testing.T) {
 				for i := range 20 {
 					w := window(uint64(i+1), 1, "a")
 					w.Origin = fmt.Sprint("o", origin)
-					mustWrite(t, s, w)
+					sinktest.Write(t, s, w)
 				}
 			})
 		}
@@ -175,7 +175,7 @@ func TestCumulativeTotalsSurviveWithAStateDirectory(t *testing.T) {
 			t.Errorf("capabilities %v", c)
 		}
 		for i := range life + 1 { // those before are recognised
-			mustWrite(t, s, window(uint64(i+1), 2, "a"))
+			sinktest.Write(t, s, window(uint64(i+1), 2, "a"))
 		}
 		ctx := t.Context()
 		if err := s.Close(ctx); err != nil {
@@ -235,33 +235,6 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 
 // A zero is refused, not taken for the default.
 func TestAZeroIsNoDefault(t *testing.T) {
-	p := otlp.Plugin("test")
-	for _, field := range []string{"timeout", "interval", "max_series", "max_message"} {
-		config := map[string]any{}
-		for _, s := range p.ConfigSchema {
-			if s.Default != nil {
-				config[s.Name] = s.Default
-			}
-		}
-		maps.Copy(config, map[string]any{"endpoint": "127.0.0.1:4317"})
-		switch config[field].(type) {
-		case time.Duration:
-			config[field] = time.Duration(0)
-		default:
-			config[field] = int64(0)
-		}
-		s, err := p.Sink.Configure(t.Context(), config)
-		var refused *plugin.ConfigError
-		if !errors.As(err, &refused) || refused.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-		if asked := p.Check(config); fmt.Sprint(asked) != fmt.Sprint(err) {
-			t.Errorf("%s: asked it said %v, configured %v", field, asked, err)
-		}
-		if err == nil {
-			ended, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = s.Close(ended)
-		}
-	}
+	sinktest.NoZeroIsADefault(t, otlp.Plugin("test"), map[string]any{"endpoint": "127.0.0.1:4317"},
+		"timeout", "interval", "max_series", "max_message")
 }

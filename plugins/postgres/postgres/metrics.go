@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -19,19 +20,13 @@ func (s *store) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket
 	if err := s.able(ctx, storage.CapMetrics); err != nil {
 		return err
 	}
-	if len(deltas) > storage.MaxCommitChanges {
-		return storage.Errorf(storage.CodeTooLarge, "%d counters in one batch, at most %d", len(deltas), storage.MaxCommitChanges)
-	}
-	if err := storage.CheckValue(deltas); err != nil {
+	if err := seam.CheckBatch(deltas); err != nil {
 		return err
 	}
 	sums := map[storage.MetricBucket]int64{}
 	for _, delta := range deltas {
-		switch {
-		case delta.Count < 0:
-			return storage.Errorf(storage.CodeValidation, "a counter cannot fall by %d", -delta.Count)
-		case delta.Dimension == "":
-			return storage.Errorf(storage.CodeValidation, "a counter needs a dimension")
+		if err := seam.CheckCounter(delta); err != nil {
+			return err
 		}
 		key := delta
 		key.Count = 0

@@ -15,6 +15,7 @@ import (
 
 	"github.com/authzhost/authz/internal/testcert"
 	"github.com/authzhost/authz/internal/testlog"
+	"github.com/authzhost/authz/plugins/internal/sinktest"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 )
@@ -26,7 +27,7 @@ func TestAServerScrapesOverTLS(t *testing.T) {
 	server := promtest.Start(t, promtest.Scrape{Job: "scraped", Target: address, Bearer: "t0ken", CA: ca})
 	sink := mustOpen(t, prometheus.Options{Listen: address, CertFile: certificate, KeyFile: key, ScrapeAuth: prometheus.Auth{Bearer: "t0ken"}})
 	x := newRandom(t)
-	mustWrite(t, sink, x.window("host-1"))
+	sinktest.Write(t, sink, x.window("host-1"))
 	server.Until(30*time.Second, "the scrape has the window", func() bool { return cmp.Equal(x.sums, counted(server, `job="scraped"`)) })
 }
 
@@ -52,7 +53,7 @@ func TestTheEndpointSpeaksTLSOnly(t *testing.T) {
 	ca, certificate, key := testcert.Make(t)
 	foreign, _, _ := testcert.Make(t)
 	s := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", CertFile: certificate, KeyFile: key, Log: slog.New(slog.DiscardHandler)})
-	mustWrite(t, s, window("o", 1, 1, "a"))
+	sinktest.Write(t, s, window("o", 1, 1, "a"))
 	over := "https://" + s.Addr() + "/metrics"
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		if text, err := get(over, ca, version); err != nil || !strings.Contains(text, checksOfA+"1\n") {

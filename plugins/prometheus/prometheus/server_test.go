@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/plugins/internal/sinktest"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -82,13 +83,6 @@ func mustOpen(t testing.TB, o prometheus.Options) *prometheus.Sink {
 	return s
 }
 
-func mustWrite(t testing.TB, s metrics.Sink, w metrics.Window) {
-	t.Helper()
-	if err := s.Write(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // One sink is scraped and writes; the server must come to the same sums both ways,
 // and to those that were written.
 func TestAServerCountsWhatWasCounted(t *testing.T) {
@@ -98,8 +92,8 @@ func TestAServerCountsWhatWasCounted(t *testing.T) {
 		WriteURL: server.WriteURL(), WriteInterval: 300 * time.Millisecond, Labels: []string{"cluster=test"}})
 	x := newRandom(t)
 	for range 30 {
-		mustWrite(t, sink, x.window("host-1"))
-		mustWrite(t, sink, x.window("host-2"))
+		sinktest.Write(t, sink, x.window("host-1"))
+		sinktest.Write(t, sink, x.window("host-2"))
 		time.Sleep(50 * time.Millisecond)
 	}
 	for job, way := range map[string]string{"scraped": "the scrape", "": "remote-write"} {
@@ -135,7 +129,7 @@ func TestTheLastWindowIsWrittenAtTheEnd(t *testing.T) {
 	server := promtest.Start(t)
 	sink := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour})
 	x := newRandom(t)
-	mustWrite(t, sink, x.window("host-1"))
+	sinktest.Write(t, sink, x.window("host-1"))
 	if err := sink.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,7 @@ package prometheus_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/internal/testcert"
+	"github.com/authzhost/authz/plugins/internal/sinktest"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -75,7 +74,7 @@ func TestAScrapeNeedsItsCredentials(t *testing.T) {
 		"basic":   {prometheus.Auth{Username: "u", Password: "p"}, "Basic dTpw", []string{"", "Basic dTpx", "Bearer p"}},
 	} {
 		s := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", ScrapeAuth: c.auth})
-		mustWrite(t, s, window("o", 1, 1, "a"))
+		sinktest.Write(t, s, window("o", 1, 1, "a"))
 		if code, text := scrape(t, s, c.right); code != http.StatusOK || !strings.Contains(text, checksOfA+"1\n") {
 			t.Errorf("%s: %d %s", name, code, text)
 		}
@@ -167,13 +166,13 @@ func TestCountersSurviveWithAStateDirectory(t *testing.T) {
 	if c := s.Info().Capabilities; len(c) != 1 || c[0] != metrics.SinkRecognises {
 		t.Errorf("capabilities %v", c)
 	}
-	mustWrite(t, s, window("o", 1, 1.5, "a", "b", "c", "d"))
+	sinktest.Write(t, s, window("o", 1, 1.5, "a", "b", "c", "d"))
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s = mustOpen(t, o)
-	mustWrite(t, s, window("o", 1, 1.5, "a", "b", "c", "d")) // recognised
-	mustWrite(t, s, window("o", 2, 1, "a"))
+	sinktest.Write(t, s, window("o", 1, 1.5, "a", "b", "c", "d")) // recognised
+	sinktest.Write(t, s, window("o", 2, 1, "a"))
 	mustHold(t, s, checksOfA+"2.5", "authz_sink_series_refused_total 1", "authz_sink_checks_refused_total 1.5")
 
 	if c := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0"}).Info().Capabilities; len(c) != 0 {
@@ -186,7 +185,7 @@ func TestAttributionCanBeLeftOut(t *testing.T) {
 	w := window("o", 1, 1, "a")
 	w.Roles = []metrics.RowCounter{{RowID: "r", EstimatedMatched: 1}}
 	w.Dropped = 3
-	mustWrite(t, s, w)
+	sinktest.Write(t, s, w)
 	mustHold(t, s, `acl_dropped_total{application="docs",cluster="eu",instance="host-1"} 3`)
 	if _, text := scrape(t, s, ""); strings.Contains(text, "role") {
 		t.Error(text)
@@ -195,7 +194,7 @@ func TestAttributionCanBeLeftOut(t *testing.T) {
 
 func TestAStopWaitsForALastScrape(t *testing.T) {
 	s := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", FinalScrape: time.Minute})
-	mustWrite(t, s, window("o", 1, 1, "a"))
+	sinktest.Write(t, s, window("o", 1, 1, "a"))
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close(t.Context()) }()
 	for {
@@ -226,7 +225,7 @@ func TestAStopWaitsForALastScrape(t *testing.T) {
 	}
 
 	hurried := mustOpen(t, prometheus.Options{Listen: "127.0.0.1:0", FinalScrape: time.Minute})
-	mustWrite(t, hurried, window("o", 1, 1, "a"))
+	sinktest.Write(t, hurried, window("o", 1, 1, "a"))
 	ended, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := hurried.Close(ended); err != nil {
@@ -240,7 +239,7 @@ func TestWritersAndScrapesAtOnce(t *testing.T) {
 	for _, origin := range []string{"a", "b", "c", "d"} {
 		all.Go(func() {
 			for i := range 50 {
-				mustWrite(t, s, window(origin, uint64(i+1), 1, "a"))
+				sinktest.Write(t, s, window(origin, uint64(i+1), 1, "a"))
 			}
 		})
 	}
@@ -259,33 +258,6 @@ func TestWritersAndScrapesAtOnce(t *testing.T) {
 
 // A zero is refused, not taken for the default.
 func TestAZeroIsNoDefault(t *testing.T) {
-	p := prometheus.Plugin("test")
-	for _, field := range []string{"remote_write_interval", "remote_write_timeout", "max_series"} {
-		config := map[string]any{}
-		for _, s := range p.ConfigSchema {
-			if s.Default != nil {
-				config[s.Name] = s.Default
-			}
-		}
-		maps.Copy(config, map[string]any{"remote_write_url": "http://127.0.0.1:9"})
-		switch config[field].(type) {
-		case time.Duration:
-			config[field] = time.Duration(0)
-		default:
-			config[field] = int64(0)
-		}
-		s, err := p.Sink.Configure(t.Context(), config)
-		var refused *plugin.ConfigError
-		if !errors.As(err, &refused) || refused.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-		if asked := p.Check(config); fmt.Sprint(asked) != fmt.Sprint(err) {
-			t.Errorf("%s: asked it said %v, configured %v", field, asked, err)
-		}
-		if err == nil {
-			ended, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = s.Close(ended)
-		}
-	}
+	sinktest.NoZeroIsADefault(t, prometheus.Plugin("test"), map[string]any{"remote_write_url": "http://127.0.0.1:9"},
+		"remote_write_interval", "remote_write_timeout", "max_series")
 }

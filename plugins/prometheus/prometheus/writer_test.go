@@ -22,6 +22,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 
 	"github.com/authzhost/authz/internal/testlog"
+	"github.com/authzhost/authz/plugins/internal/sinktest"
 	"github.com/authzhost/authz/plugins/prometheus/prometheus"
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -94,7 +95,7 @@ func TestFailuresAreRepeatedWithTheNewestTotals(t *testing.T) {
 		write := func() {
 			w := x.window("host-1")
 			w.Application = application
-			mustWrite(t, sink, w)
+			sinktest.Write(t, sink, w)
 		}
 		write()
 		server.Until(10*time.Second, "a failure is counted", func() bool {
@@ -130,12 +131,12 @@ func TestAZeroThatIsTooOldIsLeftOut(t *testing.T) {
 		return time.Now()
 	}})
 	filler := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour, Prefix: "other_"})
-	mustWrite(t, filler, window("o", 1, 1, "a"))
+	sinktest.Write(t, filler, window("o", 1, 1, "a"))
 	if err := filler.Close(t.Context()); err != nil { // now the server's head has a beginning
 		t.Fatal(err)
 	}
 	x := newRandom(t)
-	mustWrite(t, sink, x.window("host-1"))
+	sinktest.Write(t, sink, x.window("host-1"))
 	early.Store(false)
 	if err := sink.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestASeriesBeginsAtZeroWheneverItBegins(t *testing.T) {
 	now := time.Now()
 	sink := mustOpen(t, prometheus.Options{WriteURL: server.WriteURL(), WriteInterval: time.Hour, Clock: func() time.Time { return now }})
 	x := newRandom(t)
-	mustWrite(t, sink, x.window("host-1"))
+	sinktest.Write(t, sink, x.window("host-1"))
 	if err := sink.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestAStopDoesNotWaitForADeadServer(t *testing.T) {
 	t.Cleanup(hung.Close)
 	for name, url := range map[string]string{"dead": "http://" + promtest.FreeAddress(t), "hung": hung.URL} {
 		sink := mustOpen(t, prometheus.Options{WriteURL: url, WriteInterval: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-		mustWrite(t, sink, window("o", 1, 1, "a"))
+		sinktest.Write(t, sink, window("o", 1, 1, "a"))
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		err := sink.Close(ctx)
 		cancel()
@@ -228,7 +229,7 @@ func TestARefusedRequestKeepsNoOtherFromTheServer(t *testing.T) {
 		names[i] = fmt.Sprintf("p%04d", i)
 	}
 	sink := mustOpen(t, prometheus.Options{WriteURL: server.URL, WriteInterval: time.Hour, Log: slog.New(slog.DiscardHandler)})
-	mustWrite(t, sink, window("o", 1, 1, names...))
+	sinktest.Write(t, sink, window("o", 1, 1, names...))
 	if err := sink.Close(t.Context()); err == nil {
 		t.Error("what was refused is lost, and nobody hears of it")
 	}

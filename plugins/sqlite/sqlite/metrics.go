@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -21,19 +22,8 @@ func (s *store) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if len(deltas) > storage.MaxCommitChanges {
-		return storage.Errorf(storage.CodeTooLarge, "%d counters in one batch, at most %d", len(deltas), storage.MaxCommitChanges)
-	}
-	if err := storage.CheckValue(deltas); err != nil {
+	if err := seam.CheckCounters(deltas); err != nil {
 		return err
-	}
-	for _, delta := range deltas {
-		switch {
-		case delta.Count < 0:
-			return storage.Errorf(storage.CodeValidation, "a counter cannot fall by %d", -delta.Count)
-		case delta.Dimension == "":
-			return storage.Errorf(storage.CodeValidation, "a counter needs a dimension")
-		}
 	}
 	if len(deltas) == 0 {
 		return nil
