@@ -160,57 +160,50 @@ func TestEveryErrorIsTyped(t *testing.T) {
 	})
 }
 
+// row is what a read of one row answers.
+type row struct {
+	V     any
+	Found bool
+	Err   error
+}
+
+func rowOf[V any](v V, found bool, err error) row { return row{v, found, err} }
+
 // Every read answers what the driver answers.
 func TestReadsPassThrough(t *testing.T) {
-	type row struct {
-		V     any
-		Found bool
-		Err   error
-	}
 	reads := map[string]func(context.Context, storage.Store) row{
 		"GetGrant": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetGrant(ctx, "b")
-			return row{v, ok, err}
+			return rowOf(s.GetGrant(ctx, "b"))
 		},
 		"GetRevoke": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetRevoke(ctx, "b")
-			return row{v, ok, err}
+			return rowOf(s.GetRevoke(ctx, "b"))
 		},
 		"GetRole": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetRole(ctx, "b")
-			return row{v, ok, err}
+			return rowOf(s.GetRole(ctx, "b"))
 		},
 		"GetGroup": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetGroup(ctx, "b")
-			return row{v, ok, err}
+			return rowOf(s.GetGroup(ctx, "b"))
 		},
 		"GetUser": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetUser(ctx, "b")
-			return row{v, ok, err}
+			return rowOf(s.GetUser(ctx, "b"))
 		},
 		"GetRequest": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetRequest(ctx, "b")
-			return row{v, ok, err}
+			return rowOf(s.GetRequest(ctx, "b"))
 		},
 		"GetRecord": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetRecord(ctx, "k", "b")
-			return row{v, ok, err}
+			return rowOf(s.GetRecord(ctx, "k", "b"))
 		},
 		"GetCatalog": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetCatalog(ctx)
-			return row{v, ok, err}
+			return rowOf(s.GetCatalog(ctx))
 		},
 		"GetImports": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetImports(ctx)
-			return row{v, ok, err}
+			return rowOf(s.GetImports(ctx))
 		},
 		"GetCommit": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetCommit(ctx, "five")
-			return row{v, ok, err}
+			return rowOf(s.GetCommit(ctx, "five"))
 		},
 		"GetCatalogVersion": func(ctx context.Context, s storage.Store) row {
-			v, ok, err := s.GetCatalogVersion(ctx, 2)
-			return row{v, ok, err}
+			return rowOf(s.GetCatalogVersion(ctx, 2))
 		},
 		"GetRoles": func(ctx context.Context, s storage.Store) row {
 			v, err := s.GetRoles(ctx, []string{"b"})

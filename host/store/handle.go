@@ -158,10 +158,9 @@ func (s *Store) another(ctx context.Context, h *handle) error {
 	return storage.Unavailable(authz.OutcomeNotApplied, nil, "the content was given a new incarnation")
 }
 
-// compare gives up a handle whose content somebody else renewed or replaced: such
-// a handle lives and says nothing of it.
-func (s *Store) compare() {
-	ticks := time.NewTicker(s.opts.CompareEvery)
+// each calls f with the handle that is open, at every interval in the store's life.
+func (s *Store) each(interval time.Duration, f func(*handle)) {
+	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
 		select {
@@ -172,9 +171,16 @@ func (s *Store) compare() {
 		s.mu.Lock()
 		h := s.current
 		s.mu.Unlock()
-		if h == nil {
-			continue // the reopening compares
+		if h != nil {
+			f(h)
 		}
+	}
+}
+
+// compare gives up a handle whose content somebody else renewed or replaced: such
+// a handle lives and says nothing of it. Without a handle, the reopening compares.
+func (s *Store) compare() {
+	s.each(s.opts.CompareEvery, func(h *handle) {
 		ctx, cancel := bounded(s.life, s.opts.ReadTimeout)
 		s.renewCondemned(ctx, h)
 		err := s.another(ctx, h)
@@ -187,7 +193,7 @@ func (s *Store) compare() {
 			s.drop(h, err)
 		}
 		s.mu.Unlock()
-	}
+	})
 }
 
 // replaced waits for the verdict on a handle that failed a call, and when it is

@@ -10,19 +10,9 @@ import (
 
 // askHealth asks the driver how its database is.
 func (s *Store) askHealth() {
-	ticks := time.NewTicker(s.opts.HealthEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ticks.C:
-		case <-s.life.Done():
+	s.each(s.opts.HealthEvery, func(h *handle) {
+		if h.health == nil {
 			return
-		}
-		s.mu.Lock()
-		h := s.current
-		s.mu.Unlock()
-		if h == nil || h.health == nil {
-			continue
 		}
 		ctx, cancel := bounded(s.life, maxProbe)
 		health, err := h.health.Health(ctx)
@@ -35,7 +25,7 @@ func (s *Store) askHealth() {
 		case storage.CodeOf(err) == storage.CodeUnsupported:
 			h.health = nil // this goroutine's alone
 		}
-	}
+	})
 }
 
 // lose gives up a handle whose content was taken away under it. The store is lost from

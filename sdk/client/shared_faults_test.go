@@ -57,7 +57,10 @@ func TestASlowStoreIsAMissAndIsReported(t *testing.T) {
 	c.Close()
 }
 
-func TestConcurrentMissesShareOneReadOfTheStore(t *testing.T) {
+// newSlowBench is a shared tier that is filled and holds its answers until they are
+// released, and a client over it.
+func newSlowBench(t *testing.T) (*cacheBench, *slowStore, *client.Client) {
+	t.Helper()
 	b := newSharedBench(t, cacheClient{})
 	b.reads(t, "A", true)
 	b.shared.await(2)
@@ -67,6 +70,11 @@ func TestConcurrentMissesShareOneReadOfTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b, slow, c
+}
+
+func TestConcurrentMissesShareOneReadOfTheStore(t *testing.T) {
+	b, slow, c := newSlowBench(t)
 	defer c.Close()
 	b.source.take()
 	var all sync.WaitGroup
@@ -89,15 +97,7 @@ func TestConcurrentMissesShareOneReadOfTheStore(t *testing.T) {
 }
 
 func TestAReadOfTheStoreThatABustOvertookIsNotKept(t *testing.T) {
-	b := newSharedBench(t, cacheClient{})
-	b.reads(t, "A", true)
-	b.shared.await(2)
-	slow := &slowStore{CacheStore: b.shared, release: make(chan struct{})}
-	c, err := client.New(client.Options{Provider: b.source, Catalog: b.local.Catalog(), Clock: b.now.Load, CacheStore: slow,
-		CacheStoreTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, slow, c := newSlowBench(t)
 	defer c.Close()
 	ask := func() bool {
 		ok, err := c.Can(context.Background(), authz.UserPrincipal("u1"), "docs.files.read", "")
