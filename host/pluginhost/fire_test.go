@@ -295,13 +295,7 @@ func TestARestartThatHangsIsBoundedAndTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(flag, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kill(t, p)
-	eventually(t, 5*time.Second, "the slow start is given up", func() bool {
-		return strings.Contains(p.Status().LastError, "not ready within 500ms")
-	})
+	killFlagged(t, p, flag, 5*time.Second, "not ready within 500ms")
 	if err := os.Remove(flag); err != nil {
 		t.Fatal(err)
 	}

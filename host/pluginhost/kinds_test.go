@@ -23,7 +23,12 @@ func startKinds(t *testing.T, o pluginhost.Options, hang time.Duration) (*plugin
 	t.Helper()
 	spec := faulty("kinds")
 	spec.HangTimeout = hang
-	p, err := newHost(t, o).Start(t.Context(), spec)
+	return startKindsIn(t, newHost(t, o), spec)
+}
+
+func startKindsIn(t *testing.T, h *pluginhost.Host, spec pluginhost.Spec) (*pluginhost.Plugin, metrics.Sink, directory.Importer) {
+	t.Helper()
+	p, err := h.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,25 +151,10 @@ func TestAPanicEndsTheProcessAndNotTheHost(t *testing.T) {
 func TestWhileThereIsNoProcessNothingIsWrittenAndNobodyWaits(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "down")
 	h := newHost(t, pluginhost.Options{Logger: hclog.NewNullLogger()})
-	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "flaky kinds", "FLAG": flag}, HangTimeout: 6 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.Sink()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i, err := p.Importer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(flag, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kill(t, p)
-	eventually(t, 20*time.Second, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, "exit status 9") })
+	p, s, i := startKindsIn(t, h, pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "flaky kinds", "FLAG": flag}, HangTimeout: 6 * time.Second})
+	killFlagged(t, p, flag, 20*time.Second, "exit status 9")
 	wantOutage(t, "Write", s.Write(context.Background(), windowOf("docs")), authz.OutcomeNotApplied)
-	_, err = readAll(context.Background(), i, "")
+	_, err := readAll(context.Background(), i, "")
 	wantOutage(t, "Import", err, "")
 	_, err = p.Sink()
 	wantOutage(t, "Sink", err, authz.OutcomeNotApplied)

@@ -20,6 +20,17 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// killFlagged kills a plugin whose restarts fail while the flag lies there, and waits
+// until one has failed with these words.
+func killFlagged(t *testing.T, p *pluginhost.Plugin, flag string, patience time.Duration, words string) {
+	t.Helper()
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, p)
+	eventually(t, patience, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, words) })
+}
+
 func kill(t *testing.T, p *pluginhost.Plugin) int {
 	t.Helper()
 	pid := p.Status().PID
@@ -150,13 +161,7 @@ func TestOpenIsUnavailableWhileThePluginCannotComeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(flag, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kill(t, p)
-	eventually(t, 5*time.Second, "a failed restart shows", func() bool {
-		return strings.Contains(p.Status().LastError, "exit status 9")
-	})
+	killFlagged(t, p, flag, 5*time.Second, "exit status 9")
 	if s := p.Status(); s.State != pluginhost.StateRestarting || s.PID != 0 {
 		t.Errorf("status %+v", s)
 	}
