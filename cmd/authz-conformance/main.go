@@ -47,12 +47,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	safeOut, safeErrs := terminal.New(out), terminal.New(errs)
-	code := execute(ctx, args, safeOut, safeErrs)
-	if err := errors.Join(safeOut.Flush(), safeErrs.Flush()); err != nil && code == 0 {
-		return exitFailed
-	}
-	return code
+	return terminal.Run(out, errs, exitFailed, func(out, errs io.Writer) int { return execute(ctx, args, out, errs) })
 }
 
 func execute(ctx context.Context, args []string, out, errs io.Writer) int {

@@ -4,6 +4,7 @@
 package terminal
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +28,17 @@ type Writer struct {
 
 // New returns a Writer to to. Flush must be called at the end.
 func New(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Run runs a command whose outputs go through Writers, and returns its exit code: failed
+// when the command did well and what it said could not be written.
+func Run(out, errs io.Writer, failed int, command func(out, errs io.Writer) int) int {
+	safeOut, safeErrs := New(out), New(errs)
+	code := command(safeOut, safeErrs)
+	if err := errors.Join(safeOut.Flush(), safeErrs.Flush()); err != nil && code == 0 {
+		return failed
+	}
+	return code
+}
 
 // File is the file that w writes to, if it writes to one.
 func File(w io.Writer) (*os.File, bool) {

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,12 +45,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	safeOut, safeErr := terminal.New(stdout), terminal.New(stderr)
-	status := execute(ctx, args, safeOut, safeErr)
-	if err := errors.Join(safeOut.Flush(), safeErr.Flush()); err != nil && status == 0 {
-		return exitFailed
-	}
-	return status
+	return terminal.Run(stdout, stderr, exitFailed, func(stdout, stderr io.Writer) int { return execute(ctx, args, stdout, stderr) })
 }
 
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
