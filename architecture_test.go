@@ -36,6 +36,8 @@ var rules = []rule{
 	{room: "host", forbidden: []string{module + "plugins", module + "cmd", module + "examples", module + "conformance"}},
 	{room: "host/files", forbidden: []string{module}},
 	{room: "host/anchor", forbidden: allBut("sdk/authz")},
+	{room: "host/listen", forbidden: append(allBut("host"), module+"host/api", module+"host/service")},
+	{room: "host/internal/request", forbidden: []string{module}},
 	{room: "host/directory", forbidden: allBut("sdk/authz", "sdk/directory", "sdk/storage")},
 	{room: "plugins/", forbidden: []string{module + "host", module + "cmd", module + "conformance", module + "examples"}},
 	{room: "conformance", forbidden: []string{module + "host", module + "plugins", module + "cmd", module + "examples"}},

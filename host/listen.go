@@ -11,6 +11,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/host/pluginhost"
 )
 
@@ -52,11 +53,11 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 			return err
 		}
 	}
-	var tls func() api.TLSFiles
+	var tls func() listen.TLSFiles
 	if cfg.TLS.Cert != "" {
-		tls = func() api.TLSFiles {
+		tls = func() listen.TLSFiles {
 			t := h.config.Load().TLS
-			return api.TLSFiles{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Exposed: h.config.Load().AllowsInsecure()}
+			return listen.TLSFiles{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Exposed: h.config.Load().AllowsInsecure()}
 		}
 	}
 	public, err := h.publicHandler(cfg)
@@ -73,14 +74,14 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err != nil {
 		return err
 	}
-	if err := listening.serves(api.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
+	if err := listening.serves(listen.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
 		return err
 	}
-	socket, err := h.bind("socket", func() (net.Listener, error) { return api.ListenLocal(cfg.Socket, cfg.AllowsInsecure()) })
+	socket, err := h.bind("socket", func() (net.Listener, error) { return listen.Local(cfg.Socket, cfg.AllowsInsecure()) })
 	if err != nil {
 		return err
 	}
-	if err := socket.serves(api.ServerOptions{Handler: h.observed(local, cfg), Logger: h.log}); err != nil {
+	if err := socket.serves(listen.ServerOptions{Handler: h.observed(local, cfg), Logger: h.log}); err != nil {
 		return err
 	}
 	if cfg.OpsListen != "" {
@@ -95,7 +96,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 		if !cfg.OpsTLS() {
 			opsTLS = nil
 		}
-		if err := at.serves(api.ServerOptions{Handler: ops, TLS: opsTLS, Logger: h.log}); err != nil {
+		if err := at.serves(listen.ServerOptions{Handler: ops, TLS: opsTLS, Logger: h.log}); err != nil {
 			return err
 		}
 	}
@@ -119,8 +120,8 @@ func (h *Host) bind(name string, open func() (net.Listener, error)) (*listener, 
 	return l, nil
 }
 
-func (l *listener) serves(o api.ServerOptions) (err error) {
-	if l.server, err = api.NewServer(o); err != nil {
+func (l *listener) serves(o listen.ServerOptions) (err error) {
+	if l.server, err = listen.NewServer(o); err != nil {
 		return fmt.Errorf("%s: %w", l.name, err)
 	}
 	return nil
@@ -128,7 +129,7 @@ func (l *listener) serves(o api.ServerOptions) (err error) {
 
 func (h *Host) serve(l *listener) {
 	defer close(l.done)
-	if err := api.Serve(l.server, l.net); err != nil {
+	if err := listen.Serve(l.server, l.net); err != nil {
 		h.failures <- fmt.Errorf("%s: %w", l.name, err)
 	}
 }

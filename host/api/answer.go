@@ -12,13 +12,10 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/internal/admission"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
-
-// writeTimeout bounds each write to the connection: a reader that stalls loses
-// it, one that goes on reading may take as long as its list is.
-const writeTimeout = 30 * time.Second
 
 // exchange is one request being answered.
 type exchange struct {
@@ -172,7 +169,7 @@ var (
 func (c *connection) Write(b []byte) (int, error) {
 	if !c.soon {
 		// Writers that cannot time out have no connection to protect.
-		_ = c.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = c.control.SetWriteDeadline(time.Now().Add(listen.WriteTimeout))
 	}
 	if !c.started {
 		c.started = true

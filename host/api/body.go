@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/host/internal/admission"
+	"github.com/authzhost/authz/host/internal/request"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -95,7 +97,7 @@ func (x *exchange) runQuick(e entry, act action, gates *admission.Gates) (any, e
 
 const (
 	quickly        = 4 * time.Second
-	quickOperation = bodyTimeout - quickly - time.Second
+	quickOperation = listen.BodyTimeout - quickly - time.Second
 )
 
 // readMembers reads the body and the parameters in it.
@@ -114,7 +116,7 @@ func parseBody(body []byte) (map[string]json.RawMessage, error) {
 	if len(body) == 0 {
 		return nil, nil
 	}
-	if !utf8.Valid(body) || !readable(body) {
+	if !utf8.Valid(body) || request.LoneSurrogate(body) || nestsTooDeep(body) {
 		return nil, badRequest()
 	}
 	var members map[string]json.RawMessage
@@ -124,74 +126,32 @@ func parseBody(body []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// readable reports that text nests no deeper than maxNesting and that the
-// escapes in its strings spell whole characters: half a surrogate pair would be
-// read as U+FFFD, another string than the one that was sent. The grammar itself
-// is left to encoding/json.
-func readable(text []byte) bool {
+// nestsTooDeep reports that text nests deeper than maxNesting. The grammar itself is
+// left to encoding/json.
+func nestsTooDeep(text []byte) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '{', '[':
 			if depth++; depth > maxNesting {
-				return false
+				return true
 			}
 		case '}', ']':
 			depth--
 		case '"':
-			end, ok := scanString(text, i+1)
-			if !ok {
-				return false
-			}
-			i = end
+			i = endOfString(text, i+1)
 		}
 	}
-	return true
+	return false
 }
 
-// scanString returns the index of the quote that ends the string beginning at i.
-func scanString(text []byte, i int) (end int, ok bool) {
-	for ; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			return i, true
-		case '\\':
-			unit := escapedUnit(text[i:])
-			switch {
-			case unit < surrogateMin || unit > surrogateMax:
-				i++
-			case unit < surrogateLow:
-				low := rune(-1)
-				if len(text) > i+6 {
-					low = escapedUnit(text[i+6:])
-				}
-				if low < surrogateLow || low > surrogateMax {
-					return i, false
-				}
-				i += 11
-			default:
-				return i, false
-			}
+// endOfString is the index of the quote that ends the string beginning at i.
+func endOfString(text []byte, i int) int {
+	for i < len(text) && text[i] != '"' {
+		if text[i] == '\\' {
+			i++
 		}
+		i++
 	}
-	return i, false
-}
-
-// The UTF-16 surrogates; from surrogateLow on they are second halves.
-const (
-	surrogateMin = 0xd800
-	surrogateLow = 0xdc00
-	surrogateMax = 0xdfff
-)
-
-// escapedUnit reads a leading \uXXXX; -1 when text begins otherwise.
-func escapedUnit(text []byte) rune {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return -1
-	}
-	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(unit)
+	return i
 }

@@ -1,6 +1,6 @@
 // Package api is the HTTP face of the host: the provider API of each
-// application, the local administration socket, health, the servers that carry
-// them, and NewObserved, which tells of every request.
+// application, the local administration API, health, and NewObserved, which tells
+// of every request. Package listen carries it.
 //
 // It reads requests strictly, calls the consumer-owned interfaces declared here
 // (Application, Evaluator, OrgSnapshots, LocalApplication with its Reviewer,

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/internal/admission"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -118,8 +119,8 @@ type localHandler struct {
 
 // NewLocalHandler serves POST /local/v1/{app}/{op} without authentication:
 // reaching the socket is the credential, so it must be served on the listener of
-// ListenLocal only. Provenance may be left out where the peer of the connection
-// is known (NewServer sees to that).
+// listen.Local only. Provenance may be left out where the peer of the connection
+// is known (listen.NewServer sees to that).
 func NewLocalHandler(o LocalOptions) (http.Handler, error) {
 	if o.Applications == nil || o.Host == nil {
 		return nil, errors.New("the local handler needs applications and a host")
@@ -203,7 +204,7 @@ func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (an
 	x.name(name, op)
 	c.app, c.evaluator, c.local = app, app, app
 	c.snapshots, c.authorityChanged, c.gates = app, app.AuthorityChanged, app.Gates()
-	if login, ok := peerLogin(x.r.Context()); ok {
+	if login, ok := listen.PeerLogin(x.r.Context()); ok {
 		actor := authz.AdminProvenance("local:" + login)
 		c.problem.actor = &actor
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/internal/admission"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -130,7 +131,7 @@ func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.Local
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := api.NewServer(api.ServerOptions{Handler: h})
+	server, err := listen.NewServer(listen.ServerOptions{Handler: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,12 +140,12 @@ func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.Local
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "authz.sock")
-	listener, err := api.ListenLocal(path, false)
+	listener, err := listen.Local(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- api.Serve(server, listener) }()
+	go func() { done <- listen.Serve(server, listener) }()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}

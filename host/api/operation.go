@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/internal/admission"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -74,7 +75,7 @@ type entry struct {
 	provider.Operation
 	input  reflect.Type
 	act    func(c *call, in any) action // in points to an input that was read
-	within time.Duration                // 0 means operationTimeout
+	within time.Duration                // 0 means listen.WorkTimeout
 
 	ready func(c *call) error // judges the target once more; nil takes it
 
@@ -176,9 +177,6 @@ func entries() (map[string]entry, error) {
 	return served, nil
 }
 
-// operationTimeout bounds one operation, streams apart.
-const operationTimeout = 30 * time.Second
-
 // patience is for operations on as many rows as there are.
 var patience = map[string]time.Duration{"deleteSubject": importTimeout, "deleteScope": importTimeout}
 
@@ -215,7 +213,7 @@ func (e entry) refuseBeside(c *call) {
 
 // do is step 9, the operation.
 func (e entry) do(ctx context.Context, act action) (any, error) {
-	limited := limit(ctx, cmp.Or(e.within, operationTimeout))
+	limited := limit(ctx, cmp.Or(e.within, listen.WorkTimeout))
 	defer limited.end()
 	ctx, span := beginOperation(limited, e.Op)
 	result, err := act(ctx)

@@ -3,8 +3,11 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/host/internal/request"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -12,24 +15,27 @@ import (
 // versionSegment stands between the mount point and the operation.
 const versionSegment = "/v1/"
 
-// rawPath is the path as it was sent, without query and fragment: nothing
-// decoded, nothing cleaned. A URL does not keep it where it holds characters that
-// belong escaped: it gives those back with %2F turned into a slash.
+// rawPath is the path of a request as it was sent, without query and fragment.
 func rawPath(r *http.Request) string {
-	path := r.RequestURI
-	if path == "" { // a request that no server read
-		return r.URL.EscapedPath()
-	}
-	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		path = path[:i]
-	}
-	if scheme, rest, absolute := strings.Cut(path, "://"); absolute && !strings.Contains(scheme, "/") {
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			return rest[i:]
-		}
-		return "/"
-	}
+	path, _, _ := strings.Cut(request.Path(r), "#")
 	return path
+}
+
+func postOnly(r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return &provider.APIError{Code: provider.MethodNotAllowed, Message: "POST only"}
+	}
+	return nil
+}
+
+// largeHeaders tells that a request's line and headers are larger than is admitted.
+func largeHeaders(r *http.Request) bool {
+	return len(r.RequestURI)+listen.HeaderSize(r.Header) > listen.MaxHeaders
+}
+
+func errLargeHeaders() error {
+	return &provider.APIError{Code: provider.PayloadTooLarge,
+		Message: "the request's headers are larger than " + strconv.Itoa(listen.MaxHeaders) + " bytes"}
 }
 
 func badPath() error {

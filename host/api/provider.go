@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/internal/admission"
-	"github.com/authzhost/authz/sdk/provider"
 )
 
 // DefaultBodyLimit bounds a request body, in bytes.
@@ -181,11 +180,4 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.exchange = x
 		return e.run(r.Context(), c)
 	})
-}
-
-func postOnly(r *http.Request) error {
-	if r.Method != http.MethodPost {
-		return &provider.APIError{Code: provider.MethodNotAllowed, Message: "POST only"}
-	}
-	return nil
 }

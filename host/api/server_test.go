@@ -6,9 +6,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/authzhost/authz/host/listen"
 )
 
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
@@ -19,7 +22,7 @@ func TestTheHeaderBlockIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := NewServer(ServerOptions{Handler: public})
+	server, err := listen.NewServer(listen.ServerOptions{Handler: public})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,7 @@ func TestTheHeaderBlockIsBounded(t *testing.T) {
 }
 
 func TestABodyThatStopsComingIsAnsweredAndItsConnectionClosed(t *testing.T) {
-	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server, err := listen.NewServer(listen.ServerOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serve(w, r, newJournal(nil), func(x *exchange) (any, error) { return x.readMembers(DefaultBodyLimit) })
 	})})
 	if err != nil {
@@ -83,7 +86,7 @@ func TestABodyThatStopsComingIsAnsweredAndItsConnectionClosed(t *testing.T) {
 }
 
 func TestTheServersBounds(t *testing.T) {
-	server, err := NewServer(ServerOptions{Handler: http.NotFoundHandler()})
+	server, err := listen.NewServer(listen.ServerOptions{Handler: http.NotFoundHandler()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,19 +94,28 @@ func TestTheServersBounds(t *testing.T) {
 		"header":          {server.ReadHeaderTimeout, 5 * time.Second},
 		"header and body": {server.ReadTimeout, 35 * time.Second},
 		"idle":            {server.IdleTimeout, 120 * time.Second},
-		"operation":       {operationTimeout, 30 * time.Second},
+		"operation":       {listen.WorkTimeout, 30 * time.Second},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
 		}
 	}
-	if server.WriteTimeout < server.ReadTimeout+operationTimeout {
+	if server.WriteTimeout < server.ReadTimeout+listen.WorkTimeout {
 		t.Errorf("an operation may run longer than its answer may be written: %v", server.WriteTimeout)
 	}
-	if headerTimeout+quickly+quickOperation >= server.ReadTimeout {
+	if listen.HeaderTimeout+quickly+quickOperation >= server.ReadTimeout {
 		t.Error("the time for a quick body may end within its operation, which it would cancel")
 	}
-	if _, err := NewServer(ServerOptions{}); err == nil {
+	if _, err := listen.NewServer(listen.ServerOptions{}); err == nil {
 		t.Error("a server without a handler was built")
 	}
+}
+
+func serveHere(t *testing.T, server *http.Server) (addr string) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = server
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
 }

@@ -9,14 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/host/internal/request"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
 )
 
 const (
-	maxURL         = 8 << 10
-	maxHeaderBlock = 16 << 10
-	maxUserAgent   = 256
+	maxURL       = 8 << 10
+	maxUserAgent = 256
 )
 
 // admit takes a request up to its shape: route, credential, CSRF, rate limit,
@@ -26,7 +27,7 @@ func (c *Call) admit(w http.ResponseWriter) (any, error) {
 	if err := c.oversized(); err != nil {
 		return nil, err
 	}
-	endpoint, values, badValue, err := c.api.table.routes.find(r.Method, rawPath(r))
+	endpoint, values, badValue, err := c.api.table.routes.find(r.Method, request.Path(r))
 	if err != nil {
 		if _, limited := c.take(rateAnybody, counted(c.Address)); limited != nil {
 			return nil, limited
@@ -71,14 +72,8 @@ func (c *Call) oversized() *fault.Error {
 	if len(c.Request.RequestURI) > maxURL {
 		return fault.Protocol(http.StatusRequestEntityTooLarge, "payload_too_large", "the URL is longer than %d bytes", maxURL)
 	}
-	size := 0
-	for name, values := range c.Request.Header {
-		for _, v := range values {
-			size += len(name) + len(v) + 4
-		}
-	}
-	if size > maxHeaderBlock {
-		return fault.Protocol(http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than %d bytes", maxHeaderBlock)
+	if listen.HeaderSize(c.Request.Header) > listen.MaxHeaders {
+		return fault.Protocol(http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than %d bytes", listen.MaxHeaders)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/host/service/secret"
 )
 
@@ -373,7 +374,7 @@ func TestHeadersAndURLsUpToTheirBoundsPassAndLargerOnesAreAnswered(t *testing.T)
 	w.must(err)
 	for _, http2 := range []bool{false, true} {
 		server := httptest.NewUnstartedServer(nil)
-		server.Config, err = api.NewServer(api.ServerOptions{Handler: public})
+		server.Config, err = listen.NewServer(listen.ServerOptions{Handler: public})
 		w.must(err)
 		server.EnableHTTP2 = http2
 		server.StartTLS()

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/authzhost/authz/host/api/hosted/openapi"
+	"github.com/authzhost/authz/host/internal/request"
 )
 
 // anywhere are the codes that come before an endpoint is known.
@@ -36,7 +37,7 @@ func abides(r *http.Request, sent []byte, status int, header http.Header, answer
 	if code == "" {
 		code = failure.Error.Name
 	}
-	e, _, _, problem := d.table.routes.find(r.Method, rawPath(r))
+	e, _, _, problem := d.table.routes.find(r.Method, request.Path(r))
 	if problem != nil || slices.Contains(anywhere, code) || status == http.StatusNotModified {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/host/internal/request"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -22,7 +23,7 @@ func scan(body []byte) *fault.Error {
 	if !utf8.Valid(body) {
 		return fault.Invalid(fault.Issue{Path: "", Message: "the body is not UTF-8"})
 	}
-	if halfCharacter(body) {
+	if request.LoneSurrogate(body) {
 		return fault.Invalid(fault.Issue{Path: "", Message: "a string holds half a surrogate pair"})
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -101,37 +102,3 @@ func member(path, name string) string {
 }
 
 func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
-
-// halfCharacter reports an escape \ud800 to \udfff that is no half of a pair.
-func halfCharacter(text []byte) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		unit := escaped(text[i:])
-		switch {
-		case unit < 0xd800 || unit > 0xdfff:
-			i++
-		case unit < 0xdc00:
-			if low := escaped(text[min(i+6, len(text)):]); low < 0xdc00 || low > 0xdfff {
-				return true
-			}
-			i += 11
-		default:
-			return true
-		}
-	}
-	return false
-}
-
-// escaped reads a leading \uXXXX; -1 when text begins otherwise.
-func escaped(text []byte) rune {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return -1
-	}
-	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(unit)
-}

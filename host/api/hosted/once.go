@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/authzhost/authz/host/internal/request"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
@@ -32,7 +33,7 @@ func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, inpu
 	if err != nil {
 		return err
 	}
-	id := entryID(string(c.Caller.Kind)+":"+c.Caller.Actor(), rawPath(c.Request), key)
+	id := entryID(string(c.Caller.Kind)+":"+c.Caller.Actor(), request.Path(c.Request), key)
 	a, replay, err := c.api.idempotency.begin(ctx, c.org(), id, c.body, relayed)
 	if err != nil {
 		return err

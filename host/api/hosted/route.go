@@ -14,23 +14,6 @@ import (
 // base is where the API lies below the origin.
 const base = "/api/v1"
 
-// rawPath is the path as it was sent, without query: nothing decoded, nothing
-// cleaned.
-func rawPath(r *http.Request) string {
-	path := r.RequestURI
-	if path == "" { // a request that no server read
-		return r.URL.EscapedPath()
-	}
-	path, _, _ = strings.Cut(path, "?")
-	if scheme, rest, absolute := strings.Cut(path, "://"); absolute && !strings.Contains(scheme, "/") {
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			return rest[i:]
-		}
-		return "/"
-	}
-	return path
-}
-
 // routes finds endpoints by their segments; a literal segment goes before a
 // parameter.
 type routes struct {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/listen"
 )
 
 const bothSecret = "a-secret-of-both-apis"
@@ -29,7 +30,7 @@ func (w *world) bothAPIs() *httptest.Server {
 	public, err := api.NewPublicHandler(api.PublicOptions{Providers: map[string]http.Handler{"docs": docs}, Hosted: w.api, Ready: func() bool { return true }})
 	w.must(err)
 	server := httptest.NewUnstartedServer(nil)
-	server.Config, err = api.NewServer(api.ServerOptions{Handler: api.NewObserved(public, api.ObserveOptions{})})
+	server.Config, err = listen.NewServer(listen.ServerOptions{Handler: api.NewObserved(public, api.ObserveOptions{})})
 	w.must(err)
 	server.EnableHTTP2 = true
 	server.StartTLS()

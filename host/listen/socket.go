@@ -1,4 +1,4 @@
-package api
+package listen
 
 import (
 	"errors"
@@ -16,12 +16,12 @@ import (
 // maxSocketPath is how many bytes the path of a unix socket may have.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// ListenLocal opens the administration socket: mode 0600, in a directory of mode
+// Local opens the administration socket: mode 0600, in a directory of mode
 // 0700 that belongs to this user and is made when missing. trustWay leaves out the
 // directories above that one. A lock beside the socket is held as long as the
 // listener is open, so a socket found while nobody holds it was left by a host that
 // died and is replaced; a host that lives is not robbed of its socket.
-func ListenLocal(path string, trustWay bool) (net.Listener, error) {
+func Local(path string, trustWay bool) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("the path of the administration socket is %d bytes long, the system allows %d: %s — choose a shorter run_dir",
 			len(path), maxSocketPath, path)

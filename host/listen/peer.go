@@ -1,4 +1,4 @@
-package api
+package listen
 
 import (
 	"context"
@@ -22,9 +22,9 @@ func withPeer(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, uid)
 }
 
-// peerLogin is the login name of the peer, its uid when the system knows no name
-// for it, and false when the peer itself is unknown.
-func peerLogin(ctx context.Context) (string, bool) {
+// PeerLogin is the login name of who sent a request over a unix socket, the uid when
+// the system knows no name for it. It is false where nobody is known.
+func PeerLogin(ctx context.Context) (string, bool) {
 	uid, ok := ctx.Value(peerKey{}).(uint32)
 	if !ok {
 		return "", false

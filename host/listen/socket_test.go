@@ -1,4 +1,4 @@
-package api
+package listen
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func socketDir(t *testing.T) string {
 
 func TestTheSocketIsForItsOwnerOnly(t *testing.T) {
 	path := filepath.Join(socketDir(t), "run", "authz.sock")
-	l, err := ListenLocal(path, false)
+	l, err := Local(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestTheSocketIsForItsOwnerOnly(t *testing.T) {
 
 func TestALiveSocketIsNotTaken(t *testing.T) {
 	path := filepath.Join(socketDir(t), "authz.sock")
-	live, err := ListenLocal(path, false)
+	live, err := Local(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if _, err := ListenLocal(path, false); err == nil || !strings.Contains(err.Error(), "another host") {
+	if _, err := Local(path, false); err == nil || !strings.Contains(err.Error(), "another host") {
 		t.Errorf("a second host got: %v", err)
 	}
 	conn, err := net.Dial("unix", path)
@@ -68,7 +68,7 @@ func TestASocketThatAnswersIsNotTakenEvenWithoutItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	if _, err := ListenLocal(path, false); err == nil || !strings.Contains(err.Error(), "another host") {
+	if _, err := Local(path, false); err == nil || !strings.Contains(err.Error(), "another host") {
 		t.Errorf("taken from whoever answers there: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestTheSocketOfADeadHostIsReplaced(t *testing.T) {
 	}
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
-	l, err := ListenLocal(path, false)
+	l, err := Local(path, false)
 	if err != nil {
 		t.Fatalf("the stale socket stood in the way: %v", err)
 	}
@@ -96,7 +96,7 @@ func TestTheSocketOfADeadHostIsReplaced(t *testing.T) {
 func TestWhatIsNoSocketIsNeverRemoved(t *testing.T) {
 	path := filepath.Join(socketDir(t), "authz.sock")
 	writeFile(t, path, []byte("precious"))
-	if _, err := ListenLocal(path, false); err == nil {
+	if _, err := Local(path, false); err == nil {
 		t.Error("listening over a file")
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "precious" {
@@ -112,14 +112,14 @@ func TestADirectoryThatOthersCanEnterIsRefused(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ListenLocal(filepath.Join(dir, "authz.sock"), false); err == nil || !strings.Contains(err.Error(), "0700") {
+	if _, err := Local(filepath.Join(dir, "authz.sock"), false); err == nil || !strings.Contains(err.Error(), "0700") {
 		t.Errorf("directory of mode 0755: %v", err)
 	}
 }
 
 func TestAPathTooLongForTheSystemIsNamed(t *testing.T) {
 	path := filepath.Join(socketDir(t), strings.Repeat("x", maxSocketPath), "authz.sock")
-	if _, err := ListenLocal(path, false); err == nil || !strings.Contains(err.Error(), "run_dir") {
+	if _, err := Local(path, false); err == nil || !strings.Contains(err.Error(), "run_dir") {
 		t.Errorf("path of %d bytes: %v", len(path), err)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
@@ -130,7 +130,7 @@ func TestAPathTooLongForTheSystemIsNamed(t *testing.T) {
 func TestThePeerOfAUnixSocketIsKnownByLogin(t *testing.T) {
 	logins := make(chan string, 2)
 	server, err := NewServer(ServerOptions{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		login, ok := peerLogin(r.Context())
+		login, ok := PeerLogin(r.Context())
 		if !ok {
 			login = "nobody"
 		}
@@ -139,7 +139,7 @@ func TestThePeerOfAUnixSocketIsKnownByLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ListenLocal(filepath.Join(socketDir(t), "authz.sock"), false)
+	l, err := Local(filepath.Join(socketDir(t), "authz.sock"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestASocketDirectoryOfAnotherUsersIsRefused(t *testing.T) {
 			}
 			otheruser.Do(t, prepare, tmp, mine)
 			for _, dir := range []string{"/run", "/run/deep"} {
-				l, err := ListenLocal(tmp+dir+"/authz.sock", false)
+				l, err := Local(tmp+dir+"/authz.sock", false)
 				if err == nil {
 					l.Close()
 					t.Errorf("%s: it listens", dir)
@@ -217,7 +217,7 @@ func TestASocketDirectoryOfAnotherUsersIsRefused(t *testing.T) {
 func TestAnotherUserCannotReachTheSocket(t *testing.T) {
 	otheruser.Need(t)
 	dir := otheruser.Dir(t)
-	l, err := ListenLocal(dir+"/run/authz.sock", false)
+	l, err := Local(dir+"/run/authz.sock", false)
 	if err != nil {
 		t.Fatal(err)
 	}

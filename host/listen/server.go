@@ -1,30 +1,48 @@
-package api
+package listen
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-
-	"github.com/authzhost/authz/sdk/provider"
 )
 
-// The bounds of a listener (spec: host §1). What a handler may take is bounded
-// where it runs: operationTimeout, and writeTimeout for each write of a stream.
+// The bounds of a listener (spec: host §1).
 const (
-	headerTimeout  = 5 * time.Second
-	bodyTimeout    = 30 * time.Second
-	idleTimeout    = 120 * time.Second
-	maxHeaderBlock = 16 << 10
+	HeaderTimeout = 5 * time.Second
+	BodyTimeout   = 30 * time.Second
 
-	// maxHeaderRead is what is read of one, so that what is too large is still answered
-	// as its API answers: beyond it net/http answers by itself, and HTTP/2 not at all.
+	// WorkTimeout bounds what a handler does before it answers. Handlers keep it.
+	WorkTimeout = 30 * time.Second
+
+	// WriteTimeout bounds each write to a connection. Handlers that write more than
+	// once set it anew: a reader that stalls loses the connection, one that goes on
+	// reading may take as long as its answer is.
+	WriteTimeout = 30 * time.Second
+
+	// MaxHeaders is how many bytes of headers a request may have. Handlers refuse
+	// more, so that it is answered as their API answers.
+	MaxHeaders = 16 << 10
+
+	idleTimeout = 120 * time.Second
+
+	// maxHeaderRead is what is read of headers. Beyond it net/http answers by itself,
+	// and HTTP/2 not at all.
 	maxHeaderRead = 64 << 10
 )
+
+// HeaderSize is how many bytes headers take.
+func HeaderSize(h http.Header) int {
+	size := 0
+	for name, values := range h {
+		for _, v := range values {
+			size += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return size
+}
 
 // ServerOptions configures one listener's server.
 type ServerOptions struct {
@@ -39,22 +57,6 @@ type ServerOptions struct {
 	Logger hclog.Logger
 }
 
-// largeHeaders tells that a request's line and headers are larger than is admitted.
-func largeHeaders(r *http.Request) bool {
-	size := len(r.RequestURI)
-	for name, values := range r.Header {
-		for _, v := range values {
-			size += len(name) + len(v) + len(": \r\n")
-		}
-	}
-	return size > maxHeaderBlock
-}
-
-func errLargeHeaders() error {
-	return &provider.APIError{Code: provider.PayloadTooLarge,
-		Message: "the request's headers are larger than " + strconv.Itoa(maxHeaderBlock) + " bytes"}
-}
-
 // NewServer builds the server of a listener with every bound set; with TLS, its
 // files are read now and must be usable. Serve runs it, its own Shutdown ends it.
 // On unix sockets it notes who is at the other end.
@@ -62,16 +64,19 @@ func NewServer(o ServerOptions) (*http.Server, error) {
 	if o.Handler == nil {
 		return nil, errors.New("a server needs a handler")
 	}
-	log := orSilent(o.Logger)
+	log := o.Logger
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
 	server := &http.Server{
 		Handler:           readToEnd(o.Handler),
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       headerTimeout + bodyTimeout,
-		WriteTimeout:      headerTimeout + bodyTimeout + operationTimeout + writeTimeout,
+		ReadHeaderTimeout: HeaderTimeout,
+		ReadTimeout:       HeaderTimeout + BodyTimeout,
+		WriteTimeout:      HeaderTimeout + BodyTimeout + WorkTimeout + WriteTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderRead,
 		ErrorLog:          log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
-		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn) },
+		ConnContext:       withPeer,
 
 		DisableGeneralOptionsHandler: true,
 	}
