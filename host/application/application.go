@@ -30,7 +30,7 @@ type Options struct {
 
 	// Succeeds is the application, over the same store, whose place this one
 	// takes because its authority moved. Listeners, the topology and the record
-	// that gates are judged by are then one: whoever subscribed to either hears
+	// that writes are judged by are then one: whoever subscribed to either hears
 	// what is written through either. The predecessor still answers; close it when
 	// nothing new reaches it.
 	Succeeds *Application

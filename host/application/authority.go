@@ -95,7 +95,7 @@ func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
 	return a.readFailed(op, err)
 }
 
-// refreshAuthority reads the record; gates are judged by it from then on. A read
+// refreshAuthority reads the record; writes are judged by it from then on. A read
 // during which another one brought a change is repeated: it may have read the
 // record of before. Versions say nothing of that, they begin anew with a store
 // that was replaced. Without records there is nothing to read.
@@ -142,9 +142,9 @@ func (a *Application) rereadAuthority(ctx context.Context) error {
 	return a.openAuthority(ctx, a.orgRoot)
 }
 
-// gate refuses a write of organizational-domain data where it does not belong,
+// requireOrgRoot refuses a write of organizational-domain data where it does not belong,
 // and binds the commit to the record that it was judged by.
-func (d *draft) gate(noun string) error {
+func (d *draft) requireOrgRoot(noun string) error {
 	switch {
 	case !d.authority.OrgRoot:
 		return authz.Rejected(authz.CodeNotOrgRoot,
@@ -152,14 +152,14 @@ func (d *draft) gate(noun string) error {
 	case d.authority.Moving != "":
 		return authz.Rejected(authz.CodeConflict, "the organization is being moved")
 	}
-	d.gated = true
+	d.orgDomain = true
 	return nil
 }
 
-// gateScope is gate for rows that are organizational only at the global scope.
-func (d *draft) gateScope(scope, noun string) error {
+// requireOrgRootAt is requireOrgRoot for rows that are organizational only at the global scope.
+func (d *draft) requireOrgRootAt(scope, noun string) error {
 	if scope != authz.Global {
 		return nil
 	}
-	return d.gate(noun)
+	return d.requireOrgRoot(noun)
 }

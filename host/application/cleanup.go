@@ -73,7 +73,7 @@ func (a *Application) DeleteSubject(ctx context.Context, subject string, prov au
 		if kind != authz.SubjectUser {
 			return d.dropGrantsOf(ctx, subject, part)
 		}
-		if err := d.gate(nounOffboarding); err != nil {
+		if err := d.requireOrgRoot(nounOffboarding); err != nil {
 			return false, err
 		}
 		d.emit(authz.SubjectEvent(authz.SubjectOf(authz.SubjectDirects, id)),
@@ -133,7 +133,7 @@ func (d *draft) dropGrantsOf(ctx context.Context, subject string, gone *cleanup)
 		if err != nil {
 			return false, err
 		}
-		if err := d.gateScope(g.Scope, nounSubjectGlobalRows); err != nil {
+		if err := d.requireOrgRootAt(g.Scope, nounSubjectGlobalRows); err != nil {
 			return false, err
 		}
 		if all = all && d.dropGrant(g, reasonSubjectDeleted, gone); !all && d.authority.OrgRoot {

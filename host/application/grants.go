@@ -151,7 +151,7 @@ func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[str
 	if err := checkExpiry("expiresAt", in.ExpiresAt, d.now); err != nil {
 		return refused(err)
 	}
-	if err := d.gateScope(scope, nounGlobalGrant); err != nil {
+	if err := d.requireOrgRootAt(scope, nounGlobalGrant); err != nil {
 		return refused(err)
 	}
 	if in.RoleID != "" {
@@ -233,7 +233,7 @@ func (a *Application) DeleteGrant(ctx context.Context, id string, prov authz.Pro
 		if !found {
 			return authz.Rejected(authz.CodeNotFound, "grant not found")
 		}
-		if err := d.gateScope(row.Scope, nounGlobalGrant); err != nil {
+		if err := d.requireOrgRootAt(row.Scope, nounGlobalGrant); err != nil {
 			return err
 		}
 		d.change(storage.DeleteGrant{ID: id, MustExist: true})

@@ -62,7 +62,7 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 		d.emit(authz.SubjectEvent(groupSubject(id)))
 		return nil
 	}
-	err := a.propose(ctx, s, write{op: "createGroup", prov: prov, gate: nounGroup, sections: []string{sectionGroups}, plan: plan})
+	err := a.propose(ctx, s, write{op: "createGroup", prov: prov, rootOnly: nounGroup, sections: []string{sectionGroups}, plan: plan})
 	return answered(&row, err)
 }
 
@@ -140,7 +140,7 @@ func (a *Application) onGroup(ctx context.Context, op, noun string, s shape, id 
 		}
 		return change(ctx, d, row)
 	}
-	return a.propose(ctx, s, write{op: op, prov: prov, gate: noun, sections: []string{sectionGroups}, plan: plan})
+	return a.propose(ctx, s, write{op: op, prov: prov, rootOnly: noun, sections: []string{sectionGroups}, plan: plan})
 }
 
 // DeleteGroup removes a group, its memberships, the edges that name it and its
@@ -247,7 +247,7 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 		d.emit(authz.UserEvent(userID))
 		return nil
 	}
-	return a.propose(ctx, s, write{op: "setGroupMembership", prov: prov, gate: nounMembership, sections: []string{sectionGroups}, plan: plan})
+	return a.propose(ctx, s, write{op: "setGroupMembership", prov: prov, rootOnly: nounMembership, sections: []string{sectionGroups}, plan: plan})
 }
 
 // GetGroupMembers lists the ids of direct members; an unknown group has none.

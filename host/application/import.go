@@ -110,7 +110,7 @@ func (a *Application) PlanImport(ctx context.Context, snapshot directory.Snapsho
 		return directory.Plan{}, err
 	}
 	im.report, im.dry = &directory.Report{}, true
-	err = a.run(ctx, write{op: "planImport", prov: im.prov, gate: nounIngestion, dry: true, plan: im.judge})
+	err = a.run(ctx, write{op: "planImport", prov: im.prov, rootOnly: nounIngestion, dry: true, plan: im.judge})
 	return im.report.Plan, err
 }
 
@@ -165,7 +165,7 @@ func checkSnapshot(in directory.Snapshot) error {
 func (im *importing) write(ctx context.Context) error {
 	p := im.app.newPace(firstPart)
 	p.told = func() { im.tell(p) }
-	return im.app.inParts(ctx, write{op: "importDirectory", prov: im.prov, gate: nounIngestion,
+	return im.app.inParts(ctx, write{op: "importDirectory", prov: im.prov, rootOnly: nounIngestion,
 		sections: []string{sectionGroups, sectionReporting}, plan: im.part}, p, func() bool { return im.phase == ended })
 }
 

@@ -89,7 +89,7 @@ func gathered[Row any](list iter.Seq2[Row, error]) ([]Row, error) {
 
 // ApplyOrgSnapshot replaces the organization's data by the snapshot's, in one
 // commit of the difference, with the record of authority in it
-// (spec: application §19). It is not gated: it is how a read model is filled and
+// (spec: application §19). It needs no org root: it is how a read model is filled and
 // how authority moves. After it an object whose OrgRoot differs from
 // StoredOrgRoot is to be replaced by a successor.
 func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrgSnapshotInput) error {

@@ -79,7 +79,7 @@ func (sw *sweeping) rows(ctx context.Context, d *draft, total cleanup, part *cle
 	}
 	sw.planned = &total
 	for _, g := range sw.grants[total.Grants:sw.judged.Grants] {
-		if err := d.gateScope(g.Scope, nounSweep); err != nil {
+		if err := d.requireOrgRootAt(g.Scope, nounSweep); err != nil {
 			return false, err
 		}
 		if !d.fill(storage.DeleteGrant{ID: g.ID, MustExist: true}, len(g.ID)+len(g.Subject)+len(g.Scope)) {
@@ -94,7 +94,7 @@ func (sw *sweeping) rows(ctx context.Context, d *draft, total cleanup, part *cle
 		d.emit(authz.SubjectEvents(g.Subject)...)
 	}
 	for _, v := range sw.revokes[total.Revokes:sw.judged.Revokes] {
-		if err := d.gateScope(v.Scope, nounSweep); err != nil {
+		if err := d.requireOrgRootAt(v.Scope, nounSweep); err != nil {
 			return false, err
 		}
 		if !d.dropRevoke(v, reasonOrphaned, part) {
@@ -105,7 +105,7 @@ func (sw *sweeping) rows(ctx context.Context, d *draft, total cleanup, part *cle
 	return sw.judged.Grants == len(sw.grants) && sw.judged.Revokes == len(sw.revokes), nil
 }
 
-// begin looks for all rows, and judges by the gate whether all of them may go.
+// begin looks for all rows, and judges whether all of them may go.
 func (sw *sweeping) begin(ctx context.Context, d *draft) error {
 	found, err := sw.app.orphans(ctx, sw.in)
 	if err != nil {
@@ -119,12 +119,12 @@ func (sw *sweeping) begin(ctx context.Context, d *draft) error {
 	sw.revokes = slices.Clone(sw.revokes)
 	sw.judged = cleanup{Grants: len(sw.grants), Revokes: len(sw.revokes)}
 	for _, g := range sw.grants {
-		if err := d.gateScope(g.Scope, nounSweep); err != nil {
+		if err := d.requireOrgRootAt(g.Scope, nounSweep); err != nil {
 			return err
 		}
 	}
 	for _, v := range sw.revokes {
-		if err := d.gateScope(v.Scope, nounSweep); err != nil {
+		if err := d.requireOrgRootAt(v.Scope, nounSweep); err != nil {
 			return err
 		}
 	}

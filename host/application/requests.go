@@ -41,7 +41,7 @@ func (a *Application) SubmitRequest(ctx context.Context, in provider.RequestInpu
 	scope := orGlobal(in.Scope)
 	w := write{op: "submitRequest"}
 	if scope == authz.Global {
-		w.gate = nounRequest
+		w.rootOnly = nounRequest
 	}
 	if in.RoleID != "" || a.policyNamesRole(scope) {
 		w.sections = []string{sectionRoles}

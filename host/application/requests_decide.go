@@ -24,7 +24,7 @@ func (a *Application) DecideRequest(ctx context.Context, id string, in provider.
 		if err := requirePending(*row); err != nil {
 			return err
 		}
-		if err := d.gateScope(row.Scope, nounDeciding); err != nil {
+		if err := d.requireOrgRootAt(row.Scope, nounDeciding); err != nil {
 			return err
 		}
 		decider, err := a.approver(ctx, a.judged, in.DeciderUserID, d.now)
@@ -93,7 +93,7 @@ func (a *Application) CancelRequest(ctx context.Context, id, byUserID string) (a
 		if err := requirePending(*row); err != nil {
 			return err
 		}
-		if err := d.gateScope(row.Scope, nounCancelling); err != nil {
+		if err := d.requireOrgRootAt(row.Scope, nounCancelling); err != nil {
 			return err
 		}
 		d.end(row, authz.RequestCancelled)

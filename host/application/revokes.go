@@ -21,7 +21,7 @@ func (a *Application) CreateRevoke(ctx context.Context, in provider.RevokeInput,
 	scope := orGlobal(in.Scope)
 	var row authz.Revoke
 	err := a.propose(ctx, s, write{op: "createRevoke", prov: prov, plan: func(_ context.Context, d *draft) error {
-		if err := d.gateScope(scope, nounGlobalRevoke); err != nil {
+		if err := d.requireOrgRootAt(scope, nounGlobalRevoke); err != nil {
 			return err
 		}
 		if err := a.checkPattern(in.Pattern); err != nil {
@@ -55,7 +55,7 @@ func (a *Application) DeleteRevoke(ctx context.Context, id string, prov authz.Pr
 		if !found {
 			return authz.Rejected(authz.CodeNotFound, "revoke not found")
 		}
-		if err := d.gateScope(row.Scope, nounGlobalRevoke); err != nil {
+		if err := d.requireOrgRootAt(row.Scope, nounGlobalRevoke); err != nil {
 			return err
 		}
 		d.change(storage.DeleteRevoke{ID: id, MustExist: true})

@@ -48,7 +48,7 @@ func (a *Application) CreateRole(ctx context.Context, in provider.RoleInput, pro
 		d.writeRole("role.create", row)
 		return nil
 	}
-	err := a.propose(ctx, s, write{op: "createRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
+	err := a.propose(ctx, s, write{op: "createRole", prov: prov, rootOnly: nounRole, sections: []string{sectionRoles}, plan: plan})
 	return answered(&row, err)
 }
 
@@ -98,7 +98,7 @@ func (a *Application) UpdateRole(ctx context.Context, id string, in provider.Rol
 		d.writeRole("role.update", row)
 		return nil
 	}
-	err := a.propose(ctx, s, write{op: "updateRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
+	err := a.propose(ctx, s, write{op: "updateRole", prov: prov, rootOnly: nounRole, sections: []string{sectionRoles}, plan: plan})
 	return answered(&row, err)
 }
 
@@ -132,7 +132,7 @@ func (a *Application) DeleteRole(ctx context.Context, id string, prov authz.Prov
 		d.emit(authz.RoleEvent(id))
 		return nil
 	}
-	return a.propose(ctx, s, write{op: "deleteRole", prov: prov, gate: nounRole, sections: []string{sectionRoles}, plan: plan})
+	return a.propose(ctx, s, write{op: "deleteRole", prov: prov, rootOnly: nounRole, sections: []string{sectionRoles}, plan: plan})
 }
 
 // ListRoles lists roles by id.

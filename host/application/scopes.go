@@ -18,7 +18,7 @@ const (
 
 // SetScopeParents records parents of scopes and returns how many entries changed
 // something (spec: host §4). It is the application's own data and never
-// gated by the org root.
+// the org root's alone.
 func (a *Application) SetScopeParents(ctx context.Context, entries []provider.ScopeParents, prov authz.Provenance) (int, error) {
 	if !a.HasStoredAncestry() {
 		return 0, authz.Rejected(authz.CodeUnsupported, "this storage driver does not record scope parents (capability %q)", storage.CapAncestry)

@@ -18,7 +18,7 @@ const (
 func (a *Application) SetUserActive(ctx context.Context, userID string, active bool, prov authz.Provenance) error {
 	var s shape
 	s.id("userId", userID)
-	return a.propose(ctx, s, write{op: "setUserActive", prov: prov, gate: nounProvisioning, plan: func(ctx context.Context, d *draft) error {
+	return a.propose(ctx, s, write{op: "setUserActive", prov: prov, rootOnly: nounProvisioning, plan: func(ctx context.Context, d *draft) error {
 		if err := d.newUsers(ctx, "userId", userID); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (a *Application) SetReportingEdge(ctx context.Context, userID, managerUserI
 		}
 		return nil
 	}
-	return a.propose(ctx, s, write{op: "setReportingEdge", prov: prov, gate: nounReportingEdge, sections: []string{sectionReporting}, plan: plan})
+	return a.propose(ctx, s, write{op: "setReportingEdge", prov: prov, rootOnly: nounReportingEdge, sections: []string{sectionReporting}, plan: plan})
 }
 
 // chainAbove is the manager chain that the user gets with a new manager; one that

@@ -40,7 +40,7 @@ const (
 type write struct {
 	op       string
 	prov     authz.Provenance // normalised; none of a request, whose actor is a user
-	gate     string           // noun of a gate that holds whatever the rows say; "" = none
+	rootOnly string           // what only the org root writes, whatever the rows say; "" = nothing
 	sections []string
 	dry      bool  // planned and not written
 	pace     *pace // of a part of a long work, else nil
@@ -54,7 +54,7 @@ type draft struct {
 	op        string
 	prov      authz.Provenance
 	authority *authority
-	gated     bool
+	orgDomain bool // some of it belongs to the org root
 	now       int64
 	page      *page
 	pace      *pace // nil but of a part
@@ -136,7 +136,7 @@ func answered[T any](planned *T, err error) (answer T, _ error) {
 	return answer, err
 }
 
-// run carries one operation from its gate to the last listener.
+// run carries one operation from the org-root rule to the last listener.
 func (a *Application) run(ctx context.Context, w write) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -187,8 +187,8 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
 	d := &draft{app: a, life: a.store.Info().Incarnation, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock(), pace: w.pace, page: &page{}}
-	if w.gate != "" {
-		if err := d.gate(w.gate); err != nil {
+	if w.rootOnly != "" {
+		if err := d.requireOrgRoot(w.rootOnly); err != nil {
 			return err
 		}
 	}
@@ -276,7 +276,7 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 	if a.persist {
 		c.Events = p.events
 	}
-	if d.gated && d.authority.version > 0 {
+	if d.orgDomain && d.authority.version > 0 {
 		c.Requires = append(c.Requires, storage.RequireRecord{
 			Collection: authorityCollection, ID: authorityID, Version: d.authority.version})
 	}
