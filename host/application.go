@@ -39,9 +39,9 @@ type served struct {
 	client   *client.Client
 	byPeople *client.Client // the same, to which a mistyped scope is a mistake
 	store    *store.Store
-	poller   *provider.Poller // nil without a log of events
-	counts   *counting        // nil when nobody wants them
-	gates    *admission.Gates // of its provider API, and of the socket
+	poller   *provider.Poller   // nil without a log of events
+	counts   *counting          // nil when nobody wants them
+	limiter  *admission.Limiter // of its provider API, and of the socket
 	supplied ApplicationOptions
 	log      hclog.Logger
 	secrets  atomic.Pointer[[]string]
@@ -54,7 +54,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{log: log, supplied: h.options.Applications[name], gates: admission.New(h.config.Load().Limits.InFlight)}
+	a := &served{log: log, supplied: h.options.Applications[name], limiter: admission.New(h.config.Load().Limits.InFlight)}
 	a.setSecrets(cfg.Provider.Secrets)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name,
 		Incarnation: cfg.Storage.Incarnation, OnLost: a.forget, Observe: h.observation.storage(name)})
@@ -189,9 +189,9 @@ func (a *served) setSecrets(secrets []config.Secret) {
 // Client is the application's own client, for programs that embed the host.
 func (a *Application) Client() *client.Client { return a.client }
 
-// Gates admit what callers ask of the application over its provider API and the
+// Limiter admits what callers ask of the application over its provider API and the
 // socket; what a program asks in process passes none.
-func (a *Application) Gates() *admission.Gates { return a.gates }
+func (a *Application) Limiter() *admission.Limiter { return a.limiter }
 
 // Check serves the operation check.
 func (a *Application) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {

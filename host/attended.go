@@ -36,7 +36,7 @@ func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope str
 	return e, err
 }
 
-func (h *Host) localApplication(name string) (api.LocalApplication, bool) {
+func (h *Host) localApplication(name string) (api.LocalBackend, bool) {
 	a, ok := h.Application(name)
 	return attended{a}, ok
 }

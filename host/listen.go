@@ -151,7 +151,7 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 			return api.NewProviderHandler(api.ProviderOptions{
 				Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() }, Bearers: bearers,
 				AuditOptIn: a.Provider.AuditOptIn, Evaluator: app, Storage: app, OnAuthorityChanged: app.AuthorityChanged,
-				Gates: app.gates, BodyLimit: cfg.Limits.Body, OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log.Named(name),
+				Limiter: app.limiter, BodyLimit: cfg.Limits.Body, OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log.Named(name),
 			})
 		})
 		if err != nil {

@@ -46,7 +46,7 @@ type hostedService struct {
 	core     *service.Service
 	oidc     *oidc.Provider // nil: not configured
 	handler  *hosted.API
-	gates    *admission.Gates
+	limiter  *admission.Limiter
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -55,7 +55,7 @@ type hostedService struct {
 // openService opens the account data, refuses keys that do not open it, and makes
 // the hosted API. publicURL is where browsers reach the host.
 func (h *Host) openService(ctx context.Context, cfg *config.Config, plugin *pluginhost.Plugin, publicURL string) (_ *hostedService, err error) {
-	s := &hostedService{log: h.log.Named("service"), gates: admission.New(cfg.Limits.InFlight)}
+	s := &hostedService{log: h.log.Named("service"), limiter: admission.New(cfg.Limits.InFlight)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("service: %w", err), s.close())
@@ -156,7 +156,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	}
 	s.handler, err = hosted.New(hosted.Options{
 		PublicURL: publicURL, TrustedProxies: config.Networks(cfg.TrustedProxies), Account: s.accounts, Keys: s.keys,
-		Gates: s.gates, Services: services, Clock: clock, Logger: s.log,
+		Limiter: s.limiter, Services: services, Clock: clock, Logger: s.log,
 	})
 	return err
 }

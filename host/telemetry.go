@@ -139,14 +139,14 @@ func (h *Host) facts() telemetry.Facts {
 		}
 	}
 	if h.service != nil {
-		f.Service = h.service.gates.Facts()
+		f.Service = h.service.limiter.Facts()
 	}
 	for _, name := range sorted(h.apps) {
 		a := h.apps[name]
 		used := a.client.Statistics()
 		app := telemetry.App{Name: name, StorageReady: a.store.State().State == store.StateReady,
 			Caches:            []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)},
-			UnknownScopeTypes: used.UnknownScopeTypes, Admission: a.gates.Facts()}
+			UnknownScopeTypes: used.UnknownScopeTypes, Admission: a.limiter.Facts()}
 		app.StorageLost = a.store.State().State == store.StateLost
 		if ahead, _ := a.store.Clock(); ahead != nil {
 			app.ClockAhead = new(ahead.Seconds())

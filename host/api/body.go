@@ -82,14 +82,14 @@ func (x *exchange) quickBody() bool {
 }
 
 // runQuick carries out what a quick reader read.
-func (x *exchange) runQuick(e entry, act action, gates *admission.Gates) (any, error) {
+func (x *exchange) runQuick(e entry, act action, limiter *admission.Limiter) (any, error) {
 	x.dropBody()
 	if x.out.soon = x.quickBody(); x.out.soon {
 		e.within = quickOperation
 	} else {
 		x.mayTakeLong()
 	}
-	if err := x.admit(e, gates, 0); err != nil {
+	if err := x.admit(e, limiter, 0); err != nil {
 		return nil, err
 	}
 	return e.do(x.r.Context(), act)

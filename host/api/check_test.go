@@ -143,7 +143,7 @@ func TestAtNeedsAnEventLog(t *testing.T) {
 }
 
 func TestAnUnresolvableScopeIsAnErrorNeverAnAnswer(t *testing.T) {
-	failing := newWorld(t, worldOptions{decorate: func(a api.Application) api.Application { return a }})
+	failing := newWorld(t, worldOptions{decorate: func(a api.Backend) api.Backend { return a }})
 	h, err := api.NewProviderHandler(api.ProviderOptions{Application: failing.app, ApplicationID: "a",
 		Secrets: func() []string { return []string{secret} }, Evaluator: outage{}})
 	if err != nil {

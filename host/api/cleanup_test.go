@@ -14,12 +14,12 @@ import (
 )
 
 // without is an application over a driver that stores no import manifests.
-type without struct{ api.Application }
+type without struct{ api.Backend }
 
 func (without) HasImports() bool { return false }
 
 func TestWithoutManifestsTheGateAnswersBeforeAnythingIsRead(t *testing.T) {
-	w := newWorld(t, worldOptions{decorate: func(a api.Application) api.Application { return without{a} }})
+	w := newWorld(t, worldOptions{decorate: func(a api.Backend) api.Backend { return without{a} }})
 	for op, body := range map[string]string{"getPublishedImports": `{}`, "publishImports": `{"manifest":5,` + admin + `}`} {
 		w.post(op, body).expectError(t, http.StatusNotImplemented, refusedName, "unsupported", "does not store import manifests")
 	}

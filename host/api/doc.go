@@ -3,7 +3,7 @@
 // of every request. Package listen carries it.
 //
 // It reads requests strictly, calls the consumer-owned interfaces declared here
-// (Application, Evaluator, OrgSnapshots, LocalApplication with its Reviewer,
+// (Backend, Evaluator, OrgSnapshots, LocalBackend with its Reviewer,
 // HostControl) and writes results and typed errors in their wire form. It never
 // decides about access, never touches storage or plugins, keeps no state between
 // requests, and never puts a secret or an internal error's text into an answer.

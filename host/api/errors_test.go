@@ -53,8 +53,8 @@ func (w *world) hosted(secret, method string) (*provider.Hosted, *through) {
 // error that a caller in this process gets (spec: provider-api §5.2, §5.3).
 func TestEveryErrorIsTheSameOnBothSidesOfTheWire(t *testing.T) {
 	var injected error
-	failing := newWorld(t, worldOptions{bodyLimit: 1000, decorate: func(a api.Application) api.Application {
-		return faulty{Application: a, capabilities: func(context.Context) (provider.Capabilities, error) {
+	failing := newWorld(t, worldOptions{bodyLimit: 1000, decorate: func(a api.Backend) api.Backend {
+		return faulty{Backend: a, capabilities: func(context.Context) (provider.Capabilities, error) {
 			return provider.Capabilities{}, injected
 		}}
 	}})

@@ -19,10 +19,10 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// LocalApplication is an application as the administration socket serves it: the
+// LocalBackend is an application as the administration socket serves it: the
 // provider API and what does not cross the network.
-type LocalApplication interface {
-	Application
+type LocalBackend interface {
+	Backend
 	Evaluator
 
 	// Explain answers the explanation of one check on the rows as they stand, a
@@ -56,8 +56,8 @@ type LocalApplication interface {
 	Reviewer
 	OrgSnapshots
 
-	// Gates are those of the application's provider API as well; nil refuses nothing.
-	Gates() *admission.Gates
+	// Limiter is that of the application's provider API as well; nil refuses nothing.
+	Limiter() *admission.Limiter
 
 	// AuthorityChanged is the AuthorityHook of the application.
 	AuthorityChanged(ctx context.Context, orgRoot bool) error
@@ -86,7 +86,7 @@ const DefaultImportBodyLimit int64 = 256 << 20
 // LocalOptions configures the local administration API.
 type LocalOptions struct {
 	// Applications finds an application by its name. Required.
-	Applications func(name string) (LocalApplication, bool)
+	Applications func(name string) (LocalBackend, bool)
 
 	// Host is what HostApplication controls. Required.
 	Host HostControl
@@ -107,7 +107,7 @@ type LocalOptions struct {
 }
 
 type localHandler struct {
-	applications func(string) (LocalApplication, bool)
+	applications func(string) (LocalBackend, bool)
 	host         HostControl
 	limit        int64
 	importLimit  int64
@@ -203,7 +203,7 @@ func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (an
 	x.app = name
 	x.name(name, op)
 	c.app, c.evaluator, c.local = app, app, app
-	c.snapshots, c.authorityChanged, c.gates = app, app.AuthorityChanged, app.Gates()
+	c.snapshots, c.authorityChanged, c.limiter = app, app.AuthorityChanged, app.Limiter()
 	if login, ok := listen.PeerLogin(x.r.Context()); ok {
 		actor := authz.AdminProvenance("local:" + login)
 		c.problem.actor = &actor

@@ -37,7 +37,7 @@ func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope str
 	return a.client.Explain(ctx, p, key, scope)
 }
 
-func (a localApp) Gates() *admission.Gates                      { return nil }
+func (a localApp) Limiter() *admission.Limiter                  { return nil }
 func (a localApp) AuthorityChanged(context.Context, bool) error { return nil }
 
 // hostControl answers fixed facts and notes what it was told to do.
@@ -115,12 +115,12 @@ func newSocket(t *testing.T) *socket {
 }
 
 // newSocketOf serves what decorate makes of the application; nil leaves it.
-func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.LocalApplication) *socket {
+func newSocketOf(t *testing.T, o worldOptions, decorate func(localApp) api.LocalBackend) *socket {
 	t.Helper()
 	w := newWorld(t, o)
 	s := &socket{world: w, host: &hostControl{}}
 	h, err := api.NewLocalHandler(api.LocalOptions{Host: s.host, ImportBodyLimit: max(o.socketLimit, 5000), BodyLimit: max(o.socketLimit, 2000),
-		Applications: func(name string) (api.LocalApplication, bool) {
+		Applications: func(name string) (api.LocalBackend, bool) {
 			app := localApp{w.app, w.client}
 			known := name == "docs" || name == "my docs"
 			if decorate != nil {
@@ -386,7 +386,7 @@ func TestTheHostAnswersForItself(t *testing.T) {
 func TestWhereThePeerIsUnknownProvenanceIsRequired(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	h, err := api.NewLocalHandler(api.LocalOptions{Host: &hostControl{},
-		Applications: func(string) (api.LocalApplication, bool) { return localApp{w.app, w.client}, true }})
+		Applications: func(string) (api.LocalBackend, bool) { return localApp{w.app, w.client}, true }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Application is what an HTTP surface needs of the application that it serves.
-type Application interface {
+// Backend is what an HTTP surface needs of the application that it serves.
+type Backend interface {
 	provider.Provider
 
 	// StoredOrgRoot reads the stored authority, the same from every host.
@@ -42,10 +42,10 @@ type call struct {
 	object // its parameters
 
 	target
-	exchange *exchange // nil without gates
+	exchange *exchange // nil without a limiter
 
 	// Of the administration socket alone:
-	local LocalApplication
+	local LocalBackend
 	host  HostControl
 }
 
@@ -55,7 +55,7 @@ func newCall(op string, members map[string]json.RawMessage, t target) *call {
 
 // target is what a surface serves: one application, with what belongs to it.
 type target struct {
-	app           Application
+	app           Backend
 	applicationID string
 	auditOptIn    bool
 	evaluator     Evaluator // nil: check is unsupported
@@ -63,7 +63,7 @@ type target struct {
 	snapshots        OrgSnapshots  // nil: they are unsupported
 	authorityChanged AuthorityHook // nil: authority cannot move
 
-	gates *admission.Gates // nil: everything is admitted
+	limiter *admission.Limiter // nil: everything is admitted
 }
 
 // action does the work. Its result is a value that marshals to a JSON object, or
@@ -181,12 +181,12 @@ func entries() (map[string]entry, error) {
 var patience = map[string]time.Duration{"deleteSubject": importTimeout, "deleteScope": importTimeout}
 
 // run is the last three steps of serving a request (spec: provider-api §2):
-// required parameters, the gate, the operation once it is admitted.
+// required parameters, the feature, the operation once it is admitted.
 func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := e.checkRequired(c); err != nil {
 		return nil, err
 	}
-	if err := e.checkGate(c); err != nil {
+	if err := e.checkFeature(c); err != nil {
 		return nil, err
 	}
 	in := reflect.New(e.input)
@@ -196,7 +196,7 @@ func (e entry) run(ctx context.Context, c *call) (any, error) {
 	if err := c.problem.err; err != nil {
 		return nil, err
 	}
-	if err := c.exchange.admit(e, c.gates, c.reserve()); err != nil {
+	if err := c.exchange.admit(e, c.limiter, c.reserve()); err != nil {
 		return nil, err
 	}
 	return e.do(ctx, e.act(c, in.Interface()))
@@ -235,18 +235,18 @@ func (e entry) checkRequired(c *call) error {
 	return nil
 }
 
-func (e entry) checkGate(c *call) error {
+func (e entry) checkFeature(c *call) error {
 	switch {
-	case e.Requires == provider.GateEpoch && !c.app.HasEpoch():
+	case e.Requires == provider.FeatureEventLog && !c.app.HasEpoch():
 		return noEpoch()
-	case e.Requires == provider.GateMetrics && !c.app.HasMetrics():
+	case e.Requires == provider.FeatureMetrics && !c.app.HasMetrics():
 		return authz.Rejected(authz.CodeUnsupported, "metrics are not enabled on this Application: its option metrics is off")
-	case e.Requires == provider.GateStorage && c.snapshots == nil:
+	case e.Requires == provider.FeatureStorage && c.snapshots == nil:
 		return authz.Rejected(authz.CodeUnsupported, "org snapshot operations require the storage option")
-	case e.Requires == provider.GateAncestry && !c.app.HasStoredAncestry():
+	case e.Requires == provider.FeatureAncestry && !c.app.HasStoredAncestry():
 		return authz.Rejected(authz.CodeUnsupported,
 			"this application does not record the ancestry of scopes: that needs ancestry.kind stored and a driver with the ancestry capability")
-	case e.Requires == provider.GateImports && !c.app.HasImports():
+	case e.Requires == provider.FeatureImports && !c.app.HasImports():
 		return authz.Rejected(authz.CodeUnsupported, "this application does not store import manifests: its storage driver lacks the imports capability")
 	case e.ready != nil:
 		return e.ready(c)

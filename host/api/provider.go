@@ -17,7 +17,7 @@ const DefaultBodyLimit int64 = 10 << 20
 // ProviderOptions configures the provider API of one application.
 type ProviderOptions struct {
 	// Application is served. Required.
-	Application Application
+	Application Backend
 
 	// ApplicationID is what ping reports. Required.
 	ApplicationID string
@@ -44,8 +44,8 @@ type ProviderOptions struct {
 	// Evaluator answers check; nil: check is unsupported.
 	Evaluator Evaluator
 
-	// Gates refuse what is too much; nil refuses nothing.
-	Gates *admission.Gates
+	// Limiter refuses what is too much; nil refuses nothing.
+	Limiter *admission.Limiter
 
 	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
 	BodyLimit int64
@@ -96,7 +96,7 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 	return &providerHandler{
 		target: target{app: o.Application, applicationID: o.ApplicationID,
 			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator, snapshots: o.Storage, authorityChanged: o.OnAuthorityChanged,
-			gates: o.Gates},
+			limiter: o.Limiter},
 		secrets: o.Secrets,
 		bearers: o.Bearers,
 		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
@@ -152,7 +152,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e, ok := h.entries[op]
 		if ok {
-			if err := e.expect(h.gates); err != nil {
+			if err := e.expect(h.limiter); err != nil {
 				x.name(h.applicationID, e.Op)
 				return nil, err
 			}
@@ -164,7 +164,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if e.quick != nil {
 			if act := e.quick(x, body, &h.target); act != nil {
 				x.name(h.applicationID, e.Op)
-				return x.runQuick(e, act, h.gates)
+				return x.runQuick(e, act, h.limiter)
 			}
 		}
 		x.mayTakeLong()

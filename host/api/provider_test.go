@@ -200,22 +200,22 @@ func TestRotatedSecretsHoldAtOnceAndWeakOnesOpenNothing(t *testing.T) {
 
 // faulty is an application with one method replaced.
 type faulty struct {
-	api.Application
+	api.Backend
 	listGrants   func(ctx context.Context) func(func(authz.Grant, error) bool)
 	capabilities func(ctx context.Context) (provider.Capabilities, error)
 }
 
 func (f faulty) Capabilities(ctx context.Context) (provider.Capabilities, error) {
 	if f.capabilities == nil {
-		return f.Application.Capabilities(ctx)
+		return f.Backend.Capabilities(ctx)
 	}
 	return f.capabilities(ctx)
 }
 
 func TestErrorsThatAreNotOurOwnCrossWithoutTheirText(t *testing.T) {
 	var fail func() error
-	w := newWorld(t, worldOptions{decorate: func(a api.Application) api.Application {
-		return faulty{Application: a, capabilities: func(context.Context) (provider.Capabilities, error) {
+	w := newWorld(t, worldOptions{decorate: func(a api.Backend) api.Backend {
+		return faulty{Backend: a, capabilities: func(context.Context) (provider.Capabilities, error) {
 			return provider.Capabilities{}, fail()
 		}}
 	}})
@@ -245,8 +245,8 @@ func TestErrorsThatAreNotOurOwnCrossWithoutTheirText(t *testing.T) {
 
 func TestAPanicLeavesTheConnectionUsable(t *testing.T) {
 	panics := true
-	w := newWorld(t, worldOptions{decorate: func(a api.Application) api.Application {
-		return faulty{Application: a, capabilities: func(context.Context) (provider.Capabilities, error) {
+	w := newWorld(t, worldOptions{decorate: func(a api.Backend) api.Backend {
+		return faulty{Backend: a, capabilities: func(context.Context) (provider.Capabilities, error) {
 			if panics {
 				panic("once")
 			}

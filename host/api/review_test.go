@@ -117,7 +117,7 @@ func (c crowded) ExportEntitlements(context.Context, *[]string) iter.Seq2[access
 func TestAnExportThatFailsNeverPassesForAWholeOne(t *testing.T) {
 	outage := &authz.UnavailableError{Message: "storage is unavailable"}
 	of := func(users int) *socket {
-		return newSocketOf(t, worldOptions{}, func(a localApp) api.LocalApplication { return crowded{a, users, outage} })
+		return newSocketOf(t, worldOptions{}, func(a localApp) api.LocalBackend { return crowded{a, users, outage} })
 	}
 	of(1).ask("/local/v1/docs/exportEntitlements", "").expectError(t, 503, "UnavailableError", "unavailable", "storage is unavailable")
 	s := of(5000)

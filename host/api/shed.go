@@ -38,19 +38,19 @@ func (c *call) reserve() int {
 }
 
 // admit waits until the operation may run. The exchange gives its place back.
-func (x *exchange) admit(e entry, gates *admission.Gates, reserve int) (err error) {
-	if gates == nil {
+func (x *exchange) admit(e entry, limiter *admission.Limiter, reserve int) (err error) {
+	if limiter == nil {
 		return nil
 	}
-	if x.out.ticket, err = gates.Acquire(x.r.Context(), e.class(), 0, reserve); err != nil {
+	if x.out.ticket, err = limiter.Acquire(x.r.Context(), e.class(), 0, reserve); err != nil {
 		return e.overload()
 	}
 	return nil
 }
 
 // expect refuses an operation that cannot be admitted before its body is read.
-func (e entry) expect(gates *admission.Gates) error {
-	if gates == nil || gates.Expect(e.class()) == nil {
+func (e entry) expect(limiter *admission.Limiter) error {
+	if limiter == nil || limiter.Expect(e.class()) == nil {
 		return nil
 	}
 	return e.overload()

@@ -17,7 +17,7 @@ import (
 
 // held is an application whose storage lets nothing through until it is told to.
 type held struct {
-	api.Application
+	api.Backend
 	begun chan string   // an operation's name when it has got here
 	free  chan struct{} // closed to let all through
 }
@@ -37,17 +37,17 @@ func (h *held) wait(ctx context.Context, op string) {
 
 func (h *held) CreateGrant(ctx context.Context, in provider.GrantInput, p authz.Provenance) (authz.Grant, error) {
 	h.wait(ctx, "createGrant")
-	return h.Application.CreateGrant(ctx, in, p)
+	return h.Backend.CreateGrant(ctx, in, p)
 }
 
 func (h *held) GetSubjectAccess(ctx context.Context, p authz.Principal) (authz.SubjectAccess, error) {
 	h.wait(ctx, "getSubjectAccess")
-	return h.Application.GetSubjectAccess(ctx, p)
+	return h.Backend.GetSubjectAccess(ctx, p)
 }
 
 func (h *held) ListGrants(ctx context.Context, q provider.GrantQuery) iter.Seq2[authz.Grant, error] {
 	h.wait(ctx, "listGrants")
-	return h.Application.ListGrants(ctx, q)
+	return h.Backend.ListGrants(ctx, q)
 }
 
 const oneGrant = `{"input":{"subject":"user:%s","pattern":"docs.files.delete",` + admin + `}}`
@@ -89,9 +89,9 @@ func TestWhatIsTooMuchIsRefusedWithItsFateAndATimeToComeAgain(t *testing.T) {
 	} {
 		t.Run(c.op, func(t *testing.T) {
 			h := &held{begun: make(chan string, 1000), free: make(chan struct{})}
-			gates := admission.New(0)
-			w := newWorld(t, worldOptions{gates: gates, decorate: func(app api.Application) api.Application {
-				h.Application = app
+			limiter := admission.New(0)
+			w := newWorld(t, worldOptions{limiter: limiter, decorate: func(app api.Backend) api.Backend {
+				h.Backend = app
 				return h
 			}})
 			var all sync.WaitGroup
@@ -110,7 +110,7 @@ func TestWhatIsTooMuchIsRefusedWithItsFateAndATimeToComeAgain(t *testing.T) {
 			if a := w.post(c.op, strings.ReplaceAll(c.body, "%s", "next")); a.status != http.StatusOK {
 				t.Errorf("the next one is answered with %d %s", a.status, a.body)
 			}
-			for _, f := range gates.Facts() {
+			for _, f := range limiter.Facts() {
 				if f.Running != 0 || f.Waiting != 0 || f.Long != 0 {
 					t.Errorf("a place is held for ever: %+v", f)
 				}
@@ -127,11 +127,11 @@ func (a answer) expectAllowed(t *testing.T, want bool) {
 }
 
 func TestChecksAreRefusedWhenEverythingIsFull(t *testing.T) {
-	gates := admission.New(64)
-	w := newWorld(t, worldOptions{gates: gates})
+	limiter := admission.New(64)
+	w := newWorld(t, worldOptions{limiter: limiter})
 	var held []admission.Ticket
 	for range 64 {
-		ticket, err := gates.Check()
+		ticket, err := limiter.Check()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,28 +149,28 @@ func TestChecksAreRefusedWhenEverythingIsFull(t *testing.T) {
 		w.post("check", body).expectAllowed(t, false)
 	}
 	w.post("ping", "{}").expectError(t, http.StatusServiceUnavailable, "UnavailableError", "unavailable", "ping was refused")
-	if got := gates.Facts()[0].Running; got != 63 {
+	if got := limiter.Facts()[0].Running; got != 63 {
 		t.Errorf("%d are in flight", got)
 	}
 }
 
 // Whatever becomes of a request, its place is given back.
 func TestEveryEndOfARequestGivesItsPlaceBack(t *testing.T) {
-	gates := admission.New(64)
-	w := newWorld(t, worldOptions{gates: gates, decorate: func(app api.Application) api.Application { return panicking{app} }})
+	limiter := admission.New(64)
+	w := newWorld(t, worldOptions{limiter: limiter, decorate: func(app api.Backend) api.Backend { return panicking{app} }})
 	for _, o := range provider.Operations {
 		for _, body := range []string{`{}`, `{"input":{}}`, `{"principal":{"userId":"u"},"grantId":"g","id":"x","roleId":"r","filter":{},"provenance":{"kind":"admin","actorUserId":"a"}}`} {
 			w.post(o.Op, body)
 		}
 	}
 	w.post("capabilities", "{}").expectError(t, http.StatusInternalServerError, "Error", "", "internal error")
-	for _, f := range gates.Facts() {
+	for _, f := range limiter.Facts() {
 		if f.Running != 0 || f.Waiting != 0 {
 			t.Errorf("%+v", f)
 		}
 	}
 }
 
-type panicking struct{ api.Application }
+type panicking struct{ api.Backend }
 
 func (panicking) Capabilities(context.Context) (provider.Capabilities, error) { panic("on purpose") }

@@ -195,7 +195,7 @@ func TestOnlyApplyOrgSnapshotMayBeLarge(t *testing.T) {
 
 func TestSnapshotsAreServedOnTheSocketToo(t *testing.T) {
 	failed := errors.New("no")
-	s := newSocketOf(t, worldOptions{}, func(a localApp) api.LocalApplication { return failingHook{a, failed} })
+	s := newSocketOf(t, worldOptions{}, func(a localApp) api.LocalBackend { return failingHook{a, failed} })
 	if got := s.ask("/local/v1/docs/org.exportSnapshot", ""); got.status != http.StatusOK || got.body != `{"snapshot":`+emptySnapshot+`}` {
 		t.Errorf("exported %d %s", got.status, got.body)
 	}

@@ -21,7 +21,7 @@ import (
 
 func (f faulty) ListGrants(ctx context.Context, q provider.GrantQuery) iter.Seq2[authz.Grant, error] {
 	if f.listGrants == nil {
-		return f.Application.ListGrants(ctx, q)
+		return f.Backend.ListGrants(ctx, q)
 	}
 	return f.listGrants(ctx)
 }
@@ -42,8 +42,8 @@ func grantsThen(n int, err error) func(func(authz.Grant, error) bool) {
 }
 
 func listingWorld(t *testing.T, list func(context.Context) func(func(authz.Grant, error) bool)) *world {
-	return newWorld(t, worldOptions{decorate: func(a api.Application) api.Application {
-		return faulty{Application: a, listGrants: list}
+	return newWorld(t, worldOptions{decorate: func(a api.Backend) api.Backend {
+		return faulty{Backend: a, listGrants: list}
 	}})
 }
 
@@ -146,8 +146,8 @@ func TestACallerWhoGoesAwayEndsTheList(t *testing.T) {
 // A server's ReadTimeout ends with the body: an operation that outlasts it is
 // not cancelled.
 func TestAnOperationMayOutlastTheTimeForItsBody(t *testing.T) {
-	w := newWorld(t, worldOptions{decorate: func(a api.Application) api.Application {
-		return faulty{Application: a, capabilities: func(ctx context.Context) (provider.Capabilities, error) {
+	w := newWorld(t, worldOptions{decorate: func(a api.Backend) api.Backend {
+		return faulty{Backend: a, capabilities: func(ctx context.Context) (provider.Capabilities, error) {
 			select {
 			case <-ctx.Done():
 				return provider.Capabilities{}, ctx.Err()

@@ -43,8 +43,8 @@ type worldOptions struct {
 	onAuthority  api.AuthorityHook
 	bodyLimit    int64
 	socketLimit  int64 // of every body on the socket; 0: small ones
-	gates        *admission.Gates
-	decorate     func(api.Application) api.Application
+	limiter      *admission.Limiter
+	decorate     func(api.Backend) api.Backend
 }
 
 const worldCatalog = `{"namespaces":["docs"],"includeAuthzInternal":false,
@@ -108,7 +108,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 		t.Fatal(err)
 	}
 	options := api.ProviderOptions{Application: w.app, ApplicationID: "app-1",
-		Secrets: func() []string { return []string{secret, oldSecret} }, BodyLimit: o.bodyLimit, Gates: o.gates, AuditOptIn: o.auditOptIn}
+		Secrets: func() []string { return []string{secret, oldSecret} }, BodyLimit: o.bodyLimit, Limiter: o.limiter, AuditOptIn: o.auditOptIn}
 	if !o.noEvaluator {
 		options.Evaluator = evaluator{w.client}
 	}

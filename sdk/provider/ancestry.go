@@ -30,7 +30,7 @@ type (
 	}
 )
 
-var opSetScopeParents = declare(Operation{Op: "setScopeParents", Kind: Write, Method: "SetScopeParents", Requires: GateAncestry,
+var opSetScopeParents = declare(Operation{Op: "setScopeParents", Kind: Write, Method: "SetScopeParents", Requires: FeatureAncestry,
 	Tag: "ancestry", Summary: "Record the parents of scopes", Notes: "`unsupported` where the application does not record ancestry.",
 	Answer: "How many entries changed something."},
 	func(ctx context.Context, to Provider, in *setScopeParentsIn) (changedOut, error) {

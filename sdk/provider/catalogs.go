@@ -83,7 +83,7 @@ func (c Calls) GetPublishedCatalog(ctx context.Context) (*PublishedCatalog, erro
 
 const withoutImports = "`unsupported` where the driver stores no manifests (`capabilities.imports`)."
 
-var opPublishImports = declare(Operation{Op: "publishImports", Kind: Write, Method: "PublishImports", Requires: GateImports, Lenient: true,
+var opPublishImports = declare(Operation{Op: "publishImports", Kind: Write, Method: "PublishImports", Requires: FeatureImports, Lenient: true,
 	Tag: "catalog", Summary: "Publish an import manifest", Notes: withoutImports, Answer: "The version that was given to what was published."},
 	func(ctx context.Context, to Provider, in *publishImportsIn) (versionOut, error) {
 		version, err := to.PublishImports(ctx, in.Manifest, in.Provenance)
@@ -95,7 +95,7 @@ func (c Calls) PublishImports(ctx context.Context, manifest json.RawMessage, pro
 	return out.Version, err
 }
 
-var opGetPublishedImports = declare(Operation{Op: "getPublishedImports", Kind: Read, Method: "GetPublishedImports", Requires: GateImports,
+var opGetPublishedImports = declare(Operation{Op: "getPublishedImports", Kind: Read, Method: "GetPublishedImports", Requires: FeatureImports,
 	Tag: "catalog", Summary: "Read the published import manifest", Notes: withoutImports, Answer: "The newest version, or null."},
 	func(ctx context.Context, to Provider, _ *none) (publishedImportsOut, error) {
 		published, err := to.GetPublishedImports(ctx)

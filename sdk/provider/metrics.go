@@ -90,7 +90,7 @@ type (
 
 const withoutMetrics = "`unsupported` where metrics are off (`capabilities.metrics`)."
 
-var opReportMetrics = declare(Operation{Op: "reportMetrics", Kind: Write, Method: "ReportMetrics", Requires: GateMetrics,
+var opReportMetrics = declare(Operation{Op: "reportMetrics", Kind: Write, Method: "ReportMetrics", Requires: FeatureMetrics,
 	Tag: "metrics", Summary: "Add a window of what checks used", Notes: "Counters add up, so a batch sent twice counts twice. " + withoutMetrics},
 	func(ctx context.Context, to Provider, in *reportMetricsIn) (none, error) {
 		return none{}, to.ReportMetrics(ctx, in.Batch)
@@ -100,7 +100,7 @@ func (c Calls) ReportMetrics(ctx context.Context, b metrics.Batch) error {
 	return tell(ctx, c, opReportMetrics, reportMetricsIn{b})
 }
 
-var opGetGrantUsage = declare(Operation{Op: "getGrantUsage", Kind: Read, Method: "GetGrantUsage", Requires: GateMetrics,
+var opGetGrantUsage = declare(Operation{Op: "getGrantUsage", Kind: Read, Method: "GetGrantUsage", Requires: FeatureMetrics,
 	Tag: "metrics", Summary: "Tell how often grants decided", Notes: withoutMetrics, Answer: "Ascending by `rowId`; unused rows are absent."},
 	func(ctx context.Context, to Provider, in *usageIn) (rowUsageOut, error) {
 		found, err := to.GetGrantUsage(ctx, in.Query)
@@ -112,7 +112,7 @@ func (c Calls) GetGrantUsage(ctx context.Context, q UsageQuery) ([]RowUsage, err
 	return out.Usage, err
 }
 
-var opGetRevokeUsage = declare(Operation{Op: "getRevokeUsage", Kind: Read, Method: "GetRevokeUsage", Requires: GateMetrics,
+var opGetRevokeUsage = declare(Operation{Op: "getRevokeUsage", Kind: Read, Method: "GetRevokeUsage", Requires: FeatureMetrics,
 	Tag: "metrics", Summary: "Tell how often revokes decided", Notes: withoutMetrics, Answer: "Ascending by `rowId`; unused rows are absent."},
 	func(ctx context.Context, to Provider, in *usageIn) (rowUsageOut, error) {
 		found, err := to.GetRevokeUsage(ctx, in.Query)
@@ -124,7 +124,7 @@ func (c Calls) GetRevokeUsage(ctx context.Context, q UsageQuery) ([]RowUsage, er
 	return out.Usage, err
 }
 
-var opGetRoleUsage = declare(Operation{Op: "getRoleUsage", Kind: Read, Method: "GetRoleUsage", Requires: GateMetrics,
+var opGetRoleUsage = declare(Operation{Op: "getRoleUsage", Kind: Read, Method: "GetRoleUsage", Requires: FeatureMetrics,
 	Tag: "metrics", Summary: "Tell how often roles decided", Notes: withoutMetrics, Answer: "Ascending by `rowId`; unused rows are absent."},
 	func(ctx context.Context, to Provider, in *usageIn) (rowUsageOut, error) {
 		found, err := to.GetRoleUsage(ctx, in.Query)
@@ -136,7 +136,7 @@ func (c Calls) GetRoleUsage(ctx context.Context, q UsageQuery) ([]RowUsage, erro
 	return out.Usage, err
 }
 
-var opGetPermissionUsage = declare(Operation{Op: "getPermissionUsage", Kind: Read, Method: "GetPermissionUsage", Requires: GateMetrics,
+var opGetPermissionUsage = declare(Operation{Op: "getPermissionUsage", Kind: Read, Method: "GetPermissionUsage", Requires: FeatureMetrics,
 	Tag: "metrics", Summary: "Tell how often permissions were asked for", Notes: withoutMetrics, Answer: "Ascending by `permission`; unused ones are absent."},
 	func(ctx context.Context, to Provider, in *usageIn) (permissionUsageOut, error) {
 		found, err := to.GetPermissionUsage(ctx, in.Query)
@@ -148,7 +148,7 @@ func (c Calls) GetPermissionUsage(ctx context.Context, q UsageQuery) ([]Permissi
 	return out.Usage, err
 }
 
-var opGetScopeTypeUsage = declare(Operation{Op: "getScopeTypeUsage", Kind: Read, Method: "GetScopeTypeUsage", Requires: GateMetrics,
+var opGetScopeTypeUsage = declare(Operation{Op: "getScopeTypeUsage", Kind: Read, Method: "GetScopeTypeUsage", Requires: FeatureMetrics,
 	Tag: "metrics", Summary: "Tell how often each type of scope was asked about", Notes: withoutMetrics, Answer: "Ascending by `permission`; unused ones are absent."},
 	func(ctx context.Context, to Provider, in *usageIn) (permissionUsageOut, error) {
 		found, err := to.GetScopeTypeUsage(ctx, in.Query)

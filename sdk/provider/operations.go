@@ -15,27 +15,43 @@ const (
 	Write Kind = "write"
 )
 
-// Gate is a feature that an operation needs; without it the answer is
+// Feature is what an operation needs; without it the answer is
 // unsupported (501).
-type Gate string
+type Feature string
 
-// The gates.
+// The features, by their names in the manifest.
 const (
-	GateEpoch    Gate = "epoch"
-	GateMetrics  Gate = "metrics"
-	GateStorage  Gate = "storage"
-	GateAncestry Gate = "ancestry"
-	GateImports  Gate = "imports"
+	FeatureEventLog Feature = "epoch"
+	FeatureMetrics  Feature = "metrics"
+	FeatureStorage  Feature = "storage"
+	FeatureAncestry Feature = "ancestry"
+	FeatureImports  Feature = "imports"
+)
+
+// Gate is the former name of Feature.
+//
+// Deprecated: use Feature.
+type Gate = Feature
+
+// The former names of the features.
+//
+// Deprecated: use those of Feature.
+const (
+	GateEpoch    = FeatureEventLog
+	GateMetrics  = FeatureMetrics
+	GateStorage  = FeatureStorage
+	GateAncestry = FeatureAncestry
+	GateImports  = FeatureImports
 )
 
 // Operation is what the wire, its document, the calls of a Hosted and whoever
 // serves an application know of one operation. It is declared once, beside its
 // method of Provider.
 type Operation struct {
-	Op       string `json:"op"`
-	Kind     Kind   `json:"kind"`
-	Method   string `json:"method,omitempty"` // of Provider; "" for operations of the wire alone
-	Requires Gate   `json:"requires,omitempty"`
+	Op       string  `json:"op"`
+	Kind     Kind    `json:"kind"`
+	Method   string  `json:"method,omitempty"` // of Provider; "" for operations of the wire alone
+	Requires Feature `json:"requires,omitempty"`
 
 	// Tag, Summary, Notes and Answer are its words in the OpenAPI document.
 	Tag     string `json:"-"`

@@ -67,7 +67,7 @@ type (
 	}
 )
 
-var opExportOrgSnapshot = declare[none, snapshotOut](Operation{Op: "exportOrgSnapshot", Kind: Read, Requires: GateStorage, Older: "org.exportSnapshot",
+var opExportOrgSnapshot = declare[none, snapshotOut](Operation{Op: "exportOrgSnapshot", Kind: Read, Requires: FeatureStorage, Older: "org.exportSnapshot",
 	Tag: "org-snapshot", Summary: "Export the organizational data", Notes: "`unsupported` where the handler was given no storage.", Answer: "All of it."}, nil)
 
 // ExportOrgSnapshot reads the organization as a whole.
@@ -76,7 +76,7 @@ func (h *Hosted) ExportOrgSnapshot(ctx context.Context) (OrgSnapshot, error) {
 	return out.Snapshot, err
 }
 
-var opApplyOrgSnapshot = declare[ApplyOrgSnapshotInput, appliedOut](Operation{Op: "applyOrgSnapshot", Kind: Write, Requires: GateStorage, Older: "org.applySnapshot",
+var opApplyOrgSnapshot = declare[ApplyOrgSnapshotInput, appliedOut](Operation{Op: "applyOrgSnapshot", Kind: Write, Requires: FeatureStorage, Older: "org.applySnapshot",
 	Tag: "org-snapshot", Summary: "Replace the organizational data", Answer: "Applied.",
 	Notes: "Groups, roles and the grants and revokes at `*` become exactly the snapshot's; listed users and requests are written. `unsupported` where the handler was given no storage, or cannot pass a change of authority on."}, nil)
 

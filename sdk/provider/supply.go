@@ -168,7 +168,7 @@ func errNoEpoch() error {
 	return authz.Rejected(authz.CodeUnsupported, "this application does not persist events (events.persist is off)")
 }
 
-var opEpochHead = declare(Operation{Op: "epoch.head", Kind: Read, Requires: GateEpoch,
+var opEpochHead = declare(Operation{Op: "epoch.head", Kind: Read, Requires: FeatureEventLog,
 	Tag: "epoch", Summary: "Tell the newest position of the event log", Notes: withoutEpoch, Answer: "The head; `seq` is 0 of an empty log."},
 	func(ctx context.Context, to Provider, _ *none) (EpochHead, error) {
 		log := to.Epoch()
@@ -178,7 +178,7 @@ var opEpochHead = declare(Operation{Op: "epoch.head", Kind: Read, Requires: Gate
 		return log.Head(ctx)
 	})
 
-var opEpochSince = declare(Operation{Op: "epoch.since", Kind: Read, Requires: GateEpoch,
+var opEpochSince = declare(Operation{Op: "epoch.since", Kind: Read, Requires: FeatureEventLog,
 	Tag: "epoch", Summary: "Read the events after a position", Notes: withoutEpoch, Answer: "The events, a gap or a reset."},
 	func(ctx context.Context, to Provider, in *epochSinceIn) (EpochPage, error) {
 		log := to.Epoch()

@@ -43,8 +43,8 @@ type Options struct {
 	// Services are what the rows of the table are bound to.
 	Services Services
 
-	// Gates refuse what is too much; nil refuses nothing.
-	Gates *admission.Gates
+	// Limiter refuses what is too much; nil refuses nothing.
+	Limiter *admission.Limiter
 
 	// Clock is the time in epoch milliseconds.
 	Clock func() int64

@@ -2,7 +2,6 @@ package hosted
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/authzhost/authz/host/internal/admission"
@@ -26,12 +25,12 @@ func (e *endpoint) class() admission.Class {
 // one to answer, since its body may be slow to come in between; it waits for both no
 // longer than for one.
 func (c *Call) place(ctx context.Context, class admission.Class) (admission.Ticket, error) {
-	gates := c.api.o.Gates
-	if gates == nil {
+	limiter := c.api.o.Limiter
+	if limiter == nil {
 		return admission.Ticket{}, nil
 	}
 	began := time.Now()
-	ticket, err := gates.Acquire(ctx, class, c.waited, 0)
+	ticket, err := limiter.Acquire(ctx, class, c.waited, 0)
 	c.waited += time.Since(began)
 	if err != nil {
 		return ticket, c.api.overload()
@@ -63,7 +62,7 @@ func (a *API) overload() *fault.Error {
 	if told := a.told.Load(); now-told >= 1000 && a.told.CompareAndSwap(told, now) {
 		a.log.Warn("requests are refused: the hosted API is asked more than it can do")
 	}
-	return &fault.Error{Status: http.StatusServiceUnavailable, Name: "InternalError", Code: "storage_unavailable",
-		Message: "there is more work than can be done; nothing was done, try again", Cause: admission.ErrRefused,
-		RetryAfterMs: admission.RetryAfter.Milliseconds()}
+	e := fault.Storage(admission.ErrRefused)
+	e.Message, e.RetryAfterMs = "there is more work than can be done; nothing was done, try again", admission.RetryAfter.Milliseconds()
+	return e
 }

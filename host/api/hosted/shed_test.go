@@ -11,11 +11,11 @@ import (
 )
 
 // fill takes every place of a class; empty gives them back.
-func fill(t *testing.T, g *admission.Gates, class admission.Class) (empty func()) {
+func fill(t *testing.T, l *admission.Limiter, class admission.Class) (empty func()) {
 	t.Helper()
 	var held []admission.Ticket
 	for {
-		ticket, err := g.Acquire(t.Context(), class, time.Hour, 0)
+		ticket, err := l.Acquire(t.Context(), class, time.Hour, 0)
 		if err != nil {
 			return func() {
 				for _, ticket := range held {
@@ -40,8 +40,8 @@ func TestARequestThatIsTooMuchIsRefusedAtOnce(t *testing.T) {
 		t.Run(c.class.String(), func(t *testing.T) {
 			w := newWorld(t)
 			owner := w.acme()
-			w.api.o.Gates = admission.New(0)
-			empty := fill(t, w.api.o.Gates, c.class)
+			w.api.o.Limiter = admission.New(0)
+			empty := fill(t, w.api.o.Limiter, c.class)
 			refused := owner.call(c.method, c.path, c.body).want(t, 503, "storage_unavailable")
 			if refused.header.Get("Retry-After") != "1" || refused.text("error", "name") != "InternalError" || refused.at("error", "outcome") != nil {
 				t.Errorf("%v %s", refused.header, refused.raw)
@@ -56,7 +56,7 @@ func TestARequestThatIsTooMuchIsRefusedAtOnce(t *testing.T) {
 			if r := owner.call(c.method, c.path, c.body); r.status != 200 && r.status != 201 {
 				t.Errorf("afterwards: %d %s", r.status, r.raw)
 			}
-			for _, f := range w.api.o.Gates.Facts() {
+			for _, f := range w.api.o.Limiter.Facts() {
 				if f.Running != 0 || f.Waiting != 0 || f.Long != 0 {
 					t.Errorf("left behind: %+v", f)
 				}
@@ -70,7 +70,7 @@ func TestARequestThatIsTooMuchIsRefusedAtOnce(t *testing.T) {
 func TestASilentApplicationCrowdsNobodyOut(t *testing.T) {
 	w := newWorld(t)
 	owner := w.acme()
-	w.api.o.Gates = admission.New(0)
+	w.api.o.Limiter = admission.New(0)
 	arrived, answer := make(chan struct{}, 200), make(chan struct{})
 	far := w.far.Config.Handler
 	w.far.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -92,12 +92,12 @@ func TestASilentApplicationCrowdsNobodyOut(t *testing.T) {
 		<-arrived
 	}
 	owner.call("GET", "/orgs/acme/seats", "").want(t, 200, "")
-	if f := w.api.o.Gates.Facts()[3]; f.Running != 0 || f.Refused != 0 {
+	if f := w.api.o.Limiter.Facts()[3]; f.Running != 0 || f.Refused != 0 {
 		t.Errorf("%+v", f)
 	}
 	close(answer)
 	all.Wait()
-	for _, f := range w.api.o.Gates.Facts() {
+	for _, f := range w.api.o.Limiter.Facts() {
 		if f.Running != 0 || f.Waiting != 0 || f.Long != 0 {
 			t.Errorf("left behind: %+v", f)
 		}

@@ -23,36 +23,36 @@ func Away(ctx context.Context) (back func()) {
 	if !ok {
 		return func() {}
 	}
-	t.gate.away(t.slot)
-	return func() { t.gate.back(t.slot) }
+	t.class.away(t.slot)
+	return func() { t.class.back(t.slot) }
 }
 
-func (g *gate) away(s *slot) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (l *classLimiter) away(s *slot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := time.Now()
-	g.tell(now)
+	l.tell(now)
 	if s.away++; s.away > 1 || s.place == nil {
 		return
 	}
-	g.leave(s)
+	l.leave(s)
 	s.left = now
-	g.grant(now)
+	l.grant(now)
 }
 
-func (g *gate) back(s *slot) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (l *classLimiter) back(s *slot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := time.Now()
-	g.tell(now)
+	l.tell(now)
 	if s.away--; s.away > 0 || s.left.IsZero() || s.ended {
 		return
 	}
 	s.began = s.began.Add(now.Sub(s.left)) // only its time here counts
 	s.left = time.Time{}
-	s.place = g.running.PushBack(s)
-	g.crowd(now)
+	s.place = l.running.PushBack(s)
+	l.crowd(now)
 	if !s.told {
-		g.working++
+		l.working++
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// gate admits the work of one class.
-type gate struct {
+// classLimiter admits the work of one class.
+type classLimiter struct {
 	mu      sync.Mutex
 	limit   limit
 	at      time.Time  // of what limit was told last
@@ -51,100 +51,100 @@ const (
 	maxLong   = 64
 )
 
-func newGate(most int) *gate {
-	return &gate{limit: newLimit(most), running: list.New(), waiting: list.New()}
+func newClassLimiter(most int) *classLimiter {
+	return &classLimiter{limit: newLimit(most), running: list.New(), waiting: list.New()}
 }
 
 // tell integrates up to now.
-func (g *gate) tell(now time.Time) {
-	if !g.at.IsZero() {
-		g.limit.passed(now.Sub(g.at), g.working)
+func (l *classLimiter) tell(now time.Time) {
+	if !l.at.IsZero() {
+		l.limit.passed(now.Sub(l.at), l.working)
 	}
-	g.at = now
+	l.at = now
 }
 
 // room says whether one more may run; reserve is how far beyond the limit.
-func (g *gate) room(now time.Time, reserve int) bool {
-	if g.limit.room(g.running.Len() - reserve) {
+func (l *classLimiter) room(now time.Time, reserve int) bool {
+	if l.limit.room(l.running.Len() - reserve) {
 		return true
 	}
-	after := max(longAfter, 4*g.limit.goal())
-	for front := g.running.Front(); front != nil && g.long < maxLong; front = g.running.Front() {
+	after := max(longAfter, 4*l.limit.goal())
+	for front := l.running.Front(); front != nil && l.long < maxLong; front = l.running.Front() {
 		s := front.Value.(*slot)
 		if now.Sub(s.began) < after {
 			break
 		}
-		g.leave(s)
+		l.leave(s)
 		s.long = true
-		g.long++
+		l.long++
 	}
-	return g.limit.room(g.running.Len() - reserve)
+	return l.limit.room(l.running.Len() - reserve)
 }
 
 // leave takes a slot out of what counts.
-func (g *gate) leave(s *slot) {
-	g.crowd(g.at)
-	g.running.Remove(s.place)
+func (l *classLimiter) leave(s *slot) {
+	l.crowd(l.at)
+	l.running.Remove(s.place)
 	s.place = nil
 	if !s.told {
-		g.working--
+		l.working--
 	}
 }
 
 // crowd notes that more than least run. What began before has not run alone: work
 // comes and goes in batches, in which the first one finds nobody beside it.
-func (g *gate) crowd(now time.Time) {
-	if g.running.Len() > least {
-		g.crowded = now
+func (l *classLimiter) crowd(now time.Time) {
+	if l.running.Len() > least {
+		l.crowded = now
 	}
 }
 
-func (g *gate) begin(now time.Time) *slot {
+func (l *classLimiter) begin(now time.Time) *slot {
 	s := &slot{began: now}
-	s.place = g.running.PushBack(s)
-	g.crowd(now)
-	g.working++
-	g.admitted++
+	s.place = l.running.PushBack(s)
+	l.crowd(now)
+	l.working++
+	l.admitted++
 	return s
 }
 
 // hopeless refuses work that would not even wait.
-func (g *gate) hopeless() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (l *classLimiter) hopeless() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := time.Now()
-	g.tell(now)
-	if !g.queueFull() || g.room(now, 0) {
+	l.tell(now)
+	if !l.queueFull() || l.room(now, 0) {
 		return false
 	}
-	g.limit.full = true
-	g.refused++
+	l.limit.full = true
+	l.refused++
 	return true
 }
 
-func (g *gate) queueFull() bool {
-	return g.waiting.Len() >= max(minQueue, int(g.limit.value)/4)
+func (l *classLimiter) queueFull() bool {
+	return l.waiting.Len() >= max(minQueue, int(l.limit.value)/4)
 }
 
 // acquire waits for room, at most for wait; nil is a refusal.
-func (g *gate) acquire(ctx context.Context, wait time.Duration, reserve int) *slot {
-	g.mu.Lock()
+func (l *classLimiter) acquire(ctx context.Context, wait time.Duration, reserve int) *slot {
+	l.mu.Lock()
 	now := time.Now()
-	g.tell(now)
-	if (g.waiting.Len() == 0 || reserve > 0) && g.room(now, reserve) {
-		s := g.begin(now)
-		g.mu.Unlock()
+	l.tell(now)
+	if (l.waiting.Len() == 0 || reserve > 0) && l.room(now, reserve) {
+		s := l.begin(now)
+		l.mu.Unlock()
 		return s
 	}
-	g.limit.full = true
-	if wait <= 0 || g.queueFull() {
-		g.refused++
-		g.mu.Unlock()
+	l.limit.full = true
+	if wait <= 0 || l.queueFull() {
+		l.refused++
+		l.mu.Unlock()
 		return nil
 	}
 	w := &waiter{granted: make(chan *slot, 1)}
-	w.place = g.waiting.PushBack(w)
-	g.mu.Unlock()
+	w.place = l.waiting.PushBack(w)
+	l.mu.Unlock()
 
 	impatient := time.NewTimer(wait)
 	defer impatient.Stop()
@@ -154,58 +154,58 @@ func (g *gate) acquire(ctx context.Context, wait time.Duration, reserve int) *sl
 	case <-impatient.C:
 	case <-ctx.Done():
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	select {
 	case s := <-w.granted: // at the last moment
 		return s
 	default:
-		g.waiting.Remove(w.place)
-		g.refused++
+		l.waiting.Remove(w.place)
+		l.refused++
 		return nil
 	}
 }
 
 // answered takes the time of a slot, once: what it does from then on is its caller's
 // pace and not the storage driver's.
-func (g *gate) answered(s *slot) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (l *classLimiter) answered(s *slot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if s.told {
 		return
 	}
 	now := time.Now()
-	g.tell(now)
+	l.tell(now)
 	if s.place == nil { // its time would say nothing
 		s.told = true
 		return
 	}
 	s.told = true
-	g.working--
-	g.limit.finished(now.Sub(s.began), g.running.Len() <= least && s.began.After(g.crowded))
-	g.grant(now)
+	l.working--
+	l.limit.finished(now.Sub(s.began), l.running.Len() <= least && s.began.After(l.crowded))
+	l.grant(now)
 }
 
 // release gives a slot back.
-func (g *gate) release(s *slot) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (l *classLimiter) release(s *slot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := time.Now()
-	g.tell(now)
+	l.tell(now)
 	switch {
 	case s.long:
 		s.long = false
-		g.long--
+		l.long--
 	case s.place != nil:
-		g.leave(s)
+		l.leave(s)
 	}
 	s.told, s.ended = true, true
-	g.grant(now)
+	l.grant(now)
 }
 
-func (g *gate) grant(now time.Time) {
-	for g.waiting.Len() > 0 && g.room(now, 0) {
-		w := g.waiting.Remove(g.waiting.Front()).(*waiter)
-		w.granted <- g.begin(now)
+func (l *classLimiter) grant(now time.Time) {
+	for l.waiting.Len() > 0 && l.room(now, 0) {
+		w := l.waiting.Remove(l.waiting.Front()).(*waiter)
+		w.granted <- l.begin(now)
 	}
 }

@@ -60,9 +60,9 @@ type offered struct {
 	all            sync.WaitGroup
 }
 
-func (o *offered) one(t *testing.T, g *admission.Gates, c admission.Class, b *backend) {
+func (o *offered) one(t *testing.T, l *admission.Limiter, c admission.Class, b *backend) {
 	began := time.Now()
-	ticket, err := g.Acquire(t.Context(), c, 0, 0)
+	ticket, err := l.Acquire(t.Context(), c, 0, 0)
 	o.mu.Lock()
 	if err != nil {
 		o.refused++
@@ -84,10 +84,10 @@ func (o *offered) one(t *testing.T, g *admission.Gates, c admission.Class, b *ba
 }
 
 // offer offers rate calls a second for a while.
-func (o *offered) offer(t *testing.T, g *admission.Gates, c admission.Class, b *backend, rate float64, span time.Duration) {
+func (o *offered) offer(t *testing.T, l *admission.Limiter, c admission.Class, b *backend, rate float64, span time.Duration) {
 	every := time.Duration(float64(time.Second) / rate)
 	for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(every) {
-		o.all.Go(func() { o.one(t, g, c, b) })
+		o.all.Go(func() { o.one(t, l, c, b) })
 	}
 }
 
@@ -100,14 +100,14 @@ func TestTenTimesTheLoadIsShed(t *testing.T) {
 		cold := time.Duration(rapid.IntRange(0, 1000).Draw(r, "milliseconds more at first")) * time.Millisecond
 		class := rapid.SampledFrom(admission.Classes[1:]).Draw(r, "class")
 		synctest.Test(t, func(t *testing.T) {
-			g, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each, cold: cold}
+			l, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each, cold: cold}
 			capacity := float64(at) / each.Seconds()
-			(&offered{}).offer(t, g, class, b, capacity/4, 2*time.Second) // an ordinary day
+			(&offered{}).offer(t, l, class, b, capacity/4, 2*time.Second) // an ordinary day
 			var warming, o offered
-			warming.offer(t, g, class, b, 10*capacity, 2*time.Second)
+			warming.offer(t, l, class, b, 10*capacity, 2*time.Second)
 			before := b.finished()
 			const span = 2 * time.Second
-			o.offer(t, g, class, b, 10*capacity, span)
+			o.offer(t, l, class, b, 10*capacity, span)
 			if got := float64(b.finished()-before) / span.Seconds() / capacity; got < 0.9 {
 				t.Errorf("goodput is %.2f of the capacity", got)
 			}
@@ -124,11 +124,11 @@ func TestTenTimesTheLoadIsShed(t *testing.T) {
 				t.Errorf("one that was admitted took %s", o.slowest)
 			}
 			var again offered
-			again.one(t, g, class, b)
+			again.one(t, l, class, b)
 			if again.done != 1 {
 				t.Error("the next call is refused")
 			}
-			for _, f := range g.Facts()[1:] {
+			for _, f := range l.Facts()[1:] {
 				if f.Running != 0 || f.Waiting != 0 || f.Long != 0 {
 					t.Errorf("left behind: %+v", f)
 				}
@@ -140,19 +140,19 @@ func TestTenTimesTheLoadIsShed(t *testing.T) {
 // The first call ever says little: the load may come right behind it.
 func TestAColdStartIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, b := admission.New(0), &backend{slots: make(chan struct{}, 1), time: 25 * time.Millisecond, cold: 375 * time.Millisecond}
+		l, b := admission.New(0), &backend{slots: make(chan struct{}, 1), time: 25 * time.Millisecond, cold: 375 * time.Millisecond}
 		var cold, o offered
-		cold.one(t, g, admission.Write, b)
+		cold.one(t, l, admission.Write, b)
 		for range 16 { // who each wait for the one before
 			cold.all.Go(func() {
 				for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-					cold.one(t, g, admission.Write, b)
+					cold.one(t, l, admission.Write, b)
 				}
 			})
 		}
 		time.Sleep(2 * time.Second)
-		o.offer(t, g, admission.Write, b, 400, 5*time.Second)
-		if f := g.Facts()[2]; f.Limit > 24 {
+		o.offer(t, l, admission.Write, b, 400, 5*time.Second)
+		if f := l.Facts()[2]; f.Limit > 24 {
 			t.Errorf("it is not seen that one call takes 25 ms: %+v", f)
 		}
 		o.all.Wait()
@@ -164,11 +164,11 @@ func TestAColdStartIsForgotten(t *testing.T) {
 // still not run alone.
 func TestTheFirstOfABatchHasNotRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(0)
+		l := admission.New(0)
 		for range 40 {
 			var batch []admission.Ticket
 			for {
-				ticket, err := g.Acquire(t.Context(), admission.Write, time.Hour, 0)
+				ticket, err := l.Acquire(t.Context(), admission.Write, time.Hour, 0)
 				if err != nil {
 					break
 				}
@@ -180,7 +180,7 @@ func TestTheFirstOfABatchHasNotRunAlone(t *testing.T) {
 				ticket.Release()
 			}
 		}
-		if f := g.Facts()[2]; f.Limit > 24 {
+		if f := l.Facts()[2]; f.Limit > 24 {
 			t.Errorf("a batch is taken for what can be done at once: %+v", f)
 		}
 	})
@@ -192,9 +192,9 @@ func TestALoadThatTheDriverCanDoIsNotRefused(t *testing.T) {
 		each := time.Duration(rapid.IntRange(20, 100).Draw(r, "milliseconds each")) * time.Millisecond
 		share := rapid.Float64Range(0.1, 0.8).Draw(r, "share of the capacity")
 		synctest.Test(t, func(t *testing.T) {
-			g, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each}
+			l, b := admission.New(0), &backend{slots: make(chan struct{}, at), time: each}
 			var o offered
-			o.offer(t, g, admission.Write, b, share*float64(at)/each.Seconds(), 5*time.Second)
+			o.offer(t, l, admission.Write, b, share*float64(at)/each.Seconds(), 5*time.Second)
 			o.all.Wait()
 			// A driver that does many slow calls at once is found out as the load comes.
 			if o.refused*20 > o.done {
@@ -206,11 +206,11 @@ func TestALoadThatTheDriverCanDoIsNotRefused(t *testing.T) {
 
 func TestABurstIsAdmittedAsFarAsItIsDoneSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, b := admission.New(0), &backend{slots: make(chan struct{}, 1), time: 2 * time.Millisecond}
+		l, b := admission.New(0), &backend{slots: make(chan struct{}, 1), time: 2 * time.Millisecond}
 		var o offered
-		o.offer(t, g, admission.Write, b, 10, 2*time.Second)
+		o.offer(t, l, admission.Write, b, 10, 2*time.Second)
 		for range 200 {
-			o.all.Go(func() { o.one(t, g, admission.Write, b) })
+			o.all.Go(func() { o.one(t, l, admission.Write, b) })
 		}
 		o.all.Wait()
 		if o.refused > 0 {
@@ -222,13 +222,13 @@ func TestABurstIsAdmittedAsFarAsItIsDoneSoon(t *testing.T) {
 // A database that turned slow by itself, and not for want of calls at once.
 func TestAnEnduringlySlowDriverKeepsWhatItDoesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, b := admission.New(0), &backend{slots: make(chan struct{}, 200), time: 2 * time.Millisecond}
+		l, b := admission.New(0), &backend{slots: make(chan struct{}, 200), time: 2 * time.Millisecond}
 		var o offered
-		o.offer(t, g, admission.Write, b, 50, 5*time.Second)
+		o.offer(t, l, admission.Write, b, 50, 5*time.Second)
 		b.slow(800 * time.Millisecond)
-		o.offer(t, g, admission.Write, b, 100, 40*time.Second) // in which it is found out
+		o.offer(t, l, admission.Write, b, 100, 40*time.Second) // in which it is found out
 		before := b.finished()
-		o.offer(t, g, admission.Write, b, 100, 10*time.Second)
+		o.offer(t, l, admission.Write, b, 100, 10*time.Second)
 		if got := b.finished() - before; got < 900 {
 			t.Errorf("%d of 1000 were done", got)
 		}
@@ -238,10 +238,10 @@ func TestAnEnduringlySlowDriverKeepsWhatItDoesAtOnce(t *testing.T) {
 
 func TestWorkThatTakesLongGivesItsPlaceToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(0)
+		l := admission.New(0)
 		var held []admission.Ticket
 		take := func() bool {
-			ticket, err := g.Acquire(t.Context(), admission.List, 0, 0)
+			ticket, err := l.Acquire(t.Context(), admission.List, 0, 0)
 			if err == nil {
 				held = append(held, ticket)
 			}
@@ -267,24 +267,24 @@ func TestWorkThatTakesLongGivesItsPlaceToOthers(t *testing.T) {
 		for _, ticket := range held {
 			ticket.Release()
 		}
-		if f := g.Facts()[3]; f.Running != 0 || f.Long != 0 {
+		if f := l.Facts()[3]; f.Running != 0 || f.Long != 0 {
 			t.Errorf("%+v", f)
 		}
 	})
 }
 
 func TestChecksAreRefusedLastAndListsFirst(t *testing.T) {
-	g := admission.New(64)
+	l := admission.New(64)
 	admitted := map[admission.Class]int{}
 	var checks []admission.Ticket
 	for {
 		for _, c := range admission.Classes[1:] {
-			if ticket, err := g.Acquire(t.Context(), c, time.Hour, 0); err == nil {
+			if ticket, err := l.Acquire(t.Context(), c, time.Hour, 0); err == nil {
 				admitted[c] = len(checks)
 				ticket.Release()
 			}
 		}
-		ticket, err := g.Check()
+		ticket, err := l.Check()
 		if errors.Is(err, admission.ErrRefused) {
 			break
 		}
@@ -296,25 +296,25 @@ func TestChecksAreRefusedLastAndListsFirst(t *testing.T) {
 	for _, c := range checks {
 		c.Release()
 	}
-	if f := g.Facts()[0]; f.Running != 0 || f.Admitted != 64 || f.Refused != 1 {
+	if f := l.Facts()[0]; f.Running != 0 || f.Admitted != 64 || f.Refused != 1 {
 		t.Errorf("%+v", f)
 	}
 }
 
 func TestTheReserveIsForThoseWhoMustNotBeShutOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(0)
+		l := admission.New(0)
 		for {
-			if _, err := g.Acquire(t.Context(), admission.Write, 0, 0); err != nil {
+			if _, err := l.Acquire(t.Context(), admission.Write, 0, 0); err != nil {
 				break
 			}
 		}
 		for range admission.Reserve {
-			if _, err := g.Acquire(t.Context(), admission.Write, 0, admission.Reserve); err != nil {
+			if _, err := l.Acquire(t.Context(), admission.Write, 0, admission.Reserve); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := g.Acquire(t.Context(), admission.Write, 0, admission.Reserve); err == nil {
+		if _, err := l.Acquire(t.Context(), admission.Write, 0, admission.Reserve); err == nil {
 			t.Error("the reserve has no end")
 		}
 	})
@@ -322,14 +322,14 @@ func TestTheReserveIsForThoseWhoMustNotBeShutOut(t *testing.T) {
 
 func TestWorkThatWaitsForSomebodyElseHoldsNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(0)
+		l := admission.New(0)
 		facts := func(running int, long int) {
 			t.Helper()
-			if f := g.Facts()[1]; f.Running != running || f.Long != long {
+			if f := l.Facts()[1]; f.Running != running || f.Long != long {
 				t.Errorf("%+v, want %d and %d", f, running, long)
 			}
 		}
-		ticket, err := g.Acquire(t.Context(), admission.Read, 0, 0)
+		ticket, err := l.Acquire(t.Context(), admission.Read, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,16 +343,16 @@ func TestWorkThatWaitsForSomebodyElseHoldsNoPlace(t *testing.T) {
 		time.Sleep(time.Hour)
 		also()
 		facts(1, 0)
-		limit := g.Facts()[1].Limit
+		limit := l.Facts()[1].Limit
 		for range limit - 1 { // its time away is not held against it, nor against the limit
-			other, err := g.Acquire(t.Context(), admission.Read, 0, 0)
+			other, err := l.Acquire(t.Context(), admission.Read, 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer other.Release()
 		}
 		late := admission.Away(ctx)
-		another, err := g.Acquire(t.Context(), admission.Read, 0, 0)
+		another, err := l.Acquire(t.Context(), admission.Read, 0, 0)
 		if err != nil {
 			t.Fatal("its place was not given to another: ", err)
 		}
@@ -370,10 +370,10 @@ func TestWorkThatWaitsForSomebodyElseHoldsNoPlace(t *testing.T) {
 
 func TestTheQueueIsShortAndInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(0)
+		l := admission.New(0)
 		var held []admission.Ticket
 		for range 32 {
-			ticket, err := g.Acquire(t.Context(), admission.Write, 0, 0)
+			ticket, err := l.Acquire(t.Context(), admission.Write, 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -384,7 +384,7 @@ func TestTheQueueIsShortAndInOrder(t *testing.T) {
 		began := time.Now()
 		for i := range 20 {
 			go func() {
-				ticket, err := g.Acquire(t.Context(), admission.Write, 0, 0)
+				ticket, err := l.Acquire(t.Context(), admission.Write, 0, 0)
 				if err != nil {
 					refused <- time.Since(began)
 					return
@@ -395,7 +395,7 @@ func TestTheQueueIsShortAndInOrder(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		if len(refused) != 4 || g.Expect(admission.Write) == nil || g.Expect(admission.Read) != nil {
+		if len(refused) != 4 || l.Expect(admission.Write) == nil || l.Expect(admission.Read) != nil {
 			t.Errorf("%d of 20 were refused at once", len(refused))
 		}
 		for range 3 {
@@ -415,10 +415,10 @@ func TestTheQueueIsShortAndInOrder(t *testing.T) {
 		}
 		leaving, leave := context.WithCancel(t.Context())
 		leave()
-		if _, err := g.Acquire(leaving, admission.Write, 0, 0); err == nil {
+		if _, err := l.Acquire(leaving, admission.Write, 0, 0); err == nil {
 			t.Error("a caller who has gone is given a place")
 		}
-		if f := g.Facts()[2]; f.Waiting != 0 || f.Running != 32 {
+		if f := l.Facts()[2]; f.Waiting != 0 || f.Running != 32 {
 			t.Errorf("%+v", f)
 		}
 		time.Sleep(time.Hour)
@@ -426,9 +426,9 @@ func TestTheQueueIsShortAndInOrder(t *testing.T) {
 }
 
 func TestACheckCostsNoAllocation(t *testing.T) {
-	g := admission.New(0)
+	l := admission.New(0)
 	if n := testing.AllocsPerRun(100, func() {
-		ticket, err := g.Check()
+		ticket, err := l.Check()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -440,10 +440,10 @@ func TestACheckCostsNoAllocation(t *testing.T) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	g := admission.New(0)
+	l := admission.New(0)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			ticket, _ := g.Check()
+			ticket, _ := l.Check()
 			ticket.Answered()
 			ticket.Release()
 		}

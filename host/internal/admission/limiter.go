@@ -27,28 +27,28 @@ func (c Class) String() string { return [classes]string{"check", "read", "write"
 // DefaultInFlight is the bound of an application that names none.
 const DefaultInFlight = 4096
 
-// Gates admit the work of one application. They are safe for concurrent use.
-type Gates struct {
+// Limiter admits the work of one application. It is safe for concurrent use.
+type Limiter struct {
 	bounds   [classes]int64
 	inFlight atomic.Int64 // admitted or waiting, of every class
 
 	checks, refusedChecks atomic.Uint64
-	gates                 [classes]*gate // none of Check
+	classes               [classes]*classLimiter // none of Check
 }
 
-// New returns gates that let at most inFlight pieces of work in, 0 being
+// New returns a limiter that lets at most inFlight pieces of work in, 0 being
 // DefaultInFlight: checks up to all of it, reads up to three quarters, writes up to
 // half, lists up to a quarter.
-func New(inFlight int) *Gates {
+func New(inFlight int) *Limiter {
 	if inFlight == 0 {
 		inFlight = DefaultInFlight
 	}
 	n := int64(inFlight)
-	g := &Gates{bounds: [classes]int64{Check: n, Read: n - n/4, Write: n - n/2, List: n / 4}}
+	l := &Limiter{bounds: [classes]int64{Check: n, Read: n - n/4, Write: n - n/2, List: n / 4}}
 	for _, c := range []Class{Read, Write, List} {
-		g.gates[c] = newGate(max(1, inFlight/4))
+		l.classes[c] = newClassLimiter(max(1, inFlight/4))
 	}
-	return g
+	return l
 }
 
 // ErrRefused is all that a refusal says. Nothing was done.
@@ -62,37 +62,37 @@ const Reserve = 16
 
 // Ticket is work that was admitted. The zero Ticket is of nothing.
 type Ticket struct {
-	gates *Gates
-	gate  *gate
-	slot  *slot
+	limiter *Limiter
+	class   *classLimiter
+	slot    *slot
 }
 
 // Check admits a check. Its only cost is atomic counters.
-func (g *Gates) Check() (Ticket, error) { return g.check(0) }
+func (l *Limiter) Check() (Ticket, error) { return l.check(0) }
 
-func (g *Gates) check(reserve int) (Ticket, error) {
-	if g.inFlight.Add(1) > g.bounds[Check]+int64(reserve) {
-		g.inFlight.Add(-1)
-		g.refusedChecks.Add(1)
+func (l *Limiter) check(reserve int) (Ticket, error) {
+	if l.inFlight.Add(1) > l.bounds[Check]+int64(reserve) {
+		l.inFlight.Add(-1)
+		l.refusedChecks.Add(1)
 		return Ticket{}, ErrRefused
 	}
-	g.checks.Add(1)
-	return Ticket{gates: g}, nil
+	l.checks.Add(1)
+	return Ticket{limiter: l}, nil
 }
 
 // Expect refuses what Acquire would refuse now without a wait. It admits nothing: it
 // is for callers who must prepare the work, such as read its body.
-func (g *Gates) Expect(c Class) error {
+func (l *Limiter) Expect(c Class) error {
 	switch {
 	case c == Check:
-		if g.inFlight.Load() >= g.bounds[c] {
-			g.refusedChecks.Add(1)
+		if l.inFlight.Load() >= l.bounds[c] {
+			l.refusedChecks.Add(1)
 			return ErrRefused
 		}
-	case g.inFlight.Load() >= g.bounds[c]:
-		g.gates[c].refuse()
+	case l.inFlight.Load() >= l.bounds[c]:
+		l.classes[c].refuse()
 		return ErrRefused
-	case g.gates[c].hopeless():
+	case l.classes[c].hopeless():
 		return ErrRefused
 	}
 	return nil
@@ -100,22 +100,22 @@ func (g *Gates) Expect(c Class) error {
 
 // Acquire admits work of a class, which may wait for 40 ms less what it has waited
 // already. reserve is 0, or Reserve. The context ends the wait.
-func (g *Gates) Acquire(ctx context.Context, c Class, waited time.Duration, reserve int) (Ticket, error) {
+func (l *Limiter) Acquire(ctx context.Context, c Class, waited time.Duration, reserve int) (Ticket, error) {
 	if c == Check {
-		return g.check(reserve)
+		return l.check(reserve)
 	}
-	own := g.gates[c]
-	if g.inFlight.Add(1) > g.bounds[c]+int64(reserve) {
-		g.inFlight.Add(-1)
+	own := l.classes[c]
+	if l.inFlight.Add(1) > l.bounds[c]+int64(reserve) {
+		l.inFlight.Add(-1)
 		own.refuse()
 		return Ticket{}, ErrRefused
 	}
 	s := own.acquire(ctx, maxWait-waited, reserve)
 	if s == nil {
-		g.inFlight.Add(-1)
+		l.inFlight.Add(-1)
 		return Ticket{}, ErrRefused
 	}
-	return Ticket{g, own, s}, nil
+	return Ticket{l, own, s}, nil
 }
 
 // Answered says that the work was carried out so far that its caller has, or begins to
@@ -123,22 +123,22 @@ func (g *Gates) Acquire(ctx context.Context, c Class, waited time.Duration, rese
 // that did not reach it ends without.
 func (t Ticket) Answered() {
 	if t.slot != nil {
-		t.gate.answered(t.slot)
+		t.class.answered(t.slot)
 	}
 }
 
 // Release ends the work, once.
 func (t Ticket) Release() {
-	if t.gates == nil {
+	if t.limiter == nil {
 		return
 	}
-	t.gates.inFlight.Add(-1)
+	t.limiter.inFlight.Add(-1)
 	if t.slot != nil {
-		t.gate.release(t.slot)
+		t.class.release(t.slot)
 	}
 }
 
-// Facts are what gates know of a class. Of checks, Running is everything in flight.
+// Facts are what a limiter knows of a class. Of checks, Running is everything in flight.
 type Facts struct {
 	Class                  Class
 	Limit                  int
@@ -147,24 +147,24 @@ type Facts struct {
 }
 
 // Facts tells of every class.
-func (g *Gates) Facts() []Facts {
-	all := []Facts{{Class: Check, Limit: int(g.bounds[Check]), Running: int(g.inFlight.Load()),
-		Admitted: g.checks.Load(), Refused: g.refusedChecks.Load()}}
+func (l *Limiter) Facts() []Facts {
+	all := []Facts{{Class: Check, Limit: int(l.bounds[Check]), Running: int(l.inFlight.Load()),
+		Admitted: l.checks.Load(), Refused: l.refusedChecks.Load()}}
 	for _, c := range Classes[1:] {
-		all = append(all, g.gates[c].facts(c))
+		all = append(all, l.classes[c].facts(c))
 	}
 	return all
 }
 
-func (g *gate) facts(c Class) Facts {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return Facts{Class: c, Limit: int(g.limit.value), Running: g.running.Len(), Long: g.long, Waiting: g.waiting.Len(),
-		Admitted: g.admitted, Refused: g.refused}
+func (l *classLimiter) facts(c Class) Facts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Facts{Class: c, Limit: int(l.limit.value), Running: l.running.Len(), Long: l.long, Waiting: l.waiting.Len(),
+		Admitted: l.admitted, Refused: l.refused}
 }
 
-func (g *gate) refuse() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.refused++
+func (l *classLimiter) refuse() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused++
 }
