@@ -242,5 +242,5 @@ func (s *Service) endOthers(ctx context.Context, tx *account.Tx, p Proved, now i
 
 func storageFailed(err error) bool {
 	f, ok := err.(*fault.Error)
-	return ok && f.Status >= 500
+	return ok && f.Failed()
 }

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	failed  = "401 UnauthenticatedError sign_in_failed"
-	limited = "429 RateLimitedError rate_limited"
-	noSeat  = "403 CloudError seat_required"
-	expired = "401 UnauthenticatedError session_expired"
-	badKey  = "401 UnauthenticatedError credential_invalid"
-	noOrg   = "404 CloudError org_not_found"
-	denied  = "403 AccessDeniedError forbidden"
+	failed  = "UnauthenticatedError sign_in_failed"
+	limited = "RateLimitedError rate_limited"
+	noSeat  = "CloudError seat_required"
+	expired = "UnauthenticatedError session_expired"
+	badKey  = "UnauthenticatedError credential_invalid"
+	noOrg   = "CloudError org_not_found"
+	denied  = "AccessDeniedError forbidden"
 )
 
 func (w *world) try(org, user, password, address string, direct bool) error {
@@ -112,7 +112,7 @@ func TestFirstSignInActivatesAnInvitedSeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.s.SignIn(t.Context(), service.Proved{Org: "acme", UserID: "u1", Method: service.MethodOIDC})
-	expect(t, "over the cap", err, "409 CloudError cap_reached")
+	expect(t, "over the cap", err, "CloudError cap_reached")
 	if _, err := w.meters.SetCap(t.Context(), bootUser, "acme", "admin_seats", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestSessionsEndWhereTheyAreEndedAndOnEveryHost(t *testing.T) {
 	gone("sign-out", in.Token)
 
 	a, b := w.signIn("acme", "u1"), w.signIn("acme", "u1")
-	expect(t, "somebody else's session", w.s.RevokeSession(t.Context(), owner.Caller, b.Session.ID), "404 CloudError session_not_found")
+	expect(t, "somebody else's session", w.s.RevokeSession(t.Context(), owner.Caller, b.Session.ID), "CloudError session_not_found")
 	expect(t, "one's own", w.s.RevokeSession(t.Context(), w.caller(a.Token), b.Session.ID), "ok")
 	gone("revoked", b.Token)
 

@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -311,14 +310,14 @@ func (w *world) register(id string, namespaces ...string) {
 	}
 }
 
-// said is status, name and code of an error, "ok" without.
+// said is name and code of an error, "ok" without.
 func said(err error) string {
 	var f *fault.Error
 	switch {
 	case err == nil:
 		return "ok"
 	case errors.As(err, &f):
-		return fmt.Sprintf("%d %s %s", f.Status, f.Name, f.Code)
+		return f.Name + " " + f.Code
 	}
 	return "not an answer: " + err.Error()
 }

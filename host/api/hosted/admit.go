@@ -70,10 +70,10 @@ func (c *Call) admit(w http.ResponseWriter) (any, error) {
 
 func (c *Call) oversized() *fault.Error {
 	if len(c.Request.RequestURI) > maxURL {
-		return fault.Protocol(http.StatusRequestEntityTooLarge, "payload_too_large", "the URL is longer than %d bytes", maxURL)
+		return protocol("payload_too_large", "the URL is longer than %d bytes", maxURL)
 	}
 	if listen.HeaderSize(c.Request.Header) > listen.MaxHeaders {
-		return fault.Protocol(http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than %d bytes", listen.MaxHeaders)
+		return protocol("headers_too_large", "the headers are larger than %d bytes", listen.MaxHeaders)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (c *Call) credential(ctx context.Context) (service.Caller, error) {
 		return service.Caller{}, limited
 	}
 	caller, err := c.api.o.Services.Core.Authenticate(ctx, p)
-	if e := new(fault.Error); errors.As(err, &e) && e.Status == http.StatusUnauthorized {
+	if e := new(fault.Error); errors.As(err, &e) && statusOf(e) == http.StatusUnauthorized {
 		c.stand(c.api.limits.buckets.Charge(rateAnybody, subject))
 		if bad == rateBadCredential {
 			if _, limited := c.take(bad, subject); limited != nil {
@@ -232,7 +232,7 @@ func (c *Call) acceptable() error {
 			return nil
 		}
 	}
-	return fault.Protocol(http.StatusNotAcceptable, "not_acceptable", "this endpoint answers application/json")
+	return protocol("not_acceptable", "this endpoint answers application/json")
 }
 
 // readBody reads the body, of which there is none with GET and DELETE.
@@ -262,13 +262,13 @@ func (c *Call) readBody(w http.ResponseWriter) ([]byte, *fault.Error) {
 	}
 	charset, given := parameters["charset"]
 	if kind != "application/json" || given && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
-		return nil, fault.Protocol(http.StatusUnsupportedMediaType, "unsupported_media_type", "a body must be application/json in UTF-8, sent once and not encoded")
+		return nil, protocol("unsupported_media_type", "a body must be application/json in UTF-8, sent once and not encoded")
 	}
 	return body, nil
 }
 
 func tooLarge(limit int64) *fault.Error {
-	return fault.Protocol(http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than %d bytes", limit)
+	return protocol("payload_too_large", "the body is larger than %d bytes", limit)
 }
 
 // readPage reads limit and cursor of lists.
@@ -320,7 +320,7 @@ func (c *Call) enter(ctx context.Context, input any) error {
 	}
 	access, err := core.Authorize(ctx, c.Caller, c.org(), c.values["app"], gate, c.endpoint.write())
 	var e *fault.Error
-	if err == nil || errors.As(err, &e) && e.Status == http.StatusForbidden {
+	if err == nil || errors.As(err, &e) && statusOf(e) == http.StatusForbidden {
 		if limited := c.limitOrg(); limited != nil {
 			return limited
 		}

@@ -1,6 +1,7 @@
 package hosted
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -54,15 +55,15 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 	}
 	h := w.Header()
 	switch {
-	case e.Status == http.StatusUnauthorized:
+	case statusOf(e) == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case e.RetryAfterMs > 0:
 		h.Set("Retry-After", strconv.FormatInt((e.RetryAfterMs+999)/1000, 10))
 	}
-	if methods, ok := e.Fields["allow"].([]string); ok && e.Status == http.StatusMethodNotAllowed {
+	if methods, ok := e.Fields["allow"].([]string); ok && statusOf(e) == http.StatusMethodNotAllowed {
 		h.Set("Allow", strings.Join(methods, ", "))
 	}
-	writeJSON(w, e.Status, envelope(e, c.requestID))
+	writeJSON(w, statusOf(e), envelope(e, c.requestID))
 }
 
 // failed reports an error that operators should hear of. What an application or a
@@ -73,7 +74,7 @@ func failed(e *fault.Error) bool {
 	case "ProviderWriteRejectedError", "UnknownPermissionError", "UnknownScopeTypeError", "MissingConditionError":
 		return false
 	}
-	return e.Status >= http.StatusInternalServerError && !errors.Is(e.Cause, admission.ErrRefused) // which is told apart
+	return e.Failed() && !errors.Is(e.Cause, admission.ErrRefused) // which is told apart
 }
 
 // withOutcome tells what a write has done whose error is that of a read: a relayed
@@ -105,8 +106,8 @@ func envelope(e *fault.Error, requestID string) []byte {
 		b = append(b, text...)
 	}
 	put("name", e.Name)
-	if e.Code != "" {
-		put("code", e.Code)
+	if code := cmp.Or(told[e.Code], e.Code); code != "" {
+		put("code", code)
 	}
 	put("message", e.Message)
 	put("requestId", requestID)

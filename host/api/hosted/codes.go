@@ -1,6 +1,8 @@
 package hosted
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/authzhost/authz/host/service"
@@ -13,8 +15,28 @@ type class struct {
 	name   string
 }
 
-// classes are the codes of errors other than CloudError's.
+// classes are the one place that gives codes their status. An error without a code
+// stands under its name.
 var classes = map[string]class{
+	"invalid_request": {400, "CloudError"}, "invalid_parameter": {400, "CloudError"}, "invalid_cursor": {400, "CloudError"},
+	"invalid_idempotency_key": {400, "CloudError"}, "relay_url_rejected": {400, "CloudError"}, "mixed_homes": {400, "CloudError"},
+	"not_evaluable_here": {400, "CloudError"},
+
+	"csrf_failed": {403, "CloudError"}, "credential_not_allowed": {403, "CloudError"}, "seat_required": {403, "CloudError"},
+	"owner_required": {403, "CloudError"}, "escalation_refused": {403, "CloudError"}, "principal_mismatch": {403, "CloudError"},
+	"org_creation_disabled": {403, "CloudError"}, "view_as_read_only": {403, "CloudError"}, "proof_required": {403, "CloudError"},
+
+	"org_not_found": {404, "CloudError"}, "application_not_found": {404, "CloudError"}, "seat_not_found": {404, "CloudError"},
+	"api_key_not_found": {404, "CloudError"}, "session_not_found": {404, "CloudError"}, "namespace_not_found": {404, "CloudError"},
+	"version_not_found": {404, "CloudError"}, "dimension_not_found": {404, "CloudError"},
+
+	"application_id_taken": {409, "CloudError"}, "application_mismatch": {409, "CloudError"}, "audit_stream_off": {409, "CloudError"},
+	"cap_reached": {409, "CloudError"}, "idempotency_conflict": {409, "CloudError"}, "idempotency_in_progress": {409, "CloudError"},
+	"invalid_transition": {409, "CloudError"}, "last_owner": {409, "CloudError"}, "limit_reached": {409, "CloudError"},
+	"namespace_taken": {409, "CloudError"}, "no_org_root": {409, "CloudError"}, "not_linked": {409, "CloudError"},
+	"org_id_taken": {409, "CloudError"}, "org_root_moving": {409, "CloudError"}, "precondition_failed": {409, "CloudError"},
+	"provider_version_mismatch": {409, "CloudError"}, "retention_off": {409, "CloudError"}, "seat_exists": {409, "CloudError"},
+
 	"credential_missing": {401, "UnauthenticatedError"}, "credential_invalid": {401, "UnauthenticatedError"},
 	"session_expired": {401, "UnauthenticatedError"}, "sign_in_failed": {401, "UnauthenticatedError"},
 
@@ -25,7 +47,7 @@ var classes = map[string]class{
 	"version_conflict": {409, "RegistryError"}, "out_of_order": {409, "RegistryError"}, "namespace_unregistered": {409, "RegistryError"},
 
 	"validation": {400, "ProviderWriteRejectedError"}, "not_found": {404, "ProviderWriteRejectedError"},
-	"conflict": {409, "ProviderWriteRejectedError"}, "graph_cycle": {409, "ProviderWriteRejectedError"},
+	"conflict": {409, "ProviderWriteRejectedError"}, "graph_cycle": {409, "ProviderWriteRejectedError"}, "GraphCycleError": {409, "GraphCycleError"},
 	"not_org_root": {409, "ProviderWriteRejectedError"}, "unsupported": {501, "ProviderWriteRejectedError"},
 
 	"application_unreachable": {502, "ProviderTransportError"}, "application_credential_rejected": {502, "ProviderTransportError"},
@@ -37,17 +59,29 @@ var classes = map[string]class{
 	"route_not_found": {404, "ProtocolError"}, "method_not_allowed": {405, "ProtocolError"}, "not_acceptable": {406, "ProtocolError"},
 	"payload_too_large": {413, "ProtocolError"}, "unsupported_media_type": {415, "ProtocolError"}, "headers_too_large": {431, "ProtocolError"},
 
-	"internal": {500, "InternalError"}, "storage_unavailable": {503, "InternalError"},
+	"internal": {500, "InternalError"}, "storage_unavailable": {503, "InternalError"}, "openid_provider_unreachable": {503, "InternalError"},
+
 	"UnknownPermissionError": {500, "UnknownPermissionError"}, "MissingConditionError": {500, "MissingConditionError"},
 	"UnknownScopeTypeError": {500, "UnknownScopeTypeError"},
 }
 
-func classOf(code string) class {
-	if c, ok := classes[code]; ok {
-		return c
+// told are codes that go out as another one.
+var told = map[string]string{fault.CodeProviderDown: "internal"}
+
+// classOf is the row of an error; one without is an internal error.
+func classOf(e *fault.Error) class {
+	c, ok := classes[cmp.Or(e.Code, e.Name)]
+	if !ok {
+		return classes["internal"]
 	}
-	e := fault.Cloud(code, "")
-	return class{e.Status, e.Name}
+	return c
+}
+
+func statusOf(e *fault.Error) int { return classOf(e).status }
+
+// protocol is an error of HTTP itself.
+func protocol(code, format string, args ...any) *fault.Error {
+	return &fault.Error{Name: "ProtocolError", Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 var relayCodes = []string{

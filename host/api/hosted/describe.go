@@ -168,14 +168,14 @@ func (e *endpoint) responses(s *schemas) map[string]any {
 	}
 	byStatus := map[int][]string{}
 	for _, code := range e.errors() {
-		status := classOf(code).status
+		status := classes[code].status
 		byStatus[status] = append(byStatus[status], code)
 	}
 	for status, codes := range byStatus {
 		examples := map[string]any{}
 		for _, code := range codes {
-			body := map[string]any{"name": classOf(code).name, "message": "…", "requestId": "4f0c5d1e-7f0a-4c55-9a51-1d7f0c2b6f10"}
-			if classOf(code).name != code {
+			body := map[string]any{"name": classes[code].name, "message": "…", "requestId": "4f0c5d1e-7f0a-4c55-9a51-1d7f0c2b6f10"}
+			if classes[code].name != code {
 				body["code"] = code
 			}
 			s.examples[code] = map[string]any{"value": map[string]any{"error": body}}

@@ -107,7 +107,7 @@ func (i *idempotency) begin(ctx context.Context, org, id string, body []byte, re
 				e.RetryAfterMs = runningMs - (now - known.RunningAt)
 				return e
 			case relayed != nil:
-				return fault.Transport(http.StatusGatewayTimeout, "application_timeout", *relayed, "unknown",
+				return fault.Transport("application_timeout", *relayed, "unknown",
 					"the first request with this Idempotency-Key did not end; whether it was applied is unknown")
 			}
 			fresh.Work, fresh.CreatedAt = known.Work, known.CreatedAt

@@ -105,7 +105,7 @@ func oidcRows(t *table) {
 }
 
 func noOIDC() *fault.Error {
-	return fault.Protocol(http.StatusNotFound, "route_not_found", "sign-in by OpenID Connect is not configured")
+	return protocol("route_not_found", "sign-in by OpenID Connect is not configured")
 }
 
 // finishOIDC proves who came back from the provider and opens their session. org

@@ -53,7 +53,7 @@ func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, inpu
 	}
 	if err != nil {
 		e := typed(err)
-		c.keep(ctx, a, e.Status, envelope(e, c.requestID), relayed != nil)
+		c.keep(ctx, a, statusOf(e), envelope(e, c.requestID), relayed != nil)
 		return err
 	}
 	without, err := withheld(output, body)

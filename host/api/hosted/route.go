@@ -47,7 +47,7 @@ func (n *routes) add(e *endpoint) {
 }
 
 func routeNotFound() *fault.Error {
-	return fault.Protocol(http.StatusNotFound, "route_not_found", "there is no such endpoint")
+	return protocol("route_not_found", "there is no such endpoint")
 }
 
 // find returns the endpoint and its path's values. A value that no id can be is
@@ -77,7 +77,7 @@ func (n *routes) find(method, path string) (e *endpoint, values map[string]strin
 		e = n.methods[http.MethodGet]
 	}
 	if e == nil {
-		e := fault.Protocol(http.StatusMethodNotAllowed, "method_not_allowed", "this path has no such method")
+		e := protocol("method_not_allowed", "this path has no such method")
 		return nil, nil, nil, e.With("allow", n.allow())
 	}
 	values = make(map[string]string, len(given))

@@ -270,7 +270,7 @@ func TestExportsAreBoundedPerOrg(t *testing.T) {
 	l := newLimits(func() int64 { return 0 })
 	first, _ := l.export("acme")
 	_, _ = l.export("acme")
-	if _, err := l.export("acme"); err == nil || err.Status != http.StatusTooManyRequests {
+	if _, err := l.export("acme"); err == nil || statusOf(err) != http.StatusTooManyRequests {
 		t.Errorf("the third: %v", err)
 	}
 	if _, err := l.export("other"); err != nil {

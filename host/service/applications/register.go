@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"unicode/utf8"
 
@@ -58,7 +57,7 @@ func (r Registration) Check() error {
 func (r Registration) admitted() error {
 	for _, ns := range r.Namespaces {
 		if registry.Reserved(ns) {
-			return fault.Registry(http.StatusForbidden, "namespace_reserved", "the namespace %s is reserved", ns)
+			return fault.Registry("namespace_reserved", "the namespace %s is reserved", ns)
 		}
 		if len(ns) > maxNamespace {
 			return limit("namespace length", maxNamespace)

@@ -431,7 +431,7 @@ func TestADiscoveryDocumentThatLeadsAwayIsRefused(t *testing.T) {
 		w.behave(idptest.Behaviour{Discovery: document})
 		_, err := w.a.Start(w.ctx, "acme", "/")
 		var e *fault.Error
-		if !errors.As(err, &e) || e.Status != 503 || e.Name != "InternalError" || strings.Contains(e.Message, "example") {
+		if !errors.As(err, &e) || e.Code != fault.CodeProviderDown || e.Name != "InternalError" || strings.Contains(e.Message, "example") {
 			t.Errorf("%s: %v", name, err)
 		}
 		w.behave(idptest.Behaviour{})

@@ -228,14 +228,14 @@ type Started struct {
 }
 
 // Start begins a sign-in, for an org and a path to return to, either of which may
-// be "". Errors are *fault.Error; a provider that does not answer is 503.
+// be "". Errors are *fault.Error; a provider that does not answer is ProviderDown.
 func (p *Provider) Start(ctx context.Context, org, returnTo string) (Started, error) {
 	if returnTo != "" && !SafeReturn(returnTo) {
 		return Started{}, fault.Parameter("returnTo", "must be a path of this host that begins with one /")
 	}
 	found, err := p.discover(ctx)
 	if err != nil {
-		return Started{}, unavailable(err)
+		return Started{}, fault.ProviderDown(err, retryDiscovery.Milliseconds())
 	}
 	cookie := random()
 	k := kept{Nonce: random(), Verifier: oauth2.GenerateVerifier(), Browser: digest(cookie), Org: org, ReturnTo: returnTo}
@@ -245,10 +245,4 @@ func (p *Provider) Start(ctx context.Context, org, returnTo string) (Started, er
 	}
 	u := p.client(found).AuthCodeURL(state, oauth2.SetAuthURLParam("nonce", k.Nonce), oauth2.S256ChallengeOption(k.Verifier))
 	return Started{AuthorizationURL: u, Cookie: cookie}, nil
-}
-
-func unavailable(cause error) *fault.Error {
-	e := fault.Internal(cause)
-	e.Status, e.Message, e.RetryAfterMs = 503, "the OpenID provider cannot be reached; try again", retryDiscovery.Milliseconds()
-	return e
 }

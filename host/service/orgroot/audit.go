@@ -60,7 +60,7 @@ func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (
 	}
 	for i, e := range rows {
 		if i == 0 && f.Export && !q.Cursor.Before(e.Cursor()) || i > 0 && !rows[i-1].Cursor().Before(e.Cursor()) || !f.Export && i == p.Limit {
-			return List[authz.AuditEntry]{}, fault.Transport(502, "application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
+			return List[authz.AuditEntry]{}, fault.Transport("application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
 		}
 	}
 	return cut(rows, p, func(e authz.AuditEntry) string { return strconv.FormatInt(e.At, 10) + "/" + e.ID }), nil

@@ -55,20 +55,20 @@ func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 	}
 	closure := `{"userId":"admin","closure":["user:admin"],"grants":[{"id":"g","subject":"user:admin","pattern":"*","scope":"*"}],
 		"revokes":[],"roles":[],"managerChain":[],"unresolvedRoleIds":[],"active":true}`
-	const protocol, failed = "502 ProviderTransportError application_protocol_error", "502 ProviderTransportError application_error"
+	const protocol, failed = "ProviderTransportError application_protocol_error", "ProviderTransportError application_error"
 	for name, c := range map[string]struct {
 		far  http.HandlerFunc
 		want string
 	}{
-		"down":            {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "504 ProviderTransportError application_timeout"},
-		"slow":            {func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }, "504 ProviderTransportError application_timeout"},
+		"down":            {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "ProviderTransportError application_timeout"},
+		"slow":            {func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }, "ProviderTransportError application_timeout"},
 		"lying":           {answering(200, closure), protocol},
 		"denying":         {answering(403, `{"error":{"name":"AccessDeniedError","code":"forbidden","message":"no"}}`), failed},
 		"another version": {answering(404, `{"error":{"name":"ProviderApiError","code":"unknown_op","message":"m"}}`), protocol},
 		"huge":            {answering(200, `{"x":"`+strings.Repeat("x", 9<<20)+`"}`), protocol},
 		"malformed":       {answering(200, `{"active":`), protocol},
 		"empty closure":   {answering(200, `{}`), protocol},
-		"a new secret":    {answering(401, `{"error":{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}}`), "502 ProviderTransportError application_credential_rejected"},
+		"a new secret":    {answering(401, `{"error":{"name":"ProviderApiError","code":"unauthorized","message":"unauthorized"}}`), "ProviderTransportError application_credential_rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wait := patience
@@ -93,7 +93,7 @@ func TestARootThatCannotBeAskedNeitherDeniesNorAllows(t *testing.T) {
 			}
 			eve := *a
 			eve.Caller.UserID = "eve"
-			if _, err := w.root.CancelRequest(ctx, &eve, "r", "absent"); !strings.Contains(said(t, err), " ProviderTransportError ") {
+			if _, err := w.root.CancelRequest(ctx, &eve, "r", "absent"); !strings.HasPrefix(said(t, err), "ProviderTransportError ") {
 				t.Error("a request of an application that is not there:", err)
 			}
 			status, err := w.root.Status(ctx, "acme")

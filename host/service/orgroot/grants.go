@@ -163,7 +163,7 @@ func (r *Root) CreateGrants(ctx context.Context, a *service.Access, in []provide
 	}
 	err = r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
 		if rows, err = to.Relay.CreateGrants(ctx, in, a.Caller.Provenance()); err == nil && len(rows) != len(in) {
-			err = fault.Transport(502, "application_protocol_error", to.ID, string(authz.OutcomeUnknown), "the application answers another number of grants than it was sent")
+			err = fault.Transport("application_protocol_error", to.ID, string(authz.OutcomeUnknown), "the application answers another number of grants than it was sent")
 		}
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
@@ -104,7 +103,7 @@ func (r *Root) may(ctx context.Context, a *service.Access, key string, named boo
 		return err
 	case misplaced == nil && h == inAccount:
 		return ofAccount()
-	case errors.As(misplaced, &e) && e.Status < http.StatusInternalServerError:
+	case errors.As(misplaced, &e) && !e.Failed():
 		return nil
 	}
 	return misplaced

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -99,7 +98,7 @@ func idOf(position string) string {
 // not meet they would mislead.
 func matching[T any](rows []T, err error, application string, matches func(T) bool) ([]T, error) {
 	if err == nil && slices.ContainsFunc(rows, func(row T) bool { return !matches(row) }) {
-		err = fault.Transport(http.StatusBadGateway, "application_protocol_error", application, "", "the application answers rows that it was not asked for")
+		err = fault.Transport("application_protocol_error", application, "", "the application answers rows that it was not asked for")
 	}
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package orgroot
 import (
 	"cmp"
 	"iter"
-	"net/http"
 	"slices"
 
 	"github.com/authzhost/authz/host/service"
@@ -43,7 +42,7 @@ func ordered[T any](rows iter.Seq2[T, error], application string, p Page, id fun
 		}
 		at := id(row)
 		if at <= last {
-			return nil, fault.Transport(http.StatusBadGateway, "application_protocol_error", application, "", "the application answers a list that is not in the order of the contract")
+			return nil, fault.Transport("application_protocol_error", application, "", "the application answers a list that is not in the order of the contract")
 		}
 		last = at
 		found = append(found, row)

@@ -125,7 +125,7 @@ func typed(ctx context.Context, owner applications.Asked, scope string) error {
 }
 
 func unreadable(a applications.Asked) error {
-	return fault.Transport(502, "application_protocol_error", a.ID, "", "the application's published catalog cannot be read")
+	return fault.Transport("application_protocol_error", a.ID, "", "the application's published catalog cannot be read")
 }
 
 // wordsOf is the vocabulary that declares the key: the built-in one, or what the

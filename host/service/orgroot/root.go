@@ -186,7 +186,7 @@ func failed(err error) error {
 		return refused
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return fault.Transport(504, "application_timeout", "", "", "the application did not answer in time")
+		return fault.Transport("application_timeout", "", "", "the application did not answer in time")
 	}
 	return fault.Internal(err)
 }

@@ -162,5 +162,5 @@ func said(t testing.TB, err error) string {
 	if !errors.As(err, &e) {
 		t.Fatalf("not an error of the API: %v", err)
 	}
-	return fmt.Sprintf("%d %s %s", e.Status, e.Name, e.Code)
+	return e.Name + " " + e.Code
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/authzhost/authz/host/service/fault"
@@ -32,7 +31,7 @@ func malformed(issues ...fault.Issue) *fault.Error {
 	if len(issues) > 0 {
 		message += ": " + authz.Echo(issues[0].Message)
 	}
-	return fault.Registry(http.StatusBadRequest, "malformed_document", "%s", message).
+	return fault.Registry("malformed_document", "%s", message).
 		With("issues", issues[:min(len(issues), fault.MaxIssues)])
 }
 
@@ -75,7 +74,7 @@ func read(raw json.RawMessage) (document, error) {
 			// The built-in leaves that every catalog may carry, and whose namespace
 			// its document then lists: nobody's to register.
 		case Reserved(ns):
-			return document{}, fault.Registry(http.StatusForbidden, "namespace_reserved", "the namespace %s is reserved", ns)
+			return document{}, fault.Registry("namespace_reserved", "the namespace %s is reserved", ns)
 		default:
 			d.namespaces = append(d.namespaces, ns)
 		}
@@ -94,7 +93,7 @@ func refusal(found []authz.Issue) *fault.Error {
 	issues := make([]fault.Issue, len(found))
 	for i, issue := range found {
 		if issue.Code == catalog.CodeUnknownFormat {
-			return fault.Registry(http.StatusBadRequest, "unsupported_format", "formatVersion must be %d", catalog.FormatVersion)
+			return fault.Registry("unsupported_format", "formatVersion must be %d", catalog.FormatVersion)
 		}
 		issues[i] = fault.Issue{Path: authz.Echo(issue.Path), Message: issue.Message}
 	}

@@ -244,7 +244,7 @@ func (p *published) judge(pattern string) (Missing, bool) {
 func (p *published) imports(application string, published *provider.PublishedImports) ([]ImportDrift, error) {
 	patterns, err := imported(published.Manifest)
 	if err != nil {
-		return nil, fault.Transport(502, "application_protocol_error", application, "", "the application's import manifest is malformed")
+		return nil, fault.Transport("application_protocol_error", application, "", "the application's import manifest is malformed")
 	}
 	var found []ImportDrift
 	for _, pattern := range patterns {

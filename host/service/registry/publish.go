@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 
 	"github.com/authzhost/authz/host/service/account"
@@ -64,7 +63,7 @@ func (r *Registry) PublishApplication(ctx context.Context, actor, org, applicati
 }
 
 func notOwned(format string, args ...any) *fault.Error {
-	return fault.Registry(http.StatusForbidden, "namespace_not_owned", format, args...)
+	return fault.Registry("namespace_not_owned", format, args...)
 }
 
 // publish runs in the sections of every namespace, taken in ascending order so
@@ -118,7 +117,7 @@ func (p *publication) run(ctx context.Context) (Result, error) {
 		return p.repeated(ctx, current)
 	}
 	if p.expected != nil && *p.expected != current.Version {
-		return Result{}, fault.Registry(http.StatusConflict, "version_conflict", "the namespace %s is at version %d, not %d",
+		return Result{}, fault.Registry("version_conflict", "the namespace %s is at version %d, not %d",
 			p.document.primary, current.Version, *p.expected).With("expectedVersion", *p.expected).With("currentVersion", current.Version)
 	}
 	if p.unchanged() {
@@ -145,7 +144,7 @@ func (p *publication) owned(ctx context.Context) error {
 		case err != nil:
 			return err
 		case p.application == "" && !found:
-			return fault.Registry(http.StatusConflict, "namespace_unregistered", "no application of the org has the namespace %s", ns)
+			return fault.Registry("namespace_unregistered", "no application of the org has the namespace %s", ns)
 		case p.application != "" && owner != p.application:
 			return notOwned("the application does not have the namespace %s", authz.Quote(ns))
 		}
@@ -180,7 +179,7 @@ func (p *publication) inOrder(ctx context.Context) error {
 			matches = max(matches, row.Value.Version)
 		}
 		if matches > 0 {
-			return fault.Registry(http.StatusConflict, "out_of_order", "the document is version %d of %s, which is at %d; name that as expectedVersion to restore it",
+			return fault.Registry("out_of_order", "the document is version %d of %s, which is at %d; name that as expectedVersion to restore it",
 				matches, ns, current.Version).With("currentVersion", current.Version).With("matchesVersion", matches)
 		}
 	}

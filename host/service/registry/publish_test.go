@@ -76,7 +76,7 @@ func TestVersionsTombstonesAndRevival(t *testing.T) {
 	}
 
 	f := faultOf(func() error { _, err := w.key("docs", one); return err }())
-	if f.Name != "RegistryError" || f.Status != 409 || f.Code != "out_of_order" || f.Fields["currentVersion"] != int64(3) || f.Fields["matchesVersion"] != int64(1) {
+	if f.Name != "RegistryError" || f.Code != "out_of_order" || f.Fields["currentVersion"] != int64(3) || f.Fields["matchesVersion"] != int64(1) {
 		t.Errorf("a rollback: %+v", f)
 	}
 	restored, err := w.PublishNamespace(t.Context(), "publisher:docs", "acme", "docs", registry.Input{Document: one, Expected: to(int64(3))})
@@ -84,7 +84,7 @@ func TestVersionsTombstonesAndRevival(t *testing.T) {
 		t.Errorf("a rollback that names the head: %+v, %v", restored, err)
 	}
 	_, err = w.PublishNamespace(t.Context(), "publisher:docs", "acme", "docs", registry.Input{Document: two, Expected: to(int64(3))})
-	if f := faultOf(err); f.Status != 409 || f.Code != "version_conflict" || f.Fields["expectedVersion"] != int64(3) || f.Fields["currentVersion"] != int64(4) {
+	if f := faultOf(err); f.Code != "version_conflict" || f.Fields["expectedVersion"] != int64(3) || f.Fields["currentVersion"] != int64(4) {
 		t.Errorf("another version than expected: %+v", f)
 	}
 	for v, want := range map[int64][]byte{1: one, 2: two, 3: three, 4: one} {
@@ -120,31 +120,30 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		document string
-		status   int
 		code     string
 	}{
-		"no object":               {`[]`, 400, "malformed_document"},
-		"null":                    {`null`, 400, "malformed_document"},
-		"no JSON":                 {`{`, 400, "malformed_document"},
-		"a later format":          {`{"formatVersion":2}`, 400, "unsupported_format"},
-		"no format":               {`{"namespace":"docs"}`, 400, "unsupported_format"},
-		"no leaves":               {string(shape(`"x":1`)), 400, "malformed_document"},
-		"leaves that are no list": {string(shape(`"leaves":{}`)), 400, "malformed_document"},
-		"a wildcard":              {string(shape(leaf("docs.a.*"))), 400, "malformed_document"},
-		"a key twice":             {string(shape(leaf("docs.a.b", "docs.a.b"))), 400, "malformed_document"},
-		"a key that is a group":   {string(shape(leaf("docs.a", "docs.a.b"))), 400, "malformed_document"},
-		"a key from outside":      {string(shape(leaf("mail.a.b"))), 400, "malformed_document"},
+		"no object":               {`[]`, "malformed_document"},
+		"null":                    {`null`, "malformed_document"},
+		"no JSON":                 {`{`, "malformed_document"},
+		"a later format":          {`{"formatVersion":2}`, "unsupported_format"},
+		"no format":               {`{"namespace":"docs"}`, "unsupported_format"},
+		"no leaves":               {string(shape(`"x":1`)), "malformed_document"},
+		"leaves that are no list": {string(shape(`"leaves":{}`)), "malformed_document"},
+		"a wildcard":              {string(shape(leaf("docs.a.*"))), "malformed_document"},
+		"a key twice":             {string(shape(leaf("docs.a.b", "docs.a.b"))), "malformed_document"},
+		"a key that is a group":   {string(shape(leaf("docs.a", "docs.a.b"))), "malformed_document"},
+		"a key from outside":      {string(shape(leaf("mail.a.b"))), "malformed_document"},
 		"cyclic scope types": {`{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[],"groups":[],"navigation":[],
-			"scopeTypes":[{"type":"docs.a","parent":"docs.b"},{"type":"docs.b","parent":"docs.a"}]}`, 400, "malformed_document"},
-		"cloud":               {strings.ReplaceAll(string(shape(leaf("docs.a.b"))), "docs", "cloud"), 403, "namespace_reserved"},
-		"authz_internal":      {strings.Replace(string(shape(leaf("docs.a.b"))), `["docs"]`, `["docs","authz_internal"]`, 1), 403, "namespace_reserved"},
-		"another namespace":   {string(document(t, []string{"mail"}, "mail.a.b")), 403, "namespace_not_owned"},
-		"more than the key's": {string(document(t, []string{"docs", "drafts"}, "docs.a.b")), 403, "namespace_not_owned"},
+			"scopeTypes":[{"type":"docs.a","parent":"docs.b"},{"type":"docs.b","parent":"docs.a"}]}`, "malformed_document"},
+		"cloud":               {strings.ReplaceAll(string(shape(leaf("docs.a.b"))), "docs", "cloud"), "namespace_reserved"},
+		"authz_internal":      {strings.Replace(string(shape(leaf("docs.a.b"))), `["docs"]`, `["docs","authz_internal"]`, 1), "namespace_reserved"},
+		"another namespace":   {string(document(t, []string{"mail"}, "mail.a.b")), "namespace_not_owned"},
+		"more than the key's": {string(document(t, []string{"docs", "drafts"}, "docs.a.b")), "namespace_not_owned"},
 	} {
 		_, err := w.key("docs", []byte(c.document))
 		f := faultOf(err)
-		if f.Name != "RegistryError" || f.Status != c.status || f.Code != c.code {
-			t.Errorf("%s: %d %s %s (%v)", name, f.Status, f.Name, f.Code, err)
+		if f.Name != "RegistryError" || f.Code != c.code {
+			t.Errorf("%s: %s %s (%v)", name, f.Name, f.Code, err)
 		}
 		if _, listed := f.Fields["issues"]; listed != (c.code == "malformed_document") {
 			t.Errorf("%s: issues are listed: %v", name, listed)
@@ -160,7 +159,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	if _, err := w.PublishApplication(t.Context(), "u_1", "acme", "nope", registry.Input{Document: document(t, []string{"docs"})}); faultOf(err).Code != "application_not_found" {
 		t.Errorf("from no application: %v", err)
 	}
-	if _, err := w.key("mail", document(t, []string{"mail"}, "mail.a.b")); faultOf(err).Status != 409 || faultOf(err).Code != "namespace_unregistered" {
+	if _, err := w.key("mail", document(t, []string{"mail"}, "mail.a.b")); faultOf(err).Code != "namespace_unregistered" {
 		t.Errorf("of a namespace nobody has: %v", err)
 	}
 	got, err := w.Get(t.Context(), "acme", "docs")
@@ -395,7 +394,7 @@ func TestOverTheCapANamespaceHasOnePublishAMinute(t *testing.T) {
 	w.Must(err)
 	w.Clock.Add(20_000)
 	_, err = w.key("docs", document(t, []string{"docs"}, "docs.b.read"))
-	if f := faultOf(err); f.Status != 429 || f.Code != "rate_limited" || f.RetryAfterMs != 40_000 {
+	if f := faultOf(err); f.Code != "rate_limited" || f.RetryAfterMs != 40_000 {
 		t.Errorf("within the minute: %+v", f)
 	}
 	if r := w.published("docs", document(t, []string{"docs"}, "docs.a.read")); !r.Unchanged {

@@ -117,7 +117,7 @@ func TestAClockThatIsSetBackKeepsNoCircuitOpen(t *testing.T) {
 func TestRefusalsAndCallersWhoLeaveDoNotOpenTheCircuit(t *testing.T) {
 	a := asking(t, served(t, newApplication(t)))
 	for range 6 {
-		if got := said(t, a.DeleteGrant(context.Background(), "absent", root)); got != "404 ProviderWriteRejectedError not_found" {
+		if got := said(t, a.DeleteGrant(context.Background(), "absent", root)); got != "ProviderWriteRejectedError not_found" {
 			t.Fatal(got)
 		}
 	}

@@ -90,11 +90,11 @@ func (a *application) fault(op string, f failure) error {
 	if refused := a.refused(f.err); refused != nil {
 		return refused
 	}
-	about := func(status int, code, outcome, message string) *fault.Error {
+	about := func(code, outcome, message string) *fault.Error {
 		if outcome != outcomeAlways && !writes[op] {
 			outcome = ""
 		}
-		e := fault.Transport(status, code, a.target.Application, strings.TrimPrefix(outcome, "="), message)
+		e := fault.Transport(code, a.target.Application, strings.TrimPrefix(outcome, "="), message)
 		e.Cause = f.err
 		if f.status != 0 {
 			e.With("upstreamStatus", f.status)
@@ -105,7 +105,7 @@ func (a *application) fault(op string, f failure) error {
 	var down *authz.UnavailableError
 	switch answered := errors.As(f.err, &transport) && transport.Status != 0; {
 	case errors.Is(f.err, errCircuit):
-		e := about(http.StatusServiceUnavailable, "application_unavailable", notApplied, "the application failed repeatedly and is left alone for now")
+		e := about("application_unavailable", notApplied, "the application failed repeatedly and is left alone for now")
 		e.RetryAfterMs = f.wait
 		return e
 	case errors.As(f.err, &down):
@@ -113,19 +113,19 @@ func (a *application) fault(op string, f failure) error {
 		if outcome != notApplied {
 			outcome = unknown
 		}
-		return about(http.StatusServiceUnavailable, "application_unavailable", outcome, "the application says that it is unavailable")
+		return about("application_unavailable", outcome, "the application says that it is unavailable")
 	case !f.sent:
-		return about(http.StatusBadGateway, "application_unreachable", outcomeAlways, "the application cannot be reached")
+		return about("application_unreachable", outcomeAlways, "the application cannot be reached")
 	case f.status == http.StatusUnauthorized || answered && (transport.Code == provider.Unauthorized || transport.Code == provider.RateLimited):
-		return about(http.StatusBadGateway, "application_credential_rejected", notApplied, "the application refuses the credential; link it again")
+		return about("application_credential_rejected", notApplied, "the application refuses the credential; link it again")
 	case f.unanswered():
-		return about(http.StatusGatewayTimeout, "application_timeout", unknown, "the application did not answer in time")
+		return about("application_timeout", unknown, "the application did not answer in time")
 	case transport != nil && transport.Code != "":
-		return about(http.StatusBadGateway, "application_protocol_error", notApplied, "the application does not serve this operation of the provider API")
+		return about("application_protocol_error", notApplied, "the application does not serve this operation of the provider API")
 	case transport != nil:
-		return about(http.StatusBadGateway, "application_protocol_error", unknown, "the application answered what the provider API does not allow")
+		return about("application_protocol_error", unknown, "the application answered what the provider API does not allow")
 	}
-	return about(http.StatusBadGateway, "application_error", unknown, "the application failed")
+	return about("application_error", unknown, "the application failed")
 }
 
 const (
@@ -159,6 +159,12 @@ func (a *application) refused(err error) *fault.Error {
 	return nil
 }
 
+// contract are the codes of refused writes that the provider API has.
+var contract = map[authz.Code]bool{
+	authz.CodeValidation: true, authz.CodeNotFound: true, authz.CodeConflict: true,
+	authz.CodeGraphCycle: true, authz.CodeNotOrgRoot: true, authz.CodeUnsupported: true,
+}
+
 // Refusal is an error of a provider's own as this API answers it; nil for those
 // that it does not pass on.
 func Refusal(err error) *fault.Error {
@@ -177,10 +183,10 @@ func Refusal(err error) *fault.Error {
 		copied.Fields = maps.Clone(here.Fields)
 		return &copied
 	case errors.As(err, &write):
-		e := fault.Rejected(write.Code, "%s", write.Message)
-		if e.Status == 0 { // a code that no provider has
+		if !contract[write.Code] {
 			return nil
 		}
+		e := fault.Rejected(write.Code, "%s", write.Message)
 		if write.Path != nil {
 			e.With("path", write.Path)
 		}
@@ -188,18 +194,13 @@ func Refusal(err error) *fault.Error {
 	case errors.As(err, &principal):
 		return fault.Rejected(authz.CodeValidation, "%s", principal.Message)
 	case errors.As(err, &cycle):
-		path := cycle.Path
-		if path == nil {
-			path = []string{}
-		}
-		return (&fault.Error{Status: http.StatusConflict, Name: cycle.ErrorName(), Message: cycle.Error()}).With("path", path)
+		return fault.Cycle(cycle)
 	case errors.As(err, &name):
 		return fault.UnknownPermission(name)
 	case errors.As(err, &scopeType):
 		return fault.UnknownScopeType(scopeType)
 	case errors.As(err, &condition):
-		e := &fault.Error{Status: http.StatusInternalServerError, Name: condition.ErrorName(), Message: condition.Error()}
-		return e.With("permission", condition.Permission).With("shape", condition.Shape)
+		return fault.MissingCondition(condition)
 	}
 	return nil
 }

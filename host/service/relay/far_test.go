@@ -129,7 +129,7 @@ func said(t testing.TB, err error) string {
 	if !errors.As(err, &e) {
 		t.Fatalf("not an error of the API: %v", err)
 	}
-	text := fmt.Sprintf("%d %s", e.Status, e.Name)
+	text := e.Name
 	if e.Code != "" {
 		text += " " + e.Code
 	}

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"errors"
-	"net/http"
 
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/provider"
@@ -40,7 +39,7 @@ func Health(err error) (status, detail string) {
 		return "unreachable", "no connection"
 	case "application_timeout":
 		return "unreachable", "no answer"
-	case "application_unavailable":
+	case "application_unavailable", fault.CodeStorage:
 		return "unreachable", "unavailable"
 	case "application_credential_rejected":
 		return "unauthorized", "credential rejected"
@@ -50,9 +49,6 @@ func Health(err error) (status, detail string) {
 		return "mismatch", "version"
 	case "application_protocol_error":
 		return "protocol", "malformed answer"
-	}
-	if e.Status == http.StatusServiceUnavailable {
-		return "unreachable", "unavailable"
 	}
 	return "protocol", "error"
 }

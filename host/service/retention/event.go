@@ -123,5 +123,5 @@ func (r *Retention) scan(ctx context.Context, org string, f Filter, after string
 
 // lied is the answer of an application that does not keep to the contract.
 func lied(application, format string, args ...any) *fault.Error {
-	return fault.Transport(502, "application_protocol_error", application, "", fmt.Sprintf(format, args...))
+	return fault.Transport("application_protocol_error", application, "", fmt.Sprintf(format, args...))
 }
