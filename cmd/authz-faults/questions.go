@@ -43,11 +43,11 @@ func (s *stage) verifyAnswers(ctx context.Context, r *report, lived []*host, fre
 		if q.scope != authz.Global {
 			ancestors = []string{authz.Global}
 		}
-		want, err := access.Explain(s.vocabulary, &data, q.key, access.NewChain(q.scope, ancestors), time.Now().UnixMilli(), nil)
+		want, err := access.Decide(s.vocabulary, &data, q.key, access.NewChain(q.scope, ancestors), time.Now().UnixMilli(), nil)
 		if err != nil {
 			return fmt.Errorf("evaluating %+v: %w", q, err)
 		}
-		if want.Allowed {
+		if want {
 			r.allowed++
 		}
 		for _, h := range lived {
@@ -55,8 +55,8 @@ func (s *stage) verifyAnswers(ctx context.Context, r *report, lived []*host, fre
 			if err != nil {
 				return fmt.Errorf("host %s was asked %+v: %w", h.name, q, err)
 			}
-			if got != want.Allowed {
-				r.broken(sameAnswers, "host %s answers %t to %+v, the rows say %t", h.name, got, q, want.Allowed)
+			if got != want {
+				r.broken(sameAnswers, "host %s answers %t to %+v, the rows say %t", h.name, got, q, want)
 			}
 		}
 	}

@@ -21,17 +21,18 @@ func Attribute(v *Vocabulary, data *authz.SubjectAccess, keys []string, c *Chain
 	at := Attribution{Key: -1}
 	carriers := map[string]bool{}
 	impliedKey, impliedRows := -1, []authz.Grant(nil)
-	for i, name := range keys {
-		w := newWalk(v, data, name, now)
-		revokes := w.revokes(c)
+	h := hold(data, now)
+	for i, key := range keys {
+		q := h.ask(v, key, c, chains)
+		revokes := copies(q.revokes(c))
 		if i == 0 {
 			at.Revokes = revokes
 		}
 		if len(revokes) > 0 {
 			continue
 		}
-		direct := w.onChain(c)
-		implied, err := w.implied(c, chains)
+		direct := copies(q.grants())
+		implied, err := q.implied()
 		if err != nil {
 			return Attribution{}, err
 		}
@@ -61,23 +62,5 @@ func Attribute(v *Vocabulary, data *authz.SubjectAccess, keys []string, c *Chain
 
 // Conferring lists the live rows that confer the key at any scope.
 func Conferring(v *Vocabulary, data *authz.SubjectAccess, key string, now int64) []authz.Grant {
-	w := newWalk(v, data, key, now)
-	var rows []authz.Grant
-	for i := range data.Grants {
-		if w.live(&data.Grants[i]) {
-			rows = append(rows, data.Grants[i])
-		}
-	}
-	return rows
-}
-
-// onChain lists the live rows at the scopes of the chain.
-func (w *walk) onChain(c *Chain) []authz.Grant {
-	matched := []authz.Grant{}
-	for i := range w.data.Grants {
-		if g := &w.data.Grants[i]; w.live(g) && c.Contains(g.Scope) {
-			matched = append(matched, *g)
-		}
-	}
-	return matched
+	return copies(hold(data, now).ask(v, key, GlobalChain, nil).conferring())
 }

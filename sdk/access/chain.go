@@ -75,3 +75,6 @@ func (c *Chain) Scopes() []string { return c.scopes }
 
 // Contains reports whether the scope is on the chain.
 func (c *Chain) Contains(scope string) bool { return slices.Contains(c.scopes, scope) }
+
+// Chains answers the chain of a scope, for questions that reach below the one asked.
+type Chains func(scope string) (*Chain, error)

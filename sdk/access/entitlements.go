@@ -44,7 +44,7 @@ type EntitledRevoke struct {
 // and revokes in supply order. Keys that only an open region admits cannot
 // appear. It is for users: of a service's rows UserID stays empty.
 func Entitlements(v *Vocabulary, data *authz.SubjectAccess, now int64) UserEntitlements {
-	w := newWalk(v, data, "", now)
+	h := hold(data, now)
 	record := UserEntitlements{Active: data.Active, Closure: append([]string{}, data.Closure...),
 		Entitlements: []Entitlement{}, Revokes: []EntitledRevoke{}}
 	if data.UserID != nil {
@@ -53,23 +53,26 @@ func Entitlements(v *Vocabulary, data *authz.SubjectAccess, now int64) UserEntit
 	sources := make([][]EntitlementSource, len(v.keys))
 	for i := range data.Grants {
 		g := &data.Grants[i]
+		if !h.counts(g) {
+			continue
+		}
 		s := EntitlementSource{GrantID: g.ID, Subject: g.Subject, Scope: g.Scope, ExpiresAt: g.ExpiresAt}
 		if g.Pattern == "" {
 			s.RoleID = g.RoleID
 		}
-		for _, p := range w.patterns(g) {
+		for _, p := range h.patterns(g) {
 			s.Pattern = p
 			v.conferred(p, g.Scope, func(key uint32) { sources[key] = append(sources[key], s) })
 		}
 	}
-	revoked := w.revokedEverywhere()
+	revoked := v.revokedEverywhere(h)
 	for i, name := range v.catalog.Keys() {
 		if len(sources[i]) > 0 {
 			record.Entitlements = append(record.Entitlements, Entitlement{Key: name, Held: !hasBit(revoked, uint32(i)), Sources: sources[i]})
 		}
 	}
 	for i := range data.Revokes {
-		if r := &data.Revokes[i]; w.theirs(r) {
+		if r := &data.Revokes[i]; h.theirs(r) {
 			record.Revokes = append(record.Revokes, EntitledRevoke{RevokeID: r.ID, Pattern: r.Pattern, Scope: r.Scope})
 		}
 	}

@@ -7,24 +7,15 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/catalog"
 )
 
 // explained is the vocabulary of these tests, and a principal with rows.
 func explained(t *testing.T, grants ...authz.Grant) (*access.Vocabulary, *authz.SubjectAccess) {
 	t.Helper()
-	in, err := catalog.ParseJSON([]byte(`{"namespaces":["docs"],"scopeTypes":{"docs.folder":{"parent":"docs.folder"}},"permissions":{
-		"docs.files.read":{"scopes":["docs.folder"]},"docs.files.pay":{"requiresCondition":true},
-		"docs.files.list":{"scopes":["docs.folder"],"impliedOnAncestors":true}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	built, err := catalog.Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
 	user := "u"
-	return access.NewVocabulary(built), &authz.SubjectAccess{UserID: &user, Closure: []string{"user:u", "everyone"}, Grants: grants, Active: true}
+	return vocabularyOf(t, `{"namespaces":["docs"],"scopeTypes":{"docs.folder":{"parent":"docs.folder"}},"permissions":{
+		"docs.files.read":{"scopes":["docs.folder"]},"docs.files.pay":{"requiresCondition":true},
+		"docs.files.list":{"scopes":["docs.folder"],"impliedOnAncestors":true}}}`), &authz.SubjectAccess{UserID: &user, Closure: []string{"user:u", "everyone"}, Grants: grants, Active: true}
 }
 
 func TestAnExplanationTellsOfTheCondition(t *testing.T) {

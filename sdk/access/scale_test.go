@@ -9,7 +9,6 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/catalog"
 	"pgregory.net/rapid"
 )
 
@@ -25,18 +24,10 @@ func scaleCatalog(t *testing.T, keys int) *access.Vocabulary {
 		fmt.Fprintf(&b, `"app.a%d.read_%d":true`, k/10, k%10)
 	}
 	b.WriteString("}}")
-	in, err := catalog.ParseJSON([]byte(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return access.NewVocabulary(c)
+	return vocabularyOf(t, b.String())
 }
 
-// agree holds the compiled forms to the walk over the rows.
+// agree holds the compiled forms to the plain definition.
 func agree(t *testing.T, v *access.Vocabulary, data *authz.SubjectAccess, keys []string, c *access.Chain) (allowed int) {
 	t.Helper()
 	a := access.Compile(v, data, 0)
@@ -47,14 +38,14 @@ func agree(t *testing.T, v *access.Vocabulary, data *authz.SubjectAccess, keys [
 		if !ok {
 			t.Fatalf("%s is not declared", key)
 		}
-		e, err := access.Explain(v, data, key, c, 0, nil)
+		want, err := access.Decide(v, data, key, c, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, _ := a.Decide(k, c)
 		seen, _ := a.DecideView(k, &view)
-		if got != e.Allowed || seen != e.Allowed {
-			t.Fatalf("%s: Decide %v, DecideView %v, Explain %v", key, got, seen, e.Allowed)
+		if got != want || seen != want {
+			t.Fatalf("%s: Decide %v, DecideView %v, plain definition %v", key, got, seen, want)
 		}
 		if got {
 			allowed++
@@ -194,16 +185,8 @@ func TestScopeTypesBeyondTheMaskAreExact(t *testing.T) {
 	for n := range 150 {
 		types = append(types, fmt.Sprintf(`"app.type%d":{}`, n))
 	}
-	in, err := catalog.ParseJSON([]byte(`{"namespaces":["app"],"includeAuthzInternal":false,"scopeTypes":{` + strings.Join(types, ",") + `},
-		"permissions":{"app.a.read":{"scopes":["app.type3","app.type140"]},"app.b.read":{"scopes":["app.type64"]}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := catalog.Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, user := access.NewVocabulary(c), "u"
+	v, user := vocabularyOf(t, `{"namespaces":["app"],"includeAuthzInternal":false,"scopeTypes":{`+strings.Join(types, ",")+`},
+		"permissions":{"app.a.read":{"scopes":["app.type3","app.type140"]},"app.b.read":{"scopes":["app.type64"]}}}`), "u"
 	for n := range 150 {
 		scope := fmt.Sprintf("app.type%d:1", n)
 		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"},
@@ -245,7 +228,7 @@ func TestWideRolesAreThePlainDefinition(t *testing.T) {
 			roles = append(roles, authz.Role{ID: fmt.Sprint("r", n), Patterns: rapid.SliceOfN(pattern, 0, 12).Draw(t, "patterns")})
 		}
 		for range 3 {
-			w := &world{leaves: map[string]leaf{}, parents: map[string][]string{"app.folder:0": {"app.folder:1"}, "app.folder:1": {"app.folder:2"}}}
+			w := &world{vocabulary: v, parents: map[string][]string{"app.folder:0": {"app.folder:1"}, "app.folder:1": {"app.folder:2"}}}
 			w.data = authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"}, Roles: roles[rapid.IntRange(0, len(roles)-1).Draw(t, "without"):]}
 			for n := range rapid.IntRange(0, 8).Draw(t, "grants") {
 				g := authz.Grant{ID: fmt.Sprint("g", n), Subject: "user:u", Scope: scope.Draw(t, "at")}
@@ -264,16 +247,12 @@ func TestWideRolesAreThePlainDefinition(t *testing.T) {
 			for n := range 60 {
 				n = n * size / 60
 				asked := fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
-				w.leaves[asked] = leaf{scopes: []string{"app.folder"}}
 				k, _ := v.Lookup(asked)
 				if want := w.holds(asked, 0); want != slices.Contains(held, asked) || want != a.HeldAnywhere(k) {
 					t.Fatalf("%s held: want %v", asked, want)
 				}
 				for _, at := range []string{"*", "app.folder:0", "app.folder:2", "app.folder:3"} {
-					chain := access.GlobalChain
-					if all := w.chain(at); at != "*" {
-						chain = access.NewChain(at, all[1:len(all)-1])
-					}
+					chain, _ := w.chains(at)
 					var view access.View
 					view.See(chain)
 					got, _ := a.Decide(k, chain)

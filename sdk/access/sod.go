@@ -74,7 +74,7 @@ func (s *SoD) Violations(data *authz.SubjectAccess, now int64) []Violation {
 // Duties is what one user holds, growing row by row. It serves one goroutine.
 type Duties struct {
 	sod     *SoD
-	walk    *walk
+	rows    *holdings
 	held    []uint64
 	revoked []uint64
 	broken  map[string]bool // constraints, by id
@@ -83,8 +83,8 @@ type Duties struct {
 // Duties reads the rows of one user. Rows are not copied: data must not change
 // as long as the result is in use.
 func (s *SoD) Duties(data *authz.SubjectAccess, now int64) *Duties {
-	w := newWalk(s.vocabulary, data, "", now)
-	d := &Duties{sod: s, walk: w, held: make([]uint64, s.vocabulary.words), revoked: w.revokedEverywhere()}
+	h := hold(data, now)
+	d := &Duties{sod: s, rows: h, held: make([]uint64, s.vocabulary.words), revoked: s.vocabulary.revokedEverywhere(h)}
 	for i := range data.Grants {
 		d.hold(&data.Grants[i])
 	}
@@ -100,7 +100,7 @@ func (s *SoD) Duties(data *authz.SubjectAccess, now int64) *Duties {
 // role is judged with the patterns given.
 func (d *Duties) Add(g authz.Grant, patterns []string) *Violation {
 	if g.RoleID != "" {
-		d.walk.roles[g.RoleID] = patterns
+		d.rows.roles[g.RoleID] = patterns
 	}
 	d.hold(&g)
 	var first *Violation
@@ -114,7 +114,10 @@ func (d *Duties) Add(g authz.Grant, patterns []string) *Violation {
 }
 
 func (d *Duties) hold(g *authz.Grant) {
-	for _, p := range d.walk.patterns(g) {
+	if !d.rows.counts(g) {
+		return
+	}
+	for _, p := range d.rows.patterns(g) {
 		d.sod.vocabulary.conferred(p, g.Scope, func(key uint32) { setBit(d.held, key) })
 	}
 }
