@@ -86,7 +86,7 @@ func (a *served) chainHead(ctx context.Context, last authz.AuditAnchor) (authz.A
 	head := authz.AuditAnchor{Count: last.Count, Hash: last.Hash, Entry: last.Entry}
 	log := a.current.Load().ListAuditEvents(ctx, provider.AuditQuery{Cursor: &last.Entry})
 	var failed error
-	report, _ := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+	report, _ := authz.VerifyHashChain(func(yield func(authz.AuditEntry, error) bool) {
 		holds := true
 		for e, err := range log {
 			if failed = err; err != nil {

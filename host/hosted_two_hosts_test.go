@@ -247,7 +247,7 @@ func (p *hostedPair) logs(t *testing.T) {
 		}
 		path = "/orgs/acme/audit?mode=export&limit=100&cursor=" + url.QueryEscape(next)
 	}
-	report, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+	report, err := authz.VerifyHashChain(func(yield func(authz.AuditEntry, error) bool) {
 		for _, e := range log {
 			if !yield(e, nil) {
 				return

@@ -216,7 +216,7 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 // asked has the host verify its log. The answer is the same for an empty log and one
 // without hashes.
 func (v *verification) asked(ctx context.Context, app *application) (out verdict, err error) {
-	p, report := fields{}, authz.ChainReport{}
+	p, report := fields{}, authz.HashChainReport{}
 	if v.prior != "" {
 		p["priorHash"] = v.prior
 	}
@@ -245,11 +245,11 @@ func (v *verification) verify(name string, entries iter.Seq2[authz.AuditEntry, e
 			}
 		}
 	}
-	var report authz.ChainReport
+	var report authz.HashChainReport
 	var fault *authz.AnchorFault
 	var err error
 	if v.prior != "" {
-		report, err = authz.VerifyChain(counted, v.prior)
+		report, err = authz.VerifyHashChain(counted, v.prior)
 	} else {
 		report, fault, err = authz.VerifyAnchored(counted, anchors)
 	}
@@ -264,7 +264,7 @@ func (v *verification) verify(name string, entries iter.Seq2[authz.AuditEntry, e
 }
 
 // judged: before is how many entries without a hash came before the chain.
-func judged(name string, report authz.ChainReport, fault *authz.AnchorFault, before int) verdict {
+func judged(name string, report authz.HashChainReport, fault *authz.AnchorFault, before int) verdict {
 	out := verdict{Log: name, OK: report.OK, Hashed: report.Hashed}
 	switch {
 	case !report.OK:

@@ -36,7 +36,7 @@ func TestVerifyFailsOnALogThatHasNoHashes(t *testing.T) {
 	}
 	chained.do("group", "create", "g")
 	more, _, _ := chained.say("", chained.over("url", []string{"audit", "export", "--to", "0s"})...)
-	if _, errs, code := s.say(more+export, "audit", "verify", "-f", "-"); code != exitFailure || !strings.Contains(errs, string(authz.ChainUnhashed)) {
+	if _, errs, code := s.say(more+export, "audit", "verify", "-f", "-"); code != exitFailure || !strings.Contains(errs, string(authz.HashChainUnhashed)) {
 		t.Errorf("hashes that end: exit %d, %s", code, errs)
 	}
 	if out, _, code := s.say(export+more, "audit", "verify", "-f", "-"); code != 0 || !strings.Contains(out, "nothing vouches for the") {
@@ -129,7 +129,7 @@ func TestAnchorsTellOfACutAndARewrittenLog(t *testing.T) {
 	eventually(t, "the host notices", func() bool { return strings.Contains(x.host.errs.String(), "was altered") })
 
 	entries[0].Actor = "eve"
-	anew, err := authz.Chain(nil, plainEntries(entries))
+	anew, err := authz.LinkHashChain(nil, plainEntries(entries))
 	if err != nil {
 		t.Fatal(err)
 	}

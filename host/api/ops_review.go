@@ -50,6 +50,6 @@ type verifyAuditIn struct {
 	PriorHash string `json:"priorHash"`
 }
 
-func verifyAuditChain(ctx context.Context, c *call, in *verifyAuditIn) (authz.ChainReport, error) {
+func verifyAuditChain(ctx context.Context, c *call, in *verifyAuditIn) (authz.HashChainReport, error) {
 	return c.local.VerifyAuditChain(ctx, in.PriorHash)
 }

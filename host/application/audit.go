@@ -44,9 +44,9 @@ func (a *Application) newestAudit(ctx context.Context) (*authz.AuditEntry, error
 // VerifyAuditChain checks the whole log, or with a priorHash what follows the
 // entry of that hash; the report counts from there. CodeNotFound: no entry has
 // it, because the log was cut off before it or written anew.
-func (a *Application) VerifyAuditChain(ctx context.Context, priorHash string) (authz.ChainReport, error) {
+func (a *Application) VerifyAuditChain(ctx context.Context, priorHash string) (authz.HashChainReport, error) {
 	log, reached := a.ListAuditEvents(ctx, provider.AuditQuery{}), priorHash == ""
-	report, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+	report, err := authz.VerifyHashChain(func(yield func(authz.AuditEntry, error) bool) {
 		for entry, err := range log {
 			switch {
 			case err == nil && !reached:
@@ -57,7 +57,7 @@ func (a *Application) VerifyAuditChain(ctx context.Context, priorHash string) (a
 		}
 	}, priorHash)
 	if err == nil && !reached {
-		return authz.ChainReport{}, authz.Rejected(authz.CodeNotFound, "no audit entry has the hash %s", authz.Quote(priorHash))
+		return authz.HashChainReport{}, authz.Rejected(authz.CodeNotFound, "no audit entry has the hash %s", authz.Quote(priorHash))
 	}
 	return report, err
 }

@@ -66,7 +66,7 @@ func TestAChangedEntryIsFoundFromAnyEarlierHash(t *testing.T) {
 	changed := &doctored{Store: store, at: log[2].ID}
 	for priorHash, index := range map[string]int{"": 2, log[0].Hash: 1, log[1].Hash: 0} {
 		report, err := newApp(t, application.Options{Store: changed}).VerifyAuditChain(ctx, priorHash)
-		if want := (authz.ChainReport{Index: index, Reason: authz.ChainMismatch}); err != nil || report != want {
+		if want := (authz.HashChainReport{Index: index, Reason: authz.HashChainMismatch}); err != nil || report != want {
 			t.Errorf("from %q: %+v, %v; want %+v", priorHash, report, err, want)
 		}
 	}

@@ -118,7 +118,7 @@ func remaining(t testing.TB, store storage.Store) map[string]any {
 type afterCrash struct {
 	Stored map[string]any
 	Access []authz.SubjectAccess
-	Chain  authz.ChainReport
+	Chain  authz.HashChainReport
 	Heard  []authz.Event
 }
 

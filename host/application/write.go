@@ -238,7 +238,7 @@ func (a *Application) land(ctx, section context.Context, d *draft) error {
 			return orLost(section, err)
 		}
 		linked := *d.page
-		if linked.audit, err = authz.Chain(newest, d.page.audit); err != nil {
+		if linked.audit, err = authz.LinkHashChain(newest, d.page.audit); err != nil {
 			return err
 		}
 		return a.commit(ctx, storage.Held(section, a.store), d, &linked)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// AuditAnchor says how far the chain of a log had grown at a time. Kept where the log
+// AuditAnchor says how far the hash chain of a log had grown at a time. Kept where the log
 // cannot be written, it shows a log that was cut off or hashed anew since.
 type AuditAnchor struct {
 	Log   string      `json:"log"` // such as application/docs, account/acme
 	Time  time.Time   `json:"time"`
-	Count int64       `json:"count"` // entries that are part of the chain
+	Count int64       `json:"count"` // entries that are part of it
 	Hash  string      `json:"hash"`  // of the last of them
 	Entry AuditCursor `json:"entry"` // where it lies
 }
@@ -29,15 +29,15 @@ type AnchorFault struct {
 // Cut tells that the log ends before the anchor; otherwise it was written anew.
 func (f *AnchorFault) Cut() bool { return f.Count < f.Anchor.Count }
 
-// VerifyAnchored is VerifyChain of a whole log, which must also be the one that the
+// VerifyAnchored is VerifyHashChain of a whole log, which must also be the one that the
 // anchors were taken of. The fault is the first by count, nil when there is none;
-// beyond a break of the chain anchors are not looked at.
-func VerifyAnchored(entries iter.Seq2[AuditEntry, error], anchors []AuditAnchor) (ChainReport, *AnchorFault, error) {
+// beyond a break of the hash chain anchors are not looked at.
+func VerifyAnchored(entries iter.Seq2[AuditEntry, error], anchors []AuditAnchor) (HashChainReport, *AnchorFault, error) {
 	due := slices.Clone(anchors)
 	slices.SortStableFunc(due, func(a, b AuditAnchor) int { return cmp.Compare(a.Count, b.Count) })
 	var fault *AnchorFault
 	count := int64(0)
-	report, err := VerifyChain(func(yield func(AuditEntry, error) bool) {
+	report, err := VerifyHashChain(func(yield func(AuditEntry, error) bool) {
 		for e, err := range entries {
 			if err == nil && e.Hash != "" {
 				count++

@@ -18,7 +18,7 @@ func TestAnchorsShowACutAndARewrittenLog(t *testing.T) {
 		for i := range plain {
 			plain[i] = authz.AuditEntry{ID: string(rune('a' + i)), At: int64(i), Actor: "root"}
 		}
-		chained, err := authz.Chain(nil, plain)
+		chained, err := authz.LinkHashChain(nil, plain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestAnchorsShowACutAndARewrittenLog(t *testing.T) {
 			return
 		}
 		plain[kept].Actor = "eve"
-		anew, err := authz.Chain(nil, plain)
+		anew, err := authz.LinkHashChain(nil, plain)
 		if err != nil {
 			t.Fatal(err)
 		}

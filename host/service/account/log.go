@@ -125,7 +125,7 @@ func (tx *Tx) link(section context.Context, org string, entries []authz.AuditEnt
 	} else if newest, err = tx.unchained(section, org, entries[0].At); err != nil {
 		return err
 	}
-	chain, err := authz.Chain(newest, entries)
+	chain, err := authz.LinkHashChain(newest, entries)
 	if err != nil {
 		return fault.Internal(err)
 	}

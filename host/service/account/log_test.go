@@ -37,7 +37,7 @@ func logOf(t *testing.T, s *account.Store, org string) []authz.AuditEntry {
 func chained(t *testing.T, s *account.Store, org string, want int) {
 	t.Helper()
 	entries := logOf(t, s, org)
-	report, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+	report, err := authz.VerifyHashChain(func(yield func(authz.AuditEntry, error) bool) {
 		for _, e := range entries {
 			if !yield(e, nil) {
 				return

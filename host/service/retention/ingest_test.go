@@ -136,7 +136,7 @@ func TestAtTheCapIngestPausesAndLosesNothing(t *testing.T) {
 
 func chain(t *testing.T, entries ...authz.AuditEntry) []authz.AuditEntry {
 	t.Helper()
-	linked, err := authz.Chain(nil, entries)
+	linked, err := authz.LinkHashChain(nil, entries)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func (r *run) verify(page []authz.AuditEntry, first bool) {
 	if first && r.anchor != nil {
 		r.link = page[0].PrevHash
 	}
-	report, err := authz.VerifyChain(func(yield func(authz.AuditEntry, error) bool) {
+	report, err := authz.VerifyHashChain(func(yield func(authz.AuditEntry, error) bool) {
 		for _, e := range page {
 			if !yield(e, nil) {
 				return

@@ -67,7 +67,7 @@ func TestVectorsAuditChain(t *testing.T) {
 					}
 					events = append(events, entry)
 				}
-				report, err := authz.VerifyChain(listed(events), check.Options.PriorHash)
+				report, err := authz.VerifyHashChain(listed(events), check.Options.PriorHash)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +124,7 @@ func listed(entries []authz.AuditEntry) iter.Seq2[authz.AuditEntry, error] {
 	}
 }
 
-// What Chain links sorts as it is linked and verifies; whatever member of whichever
+// What LinkHashChain links sorts as it is linked and verifies; whatever member of whichever
 // entry changes afterwards is found.
 func TestAChainShowsWhatWasChanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -135,7 +135,7 @@ func TestAChainShowsWhatWasChanged(t *testing.T) {
 				return authz.AuditEntry{ID: rapid.StringMatching("[a-c]{1,2}").Draw(t, "id"), At: rapid.Int64Range(0, 5).Draw(t, "at"),
 					Actor: "root", Action: "role.delete", Target: rapid.String().Draw(t, "target")}
 			}), 1, 3).Draw(t, "entries")
-			linked, err := authz.Chain(newest, entries)
+			linked, err := authz.LinkHashChain(newest, entries)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestAChainShowsWhatWasChanged(t *testing.T) {
 		}) {
 			t.Fatalf("the log is out of order: %+v", log)
 		}
-		if report, err := authz.VerifyChain(listed(log), ""); err != nil || !report.OK || report.Hashed != len(log) {
+		if report, err := authz.VerifyHashChain(listed(log), ""); err != nil || !report.OK || report.Hashed != len(log) {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		at := rapid.IntRange(0, len(log)-1).Draw(t, "changed")
@@ -164,7 +164,7 @@ func TestAChainShowsWhatWasChanged(t *testing.T) {
 		case 3:
 			log[at].Actor = "eve"
 		}
-		if report, _ := authz.VerifyChain(listed(log), ""); report.OK || report.Index != at || report.Reason != authz.ChainMismatch {
+		if report, _ := authz.VerifyHashChain(listed(log), ""); report.OK || report.Index != at || report.Reason != authz.HashChainMismatch {
 			t.Fatalf("entry %d was changed: %+v", at, report)
 		}
 	})

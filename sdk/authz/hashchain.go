@@ -8,7 +8,7 @@ import (
 	"iter"
 )
 
-// HashAudit is the link of an entry in the audit chain: it vouches for the entry's
+// HashAudit is the link of an entry in the hash chain of an audit log: it vouches for the entry's
 // members and, through PrevHash, for every entry before it. Hash is ignored.
 func HashAudit(e AuditEntry) (string, error) {
 	text, err := canonicalAudit(e)
@@ -34,10 +34,10 @@ func canonicalAudit(e AuditEntry) ([]byte, error) {
 	return Canonical(array)
 }
 
-// Chain links entries to the newest one of the log, nil when it is empty. An
+// LinkHashChain links entries to the newest one of the log, nil when it is empty. An
 // entry that would not sort after the one before it is moved: the order of the
-// log is that of the chain.
-func Chain(newest *AuditEntry, entries []AuditEntry) ([]AuditEntry, error) {
+// log is that of the hash chain.
+func LinkHashChain(newest *AuditEntry, entries []AuditEntry) ([]AuditEntry, error) {
 	linked := make([]AuditEntry, len(entries))
 	for i, e := range entries {
 		if newest != nil {
@@ -60,59 +60,59 @@ func Chain(newest *AuditEntry, entries []AuditEntry) ([]AuditEntry, error) {
 	return linked, nil
 }
 
-// ChainReason says why a chain is broken.
-type ChainReason string
+// HashChainReason says why a hash chain is broken.
+type HashChainReason string
 
-// The reasons of a ChainReport.
+// The reasons of a HashChainReport.
 const (
-	ChainUnhashed ChainReason = "unhashed_after_chain_start"
-	ChainBroken   ChainReason = "broken_link"
-	ChainMismatch ChainReason = "hash_mismatch"
+	HashChainUnhashed HashChainReason = "unhashed_after_chain_start"
+	HashChainBroken   HashChainReason = "broken_link"
+	HashChainMismatch HashChainReason = "hash_mismatch"
 )
 
-// ChainReport is the outcome of VerifyChain. Hashed counts the entries that are
-// part of the chain; Index is the position of the first that breaks it.
-type ChainReport struct {
+// HashChainReport is the outcome of VerifyHashChain. Hashed counts the entries that are
+// part of it; Index is the position of the first that breaks it.
+type HashChainReport struct {
 	OK     bool
 	Hashed int
 	Index  int
-	Reason ChainReason
+	Reason HashChainReason
 }
 
-func (r ChainReport) MarshalJSON() ([]byte, error) {
+func (r HashChainReport) MarshalJSON() ([]byte, error) {
 	if r.OK {
 		return json.Marshal(map[string]any{"ok": true, "hashed": r.Hashed})
 	}
 	return json.Marshal(map[string]any{"ok": false, "index": r.Index, "reason": r.Reason})
 }
 
-// VerifyChain checks entries in log order. priorHash is the hash before the first
-// of them, "" for a log from its beginning, where entries written before the chain
-// was turned on are passed over. What it cannot see, a truncated end or a log
+// VerifyHashChain checks entries in log order. priorHash is the hash before the first
+// of them, "" for a log from its beginning, where entries written before the hash
+// chain was turned on are passed over. What it cannot see, a truncated end or a log
 // hashed anew, shows in a head hash kept elsewhere. The error is that of the
 // sequence.
-func VerifyChain(entries iter.Seq2[AuditEntry, error], priorHash string) (ChainReport, error) {
-	report, link, started, index := ChainReport{OK: true}, priorHash, priorHash != "", 0
+func VerifyHashChain(entries iter.Seq2[AuditEntry, error], priorHash string) (HashChainReport, error) {
+	report, link, started, index := HashChainReport{OK: true}, priorHash, priorHash != "", 0
 	for e, err := range entries {
 		if err != nil {
-			return ChainReport{}, err
+			return HashChainReport{}, err
 		}
-		var reason ChainReason
+		var reason HashChainReason
 		switch {
 		case e.Hash == "" && !started:
 			index++
 			continue
 		case e.Hash == "":
-			reason = ChainUnhashed
+			reason = HashChainUnhashed
 		case e.PrevHash != link:
-			reason = ChainBroken
+			reason = HashChainBroken
 		default:
 			if hash, err := HashAudit(e); err != nil || hash != e.Hash {
-				reason = ChainMismatch
+				reason = HashChainMismatch
 			}
 		}
 		if reason != "" {
-			return ChainReport{Index: index, Reason: reason}, nil
+			return HashChainReport{Index: index, Reason: reason}, nil
 		}
 		started, link = true, e.Hash
 		report.Hashed++
