@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -19,17 +20,17 @@ func (a attended) Check(ctx context.Context, p authz.Principal, keys []string, s
 
 // Explain serves the operation explain. A denial also names the rows that have expired,
 // which no supply holds.
-func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error) {
+func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
 	e, err := a.byPeople.Explain(ctx, p, key, scope)
 	if err != nil || !e.Denied() {
 		return e, err
 	}
 	supplied, err := a.GetSubjectAccess(ctx, p)
 	if err != nil {
-		return nil, err
+		return access.Explanation{}, err
 	}
 	if supplied, err = provider.WithExpired(ctx, a, supplied); err != nil {
-		return nil, err
+		return access.Explanation{}, err
 	}
 	all, err := a.byPeople.ExplainRows(ctx, &supplied, key, scope)
 	e.Expired = all.Expired

@@ -25,9 +25,8 @@ type LocalBackend interface {
 	Backend
 	Evaluator
 
-	// Explain answers the explanation of one check on the rows as they stand, a
-	// value that marshals to the JSON object of an explanation (spec: access §11).
-	Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error)
+	// Explain shows the working of one check on the rows as they stand.
+	Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error)
 
 	ImportDirectory(ctx context.Context, s directory.Snapshot, source string, o directory.Options) (directory.Result, error)
 
@@ -73,7 +72,7 @@ type Reviewer interface {
 
 	// VerifyAuditChain reads the whole log; it verifies what follows the entry of
 	// priorHash, everything when that is "".
-	VerifyAuditChain(ctx context.Context, priorHash string) (authz.ChainReport, error)
+	VerifyAuditChain(ctx context.Context, priorHash string) (authz.HashChainReport, error)
 }
 
 // HostApplication is the name under which the socket serves the host itself.

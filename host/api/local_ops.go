@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
@@ -46,12 +47,12 @@ type explainIn struct {
 	Scope     string          `json:"scope" read:"target"`
 }
 
-func explain(ctx context.Context, c *call, in *explainIn) (any, error) {
+func explain(ctx context.Context, c *call, in *explainIn) (access.Explanation, error) {
 	if in.Scope == "" {
 		in.Scope = authz.Global
 	}
 	if err := in.Principal.Validate(); err != nil {
-		return nil, err
+		return access.Explanation{}, err
 	}
 	return c.local.Explain(ctx, in.Principal, in.Key, in.Scope)
 }

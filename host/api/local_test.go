@@ -19,6 +19,7 @@ import (
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/listen"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -33,7 +34,7 @@ func (a localApp) Check(ctx context.Context, p authz.Principal, keys []string, s
 	return evaluator{a.client}.Check(ctx, p, keys, scope, fresh)
 }
 
-func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope string) (any, error) {
+func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
 	return a.client.Explain(ctx, p, key, scope)
 }
 
