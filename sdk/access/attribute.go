@@ -1,3 +1,6 @@
+// Which rows decided a check that was observed. It reads rows as decision.go does, and
+// serves what the index of attribute_index.go cannot: lists of keys and implication.
+
 package access
 
 import (

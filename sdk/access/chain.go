@@ -1,3 +1,6 @@
+// Chains: a scope and its ancestors. They carry the hashes of their scopes, which every
+// check would otherwise compute anew.
+
 package access
 
 import (

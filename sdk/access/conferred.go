@@ -1,3 +1,6 @@
+// What separation of duties and entitlements read of rows: the keys that a pattern confers,
+// by their numbers.
+
 package access
 
 import "github.com/authzhost/authz/sdk/authz"

@@ -1,4 +1,15 @@
+// The compiled decision: Decide of decision.go for a declared key, over compiled rows. It
+// reads what stands at the scopes of the chain and nothing else: a check of the client
+// takes 113 ns at "*" and 316 ns twenty scopes deep, with 100 rows, where the definition
+// alone takes some 6 µs. It never allocates.
+
 package access
+
+import (
+	"iter"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
 
 // batch is how many scopes of a chain with rows are judged together. Each is a
 // slot somewhere in memory: loaded one after the other they cost a miss each,
@@ -109,16 +120,42 @@ func (a *Access) candidates(hashes []uint64, at []uint32, scopes []string, found
 	return n
 }
 
-// lookup finds the one slot of a scope.
-func (a *Access) lookup(h uint64, scope string) (number uint32, ok bool) {
-	if len(a.table) == 0 {
-		return 0, false
+// Implied reports whether the key, granted below, is implied at the chain's own
+// scope: some scope at which it is granted has that scope on its own chain, and
+// no revoke there. The global scope is never implied. The caller has found no
+// revoke on the chain itself.
+func (a *Access) Implied(k Key, target *Chain, chains Chains) (bool, error) {
+	scope := target.scopes[0]
+	if !k.ImpliedOnAncestors() || scope == authz.Global {
+		return false, nil
 	}
-	mask, tag := uint64(len(a.table)-1), a.tag(h)
-	for at := h & mask; a.table[at] != 0; at = (at + 1) & mask {
-		if number := a.table[at] - tag - 1; number < uint32(len(a.slots)) && a.slots[number].scope == scope {
-			return number, true
+	for below := range a.GrantedAt(k) {
+		if below == scope {
+			continue
+		}
+		own, err := chains(below)
+		if err != nil {
+			return false, err
+		}
+		if !own.Contains(scope) {
+			continue
+		}
+		if _, revoked := a.Decide(k, own); !revoked {
+			return true, nil
 		}
 	}
-	return 0, false
+	return false, nil
+}
+
+// GrantedAt yields the scopes other than "*" at which the key is granted and
+// grantable; the scopes that imply it at their ancestors.
+func (a *Access) GrantedAt(k Key) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range a.slots {
+			s := &a.slots[i]
+			if a.grantsAt(s, k.index) && a.vocabulary.applies(k, s.scopeType()) && !yield(s.scope) {
+				return
+			}
+		}
+	}
 }

@@ -1,3 +1,6 @@
+// Wildcard drift: what grants and roles reach by wildcards since a catalog gained keys. It
+// compares documents and patterns, and decides nothing.
+
 package access
 
 import (

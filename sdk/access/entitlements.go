@@ -1,3 +1,6 @@
+// Entitlements: every key that a user's rows confer, with the rows. Each row is walked once
+// for all of its keys, instead of once for every key of the catalog.
+
 package access
 
 import "github.com/authzhost/authz/sdk/authz"

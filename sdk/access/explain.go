@@ -1,3 +1,6 @@
+// The working of a check, for people: the answer of decision.go and the rows that gave it.
+// It walks the rows: some 6 µs of 100.
+
 package access
 
 import "github.com/authzhost/authz/sdk/authz"

@@ -1,3 +1,6 @@
+// Lists: which rows of a table a principal may see, said as scopes to include and exclude.
+// One query takes the place of a check for each row.
+
 package access
 
 import (

@@ -1,3 +1,5 @@
+// The scopes of a listing as SQL, for two ways to store ancestry.
+
 package access
 
 import (

@@ -1,3 +1,6 @@
+// Separation of duties: who holds keys that a catalog keeps apart. It is a report and a
+// refusal of writes; no check asks it.
+
 package access
 
 import (

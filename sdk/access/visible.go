@@ -1,3 +1,7 @@
+// Whether anything is visible under a pattern: the definition of a check for every key that
+// it matches, at every scope with a grant. Sets of keys answer for all keys of a scope at
+// once. Open regions have no keys to number, so their rows are walked.
+
 package access
 
 import (
@@ -62,15 +66,6 @@ func (a *Access) keysVisible(asked span, chains Chains) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-func anyBit(set []uint64) bool {
-	for _, word := range set {
-		if word != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // regionsVisible walks the rows: an open region has no keys to number.

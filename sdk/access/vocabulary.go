@@ -1,3 +1,7 @@
+// The catalog as numbers: keys in byte order, so that a wildcard is an interval of them, and
+// scope types as bits, so that "grantable at the scope" is a bit of the key. Finding a key by
+// its name is the half of a snapshot's 26 ns.
+
 package access
 
 import (
@@ -164,7 +168,3 @@ func (v *Vocabulary) DeclaredTypes() []string {
 	slices.Sort(names)
 	return names
 }
-
-func setBit(set []uint64, i uint32) { set[i>>6] |= 1 << (i & 63) }
-
-func hasBit(set []uint64, i uint32) bool { return set[i>>6]>>(i&63)&1 != 0 }

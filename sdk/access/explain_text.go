@@ -1,3 +1,5 @@
+// An explanation as text.
+
 package access
 
 import (
