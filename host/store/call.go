@@ -63,13 +63,13 @@ func reasonOf(err error) string {
 }
 
 // read carries out a read, a second time when the handle died under it.
-func read[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, error)) (T, error) {
-	return readIf(ctx, s, func(*handle) error { return nil }, call)
+func read[T any](ctx context.Context, s *Store, name string, call func(context.Context, storage.Store) (T, error)) (T, error) {
+	return readIf(ctx, s, name, func(*handle) error { return nil }, call)
 }
 
 // closure is a read that decisions hang on: not of content that nobody accepted.
-func closure[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, error)) (T, error) {
-	return readIf(ctx, s, func(h *handle) error {
+func closure[T any](ctx context.Context, s *Store, name string, call func(context.Context, storage.Store) (T, error)) (T, error) {
+	return readIf(ctx, s, name, func(h *handle) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err := s.lostError(); err != nil {
@@ -82,7 +82,7 @@ func closure[T any](ctx context.Context, s *Store, call func(context.Context, st
 	}, call)
 }
 
-func readIf[T any](ctx context.Context, s *Store, may func(*handle) error, call func(context.Context, storage.Store) (T, error)) (T, error) {
+func readIf[T any](ctx context.Context, s *Store, name string, may func(*handle) error, call func(context.Context, storage.Store) (T, error)) (T, error) {
 	var none T
 	ctx, cancel := bounded(ctx, s.opts.ReadTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func readIf[T any](ctx context.Context, s *Store, may func(*handle) error, call 
 	if err != nil {
 		return none, typed(ctx, err, "")
 	}
-	v, err := attempt(ctx, s, h, may, call)
+	v, err := attempt(ctx, s, h, name, may, call)
 	if err == nil || !s.repeatable(ctx, h, err) {
 		return v, err
 	}
@@ -98,18 +98,18 @@ func readIf[T any](ctx context.Context, s *Store, may func(*handle) error, call 
 	if !ok {
 		return none, err
 	}
-	return attempt(ctx, s, next, may, call)
+	return attempt(ctx, s, next, name, may, call)
 }
 
 // attempt asks may before, so that nothing is read in vain, and after, because
 // the content may have been lost meanwhile. It gives the handle back.
-func attempt[T any](ctx context.Context, s *Store, h *handle, may func(*handle) error, call func(context.Context, storage.Store) (T, error)) (T, error) {
+func attempt[T any](ctx context.Context, s *Store, h *handle, name string, may func(*handle) error, call func(context.Context, storage.Store) (T, error)) (T, error) {
 	defer s.done(h)
 	var none T
 	if err := may(h); err != nil {
 		return none, err
 	}
-	v, err := call(ctx, h.store)
+	v, err := measure(ctx, s, name, func(ctx context.Context) (T, error) { return call(ctx, h.store) })
 	if err != nil {
 		return none, typed(ctx, err, "")
 	}

@@ -36,7 +36,7 @@ func (s *Store) open(ctx context.Context) (*handle, error) {
 	if err != nil {
 		return nil, typed(ctx, err, "")
 	}
-	h := &handle{store: &metered{Store: st, store: s}, info: st.Info()}
+	h := &handle{store: st, info: st.Info()}
 	h.renewer, _ = st.(storage.Renewer)
 	h.health, _ = st.(storage.HealthReporter)
 	if h.info.Partition != s.partition {
@@ -121,7 +121,10 @@ func (s *Store) suspect(h *handle) <-chan struct{} {
 	s.background.Go(func() {
 		ctx, cancel := bounded(s.life, min(maxProbe, s.opts.ReadTimeout))
 		defer cancel()
-		_, _, err := h.store.GetCommit(ctx, probeID)
+		_, err := measure(ctx, s, "GetCommit", func(ctx context.Context) (found bool, err error) {
+			_, found, err = h.store.GetCommit(ctx, probeID)
+			return found, err
+		})
 		err = typed(ctx, err, "")
 		if err == nil {
 			err = s.another(ctx, h)

@@ -20,7 +20,7 @@ type walk[T any] struct {
 // list runs through a list, and goes on after the last row received, once, when
 // the handle died under it and came back with the same content. The deadline is
 // that of a read, for each row anew: the consumer's own time does not count.
-func list[T any](ctx context.Context, s *Store, begin func() walk[T]) iter.Seq2[T, error] {
+func list[T any](ctx context.Context, s *Store, name string, begin func() walk[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		w := begin()
@@ -29,7 +29,7 @@ func list[T any](ctx context.Context, s *Store, begin func() walk[T]) iter.Seq2[
 			yield(none, typed(ctx, err, ""))
 			return
 		}
-		received, err := stretch(ctx, s, h, w, yield)
+		received, err := stretch(ctx, s, h, name, w, yield)
 		if err == nil {
 			return
 		}
@@ -47,7 +47,7 @@ func list[T any](ctx context.Context, s *Store, begin func() walk[T]) iter.Seq2[
 			yield(none, storage.Unavailable("", errRefused, "the content was replaced while it was listed"))
 			return
 		}
-		if _, err := stretch(ctx, s, next, w, yield); err != nil {
+		if _, err := stretch(ctx, s, next, name, w, yield); err != nil {
 			yield(none, err)
 		}
 	}
@@ -55,13 +55,13 @@ func list[T any](ctx context.Context, s *Store, begin func() walk[T]) iter.Seq2[
 
 // stretch yields rows from one handle, which it gives back, until the list or
 // the consumer ends, or the error that ended it.
-func stretch[T any](ctx context.Context, s *Store, h *handle, w walk[T], yield func(T, error) bool) (received int, err error) {
+func stretch[T any](ctx context.Context, s *Store, h *handle, name string, w walk[T], yield func(T, error) bool) (received int, err error) {
 	defer s.done(h)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slow := time.AfterFunc(s.opts.ReadTimeout, func() { cancel(errNoAnswer) })
 	defer slow.Stop()
-	for row, err := range w.rows(ctx, h.store) {
+	for row, err := range measureRows(ctx, s, name, func(ctx context.Context) iter.Seq2[T, error] { return w.rows(ctx, h.store) }) {
 		slow.Stop()
 		if err != nil {
 			if ours(ctx) {
@@ -81,9 +81,9 @@ func stretch[T any](ctx context.Context, s *Store, h *handle, w walk[T], yield f
 }
 
 // paged is a list that a Page resumes.
-func paged[T any](ctx context.Context, s *Store, p storage.Page, key func(T) string,
+func paged[T any](ctx context.Context, s *Store, name string, p storage.Page, key func(T) string,
 	rows func(context.Context, storage.Store, storage.Page) iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return list(ctx, s, func() walk[T] {
+	return list(ctx, s, name, func() walk[T] {
 		left := p
 		return walk[T]{
 			rows: func(ctx context.Context, st storage.Store) iter.Seq2[T, error] { return rows(ctx, st, left) },
@@ -106,56 +106,56 @@ func spend(limit *int) bool {
 }
 
 func (s *Store) ListGrants(ctx context.Context, f storage.GrantFilter, p storage.Page) iter.Seq2[authz.Grant, error] {
-	return paged(ctx, s, p, func(g authz.Grant) string { return g.ID },
+	return paged(ctx, s, "ListGrants", p, func(g authz.Grant) string { return g.ID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[authz.Grant, error] {
 			return st.ListGrants(ctx, f, p)
 		})
 }
 
 func (s *Store) ListRevokes(ctx context.Context, f storage.RevokeFilter, p storage.Page) iter.Seq2[authz.Revoke, error] {
-	return paged(ctx, s, p, func(r authz.Revoke) string { return r.ID },
+	return paged(ctx, s, "ListRevokes", p, func(r authz.Revoke) string { return r.ID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[authz.Revoke, error] {
 			return st.ListRevokes(ctx, f, p)
 		})
 }
 
 func (s *Store) ListRoles(ctx context.Context, p storage.Page) iter.Seq2[authz.Role, error] {
-	return paged(ctx, s, p, func(r authz.Role) string { return r.ID },
+	return paged(ctx, s, "ListRoles", p, func(r authz.Role) string { return r.ID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[authz.Role, error] {
 			return st.ListRoles(ctx, p)
 		})
 }
 
 func (s *Store) ListGroups(ctx context.Context, p storage.Page) iter.Seq2[authz.Group, error] {
-	return paged(ctx, s, p, func(g authz.Group) string { return g.ID },
+	return paged(ctx, s, "ListGroups", p, func(g authz.Group) string { return g.ID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[authz.Group, error] {
 			return st.ListGroups(ctx, p)
 		})
 }
 
 func (s *Store) ListUsers(ctx context.Context, f storage.UserFilter, p storage.Page) iter.Seq2[authz.User, error] {
-	return paged(ctx, s, p, func(u authz.User) string { return u.UserID },
+	return paged(ctx, s, "ListUsers", p, func(u authz.User) string { return u.UserID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[authz.User, error] {
 			return st.ListUsers(ctx, f, p)
 		})
 }
 
 func (s *Store) ListUsersInGroup(ctx context.Context, groupID string, p storage.Page) iter.Seq2[string, error] {
-	return paged(ctx, s, p, func(id string) string { return id },
+	return paged(ctx, s, "ListUsersInGroup", p, func(id string) string { return id },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[string, error] {
 			return st.ListUsersInGroup(ctx, groupID, p)
 		})
 }
 
 func (s *Store) ListRecords(ctx context.Context, collection string, f storage.RecordFilter, p storage.Page) iter.Seq2[storage.Record, error] {
-	return paged(ctx, s, p, func(r storage.Record) string { return r.ID },
+	return paged(ctx, s, "ListRecords", p, func(r storage.Record) string { return r.ID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[storage.Record, error] {
 			return st.ListRecords(ctx, collection, f, p)
 		})
 }
 
 func (s *Store) ListRequests(ctx context.Context, f storage.RequestFilter, p storage.RequestPage) iter.Seq2[authz.Request, error] {
-	return list(ctx, s, func() walk[authz.Request] {
+	return list(ctx, s, "ListRequests", func() walk[authz.Request] {
 		left := p
 		return walk[authz.Request]{
 			rows: func(ctx context.Context, st storage.Store) iter.Seq2[authz.Request, error] {
@@ -172,7 +172,7 @@ func (s *Store) ListRequests(ctx context.Context, f storage.RequestFilter, p sto
 // ListAudit goes on by cursor. What is left of the last n entries is the first
 // of those after the last one received.
 func (s *Store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
-	return list(ctx, s, func() walk[authz.AuditEntry] {
+	return list(ctx, s, "ListAudit", func() walk[authz.AuditEntry] {
 		left := f
 		return walk[authz.AuditEntry]{
 			rows: func(ctx context.Context, st storage.Store) iter.Seq2[authz.AuditEntry, error] {
@@ -194,7 +194,7 @@ func (s *Store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[
 
 // ListCatalogVersions has no page: begun again, it leaves out what was received.
 func (s *Store) ListCatalogVersions(ctx context.Context) iter.Seq2[storage.CatalogVersion, error] {
-	return list(ctx, s, func() walk[storage.CatalogVersion] {
+	return list(ctx, s, "ListCatalogVersions", func() walk[storage.CatalogVersion] {
 		var after *int64
 		return walk[storage.CatalogVersion]{
 			rows: func(ctx context.Context, st storage.Store) iter.Seq2[storage.CatalogVersion, error] {
@@ -219,7 +219,7 @@ func (s *Store) ListCatalogVersions(ctx context.Context) iter.Seq2[storage.Catal
 
 // ReadMetrics has no order: it is repeated only before its first row.
 func (s *Store) ReadMetrics(ctx context.Context, f storage.MetricFilter) iter.Seq2[storage.MetricBucket, error] {
-	return list(ctx, s, func() walk[storage.MetricBucket] {
+	return list(ctx, s, "ReadMetrics", func() walk[storage.MetricBucket] {
 		return walk[storage.MetricBucket]{
 			rows: func(ctx context.Context, st storage.Store) iter.Seq2[storage.MetricBucket, error] {
 				return st.ReadMetrics(ctx, f)

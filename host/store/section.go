@@ -28,7 +28,8 @@ func (s *Store) Acquire(ctx context.Context, key string) (storage.Section, error
 	if err != nil {
 		return nil, typed(ctx, err, authz.OutcomeNotApplied)
 	}
-	inner, err := h.store.Acquire(ctx, key)
+	// Its time is mostly that of waiting for whoever holds the section.
+	inner, err := measure(ctx, s, "Acquire", func(ctx context.Context) (storage.Section, error) { return h.store.Acquire(ctx, key) })
 	if err != nil {
 		err = typed(ctx, err, authz.OutcomeNotApplied)
 		// Waiting long is no sign of a dead handle; an early end is.

@@ -118,7 +118,7 @@ func (s *Store) attempt(ctx context.Context, h *handle, c storage.Commit) (stora
 	defer s.done(h)
 	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
 	defer cancel()
-	result, err := h.store.Commit(ctx, c)
+	result, err := measure(ctx, s, "Commit", func(ctx context.Context) (storage.CommitResult, error) { return h.store.Commit(ctx, c) })
 	return result, typed(ctx, err, authz.OutcomeUnknown)
 }
 
@@ -158,7 +158,7 @@ func outcomeOf(err error) authz.Outcome {
 
 // write carries out a write that is no commit. Nothing recognises a second one,
 // so there is none.
-func write[T any](ctx context.Context, s *Store, call func(context.Context, storage.Store) (T, error)) (T, error) {
+func write[T any](ctx context.Context, s *Store, name string, call func(context.Context, storage.Store) (T, error)) (T, error) {
 	var none T
 	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
 	defer cancel()
@@ -167,7 +167,7 @@ func write[T any](ctx context.Context, s *Store, call func(context.Context, stor
 		return none, typed(ctx, err, authz.OutcomeNotApplied)
 	}
 	defer s.done(h)
-	v, err := call(ctx, h.store)
+	v, err := measure(ctx, s, name, func(ctx context.Context) (T, error) { return call(ctx, h.store) })
 	if err == nil {
 		return v, nil
 	}
@@ -179,16 +179,16 @@ func write[T any](ctx context.Context, s *Store, call func(context.Context, stor
 }
 
 func (s *Store) PruneEvents(ctx context.Context, p storage.PruneEvents) (int64, error) {
-	return write(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.PruneEvents(ctx, p) })
+	return write(ctx, s, "PruneEvents", func(ctx context.Context, st storage.Store) (int64, error) { return st.PruneEvents(ctx, p) })
 }
 
 func (s *Store) RecordMetrics(ctx context.Context, deltas []storage.MetricBucket) error {
-	_, err := write(ctx, s, func(ctx context.Context, st storage.Store) (struct{}, error) {
+	_, err := write(ctx, s, "RecordMetrics", func(ctx context.Context, st storage.Store) (struct{}, error) {
 		return struct{}{}, st.RecordMetrics(ctx, deltas)
 	})
 	return err
 }
 
 func (s *Store) PruneMetrics(ctx context.Context, before int64) (int64, error) {
-	return write(ctx, s, func(ctx context.Context, st storage.Store) (int64, error) { return st.PruneMetrics(ctx, before) })
+	return write(ctx, s, "PruneMetrics", func(ctx context.Context, st storage.Store) (int64, error) { return st.PruneMetrics(ctx, before) })
 }

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"iter"
 
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
 	"github.com/authzhost/authz/sdk/storage"
@@ -37,24 +36,4 @@ func (s *store) GetCatalog(ctx context.Context) (storage.CatalogHead, bool, erro
 func (s *store) GetImports(ctx context.Context) (storage.ImportsHead, bool, error) {
 	h, found, err := s.readHead(ctx, layout.Imports)
 	return storage.ImportsHead{Version: h.Version, Manifest: document(h.Text)}, found, err
-}
-
-func (s *store) GetCatalogVersion(context.Context, int64) (storage.CatalogVersion, bool, error) {
-	return storage.CatalogVersion{}, false, storage.Unsupported(storage.CapHistory)
-}
-
-func (s *store) ListCatalogVersions(context.Context) iter.Seq2[storage.CatalogVersion, error] {
-	return refused[storage.CatalogVersion](storage.Unsupported(storage.CapHistory))
-}
-
-func (s *store) RecordMetrics(context.Context, []storage.MetricBucket) error {
-	return storage.Unsupported(storage.CapMetrics)
-}
-
-func (s *store) ReadMetrics(context.Context, storage.MetricFilter) iter.Seq2[storage.MetricBucket, error] {
-	return refused[storage.MetricBucket](storage.Unsupported(storage.CapMetrics))
-}
-
-func (s *store) PruneMetrics(context.Context, int64) (int64, error) {
-	return 0, storage.Unsupported(storage.CapMetrics)
 }

@@ -19,6 +19,7 @@ const readWait = 30 * time.Second
 
 // store is one handle on a partition. It satisfies storage.Store.
 type store struct {
+	storage.Unimplemented
 	partition *partition
 	handle    seam.Handle
 	once      sync.Once

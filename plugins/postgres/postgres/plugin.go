@@ -8,12 +8,18 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
+// capabilities are what a database with every table has.
+var capabilities = storage.Capabilities{
+	storage.CapEvents, storage.CapHistory, storage.CapImports, storage.CapMetrics, storage.CapBatchRoles, storage.CapExpand,
+	storage.CapAncestry, storage.CapAncestors, storage.CapRecords, storage.CapWatch,
+}
+
 // Plugin is what the binary of this driver serves.
 func Plugin(version string) plugin.Plugin {
 	return plugin.Plugin{
 		Name:    "postgres",
 		Version: version,
-		Storage: plugin.StorageKind{Capabilities: storage.AllCapabilities, Configure: configure},
+		Storage: plugin.StorageKind{Capabilities: capabilities, Configure: configure},
 		Check: func(config map[string]any) error {
 			o, err := optionsOf(config)
 			if err == nil {

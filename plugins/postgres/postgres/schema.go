@@ -86,7 +86,7 @@ func (c content) complete() bool {
 // capabilities are those whose tables are all there.
 func (c content) capabilities(o Options) storage.Capabilities {
 	var have storage.Capabilities
-	for _, capability := range storage.AllCapabilities {
+	for _, capability := range capabilities {
 		missing := slices.ContainsFunc(relational.Tables, func(t relational.Table) bool {
 			needed := t.Capability == capability || capability == storage.CapWatch && t.Capability == storage.CapEvents ||
 				capability == storage.CapAncestors && t.Capability == storage.CapAncestry

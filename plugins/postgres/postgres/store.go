@@ -27,6 +27,7 @@ const (
 
 // store is one handle on a partition. It satisfies storage.Store.
 type store struct {
+	storage.Unimplemented
 	driver      *driver
 	partition   string
 	at          *server // that it was opened at

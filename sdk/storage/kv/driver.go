@@ -87,6 +87,7 @@ func (d *driver) Open(ctx context.Context, name string) (storage.Store, error) {
 
 // store is one handle on a partition.
 type store struct {
+	storage.Unimplemented
 	driver            *driver
 	name, incarnation string
 	prefix            string // of every key

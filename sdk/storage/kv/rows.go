@@ -188,3 +188,7 @@ func (s *store) ListRecords(ctx context.Context, collection string, f storage.Re
 	}
 	return list(ctx, s, records, keys, every, records.key, recordKey(collection, pg.After), pg.Limit, collection, f, pg)
 }
+
+func failing[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) { yield(*new(T), err) }
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestEveryCallOfADriverIsObservedByItsName calls every method that the seam has:
-// one that is added and not metered shows here.
+// one that is added and not measured shows here.
 func TestEveryCallOfADriverIsObservedByItsName(t *testing.T) {
 	driver := memory.New(memory.Options{})
 	t.Cleanup(func() { _ = driver.Close() })
