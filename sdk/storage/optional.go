@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -42,6 +43,160 @@ func (s Capabilities) Has(c Capability) bool {
 		}
 	}
 	return false
+}
+
+// Optional is the union of the optional operations, a group for each capability.
+type Optional interface {
+	EventLog
+	Watcher
+	History
+	Imports
+	Metrics
+	BatchRoles
+	Ancestry
+	Records
+}
+
+// History (CapHistory) keeps the versions of the published catalog.
+type History interface {
+	// GetCatalogVersion returns a retained version.
+	GetCatalogVersion(ctx context.Context, version int64) (row CatalogVersion, found bool, err error)
+
+	// ListCatalogVersions lists retained versions ascending, without their documents.
+	ListCatalogVersions(ctx context.Context) iter.Seq2[CatalogVersion, error]
+}
+
+// Imports (CapImports) keeps the published import manifest.
+type Imports interface {
+	GetImports(ctx context.Context) (row ImportsHead, found bool, err error)
+}
+
+// CatalogVersion is one retained publication. Lists leave Document out.
+type CatalogVersion struct {
+	Version     int64
+	Document    json.RawMessage
+	PublishedAt int64
+}
+
+// ImportsHead is the published import manifest.
+type ImportsHead struct {
+	Version  int64
+	Manifest json.RawMessage
+}
+
+// BatchRoles (CapBatchRoles) reads several roles at once.
+type BatchRoles interface {
+	// GetRoles returns the rows found, each once, in any order.
+	GetRoles(ctx context.Context, ids []string) ([]authz.Role, error)
+}
+
+// EventLog (CapEvents) reads the numbered log of invalidation events. Numbers are
+// contiguous from 1 in each partition, and each event has an identity beside its
+// number.
+type EventLog interface {
+	// Head is the newest event, the zero authz.Position when none was ever written. Its
+	// number never falls while the content is the same.
+	Head(ctx context.Context) (authz.Position, error)
+
+	// EventsSince returns at most limit events after a position, oldest first, and
+	// stops before the first missing number. limit <= 0 gives an empty page.
+	EventsSince(ctx context.Context, after authz.Position, limit int) (EventPage, error)
+
+	// PruneEvents raises the pruned-through mark, which keeps the identity of the
+	// event that it stands on, then deletes up to it, and returns how many events
+	// it deleted.
+	PruneEvents(ctx context.Context, p PruneEvents) (int64, error)
+}
+
+// Watcher (CapWatch) hears of movements of the event log.
+type Watcher interface {
+	// Watch yields the number of the current head at once and of a head
+	// at least as new after every movement, coalesced. It is a hint. The sequence
+	// ends with the context.
+	Watch(ctx context.Context) iter.Seq2[int64, error]
+}
+
+// EventPage is a page of the event log. UpTo is the last event returned, or the
+// position asked for. Gap reports that events after the position have been pruned.
+// Reset reports that the position is not of this log: it has an identity, and
+// that number is another event's or lies above the head. With either the other
+// members are zero.
+type EventPage struct {
+	UpTo   authz.Position
+	Events []authz.Event
+	Gap    bool
+	Reset  bool
+}
+
+// PruneEvents says what may go: events before Before (strictly), and all but
+// the newest KeepRows. Nil members are absent.
+type PruneEvents struct {
+	Before   *int64
+	KeepRows *int64
+}
+
+// Metrics (CapMetrics) keeps counters that accumulate over reports and hosts.
+type Metrics interface {
+	// RecordMetrics adds to the counters; a negative delta refuses the batch.
+	RecordMetrics(ctx context.Context, deltas []MetricBucket) error
+	ReadMetrics(ctx context.Context, f MetricFilter) iter.Seq2[MetricBucket, error]
+
+	// PruneMetrics deletes buckets that start before the instant.
+	PruneMetrics(ctx context.Context, before int64) (int64, error)
+}
+
+// MetricBucket is one counter: all members but Count are its key.
+type MetricBucket struct {
+	Bucket    int64
+	Dimension string
+	Subject   string
+	Metric    string
+	Count     int64
+}
+
+// MetricFilter selects counters. Dimension is required; a nil Subjects is
+// absent, an empty one selects nothing; Since is inclusive, Until exclusive.
+type MetricFilter struct {
+	Dimension string
+	Subjects  []string
+	Since     *int64
+	Until     *int64
+}
+
+// MaxScopes bounds one question for scope parents; more is CodeTooLarge.
+const MaxScopes = 1000
+
+// Ancestry (CapAncestry) keeps recorded parent edges of scopes.
+type Ancestry interface {
+	// GetScopeParents answers for at most MaxScopes scopes. A scope never recorded
+	// is missing from the result; a recorded root maps to an empty list.
+	GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error)
+}
+
+// Records (CapRecords) is a small area of versioned documents.
+type Records interface {
+	GetRecord(ctx context.Context, collection, id string) (row Record, found bool, err error)
+
+	// ListRecords lists a collection by id.
+	ListRecords(ctx context.Context, collection string, f RecordFilter, p Page) iter.Seq2[Record, error]
+}
+
+// Record is a versioned document, at most 1 MiB, with up to four index strings.
+// Versions count from 1.
+type Record struct {
+	Collection string
+	ID         string
+	Version    int64
+	Data       json.RawMessage
+	Keys       [4]string // "" is no index string
+	UpdatedAt  int64
+}
+
+// RecordFilter selects records by one index string. Index counts from 1; 0
+// means no filter.
+type RecordFilter struct {
+	Index int
+	Value string
 }
 
 // Unimplemented refuses every optional operation. A store embeds it, and has the
