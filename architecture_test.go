@@ -23,7 +23,8 @@ type rule struct {
 
 var rules = []rule{
 	{room: "sdk/", forbidden: []string{module + "host", module + "plugins", module + "conformance", module + "cmd", module + "examples"}},
-	{room: "sdk/authz", forbidden: []string{module}},
+	{room: "sdk/authz", forbidden: allBut()},
+	{room: "internal/spell", forbidden: []string{module}},
 	{room: "sdk/catalog", forbidden: allBut("sdk/authz")},
 	{room: "sdk/access", forbidden: allBut("sdk/authz", "sdk/catalog")},
 	{room: "sdk/storage", forbidden: allBut("sdk/authz", "sdk/metrics"), except: []string{"sdk/storage/kv"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
@@ -93,12 +94,12 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		External:               client.ExternalPolicy(cfg.Client.ExternalPermissions),
 		OnExternal: func(p client.ExternalPermission) {
 			log.Warn("a check named a permission of a namespace that the catalog neither owns nor imports; declare it under imports",
-				"permission", authz.Quote(p.Permission), "namespace", authz.Quote(p.Namespace), "shape", p.Shape)
+				"permission", spell.Quote(p.Permission), "namespace", spell.Quote(p.Namespace), "shape", p.Shape)
 		},
 		UnknownScopeTypes: client.ScopeTypePolicy(cfg.Client.UnknownScopeTypes),
 		OnUnknownScopeType: func(u client.UnknownScopeType) {
 			log.Warn("a check named a scope of a type that the catalog does not declare, and only rows at * could answer it; correct the caller, or declare the type",
-				"scope_type", authz.Quote(u.ScopeType), "scope", authz.Quote(u.Scope), "did_you_mean", authz.QuoteList(u.DidYouMean), "shape", u.Shape)
+				"scope_type", spell.Quote(u.ScopeType), "scope", spell.Quote(u.Scope), "did_you_mean", spell.QuoteList(u.DidYouMean), "shape", u.Shape)
 		},
 	})
 	if err != nil {

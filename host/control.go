@@ -11,6 +11,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -95,7 +96,7 @@ func (c control) RestartPlugin(ctx context.Context, name string) error {
 			return p.Restart(ctx)
 		}
 	}
-	return authz.Rejected(authz.CodeNotFound, "no plugin %s is configured", authz.Quote(name))
+	return authz.Rejected(authz.CodeNotFound, "no plugin %s is configured", spell.Quote(name))
 }
 
 // stores yields the store of each application by its name, and that of the account
@@ -121,10 +122,10 @@ func (c control) store(name string) (*store.Store, error) {
 		}
 		names = append(names, one)
 	}
-	if near := authz.Nearest(name, names); near != "" {
-		return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s; did you mean %s?", authz.Quote(name), near)
+	if near := spell.Nearest(name, names); near != "" {
+		return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s; did you mean %s?", spell.Quote(name), near)
 	}
-	return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s", authz.Quote(name))
+	return nil, authz.Rejected(authz.CodeNotFound, "this host serves no application %s", spell.Quote(name))
 }
 
 func (c control) service() (*hostedService, error) {
@@ -211,7 +212,7 @@ func (c control) RenewStorage(ctx context.Context, app string) (string, error) {
 	incarnation, err := s.Renew(ctx)
 	switch storage.CodeOf(err) {
 	case storage.CodeUnsupported:
-		return "", authz.Rejected(authz.CodeUnsupported, "the storage driver of %s cannot give its content a new incarnation", authz.Quote(app))
+		return "", authz.Rejected(authz.CodeUnsupported, "the storage driver of %s cannot give its content a new incarnation", spell.Quote(app))
 	case storage.CodeUnavailable:
 		var e *storage.Error
 		errors.As(err, &e)

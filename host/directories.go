@@ -12,6 +12,7 @@ import (
 	"github.com/authzhost/authz/host/directory/schedule"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/telemetry"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -96,10 +97,10 @@ func (c control) directory(name string) (*directory.Directory, error) {
 		return d, nil
 	}
 	names := sorted(c.host.config.Load().Directories)
-	if near := authz.Nearest(name, names); near != "" {
-		return nil, authz.Rejected(authz.CodeNotFound, "no directory %s is configured; did you mean %s?", authz.Quote(name), near)
+	if near := spell.Nearest(name, names); near != "" {
+		return nil, authz.Rejected(authz.CodeNotFound, "no directory %s is configured; did you mean %s?", spell.Quote(name), near)
 	}
-	return nil, authz.Rejected(authz.CodeNotFound, "no directory %s is configured", authz.Quote(name))
+	return nil, authz.Rejected(authz.CodeNotFound, "no directory %s is configured", spell.Quote(name))
 }
 
 // readyDetails tells a prober who asks for more; it is no condition of readiness.

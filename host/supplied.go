@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
@@ -41,7 +42,7 @@ func (o Options) checkSupplied(cfg *config.Config, catalogs map[string]*catalog.
 	for _, name := range sorted(o.Applications) {
 		configured, ok := cfg.Applications[name]
 		if !ok {
-			return fmt.Errorf("Options.Applications names %s, which is not configured%s", authz.Quote(name), didYouMean(name, sorted(cfg.Applications)))
+			return fmt.Errorf("Options.Applications names %s, which is not configured%s", spell.Quote(name), didYouMean(name, sorted(cfg.Applications)))
 		}
 		given := o.Applications[name]
 		if given.Ancestry != nil && configured.Ancestry.Kind != config.AncestryNone {
@@ -53,7 +54,7 @@ func (o Options) checkSupplied(cfg *config.Config, catalogs map[string]*catalog.
 				return fmt.Errorf("application %q: Options.Applications has a condition of %w", name, catalogs[name].UnknownPermission(key, authz.ExpectedKey))
 			}
 			if !leaf.RequiresCondition || given.Conditions[key] == nil {
-				return fmt.Errorf("application %q: Options.Applications has a condition of %s, which needs one: nobody would ask it", name, authz.Quote(key))
+				return fmt.Errorf("application %q: Options.Applications has a condition of %s, which needs one: nobody would ask it", name, spell.Quote(key))
 			}
 		}
 	}
@@ -61,7 +62,7 @@ func (o Options) checkSupplied(cfg *config.Config, catalogs map[string]*catalog.
 }
 
 func didYouMean(name string, known []string) string {
-	if near := authz.Nearest(name, known); near != "" {
+	if near := spell.Nearest(name, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ": there is " + strings.Join(known, ", ")

@@ -5,7 +5,7 @@ import (
 
 	ts "github.com/microsoft/typescript-go/authzshim"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // serverFunctions reports the exported server functions of a server file in which
@@ -39,7 +39,7 @@ func (r *reader) serverFunction(f, name, at *ts.Node) {
 	}
 	called := "<anonymous>"
 	if name != nil && name.Kind == ts.KindIdentifier && name.Text() != "" {
-		called = authz.Echo(name.Text())
+		called = spell.Echo(name.Text())
 	}
 	r.fail(RuleUngatedAction, r.start(at), `exported server action "`+called+
 		`" contains no gate — every action gates on a concrete permission before doing work`)

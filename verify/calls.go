@@ -5,7 +5,7 @@ import (
 
 	ts "github.com/microsoft/typescript-go/authzshim"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // calleeName is the final name of a call's callee, "" for a callee without one.
@@ -41,7 +41,7 @@ func (r *reader) call(n *ts.Node) {
 			r.patterns[v.Pattern] = true
 		}
 		if v.Conditional {
-			conditional = append(conditional, authz.Quote(v.Key))
+			conditional = append(conditional, spell.Quote(v.Key))
 		}
 		if v.Rule != "" {
 			r.report(r.start(n), Finding{Severity: v.Severity, Rule: v.Rule, Message: v.Message, Instead: v.Instead})
@@ -56,7 +56,7 @@ func (r *reader) call(n *ts.Node) {
 		literal(argument)
 	}
 	if use.Visibility && r.server {
-		r.fail(RuleVisibilityAsGate, r.start(n), authz.Echo(name)+
+		r.fail(RuleVisibilityAsGate, r.start(n), spell.Echo(name)+
 			"() is a visibility affordance, never a gate — server actions and route handlers gate on a concrete permission (can/require*)")
 	}
 	if use.Gate && len(conditional) > 0 && !conditionVisible(n.Arguments()) {

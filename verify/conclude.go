@@ -3,6 +3,7 @@ package verify
 import (
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -30,7 +31,7 @@ func Conclude(c *catalog.Catalog, files []FileReport) *Report {
 	for _, issue := range catalog.Lint(c) {
 		r.Issues = append(r.Issues, Finding{
 			Severity: issue.Severity, Rule: RuleCatalog, File: CatalogFile,
-			Message: authz.Echo(issue.Path) + ": " + issue.Message,
+			Message: spell.Echo(issue.Path) + ": " + issue.Message,
 		})
 	}
 	r.ReferencedKeys, r.ReferencedPatterns = sorted(reached.keys), sorted(reached.patterns)
@@ -86,7 +87,7 @@ func (r *references) missing() []Finding {
 		case leaf.Origin == authz.NamespaceImported:
 			warn(staleImport(key))
 		default:
-			warn(authz.Quote(key) + " is declared but referenced by no gate or nav item — dead permission, or missing enforcement?")
+			warn(spell.Quote(key) + " is declared but referenced by no gate or nav item — dead permission, or missing enforcement?")
 		}
 	}
 	for _, region := range r.c.Regions() {
@@ -98,7 +99,7 @@ func (r *references) missing() []Finding {
 }
 
 func staleImport(what string) string {
-	return authz.Quote(what) + " is imported but referenced by no gate or nav item — stale import?"
+	return spell.Quote(what) + " is imported but referenced by no gate or nav item — stale import?"
 }
 
 // reach reports whether a referenced pattern meets the region or a referenced key

@@ -3,6 +3,7 @@ package verify
 import (
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -111,7 +112,7 @@ func (j *Judge) Literal(value string, use Use) Verdict {
 	case !use.Gate || value == authz.Global:
 	case authz.IsWildcard(value):
 		v.Rule, v.Severity = rule, authz.SeverityError
-		v.Message = authz.Quote(value) + " is a pattern, not a permission key — a gate checks one concrete key; " +
+		v.Message = spell.Quote(value) + " is a pattern, not a permission key — a gate checks one concrete key; " +
 			"patterns are for visibility questions and for grants"
 	default: // a key of a strict region
 		v = j.unknown(value, rule)
@@ -130,10 +131,10 @@ func (j *Judge) foreign(value, ns string) Verdict {
 		return Verdict{}
 	}
 	v := Verdict{Rule: RuleImplicitImport, Severity: authz.SeverityError}
-	v.Message = authz.Quote(value) + " is in namespace " + authz.Quote(ns) + ", which this catalog neither owns nor imports"
+	v.Message = spell.Quote(value) + " is in namespace " + spell.Quote(ns) + ", which this catalog neither owns nor imports"
 	if j.policy == PolicyWarn {
 		v.Severity = authz.SeverityWarning
-		v.Message += " — declare it: imports: { " + authz.Echo(ns) + ": { permissions: { " + authz.Quote(value) + ": true } } }"
+		v.Message += " — declare it: imports: { " + spell.Echo(ns) + ": { permissions: { " + spell.Quote(value) + ": true } } }"
 		return v
 	}
 	v.Message += ". If it belongs to another application, declare it in the catalog's `imports`; " +
@@ -146,12 +147,12 @@ func (j *Judge) unknown(value string, rule Rule) Verdict {
 	a := j.catalog.Advise(value, authz.ExpectedPattern, j.ownerKeys[authz.NamespaceOf(value)])
 	if a.Suggestion != "" {
 		v.Instead = []string{a.Suggestion}
-		v.Message = authz.Quote(value) + " is a group, not a key — groups are folders, and subtree patterns end in .*: did you mean " +
-			authz.Quote(a.Suggestion) + "?"
+		v.Message = spell.Quote(value) + " is a group, not a key — groups are folders, and subtree patterns end in .*: did you mean " +
+			spell.Quote(a.Suggestion) + "?"
 		return v
 	}
 	v.Instead = a.DidYouMean
-	v.Message = authz.Quote(value) + " is not in the catalog (typo, or an undeclared key)"
+	v.Message = spell.Quote(value) + " is not in the catalog (typo, or an undeclared key)"
 	if len(a.DidYouMean) > 0 {
 		v.Message += " — did you mean " + a.List() + "?"
 	}

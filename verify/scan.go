@@ -13,7 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // MaxSourceBytes bounds one source: what parses is many times as large in memory.
@@ -32,7 +32,7 @@ func (e *SourceError) Error() string {
 	if errors.As(reason, &path) {
 		reason = path.Err // the path is said already
 	}
-	return fmt.Sprintf("cannot read source %s: %v", authz.Echo(e.File), reason)
+	return fmt.Sprintf("cannot read source %s: %v", spell.Echo(e.File), reason)
 }
 func (e *SourceError) Unwrap() error { return e.Err }
 

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -121,7 +122,7 @@ func Suppress(file string, findings []Finding, pragmas map[int][]Suppression) []
 					"so that it cannot silence an unrelated finding, and say why")
 				continue
 			}
-			named := "authz-verify-ignore for " + authz.Quote(string(s.Rule))
+			named := "authz-verify-ignore for " + spell.Quote(string(s.Rule))
 			if s.Reason == "" {
 				warn(named + " without a reason — say why this call site is exempt")
 			}

@@ -7,6 +7,7 @@ import (
 
 	ts "github.com/microsoft/typescript-go/authzshim"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -132,7 +133,7 @@ func (r *reader) walk() {
 			r.call(n)
 		case ts.KindIdentifier:
 			if r.client && r.scanner.forbidden[n.Text()] && n.Pos() < n.End() {
-				r.fail(RuleClientReachableSecret, r.start(n), authz.Quote(n.Text())+
+				r.fail(RuleClientReachableSecret, r.start(n), spell.Quote(n.Text())+
 					` referenced in a "use client" module — service-key material must never be client-reachable`)
 			}
 		}

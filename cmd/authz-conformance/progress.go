@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/conformance/runner"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/terminal"
-	"github.com/authzhost/authz/sdk/authz"
 )
 
 // progress tells how far a run is: on a terminal in one line that changes,
@@ -40,7 +40,7 @@ func newProgress(w io.Writer, cases []runner.Case) *progress {
 }
 
 func (p *progress) begin(d found) {
-	shown := func(s string) string { return authz.EchoN(s, math.MaxInt32) } // the plugin's own words
+	shown := func(s string) string { return spell.EchoN(s, math.MaxInt32) } // the plugin's own words
 	fmt.Fprintf(p.w, "plugin %s %s, %s, %d cases\n", shown(d.plugin.Name), shown(d.plugin.Version), shown(strings.Join(d.served, ", ")), p.total)
 	for _, note := range d.notes {
 		fmt.Fprintln(p.w, "note: "+shown(note))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -65,10 +66,10 @@ func (f *auditFlags) known(c *cobra.Command) {
 		return
 	}
 	advice := "known are " + strings.Join(auditActions, ", ")
-	if near := authz.Nearest(f.action, auditActions); near != "" {
+	if near := spell.Nearest(f.action, auditActions); near != "" {
 		advice = "did you mean " + near + "?"
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no action that this program knows: %s\n", authz.Quote(f.action), advice)
+	fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no action that this program knows: %s\n", spell.Quote(f.action), advice)
 }
 
 func newAuditList() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -116,5 +117,5 @@ func (a *admin) listAbout(c *cobra.Command, app *application, user string, filte
 }
 
 func auditCells(e authz.AuditEntry) []string {
-	return []string{words.Instant(e.At), e.Actor, e.Action, e.Target, orDash(authz.EchoN(string(e.Detail), maxDetail))}
+	return []string{words.Instant(e.At), e.Actor, e.Action, e.Target, orDash(spell.EchoN(string(e.Detail), maxDetail))}
 }

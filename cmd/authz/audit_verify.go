@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/input"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -333,7 +334,7 @@ func afterHash(pages iter.Seq2[[]authz.AuditEntry, error], hash string) iter.Seq
 			}
 		}
 		if !found {
-			yield(authz.AuditEntry{}, authz.Rejected(authz.CodeNotFound, "no entry of the log has the hash %s", authz.Quote(hash)))
+			yield(authz.AuditEntry{}, authz.Rejected(authz.CodeNotFound, "no entry of the log has the hash %s", spell.Quote(hash)))
 		}
 	}
 }

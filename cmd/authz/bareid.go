@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -137,9 +138,9 @@ func (g guarded) bare(ctx context.Context, kind authz.SubjectKind, id string) er
 
 func misplacedID(kind authz.SubjectKind, id string, misplaced authz.SubjectKind, rest string) error {
 	if kind == misplaced || kind.IsImplicit() && misplaced == authz.SubjectUser {
-		return fmt.Errorf("%s is how grants name a subject, and nothing has it as its id: write %s, the id of the %s", authz.Quote(id), rest, misplaced)
+		return fmt.Errorf("%s is how grants name a subject, and nothing has it as its id: write %s, the id of the %s", spell.Quote(id), rest, misplaced)
 	}
-	return fmt.Errorf("%s is how grants name a %s, and the id of a %s is wanted here: write it without a kind", authz.Quote(id), misplaced, kind)
+	return fmt.Errorf("%s is how grants name a %s, and the id of a %s is wanted here: write it without a kind", spell.Quote(id), misplaced, kind)
 }
 
 // lookUp asks what is stored of a subject: the administration socket tells it, over
@@ -206,9 +207,9 @@ func (d *doubts) subject(ctx context.Context, subject string) error {
 	switch {
 	case known.Record, kind == authz.SubjectUser && (known.Rows || !known.UserRecords):
 	case kind == authz.SubjectUser:
-		d.say("nothing is known of the user %s: no record and no row names them%s", authz.Quote(id), meant(ctx, d.app, id, userIDs))
+		d.say("nothing is known of the user %s: no record and no row names them%s", spell.Quote(id), meant(ctx, d.app, id, userIDs))
 	case known.OrgRoot || d.app.hosted != nil || d.app.remote && d.atRoot(ctx):
-		d.say("there is no group %s%s", authz.Quote(id), meant(ctx, d.app, id, groupIDs))
+		d.say("there is no group %s%s", spell.Quote(id), meant(ctx, d.app, id, groupIDs))
 	}
 	return nil
 }
@@ -216,14 +217,14 @@ func (d *doubts) subject(ctx context.Context, subject string) error {
 // role looks at a role that somebody asks about.
 func (d *doubts) role(ctx context.Context, id string) {
 	if ids := plainIDs(roleIDs(ctx, d.app)); d.app.hosted == nil && len(ids) < pageSize && !slices.Contains(ids, id) {
-		d.say("there is no role %s%s", authz.Quote(id), meant(ctx, d.app, id, roleIDs))
+		d.say("there is no role %s%s", spell.Quote(id), meant(ctx, d.app, id, roleIDs))
 	}
 }
 
 // meant says which of the candidates an id may have been meant to be.
 func meant(ctx context.Context, app *application, id string, from candidates) string {
-	if near := authz.Nearest(id, plainIDs(from(ctx, app))); near != "" {
-		return ". Did you mean " + authz.Quote(near) + "?"
+	if near := spell.Nearest(id, plainIDs(from(ctx, app))); near != "" {
+		return ". Did you mean " + spell.Quote(near) + "?"
 	}
 	return ""
 }
@@ -234,7 +235,7 @@ func noSuch(ctx context.Context, app *application, thing, id string, from candid
 	if near == "" {
 		near = " —"
 	}
-	return authz.Rejected(authz.CodeNotFound, "there is no %s %s%s 'authz %s list' shows those there are", thing, authz.Quote(id), near, thing)
+	return authz.Rejected(authz.CodeNotFound, "there is no %s %s%s 'authz %s list' shows those there are", thing, spell.Quote(id), near, thing)
 }
 
 // absent makes of not_found what says which thing was not found.

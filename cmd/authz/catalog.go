@@ -17,6 +17,7 @@ import (
 	"github.com/authzhost/authz/internal/catalogdiff"
 	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/internal/input"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -252,7 +253,7 @@ func (a *admin) ofAnother(c *cobra.Command, app *application, built *catalog.Cat
 		return err
 	}
 	if answer.Reason != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "warning: the catalog that the host evaluates for %s knows nothing of the namespace %s: is it the right application?\n", app.where, authz.Quote(built.Namespace()))
+		fmt.Fprintf(c.ErrOrStderr(), "warning: the catalog that the host evaluates for %s knows nothing of the namespace %s: is it the right application?\n", app.where, spell.Quote(built.Namespace()))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // outputFlag is the --output of commands that print results.
@@ -40,7 +40,7 @@ func (f *outputFlag) print(w io.Writer, value any, text func(io.Writer)) error {
 }
 
 // plain is text of a row as a terminal may show it: an id must not move its cursor.
-func plain(s string) string { return authz.EchoN(s, math.MaxInt32) }
+func plain(s string) string { return spell.EchoN(s, math.MaxInt32) }
 
 // table prints rows in columns.
 func table(w io.Writer, rows [][]string) {

@@ -19,6 +19,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -58,7 +59,7 @@ type refused struct {
 	Message string `json:"message"`
 }
 
-func (e *refused) Error() string { return fmt.Sprintf("the hosted API: %s", authz.Echo(e.Message)) }
+func (e *refused) Error() string { return fmt.Sprintf("the hosted API: %s", spell.Echo(e.Message)) }
 
 func (a *founder) call(ctx context.Context, method, path string, body, result any) error {
 	var text []byte

@@ -10,8 +10,8 @@ import (
 
 	"github.com/authzhost/authz/host/service/retention"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
-	"github.com/authzhost/authz/sdk/authz"
 )
 
 func newRetention() *cobra.Command {
@@ -130,6 +130,6 @@ func knownApplication(c *cobra.Command, h *hostedclient.Client, application stri
 	var refused *hostedclient.Error
 	err := h.Ask(c.Context(), http.MethodGet, []string{"applications", application}, nil, nil, nil)
 	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-		fmt.Fprintf(c.ErrOrStderr(), "warning: the org has no application %s now; 'authz application list' shows those there are\n", authz.Quote(application))
+		fmt.Fprintf(c.ErrOrStderr(), "warning: the org has no application %s now; 'authz application list' shows those there are\n", spell.Quote(application))
 	}
 }

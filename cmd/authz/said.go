@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -20,7 +21,7 @@ func said(err error) string {
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.Expected == authz.ExpectedKey:
-		named := authz.Quote(unknown.Permission)
+		named := spell.Quote(unknown.Permission)
 		if unknown.Suggestion != "" {
 			return inOther(text, unknown, named+" is a group, not a permission key: groups are folders. Name a key below it; 'authz catalog show' lists them")
 		}
@@ -28,7 +29,7 @@ func said(err error) string {
 			return inOther(text, unknown, named+" is a pattern, not a permission key: a question is about one key. 'authz catalog show' lists them")
 		}
 	case errors.As(err, &condition):
-		return inOther(text, condition, authz.Quote(condition.Permission)+" is declared requiresCondition: only the application can check it, with its own condition. "+
+		return inOther(text, condition, spell.Quote(condition.Permission)+" is declared requiresCondition: only the application can check it, with its own condition. "+
 			"'authz explain' shows what the rows say")
 	case errors.As(err, &denied) && !errors.As(err, &hosted): // whose gates advise nothing
 		bare := *denied

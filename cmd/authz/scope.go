@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -68,7 +69,7 @@ them (ancestry.kind stored): the PARENTs given, or with --none that it is a root
 				return err
 			}
 			if len(result.Ancestors) == 0 && args[0] != authz.Global {
-				fmt.Fprintf(c.ErrOrStderr(), "warning: nothing is recorded of %s, and no ancestors are known\n", authz.Quote(args[0]))
+				fmt.Fprintf(c.ErrOrStderr(), "warning: nothing is recorded of %s, and no ancestors are known\n", spell.Quote(args[0]))
 			}
 			return a.printed(c, result, func(w io.Writer) { lines(w, result.Ancestors) })
 		},

@@ -16,6 +16,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/internal/input"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -134,10 +135,10 @@ func onlyApp(ctx context.Context, host *adminsocket.Client, named string) (strin
 	}
 	if named != "" && !slices.Contains(status.Applications, named) {
 		advice := ""
-		if near := authz.Nearest(named, status.Applications); near != "" {
+		if near := spell.Nearest(named, status.Applications); near != "" {
 			advice = "did you mean " + near + "? "
 		}
-		return "", authz.Rejected(authz.CodeNotFound, "this host serves no application %s: %sit serves %s", authz.Quote(named), advice, strings.Join(status.Applications, ", "))
+		return "", authz.Rejected(authz.CodeNotFound, "this host serves no application %s: %sit serves %s", spell.Quote(named), advice, strings.Join(status.Applications, ", "))
 	}
 	if named != "" {
 		return named, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // usageError is a command line that cannot be carried out as it stands.
@@ -67,7 +67,7 @@ func wrongArguments(c *cobra.Command, takes cobra.PositionalArgs, given []string
 			return seeHelp(c, "an argument is missing: %s", line)
 		}
 	}
-	return seeHelp(c, "%s is one argument too many: %s", authz.Quote(given[len(given)-1]), line)
+	return seeHelp(c, "%s is one argument too many: %s", spell.Quote(given[len(given)-1]), line)
 }
 
 func unknownCommand(c *cobra.Command, given string) error {
@@ -78,10 +78,10 @@ func unknownCommand(c *cobra.Command, given string) error {
 		}
 	}
 	advice := "there are " + strings.Join(names, ", ")
-	if near := authz.Nearest(given, names); near != "" {
+	if near := spell.Nearest(given, names); near != "" {
 		advice = "did you mean " + near + "?"
 	}
-	return seeHelp(c, "%s is no command of '%s': %s", authz.Quote(given), c.CommandPath(), advice)
+	return seeHelp(c, "%s is no command of '%s': %s", spell.Quote(given), c.CommandPath(), advice)
 }
 
 // clearing are the flags for which nothing is a value.
@@ -118,7 +118,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 		return seeHelp(c, "--%s: %w", value.GetFlag().Name, value.Unwrap())
 	case errors.As(err, &value):
 		f := value.GetFlag()
-		return seeHelp(c, "--%s takes %s, not %s", f.Name, takes(f), authz.Quote(value.GetValue()))
+		return seeHelp(c, "--%s takes %s, not %s", f.Name, takes(f), spell.Quote(value.GetValue()))
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if short := unknown.GetSpecifiedShortnames(); short != "" && strings.Trim(short, "0123456789.hmsd") == "" {
@@ -130,7 +130,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		if near := authz.Nearest(name, names); near != "" {
+		if near := spell.Nearest(name, names); near != "" {
 			return seeHelp(c, "%w: did you mean --%s?", err, near)
 		}
 	}

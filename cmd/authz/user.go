@@ -13,6 +13,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -185,7 +186,7 @@ write it back: of two that change the same user at once the later one wins.`,
 				}
 				for _, id := range remove {
 					if !slices.Contains(groups, id) {
-						fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no direct member of %s\n", plain(args[0]), authz.Quote(id))
+						fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no direct member of %s\n", plain(args[0]), spell.Quote(id))
 					}
 				}
 				groups = slices.DeleteFunc(groups, func(id string) bool { return slices.Contains(remove, id) })

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/conformance/runner"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -44,7 +44,7 @@ func Unknown[I any](ctx context.Context, r *runner.Record, c Configurer[I]) {
 	}
 	misspelt := longest + "x"
 	config := with(c.Config(), misspelt, mark)
-	refused(ctx, r, c, config, "the unknown setting "+misspelt, &plugin.ConfigError{Field: misspelt, Suggestion: authz.Nearest(misspelt, names)})
+	refused(ctx, r, c, config, "the unknown setting "+misspelt, &plugin.ConfigError{Field: misspelt, Suggestion: spell.Nearest(misspelt, names)})
 }
 
 // WrongType expects that a value of another type than a setting has is refused,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -41,7 +42,7 @@ func (l *load) surveyRoles(ctx context.Context) error {
 			continue
 		}
 		if !slices.Equal(r.Patterns, l.world.Roles[i].Patterns) {
-			return &NotThisWorldError{What: fmt.Sprintf("its role %s has other patterns", authz.Echo(r.ID))}
+			return &NotThisWorldError{What: fmt.Sprintf("its role %s has other patterns", spell.Echo(r.ID))}
 		}
 		l.hasRole[r.ID] = true
 	}

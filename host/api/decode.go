@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
@@ -86,12 +87,12 @@ func (p *problem) refuseUnknown() {
 			name := slices.Min(unknown)
 			known := slices.Sorted(maps.Keys(o.known))
 			meant := "known here: " + strings.Join(known, ", ")
-			if near := authz.Nearest(name, known); near != "" {
+			if near := spell.Nearest(name, known); near != "" {
 				meant = "did you mean " + strconv.Quote(near) + "?"
 			} else if len(known) == 0 {
 				meant = "none is"
 			}
-			p.refuse(authz.Validation("%s is no member that is known here — %s", o.label(authz.Echo(name)), meant))
+			p.refuse(authz.Validation("%s is no member that is known here — %s", o.label(spell.Echo(name)), meant))
 		}
 	}
 }
@@ -397,7 +398,7 @@ func expiry(o object, m provider.Member, v reflect.Value) {
 		var received bytes.Buffer
 		_ = json.Compact(&received, raw) // raw is valid JSON: it came out of a parsed body
 		o.problem.refuse(authz.Validation("%s must be a finite epoch-millisecond number — received %s",
-			m.Name, authz.Echo(received.String())))
+			m.Name, spell.Echo(received.String())))
 		return
 	}
 	v.Set(reflect.ValueOf(authz.ExpiresAt(ms)))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/listen"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -193,7 +194,7 @@ func (h *localHandler) runHost(x *exchange, op string, c *call) (any, error) {
 func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (any, error) {
 	app, ok := h.applications(name)
 	if !ok {
-		return nil, &provider.APIError{Code: provider.UnknownOp, Message: "unknown application " + authz.Quote(name)}
+		return nil, &provider.APIError{Code: provider.UnknownOp, Message: "unknown application " + spell.Quote(name)}
 	}
 	e, ok := h.entries[op]
 	if !ok {

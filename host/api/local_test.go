@@ -19,6 +19,7 @@ import (
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/listen"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
@@ -55,7 +56,7 @@ func (*hostControl) Plugins(context.Context) ([]api.PluginStatus, error) {
 func (h *hostControl) RestartPlugin(_ context.Context, name string) error {
 	h.told = append(h.told, "restart "+name)
 	if name != "main" {
-		return authz.Rejected(authz.CodeNotFound, "no plugin %s is configured", authz.Quote(name))
+		return authz.Rejected(authz.CodeNotFound, "no plugin %s is configured", spell.Quote(name))
 	}
 	return nil
 }

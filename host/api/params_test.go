@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -151,7 +151,7 @@ func TestAValueOfTheWrongTypeIsValidation(t *testing.T) {
 		{"check", `{"checks":[{}],"fresh":false}`, `"fresh" cannot stand beside "checks"`},
 		{"check", `{"checks":[` + strings.Repeat("{},", 1000) + `{}]}`, `check: "checks" must be a list of 1 to 1000 checks`},
 	} {
-		t.Run(c.op+" "+authz.Echo(c.body), func(t *testing.T) {
+		t.Run(c.op+" "+spell.Echo(c.body), func(t *testing.T) {
 			w.post(c.op, c.body).expectValidation(t, c.message)
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/authzhost/authz/host/internal/request"
 	"github.com/authzhost/authz/host/listen"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -43,7 +43,7 @@ func badPath() error {
 }
 
 func unknownOp(op string) error {
-	return &provider.APIError{Code: provider.UnknownOp, Message: "unknown operation " + authz.Quote(op)}
+	return &provider.APIError{Code: provider.UnknownOp, Message: "unknown operation " + spell.Quote(op)}
 }
 
 // operationName takes the operation from a raw path: everything after the last

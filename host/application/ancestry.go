@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -155,7 +156,7 @@ func walkUp(scope string, parentsOf func(level []string) (map[string][]string, e
 	for level, depth := []string{scope}, 0; len(level) > 0; depth++ {
 		if depth > maxAncestryLevels {
 			return nil, authz.Rejected(authz.CodeUnsupported,
-				"ancestry of %s exceeds %d levels — parent cycle?", authz.Quote(scope), maxAncestryLevels)
+				"ancestry of %s exceeds %d levels — parent cycle?", spell.Quote(scope), maxAncestryLevels)
 		}
 		found, err := parentsOf(level)
 		if err != nil {
@@ -230,7 +231,7 @@ func (a *Application) judgedChain(scope string, chain []string, err error) ([]st
 	for _, ancestor := range chain {
 		if authz.ValidateScope(ancestor) != nil {
 			return nil, authz.Rejected(authz.CodeUnsupported,
-				"the ancestry resolver answered %s for %s, which is not a scope id", authz.Quote(ancestor), authz.Quote(scope))
+				"the ancestry resolver answered %s for %s, which is not a scope id", spell.Quote(ancestor), spell.Quote(scope))
 		}
 	}
 	// The scope itself is tolerated in its chain and says nothing of what is above it.
@@ -255,7 +256,7 @@ func (a *Application) nestedElsewhere(scope string) (*authz.WriteRejectedError, 
 	return authz.Rejected(authz.CodeUnsupported,
 		"the ancestry resolver returned no ancestors for %s, but the catalog declares %s nested under %s, "+
 			"so rows at its parents would be missed; answer [%s] for an instance that is a root",
-		authz.Quote(scope), authz.Quote(scopeType), authz.Quote(t.Parent), authz.Quote(authz.Global)), true
+		spell.Quote(scope), spell.Quote(scopeType), spell.Quote(t.Parent), spell.Quote(authz.Global)), true
 }
 
 // warnUnexpectedAncestors logs, once per type, that a type declared flat has
@@ -272,7 +273,7 @@ func (a *Application) warnUnexpectedAncestors(scope string, chain []string) {
 		}
 		if _, logged := a.warned.LoadOrStore(scopeType, true); !logged {
 			a.log.Warn("the ancestry resolver answers ancestors for a scope type that the catalog declares flat: "+
-				"snapshots will not see them", "scope", authz.Echo(scope), "type", scopeType)
+				"snapshots will not see them", "scope", spell.Echo(scope), "type", scopeType)
 		}
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -206,7 +207,7 @@ func (o Options) validate() error {
 	case o.EventRetention.MaxRows < 0 || o.EventRetention.MaxRows > authz.MaxInstant:
 		return authz.Validation("EventRetention.MaxRows must be 0 or more")
 	case o.SoD.Enforce != "" && o.SoD.Enforce != SoDOff && o.SoD.Enforce != SoDReject:
-		return authz.Validation("sod.enforce must be off or reject, not %s", authz.Quote(string(o.SoD.Enforce)))
+		return authz.Validation("sod.enforce must be off or reject, not %s", spell.Quote(string(o.SoD.Enforce)))
 	}
 	caps := o.Store.Info().Capabilities
 	if o.PersistEvents != nil && *o.PersistEvents && !caps.Has(storage.CapEvents) {

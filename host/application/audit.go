@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -57,7 +58,7 @@ func (a *Application) VerifyAuditChain(ctx context.Context, priorHash string) (a
 		}
 	}, priorHash)
 	if err == nil && !reached {
-		return authz.HashChainReport{}, authz.Rejected(authz.CodeNotFound, "no audit entry has the hash %s", authz.Quote(priorHash))
+		return authz.HashChainReport{}, authz.Rejected(authz.CodeNotFound, "no audit entry has the hash %s", spell.Quote(priorHash))
 	}
 	return report, err
 }

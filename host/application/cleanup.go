@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -67,7 +68,7 @@ func (a *Application) DeleteSubject(ctx context.Context, subject string, prov au
 	kind, id, ok := authz.ParseSubject(subject)
 	gone, err := a.clear(ctx, s, write{op: "deleteSubject", prov: prov}, func(ctx context.Context, d *draft, _ cleanup, part *cleanup) (all bool, err error) {
 		if !ok {
-			return false, authz.Validation("%s is not a valid subject id", authz.Quote(subject))
+			return false, authz.Validation("%s is not a valid subject id", spell.Quote(subject))
 		}
 		d.emit(authz.SubjectEvents(subject)...)
 		if kind != authz.SubjectUser {

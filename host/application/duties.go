@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -83,7 +84,7 @@ func (d *draft) separate(ctx context.Context, rows []authz.Grant, roles map[stri
 		}
 		if broken := holder.Add(row, roles[row.RoleID].Patterns); broken != nil {
 			return authz.Rejected(authz.CodeConflict, "grant violates separation-of-duty constraint %s: the subject would hold %s",
-				authz.Quote(broken.ConstraintID), heldSets(broken.Sets))
+				spell.Quote(broken.ConstraintID), heldSets(broken.Sets))
 		}
 	}
 	return nil

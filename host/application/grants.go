@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -126,7 +127,7 @@ func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[str
 	refused := func(err error) (authz.Grant, error) { return authz.Grant{}, err }
 	scope := orGlobal(in.Scope)
 	if _, _, ok := authz.ParseSubject(in.Subject); !ok {
-		return refused(authz.Validation("%s is not a valid subject id", authz.Quote(in.Subject)))
+		return refused(authz.Validation("%s is not a valid subject id", spell.Quote(in.Subject)))
 	}
 	if err := checkScope(scope); err != nil {
 		return refused(err)
@@ -176,13 +177,13 @@ func (d *draft) grantedRole(ctx context.Context, id, scope string, roles map[str
 			return err
 		}
 		if !found {
-			return authz.Rejected(authz.CodeNotFound, "role %s does not exist", authz.Quote(id))
+			return authz.Rejected(authz.CodeNotFound, "role %s does not exist", spell.Quote(id))
 		}
 		roles[id] = role
 		d.require(storage.RequireRole{ID: id})
 	}
 	if !d.app.grantableAt(role, scope) {
-		return authz.Validation("role %s has no pattern grantable at %s", authz.Quote(id), authz.Echo(scope))
+		return authz.Validation("role %s has no pattern grantable at %s", spell.Quote(id), spell.Echo(scope))
 	}
 	return nil
 }

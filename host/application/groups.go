@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -35,7 +36,7 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 		id, err := d.newID(in.ID, func(id string) error {
 			_, taken, err := a.store.GetGroup(ctx, id)
 			if err == nil && taken {
-				err = authz.Rejected(authz.CodeConflict, "group id %s already exists", authz.Quote(id))
+				err = authz.Rejected(authz.CodeConflict, "group id %s already exists", spell.Quote(id))
 			}
 			return err
 		})
@@ -237,7 +238,7 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 				return err
 			}
 			if !found {
-				return authz.Rejected(authz.CodeNotFound, "group %s does not exist", authz.Quote(g))
+				return authz.Rejected(authz.CodeNotFound, "group %s does not exist", spell.Quote(g))
 			}
 		}
 		d.change(storage.PatchUser{UserID: userID, GroupIDs: &groups})
@@ -283,7 +284,7 @@ func (a *Application) checkParents(ctx context.Context, parents []string) error 
 			return err
 		}
 		if !found {
-			return authz.Rejected(authz.CodeNotFound, "parent group %s does not exist", authz.Quote(p))
+			return authz.Rejected(authz.CodeNotFound, "parent group %s does not exist", spell.Quote(p))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/storage"
@@ -125,7 +126,7 @@ func (a *Application) importing(snapshot directory.Snapshot, source string, o di
 	if err := checkGuard(o); err != nil {
 		return nil, err
 	}
-	im := &importing{app: a, snapshot: snapshot, source: authz.EchoN(source, maxSourceEcho), prov: prov, options: o, told: map[string]toldUser{}}
+	im := &importing{app: a, snapshot: snapshot, source: spell.EchoN(source, maxSourceEcho), prov: prov, options: o, told: map[string]toldUser{}}
 	for _, u := range snapshot.Users {
 		before := im.told[u.UserID]
 		if u.Active != nil {
@@ -310,8 +311,8 @@ func (im *importing) draftGroups(d *draft) (drafted int) {
 func condensedWarning(id string, members []string) string {
 	echoed := make([]string, len(members))
 	for i, m := range members {
-		echoed[i] = authz.Echo(m)
+		echoed[i] = spell.Echo(m)
 	}
 	return fmt.Sprintf("directory cycle condensed: %s collapsed under virtual parent %s (these were effectively one pool)",
-		strings.Join(echoed, " ↔ "), authz.Quote(id))
+		strings.Join(echoed, " ↔ "), spell.Quote(id))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -147,7 +148,7 @@ func (im *importing) judgeEdges(ctx context.Context, edges map[string]string, af
 			continue // and told
 		}
 		for i := range path {
-			path[i] = authz.Echo(path[i])
+			path[i] = spell.Echo(path[i])
 		}
 		im.skipped[user] = true
 		im.skippedEdge(user, manager)

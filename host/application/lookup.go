@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -15,7 +16,7 @@ func (a *Application) LookUp(ctx context.Context, subject string) (found provide
 	found.OrgRoot = a.orgRoot
 	kind, id, ok := authz.ParseSubject(subject)
 	if !ok {
-		return found, authz.Validation("lookUp: %s is no subject", authz.Quote(subject))
+		return found, authz.Validation("lookUp: %s is no subject", spell.Quote(subject))
 	}
 	one := storage.Page{Limit: 1}
 	found.Rows, err = some(a.store.ListGrants(ctx, storage.GrantFilter{Subject: &subject}, one))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -91,7 +92,7 @@ func checkRows[Row any](name string, rows []Row, id func(Row) string, check func
 			err = s.err
 		}
 		if err == nil && seen[id(row)] {
-			err = authz.Validation("the id %s is repeated", authz.Quote(id(row)))
+			err = authz.Validation("the id %s is repeated", spell.Quote(id(row)))
 		}
 		if err != nil {
 			return nil, located(fmt.Sprintf("snapshot.%s[%d]", name, i), err)
@@ -144,7 +145,7 @@ func checkOrgGrant(s *shape, g authz.Grant) (authz.Grant, error) {
 		return g, err
 	}
 	if _, _, ok := authz.ParseSubject(g.Subject); !ok {
-		return g, authz.Validation("%s is not a valid subject id", authz.Quote(g.Subject))
+		return g, authz.Validation("%s is not a valid subject id", spell.Quote(g.Subject))
 	}
 	if (g.RoleID == "") == (g.Pattern == "") {
 		return g, authz.Validation("a grant carries exactly one of roleId / pattern")
@@ -198,7 +199,7 @@ func checkOrgRequest(s *shape, r authz.Request) (authz.Request, error) {
 	}
 	switch {
 	case r.State != authz.RequestPending:
-		return r, authz.Validation("a request of a snapshot must be pending, not %s", authz.Quote(string(r.State)))
+		return r, authz.Validation("a request of a snapshot must be pending, not %s", spell.Quote(string(r.State)))
 	case (r.RoleID == "") == (r.Pattern == ""):
 		return r, authz.Validation("a request proposes exactly one of roleId / pattern")
 	case r.StageIndex < 0 || r.StageIndex >= int64(len(r.Stages)):
@@ -226,7 +227,7 @@ func (s *shape) pattern(p string) {
 
 func (s *shape) global(scope string) {
 	if s.err == nil && scope != authz.Global {
-		s.err = authz.Validation("its scope must be \"*\", not %s", authz.Quote(scope))
+		s.err = authz.Validation("its scope must be \"*\", not %s", spell.Quote(scope))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -125,12 +126,12 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 		if n := len(d.page.changes); n > storage.MaxCommitChanges {
 			return authz.Validation("the snapshot differs from what is stored in %d rows, and %d go into the one commit that it is: nothing was changed", n, storage.MaxCommitChanges)
 		}
-		a.log.Info("an org snapshot is applied in one commit", "source", authz.EchoN(in.Source, maxSourceEcho), "changes", len(d.page.changes), "most", storage.MaxCommitChanges)
+		a.log.Info("an org snapshot is applied in one commit", "source", spell.EchoN(in.Source, maxSourceEcho), "changes", len(d.page.changes), "most", storage.MaxCommitChanges)
 		action := "org.sync_applied"
 		if in.Authority != nil && *in.Authority {
 			action = "org.authority_received"
 		}
-		d.audit(action, authz.EchoN(in.Source, maxSourceEcho), orgDetail{
+		d.audit(action, spell.EchoN(in.Source, maxSourceEcho), orgDetail{
 			len(snapshot.Groups), len(snapshot.Roles), len(snapshot.GlobalGrants), len(snapshot.GlobalRevokes), len(snapshot.Users), in.Authority})
 		d.emit(authz.Event{Type: authz.EventAll})
 		return nil
@@ -176,7 +177,7 @@ func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, er
 	last := d.authority.positionOf(in.Source)
 	if in.Position != nil && last != nil && *in.Position < *last {
 		return nil, authz.Rejected(authz.CodeConflict, "a snapshot of %s at position %d was applied already, which is past %d",
-			authz.Quote(in.Source), *last, *in.Position)
+			spell.Quote(in.Source), *last, *in.Position)
 	}
 	if in.Position != nil {
 		last = in.Position

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/storage"
@@ -56,9 +57,9 @@ func checkPolicy(in *authz.Requestable, populated func() (bool, error)) (*authz.
 	for _, p := range in.Prompts {
 		switch {
 		case asked[p.ID]:
-			return nil, authz.Validation("prompt id %s is repeated", authz.Quote(p.ID))
+			return nil, authz.Validation("prompt id %s is repeated", spell.Quote(p.ID))
 		case p.Kind != "" && p.Kind != catalog.PromptText && p.Kind != catalog.PromptSelect:
-			return nil, authz.Validation("unknown prompt kind %s (expected text | select)", authz.Quote(p.Kind))
+			return nil, authz.Validation("unknown prompt kind %s (expected text | select)", spell.Quote(p.Kind))
 		}
 		asked[p.ID] = true
 		p.Options = slices.Clone(p.Options)
@@ -117,13 +118,13 @@ func checkStage(in authz.Stage, populated func() (bool, error)) (authz.Stage, er
 		}
 		return out, err
 	}
-	return out, authz.Validation("unknown stage kind %s (expected auto | named_approvers | management)", authz.Quote(in.Kind))
+	return out, authz.Validation("unknown stage kind %s (expected auto | named_approvers | management)", spell.Quote(in.Kind))
 }
 
 func checkPredicate(in authz.Predicate) (authz.Predicate, error) {
 	out := authz.Predicate{Type: in.Type}
 	missing := func(member string) error {
-		return authz.Validation("predicate %s needs its %s", authz.Quote(in.Type), member)
+		return authz.Validation("predicate %s needs its %s", spell.Quote(in.Type), member)
 	}
 	switch in.Type {
 	case authz.PredicateInGroup:
@@ -137,7 +138,7 @@ func checkPredicate(in authz.Predicate) (authz.Predicate, error) {
 	case authz.PredicateMemberOf:
 		out.Subject = in.Subject
 		if _, _, ok := authz.ParseSubject(in.Subject); !ok {
-			return out, authz.Validation("%s is not a valid subject id", authz.Quote(in.Subject))
+			return out, authz.Validation("%s is not a valid subject id", spell.Quote(in.Subject))
 		}
 	case authz.PredicateHoldsPattern:
 		out.Pattern = in.Pattern
@@ -146,7 +147,7 @@ func checkPredicate(in authz.Predicate) (authz.Predicate, error) {
 		}
 	default:
 		return out, authz.Validation("unknown predicate type %s (expected in_group | in_org | member_of | holds_pattern)",
-			authz.Quote(in.Type))
+			spell.Quote(in.Type))
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -303,7 +304,7 @@ type predicateError struct {
 }
 
 func (e *predicateError) Error() string {
-	return fmt.Sprintf("%s(%s): %v", e.predicate, authz.Quote(e.id), e.cause)
+	return fmt.Sprintf("%s(%s): %v", e.predicate, spell.Quote(e.id), e.cause)
 }
 func (e *predicateError) Unwrap() error { return e.cause }
 

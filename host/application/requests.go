@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -108,7 +109,7 @@ func (a *Application) ListRequests(ctx context.Context, q provider.RequestQuery)
 		if q.After != "" {
 			last, found, err := a.store.GetRequest(ctx, q.After)
 			if err == nil && !found {
-				err = authz.Validation("after names no stored request: %s", authz.Quote(q.After))
+				err = authz.Validation("after names no stored request: %s", spell.Quote(q.After))
 			}
 			if err != nil {
 				return func(yield func(authz.Request, error) bool) { yield(authz.Request{}, err) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -100,7 +101,7 @@ func (a *Application) chains(ctx context.Context) access.Chains {
 		case errors.As(err, &refusal):
 			return nil, err
 		case err != nil:
-			return nil, &authz.UnavailableError{Message: "the ancestry of " + authz.Quote(scope) + " could not be resolved",
+			return nil, &authz.UnavailableError{Message: "the ancestry of " + spell.Quote(scope) + " could not be resolved",
 				Outcome: authz.OutcomeNotApplied, Cause: err}
 		}
 		chain := access.NewChain(scope, ancestors)

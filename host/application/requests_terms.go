@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -31,9 +32,9 @@ func (d *draft) askable(ctx context.Context, in provider.RequestInput, scope str
 	case !found:
 		return authz.Requestable{}, authz.Rejected(authz.CodeNotFound, "role not found")
 	case role.Requestable == nil:
-		return authz.Requestable{}, authz.Validation("role %s is not requestable", authz.Quote(role.Name))
+		return authz.Requestable{}, authz.Validation("role %s is not requestable", spell.Quote(role.Name))
 	case !d.app.grantableAt(role, scope):
-		return authz.Requestable{}, authz.Validation("role %s has no pattern grantable at %s", authz.Quote(role.Name), authz.Echo(scope))
+		return authz.Requestable{}, authz.Validation("role %s has no pattern grantable at %s", spell.Quote(role.Name), spell.Echo(scope))
 	}
 	d.require(storage.RequireRole{ID: role.ID})
 	return *role.Requestable, nil
@@ -54,7 +55,7 @@ func (a *Application) askablePattern(pattern, scope string) (authz.Requestable, 
 	scopeType := authz.ScopeType(scope)
 	t, declared := a.catalog.ScopeType(scopeType)
 	if !declared || t.Requestable == nil {
-		return refused(authz.Validation("scope type %s is not requestable", authz.Quote(scopeType)))
+		return refused(authz.Validation("scope type %s is not requestable", spell.Quote(scopeType)))
 	}
 	asked := t.Requestable
 	if pattern == authz.Global {
@@ -63,7 +64,7 @@ func (a *Application) askablePattern(pattern, scope string) (authz.Requestable, 
 	}
 	if asked.Patterns != nil && !slices.ContainsFunc(asked.Patterns, func(ceiling string) bool { return authz.Contains(ceiling, pattern) }) {
 		return refused(authz.Validation("pattern %s is outside what this scope type makes requestable (%s)",
-			authz.Quote(pattern), authz.QuoteList(asked.Patterns)))
+			spell.Quote(pattern), spell.QuoteList(asked.Patterns)))
 	}
 	return authz.Requestable{Prompts: asked.Prompts, MaxDurationMs: asked.MaxDurationMs, RequireExpiry: asked.RequireExpiry,
 		Stages: asked.Stages}, nil
@@ -78,9 +79,9 @@ func checkAnswers(prompts []authz.Prompt, answers map[string]string) error {
 		answer, given := answers[p.ID]
 		switch {
 		case answer == "" && (p.Required == nil || *p.Required):
-			problems = append(problems, "missing answer for "+authz.Quote(p.ID))
+			problems = append(problems, "missing answer for "+spell.Quote(p.ID))
 		case given && p.Kind == catalog.PromptSelect && !slices.Contains(p.Options, answer):
-			problems = append(problems, "answer for "+authz.Quote(p.ID)+" is not one of the declared options")
+			problems = append(problems, "answer for "+spell.Quote(p.ID)+" is not one of the declared options")
 		}
 	}
 	if len(problems) > 0 {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -36,7 +37,7 @@ func (a *Application) CreateRole(ctx context.Context, in provider.RoleInput, pro
 		id, err := d.newID(in.ID, func(id string) error {
 			_, taken, err := a.store.GetRole(ctx, id)
 			if err == nil && taken {
-				err = authz.Rejected(authz.CodeConflict, "role id %s already exists", authz.Quote(id))
+				err = authz.Rejected(authz.CodeConflict, "role id %s already exists", spell.Quote(id))
 			}
 			return err
 		})

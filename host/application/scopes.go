@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -62,7 +63,7 @@ func checkScopeEntries(in []provider.ScopeParents) ([]provider.ScopeParents, err
 			s.newID("parent", strings.Join(*e.Parents, ""))
 		}
 		if s.err == nil && seen[e.Scope] {
-			s.err = authz.Validation("scope %s is named more than once", authz.Quote(e.Scope))
+			s.err = authz.Validation("scope %s is named more than once", spell.Quote(e.Scope))
 		}
 		seen[e.Scope] = true
 		out[i] = provider.ScopeParents{Scope: e.Scope}
@@ -82,16 +83,16 @@ func (a *Application) checkScopeEntry(e provider.ScopeParents) error {
 	scopeType := authz.ScopeType(e.Scope)
 	t, declared := a.catalog.ScopeType(scopeType)
 	if !declared {
-		return authz.Validation("the catalog declares no scope type for %s", authz.Quote(e.Scope))
+		return authz.Validation("the catalog declares no scope type for %s", spell.Quote(e.Scope))
 	}
 	parents := deref(e.Parents)
 	switch {
 	case len(parents) == 0:
 		return nil
 	case t.Parent == "" && !t.MultiParent:
-		return authz.Validation("scope type %s is flat: %s takes no parents", authz.Quote(scopeType), authz.Quote(e.Scope))
+		return authz.Validation("scope type %s is flat: %s takes no parents", spell.Quote(scopeType), spell.Quote(e.Scope))
 	case len(parents) > 1 && !t.MultiParent:
-		return authz.Validation("scope type %s takes one parent: %s has %d", authz.Quote(scopeType), authz.Quote(e.Scope), len(parents))
+		return authz.Validation("scope type %s takes one parent: %s has %d", spell.Quote(scopeType), spell.Quote(e.Scope), len(parents))
 	}
 	for _, p := range parents {
 		if err := checkScope(p); err != nil {
@@ -101,10 +102,10 @@ func (a *Application) checkScopeEntry(e provider.ScopeParents) error {
 		_, declared := a.catalog.ScopeType(parentType)
 		switch {
 		case !declared:
-			return authz.Validation("the catalog declares no scope type for %s", authz.Quote(p))
+			return authz.Validation("the catalog declares no scope type for %s", spell.Quote(p))
 		case t.Parent != "" && t.Parent != scopeType && t.Parent != parentType:
 			return authz.Validation("scope type %s is nested under %s: %s cannot be a parent of %s",
-				authz.Quote(scopeType), authz.Quote(t.Parent), authz.Quote(p), authz.Quote(e.Scope))
+				spell.Quote(scopeType), spell.Quote(t.Parent), spell.Quote(p), spell.Quote(e.Scope))
 		}
 	}
 	return nil
@@ -160,7 +161,7 @@ func (d *draft) checkScopeCycles(ctx context.Context, edited []string, edges map
 	level := edited
 	for depth := 0; len(level) > 0; depth++ {
 		if depth > maxAncestryLevels {
-			return authz.Validation("ancestry of %s exceeds %d levels — parent cycle?", authz.Quote(edited[0]), maxAncestryLevels)
+			return authz.Validation("ancestry of %s exceeds %d levels — parent cycle?", spell.Quote(edited[0]), maxAncestryLevels)
 		}
 		var unknown []string
 		for _, s := range level {

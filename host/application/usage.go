@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
@@ -160,7 +161,7 @@ func fold(b metrics.Batch, bucket int64) ([]storage.MetricBucket, error) {
 	}
 	for _, c := range b.Checks {
 		if c.Decision != metrics.Allow && c.Decision != metrics.Deny {
-			return nil, authz.Validation("batch: decision must be allow or deny, not %s", authz.Quote(string(c.Decision)))
+			return nil, authz.Validation("batch: decision must be allow or deny, not %s", spell.Quote(string(c.Decision)))
 		}
 		metric := checkMetric(c.Gate, c.Decision)
 		add("estimated", dimensionPermission, metrics.BoundName(c.Permission), metric, c.Estimated)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/host/files"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // maxSocketPath is what a unix socket's address holds.
@@ -36,17 +36,17 @@ func (l *loader) check(c *Config) {
 func (l *loader) checkListeners(c *Config) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err == nil && !loopback(host) && c.TLS.Cert == "" && !c.TLS.TerminatedUpstream {
-		l.problem([]string{"listen"}, "%s can be reached from other machines: set tls.cert and tls.key, or tls.terminated_upstream: true when a proxy in front does TLS", authz.Quote(c.Listen))
+		l.problem([]string{"listen"}, "%s can be reached from other machines: set tls.cert and tls.key, or tls.terminated_upstream: true when a proxy in front does TLS", spell.Quote(c.Listen))
 	}
 	if c.OpsListen != "" && c.OpsListen == c.Listen && port != "0" {
 		l.problem([]string{"ops_listen"}, "is the same address as listen")
 	}
 	if host, _, err := net.SplitHostPort(c.OpsListen); err == nil && !loopback(host) {
 		if c.TLS.Cert == "" && !c.TLS.TerminatedUpstream {
-			l.problem([]string{"ops_listen"}, "%s can be reached from other machines: set tls.cert and tls.key, or tls.terminated_upstream: true when a proxy in front does TLS", authz.Quote(c.OpsListen))
+			l.problem([]string{"ops_listen"}, "%s can be reached from other machines: set tls.cert and tls.key, or tls.terminated_upstream: true when a proxy in front does TLS", spell.Quote(c.OpsListen))
 		}
 		if c.Ops.Profiles {
-			l.problem([]string{"ops", "profiles"}, "profiles show what is in memory, and are served on loopback only: ops_listen is %s", authz.Quote(c.OpsListen))
+			l.problem([]string{"ops", "profiles"}, "profiles show what is in memory, and are served on loopback only: ops_listen is %s", spell.Quote(c.OpsListen))
 		}
 	}
 	for path, value := range map[string]string{"run_dir": c.RunDir, "socket": c.Socket} {
@@ -136,7 +136,7 @@ func (l *loader) checkApplications(c *Config) {
 		}
 		where.Incarnation = ""
 		if other, twice := taken[where]; twice && where.Driver != "" {
-			l.problem(at("storage", "partition"), "applications.%s already lives in partition %s of driver %s", other, authz.Quote(where.Partition), where.Driver)
+			l.problem(at("storage", "partition"), "applications.%s already lives in partition %s of driver %s", other, spell.Quote(where.Partition), where.Driver)
 		} else {
 			taken[where] = name
 		}
@@ -147,12 +147,12 @@ func (l *loader) checkDriver(c *Config, path []string, driver string) {
 	if driver == "" || l.named(driver) {
 		return
 	}
-	l.problem(path, "no plugin instance is called %s%s", authz.Quote(driver), hintOf(driver, sortedKeys(c.Plugins.Instances)))
+	l.problem(path, "no plugin instance is called %s%s", spell.Quote(driver), hintOf(driver, sortedKeys(c.Plugins.Instances)))
 }
 
 // hintOf says which of the configured names may have been meant.
 func hintOf(name string, configured []string) string {
-	if near := authz.Nearest(name, configured); near != "" {
+	if near := spell.Nearest(name, configured); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	if len(configured) > 0 {
@@ -218,13 +218,13 @@ func validVariable(s string) bool {
 func addressProblem(s string) string {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		return authz.Quote(s) + " is none"
+		return spell.Quote(s) + " is none"
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return authz.Quote(port) + " is no port"
+		return spell.Quote(port) + " is no port"
 	}
 	if host != "" && net.ParseIP(host) == nil && !validHost(host) {
-		return authz.Quote(host) + " is no host"
+		return spell.Quote(host) + " is no host"
 	}
 	return ""
 }

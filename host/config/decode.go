@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // section checks one section of the merged tree against the schema and returns
@@ -33,7 +33,7 @@ func (l *loader) section(s *section, path []string, given map[string]any) map[st
 		case next.key == nil && raw != nil:
 			if _, ok := raw.(map[string]any); !ok {
 				hint := ""
-				if near := authz.Nearest(name, s.order); near != "" && near != name {
+				if near := spell.Nearest(name, s.order); near != "" && near != name {
 					hint = "; did you mean " + join(append(slices.Clone(path), near)) + "?"
 				}
 				l.problem(p, "must be a mapping of keys, not %s%s%s", kindOf(raw), l.from(p), hint)
@@ -198,7 +198,7 @@ func (l *loader) value(k Key, path []string, raw any) (any, bool) {
 		}
 		d, ok := asDuration(s)
 		if !ok {
-			return bad("must be a duration with its unit, such as 20s or 1m30s, not %s", authz.Quote(s))
+			return bad("must be a duration with its unit, such as 20s or 1m30s, not %s", spell.Quote(s))
 		}
 		least, most := time.Duration(k.Min)*time.Millisecond, time.Duration(k.Max)*time.Millisecond
 		if most == 0 {
@@ -242,8 +242,8 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 		}
 	case TypeChoice:
 		if !slices.Contains(k.Values, s) {
-			message := "must be one of " + strings.Join(k.Values, ", ") + ", not " + authz.Quote(s)
-			if near := authz.Nearest(s, k.Values); near != "" {
+			message := "must be one of " + strings.Join(k.Values, ", ") + ", not " + spell.Quote(s)
+			if near := spell.Nearest(s, k.Values); near != "" {
 				message += "; did you mean " + near + "?"
 			}
 			return bad("%s", message)
@@ -259,7 +259,7 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 			return absolute(o.base, s), true
 		}
 		if !validName(s) {
-			return bad("is neither a plugin's name (a-z 0-9 _ -) nor a path: %s", authz.Quote(s))
+			return bad("is neither a plugin's name (a-z 0-9 _ -) nor a path: %s", spell.Quote(s))
 		}
 	case TypeReference:
 		secret, why := l.resolve(path, s, o.base)
@@ -284,7 +284,7 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 	case typeNetwork:
 		network, ok := parseNetwork(s)
 		if !ok {
-			return bad("must be a network, such as 10.0.0.0/8, or an address: %s is neither", authz.Quote(s))
+			return bad("must be a network, such as 10.0.0.0/8, or an address: %s is neither", spell.Quote(s))
 		}
 		return network.String(), true
 	case TypeText:

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/directory/schedule"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Directory is one outside directory whose people and groups are brought into an
@@ -61,10 +61,10 @@ func (l *loader) checkDirectories(c *Config) {
 		case d.Application == "":
 			l.problem(at("application"), "is required unless there is exactly one application")
 		default:
-			l.problem(at("application"), "no application is called %s%s", authz.Quote(d.Application), hintOf(d.Application, apps))
+			l.problem(at("application"), "no application is called %s%s", spell.Quote(d.Application), hintOf(d.Application, apps))
 		}
 		if _, err := schedule.Parse(d.Schedule); err != nil {
-			l.problem(at("schedule"), "%s is no cron expression of five fields: %v", authz.Quote(d.Schedule), err)
+			l.problem(at("schedule"), "%s is no cron expression of five fields: %v", spell.Quote(d.Schedule), err)
 		}
 		if d.Jitter < 0 || d.Jitter > maxDirectoryJitter {
 			l.problem(at("jitter"), "must be from 0s to %s, not %s", maxDirectoryJitter, d.Jitter)

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 const (
@@ -23,7 +23,7 @@ func (l *loader) checkMetrics(c *Config) {
 	for i, sink := range m.Sinks {
 		path := at("sinks", index(i))
 		if slices.Contains(m.Sinks[:i], sink) {
-			l.problem(path, "%s is in the list already: its counts would count twice", authz.Quote(sink))
+			l.problem(path, "%s is in the list already: its counts would count twice", spell.Quote(sink))
 			continue
 		}
 		l.checkDriver(c, path, sink)
@@ -36,7 +36,7 @@ func (l *loader) checkMetrics(c *Config) {
 	}
 	for i, scopeType := range m.ScopeInstances {
 		if slices.Contains(m.ScopeInstances[:i], scopeType) {
-			l.problem(at("scope_instances", index(i)), "%s is in the list already", authz.Quote(scopeType))
+			l.problem(at("scope_instances", index(i)), "%s is in the list already", spell.Quote(scopeType))
 		}
 	}
 }

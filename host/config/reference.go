@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/authzhost/authz/host/files"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 const (
@@ -53,20 +53,20 @@ func (l *loader) resolve(key []string, s, base string) (secret Secret, why strin
 func readBounded(path string) (value, why string) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", "the file " + authz.Quote(path) + " cannot be opened: " + reason(err).Error()
+		return "", "the file " + spell.Quote(path) + " cannot be opened: " + reason(err).Error()
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", "the file " + authz.Quote(path) + " is no regular file"
+		return "", "the file " + spell.Quote(path) + " is no regular file"
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	switch {
 	case err != nil:
-		return "", "the file " + authz.Quote(path) + " cannot be read: " + reason(err).Error()
+		return "", "the file " + spell.Quote(path) + " cannot be read: " + reason(err).Error()
 	case len(b) > maxSecret:
-		return "", "the file " + authz.Quote(path) + " is too large for a secret"
+		return "", "the file " + spell.Quote(path) + " is too large for a secret"
 	case strings.TrimSpace(string(b)) == "":
-		return "", "the file " + authz.Quote(path) + " is empty"
+		return "", "the file " + spell.Quote(path) + " is empty"
 	}
 	return string(b), ""
 }

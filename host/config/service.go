@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Service configures the hosted service.
@@ -163,7 +163,7 @@ func (l *loader) checkService(c *Config) {
 			l.problem(at("oidc", "scopes"), "must hold openid")
 		}
 		if slices.Contains(passing, o.UserIDClaim) {
-			l.problem(at("oidc", "user_id_claim"), "%s tells no lasting identity of a person: use sub, or a claim that the provider never gives to another person", authz.Quote(o.UserIDClaim))
+			l.problem(at("oidc", "user_id_claim"), "%s tells no lasting identity of a person: use sub, or a claim that the provider never gives to another person", spell.Quote(o.UserIDClaim))
 		}
 	}
 	l.checkLife(at("session", "lifetime"), s.Session.Lifetime, maxSessionLifetime)
@@ -174,7 +174,7 @@ func (l *loader) checkService(c *Config) {
 		}
 		for i, app := range s.Local[org] {
 			if _, ok := c.Applications[app]; !ok {
-				l.problem(at("local", org, index(i)), "no application is called %s%s", authz.Quote(app), hintOf(app, sortedKeys(c.Applications)))
+				l.problem(at("local", org, index(i)), "no application is called %s%s", spell.Quote(app), hintOf(app, sortedKeys(c.Applications)))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (l *loader) checkPublicURL(c *Config, path []string) {
 	if c.Service.PublicURL == "" {
 		host, _, err := net.SplitHostPort(c.Listen)
 		if err == nil && !loopback(host) {
-			l.problem(path, "is required: listen, %s, does not say where browsers reach the host", authz.Quote(c.Listen))
+			l.problem(path, "is required: listen, %s, does not say where browsers reach the host", spell.Quote(c.Listen))
 		}
 		return
 	}

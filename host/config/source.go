@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/authzhost/authz/host/files"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Source says where a configuration comes from; what comes later wins, key by
@@ -78,7 +78,7 @@ func join(path []string) string {
 		if i > 0 && !strings.HasPrefix(segment, "[") {
 			b.WriteByte('.')
 		}
-		b.WriteString(authz.Echo(segment))
+		b.WriteString(spell.Echo(segment))
 	}
 	return b.String()
 }

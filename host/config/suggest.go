@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // suggest returns the known path nearest to an unknown one, "" when none is
@@ -14,7 +14,7 @@ import (
 func (s *section) suggest(path []string) string {
 	parent, last := path[:len(path)-1], path[len(path)-1]
 	if at := s.find(parent); at != nil && at.key == nil {
-		if best := authz.Nearest(last, at.order); best != "" {
+		if best := spell.Nearest(last, at.order); best != "" {
 			return join(append(slices.Clone(parent), best))
 		}
 	}
@@ -33,7 +33,7 @@ func (s *section) suggest(path []string) string {
 			misplaced = join(segments)
 		}
 	}
-	if best := authz.NearestWithin(2, strings.Join(path, "_"), flat); best != "" {
+	if best := spell.NearestWithin(2, strings.Join(path, "_"), flat); best != "" {
 		return known[slices.Index(flat, best)]
 	}
 	return misplaced

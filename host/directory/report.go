@@ -3,6 +3,7 @@ package directory
 import (
 	"errors"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	sdk "github.com/authzhost/authz/sdk/directory"
 )
@@ -79,7 +80,7 @@ func (r *run) outcome(err error) *Outcome {
 		Warnings: r.report.Reading.Count + p.Warnings.Count, Created: p.CreatedPeople.Count, Lost: p.DeactivatedPeople.Count,
 	}
 	if err != nil {
-		o.Error, o.Code = authz.EchoN(err.Error(), maxError), authz.CodeOf(err)
+		o.Error, o.Code = spell.EchoN(err.Error(), maxError), authz.CodeOf(err)
 	}
 	if a := r.report.Audit; a != nil {
 		o.AuditID = a.Import

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	sdk "github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/storage"
@@ -100,7 +101,7 @@ func (d *Directory) begin(r *run) error {
 	case d.closed:
 		return &authz.UnavailableError{Message: "the host is stopping", Outcome: authz.OutcomeNotApplied}
 	case d.current != nil:
-		return authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way", authz.Quote(d.o.Name))
+		return authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way", spell.Quote(d.o.Name))
 	}
 	d.current = r
 	d.running.Add(1)
@@ -121,7 +122,7 @@ func (r *run) do(whole context.Context) error {
 	d.mu.Unlock()
 	if !orgRoot {
 		return authz.Rejected(authz.CodeNotOrgRoot,
-			"the application %s is not the org root: its people and groups come from there, and a directory is imported there", authz.Quote(d.o.ApplicationName))
+			"the application %s is not the org root: its people and groups come from there, and a directory is imported there", spell.Quote(d.o.ApplicationName))
 	}
 	if r.request.DryRun {
 		return r.inside(whole, ctx, ctx)
@@ -169,7 +170,7 @@ func (d *Directory) exclusively(ctx context.Context, fn func(section context.Con
 	case ctx.Err() != nil:
 		return d.brokenOff(ctx, err)
 	case errors.Is(err, errBusy), errors.Is(context.Cause(waiting), errBusy):
-		return &busyError{authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way on another host", authz.Quote(d.o.Name))}
+		return &busyError{authz.Rejected(authz.CodeConflict, "a run of the directory %s is under way on another host", spell.Quote(d.o.Name))}
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	sdk "github.com/authzhost/authz/sdk/directory"
 )
 
@@ -29,7 +29,7 @@ func (r *run) leaveOut(c *sdk.Collected) {
 			r.warnings = append(r.warnings, fmt.Sprintf("and %d more who are not among the people", len(strangers)-sdk.MaxWarnings))
 			return
 		}
-		r.warnings = append(r.warnings, "the user "+authz.Quote(id)+" is not among the people of the directory: memberships, orgs and manager are left out")
+		r.warnings = append(r.warnings, "the user "+spell.Quote(id)+" is not among the people of the directory: memberships, orgs and manager are left out")
 	}
 }
 

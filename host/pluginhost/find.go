@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/host/files"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -112,7 +112,7 @@ func expectedName(path string) string {
 func checkEnv(env map[string]string) error {
 	for name, value := range env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return fmt.Errorf("%s is no name of an environment variable with a usable value", authz.Quote(name))
+			return fmt.Errorf("%s is no name of an environment variable with a usable value", spell.Quote(name))
 		}
 	}
 	return nil

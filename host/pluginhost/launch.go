@@ -16,7 +16,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -168,7 +168,7 @@ func (s Spec) settings(d plugin.Description) map[string]any {
 
 func (p *Plugin) checkDescription(d plugin.Description) error {
 	if want := p.prog.name; want != "" && d.Name != want {
-		return fmt.Errorf("it calls itself %s, its file %s%s", authz.Quote(d.Name), plugin.BinaryPrefix, want)
+		return fmt.Errorf("it calls itself %s, its file %s%s", spell.Quote(d.Name), plugin.BinaryPrefix, want)
 	}
 	if !slices.ContainsFunc(plugin.Kinds(), d.Serves) {
 		return fmt.Errorf("it serves none of the kinds that this host knows (%s)", strings.Join(plugin.Kinds(), ", "))
@@ -233,7 +233,7 @@ func (p *Plugin) handshakeError(ctx, handshake context.Context, proc *process, e
 	case isHandshake && !slices.Contains(plugin.SpokenVersions(), spoken):
 		return p.startError(fmt.Sprintf("it speaks plugin protocol version %d, this host speaks %s: %s", spoken, versionList(), whatToDo(spoken)), output, nil)
 	case first != "" && !isHandshake:
-		return p.startError("it wrote to its standard output before the handshake, which a plugin must never do: "+authz.Quote(first), output, nil)
+		return p.startError("it wrote to its standard output before the handshake, which a plugin must never do: "+spell.Quote(first), output, nil)
 	case proc.child.endedItself():
 		return p.startError("it ended before it was ready ("+proc.child.state().String()+")", output, nil)
 	case handshake.Err() != nil:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 const (
@@ -45,7 +45,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) end() {
 	if len(t.open) > 0 {
 		if line, keep := readable(t.open); keep {
-			t.lines = append(t.lines, authz.EchoN(line, keepBytes))
+			t.lines = append(t.lines, spell.EchoN(line, keepBytes))
 			t.lines = t.lines[max(0, len(t.lines)-keepLines):]
 		}
 	}
@@ -90,7 +90,7 @@ type printed struct {
 func (w printed) Write(p []byte) (int, error) {
 	for line := range bytes.Lines(p) {
 		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
-			w.log.Info(authz.EchoN(string(line), keepBytes))
+			w.log.Info(spell.EchoN(string(line), keepBytes))
 		}
 	}
 	return w.keep.Write(p)

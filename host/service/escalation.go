@@ -9,6 +9,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -239,7 +240,7 @@ func entrusted(subject string) string {
 	if kind != authz.SubjectGroup && kind != authz.SubjectOrg {
 		return ""
 	}
-	return fmt.Sprintf("who is in %s is decided by the org root's application and its directories, not here: they give these rights from now on", authz.Quote(subject))
+	return fmt.Sprintf("who is in %s is decided by the org root's application and its directories, not here: they give these rights from now on", spell.Quote(subject))
 }
 
 // Warnings tell what the author of account rows may not have meant.

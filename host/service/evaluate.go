@@ -5,6 +5,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -52,7 +53,7 @@ func (s *Service) evaluable(ctx context.Context, org string, keys []string, scop
 		if err != nil {
 			return err
 		}
-		return errNotEvaluable("scope "+authz.Quote(scope), owner)
+		return errNotEvaluable("scope "+spell.Quote(scope), owner)
 	}
 	for _, key := range keys {
 		ns := authz.NamespaceOf(key)
@@ -61,7 +62,7 @@ func (s *Service) evaluable(ctx context.Context, org string, keys []string, scop
 			if err != nil {
 				return err
 			}
-			return errNotEvaluable("key "+authz.Quote(key), owner)
+			return errNotEvaluable("key "+spell.Quote(key), owner)
 		}
 	}
 	for _, key := range keys {

@@ -9,6 +9,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -168,9 +169,9 @@ func (s *Service) accountGrant(ctx context.Context, a *Access, in provider.Grant
 	kind, id, ok := authz.ParseSubject(in.Subject)
 	switch {
 	case !ok || !newID(id, maxUser):
-		return refused("%s is not a valid subject id", authz.Quote(in.Subject))
+		return refused("%s is not a valid subject id", spell.Quote(in.Subject))
 	case !slices.Contains([]authz.SubjectKind{authz.SubjectUser, authz.SubjectGroup, authz.SubjectOrg, authz.SubjectService}, kind):
-		return refused("%s cannot hold account rows; grant to users, groups, orgs or services", authz.Quote(in.Subject))
+		return refused("%s cannot hold account rows; grant to users, groups, orgs or services", spell.Quote(in.Subject))
 	case (in.RoleID == "") == (in.Pattern == ""):
 		return refused("a grant carries exactly one of roleId / pattern")
 	}
@@ -199,12 +200,12 @@ func (s *Service) accountGrant(ctx context.Context, a *Access, in provider.Grant
 			return authz.Grant{}, nil, err
 		}
 		if !found {
-			return authz.Grant{}, nil, fault.Rejected(authz.CodeNotFound, "role %s does not exist", authz.Quote(in.RoleID))
+			return authz.Grant{}, nil, fault.Rejected(authz.CodeNotFound, "role %s does not exist", spell.Quote(in.RoleID))
 		}
 		roles[in.RoleID] = role
 	}
 	if !slices.ContainsFunc(role.Value.Patterns, func(p string) bool { return cloud.Catalog().ValidateGrantableAt(p, row.Scope) == nil }) {
-		return refused("role %s has no pattern grantable at %s", authz.Quote(in.RoleID), authz.Echo(row.Scope))
+		return refused("role %s has no pattern grantable at %s", spell.Quote(in.RoleID), spell.Echo(row.Scope))
 	}
 	return row, role.Value.Patterns, nil
 }
@@ -220,7 +221,7 @@ func (s *Service) accountScope(ctx context.Context, org, scope string) error {
 	}
 	exists, err := s.Applications.Exists(ctx, org, id)
 	if err == nil && !exists {
-		err = fault.Rejected(authz.CodeValidation, "application %s does not exist", authz.Quote(id))
+		err = fault.Rejected(authz.CodeValidation, "application %s does not exist", spell.Quote(id))
 	}
 	return err
 }
@@ -242,7 +243,7 @@ func accountPattern(pattern string) error {
 		return fault.Rejected(authz.CodeValidation, "%s", err.Reason)
 	}
 	if !cloud.IsPattern(pattern) {
-		return fault.Rejected(authz.CodeValidation, "%s is not of the account vocabulary %s", authz.Quote(pattern), cloud.Everything)
+		return fault.Rejected(authz.CodeValidation, "%s is not of the account vocabulary %s", spell.Quote(pattern), cloud.Everything)
 	}
 	if issue := cloud.Catalog().ValidateKnownPattern(pattern); issue != nil {
 		return fault.Rejected(authz.CodeValidation, "%s", issue.Message)

@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
@@ -260,7 +261,7 @@ func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Princi
 		return none, fault.UnknownPermission(cloud.Catalog().UnknownPermission(key, authz.ExpectedKey))
 	}
 	if _, isApp := cloud.AppOf(scope); scope != authz.Global && !isApp {
-		return none, fault.Rejected(authz.CodeValidation, "keys of cloud are held at * or at cloud.app:<id>, not at %s", authz.Quote(scope))
+		return none, fault.Rejected(authz.CodeValidation, "keys of cloud are held at * or at cloud.app:<id>, not at %s", spell.Quote(scope))
 	}
 	var seat *account.StoredSeat
 	if !p.IsService() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -177,7 +178,7 @@ func (in EvaluateInput) Check() error {
 	}
 	for _, key := range in.Key {
 		if authz.ValidateKey(key) != nil {
-			s.add("key", authz.Quote(key)+" is not a permission key")
+			s.add("key", spell.Quote(key)+" is not a permission key")
 		}
 	}
 	if in.Scope != "" && authz.ValidateScope(in.Scope) != nil {
@@ -189,7 +190,7 @@ func (in EvaluateInput) Check() error {
 func errNotEvaluable(what, application string) error {
 	e := fault.Cloud("not_evaluable_here", "%s is decided by its application; ask POST {base}/v1/check there", what)
 	if application != "" {
-		e.Message = what + " is decided by application " + authz.Quote(application) + "; ask its own POST {base}/v1/check"
+		e.Message = what + " is decided by application " + spell.Quote(application) + "; ask its own POST {base}/v1/check"
 		e.With("application", application)
 	}
 	return e

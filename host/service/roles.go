@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -84,7 +85,7 @@ func (s *Service) CreateAccountRole(ctx context.Context, a *Access, in provider.
 	if err := checkAccountRole(role); err != nil {
 		return authz.Role{}, err
 	}
-	taken := fault.Rejected(authz.CodeConflict, "role id %s already exists", authz.Quote(role.ID))
+	taken := fault.Rejected(authz.CodeConflict, "role id %s already exists", spell.Quote(role.ID))
 	if slices.ContainsFunc(cloud.BuiltIn(), func(r authz.Role) bool { return r.ID == role.ID }) {
 		return authz.Role{}, taken
 	}
@@ -185,7 +186,7 @@ func (s *Service) editableRole(ctx context.Context, org, id string) (account.Row
 	case !found:
 		return row, fault.Rejected(authz.CodeNotFound, "role not found")
 	case row.Version == 0:
-		return row, fault.Rejected(authz.CodeValidation, "role %s is built in and not editable", authz.Quote(id))
+		return row, fault.Rejected(authz.CodeValidation, "role %s is built in and not editable", spell.Quote(id))
 	}
 	return row, nil
 }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/host/service/fault"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Limits of texts that clients choose, in bytes. An id of a user must fit the key
@@ -89,7 +89,7 @@ func oneOf(value string, allowed ...string) bool {
 }
 
 // cut bounds text of strangers that is stored.
-func cut(text string) string { return authz.EchoN(text, maxUser) }
+func cut(text string) string { return spell.EchoN(text, maxUser) }
 
 // Match judges If-Match: whether an object with that etag may be changed. nil
 // matches every object.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -42,7 +43,7 @@ func (s *Store) open(ctx context.Context) (*handle, error) {
 	if h.info.Partition != s.partition {
 		_ = st.Close() // the error that matters is the next
 		return nil, storage.Unavailable("", nil, "the driver opened partition %s instead of %s",
-			authz.Quote(h.info.Partition), authz.Quote(s.partition))
+			spell.Quote(h.info.Partition), spell.Quote(s.partition))
 	}
 	return h, nil
 }
@@ -307,7 +308,7 @@ func (s *Store) publish(h *handle) {
 	if another {
 		s.condemned = ""
 		if s.lost == nil {
-			s.lost = &loss{since: time.Now(), reason: "the content of partition " + authz.Quote(s.partition) +
+			s.lost = &loss{since: time.Now(), reason: "the content of partition " + spell.Quote(s.partition) +
 				" is not the one that was open before: it vanished, was restored, or another host found that it lost events"}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -48,7 +49,7 @@ func (s *Store) condemn(incarnation string, at authz.Position) bool {
 	}
 	s.condemned = incarnation
 	if s.lost == nil {
-		s.lost = &loss{since: time.Now(), reason: "the content of partition " + authz.Quote(s.partition) + " lost event " + at.String() +
+		s.lost = &loss{since: time.Now(), reason: "the content of partition " + spell.Quote(s.partition) + " lost event " + at.String() +
 			", which had been acknowledged: the database failed over to a standby that lacked it, or was restored"}
 	}
 	s.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -58,7 +59,7 @@ func (h *section) Renew(ctx context.Context) error {
 	gone := h.handle.info.Incarnation != s.info.Incarnation
 	s.mu.Unlock()
 	if gone {
-		return storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", authz.Quote(h.Fence().Key))
+		return storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", spell.Quote(h.Fence().Key))
 	}
 	ctx, cancel := bounded(ctx, h.patience())
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -135,7 +135,7 @@ func Open(ctx context.Context, driver storage.Driver, partition string, opts Opt
 	if want := opts.Incarnation; want != "" && want != h.info.Incarnation {
 		_ = h.store.Close() // the error that matters is the next
 		return nil, storage.Unavailable("", nil, "the content of partition %s has the incarnation %s and not %s, which storage.incarnation asks for: it vanished, was restored or lost events. Once it is complete, put the new one there",
-			authz.Quote(partition), h.info.Incarnation, want)
+			spell.Quote(partition), h.info.Incarnation, want)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.handles[h] = struct{}{}
@@ -263,5 +263,5 @@ func (s *Store) lostError() error {
 	if s.lost == nil {
 		return nil
 	}
-	return storage.Unavailable("", errRefused, "%s; once it is complete: authz storage accept %s", s.lost.reason, authz.Echo(s.opts.Application))
+	return storage.Unavailable("", errRefused, "%s; once it is complete: authz storage accept %s", s.lost.reason, spell.Echo(s.opts.Application))
 }

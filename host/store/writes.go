@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -129,7 +130,7 @@ func (s *Store) judgedAgainst(c *storage.Commit) error {
 	defer s.mu.Unlock()
 	for _, f := range c.Fences {
 		if held, ok := s.sections[f]; ok && held.handle.info.Incarnation != s.info.Incarnation {
-			return storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", authz.Quote(f.Key))
+			return storage.Errorf(storage.CodeStaleFence, "section %s was held in content that is gone", spell.Quote(f.Key))
 		}
 	}
 	if c.Incarnation == "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -108,7 +109,7 @@ func completeRoles(roles []Role) (wrong []string) {
 		}
 		for _, p := range r.Patterns {
 			if invalid := authz.ValidatePattern(p); invalid != nil {
-				bad("roles[%d]: pattern %s: %s", i, authz.Quote(p), invalid.Reason)
+				bad("roles[%d]: pattern %s: %s", i, spell.Quote(p), invalid.Reason)
 			}
 		}
 	}
@@ -119,7 +120,7 @@ func needsID(id string) string {
 	if id == "" {
 		return "id is missing"
 	}
-	return "id " + authz.Quote(id) + " is declared twice"
+	return "id " + spell.Quote(id) + " is declared twice"
 }
 
 func completeGroups(groups []Group) (wrong []string) {
@@ -162,7 +163,7 @@ func CompleteGrants(grants []Grant) (wrong []string) {
 		}
 		if g.Pattern != "" {
 			if invalid := authz.ValidatePattern(g.Pattern); invalid != nil {
-				bad("grants[%d]: pattern %s: %s", i, authz.Quote(g.Pattern), invalid.Reason)
+				bad("grants[%d]: pattern %s: %s", i, spell.Quote(g.Pattern), invalid.Reason)
 			}
 		}
 		if wrong := words.CheckScope(g.Scope); wrong != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -56,13 +57,13 @@ func (p *planner) check() error {
 	for _, g := range p.f.Groups {
 		for _, parent := range g.Parents {
 			if !groups[parent] {
-				return authz.Rejected(authz.CodeNotFound, "group %s: its parent %s is neither declared nor there%s", g.ID, authz.Quote(parent), likely(parent, groups))
+				return authz.Rejected(authz.CodeNotFound, "group %s: its parent %s is neither declared nor there%s", g.ID, spell.Quote(parent), likely(parent, groups))
 			}
 		}
 	}
 	for _, g := range p.f.Grants {
 		if _, there := p.patterns[g.Role]; g.Role != "" && !there {
-			return authz.Rejected(authz.CodeNotFound, "grant to %s: the role %s is neither declared nor there%s", g.Subject, authz.Quote(g.Role), likely(g.Role, p.patterns))
+			return authz.Rejected(authz.CodeNotFound, "grant to %s: the role %s is neither declared nor there%s", g.Subject, spell.Quote(g.Role), likely(g.Role, p.patterns))
 		}
 		if kind, id, _ := authz.ParseSubject(g.Subject); kind == authz.SubjectGroup && !groups[id] {
 			p.warn("%s is neither declared nor there: what it is given reaches nobody%s", g.Subject, likely(id, groups))
@@ -73,8 +74,8 @@ func (p *planner) check() error {
 
 // likely says which id was probably meant.
 func likely[T any](id string, known map[string]T) string {
-	if near := authz.Nearest(id, slices.Sorted(maps.Keys(known))); near != "" {
-		return ". Did you mean " + authz.Quote(near) + "?"
+	if near := spell.Nearest(id, slices.Sorted(maps.Keys(known))); near != "" {
+		return ". Did you mean " + spell.Quote(near) + "?"
 	}
 	return ""
 }

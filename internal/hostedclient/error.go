@@ -6,7 +6,7 @@ import (
 	"math"
 	"net/http"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
 		said += ", request " + e.RequestID
 	}
-	return authz.EchoN(said, math.MaxInt32)
+	return spell.EchoN(said, math.MaxInt32)
 }
 
 // UsageError says that the request cannot be made as it was given, or that the

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // maxFaults bounds how many faults of one file are told.
@@ -65,7 +65,7 @@ func (c *fileCheck) member(t reflect.Type, name, path string, line, column int) 
 		}
 	}
 	advice := "known here: " + strings.Join(names, ", ")
-	if near := authz.Nearest(name, names); near != "" {
+	if near := spell.Nearest(name, names); near != "" {
 		advice = "did you mean " + strconv.Quote(near) + "?"
 	}
 	c.bad(line, column, joinPath(path, name), "is no member that is known here — %s", advice)

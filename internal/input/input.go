@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // maxInput bounds a file that is sent to a host.
@@ -173,7 +173,7 @@ func IDs(in io.Reader, file string) ([]string, error) {
 	for n := 1; lines.Scan(); n++ {
 		id := strings.TrimSpace(lines.Text())
 		if strings.ContainsAny(id, ", \t;") {
-			return nil, fault("%s:%d: %s is more than an id: write one id a line, or a JSON array where ids hold such characters", file, n, authz.Quote(id))
+			return nil, fault("%s:%d: %s is more than an id: write one id a line, or a JSON array where ids hold such characters", file, n, spell.Quote(id))
 		}
 		if id != "" {
 			ids = append(ids, id)

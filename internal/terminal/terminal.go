@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Writer writes printable text, line ends and tabs as they are and every other
@@ -97,7 +97,7 @@ func escape(text []byte, last bool) (shown, rest []byte) {
 			r, size = utf8.DecodeRune(text[i:])
 		}
 		invalid := r == utf8.RuneError && size == 1
-		if !invalid && (r == '\n' || r == '\t' || authz.Visible(r)) {
+		if !invalid && (r == '\n' || r == '\t' || spell.Visible(r)) {
 			if out != nil {
 				out = append(out, text[i:i+size]...)
 			}

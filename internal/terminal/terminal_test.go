@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -66,7 +67,7 @@ func TestJSONHoldsTheSameValuesAfterwards(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back["v"] != strings.ToValidUTF8(value, "\ufffd") {
 			t.Fatalf("%q became %s, %v", value, &out, err)
 		}
-		if strings.ContainsFunc(out.String(), func(r rune) bool { return !authz.Visible(r) }) {
+		if strings.ContainsFunc(out.String(), func(r rune) bool { return !spell.Visible(r) }) {
 			t.Fatalf("%q", &out)
 		}
 	})

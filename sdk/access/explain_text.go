@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -21,7 +22,7 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 	if e.Allowed {
 		answer, may = "ALLOWED", "may"
 	}
-	at := "at " + authz.Echo(scope)
+	at := "at " + spell.Echo(scope)
 	if scope == authz.Global {
 		at = "everywhere"
 	}
@@ -29,7 +30,7 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 	if e.Allowed && e.RequiresCondition {
 		condition = ", if its condition holds"
 	}
-	fmt.Fprintf(&b, "%s  %s %s %s %s%s\n", answer, authz.Echo(p.Subject()), may, authz.Echo(key), at, condition)
+	fmt.Fprintf(&b, "%s  %s %s %s %s%s\n", answer, spell.Echo(p.Subject()), may, spell.Echo(key), at, condition)
 	switch {
 	case !e.Active:
 		b.WriteString("  because the principal is deactivated: it has no access, whatever its rows\n")
@@ -46,7 +47,7 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 		b.WriteString("  the catalog declares the key requiresCondition: every gate also asks the application's own condition, which is not asked here\n")
 	}
 	for _, r := range e.MatchedRevokes {
-		fmt.Fprintf(&b, "  revoke %s  %s at %s\n", authz.Echo(r.ID), authz.Echo(r.Pattern), authz.Echo(r.Scope))
+		fmt.Fprintf(&b, "  revoke %s  %s at %s\n", spell.Echo(r.ID), spell.Echo(r.Pattern), spell.Echo(r.Scope))
 	}
 	for _, g := range e.MatchedGrants {
 		b.WriteString("  grant  " + grantText(g))
@@ -59,7 +60,7 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 	}
 	echoed := make([]string, len(e.ObjectClosure))
 	for i, s := range e.ObjectClosure {
-		echoed[i] = authz.Echo(s)
+		echoed[i] = spell.Echo(s)
 	}
 	b.WriteString("  chain  " + strings.Join(echoed, " → ") + "\n")
 	return b.String()
@@ -68,11 +69,11 @@ func (e Explanation) Text(p authz.Principal, key, scope string) string {
 func grantText(g authz.Grant) string { return grantTextUntil(g, "until") }
 
 func grantTextUntil(g authz.Grant, until string) string {
-	what := authz.Echo(g.Pattern)
+	what := spell.Echo(g.Pattern)
 	if g.Pattern == "" {
-		what = "role " + authz.Echo(g.RoleID)
+		what = "role " + spell.Echo(g.RoleID)
 	}
-	text := fmt.Sprintf("%s  %s to %s at %s", authz.Echo(g.ID), what, authz.Echo(g.Subject), authz.Echo(g.Scope))
+	text := fmt.Sprintf("%s  %s to %s at %s", spell.Echo(g.ID), what, spell.Echo(g.Subject), spell.Echo(g.Scope))
 	if at, ok := g.ExpiresAt.At(); ok && at > 0 { // other than that was no date
 		text += ", " + until + " " + time.UnixMilli(at).UTC().Format(time.RFC3339)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // SQL is a boolean expression for a WHERE clause and its parameters in order. No
@@ -77,7 +77,7 @@ type ScopeTokenError struct {
 }
 
 func (e *ScopeTokenError) Error() string {
-	return "scope token " + authz.Quote(e.Token) + " " + e.Reason
+	return "scope token " + spell.Quote(e.Token) + " " + e.Reason
 }
 
 // PathFilter matches the rows at or below one of the scopes, by a materialized
@@ -158,7 +158,7 @@ func tokenOf(scope string, scopeToToken func(string) string) (string, error) {
 		token = scopeToToken(scope)
 	}
 	if token == "" {
-		return "", &ScopeTokenError{Scope: scope, Reason: "of scope " + authz.Quote(scope) + " is empty"}
+		return "", &ScopeTokenError{Scope: scope, Reason: "of scope " + spell.Quote(scope) + " is empty"}
 	}
 	return token, nil
 }
@@ -174,13 +174,13 @@ func pathFault(token, separator string) string {
 		return "must be UTF-8 without NUL"
 	}
 	if strings.Contains(token, separator) {
-		return "contains the path separator " + authz.Quote(separator) + " — it would forge path boundaries"
+		return "contains the path separator " + spell.Quote(separator) + " — it would forge path boundaries"
 	}
 	// A separator of several characters can also arise across its own border:
 	// "a/" between "//".
 	wrapped := separator + token + separator
 	if strings.Index(wrapped[1:], separator)+1 != len(separator)+len(token) {
-		return "next to the path separator " + authz.Quote(separator) + " would forge path boundaries"
+		return "next to the path separator " + spell.Quote(separator) + " would forge path boundaries"
 	}
 	return ""
 }
@@ -197,7 +197,7 @@ type params struct {
 func newParams(p Placeholder, start, size int) (*params, error) {
 	switch {
 	case p != "" && p != PlaceholderQuestion && p != PlaceholderNumbered:
-		return nil, &ListingOptionError{Option: "Placeholder", Reason: `must be "?" or "$n": ` + authz.Quote(string(p))}
+		return nil, &ListingOptionError{Option: "Placeholder", Reason: `must be "?" or "$n": ` + spell.Quote(string(p))}
 	case start < 0:
 		return nil, &ListingOptionError{Option: "StartParam", Reason: fmt.Sprintf("must not be negative: %d", start)}
 	case start == 0:

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Canonical is the one text of a JSON value that is hashed: members sorted by the
@@ -96,7 +98,7 @@ func appendText(b []byte, s string) []byte {
 func appendNumber(b []byte, n json.Number) ([]byte, error) {
 	f, err := n.Float64()
 	if err != nil {
-		return nil, fmt.Errorf("%s is no number that everybody can read", Quote(n.String()))
+		return nil, fmt.Errorf("%s is no number that everybody can read", spell.Quote(n.String()))
 	}
 	if f == 0 {
 		return append(b, '0'), nil // also -0
@@ -128,4 +130,16 @@ func firstUnit(r rune) rune {
 		return 0xd800 + (r-0x10000)>>10
 	}
 	return r
+}
+
+// Marshal is json.Marshal without HTML escaping: the form of everything on the
+// wire.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

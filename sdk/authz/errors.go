@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Error is what every error class of the product implements: the class name
@@ -61,7 +63,7 @@ func Cycle(path []string) *WriteRejectedError {
 func cycleMessage(path []string) string {
 	shown := make([]string, len(path))
 	for i, id := range path {
-		shown[i] = Echo(id)
+		shown[i] = spell.Echo(id)
 	}
 	return "cycle: " + strings.Join(shown, " → ")
 }
@@ -170,24 +172,24 @@ func (e *AccessDeniedError) Error() string {
 		shown := e.Permissions[:min(len(e.Permissions), maxEchoedKeys)]
 		echoed := make([]string, len(shown), len(shown)+1)
 		for i, k := range shown {
-			echoed[i] = Echo(k)
+			echoed[i] = spell.Echo(k)
 		}
 		if left := len(e.Permissions) - len(shown); left > 0 {
 			echoed = append(echoed, fmt.Sprintf("…(+%d more)", left))
 		}
 		asked = "any of [" + strings.Join(echoed, ", ") + "]"
 	case len(e.Permissions) > 0:
-		asked = Echo(e.Permissions[0])
+		asked = spell.Echo(e.Permissions[0])
 	}
 	b.WriteString(asked)
 	if e.Scope != "" {
-		b.WriteString(" at " + Echo(e.Scope))
+		b.WriteString(" at " + spell.Echo(e.Scope))
 	}
 	if e.Principal != (Principal{}) {
-		b.WriteString(" for " + Echo(e.Principal.Subject()))
+		b.WriteString(" for " + spell.Echo(e.Principal.Subject()))
 	}
 	for _, g := range e.Expired[:min(len(e.Expired), maxEchoedKeys)] {
-		b.WriteString(" — grant " + Echo(g.ID) + " to " + Echo(g.Subject) + " has expired")
+		b.WriteString(" — grant " + spell.Echo(g.ID) + " to " + spell.Echo(g.Subject) + " has expired")
 		if at, _ := g.ExpiresAt.At(); at > 0 {
 			b.WriteString(" (" + time.UnixMilli(at).UTC().Format(time.RFC3339) + ")")
 		}
@@ -275,7 +277,7 @@ func (e *MissingConditionError) Error() string {
 	if e.Message != "" {
 		return e.Message
 	}
-	m := Quote(e.Permission) + " is declared `requiresCondition: true` — every " + e.Shape +
+	m := spell.Quote(e.Permission) + " is declared `requiresCondition: true` — every " + e.Shape +
 		" gate for it must pass the application's condition"
 	if e.Reason != "" {
 		m += ": " + e.Reason
@@ -301,11 +303,11 @@ const maxEchoedScopes = 8
 
 func (e *UnresolvedScopeError) Error() string {
 	var b strings.Builder
-	b.WriteString("snapshot cannot resolve the ancestor chain of " + Quote(e.Scope) + " synchronously: ")
+	b.WriteString("snapshot cannot resolve the ancestor chain of " + spell.Quote(e.Scope) + " synchronously: ")
 	if e.Declared {
-		b.WriteString("scope type " + Quote(e.ScopeType) + " is hierarchical")
+		b.WriteString("scope type " + spell.Quote(e.ScopeType) + " is hierarchical")
 	} else {
-		b.WriteString("scope type " + Quote(e.ScopeType) + " is not declared in the catalog (declared scope types: " +
+		b.WriteString("scope type " + spell.Quote(e.ScopeType) + " is not declared in the catalog (declared scope types: " +
 			strings.Join(e.DeclaredTypes, ", ") + ")")
 	}
 	b.WriteString("; name it in the snapshot's scopes, call resolve once the id is known, or use the client's can — ")
@@ -314,7 +316,7 @@ func (e *UnresolvedScopeError) Error() string {
 		return b.String()
 	}
 	shown := e.ResolvedScopes[:min(len(e.ResolvedScopes), maxEchoedScopes)]
-	b.WriteString("resolved: " + QuoteList(shown))
+	b.WriteString("resolved: " + spell.QuoteList(shown))
 	if left := len(e.ResolvedScopes) - len(shown); left > 0 {
 		fmt.Fprintf(&b, " (and %d more)", left)
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // HashAudit is the link of an entry in the hash chain of an audit log: it vouches for the entry's
@@ -29,7 +31,7 @@ func canonicalAudit(e AuditEntry) ([]byte, error) {
 	}
 	array, err := Marshal([]any{prev, e.ID, e.At, e.Actor, e.Action, e.Target, detail})
 	if err != nil {
-		return nil, fmt.Errorf("audit entry %s: %w", Quote(e.ID), err)
+		return nil, fmt.Errorf("audit entry %s: %w", spell.Quote(e.ID), err)
 	}
 	return Canonical(array)
 }

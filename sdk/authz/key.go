@@ -1,6 +1,10 @@
 package authz
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/authzhost/authz/internal/spell"
+)
 
 // Global is both the global scope and the bare pattern that matches every key.
 const Global = "*"
@@ -83,7 +87,7 @@ func keyReason(key string) string {
 	}
 	for segment := range strings.SplitSeq(key, ".") {
 		if !IsSegment(segment) {
-			return "invalid segment " + Quote(segment) + `: segments must match ^[a-zA-Z][a-zA-Z0-9_]*$`
+			return "invalid segment " + spell.Quote(segment) + `: segments must match ^[a-zA-Z][a-zA-Z0-9_]*$`
 		}
 	}
 	return ""
@@ -101,7 +105,7 @@ func patternReason(pattern string) string {
 		case strings.Contains(prefix, "*"):
 			return "wildcards may only appear as the final segment"
 		case !IsKey(prefix):
-			return "invalid group prefix " + Quote(prefix)
+			return "invalid group prefix " + spell.Quote(prefix)
 		}
 		return ""
 	}

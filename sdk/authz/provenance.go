@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // ProvenanceKind says by which way a row came to be.
@@ -92,13 +94,13 @@ func (p Provenance) Normalize() (Provenance, error) {
 	}
 	fields := provenanceFields(p.Kind)
 	if fields == nil {
-		return p, Validation("unknown provenance kind %s (expected %s)", Quote(string(p.Kind)), kindList())
+		return p, Validation("unknown provenance kind %s (expected %s)", spell.Quote(string(p.Kind)), kindList())
 	}
 	kept := Provenance{Kind: p.Kind}
 	for _, f := range fields {
 		value := *f.of(&p)
 		if f.required && value == "" {
-			return p, Validation("provenance.%s is required for kind %s", f.name, Quote(string(p.Kind)))
+			return p, Validation("provenance.%s is required for kind %s", f.name, spell.Quote(string(p.Kind)))
 		}
 		*f.of(&kept) = value
 	}
@@ -124,7 +126,7 @@ func ParseProvenance(raw json.RawMessage) (Provenance, error) {
 		case ok:
 			*f.of(&p) = value
 		case f.required:
-			return Provenance{}, Validation("provenance.%s is required for kind %s", f.name, Quote(kind))
+			return Provenance{}, Validation("provenance.%s is required for kind %s", f.name, spell.Quote(kind))
 		default:
 			return Provenance{}, Validation("provenance.%s must be a string when present", f.name)
 		}
@@ -153,7 +155,7 @@ func (p Provenance) Actor() string {
 		}
 		return "auto"
 	case ProvenanceMerge, ProvenanceImport:
-		return string(p.Kind) + ":" + EchoN(p.Source, auditSourceLimit)
+		return string(p.Kind) + ":" + spell.EchoN(p.Source, auditSourceLimit)
 	case ProvenanceReconciler:
 		return "reconciler:" + p.IntegrationID
 	}

@@ -1,6 +1,10 @@
 package authz
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/authzhost/authz/internal/spell"
+)
 
 // ScopeType returns the type half of "<scopeType>:<instance>", split at the
 // first colon; "" for the global scope and for anything that is no scope id.
@@ -30,7 +34,7 @@ func ValidateScope(scope string) *GrammarError {
 		return &GrammarError{Value: scope, Reason: "scope ids are `*` or `<scopeType>:<instanceId>`"}
 	}
 	if !IsKey(t) {
-		return &GrammarError{Value: scope, Reason: "invalid scope type " + Quote(t)}
+		return &GrammarError{Value: scope, Reason: "invalid scope type " + spell.Quote(t)}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -164,7 +165,7 @@ func (b *builder) collect() {
 func (b *builder) collectSet(set PermissionSet) {
 	for _, p := range set.Leaves {
 		if set.Block != nil && !authz.IsUnderGroup(set.Block.Path, p.Key) {
-			b.issues.add(CodeOutsideBlock, p.Key, "is not under the block path "+authz.Quote(set.Block.Path)+
+			b.issues.add(CodeOutsideBlock, p.Key, "is not under the block path "+spell.Quote(set.Block.Path)+
 				" — every key of a block starts with its path and a dot")
 			continue
 		}
@@ -190,7 +191,7 @@ func checkKind(k Kind) []fault {
 	if k == "" || k == KindRead || k == KindAction {
 		return nil
 	}
-	return []fault{{field: "kind", problem: `must be "read" or "action" — got ` + authz.Quote(string(k))}}
+	return []fault{{field: "kind", problem: `must be "read" or "action" — got ` + spell.Quote(string(k))}}
 }
 
 // merge lays metadata over what the path has, field by field.
@@ -227,7 +228,7 @@ func (b *builder) checkKeys() {
 		case ns == authz.InternalNamespace:
 			b.issues.add(CodeReservedKey, d.Key, "authz_internal is reserved for authz itself — an application never declares permissions in it")
 		case !b.isOwned[ns]:
-			b.issues.add(CodeUndeclaredNS, d.Key, "the first segment "+authz.Quote(ns)+" is not a declared namespace — add it to `namespaces`")
+			b.issues.add(CodeUndeclaredNS, d.Key, "the first segment "+spell.Quote(ns)+" is not a declared namespace — add it to `namespaces`")
 		default:
 			d.sound = true
 		}
@@ -295,7 +296,7 @@ func (b *builder) checkConventions() {
 	depth := b.in.Conventions.Depth
 	switch {
 	case b.in.depthFault != "":
-		b.issues.add(CodeBadDepth, pathConventions, depthRule+authz.Echo(b.in.depthFault))
+		b.issues.add(CodeBadDepth, pathConventions, depthRule+spell.Echo(b.in.depthFault))
 	case depth != 0 && (depth < minDepth || depth > authz.MaxInstant):
 		b.issues.add(CodeBadDepth, pathConventions, depthRule+strconv.FormatInt(depth, 10))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -54,7 +55,7 @@ func attachedDocument(ns string, raw []byte, path string) (*ownerDocument, []aut
 	}
 	if owner != nil && !slices.Contains(owner.namespaces, ns) {
 		return nil, []authz.Issue{{Severity: authz.SeverityError, Path: path, Code: CodeImportDocument,
-			Message: "the attached document publishes [" + namespaceList(owner.namespaces) + "]; this import declares " + authz.Quote(ns)}}
+			Message: "the attached document publishes [" + namespaceList(owner.namespaces) + "]; this import declares " + spell.Quote(ns)}}
 	}
 	return owner, found
 }
@@ -63,7 +64,7 @@ func attachedDocument(ns string, raw []byte, path string) (*ownerDocument, []aut
 func (b *builder) checkImportScopes(path string, scopes []string) {
 	for _, t := range scopes {
 		if b.scopeTypes[t] == nil {
-			b.issues.add(CodeImportScope, path, "wires imported permissions to undeclared scope type "+authz.Quote(t)+
+			b.issues.add(CodeImportScope, path, "wires imported permissions to undeclared scope type "+spell.Quote(t)+
 				" — an import names scope types THIS catalog declares, never the owning application's")
 		}
 	}
@@ -84,7 +85,7 @@ func (b *builder) resolveEntry(im *imported, owner *ownerDocument, p Permission,
 	b.checkLeaf(p.Key, p)
 	b.checkImportScopes(p.Key, p.Scopes)
 	if owner != nil && !owner.publishes(p.Key) {
-		b.issues.add(CodeImportNoMatch, path+"."+p.Key, "matches nothing in the published "+authz.Quote(im.namespace)+" catalog — removed upstream, or a typo?")
+		b.issues.add(CodeImportNoMatch, path+"."+p.Key, "matches nothing in the published "+spell.Quote(im.namespace)+" catalog — removed upstream, or a typo?")
 		return
 	}
 	scopes := defaults
@@ -119,7 +120,7 @@ func entryFault(namespace, pattern string) *importFault {
 	case pattern == authz.Global:
 		return &importFault{CodeImportStar, `an import declares specific keys or subtree patterns, never the bare "*" — importing everything from every namespace is not a contract`}
 	case ns != namespace:
-		return &importFault{CodeImportOutside, "is not under the imported namespace " + authz.Quote(namespace) + " — an import never declares keys outside the namespace it names"}
+		return &importFault{CodeImportOutside, "is not under the imported namespace " + spell.Quote(namespace) + " — an import never declares keys outside the namespace it names"}
 	case ns == pattern:
 		return &importFault{CodeShortKey, "a permission key needs at least two segments — the first is its namespace, and a namespace is a group"}
 	}
@@ -132,9 +133,9 @@ func (f *importFault) report(found *issues, path, pattern string) {
 	switch f.code {
 	case CodeImportStar:
 	case CodeShortKey:
-		path = authz.Echo(pattern)
+		path = spell.Echo(pattern)
 	default:
-		path += "." + authz.Echo(pattern)
+		path += "." + spell.Echo(pattern)
 	}
 	found.add(f.code, path, f.problem)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -33,13 +34,13 @@ func (b *builder) checkScopeTypes() {
 	}
 	for _, t := range kept {
 		if t.Parent != "" && b.scopeTypes[t.Parent] == nil {
-			b.issues.add(CodeUnknownParent, t.Type, "parent scope type "+authz.Quote(t.Parent)+" is not declared")
+			b.issues.add(CodeUnknownParent, t.Type, "parent scope type "+spell.Quote(t.Parent)+" is not declared")
 		}
 	}
 	cyclic := parentCycles(kept)
 	for _, t := range kept {
 		if through := cyclic[t.Type]; through != "" {
-			b.issues.add(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+authz.Quote(through))
+			b.issues.add(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+spell.Quote(through))
 		}
 	}
 }
@@ -114,10 +115,10 @@ func checkRequestable(r *Requestable) []fault {
 		f.required(at+".id", p.ID)
 		f.required(at+".label", p.Label)
 		if p.Kind != "" && p.Kind != PromptText && p.Kind != PromptSelect {
-			f.bad(at+".kind", `must be "text" or "select" — got `+authz.Quote(p.Kind))
+			f.bad(at+".kind", `must be "text" or "select" — got `+spell.Quote(p.Kind))
 		}
 		if asked[p.ID] {
-			f.bad(at+".id", "is repeated: "+authz.Quote(p.ID))
+			f.bad(at+".id", "is repeated: "+spell.Quote(p.ID))
 		}
 		asked[p.ID] = true
 	}
@@ -126,7 +127,7 @@ func checkRequestable(r *Requestable) []fault {
 	}
 	for i, p := range r.Patterns {
 		if invalid := authz.ValidatePattern(p); invalid != nil {
-			f.bad("requestable.patterns"+index(i), authz.Quote(p)+": "+invalid.Reason)
+			f.bad("requestable.patterns"+index(i), spell.Quote(p)+": "+invalid.Reason)
 		}
 	}
 	for i, s := range r.Stages {
@@ -150,7 +151,7 @@ func (f *fields) checkStage(at string, s authz.Stage) {
 			f.bad(at+".layers", "must be an integer of at least 1 — got "+strconv.FormatInt(*s.Layers, 10))
 		}
 	default:
-		f.bad(at+".kind", "is no stage kind — got "+authz.Quote(s.Kind))
+		f.bad(at+".kind", "is no stage kind — got "+spell.Quote(s.Kind))
 	}
 }
 
@@ -165,7 +166,7 @@ func (f *fields) checkPredicate(at string, p authz.Predicate) {
 	case authz.PredicateHoldsPattern:
 		f.required(at+".pattern", p.Pattern)
 	default:
-		f.bad(at+".type", "is no predicate type — got "+authz.Quote(p.Type))
+		f.bad(at+".type", "is no predicate type — got "+spell.Quote(p.Type))
 	}
 }
 
@@ -195,7 +196,7 @@ func (b *builder) checkGroupScopes() {
 func (b *builder) checkScopeReferences(path string, scopes []string) {
 	for _, t := range scopes {
 		if b.scopeTypes[t] == nil {
-			b.issues.add(CodeUnknownScopeType, path, "references undeclared scope type "+authz.Quote(t))
+			b.issues.add(CodeUnknownScopeType, path, "references undeclared scope type "+spell.Quote(t))
 		}
 	}
 }

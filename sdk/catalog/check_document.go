@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -31,11 +32,11 @@ func CheckDocument(raw json.RawMessage) (Document, error) {
 		return Document{}, authz.Validation("unknown catalog format null")
 	}
 	if v, ok := version.integer(); !ok || v != FormatVersion {
-		return Document{}, authz.Validation("unknown catalog format %s", authz.Echo(version.json()))
+		return Document{}, authz.Validation("unknown catalog format %s", spell.Echo(version.json()))
 	}
 	for m, repeated := range root.named() {
 		if repeated {
-			return Document{}, authz.Validation("document.%s is given more than once", authz.Echo(m.name))
+			return Document{}, authz.Validation("document.%s is given more than once", spell.Echo(m.name))
 		}
 	}
 	for _, name := range []string{"namespaces", "leaves", "groups", "scopeTypes", "navigation"} {
@@ -64,7 +65,7 @@ func (d *Document) readNamespaces(root *node) error {
 		case n.kind != stringNode:
 			return authz.Validation("document.namespaces must be an array of strings")
 		case !authz.IsSegment(n.text):
-			return authz.Validation("document.namespaces: %s is not a single valid segment", authz.Quote(n.text))
+			return authz.Validation("document.namespaces: %s is not a single valid segment", spell.Quote(n.text))
 		}
 		d.Namespaces = append(d.Namespaces, n.text)
 	}
@@ -72,7 +73,7 @@ func (d *Document) readNamespaces(root *node) error {
 		return authz.Validation("document.namespaces names a namespace more than once")
 	}
 	if !slices.Contains(d.Namespaces, d.Namespace) {
-		return authz.Validation("document.namespace %s is not one of document.namespaces", authz.Quote(d.Namespace))
+		return authz.Validation("document.namespace %s is not one of document.namespaces", spell.Quote(d.Namespace))
 	}
 	return nil
 }
@@ -93,14 +94,14 @@ func (d *Document) readKeys(leaves []*node) error {
 		invalid := authz.ValidateKey(key.text)
 		switch {
 		case seen[key.text]:
-			return authz.Validation("document.leaves: %s is declared twice", authz.Quote(key.text))
+			return authz.Validation("document.leaves: %s is declared twice", spell.Quote(key.text))
 		case invalid != nil:
-			return authz.Validation("document.leaves: %s: %s", authz.Quote(key.text), invalid.Reason)
+			return authz.Validation("document.leaves: %s: %s", spell.Quote(key.text), invalid.Reason)
 		case !own[ns]:
 			return authz.Validation("catalog document publishes %s, which is outside its own namespaces [%s] — an application never defines keys in a namespace it does not own",
-				authz.Quote(key.text), namespaceList(d.Namespaces))
+				spell.Quote(key.text), namespaceList(d.Namespaces))
 		case ns == key.text:
-			return authz.Validation("document.leaves: %s needs at least two segments", authz.Quote(key.text))
+			return authz.Validation("document.leaves: %s needs at least two segments", spell.Quote(key.text))
 		}
 		seen[key.text] = true
 		d.Keys = append(d.Keys, key.text)
@@ -115,7 +116,7 @@ func namespaceList(namespaces []string) string {
 	shown := namespaces[:min(len(namespaces), maxListed)]
 	echoed := make([]string, len(shown))
 	for i, ns := range shown {
-		echoed[i] = authz.Echo(ns)
+		echoed[i] = spell.Echo(ns)
 	}
 	list := strings.Join(echoed, ", ")
 	if len(shown) < len(namespaces) {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -47,12 +48,12 @@ func CheckManifest(raw json.RawMessage) (ManifestHead, error) {
 			return ManifestHead{}, authz.Validation("manifest.imports: every import needs a string namespace")
 		case ns.text == head.Namespace:
 			return ManifestHead{}, authz.Validation("manifest declares an import of %s, which is the publishing application's own namespace",
-				authz.Quote(ns.text))
+				spell.Quote(ns.text))
 		case seen[ns.text]:
-			return ManifestHead{}, authz.Validation("manifest.imports names %s more than once", authz.Quote(ns.text))
+			return ManifestHead{}, authz.Validation("manifest.imports names %s more than once", spell.Quote(ns.text))
 		}
 		if f := importNamespaceFault(ns.text, false); f != nil {
-			return ManifestHead{}, authz.Validation("manifest.imports: %s: %s", authz.Quote(ns.text), f.problem)
+			return ManifestHead{}, authz.Validation("manifest.imports: %s: %s", spell.Quote(ns.text), f.problem)
 		}
 		if err := checkImport(ns.text, n); err != nil {
 			return ManifestHead{}, err
@@ -66,7 +67,7 @@ func CheckManifest(raw json.RawMessage) (ManifestHead, error) {
 func noRepeats(n *node, what string) error {
 	for m, repeated := range n.named() {
 		if repeated {
-			return authz.Validation("%s.%s is given more than once", what, authz.Echo(m.name))
+			return authz.Validation("%s.%s is given more than once", what, spell.Echo(m.name))
 		}
 	}
 	return nil
@@ -99,7 +100,7 @@ func checkImport(ns string, n *node) error {
 			return authz.Validation("%s.entries: every entry needs a string pattern", where)
 		}
 		if scopes == nil || !isTexts(scopes) {
-			return authz.Validation("%s.entries: the scopes of %s must be an array of strings", where, authz.Quote(pattern.text))
+			return authz.Validation("%s.entries: the scopes of %s must be an array of strings", where, spell.Quote(pattern.text))
 		}
 		patterns[i] = pattern.text
 	}
@@ -140,7 +141,7 @@ func checkImported(ns, where string, names []string, grammar func(string) *authz
 			problem = "is given more than once"
 		}
 		if problem != "" {
-			return authz.Validation("%s: %s: %s", where, authz.Quote(name), problem)
+			return authz.Validation("%s: %s: %s", where, spell.Quote(name), problem)
 		}
 		seen[name] = true
 	}

@@ -3,7 +3,7 @@ package catalog
 import (
 	"fmt"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // checkConstraints is step 9, run against the built catalog.
@@ -12,7 +12,7 @@ func (c *Catalog) checkConstraints(found *issues) {
 	for _, constraint := range c.sod {
 		add := func(code, format string, args ...any) {
 			found.add(code, pathConstraints,
-				"constraints.sod["+authz.Quote(constraint.ID)+"]: "+fmt.Sprintf(format, args...))
+				"constraints.sod["+spell.Quote(constraint.ID)+"]: "+fmt.Sprintf(format, args...))
 		}
 		if ids[constraint.ID] {
 			add(CodeSoDDuplicate, "duplicate constraint id")
@@ -29,12 +29,12 @@ func (c *Catalog) checkConstraints(found *issues) {
 			}
 			for _, pattern := range set {
 				if len(c.OpaqueRegions(pattern)) > 0 {
-					add(CodeSoDRegion, "%s reaches into an open import region — attach the owner's document; a constraint over keys this catalog cannot enumerate cannot be checked", authz.Quote(pattern))
+					add(CodeSoDRegion, "%s reaches into an open import region — attach the owner's document; a constraint over keys this catalog cannot enumerate cannot be checked", spell.Quote(pattern))
 					continue
 				}
 				keys := c.KeysMatching(pattern)
 				if len(keys) == 0 {
-					add(CodeSoDUnmatched, "%s matches no declared permission", authz.Quote(pattern))
+					add(CodeSoDUnmatched, "%s matches no declared permission", spell.Quote(pattern))
 				}
 				for _, key := range keys {
 					first, seen := setOf[key]

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -299,4 +300,4 @@ func (d decoder) flag(n *node, path string) bool {
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // got describes a value that is not what was wanted.
-func got(n *node) string { return fmt.Sprintf("— got %s", authz.Echo(n.json())) }
+func got(n *node) string { return fmt.Sprintf("— got %s", spell.Echo(n.json())) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // fields reads the members of one entry and collects what is wrong with them,
@@ -116,8 +116,8 @@ func (s shape) has(name string) bool { return s.members == nil || slices.Contain
 // unknown says what to write in place of a name that the shape does not have.
 func (s shape) unknown(name string) string {
 	problem := "is not a field of " + s.what
-	if near := authz.Nearest(name, s.members); near != "" {
-		return problem + ". Did you mean " + authz.Quote(near) + "?"
+	if near := spell.Nearest(name, s.members); near != "" {
+		return problem + ". Did you mean " + spell.Quote(near) + "?"
 	}
 	return problem + ", which has " + strings.Join(s.members, ", ")
 }

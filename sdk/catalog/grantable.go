@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -53,7 +54,7 @@ func (c *Catalog) ValidateGrantableAt(pattern, scope string) *authz.Issue {
 		return nil
 	}
 	elsewhere = distinct(elsewhere)
-	message := "not grantable at scope type " + authz.Quote(scopeType) + " — no matched leaf declares it "
+	message := "not grantable at scope type " + spell.Quote(scopeType) + " — no matched leaf declares it "
 	if len(elsewhere) > 0 {
 		message += "(matched leaves are grantable at: " + strings.Join(elsewhere, ", ") + `, or globally at "*")`
 	} else {
@@ -72,7 +73,7 @@ func notWired(pattern, scopeType string, regions []Region) *authz.Issue {
 		return nil
 	}
 	ns := regions[0].Namespace
-	message := "not grantable at scope type " + authz.Quote(scopeType) + " — it is imported from " + authz.Quote(ns) +
+	message := "not grantable at scope type " + spell.Quote(scopeType) + " — it is imported from " + spell.Quote(ns) +
 		", and an imported permission is grantable only at scope types this catalog wires it to "
 	if len(wired) > 0 {
 		message += "(wired to: " + strings.Join(distinct(wired), ", ") + `, or globally at "*")`
@@ -86,7 +87,7 @@ func notWired(pattern, scopeType string, regions []Region) *authz.Issue {
 func (c *Catalog) unknownScopeType(scopeType string) string {
 	named := "null"
 	if scopeType != "" {
-		named = authz.Quote(scopeType)
+		named = spell.Quote(scopeType)
 	}
 	message := "unknown scope type " + named + " — declare it in the catalog's scopeTypes "
 	if len(c.scopeTypes) == 0 {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -79,7 +80,7 @@ func (f fault) report(found *issues, code, path string) {
 	})
 }
 
-func (f fault) String() string { return authz.Echo(f.field) + " " + f.problem }
+func (f fault) String() string { return spell.Echo(f.field) + " " + f.problem }
 
 // issues collects what is wrong, each finding once.
 type issues struct {

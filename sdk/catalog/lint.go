@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -121,7 +122,7 @@ func (l *linter) navigation(items []NavItem) {
 		}
 		for _, key := range item.AnyOf {
 			if authz.IsWildcard(key) {
-				l.fail(item.Label, "nav permission "+authz.Quote(key)+" is not a valid key: an any-of names keys only")
+				l.fail(item.Label, "nav permission "+spell.Quote(key)+" is not a valid key: an any-of names keys only")
 				continue
 			}
 			l.reference(item.Label, key)
@@ -132,7 +133,7 @@ func (l *linter) navigation(items []NavItem) {
 
 // reference checks one key or pattern of a navigation entry.
 func (l *linter) reference(label, pattern string) {
-	named := "nav permission " + authz.Quote(pattern)
+	named := "nav permission " + spell.Quote(pattern)
 	switch invalid := authz.ValidatePattern(pattern); {
 	case pattern == "":
 		l.fail(label, "nav permission is empty")
@@ -154,7 +155,7 @@ func (l *linter) requestable(t ScopeType) {
 	}
 	for _, pattern := range t.Requestable.Patterns {
 		if !l.c.IsKnownPattern(pattern) {
-			l.fail(t.Type, "requestable.patterns: "+authz.Quote(pattern)+" references nothing in the catalog")
+			l.fail(t.Type, "requestable.patterns: "+spell.Quote(pattern)+" references nothing in the catalog")
 		}
 	}
 }

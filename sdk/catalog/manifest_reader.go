@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -33,7 +34,7 @@ func (r *manifestReader) read(raw json.RawMessage) []*imported {
 		return nil
 	}
 	if ns, _ := nameOf(root, "namespace"); ns != r.doc.namespace {
-		r.issues.add(CodeManifestNamespace, pathImports, "the manifest is of namespace "+authz.Quote(ns)+", the document of "+authz.Quote(r.doc.namespace))
+		r.issues.add(CodeManifestNamespace, pathImports, "the manifest is of namespace "+spell.Quote(ns)+", the document of "+spell.Quote(r.doc.namespace))
 	}
 	f := fields{}
 	var list []*imported
@@ -45,7 +46,7 @@ func (r *manifestReader) read(raw json.RawMessage) []*imported {
 		for _, n := range f.list(m.name, m.value) {
 			ns, _ := nameOf(n, "namespace")
 			if seen[ns] {
-				r.issues.add(CodeRepeatedField, pathImports+"."+authz.Echo(ns), "is given more than once")
+				r.issues.add(CodeRepeatedField, pathImports+"."+spell.Echo(ns), "is given more than once")
 				continue
 			}
 			seen[ns] = true
@@ -65,21 +66,21 @@ func versionText(version *node) string {
 	if version == nil {
 		return "null"
 	}
-	return authz.Echo(version.json())
+	return spell.Echo(version.json())
 }
 
 // readImport returns nil when the namespace cannot be imported.
 func (r *manifestReader) readImport(ns string, n *node) *imported {
 	if f := importNamespaceFault(ns, slices.Contains(r.doc.namespaces, ns)); f != nil {
-		r.issues.add(f.code, authz.Echo(ns), f.problem)
+		r.issues.add(f.code, spell.Echo(ns), f.problem)
 		return nil
 	}
 	im := newImported(ns, "")
-	path := pathImports + "." + authz.Echo(ns)
+	path := pathImports + "." + spell.Echo(ns)
 	var owner *ownerDocument
 	if raw, ok := r.documents[ns]; ok {
 		var found []authz.Issue
-		if owner, found = attachedDocument(ns, raw, "documents."+authz.Echo(ns)); owner == nil {
+		if owner, found = attachedDocument(ns, raw, "documents."+spell.Echo(ns)); owner == nil {
 			for _, issue := range found {
 				r.issues.keep(issue)
 			}
@@ -144,7 +145,7 @@ func (r *manifestReader) readEntry(im *imported, path string, n *node) {
 		return
 	}
 	if im.declares(pattern) {
-		r.issues.add(CodeDuplicateKey, path+"."+authz.Echo(pattern), "duplicate permission key")
+		r.issues.add(CodeDuplicateKey, path+"."+spell.Echo(pattern), "duplicate permission key")
 		return
 	}
 	f := entryFault(im.namespace, pattern)
@@ -166,7 +167,7 @@ func (r *manifestReader) readEntry(im *imported, path string, n *node) {
 		}
 	}
 	for _, fault := range read.faults {
-		r.issues.add(CodeBadField, path+"."+authz.Echo(pattern), fault.String())
+		r.issues.add(CodeBadField, path+"."+spell.Echo(pattern), fault.String())
 	}
 	e.scopes = distinct(e.scopes)
 	im.addEntry(e)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -53,7 +54,7 @@ func nearest(value string, names, others []string) []string {
 		if abs(len(name)-length) > budget {
 			return false
 		}
-		distance := authz.EditDistance(value, name, budget)
+		distance := spell.EditDistance(value, name, budget)
 		if distance > budget {
 			return false
 		}

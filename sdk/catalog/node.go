@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -48,7 +49,7 @@ func (n *node) appendJSON(b []byte) []byte {
 	case boolNode, numberNode:
 		return append(b, n.text...)
 	case stringNode:
-		return append(b, authz.Quote(n.text)...)
+		return append(b, spell.Quote(n.text)...)
 	case arrayNode:
 		b = append(b, '[')
 		for i, item := range n.items {
@@ -70,7 +71,7 @@ func (n *node) appendJSON(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(append(b, authz.Quote(m.name)...), ':')
+			b = append(append(b, spell.Quote(m.name)...), ':')
 			b = m.value.appendJSON(b)
 		}
 		return append(b, '}')

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -66,7 +67,7 @@ func readDocument(raw json.RawMessage) (*ownerDocument, []authz.Issue) {
 	r.root = root
 	r.doc.namespace = r.member("namespace").string()
 	if version := r.member("formatVersion"); !isFormatVersion(version) {
-		r.add(CodeUnknownFormat, "unknown catalog format "+authz.Echo(version.json()))
+		r.add(CodeUnknownFormat, "unknown catalog format "+spell.Echo(version.json()))
 		return nil, r.issues.list
 	}
 	r.leaves()
@@ -117,7 +118,7 @@ func (r *documentReader) items(name string) []*node { return r.member(name).item
 func (r *documentReader) add(code, message string) { r.addAt(code, r.doc.namespace, message) }
 
 func (r *documentReader) addAt(code, path, message string) {
-	r.issues.add(code, authz.Echo(path), message)
+	r.issues.add(code, spell.Echo(path), message)
 }
 
 // nameOf reads a string member of an entry: the key of a leaf, the path of a
@@ -152,7 +153,7 @@ func (r *documentReader) leaves() {
 		case invalid != nil:
 			r.addAt(CodeBadKey, key, invalid.Reason)
 		case !own[ns]:
-			r.addAt(CodeUndeclaredNS, key, "the first segment "+authz.Quote(ns)+" is not one of this document's namespaces — a document declares only what its publisher owns")
+			r.addAt(CodeUndeclaredNS, key, "the first segment "+spell.Quote(ns)+" is not one of this document's namespaces — a document declares only what its publisher owns")
 		}
 	}
 }
@@ -182,7 +183,7 @@ func (r *documentReader) parentCycles() {
 	cyclic := parentCycles(types)
 	for _, t := range types {
 		if through := cyclic[t.Type]; through != "" {
-			r.addAt(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+authz.Quote(through))
+			r.addAt(CodeParentCycle, t.Type, "scope type parentage is cyclic through "+spell.Quote(through))
 		}
 	}
 }
@@ -191,7 +192,7 @@ func (r *documentReader) parentCycles() {
 func (r *documentReader) everythingElse() {
 	for m, repeated := range r.root.named() {
 		if repeated {
-			r.add(CodeRepeatedField, authz.Quote(m.name)+" is given more than once")
+			r.add(CodeRepeatedField, spell.Quote(m.name)+" is given more than once")
 		}
 	}
 	for _, name := range []string{"namespaces", "leaves", "groups", "scopeTypes", "navigation"} {

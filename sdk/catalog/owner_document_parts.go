@@ -3,6 +3,7 @@ package catalog
 import (
 	"strconv"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -12,7 +13,7 @@ func (r *documentReader) part(path string, read func(decoder)) {
 	d := decoder{in: &Input{}}
 	read(d)
 	for _, f := range d.in.faults {
-		r.addAt(f.Code, path, authz.Echo(f.Path)+" "+f.Message)
+		r.addAt(f.Code, path, spell.Echo(f.Path)+" "+f.Message)
 	}
 }
 
@@ -42,7 +43,7 @@ func (r *documentReader) readScopeTypes() {
 	}
 	for _, t := range r.doc.rest.ScopeTypes {
 		if t.Parent != "" && !declared[t.Parent] {
-			r.addAt(CodeUnknownParent, t.Type, "parent scope type "+authz.Quote(t.Parent)+" is not declared")
+			r.addAt(CodeUnknownParent, t.Type, "parent scope type "+spell.Quote(t.Parent)+" is not declared")
 		}
 	}
 }
@@ -69,7 +70,7 @@ func (r *documentReader) readLeaves() bool {
 		leaf := newLeaf(p, distinct(p.Scopes))
 		for _, t := range leaf.Scopes {
 			if !types[t] {
-				r.addAt(CodeUnknownScopeType, key, "references undeclared scope type "+authz.Quote(t))
+				r.addAt(CodeUnknownScopeType, key, "references undeclared scope type "+spell.Quote(t))
 			}
 		}
 		r.doc.leaves = append(r.doc.leaves, leaf)
@@ -135,12 +136,12 @@ func (r *documentReader) readGroups() {
 		}
 		for _, child := range g.groups {
 			if !r.groups[child] || parentPath(child) != path {
-				f.bad("groups", "names "+authz.Quote(child)+", which is no group of this document directly below it")
+				f.bad("groups", "names "+spell.Quote(child)+", which is no group of this document directly below it")
 			}
 		}
 		for _, key := range g.permissions {
 			if !r.keys[key] || parentPath(key) != path {
-				f.bad("permissions", "names "+authz.Quote(key)+", which is no permission of this document directly below it")
+				f.bad("permissions", "names "+spell.Quote(key)+", which is no permission of this document directly below it")
 			}
 		}
 		for _, fault := range f.faults {
@@ -160,7 +161,7 @@ func (r *documentReader) readRest() {
 			d.conventions(n)
 			r.doc.rest.Conventions = d.in.Conventions
 			if d.in.depthFault != "" {
-				r.add(CodeBadDepth, depthRule+authz.Echo(d.in.depthFault))
+				r.add(CodeBadDepth, depthRule+spell.Echo(d.in.depthFault))
 			}
 		}
 		if n := r.member("constraints"); n.kind != nullNode {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // MaxInputBytes bounds a declaration that is parsed.
@@ -56,7 +56,7 @@ func parse(format string, b []byte, tree func([]byte) (*node, error)) (Input, er
 		return Input{}, err
 	}
 	if root.kind != objectNode {
-		return Input{}, &SyntaxError{Format: format, Line: 1, Column: 1, Problem: "a catalog is an object, not " + authz.Echo(root.json())}
+		return Input{}, &SyntaxError{Format: format, Line: 1, Column: 1, Problem: "a catalog is an object, not " + spell.Echo(root.json())}
 	}
 	return decodeInput(root), nil
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -47,9 +48,9 @@ func (c *Catalog) ValidateKnownPattern(pattern string) *authz.Issue {
 		return nil
 	}
 	a := c.advise(pattern, authz.ExpectedPattern)
-	message := "pattern " + authz.Quote(pattern) + " references nothing in the catalog"
+	message := "pattern " + spell.Quote(pattern) + " references nothing in the catalog"
 	if a.suggestion != "" {
-		message += " — it is a group, and groups are folders, never keys; the subtree pattern is " + authz.Quote(a.suggestion)
+		message += " — it is a group, and groups are folders, never keys; the subtree pattern is " + spell.Quote(a.suggestion)
 	}
 	if len(a.didYouMean) > 0 {
 		message += " — did you mean " + oneOf(a.didYouMean) + "?"
@@ -101,7 +102,7 @@ func (im *imported) hint(expected authz.Expected) string {
 }
 
 func (c *Catalog) foreignHint(ns string) string {
-	hint := "the first segment " + authz.Quote(ns) + " is not a namespace of this catalog — declared namespaces: " + strings.Join(c.namespaces, ", ")
+	hint := "the first segment " + spell.Quote(ns) + " is not a namespace of this catalog — declared namespaces: " + strings.Join(c.namespaces, ", ")
 	if len(c.imports) == 0 {
 		return hint + ". If this permission belongs to another application, declare it in the catalog's `imports`"
 	}
@@ -109,16 +110,16 @@ func (c *Catalog) foreignHint(ns string) string {
 	for i, im := range c.imports {
 		imports[i] = im.namespace
 	}
-	return hint + "; this catalog imports " + strings.Join(imports, ", ") + " — add " + authz.Quote(ns) + " to `imports` to reference it"
+	return hint + "; this catalog imports " + strings.Join(imports, ", ") + " — add " + spell.Quote(ns) + " to `imports` to reference it"
 }
 
 func (a advice) unknownMessage(value string, expected authz.Expected) string {
-	named := authz.Quote(value)
+	named := spell.Quote(value)
 	if expected == authz.ExpectedKey {
 		switch {
 		case a.suggestion != "":
 			return named + " is a group, not a permission key — groups are folders, and only leaves are checkable. " +
-				"Gate on a concrete key under it, or ask the visibility question with canAny(" + authz.Quote(a.suggestion) + ")."
+				"Gate on a concrete key under it, or ask the visibility question with canAny(" + spell.Quote(a.suggestion) + ")."
 		case authz.IsWildcard(value):
 			return named + " is a pattern, not a permission key — a gate checks one concrete key. " +
 				"Use canAny(" + named + ") for the visibility question (never as a gate)."
@@ -130,7 +131,7 @@ func (a advice) unknownMessage(value string, expected authz.Expected) string {
 	}
 	if a.suggestion != "" {
 		return named + " is a group, not a pattern — groups are folders, never keys, so it matches nothing. " +
-			"Did you mean " + authz.Quote(a.suggestion) + "?"
+			"Did you mean " + spell.Quote(a.suggestion) + "?"
 	}
 	if a.origin == authz.NamespaceImported {
 		return named + notCovered + a.extras()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -28,7 +29,7 @@ func (c *Catalog) UnknownScopeType(scope string) *authz.UnknownScopeTypeError {
 	slices.Sort(declared)
 	t := authz.ScopeType(scope)
 	e := &authz.UnknownScopeTypeError{Scope: scope, ScopeType: t, DidYouMean: nearest(t, declared, nil), DeclaredTypes: declared}
-	e.Message = "the scope type " + authz.Quote(t) + " of " + authz.Quote(scope) + " is not declared in this catalog (typo, or an undeclared type)."
+	e.Message = "the scope type " + spell.Quote(t) + " of " + spell.Quote(scope) + " is not declared in this catalog (typo, or an undeclared type)."
 	if len(e.DidYouMean) > 0 {
 		e.Message += " Did you mean " + oneOf(e.DidYouMean) + "?"
 	}

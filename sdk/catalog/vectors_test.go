@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/authzhost/authz/conformance/vectors"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -292,7 +293,7 @@ func TestVectorsSuggestions(t *testing.T) {
 				want.Suggestion = *k.Suggestion
 			}
 			got := built.UnknownPermission(k.Value, k.Expected)
-			if ns := authz.NamespaceOf(k.Value); !vectors.Wording() || ns == "" || len(ns) > authz.EchoLimit {
+			if ns := authz.NamespaceOf(k.Value); !vectors.Wording() || ns == "" || len(ns) > spell.EchoLimit {
 				// These hints are others now (spec: catalog §9.1, §9.3): none
 				// without a namespace, and a long namespace is cut.
 				want.Message = got.Message

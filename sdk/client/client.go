@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -201,7 +202,7 @@ func aboutPrincipal(rows *authz.SubjectAccess, p authz.Principal) error {
 		ok = rows.UserID == nil && slices.Contains(rows.Closure, p.Subject())
 	}
 	if !ok {
-		return &provider.TransportError{Message: fmt.Sprintf("the provider answered a closure that is not about %s", authz.Quote(p.Subject()))}
+		return &provider.TransportError{Message: fmt.Sprintf("the provider answered a closure that is not about %s", spell.Quote(p.Subject()))}
 	}
 	return nil
 }

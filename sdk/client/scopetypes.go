@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -91,7 +92,7 @@ func (u *unknownScopeTypes) first(scopeType string) bool {
 // logUnknownScopeType is Options.OnUnknownScopeType where none is given.
 func logUnknownScopeType(u UnknownScopeType) {
 	slog.Warn("a check named a scope of a type that the catalog does not declare: only global rows answer it",
-		"scope_type", authz.Quote(u.ScopeType), "scope", authz.Quote(u.Scope), "did_you_mean", authz.QuoteList(u.DidYouMean), "shape", u.Shape)
+		"scope_type", spell.Quote(u.ScopeType), "scope", spell.Quote(u.Scope), "did_you_mean", spell.QuoteList(u.DidYouMean), "shape", u.Shape)
 }
 
 // WithUnknownScopeTypes is the same client, caches and all, with another policy for scope

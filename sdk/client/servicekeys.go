@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -28,7 +29,7 @@ type ServiceKey struct {
 
 // String tells the service and how many keys it has.
 func (k ServiceKey) String() string {
-	return fmt.Sprintf("service %s (keys: %d)", authz.Quote(k.ServiceID), len(k.Keys))
+	return fmt.Sprintf("service %s (keys: %d)", spell.Quote(k.ServiceID), len(k.Keys))
 }
 
 // Format prints String under every verb.
@@ -71,7 +72,7 @@ func NewServiceKeys(services []ServiceKey) (*ServiceKeys, error) {
 	for _, service := range services {
 		id := service.ServiceID
 		refuse := func(fault string) (*ServiceKeys, error) {
-			return nil, &ServiceKeysError{ServiceID: id, Message: "service " + authz.Quote(id) + ": " + fault}
+			return nil, &ServiceKeysError{ServiceID: id, Message: "service " + spell.Quote(id) + ": " + fault}
 		}
 		if id == "" {
 			return refuse("serviceId must not be empty")
@@ -85,7 +86,7 @@ func NewServiceKeys(services []ServiceKey) (*ServiceKeys, error) {
 			}
 			digest := sha256.Sum256([]byte(key))
 			if owner, taken := owners[digest]; taken && owner != id {
-				return refuse("a key is also configured for service " + authz.Quote(owner))
+				return refuse("a key is also configured for service " + spell.Quote(owner))
 			}
 			owners[digest] = id
 			s.entries = append(s.entries, serviceDigest{serviceID: id, digest: digest})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -147,7 +148,7 @@ func (c *collecting) start(b Begin) error {
 	for _, d := range b.Datasets {
 		switch {
 		case !slices.Contains(Datasets(), d):
-			return c.refuse("there is no dataset %s", authz.Quote(string(d)))
+			return c.refuse("there is no dataset %s", spell.Quote(string(d)))
 		case c.datasets[d]:
 			return c.refuse("the dataset %s is listed twice", d)
 		}
@@ -171,7 +172,7 @@ func (c *collecting) warn(message string) {
 		c.more++
 		return
 	}
-	c.warnings = append(c.warnings, authz.EchoN(strings.ToValidUTF8(message, "�"), MaxWarning))
+	c.warnings = append(c.warnings, spell.EchoN(strings.ToValidUTF8(message, "�"), MaxWarning))
 }
 
 func (c *collecting) refuse(format string, args ...any) error {

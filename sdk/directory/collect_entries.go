@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 func (c *collecting) group(g Group) error {
@@ -154,7 +154,7 @@ func (c *collecting) twice(format string, ids ...string) {
 	}
 	quoted := make([]any, len(ids))
 	for i, id := range ids {
-		quoted[i] = authz.Quote(id)
+		quoted[i] = spell.Quote(id)
 	}
 	c.warn(fmt.Sprintf(format, quoted...))
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/storage"
 
 	pluginv1 "github.com/authzhost/authz/sdk/plugin/proto/authz/plugin/v1"
@@ -137,7 +137,7 @@ func serverOptions() []grpc.ServerOption {
 func checkCommitSize(c storage.Commit) error {
 	if n := len(c.Changes); n > storage.MaxCommitChanges {
 		return storage.Errorf(storage.CodeTooLarge, "commit %s has %d changes, at most %d are allowed",
-			authz.Quote(c.ID), n, storage.MaxCommitChanges)
+			spell.Quote(c.ID), n, storage.MaxCommitChanges)
 	}
 	return nil
 }

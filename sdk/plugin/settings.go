@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // SettingType says what a setting holds, and as which Go type Configure gets it.
@@ -49,9 +49,9 @@ func (e *ConfigError) Error() string {
 	if e.Field == "" {
 		return e.Message
 	}
-	text := "setting " + authz.Quote(e.Field) + ": " + e.Message
+	text := "setting " + spell.Quote(e.Field) + ": " + e.Message
 	if e.Suggestion != "" {
-		text += "; did you mean " + authz.Quote(e.Suggestion) + "?"
+		text += "; did you mean " + spell.Quote(e.Suggestion) + "?"
 	}
 	return text
 }
@@ -76,7 +76,7 @@ func settings(schema []Setting, document []byte) (map[string]any, error) {
 		}
 	}
 	if unknown != "" {
-		return nil, &ConfigError{Field: unknown, Message: "unknown", Suggestion: authz.Nearest(unknown, names)}
+		return nil, &ConfigError{Field: unknown, Message: "unknown", Suggestion: spell.Nearest(unknown, names)}
 	}
 	out := map[string]any{}
 	for _, s := range schema {

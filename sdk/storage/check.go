@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -143,7 +144,7 @@ func CheckPartition(name string) error {
 		}
 	}
 	if bad {
-		return Errorf(CodeValidation, "%s is no partition name: 1 to %d of A-Z, a-z, 0-9, _ and -", authz.Quote(name), maxPartitionName)
+		return Errorf(CodeValidation, "%s is no partition name: 1 to %d of A-Z, a-z, 0-9, _ and -", spell.Quote(name), maxPartitionName)
 	}
 	return nil
 }

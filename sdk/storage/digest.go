@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"hash"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Digest identifies the content of a commit: what a driver keeps to tell a resend
@@ -207,7 +207,7 @@ func needOnce(what string, ends []string) error {
 	seen := make(map[string]bool, len(ends))
 	for _, end := range ends {
 		if seen[end] {
-			return Errorf(CodeValidation, "%s name %s twice", what, authz.Quote(end))
+			return Errorf(CodeValidation, "%s name %s twice", what, spell.Quote(end))
 		}
 		seen[end] = true
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -70,7 +71,7 @@ func Held(ctx context.Context, l Locker) []Fence {
 // DefaultAcquireWait is CodeUnavailable, not applied.
 func RunExclusive(ctx context.Context, l Locker, key string, fn func(context.Context) error) error {
 	if slices.ContainsFunc(Held(ctx, l), func(f Fence) bool { return f.Key == key }) {
-		return Errorf(CodeConflict, "section %s is already held by this operation", authz.Quote(key))
+		return Errorf(CodeConflict, "section %s is already held by this operation", spell.Quote(key))
 	}
 	waitCtx, stopWaiting := context.WithTimeoutCause(ctx, DefaultAcquireWait, errAcquireWait)
 	section, err := l.Acquire(waitCtx, key)
@@ -78,7 +79,7 @@ func RunExclusive(ctx context.Context, l Locker, key string, fn func(context.Con
 	stopWaiting()
 	if err != nil {
 		if errors.Is(waited, errAcquireWait) {
-			return Unavailable(authz.OutcomeNotApplied, err, "section %s is busy", authz.Quote(key))
+			return Unavailable(authz.OutcomeNotApplied, err, "section %s is busy", spell.Quote(key))
 		}
 		return err
 	}

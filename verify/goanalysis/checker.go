@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
 )
@@ -253,7 +254,7 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 			s.reference(v)
 		}
 		if v.Conditional {
-			conditional = append(conditional, authz.Quote(l.value))
+			conditional = append(conditional, spell.Quote(l.value))
 		}
 		if v.Rule != "" {
 			f := s.add(v.Severity, v.Rule, l.node.Pos(), l.node.End(), v.Message)

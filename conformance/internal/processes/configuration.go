@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -52,7 +52,7 @@ func Check(config map[string]any) error {
 	}
 	for name := range config {
 		if !slices.Contains(names, name) {
-			return &plugin.ConfigError{Field: name, Message: "unknown", Suggestion: authz.Nearest(name, names)}
+			return &plugin.ConfigError{Field: name, Message: "unknown", Suggestion: spell.Nearest(name, names)}
 		}
 	}
 	for _, s := range Schema {

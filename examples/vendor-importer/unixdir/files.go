@@ -123,7 +123,7 @@ func (m *machine) readGroups(o Options, accounts map[string]bool) error {
 			case accounts[name]:
 				m.listed[name] = append(m.listed[name], g.name)
 			default:
-				m.warnings = append(m.warnings, fmt.Sprintf("group %s: member %s has no account", authz.EchoN(g.name, 100), authz.EchoN(name, 100)))
+				m.warnings = append(m.warnings, fmt.Sprintf("group %.100q: member %.100q has no account", g.name, name))
 			}
 		}
 		m.groups, m.byID[id] = append(m.groups, g), g.name

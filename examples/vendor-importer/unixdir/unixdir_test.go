@@ -56,7 +56,7 @@ func TestPeopleGroupsAndMembershipsAreTold(t *testing.T) {
 	if diff := cmp.Diff(want, got.Snapshot, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"group sudo: member zoe has no account"}, got.Warnings); diff != "" {
+	if diff := cmp.Diff([]string{`group "sudo": member "zoe" has no account`}, got.Warnings); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -157,7 +158,7 @@ func meant(name string, known []field) string {
 	for i, f := range known {
 		names[i] = f.name
 	}
-	if near := authz.Nearest(name, names); near != "" {
+	if near := spell.Nearest(name, names); near != "" {
 		return ": did you mean " + near + "?"
 	}
 	if len(names) == 0 {

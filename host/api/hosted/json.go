@@ -10,7 +10,7 @@ import (
 
 	"github.com/authzhost/authz/host/internal/request"
 	"github.com/authzhost/authz/host/service/fault"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // maxDepth bounds how deep objects and lists of a body may nest.
@@ -94,7 +94,7 @@ func (s scanner) end(path string) *fault.Issue {
 }
 
 func member(path, name string) string {
-	name = authz.Echo(name)
+	name = spell.Echo(name)
 	if path == "" {
 		return name
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/authzhost/authz/host/service/fault"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // base is where the API lies below the origin.
@@ -111,4 +111,4 @@ func segmentValue(name, segment string) (string, *fault.Error) {
 	return value, nil
 }
 
-func echo(s string) string { return authz.Echo(s) }
+func echo(s string) string { return spell.Echo(s) }

@@ -6,7 +6,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/secret"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // State of an application.
@@ -91,7 +91,7 @@ var applicationID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 func section(org string) string { return "org:" + org }
 
 func missing(id string) *fault.Error {
-	return fault.Cloud("application_not_found", "the org has no application %s", authz.Quote(id))
+	return fault.Cloud("application_not_found", "the org has no application %s", spell.Quote(id))
 }
 
 func notLinked(id string) *fault.Error {

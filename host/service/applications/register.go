@@ -11,6 +11,7 @@ import (
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/registry"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -42,9 +43,9 @@ func (r Registration) Check() error {
 	for i, ns := range r.Namespaces {
 		switch {
 		case !authz.IsSegment(ns):
-			wrong(fmt.Sprintf("namespaces[%d]", i), "%s is not a single valid segment", authz.Quote(ns))
+			wrong(fmt.Sprintf("namespaces[%d]", i), "%s is not a single valid segment", spell.Quote(ns))
 		case slices.Contains(r.Namespaces[:i], ns):
-			wrong(fmt.Sprintf("namespaces[%d]", i), "%s is named twice", authz.Quote(ns))
+			wrong(fmt.Sprintf("namespaces[%d]", i), "%s is named twice", spell.Quote(ns))
 		}
 	}
 	if issues != nil {

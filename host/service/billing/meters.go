@@ -8,7 +8,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Count says how much of a standing dimension an org has now.
@@ -98,7 +98,7 @@ func (m *Meters) value(ctx context.Context, org string, d dimension) (int64, err
 func (m *Meters) Read(ctx context.Context, org, name string) (Dimension, error) {
 	d, found := lookup(name)
 	if !found {
-		return Dimension{}, fault.Cloud("dimension_not_found", "there is no dimension %s", authz.Quote(name))
+		return Dimension{}, fault.Cloud("dimension_not_found", "there is no dimension %s", spell.Quote(name))
 	}
 	limit, _, err := caps.Get(ctx, m.store, org, name)
 	if err != nil {

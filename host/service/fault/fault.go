@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -138,7 +139,7 @@ func Storage(cause error) *Error {
 // Denied is AccessDeniedError of a gate.
 func Denied(reason, permission, scope string, principal any) *Error {
 	e := &Error{Name: "AccessDeniedError", Code: reason,
-		Message: "access denied: " + permission + " at " + authz.Echo(scope) + "; explain tells why"}
+		Message: "access denied: " + permission + " at " + spell.Echo(scope) + "; explain tells why"}
 	return e.With("permission", permission).With("scope", scope).With("principal", principal)
 }
 

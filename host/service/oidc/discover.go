@@ -17,7 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/authzhost/authz/host/internal/admission"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 const (
@@ -75,7 +75,7 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 	ctx = oidc.ClientContext(ctx, p.http)
 	provider, err := oidc.NewProvider(ctx, p.o.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("discovery: %s", authz.EchoN(err.Error(), maxQuoted)) // it quotes whole answers
+		return nil, fmt.Errorf("discovery: %s", spell.EchoN(err.Error(), maxQuoted)) // it quotes whole answers
 	}
 	var document struct {
 		Keys    string   `json:"jwks_uri"`

@@ -7,6 +7,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -61,9 +62,9 @@ func (r *Root) bare(ctx context.Context, org, field string, kind authz.SubjectKi
 	} else if !isCode(err, "no_org_root") {
 		return err
 	}
-	message := authz.Quote(id) + " is how grants name a " + string(misplaced) + ", and nothing has it as its id: write the id without a kind"
+	message := spell.Quote(id) + " is how grants name a " + string(misplaced) + ", and nothing has it as its id: write the id without a kind"
 	if kind == misplaced || kind.IsImplicit() && misplaced == authz.SubjectUser {
-		message = authz.Quote(id) + " is how grants name a subject, and nothing has it as its id: write " + rest
+		message = spell.Quote(id) + " is how grants name a subject, and nothing has it as its id: write " + rest
 	}
 	return fault.Invalid(fault.Issue{Path: field, Message: message})
 }
@@ -103,7 +104,7 @@ func (r *Root) Unstored(ctx context.Context, a *service.Access, rows ...authz.Gr
 		if kind == authz.SubjectGroup && !seen[g.Subject] {
 			seen[g.Subject] = true
 			if _, err := find(root.Relay.ListGroups(ctx, before(id)), "group", id, func(g authz.Group) string { return g.ID }); isCode(err, string(authz.CodeNotFound)) {
-				told = append(told, "there is no group "+authz.Quote(id)+": the grant gives nothing until there is one")
+				told = append(told, "there is no group "+spell.Quote(id)+": the grant gives nothing until there is one")
 			}
 		}
 	}

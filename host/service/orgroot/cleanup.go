@@ -6,6 +6,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -52,7 +53,7 @@ func (r *Root) DeleteSubject(ctx context.Context, a *service.Access, subject str
 // DeleteScope removes the rows at an instance scope, at its owner.
 func (r *Root) DeleteScope(ctx context.Context, a *service.Access, scope string) (provider.CleanupResult, error) {
 	if _, account := cloud.AppOf(scope); account || scope == authz.Global {
-		return provider.CleanupResult{}, rejected(authz.CodeValidation, authz.Quote(scope)+" is no instance scope of an application")
+		return provider.CleanupResult{}, rejected(authz.CodeValidation, spell.Quote(scope)+" is no instance scope of an application")
 	}
 	h, err := r.owner(ctx, a.Org.ID, scope)
 	if err != nil {

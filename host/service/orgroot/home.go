@@ -9,6 +9,7 @@ import (
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -48,7 +49,7 @@ func (r *Root) owner(ctx context.Context, org, scope string) (Home, error) {
 		return Home{}, err
 	}
 	if !found {
-		return Home{}, rejected(authz.CodeValidation, "no application of the org has the namespace "+authz.Quote(namespace))
+		return Home{}, rejected(authz.CodeValidation, "no application of the org has the namespace "+spell.Quote(namespace))
 	}
 	return Home{Kind: "application", Application: id}, nil
 }

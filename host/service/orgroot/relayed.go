@@ -7,6 +7,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -221,7 +222,7 @@ func (r *Root) Usage(ctx context.Context, a *service.Access, application, dimens
 	case "scope-types":
 		return encoded(to.Relay.GetScopeTypeUsage(ctx, q))
 	}
-	return nil, fault.Cloud("dimension_not_found", "no usage is kept of %s", authz.Quote(dimension))
+	return nil, fault.Cloud("dimension_not_found", "no usage is kept of %s", spell.Quote(dimension))
 }
 
 func encoded[T any](rows []T, err error) (json.RawMessage, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -95,7 +96,7 @@ func patternsHome(patterns []string) (Home, error) {
 	}
 	for _, p := range patterns {
 		if cloud.IsPattern(p) {
-			return Home{}, rejected(authz.CodeValidation, "a role has either patterns of cloud or others: "+authz.Quote(p))
+			return Home{}, rejected(authz.CodeValidation, "a role has either patterns of cloud or others: "+spell.Quote(p))
 		}
 	}
 	return atTheRoot, nil
@@ -122,7 +123,7 @@ func (r *Root) idIsFree(ctx context.Context, org, id string, h Home) error {
 }
 
 func idTaken(id string) error {
-	return rejected(authz.CodeConflict, "role id "+authz.Quote(id)+" already exists")
+	return rejected(authz.CodeConflict, "role id "+spell.Quote(id)+" already exists")
 }
 
 // roleHome is where the role of that id lies.
@@ -146,7 +147,7 @@ func (r *Root) UpdateRole(ctx context.Context, a *service.Access, id string, in 
 	if in.Patterns != nil {
 		for _, p := range *in.Patterns {
 			if cloud.IsPattern(p) {
-				return authz.Role{}, rejected(authz.CodeValidation, "a role of the org root takes no pattern of cloud: "+authz.Quote(p))
+				return authz.Role{}, rejected(authz.CodeValidation, "a role of the org root takes no pattern of cloud: "+spell.Quote(p))
 			}
 		}
 		if err := r.mayGive(ctx, a, *in.Patterns); err != nil {

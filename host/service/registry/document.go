@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -29,7 +30,7 @@ var required = []string{"namespace", "namespaces", "leaves", "groups", "scopeTyp
 func malformed(issues ...fault.Issue) *fault.Error {
 	message := "the document is no catalog document"
 	if len(issues) > 0 {
-		message += ": " + authz.Echo(issues[0].Message)
+		message += ": " + spell.Echo(issues[0].Message)
 	}
 	return fault.Registry("malformed_document", "%s", message).
 		With("issues", issues[:min(len(issues), fault.MaxIssues)])
@@ -69,7 +70,7 @@ func read(raw json.RawMessage) (document, error) {
 	for i, ns := range named {
 		switch {
 		case slices.Contains(named[:i], ns):
-			return document{}, malformed(fault.Issue{Path: "document.namespaces", Message: authz.Quote(ns) + " is named twice"})
+			return document{}, malformed(fault.Issue{Path: "document.namespaces", Message: spell.Quote(ns) + " is named twice"})
 		case ns == authz.InternalNamespace && ns != d.primary && len(d.keys[ns]) > 0:
 			// The built-in leaves that every catalog may carry, and whose namespace
 			// its document then lists: nobody's to register.
@@ -95,7 +96,7 @@ func refusal(found []authz.Issue) *fault.Error {
 		if issue.Code == catalog.CodeUnknownFormat {
 			return fault.Registry("unsupported_format", "formatVersion must be %d", catalog.FormatVersion)
 		}
-		issues[i] = fault.Issue{Path: authz.Echo(issue.Path), Message: issue.Message}
+		issues[i] = fault.Issue{Path: spell.Echo(issue.Path), Message: issue.Message}
 	}
 	return malformed(issues...)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -250,7 +251,7 @@ func (p *published) imports(application string, published *provider.PublishedImp
 	for _, pattern := range patterns {
 		if m, drifts := p.missing(pattern); drifts && m.Since != nil {
 			found = append(found, ImportDrift{application, authz.NamespaceOf(pattern), pattern, *m.Since,
-				fmt.Sprintf("Application %s imports %s, tombstoned %s.", authz.Quote(application), pattern, ago(p.now-*m.Since))})
+				fmt.Sprintf("Application %s imports %s, tombstoned %s.", spell.Quote(application), pattern, ago(p.now-*m.Since))})
 		}
 	}
 	slices.SortFunc(found, func(a, b ImportDrift) int {

@@ -9,7 +9,7 @@ import (
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/pieces"
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // Input is what a publish is asked for. Document is kept byte for byte. Expected
@@ -146,7 +146,7 @@ func (p *publication) owned(ctx context.Context) error {
 		case p.application == "" && !found:
 			return fault.Registry("namespace_unregistered", "no application of the org has the namespace %s", ns)
 		case p.application != "" && owner != p.application:
-			return notOwned("the application does not have the namespace %s", authz.Quote(ns))
+			return notOwned("the application does not have the namespace %s", spell.Quote(ns))
 		}
 	}
 	if p.still == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/pieces"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -147,7 +148,7 @@ func (r *Registry) Get(ctx context.Context, org, namespace string) (Namespace, e
 }
 
 func (r *Registry) known(ctx context.Context, org, namespace string) (account.Row[head], *string, error) {
-	missing := fault.Cloud("namespace_not_found", "the org has no namespace %s", authz.Quote(namespace))
+	missing := fault.Cloud("namespace_not_found", "the org has no namespace %s", spell.Quote(namespace))
 	if !authz.IsSegment(namespace) {
 		return account.Row[head]{}, nil, missing
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -211,5 +212,5 @@ func (a *application) clean(text string) string {
 	if a.target.Secret != "" {
 		text = strings.ReplaceAll(text, a.target.Secret, "…")
 	}
-	return authz.EchoN(text, maxMessage)
+	return spell.EchoN(text, maxMessage)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -40,7 +40,7 @@ func (r *reading) csv(docs []*document) error {
 			err = t.each(r.groupRow)
 		} else {
 			if first != nil && !slices.Equal(first.present(), t.present()) {
-				return d.at(1, 1, "the columns differ from those of %s, which is of people too", authz.Quote(first.name))
+				return d.at(1, 1, "the columns differ from those of %s, which is of people too", spell.Quote(first.name))
 			}
 			first = t
 			r.datasets[directory.CapUsers] = true
@@ -76,7 +76,7 @@ func (r *reading) table(d *document, headers map[string]string) (*table, error) 
 	known := userColumns
 	if !slices.Contains(header, headers["user_id"]) {
 		if known = groupColumns; !slices.Contains(header, headers["id"]) {
-			return nil, d.at(1, 1, "no column is %s, as people have, or %s, as groups have%s", authz.Quote(headers["user_id"]), authz.Quote(headers["id"]),
+			return nil, d.at(1, 1, "no column is %s, as people have, or %s, as groups have%s", spell.Quote(headers["user_id"]), spell.Quote(headers["id"]),
 				nearest(header, headers["user_id"]))
 		}
 	}
@@ -89,19 +89,19 @@ func (r *reading) table(d *document, headers map[string]string) (*table, error) 
 		at := slices.Index(names, h)
 		switch {
 		case slices.Index(header, h) < i:
-			return nil, d.at(line, column, "the column %s is there twice", authz.Quote(h))
+			return nil, d.at(line, column, "the column %s is there twice", spell.Quote(h))
 		case at >= 0:
 			t.columns[known[at]] = i
 		case !slices.Contains(r.o.IgnoreColumns, h):
-			return nil, d.at(line, column, "unknown column %s%s: known are %s; or list it in %s", authz.Quote(h), nearest(names, h), authz.QuoteList(names), settingIgnoreColumns)
+			return nil, d.at(line, column, "unknown column %s%s: known are %s; or list it in %s", spell.Quote(h), nearest(names, h), spell.QuoteList(names), settingIgnoreColumns)
 		}
 	}
 	return t, nil
 }
 
 func nearest(candidates []string, word string) string {
-	if near := authz.Nearest(word, candidates); near != "" {
-		return "; did you mean " + authz.Quote(near) + "?"
+	if near := spell.Nearest(word, candidates); near != "" {
+		return "; did you mean " + spell.Quote(near) + "?"
 	}
 	return ""
 }
@@ -268,7 +268,7 @@ func (t *table) truth(column string) (*bool, error) {
 	}
 	active, ok := truths[strings.ToLower(value)]
 	if !ok {
-		return nil, t.refuse(column, "%s is %s: it must be true or false (or yes, no, 1, 0, active, inactive, enabled, disabled), or empty", column, authz.Quote(value))
+		return nil, t.refuse(column, "%s is %s: it must be true or false (or yes, no, 1, 0, active, inactive, enabled, disabled), or empty", column, spell.Quote(value))
 	}
 	return &active, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -20,7 +21,7 @@ type document struct {
 
 // at refuses the document at a line and column, both from 1.
 func (d *document) at(line, column int, format string, args ...any) error {
-	return authz.Validation("%s:%d:%d: %s", authz.Echo(d.name), line, column, fmt.Sprintf(format, args...))
+	return authz.Validation("%s:%d:%d: %s", spell.Echo(d.name), line, column, fmt.Sprintf(format, args...))
 }
 
 // offset refuses it at a byte.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/warnings"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -113,7 +114,7 @@ type reading struct {
 // add tells an entry; where it is is said by the document.
 func (r *reading) add(e directory.Entry) error {
 	if int64(len(r.entries)) >= r.o.MaxEntries {
-		return authz.Validation("%s: there are more entries than %s (%d)", authz.Echo(r.o.Path), settingMaxEntries, r.o.MaxEntries)
+		return authz.Validation("%s: there are more entries than %s (%d)", spell.Echo(r.o.Path), settingMaxEntries, r.o.MaxEntries)
 	}
 	r.entries = append(r.entries, e)
 	if len(r.entries)%1024 == 0 {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -186,9 +186,9 @@ func (v *values) object(what string, known []string, member func(name string) er
 		case !ok:
 			return false, v.here("a name must be text")
 		case known != nil && !slices.Contains(known, name):
-			return false, v.here("%s has no member %s%s", what, authz.Quote(name), nearest(known, name))
+			return false, v.here("%s has no member %s%s", what, spell.Quote(name), nearest(known, name))
 		case seen[name]:
-			return false, v.here("%s has the member %s twice", what, authz.Quote(name))
+			return false, v.here("%s has the member %s twice", what, spell.Quote(name))
 		}
 		if known != nil {
 			seen[name] = true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/file/ldif"
 	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
@@ -50,7 +51,7 @@ func (r *reading) ldif(docs []*document) error {
 		}
 	}
 	if len(t.people) == 0 {
-		return authz.Validation("%s: no entry has one of the object classes %s (%s)", authz.Echo(r.o.Path), authz.QuoteList(r.o.UserClasses), settingUserClasses)
+		return authz.Validation("%s: no entry has one of the object classes %s (%s)", spell.Echo(r.o.Path), spell.QuoteList(r.o.UserClasses), settingUserClasses)
 	}
 	r.datasets[directory.CapUsers] = true
 	r.datasets[directory.CapOrgs] = len(r.o.Orgs) > 0
@@ -67,10 +68,10 @@ func (r *reading) ldif(docs []*document) error {
 func (r *reading) sort(t *tree, e *entry) error {
 	name, ok := dn.Key(e.DN)
 	if !ok || name == "" {
-		return e.at(e.Line, 1, "%s is no distinguished name", authz.Quote(e.DN))
+		return e.at(e.Line, 1, "%s is no distinguished name", spell.Quote(e.DN))
 	}
 	if first := t.lines[name]; first != "" {
-		return e.at(e.Line, 1, "the entry %s is there twice, first at %s", authz.Quote(e.DN), authz.Echo(first))
+		return e.at(e.Line, 1, "the entry %s is there twice, first at %s", spell.Quote(e.DN), spell.Echo(first))
 	}
 	t.lines[name] = e.name + ":" + strconv.Itoa(e.Line)
 	classes, err := e.texts("objectClass")
@@ -84,7 +85,7 @@ func (r *reading) sort(t *tree, e *entry) error {
 	}
 	switch person, group := is(r.o.UserClasses) && !is([]string{classComputer}), is(r.o.GroupClasses); {
 	case person && group:
-		return e.at(e.Line, 1, "the entry %s is a person and a group", authz.Quote(e.DN))
+		return e.at(e.Line, 1, "the entry %s is a person and a group", spell.Quote(e.DN))
 	case person:
 		if e.id, err = e.identifier(r.o.UserID, settingUserID); err != nil {
 			return err
@@ -162,7 +163,7 @@ func (r *reading) ldifPeople(t *tree) error {
 }
 
 func (r *reading) nowhere(setting, attribute string) error {
-	return authz.Validation("%s: none of the people has the attribute %s (%s)", authz.Echo(r.o.Path), authz.Quote(attribute), setting)
+	return authz.Validation("%s: none of the people has the attribute %s (%s)", spell.Echo(r.o.Path), spell.Quote(attribute), setting)
 }
 
 // members are the people of a group; those that lead nowhere are warned of.
@@ -174,7 +175,7 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 			if strings.EqualFold(attribute, uidMembers) {
 				people = append(people, t.uid[value]...)
 				if len(t.uid[value]) == 0 {
-					r.warnings.Add("members that do not exist", "the member %s of the group %s is nobody's uid", authz.Quote(value), authz.Quote(g.id))
+					r.warnings.Add("members that do not exist", "the member %s of the group %s is nobody's uid", spell.Quote(value), spell.Quote(g.id))
 				}
 				continue
 			}
@@ -185,7 +186,7 @@ func (r *reading) members(t *tree, g *entry) []*entry {
 				people = append(people, t.person[name])
 			case t.group[name] != nil: // ldifGroups
 			default:
-				r.warnings.Add("members that do not exist", "the member %s of the group %s is no person or group of the files", authz.Quote(value), authz.Quote(g.id))
+				r.warnings.Add("members that do not exist", "the member %s of the group %s is no person or group of the files", spell.Quote(value), spell.Quote(g.id))
 			}
 		}
 	}
@@ -236,11 +237,11 @@ func (r *reading) managerOf(t *tree, p *entry, any *bool) (*directory.ReportingE
 	}
 	*any = true
 	if len(values) > 1 {
-		return nil, p.at(p.Line, 1, "%s has more than one %s", authz.Quote(p.DN), r.o.Manager)
+		return nil, p.at(p.Line, 1, "%s has more than one %s", spell.Quote(p.DN), r.o.Manager)
 	}
 	name, _ := dn.Key(values[0])
 	if t.person[name] == nil {
-		r.warnings.Add("managers that do not exist", "the manager %s of %s is no person of the files", authz.Quote(values[0]), authz.Quote(p.id))
+		r.warnings.Add("managers that do not exist", "the manager %s of %s is no person of the files", spell.Quote(values[0]), spell.Quote(p.id))
 		return nil, nil
 	}
 	return &directory.ReportingEdge{UserID: p.id, ManagerID: t.person[name].id}, nil
@@ -265,7 +266,7 @@ func (r *reading) activeOf(p *entry, any *bool) (*bool, error) {
 		}
 		bits, err := strconv.ParseInt(values[0], 10, 64)
 		if err != nil || len(values) > 1 {
-			return nil, p.at(p.Line, 1, "%s: %s is no number", authz.Quote(p.DN), r.o.Active)
+			return nil, p.at(p.Line, 1, "%s: %s is no number", spell.Quote(p.DN), r.o.Active)
 		}
 		active = bits&r.o.InactiveBits == 0
 	case len(r.o.InactiveValues) > 0:
@@ -284,7 +285,7 @@ func (e *entry) texts(attribute string) ([]string, error) {
 			continue
 		}
 		if !utf8.Valid(a.Value) || slices.Contains(a.Value, 0) {
-			return nil, e.at(a.Line, 1, "%s of %s is not text", a.Name, authz.Quote(e.DN))
+			return nil, e.at(a.Line, 1, "%s of %s is not text", a.Name, spell.Quote(e.DN))
 		}
 		out = append(out, string(a.Value))
 	}
@@ -300,15 +301,15 @@ func (e *entry) identifier(attribute, setting string) (string, error) {
 	if len(values) > 1 {
 		named, ok := dn.Chosen(e.DN, attribute, values)
 		if !ok {
-			return "", e.at(e.Line, 1, "%s has several values of %s (%s), and its name does not choose one", authz.Quote(e.DN), attribute, setting)
+			return "", e.at(e.Line, 1, "%s has several values of %s (%s), and its name does not choose one", spell.Quote(e.DN), attribute, setting)
 		}
 		values = []string{named}
 	}
 	if len(values) == 0 {
-		return "", e.at(e.Line, 1, "%s has no %s (%s)", authz.Quote(e.DN), attribute, setting)
+		return "", e.at(e.Line, 1, "%s has no %s (%s)", spell.Quote(e.DN), attribute, setting)
 	}
 	if bad := badID(values[0]); bad != "" {
-		return "", e.at(e.Line, 1, "%s of %s %s", attribute, authz.Quote(e.DN), bad)
+		return "", e.at(e.Line, 1, "%s of %s %s", attribute, spell.Quote(e.DN), bad)
 	}
 	return values[0], nil
 }
@@ -320,7 +321,7 @@ func (e *entry) label(attribute string, limit int) (string, error) {
 	case err != nil || len(values) == 0:
 		return "", err
 	case len(values[0]) > limit:
-		return "", e.at(e.Line, 1, "%s of %s is longer than %d bytes", attribute, authz.Quote(e.DN), limit)
+		return "", e.at(e.Line, 1, "%s of %s is longer than %d bytes", attribute, spell.Quote(e.DN), limit)
 	}
 	return values[0], nil
 }
@@ -334,7 +335,7 @@ func (e *entry) orgs(attributes []string) ([]string, error) {
 		}
 		for _, v := range values {
 			if bad := badID(v); bad != "" {
-				return nil, e.at(e.Line, 1, "%s of %s %s", attribute, authz.Quote(e.DN), bad)
+				return nil, e.at(e.Line, 1, "%s of %s %s", attribute, spell.Quote(e.DN), bad)
 			}
 			if !slices.Contains(list, v) {
 				list = append(list, v)

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -37,7 +37,7 @@ func (o *Options) check() error {
 		return refuse(settingPath, "is empty")
 	}
 	if o.Format != "" && !slices.Contains(formats, o.Format) {
-		return &plugin.ConfigError{Field: settingFormat, Message: "must be one of " + authz.QuoteList(formats), Suggestion: authz.Nearest(o.Format, formats)}
+		return &plugin.ConfigError{Field: settingFormat, Message: "must be one of " + spell.QuoteList(formats), Suggestion: spell.Nearest(o.Format, formats)}
 	}
 	for i, name := range o.Files {
 		if name == "" || name != filepath.Base(name) || name == "." || name == ".." || slices.Contains(o.Files[:i], name) {
@@ -121,17 +121,17 @@ func (o *Options) headers() (map[string]string, error) {
 		case !ok || strings.TrimSpace(header) == "":
 			return nil, refuse(settingColumns, "must be of the form column=header")
 		case !slices.Contains(known, column):
-			return nil, &plugin.ConfigError{Field: settingColumns, Message: "names the column " + authz.Quote(column) + ", which is none of " + strings.Join(known, ", "),
-				Suggestion: authz.Nearest(column, known)}
+			return nil, &plugin.ConfigError{Field: settingColumns, Message: "names the column " + spell.Quote(column) + ", which is none of " + strings.Join(known, ", "),
+				Suggestion: spell.Nearest(column, known)}
 		case given[column] || called[header]:
-			return nil, refuse(settingColumns, "names "+authz.Quote(c)+" twice")
+			return nil, refuse(settingColumns, "names "+spell.Quote(c)+" twice")
 		}
 		given[column], called[header] = true, true
 		headers[column] = header
 	}
 	for _, c := range known {
 		if called[headers[c]] && !given[c] {
-			return nil, refuse(settingColumns, "gives "+authz.Quote(c)+" to another column: say what that column is called")
+			return nil, refuse(settingColumns, "gives "+spell.Quote(c)+" to another column: say what that column is called")
 		}
 	}
 	return headers, nil

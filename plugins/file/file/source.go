@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -51,7 +52,7 @@ func (o *Options) read(ctx context.Context) (format string, docs []*document, er
 	}
 	again, names, err := o.files()
 	if err != nil || again != format || !slices.Equal(names, paths) {
-		return "", nil, unavailable(err, "%s: files came or went while they were read", authz.Echo(o.Path))
+		return "", nil, unavailable(err, "%s: files came or went while they were read", spell.Echo(o.Path))
 	}
 	for i, path := range paths {
 		if err := unchanged(path, infos[i]); err != nil {
@@ -65,11 +66,11 @@ func (o *Options) read(ctx context.Context) (format string, docs []*document, er
 func (o *Options) files() (format string, paths []string, err error) {
 	info, err := os.Stat(o.Path)
 	if err != nil {
-		return "", nil, unavailable(err, "%s cannot be read: %s", authz.Echo(o.Path), reason(err))
+		return "", nil, unavailable(err, "%s cannot be read: %s", spell.Echo(o.Path), reason(err))
 	}
 	if !info.IsDir() {
 		if len(o.Files) > 0 {
-			return "", nil, authz.Validation("%s is no folder, in which %s could be", authz.Echo(o.Path), settingFiles)
+			return "", nil, authz.Validation("%s is no folder, in which %s could be", spell.Echo(o.Path), settingFiles)
 		}
 		format, err = o.formatOf([]string{o.Path})
 		return format, []string{o.Path}, err
@@ -83,7 +84,7 @@ func (o *Options) files() (format string, paths []string, err error) {
 	}
 	entries, err := os.ReadDir(o.Path)
 	if err != nil {
-		return "", nil, unavailable(err, "%s cannot be read: %s", authz.Echo(o.Path), reason(err))
+		return "", nil, unavailable(err, "%s cannot be read: %s", spell.Echo(o.Path), reason(err))
 	}
 	for _, e := range entries {
 		ending := extension(e.Name())
@@ -94,9 +95,9 @@ func (o *Options) files() (format string, paths []string, err error) {
 	}
 	switch {
 	case len(paths) == 0:
-		return "", nil, authz.Validation("%s holds no file of the formats %s", authz.Echo(o.Path), strings.Join(formats, ", "))
+		return "", nil, authz.Validation("%s holds no file of the formats %s", spell.Echo(o.Path), strings.Join(formats, ", "))
 	case len(paths) > maxFiles:
-		return "", nil, authz.Validation("%s holds more than %d files", authz.Echo(o.Path), maxFiles)
+		return "", nil, authz.Validation("%s holds more than %d files", spell.Echo(o.Path), maxFiles)
 	}
 	format, err = o.formatOf(paths)
 	return format, paths, err
@@ -109,11 +110,11 @@ func (o *Options) formatOf(paths []string) (string, error) {
 	}
 	format := extension(paths[0])
 	if !slices.Contains(formats, format) {
-		return "", authz.Validation("%s: its name does not tell its format: set %s", authz.Echo(paths[0]), settingFormat)
+		return "", authz.Validation("%s: its name does not tell its format: set %s", spell.Echo(paths[0]), settingFormat)
 	}
 	for _, p := range paths[1:] {
 		if extension(p) != format {
-			return "", authz.Validation("%s and %s are of two formats: set %s", authz.Echo(paths[0]), authz.Echo(p), settingFormat)
+			return "", authz.Validation("%s and %s are of two formats: set %s", spell.Echo(paths[0]), spell.Echo(p), settingFormat)
 		}
 	}
 	return format, nil
@@ -130,16 +131,16 @@ func (o *Options) readOne(ctx context.Context, path string, limit int64) ([]byte
 		return nil, nil, err
 	}
 	if info.Size() > limit {
-		return nil, nil, authz.Validation("%s: the files are larger than %s (%d)", authz.Echo(path), settingMaxBytes, o.MaxBytes)
+		return nil, nil, authz.Validation("%s: the files are larger than %s (%d)", spell.Echo(path), settingMaxBytes, o.MaxBytes)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, unavailable(err, "%s cannot be read: %s", authz.Echo(path), reason(err))
+		return nil, nil, unavailable(err, "%s cannot be read: %s", spell.Echo(path), reason(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, info.Size()+1))
 	if err != nil {
-		return nil, nil, unavailable(err, "%s cannot be read: %s", authz.Echo(path), reason(err))
+		return nil, nil, unavailable(err, "%s cannot be read: %s", spell.Echo(path), reason(err))
 	}
 	opened, err := f.Stat()
 	if err != nil || !same(opened, info) || int64(len(text)) != info.Size() {
@@ -156,9 +157,9 @@ func (o *Options) settled(ctx context.Context, path string) (fs.FileInfo, error)
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			return nil, unavailable(err, "%s cannot be read: %s", authz.Echo(path), reason(err))
+			return nil, unavailable(err, "%s cannot be read: %s", spell.Echo(path), reason(err))
 		case !info.Mode().IsRegular():
-			return nil, authz.Validation("%s is no file", authz.Echo(path))
+			return nil, authz.Validation("%s is no file", spell.Echo(path))
 		}
 		wait := o.Settle - time.Since(info.ModTime())
 		if wait > o.Settle { // of the future, by another clock: it must stand still in sight
@@ -179,7 +180,7 @@ func (o *Options) settled(ctx context.Context, path string) (fs.FileInfo, error)
 			return nil, unavailable(ctx.Err(), "the reading was stopped before its end")
 		}
 	}
-	return nil, unavailable(nil, "%s is being written without a pause of %s (%s)", authz.Echo(path), o.Settle, settingSettle)
+	return nil, unavailable(nil, "%s is being written without a pause of %s (%s)", spell.Echo(path), o.Settle, settingSettle)
 }
 
 // unchanged wants the file that was read still in its place, as it was.
@@ -196,5 +197,5 @@ func same(a, b fs.FileInfo) bool {
 }
 
 func moved(path string, err error) error {
-	return unavailable(errors.Join(err), "%s changed or was replaced while it was read", authz.Echo(path))
+	return unavailable(errors.Join(err), "%s changed or was replaced while it was read", spell.Echo(path))
 }

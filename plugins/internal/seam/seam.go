@@ -6,6 +6,7 @@ package seam
 import (
 	"context"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -61,12 +62,12 @@ func Interrupted(ctx context.Context) *storage.Error {
 
 // Taken refuses to insert a row whose id there is.
 func Taken(what, id string) error {
-	return storage.Errorf(storage.CodeConflict, "%s %s exists already", what, authz.Quote(id))
+	return storage.Errorf(storage.CodeConflict, "%s %s exists already", what, spell.Quote(id))
 }
 
 // Absent refuses what needs a row that there is not.
 func Absent(what, id string) error {
-	return storage.Errorf(storage.CodeNotFound, "%s %s does not exist", what, authz.Quote(id))
+	return storage.Errorf(storage.CodeNotFound, "%s %s does not exist", what, spell.Quote(id))
 }
 
 // Moved refuses what expected another version than the current one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -98,5 +99,5 @@ func (s *session) clean(err error) string {
 	if s.o.BindPassword != "" {
 		text = strings.ReplaceAll(text, s.o.BindPassword, "[redacted]")
 	}
-	return authz.EchoN(text, maxSaid)
+	return spell.EchoN(text, maxSaid)
 }

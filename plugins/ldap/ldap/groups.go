@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -42,15 +43,15 @@ func (r *reading) readGroups(ctx context.Context, s *session) error {
 	err := r.found(ctx, s, in, func(entry *ldap.Entry, id string) error {
 		key, ok := dn.Key(entry.DN)
 		if !ok {
-			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, authz.Quote(entry.DN))
+			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, spell.Quote(entry.DN))
 		}
 		if first, twice := firstOf[id]; twice {
-			r.warn.add(kindTwice, "the groups %s and %s have the same id %s: what they are in is united", authz.Quote(first), authz.Quote(entry.DN), authz.Quote(id))
+			r.warn.add(kindTwice, "the groups %s and %s have the same id %s: what they are in is united", spell.Quote(first), spell.Quote(entry.DN), spell.Quote(id))
 		} else {
 			firstOf[id] = entry.DN
 		}
 		if _, person := r.byDN[key]; person {
-			r.warn.add(kindTwice, "%s is found as a person and as a group: as a member it is the person", authz.Quote(entry.DN))
+			r.warn.add(kindTwice, "%s is found as a person and as a group: as a member it is the person", spell.Quote(entry.DN))
 		}
 		at := len(r.groups)
 		r.groupsByDN[key] = at
@@ -106,7 +107,7 @@ func (r *reading) groupOf(entry *ldap.Entry, id string, named *int) group {
 	}
 	g.description, alsoChanged = label(entry, r.o.GroupDescription, directory.MaxText)
 	if changed || alsoChanged {
-		r.warn.add(kindText, "the name or description of the group %s is too long, or no text, and was made to fit", authz.Quote(id))
+		r.warn.add(kindText, "the name or description of the group %s is too long, or no text, and was made to fit", spell.Quote(id))
 	}
 	return g
 }
@@ -135,9 +136,9 @@ func (r *reading) member(at int, value []byte) error {
 	if r.o.MemberKind == MemberKey {
 		switch people := r.byMember[string(value)]; {
 		case len(people) == 0:
-			r.warn.add(kindMember, "the member %s of the group %s is no person that was read", authz.Quote(string(value)), authz.Quote(group))
+			r.warn.add(kindMember, "the member %s of the group %s is no person that was read", spell.Quote(string(value)), spell.Quote(group))
 		case r.several(people):
-			r.warn.add(kindMember, "the member %s of the group %s is more than one person: none of them is taken", authz.Quote(string(value)), authz.Quote(group))
+			r.warn.add(kindMember, "the member %s of the group %s is more than one person: none of them is taken", spell.Quote(string(value)), spell.Quote(group))
 		default:
 			toSet(r.groupsOf, r.people[people[0]].id, group)
 		}
@@ -146,7 +147,7 @@ func (r *reading) member(at int, value []byte) error {
 	key, ok := dn.Key(string(value))
 	switch {
 	case !ok:
-		r.warn.add(kindMember, "the member %s of the group %s is no distinguished name", authz.Quote(string(value)), authz.Quote(group))
+		r.warn.add(kindMember, "the member %s of the group %s is no distinguished name", spell.Quote(string(value)), spell.Quote(group))
 		return nil
 	case key == "": // stands where a schema wants at least one member
 		return nil
@@ -171,7 +172,7 @@ func (r *reading) resolveNested() {
 		case ok && r.o.NestedGroups:
 			toSet(r.parents, r.groups[child].id, r.groups[m.group].id)
 		case !ok:
-			r.warn.add(kindMember, "the member %s of the group %s is no person or group that was read", authz.Quote(m.name), authz.Quote(r.groups[m.group].id))
+			r.warn.add(kindMember, "the member %s of the group %s is no person or group that was read", spell.Quote(m.name), spell.Quote(r.groups[m.group].id))
 		}
 	}
 	r.pending = nil
@@ -184,7 +185,7 @@ func (r *reading) resolvePrimary() {
 		}
 		groups := r.byPrimary[p.primary]
 		if len(groups) == 0 {
-			r.warn.add(kindPrimary, "the primary group of %s, %s, is no group that was read", authz.Quote(p.id), authz.Quote(p.primary))
+			r.warn.add(kindPrimary, "the primary group of %s, %s, is no group that was read", spell.Quote(p.id), spell.Quote(p.primary))
 		}
 		for _, g := range groups {
 			toSet(r.groupsOf, p.id, r.groups[g].id)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -39,10 +40,10 @@ func (r *reading) readPeople(ctx context.Context, s *session) error {
 	err := r.found(ctx, s, in, func(entry *ldap.Entry, id string) error {
 		key, ok := dn.Key(entry.DN)
 		if !ok {
-			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, authz.Quote(entry.DN))
+			return authz.Validation("%s: the server told an entry whose name is none: %s", s.server, spell.Quote(entry.DN))
 		}
 		if first, twice := firstOf[id]; twice {
-			r.warn.add(kindTwice, "the people %s and %s have the same id %s: what they are in is united", authz.Quote(first), authz.Quote(entry.DN), authz.Quote(id))
+			r.warn.add(kindTwice, "the people %s and %s have the same id %s: what they are in is united", spell.Quote(first), spell.Quote(entry.DN), spell.Quote(id))
 		} else {
 			firstOf[id] = entry.DN
 		}
@@ -74,7 +75,7 @@ func (r *reading) personOf(entry *ldap.Entry, id string, have *tally) person {
 		if key, ok := dn.Key(string(value)); ok && key != "" {
 			p.managers = append(p.managers, key)
 		} else {
-			r.warn.add(kindManager, "the manager of %s is no distinguished name", authz.Quote(id))
+			r.warn.add(kindManager, "the manager of %s is no distinguished name", spell.Quote(id))
 		}
 	}
 	for _, attribute := range r.o.UserOrgs {
@@ -82,7 +83,7 @@ func (r *reading) personOf(entry *ldap.Entry, id string, have *tally) person {
 			have.orgs++
 			org, err := render(attribute, value)
 			if err != nil {
-				r.warn.add(kindText, "left out an org of %s: its attribute %s %s", authz.Quote(id), authz.Quote(attribute), err)
+				r.warn.add(kindText, "left out an org of %s: its attribute %s %s", spell.Quote(id), spell.Quote(attribute), err)
 				continue
 			}
 			p.orgs = append(p.orgs, org)
@@ -116,12 +117,12 @@ func (r *reading) activeOf(entry *ldap.Entry, have *tally) *bool {
 	switch {
 	case r.o.InactiveBits != 0:
 		if len(values) != 1 {
-			r.warn.add(kindActive, "%s has no %s: whether they are active is not known", authz.Quote(entry.DN), authz.Quote(r.o.ActiveAttribute))
+			r.warn.add(kindActive, "%s has no %s: whether they are active is not known", spell.Quote(entry.DN), spell.Quote(r.o.ActiveAttribute))
 			return nil
 		}
 		bits, err := strconv.ParseInt(string(values[0]), 10, 64)
 		if err != nil {
-			r.warn.add(kindActive, "%s has %s that is no number: whether they are active is not known", authz.Quote(entry.DN), authz.Quote(r.o.ActiveAttribute))
+			r.warn.add(kindActive, "%s has %s that is no number: whether they are active is not known", spell.Quote(entry.DN), spell.Quote(r.o.ActiveAttribute))
 			return nil
 		}
 		active = bits&r.o.InactiveBits == 0
@@ -142,7 +143,7 @@ func (r *reading) checkPeople(have tally) error {
 	switch {
 	case r.o.InactiveBits != 0 && (have.total-have.active)*tolerated > have.total:
 		return authz.Validation("of %d people %d have no number in %s: set %s to an attribute that they have and that whom bind_dn names may read",
-			have.total, have.total-have.active, authz.Quote(r.o.ActiveAttribute), settingActive)
+			have.total, have.total-have.active, spell.Quote(r.o.ActiveAttribute), settingActive)
 	case len(r.o.ActiveValues) > 0 && have.active == 0:
 		return nowhere(settingActive, r.o.ActiveAttribute, "people", orNone)
 	case r.o.UserManager != "" && have.manager == 0:
@@ -153,7 +154,7 @@ func (r *reading) checkPeople(have tally) error {
 		return nowhere(settingMemberKey, r.o.MemberKeyAttribute, "people")
 	case r.o.GroupBase != "" && r.o.PrimaryGroup != PrimaryNone && have.primary == 0:
 		return authz.Validation("no primary group is known of any person: they lack %s, or whom bind_dn names may not read it; or set %s to %q",
-			authz.QuoteList(primaryAttributes[r.o.PrimaryGroup]), settingPrimaryGroup, PrimaryNone)
+			spell.QuoteList(primaryAttributes[r.o.PrimaryGroup]), settingPrimaryGroup, PrimaryNone)
 	}
 	return nil
 }
@@ -170,12 +171,12 @@ func (r *reading) resolveManagers() {
 		}
 		switch {
 		case len(p.managers) > 0 && len(ids) == 0:
-			r.warn.add(kindManager, "the manager of %s is no person that was read", authz.Quote(p.id))
+			r.warn.add(kindManager, "the manager of %s is no person that was read", spell.Quote(p.id))
 			continue
 		case len(ids) == 0:
 			continue
 		case len(p.managers) > 1:
-			r.warn.add(kindManager, "%s has %d managers; %s is taken", authz.Quote(p.id), len(p.managers), authz.Quote(slices.Min(ids)))
+			r.warn.add(kindManager, "%s has %d managers; %s is taken", spell.Quote(p.id), len(p.managers), spell.Quote(slices.Min(ids)))
 		}
 		if _, already := r.managers[p.id]; !already {
 			r.managers[p.id] = slices.Min(ids)

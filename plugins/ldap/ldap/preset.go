@@ -1,6 +1,6 @@
 package ldap
 
-import "github.com/authzhost/authz/sdk/authz"
+import "github.com/authzhost/authz/internal/spell"
 
 // Schema is the name of a directory's usual attributes and object classes.
 type Schema string
@@ -69,7 +69,7 @@ func Defaults(s Schema) (Options, error) {
 		o.ActiveAttribute, o.InactiveBits = "userAccountControl", accountDisabled
 		o.PrimaryGroup = PrimarySID
 	default:
-		return Options{}, wrong(settingSchema, "must be one of %s", authz.QuoteList(schemas))
+		return Options{}, wrong(settingSchema, "must be one of %s", spell.QuoteList(schemas))
 	}
 	return o, nil
 }

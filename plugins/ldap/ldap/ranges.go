@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -34,7 +35,7 @@ func partOf(entry *ldap.Entry, attribute string, from int) (p part, err error) {
 		switch {
 		case ranged:
 			if p.next, err = after(bounds, from, len(a.ByteValues)); err != nil {
-				return part{}, fmt.Errorf("the attribute %s came with a range that makes no sense", authz.Quote(attribute))
+				return part{}, fmt.Errorf("the attribute %s came with a range that makes no sense", spell.Quote(attribute))
 			}
 		case option != "" || from > 0:
 			continue // in a language, or another transfer encoding: another attribute
@@ -74,11 +75,11 @@ func cutPrefixFold(s, prefix string) (rest string, ok bool) {
 func (s *session) rest(ctx context.Context, dn, attribute string, next int, each func(value []byte) error) error {
 	incomplete := func(why string) error {
 		return &authz.UnavailableError{Message: fmt.Sprintf("%s: the values of %s of the entry %s could not be read to their end: %s",
-			s.server, authz.Quote(attribute), authz.Quote(dn), why)}
+			s.server, spell.Quote(attribute), spell.Quote(dn), why)}
 	}
 	for next > 0 {
 		if next > maxMembers {
-			return authz.Validation("%s: the entry %s has more than %d values of %s", s.server, authz.Quote(dn), maxMembers, authz.Quote(attribute))
+			return authz.Validation("%s: the entry %s has more than %d values of %s", s.server, spell.Quote(dn), maxMembers, spell.Quote(attribute))
 		}
 		entry, err := s.entry(dn, fmt.Sprintf("%s;range=%d-*", attribute, next))
 		if err != nil {

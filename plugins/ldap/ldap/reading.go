@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/dn"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -80,7 +81,7 @@ func (r *reading) found(ctx context.Context, s *session, in search, each func(*l
 		id, err := identifier(entry, in.id)
 		if err != nil {
 			without++
-			r.warn.add(in.unusable, "left out %s: its attribute %s (setting %s) %s", authz.Quote(entry.DN), authz.Quote(in.id), in.idSetting, err)
+			r.warn.add(in.unusable, "left out %s: its attribute %s (setting %s) %s", spell.Quote(entry.DN), spell.Quote(in.id), in.idSetting, err)
 			return nil
 		}
 		return each(entry, id)
@@ -89,16 +90,16 @@ func (r *reading) found(ctx context.Context, s *session, in search, each func(*l
 		return err
 	}
 	for _, to := range references {
-		r.warn.add(kindReference, "not read, a part of %s that the server at %s holds: referrals are not followed", authz.Quote(in.base), authz.Quote(withoutCredentials(to)))
+		r.warn.add(kindReference, "not read, a part of %s that the server at %s holds: referrals are not followed", spell.Quote(in.base), spell.Quote(withoutCredentials(to)))
 	}
 	if total == 0 {
 		// A server that lets nobody read something also finds nothing.
 		return authz.Validation("%s: %s found nothing below %s: look at %s and %s, and at what whom bind_dn names may read",
-			s.server, in.doing, authz.Quote(in.base), in.baseSetting, in.filterSetting)
+			s.server, in.doing, spell.Quote(in.base), in.baseSetting, in.filterSetting)
 	}
 	if without*tolerated > total {
 		return authz.Validation("%s: of %d entries that %s found, %d have no usable value of %s: set %s to an attribute that they have and that whom bind_dn names may read",
-			s.server, total, in.doing, without, authz.Quote(in.id), in.idSetting)
+			s.server, total, in.doing, without, spell.Quote(in.id), in.idSetting)
 	}
 	return nil
 }
@@ -115,7 +116,7 @@ type search struct {
 // to tell would be taken for empty.
 func nowhere(setting, attribute, of string, or ...string) error {
 	return authz.Validation("none of the %s has the attribute %s: set %s to one that they have and that whom bind_dn names may read%s",
-		of, authz.Quote(attribute), setting, strings.Join(or, ""))
+		of, spell.Quote(attribute), setting, strings.Join(or, ""))
 }
 
 // orNone is for settings that may be switched off.

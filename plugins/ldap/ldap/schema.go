@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -21,13 +22,13 @@ func (s *session) checkSchema(ctx context.Context) error {
 		if known[strings.ToLower(a.name)] {
 			continue
 		}
-		text := s.server.String() + ": the directory's schema has no attribute " + authz.Quote(a.name) + " (setting " + a.setting + ")"
+		text := s.server.String() + ": the directory's schema has no attribute " + spell.Quote(a.name) + " (setting " + a.setting + ")"
 		var names []string
 		for name := range known {
 			names = append(names, name)
 		}
-		if near := authz.Nearest(strings.ToLower(a.name), names); near != "" {
-			text += "; did you mean " + authz.Quote(near) + "?"
+		if near := spell.Nearest(strings.ToLower(a.name), names); near != "" {
+			text += "; did you mean " + spell.Quote(near) + "?"
 		}
 		return authz.Validation("%s", text)
 	}

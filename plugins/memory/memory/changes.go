@@ -3,6 +3,7 @@ package memory
 import (
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -75,7 +76,7 @@ func (d *draft) change(change storage.Change) (storage.ChangeResult, error) {
 	case storage.DeleteRole:
 		if ch.Unnamed {
 			if n := d.grants.count(storage.GrantFilter{RoleID: &ch.ID}); n > 0 {
-				err := storage.Errorf(storage.CodeConflict, "%d grants name role %s", n, authz.Quote(ch.ID))
+				err := storage.Errorf(storage.CodeConflict, "%d grants name role %s", n, spell.Quote(ch.ID))
 				err.Grants = n
 				return result, err
 			}
@@ -132,7 +133,7 @@ func (d *draft) expected(id string, mustExist bool, expect *storage.RequestExpec
 		return nil, false, seam.Absent("request", id)
 	case found && expect != nil && (row.State != expect.State || row.StageIndex != expect.StageIndex):
 		return nil, false, storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d",
-			authz.Quote(id), authz.Echo(string(row.State)), row.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
+			spell.Quote(id), spell.Echo(string(row.State)), row.StageIndex, spell.Echo(string(expect.State)), expect.StageIndex)
 	}
 	return row, found, nil
 }
@@ -180,7 +181,7 @@ func (d *draft) recordAt(collection, id string, expect int64) (*storage.Record, 
 		current = row.Version
 	}
 	if current != expect {
-		return nil, seam.Moved(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
+		return nil, seam.Moved(current, "record %s is at version %d, not %d", spell.Quote(id), current, expect)
 	}
 	return row, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -28,7 +29,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 	err = s.partition.write(ctx, c.Fences, func(d *draft) (bool, error) {
 		if first, found := d.commits.byID.get(&appliedCommit{id: c.ID}); found {
 			if first.digest != digest {
-				return false, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(c.ID))
+				return false, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", spell.Quote(c.ID))
 			}
 			result = copyResult(first.result)
 			result.Replayed = true
@@ -116,10 +117,10 @@ func (d *draft) require(r storage.Requirement) error {
 	case storage.RequireRecord:
 		row, found := d.records.byID.get(&storage.Record{Collection: r.Collection, ID: r.ID})
 		if !found {
-			return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
+			return storage.Errorf(storage.CodeConflict, "record %s does not exist", spell.Quote(r.ID))
 		}
 		if row.Version != r.Version {
-			return seam.Moved(row.Version, "record %s is at version %d, not %d", authz.Quote(r.ID), row.Version, r.Version)
+			return seam.Moved(row.Version, "record %s is at version %d, not %d", spell.Quote(r.ID), row.Version, r.Version)
 		}
 	case storage.RequireHead:
 	default:

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -70,7 +70,7 @@ func (t *sections) whileCurrent(fences []storage.Fence, f func()) error {
 	defer t.mu.Unlock()
 	for _, want := range fences {
 		if row, found := t.rows[want.Key]; !found || row.fence != want.Fence {
-			return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(want.Key), want.Fence)
+			return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", spell.Quote(want.Key), want.Fence)
 		}
 	}
 	f()
@@ -200,7 +200,7 @@ func (s *section) Renew(ctx context.Context) error {
 	s.sections.mu.Lock()
 	defer s.sections.mu.Unlock()
 	if s.row.holder != s {
-		return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", authz.Quote(s.row.key), s.fence)
+		return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", spell.Quote(s.row.key), s.fence)
 	}
 	s.row.expires = time.Now().Add(s.sections.lease)
 	return nil

@@ -7,8 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -84,7 +84,7 @@ func (a *attempt) judge(ctx context.Context) (*batch, storage.CommitResult, erro
 // call decided it and somebody else finished it.
 func (a *attempt) replay(known commitDoc) (storage.CommitResult, error) {
 	if known.Digest != a.digest.String() {
-		return storage.CommitResult{}, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(a.commit.ID))
+		return storage.CommitResult{}, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", spell.Quote(a.commit.ID))
 	}
 	result, err := known.result()
 	if err != nil {

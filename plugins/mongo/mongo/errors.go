@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -32,5 +33,5 @@ func unknown(cause error) *storage.Error {
 }
 
 func errStale(f storage.Fence) *storage.Error {
-	return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(f.Key), f.Fence)
+	return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", spell.Quote(f.Key), f.Fence)
 }

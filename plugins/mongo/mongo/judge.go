@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -47,10 +48,10 @@ func (d *draft) require(r storage.Requirement) error {
 	case storage.RequireRecord:
 		row := d.records.at(recordKey(r.Collection, r.ID)).now
 		if row == nil {
-			return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
+			return storage.Errorf(storage.CodeConflict, "record %s does not exist", spell.Quote(r.ID))
 		}
 		if row.Version != r.Version {
-			return seam.Moved(row.Version, "record %s is at version %d, not %d", authz.Quote(r.ID), row.Version, r.Version)
+			return seam.Moved(row.Version, "record %s is at version %d, not %d", spell.Quote(r.ID), row.Version, r.Version)
 		}
 	case storage.RequireHead:
 	default:
@@ -88,7 +89,7 @@ func (d *draft) change(change storage.Change) (result storage.ChangeResult, err 
 		d.roles.at(ch.Role.ID).put(ch.Role)
 	case storage.DeleteRole:
 		if n := d.named[ch.ID] + d.added[ch.ID]; ch.Unnamed && n > 0 {
-			refusal := storage.Errorf(storage.CodeConflict, "%d grants name role %s", n, authz.Quote(ch.ID))
+			refusal := storage.Errorf(storage.CodeConflict, "%d grants name role %s", n, spell.Quote(ch.ID))
 			refusal.Grants = n
 			return result, refusal
 		}
@@ -136,7 +137,7 @@ func (d *draft) expected(id string, mustExist bool, expect *storage.RequestExpec
 		return seam.Absent("request", id)
 	case row != nil && expect != nil && (row.State != expect.State || row.StageIndex != expect.StageIndex):
 		return storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d",
-			authz.Quote(id), authz.Echo(string(row.State)), row.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
+			spell.Quote(id), spell.Echo(string(row.State)), row.StageIndex, spell.Echo(string(expect.State)), expect.StageIndex)
 	}
 	return nil
 }
@@ -169,7 +170,7 @@ func (d *draft) recordAt(collection, id string, expect int64) error {
 		current = row.Version
 	}
 	if current != expect {
-		return seam.Moved(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
+		return seam.Moved(current, "record %s is at version %d, not %d", spell.Quote(id), current, expect)
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/plugins/mongo/internal/layout"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -72,7 +72,7 @@ func (s *store) Acquire(ctx context.Context, key string) (storage.Section, error
 	case "":
 		return nil, storage.Errorf(storage.CodeValidation, "a section needs a key that is not empty")
 	case turnKey:
-		return nil, storage.Errorf(storage.CodeValidation, "section %s is the driver's own", authz.Quote(key))
+		return nil, storage.Errorf(storage.CodeValidation, "section %s is the driver's own", spell.Quote(key))
 	}
 	p := s.partition
 	ctx, cancel := s.whileOpen(ctx)
@@ -173,7 +173,7 @@ func (s *section) Renew(ctx context.Context) error {
 }
 
 func errLost(s *section) *storage.Error {
-	return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", authz.Quote(s.key), s.fence)
+	return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", spell.Quote(s.key), s.fence)
 }
 
 func (s *section) Release(ctx context.Context) error {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -138,8 +139,8 @@ func insertRows[T any](p *plan, t table[T], rows []T, id func(T) string, what st
 			if len(piece) == 1 {
 				return seam.Taken(what, id(piece[0]))
 			}
-			return storage.Errorf(storage.CodeConflict, "one of %d rows exists already: %s %s to %s", len(piece), what, authz.Quote(id(piece[0])),
-				authz.Quote(id(piece[len(piece)-1])))
+			return storage.Errorf(storage.CodeConflict, "one of %d rows exists already: %s %s to %s", len(piece), what, spell.Quote(id(piece[0])),
+				spell.Quote(id(piece[len(piece)-1])))
 		}
 	}
 	p.steps = append(p.steps, steps...)

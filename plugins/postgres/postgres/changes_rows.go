@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/relational"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
@@ -68,8 +69,8 @@ func (p *plan) expectRequest(id string, mustExist bool, expect *storage.RequestE
 				return err
 			}
 			if expect != nil && have != *expect {
-				return storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d", authz.Quote(id),
-					authz.Echo(string(have.State)), have.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
+				return storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d", spell.Quote(id),
+					spell.Echo(string(have.State)), have.StageIndex, spell.Echo(string(expect.State)), expect.StageIndex)
 			}
 			return nil
 		},
@@ -190,7 +191,7 @@ func (p *plan) deleteRole(ch storage.DeleteRole) {
 				if n == 0 {
 					return nil
 				}
-				err := storage.Errorf(storage.CodeConflict, "%d grants name role %s", n, authz.Quote(ch.ID))
+				err := storage.Errorf(storage.CodeConflict, "%d grants name role %s", n, spell.Quote(ch.ID))
 				err.Grants = n
 				return err
 			},
@@ -272,7 +273,7 @@ func (p *plan) putHead(table, column, what string, version int64, document strin
 }
 
 func (p *plan) expectRecord(collection, id string, expect int64) {
-	p.expectVersion(expect, "record "+strings.ReplaceAll(authz.Quote(id), "%", "%%")+" is at version %d, not %d",
+	p.expectVersion(expect, "record "+strings.ReplaceAll(spell.Quote(id), "%", "%%")+" is at version %d, not %d",
 		`select "version" from "AuthzRecord" where "app" = $1 and "collection" = $2 and "id" = $3 for update`, collection, id)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/relational"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
@@ -185,7 +186,7 @@ func (p *plan) recognise(ctx context.Context) error {
 	case !found:
 		return nil
 	case first.digest != p.digest.String():
-		return storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(p.c.ID))
+		return storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", spell.Quote(p.c.ID))
 	}
 	first.result.Replayed = true
 	p.replayed = &first.result
@@ -212,7 +213,7 @@ func (p *plan) fences() {
 			sql:  holds(`select 1 from "AuthzLock" where "app" = $1 and "key" = $2 and "fence" = $3 for share`),
 			args: []any{p.store.partition, f.Key, f.Fence},
 			refused: func(context.Context) error {
-				return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(f.Key), f.Fence)
+				return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", spell.Quote(f.Key), f.Fence)
 			},
 		})
 	}
@@ -256,9 +257,9 @@ func (p *plan) recordMoved(ctx context.Context, collection, id string, wanted in
 	case err != nil:
 		return relational.WithOutcome(err, authz.OutcomeNotApplied)
 	case !found:
-		return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(id))
+		return storage.Errorf(storage.CodeConflict, "record %s does not exist", spell.Quote(id))
 	}
-	return seam.Moved(row.Version, "record %s is at version %d, not %d", authz.Quote(id), row.Version, wanted)
+	return seam.Moved(row.Version, "record %s is at version %d, not %d", spell.Quote(id), row.Version, wanted)
 }
 
 func (p *plan) audit() error {

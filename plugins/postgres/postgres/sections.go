@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -197,7 +197,7 @@ func (sec *section) Renew(ctx context.Context) error {
 }
 
 func errLost(sec *section) error {
-	return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", authz.Quote(sec.key), sec.fence)
+	return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", spell.Quote(sec.key), sec.fence)
 }
 
 // Release waits for commits in flight under the section: they hold its row.

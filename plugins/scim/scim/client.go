@@ -21,6 +21,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -168,7 +169,7 @@ func (s *session) refused(path string, response *http.Response) error {
 	code := response.StatusCode
 	if code >= 300 && code < 400 {
 		return authz.Validation("%s: the service sends the request elsewhere (%d, to %s), where the credentials do not go: set %s to where it is",
-			path, code, authz.Quote(redirectHost(response)), settingBaseURL)
+			path, code, spell.Quote(redirectHost(response)), settingBaseURL)
 	}
 	text := fmt.Sprintf("%s: the service answers %d", path, code)
 	if code == http.StatusUnauthorized || code == http.StatusForbidden {
@@ -181,10 +182,10 @@ func (s *session) refused(path string, response *http.Response) error {
 	body := io.LimitReader(response.Body, maxErrorBody)
 	if wantJSON(path, response.Header.Get("Content-Type")) == nil && json.NewDecoder(body).Decode(&told) == nil {
 		if told.ScimType != "" {
-			text += ", " + authz.EchoN(s.redact(told.ScimType), maxDetail)
+			text += ", " + spell.EchoN(s.redact(told.ScimType), maxDetail)
 		}
 		if told.Detail != "" {
-			text += ": " + authz.EchoN(s.redact(told.Detail), maxDetail)
+			text += ": " + spell.EchoN(s.redact(told.Detail), maxDetail)
 		}
 	}
 	return statusError(code, response.Header, text)
@@ -221,7 +222,7 @@ func wantJSON(path, contentType string) error {
 	if err == nil && (media == "application/scim+json" || media == "application/json") {
 		return nil
 	}
-	return authz.Validation("%s: the answer is %s, not SCIM: is %s right?", path, authz.Quote(contentType), settingBaseURL)
+	return authz.Validation("%s: the answer is %s, not SCIM: is %s right?", path, spell.Quote(contentType), settingBaseURL)
 }
 
 // reason is the text of a file's error without the path, which may be long.

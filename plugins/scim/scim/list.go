@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -184,7 +185,7 @@ func (c *collection[T]) add(items []T) error {
 	for _, item := range items {
 		id := c.id(item)
 		if c.seen[id] {
-			return doubt("the resource %s is told twice", authz.Quote(id))
+			return doubt("the resource %s is told twice", spell.Quote(id))
 		}
 		c.seen[id] = true
 		c.items = append(c.items, item)

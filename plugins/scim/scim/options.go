@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -90,7 +90,7 @@ func check(o Options) (checked, error) {
 			return c, err
 		}
 		if slices.Contains(o.OrgAttributes[:i], attribute) {
-			return c, refuse(settingOrgs, "names "+authz.Quote(attribute)+" twice")
+			return c, refuse(settingOrgs, "names "+spell.Quote(attribute)+" twice")
 		}
 	}
 	for _, n := range []struct {
@@ -200,8 +200,8 @@ func oneOf(setting, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return &plugin.ConfigError{Field: setting, Message: "must be one of " + authz.QuoteList(allowed),
-		Suggestion: authz.Nearest(value, allowed)}
+	return &plugin.ConfigError{Field: setting, Message: "must be one of " + spell.QuoteList(allowed),
+		Suggestion: spell.Nearest(value, allowed)}
 }
 
 func refuse(setting, message string) error {

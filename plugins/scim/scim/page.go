@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -62,7 +63,7 @@ func wantSchema(schemas []string, want, what string) error {
 	}
 	told := "none"
 	if len(schemas) > 0 {
-		told = authz.QuoteList(schemas[:min(len(schemas), 3)])
+		told = spell.QuoteList(schemas[:min(len(schemas), 3)])
 	}
 	return authz.Validation("unknown schema: %s of SCIM 2.0 has %s, this one has %s", what, want, told)
 }
@@ -84,7 +85,7 @@ func object(r io.Reader, member func(name string, dec *json.Decoder) error) erro
 		}
 		name := strings.ToLower(t.(string)) // the decoder wants a string there
 		if seen[name] {
-			return authz.Validation("the answer has %s twice", authz.Quote(name))
+			return authz.Validation("the answer has %s twice", spell.Quote(name))
 		}
 		seen[name] = true
 		if err := member(name, dec); err != nil {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/warnings"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -60,15 +61,15 @@ func (r *reading) members(users map[string]*user, groups map[string]*group) erro
 			u, child := users[m.Value], groups[m.Value]
 			switch kind := m.kind(); {
 			case m.Value == "":
-				r.warnings.Add("members without a value", "group %s has a member without a value", authz.Quote(g.key))
+				r.warnings.Add("members without a value", "group %s has a member without a value", spell.Quote(g.key))
 			case kind == "" && u != nil && child != nil:
-				r.warnings.Add("ambiguous members", "member %s of group %s is a user and a group, and the group does not say which", authz.Quote(m.Value), authz.Quote(g.key))
+				r.warnings.Add("ambiguous members", "member %s of group %s is a user and a group, and the group does not say which", spell.Quote(m.Value), spell.Quote(g.key))
 			case kind != "group" && u != nil:
 				r.groupsOf[u.key] = append(r.groupsOf[u.key], g.key)
 			case kind != "user" && child != nil:
 				r.parents[child.key] = append(r.parents[child.key], g.key)
 			default:
-				r.warnings.Add("members that do not exist", "member %s of group %s does not exist, or was not read", authz.Quote(m.Value), authz.Quote(g.key))
+				r.warnings.Add("members that do not exist", "member %s of group %s does not exist, or was not read", spell.Quote(m.Value), spell.Quote(g.key))
 			}
 		}
 	}
@@ -79,7 +80,7 @@ func (r *reading) members(users map[string]*user, groups map[string]*group) erro
 	for _, u := range r.users {
 		if u.in != "" {
 			return authz.Validation("%s: no group has a member, but User %s says it is in group %s: the service does not tell the members of groups in lists, or not to these credentials",
-				pathGroups, authz.Quote(u.id), authz.Quote(u.in))
+				pathGroups, spell.Quote(u.id), spell.Quote(u.in))
 		}
 	}
 	return nil
@@ -91,7 +92,7 @@ func (r *reading) enterprise(users map[string]*user) error {
 	extended := slices.ContainsFunc(r.users, func(u user) bool { return u.enterprise })
 	if len(r.o.OrgAttributes) > 0 {
 		if !slices.ContainsFunc(r.users, func(u user) bool { return len(u.orgs) > 0 }) {
-			return authz.Validation("%s: no user has one of %s (%s)", pathUsers, authz.QuoteList(r.o.OrgAttributes), settingOrgs)
+			return authz.Validation("%s: no user has one of %s (%s)", pathUsers, spell.QuoteList(r.o.OrgAttributes), settingOrgs)
 		}
 		r.datasets = append(r.datasets, directory.CapOrgs)
 	}
@@ -108,7 +109,7 @@ func (r *reading) enterprise(users map[string]*user) error {
 				r.managers[u.key] = m.key
 			}
 		} else {
-			r.warnings.Add("managers that do not exist", "manager %s of user %s does not exist, or was not read", authz.Quote(u.manager), authz.Quote(u.key))
+			r.warnings.Add("managers that do not exist", "manager %s of user %s does not exist, or was not read", spell.Quote(u.manager), spell.Quote(u.key))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
@@ -50,7 +51,7 @@ func (c common) check(schema, what string) error {
 		return authz.Validation("a %s without id", what)
 	}
 	if err := wantSchema(c.Schemas, schema, "a "+what); err != nil {
-		return authz.Validation("%s %s: %s", what, authz.Quote(c.ID), err.Error())
+		return authz.Validation("%s %s: %s", what, spell.Quote(c.ID), err.Error())
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (o Options) user(dec *json.Decoder) (user, error) {
 		return user{}, err
 	}
 	if raw.UserName == "" {
-		return user{}, authz.Validation("User %s: it has no userName, which SCIM requires", authz.Quote(raw.ID))
+		return user{}, authz.Validation("User %s: it has no userName, which SCIM requires", spell.Quote(raw.ID))
 	}
 	u := user{id: raw.ID, active: raw.Active, enterprise: raw.Enterprise != nil}
 	var err error
@@ -95,7 +96,7 @@ func (o Options) user(dec *json.Decoder) (user, error) {
 	}
 	if o.Manager {
 		if u.manager, err = managerOf(raw.Enterprise.Manager); err != nil {
-			return u, authz.Validation("User %s: %s", authz.Quote(raw.ID), err.Error())
+			return u, authz.Validation("User %s: %s", spell.Quote(raw.ID), err.Error())
 		}
 	}
 	orgs := map[string]string{"organization": raw.Enterprise.Organization, "division": raw.Enterprise.Division,
@@ -105,7 +106,7 @@ func (o Options) user(dec *json.Decoder) (user, error) {
 			continue
 		}
 		if err := checkID(orgs[attribute]); err != nil {
-			return u, authz.Validation("User %s: %s %s", authz.Quote(raw.ID), attribute, err.Error())
+			return u, authz.Validation("User %s: %s %s", spell.Quote(raw.ID), attribute, err.Error())
 		}
 		u.orgs = append(u.orgs, orgs[attribute])
 	}
@@ -126,7 +127,7 @@ func (o Options) group(dec *json.Decoder) (group, error) {
 		return group{}, err
 	}
 	if raw.DisplayName == "" {
-		return group{}, authz.Validation("Group %s: it has no displayName, which SCIM requires", authz.Quote(raw.ID))
+		return group{}, authz.Validation("Group %s: it has no displayName, which SCIM requires", spell.Quote(raw.ID))
 	}
 	g := group{id: raw.ID, name: raw.DisplayName, members: raw.Members}
 	var err error
@@ -140,17 +141,17 @@ func resource(err error, what, id string) error {
 	if !errors.As(err, &typed) {
 		return err
 	}
-	return authz.Validation("%s %s: %s is a JSON %s, which SCIM does not allow there", what, authz.Quote(id), authz.Quote(typed.Field), typed.Value)
+	return authz.Validation("%s %s: %s is a JSON %s, which SCIM does not allow there", what, spell.Quote(id), spell.Quote(typed.Field), typed.Value)
 }
 
 // key is the id by which a resource is told.
 func key(what, id, attribute string, values map[string]string) (string, error) {
 	value := values[attribute]
 	if value == "" {
-		return "", authz.Validation("%s %s: it has no %s, which is to be its id", what, authz.Quote(id), attribute)
+		return "", authz.Validation("%s %s: it has no %s, which is to be its id", what, spell.Quote(id), attribute)
 	}
 	if err := checkID(value); err != nil {
-		return "", authz.Validation("%s %s: %s %s", what, authz.Quote(id), attribute, err.Error())
+		return "", authz.Validation("%s %s: %s %s", what, spell.Quote(id), attribute, err.Error())
 	}
 	return value, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/text/encoding"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -126,13 +127,13 @@ func (s *session) lost(path string, err error) error {
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name):
-		return outage(path+": the service's certificate is not trusted: "+authz.Echo(err.Error()), err)
+		return outage(path+": the service's certificate is not trusted: "+spell.Echo(err.Error()), err)
 	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
-		return outage(path+": the service does not speak TLS as asked: "+authz.Echo(err.Error()), err)
+		return outage(path+": the service does not speak TLS as asked: "+spell.Echo(err.Error()), err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return &passing{UnavailableError: outage(path+": the service did not answer within "+settingRequest, err)}
 	}
-	return &passing{UnavailableError: outage(path+": the service cannot be reached: "+authz.Echo(err.Error()), err)}
+	return &passing{UnavailableError: outage(path+": the service cannot be reached: "+spell.Echo(err.Error()), err)}
 }
 
 // unreadable sorts why an answer was not decoded: cut off, too long, or no SCIM.
@@ -152,9 +153,9 @@ func (s *session) unreadable(path string, err error) error {
 	case errors.As(err, &syntax):
 		return authz.Validation("%s: the answer is not JSON at byte %d", path, syntax.Offset)
 	case errors.As(err, &typed):
-		return authz.Validation("%s: %s is a JSON %s, which SCIM does not allow there", path, authz.Quote(typed.Field), typed.Value)
+		return authz.Validation("%s: %s is a JSON %s, which SCIM does not allow there", path, spell.Quote(typed.Field), typed.Value)
 	case errors.Is(err, context.DeadlineExceeded):
 		return s.lost(path, err)
 	}
-	return &passing{UnavailableError: outage(path+": the answer is cut off: "+authz.Echo(err.Error()), err)}
+	return &passing{UnavailableError: outage(path+": the answer is cut off: "+spell.Echo(err.Error()), err)}
 }

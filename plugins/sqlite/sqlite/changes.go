@@ -1,9 +1,9 @@
 package sqlite
 
 import (
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/relational"
 	"github.com/authzhost/authz/plugins/internal/seam"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -167,7 +167,7 @@ func deleteRole(w *work, app string, ch storage.DeleteRole) error {
 			return err
 		}
 		if named > 0 {
-			err := storage.Errorf(storage.CodeConflict, "%d grants name role %s", named, authz.Quote(ch.ID))
+			err := storage.Errorf(storage.CodeConflict, "%d grants name role %s", named, spell.Quote(ch.ID))
 			err.Grants = named
 			return err
 		}

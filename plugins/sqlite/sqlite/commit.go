@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/relational"
 	"github.com/authzhost/authz/plugins/internal/seam"
 	"github.com/authzhost/authz/sdk/authz"
@@ -94,7 +95,7 @@ func recognised(w *work, app, id string, digest storage.Digest) (result storage.
 		return result, err
 	}
 	if applied != digest.String() {
-		return result, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(id))
+		return result, storage.Errorf(storage.CodeConflict, "commit %s was applied with other content", spell.Quote(id))
 	}
 	if result, err = relational.DecodeResult(column); err != nil {
 		return result, storage.Unavailable(authz.OutcomeUnknown, err, "the result of a commit that was applied is damaged")

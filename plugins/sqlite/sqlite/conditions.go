@@ -1,8 +1,8 @@
 package sqlite
 
 import (
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -24,7 +24,7 @@ func compareFences(w *work, app string, fences []storage.Fence) error {
 			return err
 		}
 		if !found || fence != want.Fence {
-			return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(want.Key), want.Fence)
+			return storage.Errorf(storage.CodeStaleFence, "section %s has moved on from fence %d", spell.Quote(want.Key), want.Fence)
 		}
 	}
 	return nil
@@ -45,9 +45,9 @@ func require(w *work, app string, r storage.Requirement) error {
 		case err != nil:
 			return err
 		case version == 0:
-			return storage.Errorf(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
+			return storage.Errorf(storage.CodeConflict, "record %s does not exist", spell.Quote(r.ID))
 		case version != r.Version:
-			return seam.Moved(version, "record %s is at version %d, not %d", authz.Quote(r.ID), version, r.Version)
+			return seam.Moved(version, "record %s is at version %d, not %d", spell.Quote(r.ID), version, r.Version)
 		}
 		return nil
 	case storage.RequireHead:
@@ -78,7 +78,7 @@ func expected(w *work, app, id string, mustExist bool, expect *storage.RequestEx
 		return seam.Absent("request", id)
 	case found && expect != nil && (row.State != expect.State || row.StageIndex != expect.StageIndex):
 		return storage.Errorf(storage.CodeConflict, "request %s is %s at stage %d, not %s at stage %d",
-			authz.Quote(id), authz.Echo(string(row.State)), row.StageIndex, authz.Echo(string(expect.State)), expect.StageIndex)
+			spell.Quote(id), spell.Echo(string(row.State)), row.StageIndex, spell.Echo(string(expect.State)), expect.StageIndex)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func expectVersion(w *work, app, now, what string, expect *int64) error {
 func expectRecord(w *work, app, collection, id string, expect int64) error {
 	current, err := recordVersion(w, app, collection, id)
 	if err == nil && current != expect {
-		err = seam.Moved(current, "record %s is at version %d, not %d", authz.Quote(id), current, expect)
+		err = seam.Moved(current, "record %s is at version %d, not %d", spell.Quote(id), current, expect)
 	}
 	return err
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/relational"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -72,7 +72,7 @@ func rebuild(w *work, t relational.Table, old []string) error {
 		case slices.Contains(old, c.Name):
 			columns = append(columns, c.Name)
 		case !c.Null && c.Default == "":
-			return storage.Errorf(storage.CodeUnsupported, "table %s lacks the column %s: the database cannot be migrated", t.Name, authz.Quote(c.Name))
+			return storage.Errorf(storage.CodeUnsupported, "table %s lacks the column %s: the database cannot be migrated", t.Name, spell.Quote(c.Name))
 		}
 	}
 	next := t.Name + "_next"

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/seam"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -65,7 +65,7 @@ func (h *section) renewHere() error {
 }
 
 func (h *section) errLost() error {
-	return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", authz.Quote(h.key), h.fence)
+	return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held under fence %d", spell.Quote(h.key), h.fence)
 }
 
 func (h *section) expired() bool {

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -67,7 +68,7 @@ func applyChange(p *partition, change storage.Change) (result storage.ChangeResu
 
 func insert[R any](p *partition, t table[R], row R) {
 	if t.get(p, t.key(&row)) != nil {
-		p.refuse(storage.CodeConflict, "%s %s exists already", t.entity, authz.Quote(t.key(&row)))
+		p.refuse(storage.CodeConflict, "%s %s exists already", t.entity, spell.Quote(t.key(&row)))
 	}
 	t.put(p, row)
 }
@@ -75,14 +76,14 @@ func insert[R any](p *partition, t table[R], row R) {
 func remove[R any](p *partition, t table[R], key string, mustExist bool) *R {
 	row := t.remove(p, key)
 	if row == nil && mustExist {
-		p.refuse(storage.CodeNotFound, "%s %s does not exist", t.entity, authz.Quote(key))
+		p.refuse(storage.CodeNotFound, "%s %s does not exist", t.entity, spell.Quote(key))
 	}
 	return row
 }
 
 func expect(p *partition, r *authz.Request, want *storage.RequestExpect) {
 	if r != nil && want != nil && *want != (storage.RequestExpect{State: r.State, StageIndex: r.StageIndex}) {
-		p.refuse(storage.CodeConflict, "request %s is %s at stage %d", authz.Quote(r.ID), authz.Echo(string(r.State)), r.StageIndex)
+		p.refuse(storage.CodeConflict, "request %s is %s at stage %d", spell.Quote(r.ID), spell.Echo(string(r.State)), r.StageIndex)
 	}
 }
 
@@ -94,7 +95,7 @@ func patch[T any](member, to *T) {
 
 func deleteRole(p *partition, ch storage.DeleteRole) {
 	if ch.Unnamed {
-		refusal := storage.Errorf(storage.CodeConflict, "grants name role %s", authz.Quote(ch.ID))
+		refusal := storage.Errorf(storage.CodeConflict, "grants name role %s", spell.Quote(ch.ID))
 		for range grants.with(p, "role/"+ch.ID, "") {
 			refusal.Grants++
 		}
@@ -118,7 +119,7 @@ func atRecord(p *partition, collection, id string, expect int64) {
 	if row := records.get(p, recordKey(collection, id)); row != nil {
 		current = row.Version
 	}
-	same(p, "record "+authz.Quote(id), current, expect)
+	same(p, "record "+spell.Quote(id), current, expect)
 }
 
 func same(p *partition, what string, current, expect int64) {

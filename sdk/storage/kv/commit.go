@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -24,7 +25,7 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (result storage.Co
 	err = s.update(ctx, func(p *partition) {
 		if first := commits.get(p, c.ID); first != nil {
 			if first.Digest != digest.String() {
-				p.refuse(storage.CodeConflict, "commit %s was applied with other content", authz.Quote(c.ID))
+				p.refuse(storage.CodeConflict, "commit %s was applied with other content", spell.Quote(c.ID))
 			}
 			result = first.result()
 			result.Replayed = true
@@ -58,19 +59,19 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (result storage.Co
 func apply(p *partition, c storage.Commit) (result storage.CommitResult) {
 	for _, want := range c.Fences {
 		if have := fences.get(p, want.Key); have == nil || have.Fence != want.Fence {
-			p.refuse(storage.CodeStaleFence, "section %s has moved on from fence %d", authz.Quote(want.Key), want.Fence)
+			p.refuse(storage.CodeStaleFence, "section %s has moved on from fence %d", spell.Quote(want.Key), want.Fence)
 		}
 	}
 	for _, r := range c.Requires {
 		switch r := r.(type) {
 		case storage.RequireRole:
 			if roles.get(p, r.ID) == nil {
-				p.refuse(storage.CodeNotFound, "role %s does not exist", authz.Quote(r.ID))
+				p.refuse(storage.CodeNotFound, "role %s does not exist", spell.Quote(r.ID))
 			}
 		case storage.RequireHead: // judged last
 		case storage.RequireRecord:
 			if atRecord(p, r.Collection, r.ID, r.Version); r.Version == 0 {
-				p.refuse(storage.CodeConflict, "record %s does not exist", authz.Quote(r.ID))
+				p.refuse(storage.CodeConflict, "record %s does not exist", spell.Quote(r.ID))
 			}
 		default:
 			p.refuse(storage.CodeValidation, "%T is no requirement", r)

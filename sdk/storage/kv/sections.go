@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -124,7 +124,7 @@ func (h *section) Renew(ctx context.Context) error {
 	h.driver.mu.Lock()
 	defer h.driver.mu.Unlock()
 	if h.turn.holder != h {
-		return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held", authz.Quote(h.fence.Key))
+		return storage.Errorf(storage.CodeStaleFence, "section %s is no longer held", spell.Quote(h.fence.Key))
 	}
 	h.expires = time.Now().Add(h.driver.lease)
 	h.expiry.Reset(h.driver.lease)

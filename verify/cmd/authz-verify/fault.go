@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -37,7 +38,7 @@ func reason(err error) string {
 }
 
 // escape renders control characters visibly.
-func escape(s string) string { return authz.EchoN(s, math.MaxInt) }
+func escape(s string) string { return spell.EchoN(s, math.MaxInt) }
 
 // short drops the operation and the path that the message already names.
 func short(err error) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/authzhost/authz/examples/acme"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -102,7 +103,7 @@ func compare(questions []acme.Question, replies []reply) result {
 		got := "no answer"
 		switch reply := replies[i]; {
 		case reply.Error != nil:
-			got = "error " + authz.Echo(reply.Error.Name+": "+reply.Error.Message)
+			got = "error " + spell.Echo(reply.Error.Name+": "+reply.Error.Message)
 		case reply.Allowed != nil && *reply.Allowed == q.Want:
 			r.Passed++
 			continue

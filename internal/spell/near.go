@@ -1,4 +1,4 @@
-package authz
+package spell
 
 import "unicode/utf8"
 

@@ -1,10 +1,11 @@
-package authz_test
+package spell_test
 
 import (
 	"testing"
 
-	"github.com/authzhost/authz/sdk/authz"
 	"pgregory.net/rapid"
+
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // plainDistance is the textbook definition.
@@ -24,7 +25,7 @@ func TestEditDistanceEqualsItsDefinitionUpToTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, limit := name.Draw(t, "a"), name.Draw(t, "b"), rapid.IntRange(0, 7).Draw(t, "limit")
 		want := min(plainDistance([]rune(a), []rune(b)), limit+1)
-		if got := authz.EditDistance(a, b, limit); got != want {
+		if got := spell.EditDistance(a, b, limit); got != want {
 			t.Fatalf("EditDistance(%q, %q, %d) = %d, want %d", a, b, limit, got, want)
 		}
 	})
@@ -33,7 +34,7 @@ func TestEditDistanceEqualsItsDefinitionUpToTheLimit(t *testing.T) {
 func TestNearestSuggestsWhatWasProbablyMeant(t *testing.T) {
 	known := []string{"listen", "ops_listen", "socket", "tls"}
 	for word, want := range map[string]string{"lisen": "listen", "sockte": "socket", "tsl": "tls", "database": "", "": "", "opslisten": "ops_listen", "x": ""} {
-		if got := authz.Nearest(word, known); got != want {
+		if got := spell.Nearest(word, known); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}

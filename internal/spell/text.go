@@ -1,7 +1,6 @@
-package authz
+package spell
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -95,21 +94,11 @@ func escapeControls(s string) string {
 }
 
 func jsonString(s string) string {
-	b, err := Marshal(s)
-	if err != nil {
-		return `""`
-	}
-	return string(b)
-}
-
-// Marshal is json.Marshal without HTML escaping: the form of everything on the
-// wire.
-func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+	if err := enc.Encode(s); err != nil {
+		return `""`
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return strings.TrimSuffix(b.String(), "\n")
 }
