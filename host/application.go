@@ -55,7 +55,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{log: log, supplied: h.options.Applications[name], limiter: admission.New(h.config.Load().Limits.InFlight)}
+	a := &served{log: log, supplied: h.options.Applications[name].own(), limiter: admission.New(h.config.Load().Limits.InFlight)}
 	a.setSecrets(cfg.Provider.Secrets)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name,
 		Incarnation: cfg.Storage.Incarnation, OnLost: a.forget, Observe: h.observation.storage(name)})

@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,13 +30,21 @@ type ApplicationOptions struct {
 	// process bring their own (client.Gate).
 	Conditions map[string]Condition
 
-	// Observers hear of the application's checks, beside what is configured.
+	// Observers hear of the application's checks, beside what is configured; of the share
+	// that ops.check_sample says while ops_listen is on.
 	Observers []metrics.Observer
 }
 
-// Condition is the application's predicate of one key. It is asked at most once a
-// check, only narrows the answer, and its error is the check's.
+// Condition is the application's predicate of one key, at a scope that is never "". It is
+// asked at most once for each key of a check, only narrows the answer, and its error is the
+// check's.
 type Condition func(ctx context.Context, p authz.Principal, scope string) (bool, error)
+
+// own is a copy that the program does not change any more.
+func (o ApplicationOptions) own() ApplicationOptions {
+	o.Conditions, o.Observers = maps.Clone(o.Conditions), slices.Clone(o.Observers)
+	return o
+}
 
 // checkSupplied refuses what is given to an application that is not there, or that
 // could not take effect.
@@ -53,8 +63,11 @@ func (o Options) checkSupplied(cfg *config.Config, catalogs map[string]*catalog.
 			if !ok {
 				return fmt.Errorf("application %q: Options.Applications has a condition of %w", name, catalogs[name].UnknownPermission(key, authz.ExpectedKey))
 			}
-			if !leaf.RequiresCondition || given.Conditions[key] == nil {
-				return fmt.Errorf("application %q: Options.Applications has a condition of %s, which needs one: nobody would ask it", name, spell.Quote(key))
+			if !leaf.RequiresCondition {
+				return fmt.Errorf("application %q: Options.Applications has a condition of %s, which the catalog does not declare requiresCondition: nobody would ask it", name, spell.Quote(key))
+			}
+			if given.Conditions[key] == nil {
+				return fmt.Errorf("application %q: the condition of %s in Options.Applications is nil", name, spell.Quote(key))
 			}
 		}
 	}
@@ -70,40 +83,50 @@ func didYouMean(name string, known []string) string {
 
 // ask answers the operation check by a client of the application's.
 func (a *served) ask(ctx context.Context, c *client.Client, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
-	g := client.Gate{Keys: keys, Scope: scope, Fresh: fresh}
-	conditional := func(key string) bool { return a.supplied.Conditions[key] != nil }
-	if len(a.supplied.Conditions) == 0 || !slices.ContainsFunc(keys, conditional) {
+	g := client.Gate{Keys: keys, Scope: cmp.Or(scope, authz.Global), Fresh: fresh}
+	given := func(key string) bool { return a.supplied.Conditions[key] != nil }
+	if len(a.supplied.Conditions) == 0 || !slices.ContainsFunc(keys, given) {
 		return c.Check(ctx, p, g)
 	}
+	if others := slices.DeleteFunc(slices.Clone(keys), given); slices.ContainsFunc(others, a.needsCondition) {
+		g.Keys = others
+		return c.Check(ctx, p, g) // which tells of what is missing
+	}
+	// One check, of which the keys' own conditions are the condition: it is asked once the
+	// rows allow some key, and then judges key by key.
+	g.Condition = func(ctx context.Context) (bool, error) { return a.anyOf(ctx, c.Unobserved(), p, g) }
 	if len(keys) == 1 {
-		return c.Check(ctx, p, a.conditioned(g, p))
+		g.Condition = a.condition(p, keys[0], g.Scope)
 	}
-	// Each key has a condition of its own, so that each is a gate of its own. First all
-	// are verified: a mistake is told also beside a key that allows.
-	all := g
-	if !slices.ContainsFunc(keys, func(key string) bool {
-		leaf, ok := a.options.Catalog.Leaf(key)
-		return ok && leaf.RequiresCondition && !conditional(key)
-	}) {
-		all.Condition = func(context.Context) (bool, error) { return true, nil }
-	}
-	if may, err := c.Unobserved().Check(ctx, p, all); err != nil || !may {
-		return false, err
-	}
-	for _, key := range keys {
-		g.Keys = []string{key}
-		if allowed, err := c.Check(ctx, p, a.conditioned(g, p)); err != nil || allowed {
+	return c.Check(ctx, p, g)
+}
+
+func (a *served) needsCondition(key string) bool {
+	leaf, ok := a.options.Catalog.Leaf(key)
+	return ok && leaf.RequiresCondition
+}
+
+// anyOf judges each key of a gate by its rows, which were just read, and its own condition.
+func (a *served) anyOf(ctx context.Context, c *client.Client, p authz.Principal, g client.Gate) (bool, error) {
+	judged := map[string]bool{}
+	for _, key := range g.Keys {
+		if judged[key] {
+			continue
+		}
+		judged[key] = true
+		one := client.Gate{Keys: []string{key}, Scope: g.Scope, Condition: a.condition(p, key, g.Scope)}
+		if allowed, err := c.Check(ctx, p, one); err != nil || allowed {
 			return allowed, err
 		}
 	}
 	return false, nil
 }
 
-// conditioned is a gate of one key with the condition that the program gave for it.
-func (a *served) conditioned(g client.Gate, p authz.Principal) client.Gate {
-	if asked := a.supplied.Conditions[g.Keys[0]]; asked != nil {
-		scope := g.Scope
-		g.Condition = func(ctx context.Context) (bool, error) { return asked(ctx, p, scope) }
+// condition is what the program gave for a key, nil where it gave none.
+func (a *served) condition(p authz.Principal, key, scope string) func(context.Context) (bool, error) {
+	asked := a.supplied.Conditions[key]
+	if asked == nil {
+		return nil
 	}
-	return g
+	return func(ctx context.Context) (bool, error) { return asked(ctx, p, scope) }
 }

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,7 @@ func embed(t *testing.T, ancestry string, given host.ApplicationOptions) (*host.
 	docs := cfg.Applications["docs"]
 	docs.Ancestry.Kind = ancestry
 	cfg.Applications["docs"] = docs
-	write(t, docs.Catalog, strings.Replace(testCatalog, "permissions:", "permissions:\n  docs.files.delete: true\n  docs.files.approve: {requiresCondition: true}", 1))
+	write(t, docs.Catalog, strings.Replace(testCatalog, "permissions:", "permissions:\n  docs.files.delete: true\n  docs.files.approve: {requiresCondition: true}\n  docs.files.purge: {requiresCondition: true}", 1))
 	h, err := host.Open(t.Context(), cfg, host.Options{Version: "test", Applications: map[string]host.ApplicationOptions{"docs": given}})
 	if err == nil {
 		t.Cleanup(func() { closeHost(t, h) })
@@ -29,18 +30,25 @@ func embed(t *testing.T, ancestry string, given host.ApplicationOptions) (*host.
 	return h, err
 }
 
-type attributed struct{ atomic.Int64 }
+// attributed counts the checks that it hears of, and those of which it is told the rows.
+type attributed struct{ heard, withRows, anyOf atomic.Int64 }
+
+func (*attributed) NonBlocking() {}
 
 func (o *attributed) Observe(seen metrics.CheckObservation) error {
+	o.heard.Add(1)
 	if len(seen.MatchedGrantIDs) > 0 {
-		o.Add(1)
+		o.withRows.Add(1)
+	}
+	if seen.AnyOf {
+		o.anyOf.Add(1)
 	}
 	return nil
 }
 
 func TestAProgramGivesAncestryConditionsAndObservers(t *testing.T) {
 	var seen attributed
-	asked := ""
+	asked, times := "", 0
 	h, err := embed(t, config.AncestryNone, host.ApplicationOptions{
 		Ancestry: application.FromParents(func(_ context.Context, scope string) ([]string, error) {
 			if scope == "docs.doc:1" {
@@ -49,7 +57,7 @@ func TestAProgramGivesAncestryConditionsAndObservers(t *testing.T) {
 			return nil, nil
 		}),
 		Conditions: map[string]host.Condition{"docs.files.approve": func(_ context.Context, p authz.Principal, scope string) (bool, error) {
-			asked = p.UserID + " " + scope
+			asked, times = p.UserID+" "+scope, times+1
 			if p.UserID == "broken" {
 				return true, errors.New("the ledger does not answer")
 			}
@@ -71,6 +79,8 @@ func TestAProgramGivesAncestryConditionsAndObservers(t *testing.T) {
 		err = c.Call(t.Context(), "check", object{"principal": object{"userId": who}, "key": key, "scope": "docs.doc:1"}, &answer)
 		return answer.Allowed, err
 	}
+	grantEverywhere := object{"subject": "user:cat", "pattern": "docs.files.approve", "provenance": object{"kind": "admin", "actorUserId": "root"}}
+	call(t, c, "createGrant", object{"input": grantEverywhere})
 	for who, want := range map[string]bool{"ann": true, "bob": false, "nobody": false} {
 		if allowed, err := check(who, "docs.files.approve"); err != nil || allowed != want {
 			t.Errorf("%s: %v %v", who, allowed, err)
@@ -92,15 +102,31 @@ func TestAProgramGivesAncestryConditionsAndObservers(t *testing.T) {
 		{"bob", []string{"docs.files.delete", "docs.files.approve"}, false},
 		{"nobody", []string{"docs.files.read", "docs.files.approve"}, false},
 	} {
+		before, listed := seen.heard.Load(), seen.anyOf.Load()
 		if allowed, err := check(c.who, c.keys); err != nil || allowed != c.want {
 			t.Errorf("%v: %v %v", c, allowed, err)
 		}
+		if n := seen.heard.Load() - before; n != 1 || seen.anyOf.Load() != listed+1 {
+			t.Errorf("%v was observed %d times, as a list %d times", c, n, seen.anyOf.Load()-listed)
+		}
+	}
+	times = 0
+	if allowed, err := check("bob", slices.Repeat([]string{"docs.files.approve"}, 50)); err != nil || allowed || times != 1 {
+		t.Errorf("the same key fifty times: %v %v, its condition asked %d times", allowed, err, times)
+	}
+	docs, _ := h.Application("docs")
+	if _, err := docs.Check(t.Context(), authz.UserPrincipal("cat"), []string{"docs.files.approve"}, "", false); err != nil || asked != "cat *" {
+		t.Errorf("%v, asked about %q", err, asked)
+	}
+	var missing *authz.MissingConditionError
+	if _, err := check("ann", []string{"docs.files.approve", "docs.files.purge"}); !errors.As(err, &missing) || missing.Permission != "docs.files.purge" {
+		t.Errorf("one of two conditions was given: %v", err)
 	}
 	var unknown *authz.UnknownPermissionError
 	if _, err := check("bob", []string{"docs.files.read", "docs.files.approve", "docs.files.raed"}); !errors.As(err, &unknown) {
 		t.Errorf("a mistyped key beside one that allows: %v", err)
 	}
-	if seen.Load() == 0 {
+	if seen.withRows.Load() == 0 {
 		t.Error("the observer heard of no check with its rows")
 	}
 }
@@ -123,9 +149,10 @@ func TestWhatAProgramGivesInVainIsRefused(t *testing.T) {
 		ancestry string
 		given    host.ApplicationOptions
 	}{
-		"set it to none, or give no ancestry": {config.AncestryStored, host.ApplicationOptions{Ancestry: application.FromParents(nil)}},
-		"docs.files.approve":                  {config.AncestryNone, host.ApplicationOptions{Conditions: map[string]host.Condition{"docs.files.aprove": always}}},
-		"nobody would ask it":                 {config.AncestryNone, host.ApplicationOptions{Conditions: map[string]host.Condition{"docs.files.read": always}}},
+		"set it to none, or give no ancestry":                                    {config.AncestryStored, host.ApplicationOptions{Ancestry: application.FromParents(nil)}},
+		"docs.files.approve":                                                     {config.AncestryNone, host.ApplicationOptions{Conditions: map[string]host.Condition{"docs.files.aprove": always}}},
+		"does not declare requiresCondition":                                     {config.AncestryNone, host.ApplicationOptions{Conditions: map[string]host.Condition{"docs.files.read": always}}},
+		"the condition of \"docs.files.approve\" in Options.Applications is nil": {config.AncestryNone, host.ApplicationOptions{Conditions: map[string]host.Condition{"docs.files.approve": nil}}},
 	} {
 		if _, err := embed(t, c.ancestry, c.given); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
