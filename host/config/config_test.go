@@ -99,6 +99,7 @@ func TestMetricsAreOnWhenTheirSectionIsThere(t *testing.T) {
 		{"    metrics:\n", nil, nil},
 		{"    metrics: {}\n", nil, &config.Metrics{Bucket: 24 * time.Hour, Retention: 90 * 24 * time.Hour}},
 		{"    metrics: {bucket: 1h}\n", nil, &config.Metrics{Bucket: time.Hour, Retention: 90 * 24 * time.Hour}},
+		{"    metrics: {bucket_ms: }\n", nil, &config.Metrics{Bucket: 24 * time.Hour, Retention: 90 * 24 * time.Hour}},
 		{"    metrics: {bucket_ms: 3600000}\n", nil, &config.Metrics{Bucket: time.Hour, Retention: 90 * 24 * time.Hour}},
 		{"", []string{"AUTHZ_APPLICATIONS__ACME__METRICS__RETENTION_MS=5"}, &config.Metrics{Bucket: 24 * time.Hour, Retention: 5 * time.Millisecond}},
 	} {

@@ -85,13 +85,16 @@ func (l *loader) section(s *section, path []string, given map[string]any) map[st
 // whole milliseconds.
 func (l *loader) renamed(s *section, path []string, given map[string]any) map[string]any {
 	for _, older := range sortedKeys(s.older) {
-		raw := given[older]
-		if raw == nil {
+		raw, there := given[older]
+		if !there {
 			continue
 		}
 		p, name := append(slices.Clone(path), older), s.older[older]
 		given = maps.Clone(given)
 		delete(given, older)
+		if raw == nil { // "key:" with nothing behind it is as good as absent
+			continue
+		}
 		if given[name] != nil {
 			l.problem(p, "is the older name of %s: give one of the two", name)
 			continue
