@@ -23,8 +23,8 @@ const MaxChecks = 1000
 
 // Question is one check. Scope "" means "*"; Fresh bypasses caches.
 type Question struct {
-	Principal authz.Principal `json:"principal" read:"required"`
-	Key       Keys            `json:"key" read:"required"`
+	Principal authz.Principal `json:"principal,omitzero" read:"required"`
+	Key       Keys            `json:"key,omitempty" read:"required"`
 	Scope     string          `json:"scope,omitempty" read:"target"`
 	Fresh     bool            `json:"fresh,omitempty"`
 }

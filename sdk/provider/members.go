@@ -92,15 +92,17 @@ func collect(t reflect.Type, at []int, found []Member) []Member {
 		tag := f.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")
 		read := strings.Split(f.Tag.Get("read"), ",")
-		unless, _ := strings.CutPrefix(read[0], "unless=") // of an embedded struct alone
+		unless, conditional := strings.CutPrefix(read[0], "unless=")
 		switch {
 		case f.Anonymous && tag == "":
 			first := len(found)
 			found = collect(f.Type, index, found)
-			for i := first; i < len(found); i++ {
+			for i := first; conditional && i < len(found); i++ {
 				found[i].Unless = unless
 			}
 			continue
+		case conditional:
+			panic("provider: unless= is for embedded structs: " + f.Name)
 		case !f.IsExported():
 			continue
 		}
