@@ -74,7 +74,7 @@ func failed(e *fault.Error) bool {
 	case "ProviderWriteRejectedError", "UnknownPermissionError", "UnknownScopeTypeError", "MissingConditionError":
 		return false
 	}
-	return e.Failed() && !errors.Is(e.Cause, admission.ErrRefused) // which is told apart
+	return (e.Failed() || statusOf(e) >= http.StatusInternalServerError) && !errors.Is(e.Cause, admission.ErrRefused) // which is told apart
 }
 
 // withOutcome tells what a write has done whose error is that of a read: a relayed
