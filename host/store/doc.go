@@ -16,7 +16,8 @@
 //
 // It times every call of the driver and, in a trace that is kept, makes it a span.
 //
-// The package imports only the sdk, a logger and the interface of traces. It never interprets rows,
+// The package imports only the sdk, internal/spell, a logger and the interface of traces.
+// It never interprets rows,
 // keeps none, and knows nothing of plugins or processes beyond the errors that
 // a handle answers with.
 package store

@@ -6,5 +6,5 @@
 // JSON tags are the wire form. Instants are integer epoch milliseconds. Ids are
 // opaque: compared byte for byte, never trimmed, folded or normalised.
 //
-// The package imports only the standard library, does no I/O and has no clock.
+// The package imports the standard library and internal/spell, does no I/O and has no clock.
 package authz

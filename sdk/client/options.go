@@ -69,7 +69,7 @@ type Options struct {
 	// and must not block. Nil ignores them.
 	OnCacheStoreError func(error)
 
-	// Strict makes every check behave as Fresh. It is meant as an incident
+	// Strict makes every check behave as CanFresh. It is meant as an incident
 	// switch.
 	Strict bool
 

@@ -10,8 +10,9 @@
 // within ±(2^53−1). An absent row is reported by found == false, never as an
 // error or an empty record; an absent optional member comes back absent.
 //
-// What every driver must judge alike is here to be called: CheckCommit,
-// CheckValue, CheckPartition, Closure.
+// Drivers must call the shared functions for what they judge alike: CheckCommit,
+// CheckValue, CheckPartition, Closure. They embed Unimplemented for the optional
+// operations that they do not have (optional.go).
 //
-// The package imports only sdk/authz and does no I/O.
+// The package imports sdk/authz and internal/spell, and does no I/O.
 package storage

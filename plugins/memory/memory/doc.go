@@ -11,6 +11,6 @@
 // survives the process: a new Backend names its content with new incarnations,
 // and its fences start at the clock's milliseconds, above those of earlier lives.
 //
-// The package imports sdk/authz and sdk/storage, and sdk/plugin to be served; it
-// does no I/O.
+// The package imports sdk/authz and sdk/storage, sdk/plugin to be served, and what
+// drivers share; it does no I/O.
 package memory

@@ -11,7 +11,7 @@
 // Neither session locks nor notifications carry correctness; LISTEN/NOTIFY only
 // wakes watchers sooner than their next look.
 //
-// The package imports the sdk, the tables that relational drivers share, and pgx.
+// The package imports the sdk, what drivers share, and pgx.
 // It never interprets a row, and no text of the server leaves it except as the
 // cause of an error.
 package postgres

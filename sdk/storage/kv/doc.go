@@ -16,6 +16,6 @@
 // (list.go). A commit is built in memory before it is written, at most
 // storage.MaxCommitBytes and its index entries.
 //
-// The package imports sdk/authz, sdk/storage and the standard library. It knows no
+// The package imports sdk/authz, sdk/storage, internal/spell and the standard library. It knows no
 // database, keeps no files, and starts no goroutines but timers of sections.
 package kv
