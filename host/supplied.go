@@ -94,9 +94,11 @@ func (a *served) ask(ctx context.Context, c *client.Client, p authz.Principal, k
 	}
 	// One check, of which the keys' own conditions are the condition: it is asked once the
 	// rows allow some key, and then judges key by key.
-	g.Condition = func(ctx context.Context) (bool, error) { return a.anyOf(ctx, c.Unobserved(), p, g) }
 	if len(keys) == 1 {
 		g.Condition = a.condition(p, keys[0], g.Scope)
+	} else {
+		list := g
+		g.Condition = func(ctx context.Context) (bool, error) { return a.anyOf(ctx, c.Unobserved(), p, list) }
 	}
 	return c.Check(ctx, p, g)
 }
