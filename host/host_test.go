@@ -405,3 +405,10 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	stacks := make([]byte, 1<<18)
 	t.Fatalf("never: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
 }
+
+func TestAnOlderKeyIsToldInTheLog(t *testing.T) {
+	_, log := open(t, configure(t, "    client: {subject_cache_ttl_ms: 5000}\n"))
+	if want := "write subject_cache_ttl: 5s"; !strings.Contains(log.String(), want) {
+		t.Errorf("the log does not say %q:\n%s", want, log)
+	}
+}

@@ -95,6 +95,19 @@ func TestConfigCheckFindsWhatServeWouldRefuse(t *testing.T) {
 	}
 }
 
+// An older key is read, and told with the line to write instead.
+func TestConfigCheckWarnsOfOlderKeys(t *testing.T) {
+	s := newShell(t)
+	path := s.serveFile(func(text string) string {
+		return strings.Replace(text, "    provider:", "    client: {subject_cache_ttl_ms: 5000}\n    provider:", 1)
+	})
+	_, errs, code := s.run("config", "check", "--config", path)
+	want := "applications.docs.client.subject_cache_ttl_ms: is an older name, read until 1.0: write subject_cache_ttl: 5s"
+	if code != 0 || !strings.Contains(errs, "warning: line ") || !strings.Contains(errs, want) {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
 // TestConfigCheckReachesWhatPluginsNeed only when it is told to, and makes nothing
 // otherwise.
 func TestConfigCheckReachesWhatPluginsNeed(t *testing.T) {
