@@ -27,12 +27,13 @@ var rules = []rule{
 	{room: "internal/spell", forbidden: []string{module}},
 	{room: "sdk/catalog", forbidden: allBut("sdk/authz")},
 	{room: "sdk/access", forbidden: allBut("sdk/authz", "sdk/catalog")},
+	{room: "internal/compiled", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access")},
 	{room: "sdk/storage", forbidden: allBut("sdk/authz", "sdk/metrics"), except: []string{"sdk/storage/kv"}},
 	{room: "sdk/storage/kv", forbidden: allBut("sdk/authz", "sdk/storage")},
 	{room: "sdk/metrics", forbidden: allBut("sdk/authz"), except: []string{"sdk/metrics/prometheus"}},
 	{room: "sdk/metrics/prometheus", forbidden: allBut("sdk/authz", "sdk/metrics")},
 	{room: "sdk/directory", forbidden: allBut("sdk/authz")},
-	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics"), except: []string{"sdk/provider/openapi"}},
+	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/metrics"), except: []string{"sdk/provider/openapi"}},
 	{room: "sdk/provider/openapi", forbidden: []string{module}},
 	{room: "host", forbidden: []string{module + "plugins", module + "cmd", module + "examples", module + "conformance"}},
 	{room: "host/files", forbidden: []string{module}},
@@ -61,7 +62,7 @@ var rules = []rule{
 func allBut(rooms ...string) []string {
 	forbidden := []string{}
 	for _, room := range []string{"sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics", "sdk/provider", "sdk/client",
-		"sdk/storage", "sdk/directory", "sdk/plugin", "conformance", "host", "plugins", "cmd", "examples"} {
+		"sdk/storage", "sdk/directory", "sdk/plugin", "internal/compiled", "conformance", "host", "plugins", "cmd", "examples"} {
 		allowed := false
 		for _, r := range rooms {
 			allowed = allowed || r == room

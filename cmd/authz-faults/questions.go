@@ -43,7 +43,7 @@ func (s *stage) verifyAnswers(ctx context.Context, r *report, lived []*host, fre
 		if q.scope != authz.Global {
 			ancestors = []string{authz.Global}
 		}
-		want, err := access.Decide(s.vocabulary, &data, q.key, access.NewChain(q.scope, ancestors), time.Now().UnixMilli(), nil)
+		want, err := access.Decide(s.catalog, &data, q.key, access.NewChain(q.scope, ancestors), time.Now().UnixMilli(), nil)
 		if err != nil {
 			return fmt.Errorf("evaluating %+v: %w", q, err)
 		}

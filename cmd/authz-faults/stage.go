@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/catalog"
 )
 
@@ -64,8 +63,8 @@ type stage struct {
 	// cluster is the primary, and standby follows it; nil over SQLite.
 	cluster, standby *postgrestest.Cluster
 
-	vocabulary *access.Vocabulary
-	base       position // of the logs before the first write
+	catalog *catalog.Catalog
+	base    position // of the logs before the first write
 
 	faults  faults
 	stopped sync.WaitGroup // processes that are stopped and will go on
@@ -139,7 +138,7 @@ func (s *stage) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.vocabulary = access.NewVocabulary(built)
+	s.catalog = built
 	if s.options.driver == "postgres" {
 		// A standby comes back at once, not after five seconds.
 		settings := map[string]string{"wal_retrieve_retry_interval": "100ms"}

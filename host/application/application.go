@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/internal/spell"
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/provider"
@@ -95,8 +95,8 @@ type Application struct {
 	persist    bool
 	retain     EventRetention
 	metrics    *Metrics // nil is off
-	vocabulary *access.Vocabulary
-	duties     *access.SoD
+	vocabulary *compiled.Vocabulary
+	duties     *compiled.SoD
 	enforce    bool
 	chained    bool
 	clock      func() int64
@@ -134,12 +134,12 @@ func New(ctx context.Context, o Options) (*Application, error) {
 		return nil, err
 	}
 	caps := o.Store.Info().Capabilities
-	vocabulary := access.NewVocabulary(o.Catalog)
+	vocabulary := compiled.NewVocabulary(o.Catalog)
 	a := &Application{
 		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
 		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
 		metrics:    o.Metrics.filledIn(),
-		vocabulary: vocabulary, duties: access.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain,
+		vocabulary: vocabulary, duties: compiled.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain,
 		clock: o.Clock, ids: o.IDs, log: o.Logger,
 	}
 	if a.clock == nil {

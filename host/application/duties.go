@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -67,7 +68,7 @@ func (d *draft) separate(ctx context.Context, rows []authz.Grant, roles map[stri
 	if !d.app.enforcesDuties() {
 		return nil
 	}
-	holders := map[string]*access.Duties{}
+	holders := map[string]*compiled.Duties{}
 	for _, row := range rows {
 		kind, id, _ := authz.ParseSubject(row.Subject)
 		if kind != authz.SubjectUser {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -36,7 +36,7 @@ func (a *Application) approver(ctx context.Context, from storage.Store, userID s
 		}
 	}
 	if key, declared := a.vocabulary.Lookup(DecideKey); declared {
-		p.override, _ = access.Compile(a.vocabulary, &data, now).Decide(key, access.GlobalChain)
+		p.override, _ = compiled.Compile(a.vocabulary, &data, now).Decide(key, compiled.GlobalChain)
 	}
 	return p, nil
 }

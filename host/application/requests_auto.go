@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/internal/spell"
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -75,8 +75,8 @@ func (a *Application) holdsAny(ctx context.Context, data *authz.SubjectAccess, p
 	if len(a.catalog.KeysMatching(pattern)) == 0 && len(a.catalog.OpaqueRegions(pattern)) == 0 {
 		return false, nil
 	}
-	compiled := access.Compile(a.vocabulary, data, now)
-	if !compiled.Active() {
+	rows := compiled.Compile(a.vocabulary, data, now)
+	if !rows.Active() {
 		return false, nil
 	}
 	chains := a.chains(ctx)
@@ -85,13 +85,13 @@ func (a *Application) holdsAny(ctx context.Context, data *authz.SubjectAccess, p
 			return false, err
 		}
 	}
-	return compiled.Visible(pattern, now, chains)
+	return rows.Visible(pattern, now, chains)
 }
 
 // chains resolves each scope once for one write, whose failure changed nothing.
-func (a *Application) chains(ctx context.Context) access.Chains {
-	resolved := map[string]*access.Chain{authz.Global: access.GlobalChain}
-	return func(scope string) (*access.Chain, error) {
+func (a *Application) chains(ctx context.Context) compiled.Chains {
+	resolved := map[string]*compiled.Chain{authz.Global: compiled.GlobalChain}
+	return func(scope string) (*compiled.Chain, error) {
 		if chain, ok := resolved[scope]; ok {
 			return chain, nil
 		}
@@ -104,7 +104,7 @@ func (a *Application) chains(ctx context.Context) access.Chains {
 			return nil, &authz.UnavailableError{Message: "the ancestry of " + spell.Quote(scope) + " could not be resolved",
 				Outcome: authz.OutcomeNotApplied, Cause: err}
 		}
-		chain := access.NewChain(scope, ancestors)
+		chain := compiled.NewChain(scope, ancestors)
 		resolved[scope] = chain
 		return chain, nil
 	}

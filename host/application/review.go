@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -51,7 +52,7 @@ func (a *Application) ListSodViolations(ctx context.Context, userIDs *[]string) 
 // with nothing too. The users are those of ListSodViolations.
 func (a *Application) ExportEntitlements(ctx context.Context, userIDs *[]string) iter.Seq2[access.UserEntitlements, error] {
 	return reviewing(ctx, a, "exportEntitlements", userIDs, func(data *authz.SubjectAccess, now int64) (access.UserEntitlements, bool) {
-		return access.Entitlements(a.vocabulary, data, now), true
+		return compiled.Entitlements(a.vocabulary, data, now), true
 	})
 }
 

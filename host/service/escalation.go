@@ -9,8 +9,8 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/internal/spell"
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -90,10 +90,10 @@ func (c conferred) keys(below []string) (given []Missing) {
 
 // holder tells what rows confer, revokes included.
 func (s *Service) holder(data *authz.SubjectAccess) func(Missing) bool {
-	by := access.Compile(cloud.Vocabulary(), data, s.Clock())
+	by := compiled.Compile(cloud.Vocabulary(), data, s.Clock())
 	return func(m Missing) bool {
 		key, known := cloud.Vocabulary().Lookup(m.Key)
-		allowed, _ := by.Decide(key, access.NewChain(m.Scope, nil))
+		allowed, _ := by.Decide(key, compiled.NewChain(m.Scope, nil))
 		return known && allowed
 	}
 }

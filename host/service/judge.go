@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -196,7 +197,7 @@ func (s *Service) previewRows(ctx context.Context, org string, view client.ViewA
 
 // compiled are the actor's account rows, and the previewed subject's, read once a
 // request.
-func (a *Access) compiled(ctx context.Context) ([]*access.Access, error) {
+func (a *Access) compiled(ctx context.Context) ([]*compiled.Access, error) {
 	if a.judges != nil {
 		return a.judges, nil
 	}
@@ -209,13 +210,13 @@ func (a *Access) compiled(ctx context.Context) ([]*access.Access, error) {
 	} else if data, err = a.service.rows(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh); err != nil {
 		return nil, err
 	}
-	judges := []*access.Access{access.Compile(cloud.Vocabulary(), data, now)}
+	judges := []*compiled.Access{compiled.Compile(cloud.Vocabulary(), data, now)}
 	narrowed := revokedAt(nil, data)
 	if a.ViewAs != nil {
 		if data, err = a.service.previewRows(ctx, a.Org.ID, *a.ViewAs); err != nil {
 			return nil, err
 		}
-		judges = append(judges, access.Compile(cloud.Vocabulary(), data, now))
+		judges = append(judges, compiled.Compile(cloud.Vocabulary(), data, now))
 		narrowed = revokedAt(narrowed, data)
 	}
 	a.judges, a.narrowed = judges, narrowed
@@ -242,7 +243,7 @@ func (a *Access) decide(ctx context.Context, key, scope string) (bool, authz.Den
 	if err != nil {
 		return false, "", err
 	}
-	chain := access.NewChain(scope, nil)
+	chain := compiled.NewChain(scope, nil)
 	for _, judge := range judges {
 		if !judge.Active() {
 			return false, authz.ReasonInactive, nil
@@ -277,9 +278,9 @@ func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Princi
 	if err != nil {
 		return none, err
 	}
-	chains := func(scope string) (*access.Chain, error) { return access.NewChain(scope, nil), nil }
+	chains := func(scope string) (access.Chain, error) { return access.NewChain(scope, nil), nil }
 	chain, _ := chains(scope)
-	return access.Explain(cloud.Vocabulary(), data, key, chain, s.Clock(), chains)
+	return access.Explain(cloud.Catalog(), data, key, chain, s.Clock(), chains)
 }
 
 // Held lists the cloud.* keys that the caller holds anywhere, with the scopes of

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/authzhost/authz/host/service/account"
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -100,8 +100,8 @@ type Access struct {
 
 	service  *Service
 	fresh    bool
-	signedIn int64            // when the caller's session was opened
-	recovers bool             // a bootstrap session of an owner at a gate of Gate.Recovers
-	judges   []*access.Access // of the actor and of the preview, once read
-	narrowed []string         // scopes below * at which revokes name them, read with judges
+	signedIn int64              // when the caller's session was opened
+	recovers bool               // a bootstrap session of an owner at a gate of Gate.Recovers
+	judges   []*compiled.Access // of the actor and of the preview, once read
+	narrowed []string           // scopes below * at which revokes name them, read with judges
 }

@@ -1,6 +1,6 @@
-// What a check is. Everything else that decides in this package is an optimisation of
-// this file: it reads the rows one after the other and the catalog by name, numbers
-// nothing and remembers nothing. Property tests hold the other forms to it.
+// What a check is. Everything else that decides is an optimisation of this file: it
+// reads the rows one after the other and the catalog by name, numbers nothing and
+// remembers nothing. Property tests hold the other forms to it.
 
 package access
 
@@ -14,9 +14,17 @@ import (
 
 // Decide is the definition of a check: whether the principal of the rows may use the
 // key at the scope that the chain begins with, at an instant. The rows are those that a
-// provider supplied. The key need not be declared. Only implication asks for chains.
-func Decide(v *Vocabulary, rows *authz.SubjectAccess, key string, chain *Chain, now int64, chains Chains) (bool, error) {
-	return hold(rows, now).ask(v, key, chain, chains).decide()
+// provider supplied. The key need not be declared. Only implication asks for chains: of a
+// key that is not declared impliedOnAncestors they may be nil.
+func Decide(c *catalog.Catalog, rows *authz.SubjectAccess, key string, chain Chain, now int64, chains Chains) (bool, error) {
+	return hold(rows, now).ask(c, key, chain, chains).decide()
+}
+
+// Conferring lists the live grants that confer the key at their own scope, wherever that
+// is, in supply order; never nil. An active principal holds the key somewhere when there
+// is one, and none of its revokes at "*" matches the key.
+func Conferring(c *catalog.Catalog, rows *authz.SubjectAccess, key string, now int64) []authz.Grant {
+	return copies(hold(rows, now).ask(c, key, nil, nil).conferring())
 }
 
 func (q *question) decide() (bool, error) {
@@ -36,10 +44,10 @@ func (q *question) decide() (bool, error) {
 }
 
 // revokes are the principal's revokes at the scopes of a chain that match the key.
-func (q *question) revokes(chain *Chain) iter.Seq[*authz.Revoke] {
+func (q *question) revokes(chain Chain) iter.Seq[*authz.Revoke] {
 	return func(yield func(*authz.Revoke) bool) {
 		for i := range q.Revokes {
-			if r := &q.Revokes[i]; q.suppresses(r) && chain.Contains(r.Scope) && !yield(r) {
+			if r := &q.Revokes[i]; q.suppresses(r) && chain.contains(r.Scope) && !yield(r) {
 				return
 			}
 		}
@@ -50,7 +58,7 @@ func (q *question) revokes(chain *Chain) iter.Seq[*authz.Revoke] {
 func (q *question) grants() iter.Seq[*authz.Grant] {
 	return func(yield func(*authz.Grant) bool) {
 		for g := range q.conferring() {
-			if q.chain.Contains(g.Scope) && !yield(g) {
+			if q.chain.contains(g.Scope) && !yield(g) {
 				return
 			}
 		}
@@ -61,7 +69,7 @@ func (q *question) grants() iter.Seq[*authz.Grant] {
 // ends with the first error of a chain.
 func (q *question) implying() iter.Seq2[*authz.Grant, error] {
 	return func(yield func(*authz.Grant, error) bool) {
-		if q.leaf == nil || !q.leaf.ImpliedOnAncestors || q.chain.scopes[0] == authz.Global {
+		if q.leaf == nil || !q.leaf.ImpliedOnAncestors || q.chain.own() == authz.Global {
 			return
 		}
 		for g := range q.conferring() {
@@ -79,7 +87,7 @@ func (q *question) implying() iter.Seq2[*authz.Grant, error] {
 // implies reports whether a grant at the scope answers at the chain's own one: it lies
 // below, and no revoke stands on its chain.
 func (q *question) implies(scope string) (bool, error) {
-	target := q.chain.scopes[0]
+	target := q.chain.own()
 	if scope == authz.Global || scope == target {
 		return false, nil
 	}
@@ -90,7 +98,7 @@ func (q *question) implies(scope string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	implies := own.Contains(target)
+	implies := own.contains(target)
 	for range q.revokes(own) {
 		implies = false
 	}
@@ -144,16 +152,16 @@ type question struct {
 	key        string
 	leaf       *catalog.Leaf // nil of a key that an open region or a policy admits
 	scopeTypes []string      // those at which the key is grantable
-	chain      *Chain
+	chain      Chain
 	chains     Chains
 	below      map[string]bool // what implies answered, by scope
 }
 
-func (h *holdings) ask(v *Vocabulary, key string, chain *Chain, chains Chains) *question {
+func (h *holdings) ask(c *catalog.Catalog, key string, chain Chain, chains Chains) *question {
 	q := &question{holdings: h, key: key, chain: chain, chains: chains}
-	if leaf, ok := v.catalog.Leaf(key); ok {
+	if leaf, ok := c.Leaf(key); ok {
 		q.leaf, q.scopeTypes = leaf, leaf.Scopes
-	} else if region, ok := v.catalog.RegionOf(key); ok {
+	} else if region, ok := c.RegionOf(key); ok {
 		q.scopeTypes = region.Scopes
 	}
 	return q

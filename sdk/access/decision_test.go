@@ -3,6 +3,7 @@ package access_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/authzhost/authz/sdk/access"
@@ -25,7 +26,7 @@ var ancestry = map[string][]string{
 	"docs.doc:2":    {"docs.folder:9", "docs.folder:7", "docs.folder:2"},
 }
 
-func ancestryOf(scope string) (*access.Chain, error) {
+func ancestryOf(scope string) (access.Chain, error) {
 	return access.NewChain(scope, ancestry[scope]), nil
 }
 
@@ -112,10 +113,10 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.who.Grants, c.who.Revokes = c.grants, c.revokes
-			v := vocabularyOf(t, decisionCatalog)
+			declared := catalogOf(t, decisionCatalog)
 			for _, a := range c.asks {
 				chain, _ := ancestryOf(a.scope)
-				got, err := access.Decide(v, &c.who, a.key, chain, now, ancestryOf)
+				got, err := access.Decide(declared, &c.who, a.key, chain, now, ancestryOf)
 				if err != nil || got != a.want {
 					t.Errorf("%s at %s: %v, %v, want %v", a.key, a.scope, got, err, a.want)
 				}
@@ -125,20 +126,47 @@ func TestDecide(t *testing.T) {
 }
 
 func TestDecideFailsWithTheChainThatItNeeds(t *testing.T) {
-	v, boom := vocabularyOf(t, decisionCatalog), errors.New("boom")
-	failing := func(string) (*access.Chain, error) { return nil, boom }
+	declared, boom := catalogOf(t, decisionCatalog), errors.New("boom")
+	failing := func(string) (access.Chain, error) { return nil, boom }
 	rows := authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"},
 		Grants: []authz.Grant{{ID: "g", Subject: "user:u", Pattern: "docs.*", Scope: "docs.doc:1"}}}
 	chain, _ := ancestryOf("docs.folder:2")
-	if allowed, err := access.Decide(v, &rows, "docs.files.list", chain, math.MinInt64, failing); allowed || !errors.Is(err, boom) {
+	if allowed, err := access.Decide(declared, &rows, "docs.files.list", chain, math.MinInt64, failing); allowed || !errors.Is(err, boom) {
 		t.Errorf("implied: %v, %v", allowed, err)
 	}
-	if allowed, err := access.Decide(v, &rows, "docs.files.read", chain, math.MinInt64, failing); allowed || err != nil {
+	if allowed, err := access.Decide(declared, &rows, "docs.files.read", chain, math.MinInt64, failing); allowed || err != nil {
 		t.Errorf("not implied: %v, %v", allowed, err)
 	}
 }
 
-func vocabularyOf(t interface{ Fatal(...any) }, document string) *access.Vocabulary {
+// "*" is on every chain: a revoke there is not lost on a chain that leaves it out.
+func TestEveryChainEndsWithTheGlobalScope(t *testing.T) {
+	declared := catalogOf(t, decisionCatalog)
+	rows := authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"},
+		Grants:  []authz.Grant{{ID: "g", Subject: "user:u", Pattern: "docs.files.read", Scope: "docs.doc:1"}, {ID: "h", Subject: "user:u", Pattern: "docs.files.delete", Scope: "*"}},
+		Revokes: []authz.Revoke{{ID: "r", UserID: "u", Pattern: "docs.files.read", Scope: "*"}}}
+	for _, chain := range []access.Chain{{"docs.doc:1", "*"}, {"docs.doc:1"}, {"*"}, {}, nil} {
+		for key, want := range map[string]bool{"docs.files.read": false, "docs.files.delete": true, "docs.files.list": false} {
+			if got, err := access.Decide(declared, &rows, key, chain, 1, ancestryOf); err != nil || got != want {
+				t.Errorf("%s on %q: %v, %v, want %v", key, chain, got, err, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		scope     string
+		ancestors []string
+		want      access.Chain
+	}{
+		{"", nil, access.Chain{"*"}}, {"*", []string{"docs.folder:1"}, access.Chain{"*"}}, {"docs.doc:1", nil, access.Chain{"docs.doc:1", "*"}},
+		{"docs.doc:1", []string{"*", "docs.folder:2", "docs.doc:1", "docs.folder:2", "docs.folder:1"}, access.Chain{"docs.doc:1", "docs.folder:2", "docs.folder:1", "*"}},
+	} {
+		if got := access.NewChain(c.scope, c.ancestors); !slices.Equal(got, c.want) {
+			t.Errorf("the chain of %q, %q: %q, want %q", c.scope, c.ancestors, got, c.want)
+		}
+	}
+}
+
+func catalogOf(t interface{ Fatal(...any) }, document string) *catalog.Catalog {
 	in, err := catalog.ParseJSON([]byte(document))
 	if err != nil {
 		t.Fatal(err)
@@ -147,5 +175,5 @@ func vocabularyOf(t interface{ Fatal(...any) }, document string) *access.Vocabul
 	if err != nil {
 		t.Fatal(err)
 	}
-	return access.NewVocabulary(c)
+	return c
 }

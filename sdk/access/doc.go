@@ -1,18 +1,15 @@
-// Package access decides: may a principal with these rows use a key at a scope.
+// Package access says what a check is: may a principal with these rows use a key at a
+// scope.
 //
 // Read decision.go first. Decide is the definition of a check, some lines over the rows
-// and the catalog. Everything else that answers such a question is an optimisation of it,
-// held to it by property tests; its first comment says of what, and what it gains:
+// and the catalog; Explain shows the rows by which it decides. A program that asks often
+// asks a sdk/client, which answers the same from rows that are compiled once.
 //
-//   - chain.go, vocabulary.go: scopes with their ancestors, and the catalog as numbers
-//   - access.go, slots.go, sets.go, compile*.go: the rows of a principal, compiled once
-//   - decide.go, view.go: the decision over them, for a client and for a snapshot
-//   - held.go, visible.go: questions without a scope; undeclared.go: keys without a number
-//   - explain*.go, attribute*.go: which rows decided
-//   - listing*.go, sod.go, entitlements.go, drift.go: lists and reports
+//   - chain.go, decision.go: scopes with their ancestors, and the definition
+//   - explain*.go: the working of a check, also as text
+//   - listing*.go: which rows of a table a principal may see, as a plan and as SQL
+//   - violations.go, entitlements.go, drift.go: what reports of an application say
 //
 // The package is pure. It does no I/O, has no clock (instants come in as values) and logs
-// nothing. A Vocabulary is made once for a catalog; Compile turns the rows that a provider
-// supplied into Access, which is immutable and shared by goroutines, and answers without
-// allocating, in time that depends on the depth of the chain at most.
+// nothing.
 package access

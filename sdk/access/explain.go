@@ -3,7 +3,10 @@
 
 package access
 
-import "github.com/authzhost/authz/sdk/authz"
+import (
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
+)
 
 // Explanation is the working of a check.
 type Explanation struct {
@@ -27,10 +30,10 @@ type Explanation struct {
 // Denied reports a denial for want of a grant: another grant would change it.
 func (e Explanation) Denied() bool { return !e.Allowed && e.Active && len(e.MatchedRevokes) == 0 }
 
-// Explain decides a key and shows the rows by which Decide does. Rows come in supply
-// order.
-func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now int64, chains Chains) (Explanation, error) {
-	q := hold(data, now).ask(v, key, c, chains)
+// Explain decides a key and shows the rows by which Decide does, whose arguments it
+// takes. Rows come in supply order.
+func Explain(c *catalog.Catalog, rows *authz.SubjectAccess, key string, chain Chain, now int64, chains Chains) (Explanation, error) {
+	q := hold(rows, now).ask(c, key, chain, chains)
 	allowed, err := q.decide()
 	if err != nil {
 		return Explanation{}, err
@@ -38,9 +41,9 @@ func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now
 	e := Explanation{
 		Allowed:        allowed,
 		MatchedGrants:  copies(q.grants()),
-		MatchedRevokes: copies(q.revokes(c)),
-		ObjectClosure:  c.Scopes(),
-		Active:         data.Active,
+		MatchedRevokes: copies(q.revokes(chain)),
+		ObjectClosure:  chain,
+		Active:         rows.Active,
 		ImpliedBy:      []authz.Grant{},
 
 		RequiresCondition: q.leaf != nil && q.leaf.RequiresCondition,
@@ -55,15 +58,6 @@ func Explain(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now
 		e.Expired = q.wouldAllow()
 	}
 	return e, nil
-}
-
-// Expired is Explanation.Expired of a question.
-func Expired(v *Vocabulary, data *authz.SubjectAccess, key string, c *Chain, now int64, chains Chains) []authz.Grant {
-	e, err := Explain(v, data, key, c, now, chains)
-	if err != nil {
-		return nil
-	}
-	return e.Expired
 }
 
 // implied lists implying; never nil.

@@ -7,21 +7,22 @@ import (
 
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
 )
 
-// explained is the vocabulary of these tests, and a principal with rows.
-func explained(t *testing.T, grants ...authz.Grant) (*access.Vocabulary, *authz.SubjectAccess) {
+// explained is the catalog of these tests, and a principal with rows.
+func explained(t *testing.T, grants ...authz.Grant) (*catalog.Catalog, *authz.SubjectAccess) {
 	t.Helper()
 	user := "u"
-	return vocabularyOf(t, `{"namespaces":["docs"],"scopeTypes":{"docs.folder":{"parent":"docs.folder"}},"permissions":{
+	return catalogOf(t, `{"namespaces":["docs"],"scopeTypes":{"docs.folder":{"parent":"docs.folder"}},"permissions":{
 		"docs.files.read":{"scopes":["docs.folder"]},"docs.files.pay":{"requiresCondition":true},
 		"docs.files.list":{"scopes":["docs.folder"],"impliedOnAncestors":true}}}`), &authz.SubjectAccess{UserID: &user, Closure: []string{"user:u", "everyone"}, Grants: grants, Active: true}
 }
 
 func TestAnExplanationTellsOfTheCondition(t *testing.T) {
-	v, rows := explained(t, authz.Grant{ID: "g1", Subject: "user:u", Pattern: "docs.files.*", Scope: authz.Global})
+	declared, rows := explained(t, authz.Grant{ID: "g1", Subject: "user:u", Pattern: "docs.files.*", Scope: authz.Global})
 	for key, conditional := range map[string]bool{"docs.files.pay": true, "docs.files.read": false} {
-		e, err := access.Explain(v, rows, key, access.GlobalChain, 1, nil)
+		e, err := access.Explain(declared, rows, key, access.NewChain("", nil), 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestAnExplanationTellsOfTheCondition(t *testing.T) {
 		}
 	}
 	rows.Grants = nil
-	e, err := access.Explain(v, rows, "docs.files.pay", access.GlobalChain, 1, nil)
+	e, err := access.Explain(declared, rows, "docs.files.pay", access.NewChain("", nil), 1, nil)
 	if err != nil || !e.RequiresCondition || strings.Contains(e.Text(authz.UserPrincipal("u"), "docs.files.pay", ""), "if its condition holds") {
 		t.Errorf("of a denial: %+v, %v", e, err)
 	}
@@ -49,7 +50,7 @@ func TestADenialNamesTheRowThatExpired(t *testing.T) {
 	past, later := authz.ExpiresAt(now-1000), authz.ExpiresAt(now+1000)
 	folder := access.NewChain("docs.folder:1", nil)
 	below := access.NewChain("docs.folder:2", []string{"docs.folder:1"})
-	chains := func(scope string) (*access.Chain, error) {
+	chains := func(scope string) (access.Chain, error) {
 		if scope == "docs.folder:2" {
 			return below, nil
 		}
@@ -73,11 +74,11 @@ func TestADenialNamesTheRowThatExpired(t *testing.T) {
 		"implied by one further down": {"docs.files.list", []authz.Grant{at("g1", "docs.files.list", "docs.folder:2", past)}, false, "g1"},
 		"of another subject":          {"docs.files.read", []authz.Grant{{ID: "g1", Subject: "user:v", Pattern: "*", Scope: "*", ExpiresAt: past}}, false, ""},
 	} {
-		v, rows := explained(t, c.grants...)
+		declared, rows := explained(t, c.grants...)
 		if c.revoke {
 			rows.Revokes = []authz.Revoke{{ID: "r1", UserID: "u", Pattern: "docs.*", Scope: "*"}}
 		}
-		e, err := access.Explain(v, rows, c.key, folder, now, chains)
+		e, err := access.Explain(declared, rows, c.key, folder, now, chains)
 		if err != nil {
 			t.Fatal(err)
 		}

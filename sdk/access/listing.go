@@ -9,6 +9,14 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
+// GrantedScopes are the scopes at which a key is granted and those at which it is
+// revoked, each sorted; for listing. Granted is not reduced by Revoked and never
+// holds implied ancestors.
+type GrantedScopes struct {
+	Granted []string `json:"granted"`
+	Revoked []string `json:"revoked"`
+}
+
 // ListingMode says which rows of a list a principal may see.
 type ListingMode string
 
@@ -39,7 +47,7 @@ type ListingPlan struct {
 }
 
 // PlanListing plans a list from the scopes at which a key is granted and those
-// at which it is revoked, as GrantedScopes answers them. A plan never lists a row
+// at which it is revoked, as GrantedScopes holds them. A plan never lists a row
 // that the same rows deny; a key declared impliedOnAncestors may also be allowed
 // at rows above a granted scope, which no plan lists.
 func PlanListing(granted, revoked []string) ListingPlan {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
@@ -340,18 +340,18 @@ func BenchmarkHeldKeys(b *testing.B) {
 	for _, rows := range []int{10, 100, 1000} {
 		w := newBenchWorld(b, "depth5", rows, 300, 1)
 		b.Run(fmt.Sprintf("rows=%d/keys=300/first", rows), func(b *testing.B) {
-			v, compiled := access.NewVocabulary(w.catalog), make([]*access.Access, len(w.principals))
+			v, forms := compiled.NewVocabulary(w.catalog), make([]*compiled.Access, len(w.principals))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%len(compiled) == 0 {
+				if i%len(forms) == 0 {
 					b.StopTimer()
 					for n, p := range w.principals {
 						data := w.source.rows[p.UserID]
-						compiled[n] = access.Compile(v, &data, 0)
+						forms[n] = compiled.Compile(v, &data, 0)
 					}
 					b.StartTimer()
 				}
-				compiled[i%len(compiled)].HeldKeys()
+				forms[i%len(forms)].HeldKeys()
 			}
 		})
 		b.Run(fmt.Sprintf("rows=%d/keys=300/again", rows), func(b *testing.B) {
@@ -377,7 +377,7 @@ func BenchmarkHeldKeys(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	for _, c := range []struct{ rows, scopes int }{{10, 0}, {100, 0}, {100, 36}, {100, 100}, {1000, 0}, {100_000, 0}} {
 		b.Run(fmt.Sprintf("rows=%d/scopes=%d/keys=300", c.rows, c.scopes), func(b *testing.B) {
-			source, v := newBenchWorld(b, "depth5", c.rows, 300, 1).source, access.NewVocabulary(benchCatalog(b, 300))
+			source, v := newBenchWorld(b, "depth5", c.rows, 300, 1).source, compiled.NewVocabulary(benchCatalog(b, 300))
 			data := source.rows["user-0"]
 			if c.scopes > 0 {
 				data.Revokes = slices.Clone(data.Revokes)
@@ -391,7 +391,7 @@ func BenchmarkCompile(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				access.Compile(v, &data, 0)
+				compiled.Compile(v, &data, 0)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -82,7 +83,7 @@ func (c *Client) denied(p authz.Principal, keys []string, anyOf bool, scope stri
 	}
 	absent := false
 	chains := c.chainsAtHand(now, &absent)
-	chain := access.GlobalChain
+	chain := compiled.GlobalChain
 	if scope != "" && scope != authz.Global {
 		if chain, _ = chains(scope); absent {
 			return e
@@ -94,12 +95,16 @@ func (c *Client) denied(p authz.Principal, keys []string, anyOf bool, scope stri
 
 // expired lists, by one key after the other, the rows that would allow had they not
 // expired.
-func (c *Client) expired(a *access.Access, keys []string, chain *access.Chain, now int64, chains access.Chains) (rows []authz.Grant) {
+func (c *Client) expired(a *compiled.Access, keys []string, chain *compiled.Chain, now int64, chains compiled.Chains) (rows []authz.Grant) {
 	if !a.HasExpired() {
 		return nil
 	}
 	for _, key := range keys {
-		for _, g := range access.Expired(c.vocabulary, a.Rows(), key, chain, now, chains) {
+		e, err := access.Explain(c.vocabulary.Catalog(), a.Rows(), key, chain.Scopes(), now, chains.Plain())
+		if err != nil {
+			continue // a chain below that is not known says nothing
+		}
+		for _, g := range e.Expired {
 			if !slices.ContainsFunc(rows, func(known authz.Grant) bool { return known.ID == g.ID }) {
 				rows = append(rows, g)
 			}
@@ -144,7 +149,7 @@ func (c *Client) decide(ctx context.Context, p authz.Principal, key, scope strin
 	case unresolved != nil:
 		return false, true, unresolved
 	case !declared:
-		active, allowed = true, access.DecideUndeclared(c.vocabulary, a.Rows(), key, chain, now)
+		active, allowed = true, a.DecideUndeclared(key, chain, now)
 	default:
 		var revoked bool
 		active = true
@@ -172,7 +177,7 @@ func (c *Client) admitted(p authz.Principal, scope string, shape metrics.Shape) 
 }
 
 // supplied is accessAt after a look at the event log, if one is due.
-func (c *Client) supplied(ctx context.Context, p authz.Principal, scope string, fresh bool) (a *access.Access, chain *access.Chain, at int64, err, unresolved error) {
+func (c *Client) supplied(ctx context.Context, p authz.Principal, scope string, fresh bool) (a *compiled.Access, chain *compiled.Chain, at int64, err, unresolved error) {
 	now, err := c.begin(ctx, fresh)
 	if err != nil {
 		return nil, nil, now, err, nil
@@ -223,12 +228,12 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 	if unresolved != nil {
 		return r, unresolved
 	}
-	r.rows, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
+	r.rows, err = anyOf(v.keys, func(i int, k compiled.Key) (bool, bool) {
 		if !v.declared[i] {
-			return access.DecideUndeclared(c.vocabulary, a.Rows(), g.Keys[i], chain, now), true
+			return a.DecideUndeclared(g.Keys[i], chain, now), true
 		}
 		return a.Decide(k, chain)
-	}, func(k access.Key) (bool, error) {
+	}, func(k compiled.Key) (bool, error) {
 		r.implied, err = c.implied(ctx, a, k, chain, fresh, now)
 		return r.implied, err
 	})
@@ -238,14 +243,14 @@ func (c *Client) rows(ctx context.Context, p authz.Principal, g Gate, v verified
 
 // verified are the keys of a gate as the catalog knows them.
 type verified struct {
-	keys     []access.Key
+	keys     []compiled.Key
 	declared []bool
 }
 
 // verifyGate looks up every key, and that those which require a condition have
 // one.
 func (c *Client) verifyGate(g Gate, shape metrics.Shape, surface string) (v verified, err error) {
-	v = verified{make([]access.Key, len(g.Keys)), make([]bool, len(g.Keys))}
+	v = verified{make([]compiled.Key, len(g.Keys)), make([]bool, len(g.Keys))}
 	for i, name := range g.Keys {
 		if v.keys[i], v.declared[i], err = c.verify(name, string(shape)); err != nil {
 			return v, err
@@ -261,8 +266,8 @@ func (c *Client) verifyGate(g Gate, shape metrics.Shape, surface string) (v veri
 
 // anyOf allows by the first key that its rows allow, else by the first that is
 // implied and that no revoke on the chain matched.
-func anyOf(keys []access.Key, decide func(int, access.Key) (allowed, revoked bool), implied func(access.Key) (bool, error)) (bool, error) {
-	var candidates []access.Key
+func anyOf(keys []compiled.Key, decide func(int, compiled.Key) (allowed, revoked bool), implied func(compiled.Key) (bool, error)) (bool, error) {
+	var candidates []compiled.Key
 	for i, k := range keys {
 		allowed, revoked := decide(i, k)
 		if allowed {
@@ -287,7 +292,7 @@ func conditioned(ctx context.Context, g Gate) (bool, error) {
 }
 
 // implied looks for a scope below the chain's own that implies the key there.
-func (c *Client) implied(ctx context.Context, a *access.Access, k access.Key, target *access.Chain, fresh bool, now int64) (bool, error) {
+func (c *Client) implied(ctx context.Context, a *compiled.Access, k compiled.Key, target *compiled.Chain, fresh bool, now int64) (bool, error) {
 	return a.Implied(k, target, c.chainsAt(ctx, fresh, now))
 }
 
@@ -307,7 +312,7 @@ func (c *Client) Explain(ctx context.Context, p authz.Principal, key, scope stri
 	if err := cmp.Or(err, unresolved); err != nil {
 		return access.Explanation{}, err
 	}
-	return access.Explain(c.vocabulary, a.Rows(), key, chain, now, c.chainsAt(ctx, c.strict, now))
+	return access.Explain(c.vocabulary.Catalog(), a.Rows(), key, chain.Scopes(), now, c.chainsAt(ctx, c.strict, now).Plain())
 }
 
 // ExplainRows is Explain on rows of the caller's instead of those that the provider
@@ -327,5 +332,5 @@ func (c *Client) ExplainRows(ctx context.Context, rows *authz.SubjectAccess, key
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	return access.Explain(c.vocabulary, rows, key, chain, now, c.chainsAt(ctx, c.strict, now))
+	return access.Explain(c.vocabulary.Catalog(), rows, key, chain.Scopes(), now, c.chainsAt(ctx, c.strict, now).Plain())
 }

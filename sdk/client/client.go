@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/internal/spell"
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
@@ -17,11 +17,11 @@ import (
 type Client struct {
 	settings
 	source     Source
-	vocabulary *access.Vocabulary
+	vocabulary *compiled.Vocabulary
 	clock      func() int64
 
 	subjects   *cache[*subject]
-	chains     *cache[*access.Chain]
+	chains     *cache[*compiled.Chain]
 	epoch      *epochState
 	external   *externalNames
 	scopeTypes *unknownScopeTypes
@@ -34,7 +34,7 @@ type Client struct {
 // subject is the cached closure of one principal with what was compiled of it.
 type subject struct {
 	rows     *authz.SubjectAccess
-	compiled atomic.Pointer[access.Access]
+	compiled atomic.Pointer[compiled.Access]
 }
 
 // New attaches a client to a provider.
@@ -43,7 +43,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{settings: s, source: o.Provider, vocabulary: access.NewVocabulary(o.Catalog), clock: o.Clock,
+	c := &Client{settings: s, source: o.Provider, vocabulary: compiled.NewVocabulary(o.Catalog), clock: o.Clock,
 		epoch: newEpochState(), external: new(externalNames), scopeTypes: new(unknownScopeTypes)}
 	if o.Metrics != nil {
 		if c.recorder, err = metrics.NewRecorder(*o.Metrics); err != nil {
@@ -54,13 +54,13 @@ func New(o Options) (*Client, error) {
 		c.clock = newWallClock().now
 	}
 	c.subjects = newCache(c.epoch, s.maxSubjects, s.subjectTTL, 0, subjectMembers)
-	c.chains = newCache(c.epoch, s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*access.Chain).Scopes)
+	c.chains = newCache(c.epoch, s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*compiled.Chain).Scopes)
 	if o.Statistics {
 		c.subjects.lookups, c.chains.lookups = new(lookups), new(lookups)
 	}
 	if c.tier = newSharedTier(s.shared, o.Provider, c.epoch); c.tier != nil {
 		c.subjects.shared = &sharedSide[*subject]{c.tier, subjectPayload, s.subjectTTL, s.revalidate, c.clock}
-		c.chains.shared = &sharedSide[*access.Chain]{c.tier, chainPayload(c.vocabulary), s.objectTTL, s.revalidate, c.clock}
+		c.chains.shared = &sharedSide[*compiled.Chain]{c.tier, chainPayload(c.vocabulary), s.objectTTL, s.revalidate, c.clock}
 	}
 	c.unsubscribe = o.Provider.OnInvalidate(func(e authz.Event) {
 		c.epoch.hear(c.clock())
@@ -137,7 +137,7 @@ func (c *Client) invalidate(e authz.Event) {
 
 // access answers the compiled access of a principal, and the instant at which it
 // is valid: now, or later when it had to be fetched.
-func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now int64) (*access.Access, int64, error) {
+func (c *Client) access(ctx context.Context, p authz.Principal, fresh bool, now int64) (*compiled.Access, int64, error) {
 	key := principalKey(p)
 	if !fresh {
 		hash := key.hash()
@@ -178,21 +178,21 @@ func subjectOf(rows authz.SubjectAccess, p authz.Principal) (*subject, error) {
 }
 
 // compiled recompiles when a row has expired since.
-func (c *Client) compiled(s *subject, now int64) *access.Access {
+func (c *Client) compiled(s *subject, now int64) *compiled.Access {
 	if a := s.compiled.Load(); a != nil && a.ValidAt(now) {
 		return a
 	}
-	a := access.Compile(c.vocabulary, s.rows, now)
+	a := compiled.Compile(c.vocabulary, s.rows, now)
 	s.compiled.Store(a)
 	return a
 }
 
 // validAt is the access at an instant: while a chain was fetched rows may have expired.
-func (c *Client) validAt(a *access.Access, now int64) *access.Access {
+func (c *Client) validAt(a *compiled.Access, now int64) *compiled.Access {
 	if a.ValidAt(now) {
 		return a
 	}
-	return access.Compile(c.vocabulary, a.Rows(), now)
+	return compiled.Compile(c.vocabulary, a.Rows(), now)
 }
 
 // aboutPrincipal refuses an answer about somebody else.
@@ -209,15 +209,15 @@ func aboutPrincipal(rows *authz.SubjectAccess, p authz.Principal) error {
 
 // chain answers the chain of a scope, "" meaning "*", and the instant: a later one when
 // it was fetched.
-func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64) (*access.Chain, int64, error) {
+func (c *Client) chain(ctx context.Context, scope string, fresh bool, now int64) (*compiled.Chain, int64, error) {
 	if scope == "" || scope == authz.Global {
-		return access.GlobalChain, now, nil
+		return compiled.GlobalChain, now, nil
 	}
-	return c.chainBy(ctx, scope, access.HashScope(scope), fresh, now)
+	return c.chainBy(ctx, scope, compiled.HashScope(scope), fresh, now)
 }
 
 // chainBy is chain of a scope other than "*" whose HashScope is known.
-func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh bool, now int64) (*access.Chain, int64, error) {
+func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh bool, now int64) (*compiled.Chain, int64, error) {
 	key := cacheKey{id: scope}
 	if !fresh {
 		hash = chainHash(hash)
@@ -227,11 +227,11 @@ func (c *Client) chainBy(ctx context.Context, scope string, hash uint64, fresh b
 			return chain, now, nil
 		}
 	}
-	chain, err := c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*access.Chain, error) { return c.askChain(ctx, scope) })
+	chain, err := c.chains.fetch(ctx, key, fresh, now, func(ctx context.Context) (*compiled.Chain, error) { return c.askChain(ctx, scope) })
 	return chain, c.clock(), err
 }
 
-func (c *Client) askChain(ctx context.Context, scope string) (*access.Chain, error) {
+func (c *Client) askChain(ctx context.Context, scope string) (*compiled.Chain, error) {
 	if authz.ValidateScope(scope) != nil {
 		// Nothing lies above it, and providers refuse the question; what is asked at it
 		// or stands on a row decides nothing but what is global.
@@ -246,15 +246,15 @@ func (c *Client) askChain(ctx context.Context, scope string) (*access.Chain, err
 
 // chainsAt answers chains during one check, each of which is fetched once also where
 // nothing is cached.
-func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) access.Chains {
+func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) compiled.Chains {
 	if !fresh {
-		return func(scope string) (*access.Chain, error) {
+		return func(scope string) (*compiled.Chain, error) {
 			chain, _, err := c.chain(ctx, scope, false, now)
 			return chain, err
 		}
 	}
-	fetched := map[string]*access.Chain{}
-	return func(scope string) (*access.Chain, error) {
+	fetched := map[string]*compiled.Chain{}
+	return func(scope string) (*compiled.Chain, error) {
 		if chain := fetched[scope]; chain != nil {
 			return chain, nil
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -13,7 +13,7 @@ import (
 // at which both hold. unresolved is why there is no chain. What is not cached of both
 // is asked for at once: in one call where the provider can, else in two beside each
 // other.
-func (c *Client) accessAt(ctx context.Context, p authz.Principal, scope string, fresh bool, now int64) (a *access.Access, chain *access.Chain, at int64, err, unresolved error) {
+func (c *Client) accessAt(ctx context.Context, p authz.Principal, scope string, fresh bool, now int64) (a *compiled.Access, chain *compiled.Chain, at int64, err, unresolved error) {
 	if c.cold(p, scope, fresh, now) {
 		return c.fetchBoth(ctx, p, scope, fresh, now)
 	}
@@ -34,18 +34,18 @@ func (c *Client) cold(p authz.Principal, scope string, fresh bool, now int64) bo
 		if e := c.subjects.table.get(who.hash(), who.id); e != nil && e.live(now) {
 			return false
 		}
-		if e := c.chains.table.get(chainHash(access.HashScope(scope)), scope); e != nil && e.live(now) {
+		if e := c.chains.table.get(chainHash(compiled.HashScope(scope)), scope); e != nil && e.live(now) {
 			return false
 		}
 	}
 	return authz.ValidateScope(scope) == nil // else nobody is asked
 }
 
-func (c *Client) fetchBoth(ctx context.Context, p authz.Principal, scope string, fresh bool, now int64) (a *access.Access, chain *access.Chain, at int64, err, unresolved error) {
+func (c *Client) fetchBoth(ctx context.Context, p authz.Principal, scope string, fresh bool, now int64) (a *compiled.Access, chain *compiled.Chain, at int64, err, unresolved error) {
 	who, where := principalKey(p), cacheKey{id: scope}
 	if !fresh {
 		c.subjects.lookups.count(who.hash(), false)
-		c.chains.lookups.count(chainHash(access.HashScope(scope)), false)
+		c.chains.lookups.count(chainHash(compiled.HashScope(scope)), false)
 	}
 	j := &joint{principal: p, scope: scope, begun: make(chan struct{}), done: make(chan struct{}), left: make(chan struct{})}
 	defer close(j.left)
@@ -58,7 +58,7 @@ func (c *Client) fetchBoth(ctx context.Context, p authz.Principal, scope string,
 		}
 		return c.askSubject(ctx, p)
 	})
-	above := c.chains.begin(ctx, where, fresh, now, func(ctx context.Context) (*access.Chain, error) {
+	above := c.chains.begin(ctx, where, fresh, now, func(ctx context.Context) (*compiled.Chain, error) {
 		answer, err, together := j.ask(ctx)
 		switch {
 		case !together:

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -63,14 +63,14 @@ var subjectPayload = payload[*subject]{
 	},
 }
 
-func chainPayload(v *access.Vocabulary) payload[*access.Chain] {
-	return payload[*access.Chain]{
+func chainPayload(v *compiled.Vocabulary) payload[*compiled.Chain] {
+	return payload[*compiled.Chain]{
 		key: func(k cacheKey) string { return "obj:" + k.id },
-		encode: func(c *access.Chain, e *envelope) (err error) {
+		encode: func(c *compiled.Chain, e *envelope) (err error) {
 			e.Chain, err = json.Marshal(c.Scopes())
 			return err
 		},
-		decode: func(k cacheKey, e envelope) (*access.Chain, error) {
+		decode: func(k cacheKey, e envelope) (*compiled.Chain, error) {
 			var scopes []string
 			if len(e.Chain) == 0 || json.Unmarshal(e.Chain, &scopes) != nil || len(scopes) < 2 || slices.Contains(scopes, "") {
 				return nil, errNotWhole

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -22,8 +23,8 @@ type answered struct {
 	snapshot  *Snapshot // that was asked; nil: the client
 	at        int64
 
-	access *access.Access
-	chain  *access.Chain
+	access *compiled.Access
+	chain  *compiled.Chain
 }
 
 // observeGate builds and delivers the observation of a kept gate. Attribution
@@ -71,13 +72,13 @@ func (c *Client) walk(g answered, o *metrics.CheckObservation) {
 	if g.snapshot != nil {
 		chains = g.snapshot.chainOf
 	}
-	at, err := access.Attribute(c.vocabulary, g.access.Rows(), keys, g.chain, g.at, chains)
+	at, err := g.access.Attribute(keys, g.chain, g.at, chains)
 	if err != nil {
 		return
 	}
 	if g.rows && at.Key >= 0 {
 		o.Permission, o.Implied = keys[at.Key], at.Implied
-		o.Attribute(at.Grants)
+		o.MatchedGrantIDs, o.RoleIDs = at.Grants, at.Roles
 		if g.allowed && !absent { // a row whose chain is absent may allow too
 			o.SoleMatchGrantID = at.Sole
 		}
@@ -87,14 +88,12 @@ func (c *Client) walk(g answered, o *metrics.CheckObservation) {
 		o.Implied = g.implied
 		return
 	}
-	for _, r := range at.Revokes {
-		o.MatchedRevokeIDs = append(o.MatchedRevokeIDs, r.ID)
-	}
+	o.MatchedRevokeIDs = at.Revokes
 }
 
 // find attributes a gate of one key by the rows' index. What the rows said tells which
 // of them to look for.
-func (g answered) find(o *metrics.CheckObservation, k access.Key) {
+func (g answered) find(o *metrics.CheckObservation, k compiled.Key) {
 	if !g.rows {
 		o.MatchedRevokeIDs = g.access.Suppressing(k, g.chain, g.at)
 		return
@@ -129,7 +128,7 @@ func (c *Client) observeHolds(rate float64, p authz.Principal, key string, held,
 	o.Fresh = c.strict && !snapshot
 	o.ExternalPermission = !c.vocabulary.Catalog().HasKey(key)
 	if held {
-		conferring := access.Conferring(c.vocabulary, rows, key, at)
+		conferring := access.Conferring(c.vocabulary.Catalog(), rows, key, at)
 		o.Attribute(conferring)
 		if len(conferring) == 1 {
 			o.SoleMatchGrantID = conferring[0].ID
@@ -140,13 +139,13 @@ func (c *Client) observeHolds(rate float64, p authz.Principal, key string, held,
 
 // chainsAtHand answers chains from memory only. One that is absent implies nothing, and
 // is told of.
-func (c *Client) chainsAtHand(now int64, absent *bool) access.Chains {
-	return func(scope string) (*access.Chain, error) {
+func (c *Client) chainsAtHand(now int64, absent *bool) compiled.Chains {
+	return func(scope string) (*compiled.Chain, error) {
 		key := cacheKey{id: scope}
 		if chain, ok := c.chains.hit(key.hash(), key, now); ok {
 			return chain, nil
 		}
 		*absent = true
-		return access.GlobalChain, nil
+		return compiled.GlobalChain, nil
 	}
 }

@@ -3,18 +3,18 @@ package client
 import (
 	"math/bits"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 )
 
 // resolved is a chain as one principal meets it. What a check reads stands first.
 type resolved struct {
 	hash  uint64
 	scope string
-	view  access.View
+	view  compiled.View
 }
 
 // see fills r, which is zero.
-func (r *resolved) see(chain *access.Chain) {
+func (r *resolved) see(chain *compiled.Chain) {
 	r.hash, r.scope = chain.Hash(), chain.Scopes()[0]
 	r.view.See(chain)
 }

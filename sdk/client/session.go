@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/provider"
@@ -137,8 +137,8 @@ func (s *Session) canAny(ctx context.Context, pattern string, shape metrics.Shap
 // rolePreview is a role's patterns as the rows of a synthetic subject at the
 // global scope: no revokes, no expiry, no chain needed.
 type rolePreview struct {
-	vocabulary *access.Vocabulary
-	access     *access.Access
+	vocabulary *compiled.Vocabulary
+	access     *compiled.Access
 	now        int64
 }
 
@@ -162,16 +162,16 @@ func (c *Client) previewRole(ctx context.Context, roleID string) (*rolePreview, 
 		}
 	}
 	now := c.clock()
-	return &rolePreview{c.vocabulary, access.Compile(c.vocabulary, rows, now), now}, nil
+	return &rolePreview{c.vocabulary, compiled.Compile(c.vocabulary, rows, now), now}, nil
 }
 
 func (r *rolePreview) rows(g Gate, v verified) bool {
 	for i, k := range v.keys {
 		if v.declared[i] {
-			if allowed, _ := r.access.Decide(k, access.GlobalChain); allowed {
+			if allowed, _ := r.access.Decide(k, compiled.GlobalChain); allowed {
 				return true
 			}
-		} else if access.DecideUndeclared(r.vocabulary, r.access.Rows(), g.Keys[i], access.GlobalChain, r.now) {
+		} else if r.access.DecideUndeclared(g.Keys[i], compiled.GlobalChain, r.now) {
 			return true
 		}
 	}
@@ -179,12 +179,12 @@ func (r *rolePreview) rows(g Gate, v verified) bool {
 }
 
 func (r *rolePreview) canAny(pattern string) (bool, error) {
-	return r.access.Visible(pattern, r.now, func(string) (*access.Chain, error) { return access.GlobalChain, nil })
+	return r.access.Visible(pattern, r.now, func(string) (*compiled.Chain, error) { return compiled.GlobalChain, nil })
 }
 
-func (r *rolePreview) holds(key string, k access.Key, declared bool) bool {
+func (r *rolePreview) holds(key string, k compiled.Key, declared bool) bool {
 	if !declared {
-		return access.HoldsUndeclared(r.vocabulary, r.access.Rows(), key, r.now)
+		return r.access.HoldsUndeclared(key, r.now)
 	}
 	return r.access.HeldAnywhere(k)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -26,7 +27,7 @@ type SnapshotOptions struct {
 type Snapshot struct {
 	client    *Client
 	principal authz.Principal
-	access    *access.Access
+	access    *compiled.Access
 	at        int64
 	fresh     bool
 	global    resolved
@@ -69,7 +70,7 @@ func (c *Client) Snapshot(ctx context.Context, p authz.Principal, o SnapshotOpti
 		return nil, err
 	}
 	s := &Snapshot{client: c, principal: p, access: a, at: now, fresh: fresh}
-	s.global.see(access.GlobalChain)
+	s.global.see(compiled.GlobalChain)
 	s.chains.Store(new(resolvedTable))
 	if err := s.resolveAll(ctx, now, o.Scopes, true); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *Snapshot) resolveAll(ctx context.Context, now int64, scopes []string, r
 		all.lacking = all.lacking || chain.LacksType()
 	}
 	for _, scope := range scopes {
-		find(scope, access.HashScope(scope))
+		find(scope, compiled.HashScope(scope))
 	}
 	for i, scope := range own {
 		find(scope, hashes[i])
@@ -137,7 +138,7 @@ func (s *Snapshot) Unobserved() *Snapshot {
 		return s
 	}
 	silent := &Snapshot{client: s.client.Unobserved(), principal: s.principal, access: s.access, at: s.at, fresh: s.fresh}
-	silent.global.see(access.GlobalChain)
+	silent.global.see(compiled.GlobalChain)
 	silent.chains.Store(s.chains.Load())
 	return silent
 }
@@ -206,7 +207,7 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 		return false, &authz.MissingConditionError{Permission: key, Shape: onSnapshot + string(shape)}
 	}
 	rate := c.recorder.DrawGate()
-	var chain *access.Chain
+	var chain *compiled.Chain
 	implied := false
 	if s.access.Active() {
 		r, err := s.target(scope, string(shape))
@@ -223,7 +224,7 @@ func (s *Snapshot) decide(key, scope string, shape metrics.Shape) (allowed bool,
 				implied = allowed
 			}
 		} else {
-			allowed = access.DecideUndeclared(c.vocabulary, s.access.Rows(), key, chain, s.at)
+			allowed = s.access.DecideUndeclared(key, chain, s.at)
 		}
 	} else if err := c.verifyScope(scope, string(shape)); err != nil {
 		return false, err
@@ -244,7 +245,7 @@ func (s *Snapshot) Explain(key, scope string) (access.Explanation, error) {
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	return access.Explain(s.client.vocabulary, s.access.Rows(), key, r.view.Chain(), s.at, s.chainOf)
+	return access.Explain(s.client.vocabulary.Catalog(), s.access.Rows(), key, r.view.Chain().Scopes(), s.at, compiled.Chains(s.chainOf).Plain())
 }
 
 // target is resolved for the scope that a question is about.
@@ -262,13 +263,13 @@ func (s *Snapshot) resolved(scope string) (*resolved, error) {
 	if scope == "" || scope == authz.Global {
 		return &s.global, nil
 	}
-	if r := s.chains.Load().get(access.HashScope(scope), scope); r != nil {
+	if r := s.chains.Load().get(compiled.HashScope(scope), scope); r != nil {
 		return r, nil
 	}
 	flat, declared := s.client.vocabulary.Flat(scope)
 	if flat {
 		// An unresolved flat scope carries no row of the principal.
-		chain := access.NewChain(scope, nil)
+		chain := compiled.NewChain(scope, nil)
 		r := new(resolved)
 		r.see(chain)
 		return r, nil
@@ -279,7 +280,7 @@ func (s *Snapshot) resolved(scope string) (*resolved, error) {
 	}
 }
 
-func (s *Snapshot) chainOf(scope string) (*access.Chain, error) {
+func (s *Snapshot) chainOf(scope string) (*compiled.Chain, error) {
 	r, err := s.resolved(scope)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/metrics"
 )
@@ -58,12 +59,12 @@ func (s *Snapshot) rows(g Gate, v verified) (r answered, err error) {
 		return r, err
 	}
 	r.chain = at.view.Chain()
-	r.rows, err = anyOf(v.keys, func(i int, k access.Key) (bool, bool) {
+	r.rows, err = anyOf(v.keys, func(i int, k compiled.Key) (bool, bool) {
 		if !v.declared[i] {
-			return access.DecideUndeclared(s.client.vocabulary, s.access.Rows(), g.Keys[i], r.chain, s.at), true
+			return s.access.DecideUndeclared(g.Keys[i], r.chain, s.at), true
 		}
 		return s.access.DecideView(k, &at.view)
-	}, func(k access.Key) (bool, error) {
+	}, func(k compiled.Key) (bool, error) {
 		r.implied, err = s.access.Implied(k, r.chain, s.chainOf)
 		return r.implied, err
 	})
@@ -111,7 +112,7 @@ func (s *Snapshot) Holds(key string) (bool, error) {
 	if declared {
 		held = s.access.HeldAnywhere(k)
 	} else {
-		held = access.HoldsUndeclared(s.client.vocabulary, s.access.Rows(), key, s.at)
+		held = s.access.HoldsUndeclared(key, s.at)
 	}
 	if rate != 0 {
 		s.client.observeHolds(rate, s.principal, key, held, true, s.access.Rows(), s.at)
@@ -139,7 +140,7 @@ func (s *Snapshot) GrantedScopes(key string) (access.GrantedScopes, error) {
 		return access.GrantedScopes{}, err
 	}
 	if !declared {
-		return access.GrantedScopesUndeclared(s.client.vocabulary, s.access.Rows(), key, s.at), nil
+		return s.access.GrantedScopesUndeclared(key, s.at), nil
 	}
 	return s.access.GrantedScopes(k), nil
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/plugins/memory/memory"
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
@@ -40,7 +40,7 @@ type moment struct {
 	reading int64 // of the clock
 	failing bool  // the log could not be read
 	rows    map[authz.Principal]authz.SubjectAccess
-	chains  map[string]*access.Chain
+	chains  map[string]*compiled.Chain
 }
 
 // process is one application over the common tables with a client of its own.
@@ -73,7 +73,7 @@ type staleWorld struct {
 	parents    map[string][]string
 	store      storage.Store
 	truth      *application.Application // reads the tables, caches nothing
-	vocabulary *access.Vocabulary
+	vocabulary *compiled.Vocabulary
 	document   []byte
 	processes  [2]*process
 	moments    []moment
@@ -88,7 +88,7 @@ type staleWorld struct {
 func (w *staleWorld) ancestors(_ context.Context, scope string) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return access.NewChain(scope, slices.Concat(w.parents[scope], w.above(w.parents[scope]))).Scopes()[1:], nil
+	return compiled.NewChain(scope, slices.Concat(w.parents[scope], w.above(w.parents[scope]))).Scopes()[1:], nil
 }
 
 func (w *staleWorld) above(scopes []string) (all []string) {
@@ -113,7 +113,7 @@ func newStaleWorld(t *rapid.T, cleanup func(func())) *staleWorld {
 	check(err)
 	w.document, err = cat.Document()
 	check(err)
-	w.vocabulary = access.NewVocabulary(cat)
+	w.vocabulary = compiled.NewVocabulary(cat)
 	driver := memory.New(memory.Options{Clock: w.now.Load})
 	cleanup(func() { _ = driver.Close() })
 	w.store, err = driver.Open(ctx, "")
@@ -187,7 +187,7 @@ func (w *staleWorld) seed(check func(error)) {
 // that process must know it.
 func (w *staleWorld) record(by *process) {
 	ctx := context.Background()
-	m := moment{reading: w.now.Load(), failing: w.failing, rows: map[authz.Principal]authz.SubjectAccess{}, chains: map[string]*access.Chain{}}
+	m := moment{reading: w.now.Load(), failing: w.failing, rows: map[authz.Principal]authz.SubjectAccess{}, chains: map[string]*compiled.Chain{}}
 	for _, p := range stalePrincipals {
 		rows, err := w.truth.GetSubjectAccess(ctx, p)
 		if err != nil {
@@ -200,7 +200,7 @@ func (w *staleWorld) record(by *process) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		m.chains[scope] = access.NewChain(scope, ancestors)
+		m.chains[scope] = compiled.NewChain(scope, ancestors)
 	}
 	if by != nil {
 		// What a write changes can depend on one of another process that this
@@ -264,8 +264,8 @@ func (w *staleWorld) every(holds func(moment int) bool) bool {
 	return true
 }
 
-func (w *staleWorld) decide(rows authz.SubjectAccess, chain *access.Chain, key string) bool {
-	a := access.Compile(w.vocabulary, &rows, w.now.Load())
+func (w *staleWorld) decide(rows authz.SubjectAccess, chain *compiled.Chain, key string) bool {
+	a := compiled.Compile(w.vocabulary, &rows, w.now.Load())
 	k, _ := w.vocabulary.Lookup(key)
 	allowed, _ := a.Decide(k, chain)
 	return allowed && a.Active()

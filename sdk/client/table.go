@@ -3,7 +3,7 @@ package client
 import (
 	"sync/atomic"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 )
 
 // cacheKey names an entry: a user, a service, or a scope.
@@ -14,7 +14,7 @@ type cacheKey struct {
 
 // hash has its lowest bit for services: a hash that is equal is of the same kind.
 func (k cacheKey) hash() uint64 {
-	h := chainHash(access.HashScope(k.id))
+	h := chainHash(compiled.HashScope(k.id))
 	if k.service {
 		h |= 1
 	}

@@ -3,7 +3,7 @@ package client
 import (
 	"sync"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -19,14 +19,14 @@ type externalNames struct {
 
 // verify looks up a key before anything is fetched. declared is false for a key
 // that the catalog cannot list: an open region or the policy admits it.
-func (c *Client) verify(key, shape string) (k access.Key, declared bool, err error) {
+func (c *Client) verify(key, shape string) (k compiled.Key, declared bool, err error) {
 	if k, ok := c.vocabulary.Lookup(key); ok {
 		return k, true, nil
 	}
 	if c.vocabulary.Catalog().HasKey(key) {
-		return access.Key{}, false, nil
+		return compiled.Key{}, false, nil
 	}
-	return access.Key{}, false, c.admit(key, authz.ExpectedKey, shape)
+	return compiled.Key{}, false, c.admit(key, authz.ExpectedKey, shape)
 }
 
 // verifyPattern is verify for a pattern.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/metrics"
@@ -66,7 +67,7 @@ func grantScopes(rows *authz.SubjectAccess) map[string]struct{} {
 }
 
 // held fetches the access of a valid principal for shapes that take no scope.
-func (c *Client) held(ctx context.Context, p authz.Principal) (*access.Access, int64, error) {
+func (c *Client) held(ctx context.Context, p authz.Principal) (*compiled.Access, int64, error) {
 	now, err := c.begin(ctx, c.strict)
 	if err != nil {
 		return nil, 0, err
@@ -93,7 +94,7 @@ func (c *Client) Holds(ctx context.Context, p authz.Principal, key string) (bool
 	if declared {
 		held = a.HeldAnywhere(k)
 	} else {
-		held = access.HoldsUndeclared(c.vocabulary, a.Rows(), key, now)
+		held = a.HoldsUndeclared(key, now)
 	}
 	if rate != 0 {
 		c.observeHolds(rate, p, key, held, false, a.Rows(), now)
@@ -134,7 +135,7 @@ func (c *Client) GrantedScopes(ctx context.Context, p authz.Principal, key strin
 		return access.GrantedScopes{}, err
 	}
 	if !declared {
-		return access.GrantedScopesUndeclared(c.vocabulary, a.Rows(), key, now), nil
+		return a.GrantedScopesUndeclared(key, now), nil
 	}
 	return a.GrantedScopes(k), nil
 }

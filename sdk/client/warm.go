@@ -1,14 +1,14 @@
 package client
 
 import (
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
 // warm answers from the caches alone what accessAt would, with what comes before it:
 // the principal is one, the type of the scope is declared, and no look at the event
 // log is due. When it is not ok, the caller takes those steps one by one.
-func (c *Client) warm(p authz.Principal, scope string, fresh bool) (a *access.Access, chain *access.Chain, now int64, ok bool) {
+func (c *Client) warm(p authz.Principal, scope string, fresh bool) (a *compiled.Access, chain *compiled.Chain, now int64, ok bool) {
 	who := cacheKey{id: p.UserID}
 	if p.UserID == "" {
 		who = cacheKey{id: p.ServiceID, service: true}
@@ -28,7 +28,7 @@ func (c *Client) warm(p authz.Principal, scope string, fresh bool) (a *access.Ac
 	if a = s.compiled.Load(); a == nil || !a.ValidAt(now) {
 		return nil, nil, 0, false
 	}
-	chain = access.GlobalChain
+	chain = compiled.GlobalChain
 	if scope != "" && scope != authz.Global {
 		at := cacheKey{id: scope}
 		atHash := at.hash()

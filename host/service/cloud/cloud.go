@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -84,7 +84,7 @@ var Catalog = sync.OnceValue(func() *catalog.Catalog { return catalog.MustDefine
 var Evaluable = sync.OnceValue(func() *catalog.Catalog { return catalog.MustDefine(input(true)) })
 
 // Vocabulary is Catalog numbered for evaluation.
-var Vocabulary = sync.OnceValue(func() *access.Vocabulary { return access.NewVocabulary(Catalog()) })
+var Vocabulary = sync.OnceValue(func() *compiled.Vocabulary { return compiled.NewVocabulary(Catalog()) })
 
 func input(internal bool) catalog.Input {
 	app := []string{AppType}

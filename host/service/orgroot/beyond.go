@@ -6,7 +6,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -69,17 +69,17 @@ func (r *Root) heldAt(ctx context.Context, to applications.Asked, p authz.Princi
 	if err != nil {
 		return nil, err
 	}
-	return held(access.Compile(vocabulary(), &data, r.clock())), nil
+	return held(compiled.Compile(vocabulary(), &data, r.clock())), nil
 }
 
-func held(by *access.Access) map[string]bool {
+func held(by *compiled.Access) map[string]bool {
 	keys := map[string]bool{}
 	if !by.Active() {
 		return keys
 	}
 	for _, name := range internalKeys() {
 		key, _ := vocabulary().Lookup(name)
-		if allowed, _ := by.Decide(key, access.GlobalChain); allowed {
+		if allowed, _ := by.Decide(key, compiled.GlobalChain); allowed {
 			keys[name] = true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
-	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -179,7 +179,7 @@ func (r *Root) mayGiveKeys(ctx context.Context, a *service.Access, given map[str
 	}
 	var lacking []service.Missing
 	for _, key := range internalKeys() {
-		if given[key] && slices.ContainsFunc(judges, func(j *access.Access) bool { return !held(j)[key] }) {
+		if given[key] && slices.ContainsFunc(judges, func(j *compiled.Access) bool { return !held(j)[key] }) {
 			lacking = append(lacking, service.Missing{Key: key, Scope: authz.Global})
 		}
 	}
@@ -253,6 +253,6 @@ func (r *Root) mayRestore(ctx context.Context, a *service.Access, userID string)
 			return err
 		}
 		rows.Active = true
-		return r.mayGiveKeys(ctx, a, held(access.Compile(vocabulary(), &rows, r.clock())))
+		return r.mayGiveKeys(ctx, a, held(compiled.Compile(vocabulary(), &rows, r.clock())))
 	})
 }

@@ -63,9 +63,9 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 			return access.Explanation{}, err
 		}
 		target := scope
-		chains := func(scope string) (*access.Chain, error) {
+		chains := func(scope string) (access.Chain, error) {
 			if scope == "" || scope == authz.Global {
-				return access.GlobalChain, nil
+				return access.NewChain("", nil), nil
 			}
 			h, err := r.owner(ctx, a.Org.ID, scope)
 			if err != nil {
@@ -102,7 +102,9 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		if rows, err = provider.WithExpired(ctx, to.Relay, rows); err != nil {
 			return explained, failed(err)
 		}
-		explained.Expired = access.Expired(words, &rows, key, chain, now, chains)
+		if told, err := access.Explain(words, &rows, key, chain, now, chains); err == nil {
+			explained.Expired = told.Expired
+		}
 		return explained, nil
 	})
 }
@@ -128,9 +130,9 @@ func unreadable(a applications.Asked) error {
 	return fault.Transport("application_protocol_error", a.ID, "", "the application's published catalog cannot be read")
 }
 
-// wordsOf is the vocabulary that declares the key: the built-in one, or what the
+// wordsOf is the catalog that declares the key: the built-in one, or what the
 // root has published.
-func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (*access.Vocabulary, error) {
+func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (*catalog.Catalog, error) {
 	declared := cloud.Evaluable()
 	if authz.NamespaceOf(key) != authz.InternalNamespace {
 		published, err := to.Relay.GetPublishedCatalog(ctx)
@@ -146,7 +148,7 @@ func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (
 	if !declared.HasKey(key) {
 		return nil, relay.Refusal(declared.UnknownPermission(key, authz.ExpectedKey))
 	}
-	return access.NewVocabulary(declared), nil
+	return declared, nil
 }
 
 // rebuilt is a published catalog, with what it imports when the key is not of its

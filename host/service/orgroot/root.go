@@ -11,6 +11,7 @@ import (
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
@@ -213,7 +214,7 @@ func (r *Root) Active(ctx context.Context, org, userID string) (bool, error) {
 
 // judges are who has to hold a key: the actor and, in a preview, whom they look
 // like. A role that is not there confers nothing.
-func (r *Root) judges(ctx context.Context, org string, p authz.Principal, view *client.ViewAs, fresh bool) ([]*access.Access, error) {
+func (r *Root) judges(ctx context.Context, org string, p authz.Principal, view *client.ViewAs, fresh bool) ([]*compiled.Access, error) {
 	actor, err := r.rows(ctx, org, p, fresh)
 	if err != nil {
 		return nil, err
@@ -231,14 +232,14 @@ func (r *Root) judges(ctx context.Context, org string, p authz.Principal, view *
 		}
 		data = append(data, previewed)
 	}
-	compiled := make([]*access.Access, len(data))
+	judges := make([]*compiled.Access, len(data))
 	for i, d := range data {
-		compiled[i] = access.Compile(vocabulary(), d, r.clock())
+		judges[i] = compiled.Compile(vocabulary(), d, r.clock())
 	}
-	return compiled, nil
+	return judges, nil
 }
 
-var vocabulary = sync.OnceValue(func() *access.Vocabulary { return access.NewVocabulary(cloud.Evaluable()) })
+var vocabulary = sync.OnceValue(func() *compiled.Vocabulary { return compiled.NewVocabulary(cloud.Evaluable()) })
 
 // previewed is a role as the rows of nobody.
 func (r *Root) previewed(ctx context.Context, org, id string) (*authz.SubjectAccess, error) {
@@ -270,7 +271,7 @@ func (r *Root) Decide(ctx context.Context, q service.Question) (bool, authz.Deni
 		if !j.Active() && i == 0 {
 			return false, authz.ReasonInactive, nil
 		}
-		if allowed, _ := j.Decide(key, access.GlobalChain); !allowed || !j.Active() {
+		if allowed, _ := j.Decide(key, compiled.GlobalChain); !allowed || !j.Active() {
 			return false, authz.ReasonForbidden, nil
 		}
 	}
@@ -289,7 +290,7 @@ keys:
 	for _, name := range cloud.Evaluable().KeysMatching(authz.InternalNamespace + ".*") {
 		key, _ := vocabulary().Lookup(name)
 		for _, j := range judges {
-			if allowed, _ := j.Decide(key, access.GlobalChain); !allowed || !j.Active() {
+			if allowed, _ := j.Decide(key, compiled.GlobalChain); !allowed || !j.Active() {
 				continue keys
 			}
 		}

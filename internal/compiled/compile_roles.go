@@ -2,7 +2,7 @@
 // in common, and a scope where one role is all that is granted shares that role's set. With
 // 1,000 rows a compilation takes 13 % less by it.
 
-package access
+package compiled
 
 import (
 	"slices"

@@ -2,7 +2,7 @@
 // are added up once, so that a check is one bit: 26 ns at "*", 51 ns at any depth, with 100
 // rows and 300 keys.
 
-package access
+package compiled
 
 import "sync/atomic"
 

@@ -1,4 +1,4 @@
-package access_test
+package compiled_test
 
 import (
 	"fmt"
@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -16,7 +18,7 @@ import (
 // evaluation is said by the definition, access.Decide, or in these few lines by the rows
 // that it reads.
 type world struct {
-	vocabulary *access.Vocabulary
+	vocabulary *compiled.Vocabulary
 	parents    map[string][]string
 	regions    []region
 	data       authz.SubjectAccess
@@ -44,18 +46,23 @@ func (w *world) chain(scope string) []string {
 	return append(chain, "*")
 }
 
-func (w *world) chains(scope string) (*access.Chain, error) {
+func (w *world) chains(scope string) (*compiled.Chain, error) {
+	return compiled.NewChain(scope, w.chain(scope)), nil
+}
+
+// plain are the chains that the definition asks for.
+func (w *world) plain(scope string) (access.Chain, error) {
 	return access.NewChain(scope, w.chain(scope)), nil
 }
 
 func (w *world) can(key, target string, now int64) bool {
-	chain, _ := w.chains(target)
-	allowed, err := access.Decide(w.vocabulary, &w.data, key, chain, now, w.chains)
+	chain, _ := w.plain(target)
+	allowed, err := access.Decide(w.vocabulary.Catalog(), &w.data, key, chain, now, w.plain)
 	return allowed && err == nil
 }
 
 func (w *world) live(key string, now int64) []authz.Grant {
-	return access.Conferring(w.vocabulary, &w.data, key, now)
+	return access.Conferring(w.vocabulary.Catalog(), &w.data, key, now)
 }
 
 // revoked reports whether a revoke at one of the scopes takes the key.
@@ -211,11 +218,11 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 		w := drawWorld(t)
 		v := w.vocabulary
 		compiledAt := rapid.Int64Range(0, 7).Draw(t, "compiled at")
-		early := access.Compile(v, &w.data, compiledAt)
+		early := compiled.Compile(v, &w.data, compiledAt)
 		for now := int64(0); now <= 7; now++ {
 			a := early
 			if !a.ValidAt(now) {
-				a = access.Compile(v, &w.data, now)
+				a = compiled.Compile(v, &w.data, now)
 			}
 			if !a.ValidAt(now) {
 				t.Fatalf("access compiled at %d is not valid then", now)
@@ -225,7 +232,7 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 				for _, scope := range []string{"*", "app.folder:1", "app.folder:2", "app.folder:3", "app.doc:1", "app.doc:2", "app.flat:1", "app.multi:1", "other.type:1", "untyped"} {
 					want := w.can(key, scope, now)
 					chain, _ := w.chains(scope)
-					e, err := access.Explain(v, &w.data, key, chain, now, w.chains)
+					e, err := access.Explain(v.Catalog(), &w.data, key, chain.Scopes(), now, w.plain)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -237,18 +244,18 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 					}
 					k, declared := v.Lookup(key)
 					if !declared {
-						if got := access.DecideUndeclared(v, &w.data, key, chain, now); got != want {
+						if got := a.DecideUndeclared(key, chain, now); got != want {
 							t.Fatalf("DecideUndeclared(%s, %s) at %d = %v, plain definition %v", key, scope, now, got, want)
 						}
 						continue
 					}
 					if !k.ImpliedOnAncestors() {
-						compareMatched(t, v, a, key, chain, now)
+						compareMatched(t, v, a, key, chain, e, now)
 					}
 					for name, decide := range map[string]func() (bool, bool){
 						"Decide": func() (bool, bool) { return a.Decide(k, chain) },
 						"DecideView": func() (bool, bool) {
-							var view access.View
+							var view compiled.View
 							view.See(chain)
 							return a.DecideView(k, &view)
 						},
@@ -272,39 +279,59 @@ func TestCompiledEqualsThePlainDefinition(t *testing.T) {
 	})
 }
 
-// compareMatched: the rows by their index are those of the walk.
-func compareMatched(t *rapid.T, v *access.Vocabulary, a *access.Access, key string, chain *access.Chain, now int64) {
-	walked, err := access.Attribute(v, a.Rows(), []string{key}, chain, now, nil)
+// compareMatched: the rows by their index are those that an explanation shows.
+func compareMatched(t *rapid.T, v *compiled.Vocabulary, a *compiled.Access, key string, chain *compiled.Chain, e access.Explanation, now int64) {
+	k, _ := v.Lookup(key)
+	if len(e.MatchedRevokes) == 0 {
+		if diff := cmp.Diff(allowing(e.MatchedGrants), a.Allowing(k, chain, now)); diff != "" {
+			t.Fatalf("grants of %s at %s, instant %d (-explained +index)\n%s", key, chain.Scopes()[0], now, diff)
+		}
+	}
+	if diff := cmp.Diff(revokeIDs(e.MatchedRevokes), a.Suppressing(k, chain, now)); diff != "" {
+		t.Fatalf("revokes of %s at %s, instant %d (-explained +index)\n%s", key, chain.Scopes()[0], now, diff)
+	}
+}
+
+func allowing(rows []authz.Grant) (m compiled.Allowing) {
+	ids := map[string]bool{}
+	for _, g := range rows {
+		m.Grants = append(m.Grants, g.ID)
+		if g.RoleID != "" && g.Pattern == "" && !slices.Contains(m.Roles, g.RoleID) {
+			m.Roles = append(m.Roles, g.RoleID)
+		}
+		ids[g.ID] = true
+		m.Sole = g.ID
+	}
+	if len(ids) != 1 {
+		m.Sole = ""
+	}
+	return m
+}
+
+func revokeIDs(rows []authz.Revoke) (ids []string) {
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func vocabularyOf(t interface{ Fatal(...any) }, document string) *compiled.Vocabulary {
+	in, err := catalog.ParseJSON([]byte(document))
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, _ := v.Lookup(key)
-	if len(walked.Revokes) == 0 {
-		want := access.Allowing{Sole: walked.Sole}
-		for _, g := range walked.Grants {
-			want.Grants = append(want.Grants, g.ID)
-			if g.RoleID != "" && g.Pattern == "" && !slices.Contains(want.Roles, g.RoleID) {
-				want.Roles = append(want.Roles, g.RoleID)
-			}
-		}
-		if diff := cmp.Diff(want, a.Allowing(k, chain, now)); diff != "" {
-			t.Fatalf("grants of %s at %s, instant %d (-walk +index)\n%s", key, chain.Scopes()[0], now, diff)
-		}
+	c, err := catalog.Build(in)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var revokes []string
-	for _, r := range walked.Revokes {
-		revokes = append(revokes, r.ID)
-	}
-	if diff := cmp.Diff(revokes, a.Suppressing(k, chain, now)); diff != "" {
-		t.Fatalf("revokes of %s at %s, instant %d (-walk +index)\n%s", key, chain.Scopes()[0], now, diff)
-	}
+	return compiled.NewVocabulary(c)
 }
 
 // foreign are keys that no catalog lists: an open region may admit them.
 var foreign = []string{"crm.gone.read", "zoom.rooms.join", "zoom.rooms.big.join", "meet.call.start"}
 
 // compareShapes compares the shapes that take no scope.
-func compareShapes(t *rapid.T, w *world, a *access.Access, now int64) {
+func compareShapes(t *rapid.T, w *world, a *compiled.Access, now int64) {
 	v := w.vocabulary
 	held := []string{}
 	for _, key := range v.Catalog().Keys() {
@@ -324,10 +351,10 @@ func compareShapes(t *rapid.T, w *world, a *access.Access, now int64) {
 		t.Fatalf("HeldKeys at %d (-plain +got)\n%s", now, diff)
 	}
 	for _, key := range foreign {
-		if got, want := access.HoldsUndeclared(v, &w.data, key, now), w.holds(key, now); got != want {
+		if got, want := a.HoldsUndeclared(key, now), w.holds(key, now); got != want {
 			t.Fatalf("HoldsUndeclared(%s) at %d = %v, plain definition %v", key, now, got, want)
 		}
-		if diff := cmp.Diff(w.grantedScopes(key, now), access.GrantedScopesUndeclared(v, &w.data, key, now)); diff != "" {
+		if diff := cmp.Diff(w.grantedScopes(key, now), a.GrantedScopesUndeclared(key, now)); diff != "" {
 			t.Fatalf("GrantedScopesUndeclared(%s) at %d (-plain +got)\n%s", key, now, diff)
 		}
 	}

@@ -1,4 +1,4 @@
-package access_test
+package compiled_test
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"pgregory.net/rapid"
 )
 
-func scaleCatalog(t *testing.T, keys int) *access.Vocabulary {
+func scaleCatalog(t *testing.T, keys int) *compiled.Vocabulary {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(`{"namespaces":["app"],"includeAuthzInternal":false,"scopeTypes":{"app.folder":{"parent":"app.folder"}},
@@ -28,17 +29,17 @@ func scaleCatalog(t *testing.T, keys int) *access.Vocabulary {
 }
 
 // agree holds the compiled forms to the plain definition.
-func agree(t *testing.T, v *access.Vocabulary, data *authz.SubjectAccess, keys []string, c *access.Chain) (allowed int) {
+func agree(t *testing.T, v *compiled.Vocabulary, data *authz.SubjectAccess, keys []string, c *compiled.Chain) (allowed int) {
 	t.Helper()
-	a := access.Compile(v, data, 0)
-	var view access.View
+	a := compiled.Compile(v, data, 0)
+	var view compiled.View
 	view.See(c)
 	for _, key := range keys {
 		k, ok := v.Lookup(key)
 		if !ok {
 			t.Fatalf("%s is not declared", key)
 		}
-		want, err := access.Decide(v, data, key, c, 0, nil)
+		want, err := access.Decide(v.Catalog(), data, key, c.Scopes(), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestChainsFarLongerThanABatchAreJudgedWhole(t *testing.T) {
 	for n := range 200 {
 		ancestors = append(ancestors, fmt.Sprintf("app.folder:%d", n))
 	}
-	chain := access.NewChain("app.folder:target", ancestors)
+	chain := compiled.NewChain("app.folder:target", ancestors)
 	for _, revokedAt := range []int{-1, 0, 14, 15, 16, 17, 100, 199} {
 		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"}}
 		var keys []string
@@ -101,7 +102,7 @@ func TestWideCatalogsAreExact(t *testing.T) {
 			}
 		}
 		data.Revokes = []authz.Revoke{{ID: "r", UserID: user, Pattern: keys[len(keys)-1], Scope: "app.folder:1"}, {ID: "r2", UserID: user, Pattern: keys[0], Scope: "app.folder:2"}}
-		allowed := agree(t, v, data, keys, access.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2"}))
+		allowed := agree(t, v, data, keys, compiled.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2"}))
 		if allowed == 0 || allowed == len(keys) {
 			t.Errorf("%d keys: %d of %d allowed: they show little", size, allowed, len(keys))
 		}
@@ -114,7 +115,7 @@ func TestAViewIsAskedByManyAtOnce(t *testing.T) {
 		v := scaleCatalog(t, size)
 		user := "u"
 		data := &authz.SubjectAccess{UserID: &user, Active: true, Closure: []string{"user:u"}}
-		var keys []access.Key
+		var keys []compiled.Key
 		for n := range 40 {
 			name := fmt.Sprintf("app.a%d.read_%d", n/10, n%10)
 			k, ok := v.Lookup(name)
@@ -127,10 +128,10 @@ func TestAViewIsAskedByManyAtOnce(t *testing.T) {
 			}
 		}
 		data.Revokes = []authz.Revoke{{ID: "r", UserID: user, Pattern: "app.a1.*", Scope: "app.folder:3"}}
-		a := access.Compile(v, data, 0)
-		chain := access.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2", "app.folder:3", "app.folder:4"})
+		a := compiled.Compile(v, data, 0)
+		chain := compiled.NewChain("app.folder:0", []string{"app.folder:1", "app.folder:2", "app.folder:3", "app.folder:4"})
 		for range 50 {
-			var view access.View
+			var view compiled.View
 			view.See(chain)
 			var all sync.WaitGroup
 			start := make(chan struct{})
@@ -161,16 +162,16 @@ func TestScopesThatShareATagAreToldApart(t *testing.T) {
 	v := scaleCatalog(t, 300)
 	data := &authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"}}
 	const scopes = 300_000
-	keys := [2]access.Key{}
+	keys := [2]compiled.Key{}
 	for i := range keys {
 		keys[i], _ = v.Lookup(fmt.Sprint("app.a0.read_", i))
 	}
 	for n := range scopes {
 		data.Grants = append(data.Grants, authz.Grant{ID: "g", Subject: "user:u", Pattern: fmt.Sprint("app.a0.read_", n%2), Scope: fmt.Sprint("app.folder:", n)})
 	}
-	a := access.Compile(v, data, 0)
+	a := compiled.Compile(v, data, 0)
 	for n := range scopes {
-		chain := access.NewChain(fmt.Sprint("app.folder:", n), nil)
+		chain := compiled.NewChain(fmt.Sprint("app.folder:", n), nil)
 		if allowed, _ := a.Decide(keys[n%2], chain); !allowed {
 			t.Fatalf("scope %d: denied what is granted there", n)
 		}
@@ -195,7 +196,7 @@ func TestScopeTypesBeyondTheMaskAreExact(t *testing.T) {
 		if n == 3 || n == 140 || n == 64 {
 			want = 1
 		}
-		if got := agree(t, v, data, []string{"app.a.read", "app.b.read"}, access.NewChain(scope, nil)); got != want {
+		if got := agree(t, v, data, []string{"app.a.read", "app.b.read"}, compiled.NewChain(scope, nil)); got != want {
 			t.Errorf("type %d: %d keys allowed, want %d", n, got, want)
 		}
 	}
@@ -204,7 +205,7 @@ func TestScopeTypesBeyondTheMaskAreExact(t *testing.T) {
 // Roles of more patterns than a slot holds, alone at their scopes, beside others, and
 // with revokes; for principals who have the same ones and others, one after the other.
 func TestWideRolesAreThePlainDefinition(t *testing.T) {
-	vocabularies := map[int]*access.Vocabulary{}
+	vocabularies := map[int]*compiled.Vocabulary{}
 	for _, size := range []int{300, 3_000} { // in sets of words, and of intervals
 		vocabularies[size] = scaleCatalog(t, size)
 	}
@@ -242,7 +243,7 @@ func TestWideRolesAreThePlainDefinition(t *testing.T) {
 			for n := range rapid.IntRange(0, 3).Draw(t, "revokes") {
 				w.data.Revokes = append(w.data.Revokes, authz.Revoke{ID: fmt.Sprint("v", n), UserID: "u", Pattern: pattern.Draw(t, "revoked"), Scope: scope.Draw(t, "revoked at")})
 			}
-			a := access.Compile(v, &w.data, 0)
+			a := compiled.Compile(v, &w.data, 0)
 			held := a.HeldKeys()
 			for n := range 60 {
 				n = n * size / 60
@@ -253,7 +254,7 @@ func TestWideRolesAreThePlainDefinition(t *testing.T) {
 				}
 				for _, at := range []string{"*", "app.folder:0", "app.folder:2", "app.folder:3"} {
 					chain, _ := w.chains(at)
-					var view access.View
+					var view compiled.View
 					view.See(chain)
 					got, _ := a.Decide(k, chain)
 					seen, _ := a.DecideView(k, &view)
@@ -275,8 +276,8 @@ func TestRolesAreThoseOfTheRows(t *testing.T) {
 		t.Helper()
 		data := &authz.SubjectAccess{UserID: new("u"), Active: true, Closure: []string{"user:u"}, Roles: roles,
 			Grants: []authz.Grant{{ID: "g", Subject: "user:u", RoleID: "r", Scope: authz.Global}}}
-		agree(t, v, data, keys, access.GlobalChain)
-		return access.Compile(v, data, 0).HeldKeys()
+		agree(t, v, data, keys, compiled.GlobalChain)
+		return compiled.Compile(v, data, 0).HeldKeys()
 	}
 	role := func(patterns ...string) authz.Role { return authz.Role{ID: "r", Patterns: patterns} }
 	same := role("app.a1.read_0", "app.a0.*", "app.a0.read_3")

@@ -1,8 +1,8 @@
-// Sets of keys by number, for "the pattern matches the key" of decision.go. A wildcard is
+// Sets of keys by number, for "the pattern matches the key" of the definition. A wildcard is
 // one interval of numbers; few intervals are scanned, many are searched, and where a bitset
 // takes hardly more room it answers in one load.
 
-package access
+package compiled
 
 // set is a set of key numbers in the arena: length intervals in ascending
 // order, or a bitset over all keys when length is bitsetForm.

@@ -2,7 +2,7 @@
 // scope types as bits, so that "grantable at the scope" is a bit of the key. Finding a key by
 // its name is the half of a snapshot's 26 ns.
 
-package access
+package compiled
 
 import (
 	"slices"

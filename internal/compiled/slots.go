@@ -1,9 +1,9 @@
-// Where the rows at one scope are found, for "the row's scope is on the chain" of
-// decision.go. Most scopes of a chain have no rows: a filter of bits passes over them, a
+// Where the rows at one scope are found, for "the row's scope is on the chain" of the
+// definition. Most scopes of a chain have no rows: a filter of bits passes over them, a
 // table of tags finds the others, and a small slot holds its keys itself, so that a scope
 // costs one line of the cache at most.
 
-package access
+package compiled
 
 import "math/bits"
 

@@ -1,7 +1,7 @@
 // The numbers of scopes within one compilation, instead of a map made for each: numbering
 // is 12 % of it, and the hashes are needed for the slots anyway.
 
-package access
+package compiled
 
 import "github.com/authzhost/authz/sdk/authz"
 

@@ -1,12 +1,11 @@
-package access_test
+package compiled_test
 
 import (
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"testing"
 
+	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +27,7 @@ var reviewSets = map[string][][]string{
 }
 
 // drawUser draws the rows of user u over reviewCatalog.
-func drawUser(t *rapid.T, v *access.Vocabulary) *world {
+func drawUser(t *rapid.T, v *compiled.Vocabulary) *world {
 	w := &world{vocabulary: v}
 	pattern := rapid.SampledFrom(append([]string{"*", "app.*", "app.pay.*", "app.doc.*", "gone.*"}, v.Catalog().Keys()...))
 	scope := rapid.SampledFrom([]string{"*", "*", "app.folder:1", "app.doc:1", "other.type:1", "untyped"})
@@ -98,7 +97,7 @@ func byID(list []access.Violation) map[string][]access.HeldSet {
 
 func TestViolationsEqualTheirDefinitionWhateverTheActiveFlag(t *testing.T) {
 	v := vocabularyOf(t, reviewCatalog)
-	sod := access.NewSoD(v)
+	sod := compiled.NewSoD(v)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawUser(t, v)
 		now := rapid.Int64Range(0, 7).Draw(t, "now")
@@ -112,7 +111,7 @@ func TestViolationsEqualTheirDefinitionWhateverTheActiveFlag(t *testing.T) {
 // the row and not without it.
 func TestAddingARowBreaksWhatTheDefinitionSaysItBreaks(t *testing.T) {
 	v := vocabularyOf(t, reviewCatalog)
-	sod := access.NewSoD(v)
+	sod := compiled.NewSoD(v)
 	order := []string{"pay", "doc"}
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawUser(t, v)
@@ -155,10 +154,10 @@ func (w *world) rolePatterns(id string) []string {
 }
 
 func TestARowThatNamesARoleNobodyHeldIsJudgedWithItsPatterns(t *testing.T) {
-	sod := access.NewSoD(vocabularyOf(t, reviewCatalog))
+	sod := compiled.NewSoD(vocabularyOf(t, reviewCatalog))
 	duties := sod.Duties(&authz.SubjectAccess{UserID: new("u"), Closure: []string{"user:u"}}, 1)
 	got := duties.Add(authz.Grant{ID: "g", Subject: "user:u", RoleID: "new", Scope: "*"}, []string{"app.pay.create", "app.pay.audit"})
-	want := &access.Violation{ConstraintID: "pay", Description: "four eyes", Sets: []access.HeldSet{{0, []string{"app.pay.create"}}, {2, []string{"app.pay.audit"}}}}
+	want := &access.Violation{ConstraintID: "pay", Description: "four eyes", Sets: []access.HeldSet{{SetIndex: 0, Keys: []string{"app.pay.create"}}, {SetIndex: 2, Keys: []string{"app.pay.audit"}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -193,104 +192,8 @@ func TestEntitlementsEqualTheirDefinition(t *testing.T) {
 				want.Revokes = append(want.Revokes, access.EntitledRevoke{RevokeID: r.ID, Pattern: r.Pattern, Scope: r.Scope})
 			}
 		}
-		if diff := cmp.Diff(want, access.Entitlements(v, &w.data, now), cmp.AllowUnexported(authz.Expiry{})); diff != "" {
+		if diff := cmp.Diff(want, compiled.Entitlements(v, &w.data, now), cmp.AllowUnexported(authz.Expiry{})); diff != "" {
 			t.Fatalf("(-definition +got)\n%s", diff)
 		}
 	})
-}
-
-func seqOf[T any](rows []T, err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, r := range rows {
-			if !yield(r, nil) {
-				return
-			}
-		}
-		if err != nil {
-			var none T
-			yield(none, err)
-		}
-	}
-}
-
-func found(t *testing.T, findings iter.Seq2[access.DriftFinding, error]) []string {
-	t.Helper()
-	list := []string{}
-	for f, err := range findings {
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := f.Via.Kind
-		if f.Via.Grant != nil {
-			at += " " + f.Via.Grant.ID
-		} else {
-			at += fmt.Sprint(" ", f.Via.Role.ID, f.Via.GrantIDs)
-		}
-		list = append(list, fmt.Sprint(at, " ", f.Pattern, f.GainedKeys))
-	}
-	return list
-}
-
-func TestDriftNamesTheWildcardsInUseGrantsFirst(t *testing.T) {
-	drift := access.NewDrift([]string{"a.c", "a.b.x", "a.gone"}, []string{"a.b.y", "a.c", "b.z", "a.b.x", "a.bb.y"})
-	if diff := cmp.Diff(access.Drift{GainedKeys: []string{"a.b.y", "a.bb.y", "b.z"}, RemovedKeys: []string{"a.gone"}}, drift); diff != "" {
-		t.Fatal(diff)
-	}
-	grants := []authz.Grant{
-		{ID: "g1", RoleID: "r1"},
-		{ID: "g2", Pattern: "a.b.*"},
-		{ID: "g3", Pattern: "a.b.y"},
-		{ID: "g4", Pattern: "*", ExpiresAt: authz.ExpiresAt(10)},
-		{ID: "g5", Pattern: "*", ExpiresAt: authz.ExpiresAt(11)},
-		{ID: "g6", RoleID: "r1"},
-		{ID: "g7", RoleID: "r2", ExpiresAt: authz.ExpiresAt(-1)},
-		{ID: "g8", RoleID: "r1", Pattern: "a.*"}, // confers its pattern only
-		{ID: "g9", RoleID: "gone"},
-	}
-	roles := []authz.Role{
-		{ID: "r1", Patterns: []string{"b.z", "c.*", "b.*", "a.*"}},
-		{ID: "r2", Patterns: []string{"*"}},
-		{ID: "r3", Patterns: []string{"*"}},
-	}
-	want := []string{
-		"grant g2 a.b.*[a.b.y]", "grant g5 *[a.b.y a.bb.y b.z]", "grant g8 a.*[a.b.y a.bb.y]",
-		"role r1[g1 g6] b.*[b.z]", "role r1[g1 g6] a.*[a.b.y a.bb.y]",
-	}
-	if diff := cmp.Diff(want, found(t, drift.Findings(seqOf(grants, nil), seqOf(roles, nil), 10))); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestDriftWithoutGainedKeysReadsNoRow(t *testing.T) {
-	boom := errors.New("boom")
-	drift := access.NewDrift([]string{"a.b", "a.c"}, []string{"a.b"})
-	if got := found(t, drift.Findings(seqOf[authz.Grant](nil, boom), seqOf[authz.Role](nil, boom), 1)); len(got) != 0 {
-		t.Error(got)
-	}
-}
-
-func TestDriftEndsWithTheFirstError(t *testing.T) {
-	boom := errors.New("boom")
-	drift := access.NewDrift(nil, []string{"a.b"})
-	grants, roles := []authz.Grant{{ID: "g", Pattern: "*"}, {ID: "h", RoleID: "r"}}, []authz.Role{{ID: "r", Patterns: []string{"a.*"}}}
-	for name, findings := range map[string]iter.Seq2[access.DriftFinding, error]{
-		"of the roles":  drift.Findings(seqOf(grants, nil), seqOf(roles, boom), 1),
-		"of the grants": drift.Findings(seqOf(grants, boom), seqOf(roles, nil), 1),
-	} {
-		var last error
-		for f, err := range findings {
-			if last != nil {
-				t.Errorf("%s: went on after the error", name)
-			}
-			if last = err; err == nil && f.Via.Role != nil {
-				t.Errorf("%s: a finding by role, though the grants were not read to their end", name)
-			}
-		}
-		if !errors.Is(last, boom) {
-			t.Errorf("%s: ended with %v", name, last)
-		}
-	}
-	for range drift.Findings(seqOf(grants, nil), seqOf(roles, nil), 1) {
-		break // a consumer may stop
-	}
 }

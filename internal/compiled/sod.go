@@ -1,11 +1,12 @@
 // Separation of duties: who holds keys that a catalog keeps apart. It is a report and a
 // refusal of writes; no check asks it.
 
-package access
+package compiled
 
 import (
 	"slices"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -21,28 +22,6 @@ type constraint struct {
 	id          string
 	description string
 	sets        [][]uint32
-}
-
-// Violations is one user who breaks constraints, which come in the catalog's
-// order.
-type Violations struct {
-	UserID     string      `json:"userId"`
-	Violations []Violation `json:"violations"`
-}
-
-// Violation is one constraint that a user breaks: the sets of which the user
-// holds keys, two or more of them.
-type Violation struct {
-	ConstraintID string    `json:"constraintId"`
-	Description  string    `json:"description,omitempty"`
-	Sets         []HeldSet `json:"sets"`
-}
-
-// HeldSet is what a user holds of one set: keys ascending, never none. SetIndex
-// counts the sets of the constraint from 0.
-type HeldSet struct {
-	SetIndex int      `json:"setIndex"`
-	Keys     []string `json:"keys"`
 }
 
 // NewSoD reads the constraints of the vocabulary's catalog.
@@ -70,14 +49,14 @@ func (s *SoD) Empty() bool { return len(s.constraints) == 0 }
 // also when the user is inactive: reactivation must bring no surprise. A key
 // counts as held when a live grant confers it at any scope and no revoke at "*"
 // takes it.
-func (s *SoD) Violations(data *authz.SubjectAccess, now int64) []Violation {
+func (s *SoD) Violations(data *authz.SubjectAccess, now int64) []access.Violation {
 	return s.Duties(data, now).violations(nil)
 }
 
 // Duties is what one user holds, growing row by row. It serves one goroutine.
 type Duties struct {
 	sod     *SoD
-	rows    *holdings
+	rows    *reading
 	held    []uint64
 	revoked []uint64
 	broken  map[string]bool // constraints, by id
@@ -86,7 +65,7 @@ type Duties struct {
 // Duties reads the rows of one user. Rows are not copied: data must not change
 // as long as the result is in use.
 func (s *SoD) Duties(data *authz.SubjectAccess, now int64) *Duties {
-	h := hold(data, now)
+	h := read(data, now)
 	d := &Duties{sod: s, rows: h, held: make([]uint64, s.vocabulary.words), revoked: s.vocabulary.revokedEverywhere(h)}
 	for i := range data.Grants {
 		d.hold(&data.Grants[i])
@@ -101,12 +80,12 @@ func (s *SoD) Duties(data *authz.SubjectAccess, now int64) *Duties {
 // Add counts one more grant as held, and returns the first constraint that is
 // broken by it and was not before; nil when there is none. A grant that names a
 // role is judged with the patterns given.
-func (d *Duties) Add(g authz.Grant, patterns []string) *Violation {
+func (d *Duties) Add(g authz.Grant, patterns []string) *access.Violation {
 	if g.RoleID != "" {
 		d.rows.roles[g.RoleID] = patterns
 	}
 	d.hold(&g)
-	var first *Violation
+	var first *access.Violation
 	for _, v := range d.violations(d.broken) {
 		d.broken[v.ConstraintID] = true
 		if first == nil {
@@ -126,14 +105,14 @@ func (d *Duties) hold(g *authz.Grant) {
 }
 
 // violations lists the broken constraints that are not among the known.
-func (d *Duties) violations(known map[string]bool) []Violation {
-	found := []Violation{}
+func (d *Duties) violations(known map[string]bool) []access.Violation {
+	found := []access.Violation{}
 	names := d.sod.vocabulary.catalog.Keys()
 	for _, c := range d.sod.constraints {
 		if known[c.id] {
 			continue
 		}
-		v := Violation{ConstraintID: c.id, Description: c.description}
+		v := access.Violation{ConstraintID: c.id, Description: c.description}
 		for i, set := range c.sets {
 			var keys []string
 			for _, key := range set {
@@ -142,7 +121,7 @@ func (d *Duties) violations(known map[string]bool) []Violation {
 				}
 			}
 			if len(keys) > 0 {
-				v.Sets = append(v.Sets, HeldSet{SetIndex: i, Keys: keys})
+				v.Sets = append(v.Sets, access.HeldSet{SetIndex: i, Keys: keys})
 			}
 		}
 		if len(v.Sets) > 1 {

@@ -1,7 +1,7 @@
 // The deciding rows of one declared key, by an index of the rows by scope instead of a walk:
 // a check that is observed takes 1.5 µs with 100 rows, where it took 21.
 
-package access
+package compiled
 
 import (
 	"slices"
@@ -9,8 +9,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Allowing are the rows that allow one key on a chain: what Attribute finds for it, by
-// id and in supply order. Callers must not modify the lists, which share memory.
+// Allowing are the rows that allow one key, by id and in supply order. Callers must not modify the lists, which share memory.
 type Allowing struct {
 	Grants []string
 	Roles  []string // the distinct ones by which Grants confer the key
@@ -37,31 +36,32 @@ func (a *Access) Suppressing(k Key, c *Chain, now int64) []string {
 // grant below implies, for an instant at which a is valid: by an index of the rows that
 // the first call makes, so that its cost is that of the rows at the chain's scopes. What
 // one row allows allocates nothing.
-func (a *Access) Allowing(k Key, c *Chain, now int64) (m Allowing) {
+func (a *Access) Allowing(k Key, c *Chain, now int64) Allowing {
 	a.indexOnce.Do(func() { a.index = a.indexRows(now) })
 	var room [16]uint32
-	rows := a.index.grants.find(a, k, c, true, room[:0])
+	return a.index.allowing(a.index.grants.find(a, k, c, true, room[:0]))
+}
+
+func (x *rowIndex) allowing(rows []uint32) (m Allowing) {
 	switch len(rows) {
 	case 0:
 		return m
 	case 1:
 		row := rows[0]
-		m.Grants, m.Sole = a.index.grantIDs[row:row+1:row+1], a.index.grantIDs[row]
-		if a.index.roleIDs[row] != "" {
-			m.Roles = a.index.roleIDs[row : row+1 : row+1]
+		m.Grants, m.Sole = x.grantIDs[row:row+1:row+1], x.grantIDs[row]
+		if x.roleIDs[row] != "" {
+			m.Roles = x.roleIDs[row : row+1 : row+1]
 		}
 		return m
 	}
 	m.Grants = make([]string, len(rows))
 	for i, row := range rows {
-		m.Grants[i] = a.index.grantIDs[row]
-		if role := a.index.roleIDs[row]; role != "" && !slices.Contains(m.Roles, role) {
+		m.Grants[i] = x.grantIDs[row]
+		if role := x.roleIDs[row]; role != "" && !slices.Contains(m.Roles, role) {
 			m.Roles = append(m.Roles, role)
 		}
 	}
-	if !slices.ContainsFunc(m.Grants, func(id string) bool { return id != m.Grants[0] }) {
-		m.Sole = m.Grants[0]
-	}
+	m.Sole = sole(m.Grants)
 	return m
 }
 
@@ -127,19 +127,12 @@ func (a *Access) slotOf(scope string) (int, bool) {
 func (a *Access) indexRows(now int64) *rowIndex {
 	d := a.data
 	x := &rowIndex{grantIDs: make([]string, len(d.Grants)), roleIDs: make([]string, len(d.Grants))}
-	members := make(map[string]bool, len(d.Closure))
-	for _, s := range d.Closure {
-		members[s] = true
-	}
-	patterns := make(map[string][]string, len(d.Roles))
-	for i := range d.Roles {
-		patterns[d.Roles[i].ID] = d.Roles[i].Patterns
-	}
+	rows := read(d, now)
 	roles := map[string]indexedRow{} // where their intervals stand
 	x.grants = a.scoped(len(d.Grants), func(s *scopedRows, i int) (string, indexedRow) {
 		g := &d.Grants[i]
 		x.grantIDs[i] = g.ID
-		if !members[g.Subject] || g.ExpiresAt.Expired(now) {
+		if !rows.counts(g) {
 			return "", indexedRow{}
 		}
 		if g.Pattern != "" {
@@ -148,14 +141,14 @@ func (a *Access) indexRows(now int64) *rowIndex {
 		x.roleIDs[i] = g.RoleID
 		place, known := roles[g.RoleID]
 		if !known {
-			place = s.place(a.vocabulary, patterns[g.RoleID]...)
+			place = s.place(a.vocabulary, rows.roles[g.RoleID]...)
 			roles[g.RoleID] = place
 		}
 		return g.Scope, place
 	})
 	x.revokes = a.scoped(len(d.Revokes), func(s *scopedRows, i int) (string, indexedRow) {
 		r := &d.Revokes[i]
-		if d.UserID == nil || r.UserID != *d.UserID {
+		if !rows.theirs(r) {
 			return "", indexedRow{}
 		}
 		return r.Scope, s.place(a.vocabulary, r.Pattern)

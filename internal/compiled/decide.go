@@ -1,9 +1,9 @@
-// The compiled decision: Decide of decision.go for a declared key, over compiled rows. It
+// The compiled decision: access.Decide for a declared key, over compiled rows. It
 // reads what stands at the scopes of the chain and nothing else: a check of the client
 // takes 113 ns at "*" and 316 ns twenty scopes deep, with 100 rows, where the definition
 // alone takes some 6 µs. It never allocates.
 
-package access
+package compiled
 
 import (
 	"iter"
@@ -133,18 +133,22 @@ func (a *Access) Implied(k Key, target *Chain, chains Chains) (bool, error) {
 		if below == scope {
 			continue
 		}
-		own, err := chains(below)
-		if err != nil {
-			return false, err
-		}
-		if !own.Contains(scope) {
-			continue
-		}
-		if _, revoked := a.Decide(k, own); !revoked {
-			return true, nil
+		if implies, err := a.implies(k, below, scope, chains); implies || err != nil {
+			return implies, err
 		}
 	}
 	return false, nil
+}
+
+// implies reports whether the key, granted at the scope below, answers at the scope: that
+// is on its chain, and no revoke is.
+func (a *Access) implies(k Key, below, scope string, chains Chains) (bool, error) {
+	own, err := chains(below)
+	if err != nil || !own.Contains(scope) {
+		return false, err
+	}
+	_, revoked := a.Decide(k, own)
+	return !revoked, nil
 }
 
 // GrantedAt yields the scopes other than "*" at which the key is granted and

@@ -2,7 +2,7 @@
 // it matches, at every scope with a grant. Sets of keys answer for all keys of a scope at
 // once. Open regions have no keys to number, so their rows are walked.
 
-package access
+package compiled
 
 import (
 	"slices"
@@ -74,7 +74,7 @@ func (a *Access) regionsVisible(pattern string, now int64, chains Chains) (bool,
 	if len(regions) == 0 {
 		return false, nil
 	}
-	rows := hold(a.data, now)
+	rows := read(a.data, now)
 	for i := range regions {
 		region := &regions[i]
 		reaches := func(p string) bool {
@@ -99,8 +99,8 @@ func (a *Access) regionsVisible(pattern string, now int64, chains Chains) (bool,
 }
 
 // overlapped reports whether a revoke on the chain takes any part of the pattern.
-func (h *holdings) overlapped(pattern string, c *Chain) bool {
-	return slices.ContainsFunc(h.Revokes, func(r authz.Revoke) bool {
-		return h.theirs(&r) && authz.Intersects(r.Pattern, pattern) && c.Contains(r.Scope)
+func (r *reading) overlapped(pattern string, c *Chain) bool {
+	return slices.ContainsFunc(r.Revokes, func(v authz.Revoke) bool {
+		return r.theirs(&v) && authz.Intersects(v.Pattern, pattern) && c.Contains(v.Scope)
 	})
 }

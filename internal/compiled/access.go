@@ -1,9 +1,8 @@
-// The compiled rows of one principal: what a check reads instead of the rows. Decide of
-// decision.go walks every row at every check; this is walked once, when the rows were
-// fetched, and asked until one of them expires. The compiled form of 100 rows takes
-// 3 to 6 KiB.
+// The compiled rows of one principal: what a check reads instead of the rows. access.Decide
+// walks every row at every check; this is walked once, when the rows were fetched, and
+// asked until one of them expires. The compiled form of 100 rows takes 3 to 6 KiB.
 
-package access
+package compiled
 
 import (
 	"math"

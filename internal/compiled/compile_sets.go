@@ -1,7 +1,7 @@
 // The second half of compiling: intervals are sorted by scope, merged, and put into slots
 // and the arena. Of compiling 100 rows it was 44 %.
 
-package access
+package compiled
 
 import "slices"
 

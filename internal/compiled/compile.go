@@ -2,7 +2,7 @@
 // rows take 13.5 µs, 1,000 take 149. This file turns rows into intervals granted or revoked
 // at a scope; compile_sets.go orders those.
 
-package access
+package compiled
 
 import (
 	"math"

@@ -1,7 +1,7 @@
 // What separation of duties and entitlements read of rows: the keys that a pattern confers,
 // by their numbers.
 
-package access
+package compiled
 
 import "github.com/authzhost/authz/sdk/authz"
 
@@ -28,7 +28,7 @@ func (v *Vocabulary) conferred(pattern, scope string, visit func(key uint32)) {
 
 // revokedEverywhere is the set of declared keys that a revoke at "*" takes: those
 // that the user holds nowhere, whatever confers them.
-func (v *Vocabulary) revokedEverywhere(h *holdings) []uint64 {
+func (v *Vocabulary) revokedEverywhere(h *reading) []uint64 {
 	set := make([]uint64, v.words)
 	for i := range h.Revokes {
 		if r := &h.Revokes[i]; r.Scope == authz.Global && h.theirs(r) {
