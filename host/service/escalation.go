@@ -90,9 +90,9 @@ func (c conferred) keys(below []string) (given []Missing) {
 
 // holder tells what rows confer, revokes included.
 func (s *Service) holder(data *authz.SubjectAccess) func(Missing) bool {
-	by := compiled.Compile(cloud.Vocabulary(), data, s.Clock())
+	by := compiled.Compile(vocabulary(), data, s.Clock())
 	return func(m Missing) bool {
-		key, known := cloud.Vocabulary().Lookup(m.Key)
+		key, known := vocabulary().Lookup(m.Key)
 		allowed, _ := by.Decide(key, compiled.NewChain(m.Scope, nil))
 		return known && allowed
 	}

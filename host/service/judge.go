@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/authzhost/authz/host/service/account"
@@ -195,6 +196,9 @@ func (s *Service) previewRows(ctx context.Context, org string, view client.ViewA
 	return data, nil
 }
 
+// vocabulary is that of account data, numbered for evaluation.
+var vocabulary = sync.OnceValue(func() *compiled.Vocabulary { return compiled.NewVocabulary(cloud.Catalog()) })
+
 // compiled are the actor's account rows, and the previewed subject's, read once a
 // request.
 func (a *Access) compiled(ctx context.Context) ([]*compiled.Access, error) {
@@ -210,13 +214,13 @@ func (a *Access) compiled(ctx context.Context) ([]*compiled.Access, error) {
 	} else if data, err = a.service.rows(ctx, a.Org.ID, a.Caller.Principal(), a.Seat, a.fresh); err != nil {
 		return nil, err
 	}
-	judges := []*compiled.Access{compiled.Compile(cloud.Vocabulary(), data, now)}
+	judges := []*compiled.Access{compiled.Compile(vocabulary(), data, now)}
 	narrowed := revokedAt(nil, data)
 	if a.ViewAs != nil {
 		if data, err = a.service.previewRows(ctx, a.Org.ID, *a.ViewAs); err != nil {
 			return nil, err
 		}
-		judges = append(judges, compiled.Compile(cloud.Vocabulary(), data, now))
+		judges = append(judges, compiled.Compile(vocabulary(), data, now))
 		narrowed = revokedAt(narrowed, data)
 	}
 	a.judges, a.narrowed = judges, narrowed
@@ -235,7 +239,7 @@ func revokedAt(scopes []string, data *authz.SubjectAccess) []string {
 
 // decide is actor AND preview.
 func (a *Access) decide(ctx context.Context, key, scope string) (bool, authz.DenialReason, error) {
-	k, known := cloud.Vocabulary().Lookup(key)
+	k, known := vocabulary().Lookup(key)
 	if !known {
 		return false, "", fault.Internal(cloud.Catalog().UnknownPermission(key, authz.ExpectedKey))
 	}
@@ -292,7 +296,7 @@ func (a *Access) Held(ctx context.Context) ([]HeldKey, error) {
 	}
 	held := []HeldKey{}
 	for _, key := range cloud.Catalog().Keys() {
-		k, _ := cloud.Vocabulary().Lookup(key)
+		k, _ := vocabulary().Lookup(key)
 		scopes := []string{}
 		for _, judge := range judges {
 			for _, scope := range judge.GrantedScopes(k).Granted {

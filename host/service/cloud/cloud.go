@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -82,9 +81,6 @@ var Catalog = sync.OnceValue(func() *catalog.Catalog { return catalog.MustDefine
 
 // Evaluable is the vocabulary that POST evaluate knows: cloud and authz_internal.
 var Evaluable = sync.OnceValue(func() *catalog.Catalog { return catalog.MustDefine(input(true)) })
-
-// Vocabulary is Catalog numbered for evaluation.
-var Vocabulary = sync.OnceValue(func() *compiled.Vocabulary { return compiled.NewVocabulary(Catalog()) })
 
 func input(internal bool) catalog.Input {
 	app := []string{AppType}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/authzhost/authz/internal/compiled"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -47,7 +47,7 @@ func TestTheCatalogIsThatOfTheChapter(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, known := compiled.NewVocabulary(Evaluable()).Lookup("authz_internal.access.read"); !known || !Evaluable().HasKey(SeatsRead) {
+	if _, known := Evaluable().Leaf("authz_internal.access.read"); !known || !Evaluable().HasKey(SeatsRead) {
 		t.Error("evaluate knows cloud and authz_internal")
 	}
 	for _, c := range []*catalog.Catalog{Catalog(), Evaluable()} {
@@ -60,10 +60,11 @@ func TestTheCatalogIsThatOfTheChapter(t *testing.T) {
 func TestAGrantAtTheOrgSatisfiesTheGateAtAnApplicationAndNotTheOtherWayRound(t *testing.T) {
 	decide := func(granted, asked string) bool {
 		subject := "user:u"
-		a := compiled.Compile(Vocabulary(), &authz.SubjectAccess{Closure: []string{subject}, Active: true,
-			Grants: []authz.Grant{{Subject: subject, Pattern: LinkApplication, Scope: granted}}}, 0)
-		k, _ := Vocabulary().Lookup(LinkApplication)
-		allowed, _ := a.Decide(k, compiled.NewChain(asked, nil))
+		allowed, err := access.Decide(Catalog(), &authz.SubjectAccess{Closure: []string{subject}, Active: true,
+			Grants: []authz.Grant{{Subject: subject, Pattern: LinkApplication, Scope: granted}}}, LinkApplication, access.NewChain(asked, nil), 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return allowed
 	}
 	for _, c := range []struct {
