@@ -12,10 +12,10 @@ import (
 	"github.com/authzhost/authz/sdk/catalog"
 )
 
-// Decide is the definition of a check: whether the principal of the rows may use the
-// key at the scope that the chain begins with, at an instant. The rows are those that a
-// provider supplied. The key need not be declared. Only implication asks for chains: of a
-// key that is not declared impliedOnAncestors they may be nil.
+// Decide defines a check (spec: access §6). It reports whether the principal of the
+// rows may use the key at the scope that the chain begins with, at the instant now. A
+// provider supplied the rows. The key need not be declared. Only implication asks for
+// chains: of a key that is not declared impliedOnAncestors they may be nil.
 func Decide(c *catalog.Catalog, rows *authz.SubjectAccess, key string, chain Chain, now int64, chains Chains) (bool, error) {
 	return hold(rows, now).ask(c, key, chain, chains).decide()
 }
@@ -65,8 +65,8 @@ func (q *question) grants() iter.Seq[*authz.Grant] {
 	}
 }
 
-// implying are the live grants below the chain's own scope that answer there too. It
-// ends with the first error of a chain.
+// implying are the live grants below the chain's own scope that answer there too. The
+// sequence ends with the first error of a chain.
 func (q *question) implying() iter.Seq2[*authz.Grant, error] {
 	return func(yield func(*authz.Grant, error) bool) {
 		if q.leaf == nil || !q.leaf.ImpliedOnAncestors || q.chain.own() == authz.Global {
@@ -84,8 +84,8 @@ func (q *question) implying() iter.Seq2[*authz.Grant, error] {
 	}
 }
 
-// implies reports whether a grant at the scope answers at the chain's own one: it lies
-// below, and no revoke stands on its chain.
+// implies reports whether a grant at the scope answers at the chain's own scope. The
+// scope must lie below that one, and no revoke may stand on the scope's own chain.
 func (q *question) implies(scope string) (bool, error) {
 	target := q.chain.own()
 	if scope == authz.Global || scope == target {
@@ -125,8 +125,8 @@ func (q *question) live(g *authz.Grant) bool {
 	return q.counts(g) && slices.ContainsFunc(q.patterns(g), q.confers) && q.grantable(g.Scope)
 }
 
-// confers: "*" confers only what the catalog declares, and nothing confers a built-in
-// key that the catalog leaves out.
+// confers reports whether a grant of the pattern confers the key. "*" confers only
+// declared keys. Nothing confers a built-in key that the catalog leaves out.
 func (q *question) confers(pattern string) bool {
 	if q.leaf == nil && (pattern == authz.Global || authz.NamespaceOf(q.key) == authz.InternalNamespace) {
 		return false
@@ -134,13 +134,15 @@ func (q *question) confers(pattern string) bool {
 	return authz.Match(pattern, q.key)
 }
 
-// grantable: everywhere at "*", else where the declaration of the key, or of the open
-// region that admits it, lists the scope's type.
+// grantable reports whether the key can be granted at the scope. At "*" it always can.
+// Elsewhere the declaration of the key, or of the open region that admits it, must list
+// the scope's type.
 func (q *question) grantable(scope string) bool {
 	return scope == authz.Global || slices.Contains(q.scopeTypes, authz.ScopeType(scope))
 }
 
-// suppresses has none of these limits: a revoke of "*" takes every key.
+// suppresses reports whether the revoke takes the key. It has none of the limits of
+// confers and grantable: a revoke of "*" takes every key.
 func (q *question) suppresses(r *authz.Revoke) bool {
 	return q.theirs(r) && authz.Match(r.Pattern, q.key)
 }
@@ -193,7 +195,7 @@ func (h *holdings) counts(g *authz.Grant) bool {
 	return h.members[g.Subject] && g.ExpiresAt.Expired(h.now) == h.expired
 }
 
-// patterns are those that the grant confers by: its own, else its role's.
+// patterns are the grant's own pattern, else those of its role.
 func (h *holdings) patterns(g *authz.Grant) []string {
 	if g.Pattern != "" {
 		return []string{g.Pattern}
@@ -201,10 +203,11 @@ func (h *holdings) patterns(g *authz.Grant) []string {
 	return h.roles[g.RoleID]
 }
 
-// theirs: a service has no revokes, even where a user shares its id.
+// theirs reports whether the revoke is the principal's. A service has no revokes, even
+// when a user shares its id.
 func (h *holdings) theirs(r *authz.Revoke) bool { return h.UserID != nil && r.UserID == *h.UserID }
 
-// copies are rows as a caller may keep them; never nil.
+// copies collects the rows for a caller to keep. It never returns nil.
 func copies[T any](rows iter.Seq[*T]) []T {
 	list := []T{}
 	for r := range rows {

@@ -15,14 +15,15 @@ const (
 
 // Writer changes rows.
 type Writer interface {
-	// Commit applies c whole and durably, or not at all, also when host, plugin
-	// or database dies in the middle. Judgement: recognition of the id, then
-	// Incarnation, fences, then Requires, then the preconditions in the order of the changes,
-	// RequireHead last. A refused commit leaves nothing, not even its id.
+	// Commit applies c whole and durably, or not at all, even when host, plugin or
+	// database dies in the middle (spec: storage §5). A driver judges in this order:
+	// recognition of the id, Incarnation, Fences, Requires, the preconditions in the
+	// order of the changes, RequireHead last. A refused commit leaves nothing, not
+	// even its id.
 	//
-	// An id seen before is not applied again: the first result comes back with
-	// Replayed, also when a fence has moved on since. The same id with other
-	// content is CodeConflict. Ids are kept at least 24 h.
+	// Commit does not apply an id that it has seen before. It returns the first result
+	// with Replayed, even when a fence has moved on since. The same id with other
+	// content is CodeConflict. A driver keeps ids for at least 24 h.
 	Commit(ctx context.Context, c Commit) (CommitResult, error)
 
 	// GetCommit returns the recorded result of an applied commit.

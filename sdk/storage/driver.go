@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Driver is one configured connection to a database. It opens stores; stores of
-// one driver share nothing but its connections.
+// Driver is one configured connection to a database (spec: storage §2). It opens stores;
+// stores of one driver share nothing but its connections.
 type Driver interface {
 	Info() DriverInfo
 
@@ -23,7 +23,7 @@ type Driver interface {
 type DriverInfo struct {
 	Name string
 
-	// Durable says whether rows survive the process; nil is not declared.
+	// Durable says whether rows survive the process; nil declares nothing.
 	Durable *bool
 
 	// CrossProcess says that exclusive sections hold across every process that
@@ -64,8 +64,8 @@ type HealthReporter interface {
 
 // Health is how a database is.
 type Health struct {
-	// ClockAhead is by how much the database's clock is ahead of this machine's, as it
-	// was measured last; negative is behind. nil is not known, or a database without a
-	// clock of its own.
+	// ClockAhead is how far the database's clock was ahead of this machine's at the
+	// last measurement; negative is behind. nil means that it is not known, or that the
+	// database has no clock of its own.
 	ClockAhead *time.Duration
 }

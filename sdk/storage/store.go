@@ -8,16 +8,16 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Store is one partition of a database: the union of the interfaces below, one
-// for each entity. Methods may be called concurrently. Every method honours its
+// Store is one partition of a database (spec: storage §1, storage §4). It is the union of
+// the interfaces below, one for each entity. Methods may be called concurrently. Every method honours its
 // context and returns only *Error.
 //
-// Lists are sequences of rows in the documented order, fetched in chunks of at
-// most 1,000 rows and 1 MiB, each a query of its own: no transaction stays open
+// Lists are sequences of rows in the documented order. A store fetches them in
+// chunks of at most 1,000 rows and 1 MiB; the row that reaches 1 MiB may still
+// belong to its chunk. Each chunk is a query of its own. No transaction stays open
 // while the consumer is slow, and a list promises no common instant across chunks.
-// The row that reaches the bytes may be a chunk's last. Rows present throughout
-// are returned exactly once, none twice. A sequence ends after the first pair
-// whose error is not nil.
+// A list returns rows that are present throughout exactly once, and no row twice. A
+// sequence ends after the first pair whose error is not nil.
 type Store interface {
 	Required
 	Optional
@@ -36,14 +36,14 @@ type Required interface {
 	Catalogs
 	Audit
 
-	// ReadAccess supplies what evaluating one principal needs, all of one and
-	// the same instant.
+	// ReadAccess supplies the rows that decide for one principal, all read at the
+	// same instant (spec: storage §4.1).
 	ReadAccess(ctx context.Context, q AccessQuery) (Access, error)
 
 	Writer
 	Locker
 
-	// Close ends the handle; its sections are released.
+	// Close ends the handle and releases its sections.
 	Close() error
 }
 
@@ -59,7 +59,7 @@ type Grants interface {
 	GetGrant(ctx context.Context, id string) (row authz.Grant, found bool, err error)
 	ListGrants(ctx context.Context, f GrantFilter, p Page) iter.Seq2[authz.Grant, error]
 
-	// CountGrants is counted in the database and equals the list's length.
+	// CountGrants counts in the database. The result equals the list's length.
 	CountGrants(ctx context.Context, f GrantFilter) (int64, error)
 }
 
@@ -151,8 +151,8 @@ type Audit interface {
 }
 
 // AuditFilter selects audit entries; nil members are absent. From is inclusive,
-// To exclusive. Without Cursor the last Limit matches are listed, with it the
-// first Limit strictly after it. A nil Limit means all, zero or less none.
+// To exclusive. Without Cursor it selects the last Limit matches, with Cursor the
+// first Limit matches strictly after it. A nil Limit means all, zero or less none.
 type AuditFilter struct {
 	Target *string
 	Actor  *string
@@ -167,9 +167,9 @@ type AuditFilter struct {
 // and no revokes. With Expand (CapExpand) the driver follows memberships, group
 // parents and the manager chain itself and ignores Subjects.
 //
-// With Scope (CapAncestors) it asks for the recorded parents of that scope, of its
-// parents and so on, too, as GetScopeParents answers them. A query with nothing but
-// Scope asks for them alone.
+// With Scope (CapAncestors) it also asks for the recorded parents of that scope, of
+// those parents and so on, as GetScopeParents answers them. A query that sets only
+// Scope asks for nothing else.
 type AccessQuery struct {
 	UserID   string
 	Subjects []string
@@ -189,8 +189,8 @@ type Access struct {
 	Closure      []string
 	ManagerChain []string
 
-	// Parents are the recorded parents of Scope and of whatever is reached from it:
-	// a scope never recorded is missing. nil is unasked, or that more than MaxScopes
-	// scopes were reached, whose parents have to be asked for level by level.
+	// Parents are the recorded parents of Scope and of every scope reached from it. A
+	// scope never recorded is missing. nil means that nobody asked, or that the driver
+	// reached more than MaxScopes scopes: ask for their parents level by level.
 	Parents map[string][]string
 }
