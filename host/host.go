@@ -19,7 +19,7 @@ import (
 	"github.com/authzhost/authz/host/pluginhost"
 )
 
-// Options is what a host is given beside its configuration.
+// Options is what a program gives a host beside its configuration.
 type Options struct {
 	// Version is what status reports.
 	Version string
@@ -30,22 +30,21 @@ type Options struct {
 	// Logger takes everything; nil is silent.
 	Logger hclog.Logger
 
-	// AccessLog takes the lines of requests, whole ones, when log.access is set.
-	// It is written to by one goroutine at a time. nil takes none.
+	// AccessLog receives one whole line a request when log.access is set. One
+	// goroutine at a time writes to it. nil receives none.
 	AccessLog io.Writer
 
-	// Applications is what the program gives to configured applications, by name.
+	// Applications holds what the program gives to configured applications, by name.
 	Applications map[string]ApplicationOptions
 
-	// Clock and IDs are seams for tests: what every application of the host takes
-	// for the time, in epoch milliseconds, and for the ids of new rows and audit
-	// entries. Both are called from several goroutines. nil is the wall clock, and
-	// random UUIDs.
+	// Clock and IDs are seams for tests; several goroutines call them. Clock is the
+	// time of every application, in epoch milliseconds; nil is the wall clock. IDs
+	// makes the ids of new rows and audit entries; nil makes random UUIDs.
 	Clock func() int64
 	IDs   func() string
 }
 
-// Host is a running host. It is made by Open and ended by Close.
+// Host is a running host. Open makes it and Close ends it.
 type Host struct {
 	options   Options
 	log       hclog.Logger
@@ -68,10 +67,10 @@ type Host struct {
 	closed   error
 }
 
-// Open starts a host: catalogs are built, then plugins started, stores and
-// applications opened, listeners last. When it fails, everything that had started
-// is taken down again and the error says what to do: a *CatalogFileError, a
-// *pluginhost.StartError when a plugin could not be started, or what else failed.
+// Open starts a host. It builds the catalogs, starts the plugins, and opens stores,
+// applications and, last, listeners. When it fails, it takes down everything that had
+// started. The error says what to do. It is a *CatalogFileError for a catalog, a
+// *pluginhost.StartError for a plugin, or another error.
 func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -152,8 +151,8 @@ func PluginSpec(cfg *config.Config, name string) pluginhost.Spec {
 	}
 }
 
-// Application finds an application by its name, as it is now: when its authority
-// moves, another takes its place.
+// Application finds an application by its name. When its authority moves, the host
+// replaces the value: call Application again.
 func (h *Host) Application(name string) (*Application, bool) {
 	a, ok := h.apps[name]
 	if !ok {
@@ -162,18 +161,24 @@ func (h *Host) Application(name string) (*Application, bool) {
 	return a.current.Load(), true
 }
 
-// Ready reports whether every check holds that is needed.
+// Ready reports whether every readiness check that the host needs passes.
 func (h *Host) Ready() bool { return api.Ready(h.checks()) }
 
-// Failures yields what ends the host while it is running, such as a listener
-// that broke.
+// Failures yields the errors that end a running host, such as a broken listener.
 func (h *Host) Failures() <-chan error { return h.failures }
 
-// Close stops the host: not ready, a pause of drain_delay for load balancers,
-// readings of directories end, no new connections, requests in flight and what
-// directories had begun to apply end within shutdown_timeout, caches and
-// applications (the last counts go to sinks and to stored usage), stores, plugins.
-// The context bounds the whole; what is left when it ends is cut off.
+// Close stops the host, in this order:
+//
+//  1. The host is no longer ready. It serves for another drain_delay, so that load
+//     balancers notice.
+//  2. Readings of directories end. The host accepts no new connections.
+//  3. Requests in flight end, and so does what directories had begun to apply, within
+//     shutdown_timeout.
+//  4. The last anchors of audit logs are written.
+//  5. Caches and applications close. Their last counts go to sinks and to stored usage.
+//  6. Stores close, then plugins.
+//
+// The context bounds the whole. When it ends, Close cuts off what is left.
 func (h *Host) Close(ctx context.Context) error {
 	h.close.Do(func() { h.closed = h.shutdown(ctx) })
 	return h.closed
@@ -187,11 +192,12 @@ func (h *Host) shutdown(ctx context.Context) error {
 		}
 	}
 	var errs []error
-	// Of their own: a caller who stalls must not use up the time of the plugins.
+	// Requests have a deadline of their own: a caller who stalls must not use up the
+	// time of the plugins.
 	requests, cancel := context.WithTimeout(ctx, h.config.Load().ShutdownTimeout)
 	defer cancel()
-	// At once: requests wait for readings, and must not lose their time to rows that
-	// are being applied.
+	// Directories and listeners stop at the same time: requests wait for readings, and
+	// must not lose their time to rows that are being applied.
 	var directories error
 	var ending sync.WaitGroup
 	ending.Go(func() { directories = h.closeDirectories(requests) })
@@ -204,7 +210,8 @@ func (h *Host) shutdown(ctx context.Context) error {
 	if h.service != nil {                    // before the applications that it may be asking
 		errs = append(errs, h.service.close())
 	}
-	// At once: each may wait its full time for a store that does not answer.
+	// Applications close at the same time: each may wait its full time for a store that
+	// does not answer.
 	closed := make([]error, len(h.apps))
 	var closing sync.WaitGroup
 	for i, name := range sorted(h.apps) {
@@ -219,8 +226,8 @@ func (h *Host) shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Reload takes over what may change while running: secrets, TLS files and the
-// log level. It answers the keys that need a restart.
+// Reload takes over what may change while the host runs: secrets, TLS files and the
+// log level. It returns the changed keys that need a restart.
 func (h *Host) Reload(next *config.Config) (restart []string) {
 	changes := h.config.Load().Diff(next)
 	current := *h.config.Load()
@@ -246,7 +253,7 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 	return changes.Restart
 }
 
-// warnOfConfig tells what insecure_permissions let through, and of keys under older names.
+// warnOfConfig warns of what insecure_permissions let through and of older names of keys.
 func (h *Host) warnOfConfig(cfg *config.Config) {
 	for _, p := range cfg.Outdated {
 		h.log.Warn("the configuration has an older key", "key", p.Path, "line", p.Line, "advice", p.Message)

@@ -21,8 +21,8 @@ type PublishedCatalog struct {
 	Document json.RawMessage `json:"document"`
 }
 
-// Imports publishes the import manifest of the application; without CapImports
-// of the driver both refuse with CodeUnsupported.
+// Imports publishes the import manifest of the application. When the driver lacks
+// CapImports, both methods refuse with CodeUnsupported.
 type Imports interface {
 	PublishImports(ctx context.Context, manifest json.RawMessage, prov authz.Provenance) (version int64, err error)
 

@@ -6,7 +6,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// Check is the parameters of check: one question, or several at once. At asks for
+// Check holds the parameters of check: one question, or several at once. At asks for
 // state at least as new as an event.
 type Check struct {
 	At       *authz.Position `json:"at,omitempty"`
@@ -14,8 +14,8 @@ type Check struct {
 	Checks   Batch `json:"checks,omitempty"`
 }
 
-// Batch is 1 to MaxChecks questions, each read when it is answered: what one fails
-// with is its answer.
+// Batch is 1 to MaxChecks questions. Each is read when it is answered. When one fails,
+// its error is its answer.
 type Batch []json.RawMessage
 
 // MaxChecks bounds the questions of one check.
@@ -29,10 +29,10 @@ type Question struct {
 	Fresh     bool            `json:"fresh,omitempty"`
 }
 
-// Check tells a principal that is nobody, or two.
+// Check refuses a principal that is nobody, or two.
 func (q *Question) Check() error { return q.Principal.Validate() }
 
-// Check is the question's, if there is one.
+// Check is the question's Check. The questions of a batch are checked one by one later.
 func (c *Check) Check() error {
 	if c.Checks != nil {
 		return nil
@@ -40,7 +40,7 @@ func (c *Check) Check() error {
 	return c.Question.Check()
 }
 
-// Keys are those of which one suffices: on the wire a key or a list of keys.
+// Keys are keys of which one suffices. On the wire they are a key or a list of keys.
 type Keys []string
 
 // CheckAnswer answers one question.

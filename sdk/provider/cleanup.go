@@ -9,8 +9,8 @@ import (
 // Cleanup removes what names a subject or a resource that is gone, so that a
 // reused id never inherits its access.
 type Cleanup interface {
-	// DeleteSubject removes the subject's rows; of a user also the record and the
-	// pending requests.
+	// DeleteSubject removes the subject's rows. For a user it also removes the record
+	// and the pending requests.
 	DeleteSubject(ctx context.Context, subject string, prov authz.Provenance) (CleanupResult, error)
 
 	// DeleteScope removes the rows at exactly this scope and cancels the pending

@@ -8,25 +8,24 @@ import (
 	"sync"
 )
 
-// Member is one member of a JSON object as a field declares it: its json tag names
-// it, its read tag says what is held against it, in words with commas between them.
+// Member is one member of a JSON object, as a field of a struct declares it. The json tag
+// names it. The read tag lists its rules, words with commas between them.
 type Member struct {
 	Name  string
 	Index []int
 	Type  reflect.Type
 
-	// Required members must be there and not null.
+	// Required members must be present and not null.
 	Required bool
 
-	// Unless names a member beside which this one cannot stand, and with which it is
-	// not required.
+	// Unless names a member that excludes this one. With it this one is not required.
 	Unless string
 
 	// Null says that null is a value of the member, and nowhere absent.
 	Null bool
 
-	// Turn is when the member is judged: those with a lower one are before it. 0 but
-	// for fields whose place in the struct is another.
+	// Turn orders the judging of members, lowest first. Only fields that are judged out
+	// of their place in the struct have one other than 0.
 	Turn int
 
 	// Filter members select: null is refused, because it would select more.
@@ -38,8 +37,8 @@ type Member struct {
 	// Rule is what the value must be, beyond its type.
 	Rule Rule
 
-	// Min and Max are how many elements a list has, "" where nothing is said of it: the
-	// application judges.
+	// Min and Max bound the number of a list's elements. "" leaves the bound to the
+	// application.
 	Min, Max string
 
 	// Doc is what the OpenAPI document says of it.
@@ -48,8 +47,8 @@ type Member struct {
 	// Outer is the message about a value within a dictionary, "" elsewhere.
 	Outer string
 
-	// Clears names, of a field without a member of its own, the member whose null it
-	// stands for.
+	// Clears belongs to a field without a member of its own. It names the member whose
+	// null the field stands for.
 	Clears string
 }
 

@@ -7,11 +7,11 @@ import (
 )
 
 // Metrics keeps counts of the application's own checks (spec: metrics §6).
-// Where they are off every method is refused with CodeUnsupported.
+// When counting is off, every method refuses with CodeUnsupported.
 type Metrics interface {
-	// ReportMetrics adds one window to the stored counters. A batch that is
-	// refused with CodeValidation stores nothing; one whose outcome is unknown is
-	// not to be sent again.
+	// ReportMetrics adds one window to the stored counters. A batch refused with
+	// CodeValidation stores nothing. Do not send a batch again when its outcome is
+	// unknown.
 	ReportMetrics(ctx context.Context, b metrics.Batch) error
 
 	// The usage of rows, ordered by row id. Rows without any count are absent.
@@ -34,8 +34,8 @@ type UsageQuery struct {
 	IDs   *[]string `json:"ids,omitempty"`
 }
 
-// RowUsage is what a grant, revoke or role did in a window. The window is as it
-// was asked for; the totals are the sums of the buckets.
+// RowUsage is what a grant, revoke or role did in the window that was asked for. The
+// totals are the sums of the buckets.
 type RowUsage struct {
 	RowID string `json:"rowId"`
 	metrics.Usage

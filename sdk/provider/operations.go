@@ -44,9 +44,9 @@ const (
 	GateImports  = FeatureImports
 )
 
-// Operation is what the wire, its document, the calls of a Hosted and whoever
-// serves an application know of one operation. It is declared once, beside its
-// method of Provider.
+// Operation is all that is known of one operation: by the wire, by its OpenAPI
+// document, by the calls of a Hosted and by the serving side. It is declared once,
+// beside its method of Provider.
 type Operation struct {
 	Op       string  `json:"op"`
 	Kind     Kind    `json:"kind"`
@@ -59,8 +59,7 @@ type Operation struct {
 	Notes   string `json:"-"`
 	Answer  string `json:"-"`
 
-	// Older is another name under which it is served, and under which applications
-	// of older versions know it.
+	// Older is its name in older versions. Both names are served.
 	Older string `json:"-"`
 
 	// List is the member that holds the rows of a list, "" of any other answer.
@@ -69,7 +68,7 @@ type Operation struct {
 	// Lenient answers may lack members: those of older applications do.
 	Lenient bool `json:"-"`
 
-	// Key is the position of a row in its list, which the answer tells as next.
+	// Key is the position of a row in its list. The answer names it as next.
 	Key func(row any) any `json:"-"`
 
 	input, output reflect.Type // of a list the row
@@ -77,26 +76,26 @@ type Operation struct {
 	each          func(ctx context.Context, to Provider, in any, row func(any) error) error
 }
 
-// Input is the struct of the named parameters; Members says what is held against it.
+// Input is the struct of the named parameters; Members lists the rules of its fields.
 func (o *Operation) Input() reflect.Type { return o.input }
 
 // Output is the type of the answer, of a list that of a row.
 func (o *Operation) Output() reflect.Type { return o.output }
 
-// Do carries out an operation that is no list: in points to its input, out to what
-// takes its output, which stays as it was when there is an error.
+// Do carries out an operation that is no list. in points to its input, out to where its
+// output goes. On an error out stays as it was.
 func (o *Operation) Do(ctx context.Context, to Provider, in, out any) error {
 	return o.do(ctx, to, in, out)
 }
 
-// Each carries out a list and hands out a pointer to each row, which holds until
-// row returns. An error of row's ends it and is returned.
+// Each carries out a list and calls row with a pointer to each row, valid until row
+// returns. When row returns an error, Each stops and returns it.
 func (o *Operation) Each(ctx context.Context, to Provider, in any, row func(any) error) error {
 	return o.each(ctx, to, in, row)
 }
 
-// Carried reports that a Provider carries the operation out. Others concern who
-// serves it: the serving side answers them itself.
+// Carried reports whether a Provider carries the operation out. The serving side
+// answers the others itself.
 func (o *Operation) Carried() bool { return o.do != nil || o.each != nil }
 
 // Required are the parameters that must be present, in the order in which their

@@ -7,13 +7,14 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 )
 
-// APIVersion is carried in the path prefix /v1 and in ping.
+// APIVersion is the version in the path prefix /v1 and in the answer of ping.
 const APIVersion = 1
 
-// Provider is one application. Writes return *authz.WriteRejectedError when they
-// are refused, having changed nothing, and *authz.UnavailableError on an outage;
-// when a write returns nil it is durable, and its events have been delivered to
-// every listener of this process. Reads are never gated.
+// Provider is one application.
+//
+// A refused write changes nothing and returns *authz.WriteRejectedError. An outage is
+// an *authz.UnavailableError. When a write returns nil, it is durable, and every
+// listener of this process has had its events. Reads are never gated.
 type Provider interface {
 	Capabilities(ctx context.Context) (Capabilities, error)
 

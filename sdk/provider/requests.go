@@ -11,12 +11,12 @@ import (
 // approval stages of a role or a scope type (spec: application §12). Approval
 // of the last stage is the writing of the grant.
 type Requests interface {
-	// SubmitRequest files a request in the name of its requester. Leading stages
-	// that decide by themselves are run at once, so that the answer may be
-	// approved or denied already.
+	// SubmitRequest files a request in the name of its requester. Leading stages that
+	// decide by themselves run at once: the request that comes back may already be
+	// approved or denied.
 	SubmitRequest(ctx context.Context, in RequestInput) (authz.Request, error)
 
-	// DecideRequest decides the current stage. Of two who decide at once one gets
+	// DecideRequest decides the current stage. When two decide at once, one gets
 	// CodeConflict.
 	DecideRequest(ctx context.Context, id string, in DecisionInput) (authz.Request, error)
 
