@@ -77,4 +77,16 @@ var absenceCases = []storageCase{
 	{ID: "S20", Rule: "without watch it answers unsupported", Without: storage.CapWatch, run: func(w *world) {
 		w.code(storage.CodeUnsupported, listError(w.Watch(w.ctx)))
 	}},
+	{ID: "S25", Rule: "without renewal it answers unsupported and the content keeps its incarnation", Without: storage.CapRenewal, run: func(w *world) {
+		before := w.Info().Incarnation
+		for _, expect := range []string{"", before} {
+			_, err := w.Renew(w.ctx, expect)
+			w.code(storage.CodeUnsupported, err)
+		}
+		w.same(before, w.another("").Info().Incarnation)
+	}},
+	{ID: "S26", Rule: "without health it answers unsupported", Without: storage.CapHealth, run: func(w *world) {
+		_, err := w.Health(w.ctx)
+		w.code(storage.CodeUnsupported, err)
+	}},
 }

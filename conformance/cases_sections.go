@@ -514,18 +514,11 @@ var lifeCases = []storageCase{
 		w.release(held)
 		w.release(w.acquire("k"))
 	}},
-	{ID: "S21", Rule: "a renewal gives the partition another incarnation for whoever opens it afterwards, and keeps its rows and other partitions", run: func(w *world) {
-		renewer, ok := w.named.Store.(*tracedStore).Store.(storage.Renewer)
-		if !ok {
-			w.Skip("the driver's stores cannot be renewed")
-		}
+	{ID: "S21", Rule: "a renewal gives the partition another incarnation for whoever opens it afterwards, and keeps its rows and other partitions", Needs: storage.Capabilities{storage.CapRenewal}, run: func(w *world) {
 		other := w.open("other").Info().Incarnation
 		w.write(storage.UpsertRole{Role: fullRole("r")})
 		before := w.Info().Incarnation
-		renewed, err := renewer.Renew(w.ctx, "")
-		if storage.CodeOf(err) == storage.CodeUnsupported {
-			w.Skip("the driver's stores cannot be renewed")
-		}
+		renewed, err := w.Renew(w.ctx, "")
 		w.code("", err)
 		again := w.another("")
 		if renewed == "" || renewed == before || again.Info().Incarnation != renewed || w.Info().Incarnation != before {
@@ -535,24 +528,33 @@ var lifeCases = []storageCase{
 		w.same(fullRole("r"), again.role("r"))
 		w.same(other, w.open("other").Info().Incarnation)
 	}},
-	{ID: "S23", Rule: "a renewal that expects an incarnation replaces that one and no other", run: func(w *world) {
-		renewer, ok := w.named.Store.(*tracedStore).Store.(storage.Renewer)
-		if !ok {
-			w.Skip("the driver's stores cannot be renewed")
-		}
+	{ID: "S23", Rule: "a renewal that expects an incarnation replaces that one and no other", Needs: storage.Capabilities{storage.CapRenewal}, run: func(w *world) {
 		before := w.Info().Incarnation
-		_, err := renewer.Renew(w.ctx, before+"x")
-		if storage.CodeOf(err) == storage.CodeUnsupported {
-			w.Skip("the driver's stores cannot be renewed")
-		}
+		_, err := w.Renew(w.ctx, before+"x")
 		w.code(storage.CodeConflict, err)
 		w.same(before, w.another("").Info().Incarnation)
-		renewed, err := renewer.Renew(w.ctx, before)
+		renewed, err := w.Renew(w.ctx, before)
 		w.code("", err)
 		w.same(renewed, w.another("").Info().Incarnation)
-		_, err = renewer.Renew(w.ctx, before) // of two who found the same loss, the second
+		_, err = w.Renew(w.ctx, before) // of two who found the same loss, the second
 		w.code(storage.CodeConflict, err)
 		w.same(renewed, w.another("").Info().Incarnation)
+	}},
+	{ID: "S27", Rule: "a store whose database is well says so, before rows and after, and a closed one answers unavailable and not lost", Needs: storage.Capabilities{storage.CapHealth}, run: func(w *world) {
+		_, err := w.Health(w.ctx)
+		w.code("", err)
+		w.write(storage.UpsertRole{Role: fullRole("r")})
+		_, err = w.Health(w.ctx)
+		w.code("", err)
+		closed := w.open("other")
+		if err := closed.Close(); err != nil {
+			w.Fatalf("%v", err)
+		}
+		_, err = closed.Health(w.ctx)
+		w.code(storage.CodeUnavailable, err)
+		if storage.IsLost(err) {
+			w.Want("an error that is not lost", "%v", err)
+		}
 	}},
 	{ID: "S24", Rule: "a commit that was judged against another life of the content is refused and loses the store; one that was applied is recognised all the same", run: func(w *world) {
 		life := w.Info().Incarnation
@@ -573,14 +575,10 @@ var lifeCases = []storageCase{
 		_, err = commit("r2", life) // a refused one leaves nothing, not even its id
 		w.code("", err)
 
-		renewer, ok := w.named.Store.(*tracedStore).Store.(storage.Renewer)
-		if !ok {
+		if !w.has(storage.CapRenewal) {
 			return
 		}
-		renewed, err := renewer.Renew(w.ctx, life)
-		if storage.CodeOf(err) == storage.CodeUnsupported {
-			return
-		}
+		renewed, err := w.Renew(w.ctx, life)
 		w.code("", err)
 		_, err = commit("r3", life) // the handle is of the life that is gone
 		w.otherLife(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/conformance"
@@ -211,8 +212,22 @@ var partitionMutants = []mutant{
 			s.info = func() storage.StoreInfo { return info }
 		}}
 	}},
+	{name: "a driver without health tells all the same", kind: "declaration", cases: "S26", store: undeclared(storage.CapHealth)},
+	{name: "a driver without renewal renews all the same", kind: "declaration", cases: "S25", store: undeclared(storage.CapRenewal)},
+	{name: "a database that is well is told to be gone once it holds rows", kind: "lives", cases: "S27", store: func(s *store) {
+		s.health = func(ctx context.Context) (storage.Health, error) {
+			health, err := s.Store.Health(ctx)
+			if _, found, _ := s.Store.GetRole(ctx, "r"); found {
+				err = storage.Lost("", nil, "the content is another one")
+			}
+			return health, err
+		}
+	}},
+	{name: "a closed store tells how its database is", kind: "lives", cases: "S27", store: func(s *store) {
+		s.health = func(context.Context) (storage.Health, error) { return storage.Health{}, nil }
+	}},
 	{name: "a renewal replaces whatever is there", kind: "lives", cases: "S23", store: func(s *store) {
-		s.renew = func(ctx context.Context, _ string) (string, error) { return s.Store.(storage.Renewer).Renew(ctx, "") }
+		s.renew = func(ctx context.Context, _ string) (string, error) { return s.Store.Renew(ctx, "") }
 	}},
 	{name: "a commit goes to whatever life there is", kind: "lives", cases: "S24", store: func(s *store) {
 		s.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
@@ -258,4 +273,15 @@ var partitionMutants = []mutant{
 			}), err
 		}
 	}},
+}
+
+// undeclared is a store that has a capability and does not say so.
+func undeclared(c storage.Capability) func(*store) {
+	return func(s *store) {
+		s.info = func() storage.StoreInfo {
+			info := s.Store.Info()
+			info.Capabilities = slices.DeleteFunc(info.Capabilities, func(have storage.Capability) bool { return have == c })
+			return info
+		}
+	}
 }

@@ -190,6 +190,7 @@ type store struct {
 	getVersion   func(context.Context, int64) (storage.CatalogVersion, bool, error)
 	getRecord    func(context.Context, string, string) (storage.Record, bool, error)
 	renew        func(ctx context.Context, expect string) (string, error)
+	health       func(context.Context) (storage.Health, error)
 	close        func() error
 	info         func() storage.StoreInfo
 }
@@ -227,13 +228,8 @@ func wrapped(sound storage.Store) *store {
 		getRecord:    sound.GetRecord,
 		close:        sound.Close,
 		info:         sound.Info,
-		renew: func(ctx context.Context, expect string) (string, error) {
-			renewer, ok := sound.(storage.Renewer)
-			if !ok {
-				return "", storage.Errorf(storage.CodeUnsupported, "the driver's stores cannot be renewed")
-			}
-			return renewer.Renew(ctx, expect)
-		},
+		renew:        sound.Renew,
+		health:       sound.Health,
 	}
 }
 
@@ -344,6 +340,8 @@ func (s *store) GetRecord(ctx context.Context, collection, id string) (storage.R
 func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	return s.renew(ctx, expect)
 }
+
+func (s *store) Health(ctx context.Context) (storage.Health, error) { return s.health(ctx) }
 
 func (s *store) Close() error { return s.close() }
 

@@ -209,7 +209,7 @@ func (c control) RenewStorage(ctx context.Context, app string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	incarnation, err := s.Renew(ctx)
+	incarnation, err := s.Renew(ctx, "")
 	switch storage.CodeOf(err) {
 	case storage.CodeUnsupported:
 		return "", authz.Rejected(authz.CodeUnsupported, "the storage driver of %s cannot give its content a new incarnation", spell.Quote(app))

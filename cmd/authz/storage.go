@@ -267,11 +267,7 @@ func renewStorage(ctx context.Context, t *target, app string, logs io.Writer) (r
 	return result, offline(ctx, func(ctx context.Context) error {
 		v := visit(ctx, cfg, where.Storage.Driver, visitOptions{logs: logs, openTimeout: callTimeout, only: &where.Storage.Partition,
 			use: func(ctx context.Context, s storage.Store) error {
-				renewer, ok := s.(storage.Renewer)
-				if !ok {
-					return storage.Errorf(storage.CodeUnsupported, "its driver cannot give its content a new incarnation")
-				}
-				result.Incarnation, err = renewer.Renew(ctx, "")
+				result.Incarnation, err = s.Renew(ctx, "")
 				return err
 			}})
 		if err := v.stores[0].err; err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type faulty struct {
 	faults   map[string][]fault
 	calls    map[string]int
 	ahead    *time.Duration // of the database's clock
+	old      bool           // it was built before renewal and health were capabilities
 }
 
 // fault strikes one call of one operation: before it is carried out, after it,
@@ -263,7 +265,18 @@ func (h *faultyStore) Commit(ctx context.Context, c storage.Commit) (storage.Com
 }
 
 func (h *faultyStore) Renew(ctx context.Context, expect string) (string, error) {
-	return struck(ctx, h, "Renew", func() (string, error) { return h.Store.(storage.Renewer).Renew(ctx, expect) })
+	return struck(ctx, h, "Renew", func() (string, error) { return h.Store.Renew(ctx, expect) })
+}
+
+func (h *faultyStore) Info() storage.StoreInfo {
+	info := h.Store.Info()
+	if !h.driver.old {
+		return info
+	}
+	info.Capabilities = slices.DeleteFunc(info.Capabilities, func(c storage.Capability) bool {
+		return c == storage.CapRenewal || c == storage.CapHealth
+	})
+	return info
 }
 
 // Health of a driver that tells.

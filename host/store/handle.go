@@ -14,10 +14,10 @@ import (
 // handle is one opening of the partition. users, verdict and retired belong to
 // the Store's mu.
 type handle struct {
-	store   storage.Store
-	renewer storage.Renewer        // nil when the driver is none
-	health  storage.HealthReporter // nil when the driver does not tell
-	info    storage.StoreInfo
+	store storage.Store
+	info  storage.StoreInfo
+
+	silent bool // the driver does not tell how its database is; of the goroutine that asks
 
 	users   int           // calls in flight and sections held
 	retired bool          // closed when the last user leaves
@@ -38,8 +38,6 @@ func (s *Store) open(ctx context.Context) (*handle, error) {
 		return nil, typed(ctx, err, "")
 	}
 	h := &handle{store: st, info: st.Info()}
-	h.renewer, _ = st.(storage.Renewer)
-	h.health, _ = st.(storage.HealthReporter)
 	if h.info.Partition != s.partition {
 		_ = st.Close() // the error that matters is the next
 		return nil, storage.Unavailable("", nil, "the driver opened partition %s instead of %s",

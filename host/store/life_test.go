@@ -295,7 +295,7 @@ func TestLostTwice(t *testing.T) {
 func (w *world) renewedElsewhere(ctx context.Context) error {
 	elsewhere, err := w.driver.backend.Driver().Open(ctx, "p1")
 	if err == nil {
-		_, err = elsewhere.(storage.Renewer).Renew(ctx, "")
+		_, err = elsewhere.Renew(ctx, "")
 	}
 	return err
 }
@@ -335,7 +335,7 @@ func TestACommitInFlightIsNotSentToContentRenewedElsewhere(t *testing.T) {
 func TestARenewalOfUnknownFateOpensTheContentAnew(t *testing.T) {
 	in(t, store.Options{CompareEvery: time.Hour}, func(w *world) {
 		w.driver.strike("Renew", fault{after: gone})
-		_, err := w.store.Renew(w.Context())
+		_, err := w.store.Renew(w.Context(), "")
 		w.wants(err, storage.CodeUnavailable, authz.OutcomeUnknown)
 		if err := w.store.Reopen(w.Context()); err != nil {
 			w.Error(err)

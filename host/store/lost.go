@@ -8,14 +8,15 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// askHealth asks the driver how its database is.
+// askHealth asks the driver how its database is. The answer says whether it tells at
+// all, as with Renew.
 func (s *Store) askHealth() {
 	s.each(s.opts.HealthEvery, func(h *handle) {
-		if h.health == nil {
+		if h.silent {
 			return
 		}
 		ctx, cancel := bounded(s.life, maxProbe)
-		health, err := h.health.Health(ctx)
+		health, err := h.store.Health(ctx)
 		cancel()
 		switch {
 		case err == nil:
@@ -23,7 +24,7 @@ func (s *Store) askHealth() {
 		case storage.IsLost(err):
 			s.lose(h, err)
 		case storage.CodeOf(err) == storage.CodeUnsupported:
-			h.health = nil // this goroutine's alone
+			h.silent = true
 		}
 	})
 }
@@ -53,10 +54,10 @@ func (s *Store) renewTaken(ctx context.Context, h *handle) (*handle, error) {
 	known := s.info.Incarnation
 	same := s.lost != nil && s.lost.taken && h.info.Incarnation == known
 	s.mu.Unlock()
-	if !same || h.renewer == nil {
+	if !same {
 		return h, nil
 	}
-	_, err := h.renewer.Renew(ctx, known)
+	_, err := s.renew(ctx, h, known)
 	_ = h.store.Close() // it held nothing
 	if code := storage.CodeOf(err); err != nil && code != storage.CodeUnsupported && code != storage.CodeConflict {
 		return nil, typed(ctx, err, authz.OutcomeUnknown)

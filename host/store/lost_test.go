@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,20 @@ func (w *world) take(op string, outcome authz.Outcome) {
 }
 
 func TestContentThatIsTakenAwayIsLostWithoutACall(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		t.Run(fmt.Sprintf("a plugin from before the capabilities: %v", old), func(t *testing.T) { isTakenAway(t, old) })
+	}
+}
+
+func isTakenAway(t *testing.T, old bool) {
 	lost := 0
 	in(t, store.Options{CompareEvery: time.Hour, OnLost: func() { lost++ }}, func(w *world) {
+		if w.driver.old = old; old {
+			w.driver.kill(nil)
+			if err := w.store.Reopen(w.Context()); err != nil || w.store.Info().Capabilities.Has(storage.CapHealth) {
+				w.Fatal(err, w.store.Info().Capabilities)
+			}
+		}
 		w.commit(insert("g1"))
 		before := w.store.Info().Incarnation
 		w.take("Health", "")

@@ -123,6 +123,10 @@ func (s forWrites) ReadAccess(ctx context.Context, q storage.AccessQuery) (stora
 	return read(ctx, s.Store, "ReadAccess", readAccess(q))
 }
 
+func (s *Store) Health(ctx context.Context) (storage.Health, error) {
+	return read(ctx, s, "Health", func(ctx context.Context, st storage.Store) (storage.Health, error) { return st.Health(ctx) })
+}
+
 func (s *Store) GetCommit(ctx context.Context, id string) (storage.CommitResult, bool, error) {
 	return lookUp(ctx, s, "GetCommit", func(ctx context.Context, st storage.Store) (storage.CommitResult, bool, error) {
 		return st.GetCommit(ctx, id)

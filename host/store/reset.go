@@ -67,10 +67,13 @@ func (s *Store) renewCondemned(ctx context.Context, h *handle) {
 	s.mu.Lock()
 	condemned := s.condemned
 	s.mu.Unlock()
-	if condemned == "" || condemned != h.info.Incarnation || h.renewer == nil {
+	if condemned == "" || condemned != h.info.Incarnation {
 		return
 	}
-	_, err := h.renewer.Renew(ctx, condemned)
+	_, err := s.renew(ctx, h, condemned)
+	if storage.CodeOf(err) == storage.CodeUnsupported {
+		return
+	}
 	if err = typed(ctx, err, authz.OutcomeUnknown); err != nil && storage.CodeOf(err) != storage.CodeConflict {
 		s.opts.Logger.Warn("content that lost events has its old incarnation still; trying again",
 			"application", s.opts.Application, "partition", s.partition, "error", err)

@@ -17,8 +17,10 @@ const (
 )
 
 // Renew gives the content a new incarnation and opens it anew: it is then another
-// one than before, and stays lost until it is accepted.
-func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
+// one than before, and stays lost until it is accepted. The answer says whether the
+// driver can, not the capability: plugins that were built before there was one do not
+// declare it.
+func (s *Store) Renew(ctx context.Context, expect string) (incarnation string, err error) {
 	ctx, cancel := bounded(ctx, s.opts.CommitTimeout)
 	defer cancel()
 	h, err := s.use(ctx, s.opts.ReopenWait)
@@ -26,10 +28,7 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 		return "", typed(ctx, err, authz.OutcomeNotApplied)
 	}
 	defer s.done(h)
-	if h.renewer == nil {
-		return "", storage.Errorf(storage.CodeUnsupported, "the storage driver cannot give its content a new incarnation")
-	}
-	incarnation, err = h.renewer.Renew(ctx, "")
+	incarnation, err = s.renew(ctx, h, expect)
 	err = typed(ctx, err, authz.OutcomeUnknown)
 	why := err
 	switch {
@@ -48,6 +47,10 @@ func (s *Store) Renew(ctx context.Context) (incarnation string, err error) {
 		s.drop(h, why)
 	}
 	return incarnation, err
+}
+
+func (s *Store) renew(ctx context.Context, h *handle, expect string) (incarnation string, err error) {
+	return measure(ctx, s, "Renew", func(ctx context.Context) (string, error) { return h.store.Renew(ctx, expect) })
 }
 
 // commitTries attempts of CommitTimeout are the time that a commit has in all.

@@ -20,6 +20,7 @@ func Store(s storage.Store, absent ...storage.Capability) storage.Store {
 		History: unless[storage.History](lacks.Has(storage.CapHistory), none, s), Imports: unless[storage.Imports](lacks.Has(storage.CapImports), none, s),
 		Metrics: unless[storage.Metrics](lacks.Has(storage.CapMetrics), none, s), BatchRoles: unless[storage.BatchRoles](lacks.Has(storage.CapBatchRoles), none, s),
 		Ancestry: unless[storage.Ancestry](lacks.Has(storage.CapAncestry), none, s), Records: unless[storage.Records](lacks.Has(storage.CapRecords), none, s),
+		Renewer: unless[storage.Renewer](lacks.Has(storage.CapRenewal), none, s), HealthReporter: unless[storage.HealthReporter](lacks.Has(storage.CapHealth), none, s),
 	}
 }
 
@@ -54,6 +55,8 @@ type store struct {
 	storage.BatchRoles
 	storage.Ancestry
 	storage.Records
+	storage.Renewer
+	storage.HealthReporter
 
 	absent storage.Capabilities
 }

@@ -91,11 +91,7 @@ func (s *storeClient) Renew(ctx context.Context, expect string) (string, error) 
 
 func (s *storageServer) Renew(ctx context.Context, k *pluginv1.Key) (*pluginv1.Key, error) {
 	return apply(s, k, func(store storage.Store) (*pluginv1.Key, error) {
-		renewer, ok := store.(storage.Renewer)
-		if !ok {
-			return nil, storage.Errorf(storage.CodeUnsupported, "this storage driver cannot give its content a new incarnation")
-		}
-		incarnation, err := renewer.Renew(ctx, k.GetKey())
+		incarnation, err := store.Renew(ctx, k.GetKey())
 		return &pluginv1.Key{Key: incarnation}, err
 	})
 }
@@ -110,11 +106,7 @@ func (s *storeClient) Health(ctx context.Context) (storage.Health, error) {
 
 func (s *storageServer) Health(ctx context.Context, q *pluginv1.Whole) (*pluginv1.StoreHealth, error) {
 	return answer(s, q, func(store storage.Store) (*pluginv1.StoreHealth, error) {
-		reporter, ok := store.(storage.HealthReporter)
-		if !ok {
-			return nil, storage.Errorf(storage.CodeUnsupported, "this storage driver does not tell how its database is")
-		}
-		health, err := reporter.Health(ctx)
+		health, err := store.Health(ctx)
 		told := &pluginv1.StoreHealth{}
 		if health.ClockAhead != nil {
 			told.ClockAheadMs = new(health.ClockAhead.Milliseconds())

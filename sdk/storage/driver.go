@@ -1,9 +1,6 @@
 package storage
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Driver is one configured connection to a database (spec: storage §2). It opens stores;
 // stores of one driver share nothing but its connections.
@@ -42,30 +39,4 @@ type StoreInfo struct {
 
 	SchemaVersion int
 	Capabilities  Capabilities
-}
-
-// Renewer is a Store whose content can be given a new incarnation: what belongs to
-// every restore from a backup, so that no host takes what came back for what it had
-// open. Handles that are open keep the incarnation that they found; whoever opens
-// the partition afterwards finds the new one.
-type Renewer interface {
-	// Renew gives the content a new incarnation. One that is not expect's is
-	// CodeConflict: somebody else gave it one already. "" expects nothing.
-	Renew(ctx context.Context, expect string) (incarnation string, err error)
-}
-
-// HealthReporter is a Store that tells how its database is. It is asked twice a
-// second, so it reads no row and waits for nobody.
-type HealthReporter interface {
-	// Health looks now. An error with Lost says that the content which was open is
-	// gone or another one; any other that it cannot be told.
-	Health(ctx context.Context) (Health, error)
-}
-
-// Health is how a database is.
-type Health struct {
-	// ClockAhead is how far the database's clock was ahead of this machine's at the
-	// last measurement; negative is behind. nil means that it is not known, or that the
-	// database has no clock of its own.
-	ClockAhead *time.Duration
 }

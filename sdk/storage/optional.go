@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -24,12 +25,15 @@ const (
 	CapAncestors  Capability = "ancestors"  // ReadAccess with Scope; needs CapAncestry
 	CapRecords    Capability = "records"    // records, RequireRecord
 	CapWatch      Capability = "watch"      // Watch
+	CapRenewal    Capability = "renewal"    // Renew
+	CapHealth     Capability = "health"     // Health
 )
 
 // AllCapabilities lists every capability in the order of the table
 // (spec: storage §6).
 var AllCapabilities = Capabilities{
 	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapRecords, CapWatch,
+	CapRenewal, CapHealth,
 }
 
 // Capabilities is the set that a store declares.
@@ -55,6 +59,8 @@ type Optional interface {
 	BatchRoles
 	Ancestry
 	Records
+	Renewer
+	HealthReporter
 }
 
 // History (CapHistory) keeps the versions of the published catalog.
@@ -199,6 +205,32 @@ type RecordFilter struct {
 	Value string
 }
 
+// Renewer (CapRenewal) gives the content of a store a new incarnation: what belongs to
+// every restore from a backup, so that no host takes what came back for what it had
+// open. Handles that are open keep the incarnation that they found; whoever opens
+// the partition afterwards finds the new one.
+type Renewer interface {
+	// Renew gives the content a new incarnation. One that is not expect's is
+	// CodeConflict: somebody else gave it one already. "" expects nothing.
+	Renew(ctx context.Context, expect string) (incarnation string, err error)
+}
+
+// HealthReporter (CapHealth) tells how the database of a store is. It is asked twice a
+// second, so it reads no row and waits for nobody.
+type HealthReporter interface {
+	// Health looks now. An error with Lost says that the content which was open is
+	// gone or another one; any other that it cannot be told.
+	Health(ctx context.Context) (Health, error)
+}
+
+// Health is how a database is.
+type Health struct {
+	// ClockAhead is by how much the database's clock is ahead of this machine's, as it
+	// was measured last; negative is behind. nil is not known, or a database without a
+	// clock of its own.
+	ClockAhead *time.Duration
+}
+
 // Unimplemented refuses every optional operation. A store embeds it, and has the
 // operations of the capabilities that it declares.
 type Unimplemented struct{}
@@ -257,6 +289,14 @@ func (Unimplemented) GetRecord(context.Context, string, string) (Record, bool, e
 
 func (Unimplemented) ListRecords(context.Context, string, RecordFilter, Page) iter.Seq2[Record, error] {
 	return refused[Record](CapRecords)
+}
+
+func (Unimplemented) Renew(context.Context, string) (string, error) {
+	return "", Unsupported(CapRenewal)
+}
+
+func (Unimplemented) Health(context.Context) (Health, error) {
+	return Health{}, Unsupported(CapHealth)
 }
 
 func refused[T any](c Capability) iter.Seq2[T, error] {

@@ -23,10 +23,7 @@ type store struct {
 	forget      func()
 }
 
-var (
-	_ storage.Store   = (*store)(nil)
-	_ storage.Renewer = (*store)(nil)
-)
+var _ storage.Store = (*store)(nil)
 
 func (s *store) Info() storage.StoreInfo {
 	return storage.StoreInfo{
@@ -51,6 +48,11 @@ func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 			return incarnation, nil
 		}
 	}
+}
+
+// Health is that of this process, whose clock is the machine's.
+func (s *store) Health(ctx context.Context) (storage.Health, error) {
+	return storage.Health{}, s.usable(ctx)
 }
 
 func (s *store) Close() error {

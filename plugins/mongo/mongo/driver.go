@@ -21,6 +21,7 @@ import (
 // capabilities are all but history and metrics.
 var capabilities = storage.Capabilities{
 	storage.CapEvents, storage.CapImports, storage.CapBatchRoles, storage.CapExpand, storage.CapAncestry, storage.CapRecords, storage.CapWatch,
+	storage.CapRenewal, storage.CapHealth,
 }
 
 // Options configures a driver. URI and Database are required.

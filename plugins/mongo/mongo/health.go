@@ -6,8 +6,6 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var _ storage.HealthReporter = (*store)(nil)
-
 // Health tells what is known already, and has the server's clock asked aside.
 func (s *store) Health(ctx context.Context) (storage.Health, error) {
 	if err := s.usable(ctx); err != nil {

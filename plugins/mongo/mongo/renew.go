@@ -7,8 +7,6 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var _ storage.Renewer = (*store)(nil)
-
 // Renew changes what the partition's marker names its content by.
 func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	if err := s.usable(ctx, expect); err != nil {

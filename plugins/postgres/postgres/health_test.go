@@ -6,7 +6,6 @@ import (
 
 	"github.com/authzhost/authz/plugins/postgres/postgres"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
 func TestTheServersClockIsComparedWithThisMachines(t *testing.T) {
@@ -23,7 +22,7 @@ func TestTheServersClockIsComparedWithThisMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		for until := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			health, err := s.(storage.HealthReporter).Health(t.Context())
+			health, err := s.Health(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

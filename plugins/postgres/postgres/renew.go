@@ -8,8 +8,6 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var _ storage.Renewer = (*store)(nil)
-
 // Renew changes what the partition's row of the schema table names it by.
 func (s *store) Renew(ctx context.Context, expect string) (string, error) {
 	if err := s.usable(ctx, expect); err != nil {

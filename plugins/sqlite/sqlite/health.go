@@ -7,8 +7,6 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var _ storage.HealthReporter = (*store)(nil)
-
 // Health looks at the files.
 func (s *store) Health(ctx context.Context) (storage.Health, error) {
 	if s.handle.Closed() {

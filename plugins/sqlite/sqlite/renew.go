@@ -7,8 +7,6 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-var _ storage.Renewer = (*store)(nil)
-
 // compareLife refuses a commit that was judged against another life of the content.
 func compareLife(w *work, app, incarnation string) error {
 	if incarnation == "" {

@@ -3,8 +3,7 @@
 // satisfies DB and Tx, seven short methods, and serves what New returns; every
 // duty of the seam but those two interfaces' own is kept here.
 //
-// It provides Capabilities, and stores that are Renewers. Other optional operations it
-// answers with CodeUnsupported. Exclusive sections live in
+// It provides Capabilities. Other optional operations it answers with CodeUnsupported. Exclusive sections live in
 // memory, their fences in the database: a commit under an old fence is refused
 // whoever sends it, but sections exclude each other within one process only, and
 // DriverInfo.CrossProcess is false. So let one process at a time have the
