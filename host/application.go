@@ -119,7 +119,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 // driver's watch tells, else at the poller's interval.
 func (a *served) follow(log hclog.Logger) (err error) {
 	first := a.current.Load()
-	if first.Epoch() == nil {
+	if first.EventLog() == nil {
 		return nil
 	}
 	o := provider.PollerOptions{OnError: func(err error) { log.Debug("the event log could not be read", "error", err) }}

@@ -348,5 +348,5 @@ type hostedHere struct {
 // Ping answers what the provider API would.
 func (a hostedHere) Ping(ctx context.Context) (provider.Ping, error) {
 	orgRoot, err := a.StoredOrgRoot(ctx)
-	return provider.Ping{API: provider.APIVersion, Application: a.name, OrgRoot: orgRoot, HasEpoch: a.HasEpoch(), AuditOptIn: a.auditOptIn}, err
+	return provider.Ping{API: provider.APIVersion, Application: a.name, OrgRoot: orgRoot, HasEventLog: a.HasEventLog(), AuditOptIn: a.auditOptIn}, err
 }

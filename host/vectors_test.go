@@ -232,10 +232,10 @@ func (o *scriptHost) surface(t *testing.T, id string, scopeParents map[string][]
 		return send(t, http.MethodPost, base+"/v1/"+op, bytes.NewReader(body), []string{"Bearer " + scripts.WireSecret}, id)
 	}
 	on := scripts.Surface{Call: call, Provider: hosted, Local: socket{localCaller(o.host), id}, Store: app.Store(), Now: &o.now}
-	if app.Epoch() == nil {
+	if app.EventLog() == nil {
 		on.Heard = scripts.Told(app) // no other process could hear of it
 	} else {
-		on.Heard = scripts.Logged(t, hosted.Epoch())
+		on.Heard = scripts.Logged(t, hosted.EventLog())
 	}
 	return on
 }

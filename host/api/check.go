@@ -144,8 +144,8 @@ func (c *call) await(ctx context.Context, at *authz.Position) error {
 		return nil
 	}
 	awaiter, ok := c.evaluator.(positionAwaiter)
-	if !ok || !c.app.HasEpoch() {
-		return noEpoch()
+	if !ok || !c.app.HasEventLog() {
+		return noEventLog()
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxAwait)
 	defer cancel()

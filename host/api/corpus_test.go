@@ -67,7 +67,7 @@ func (w *corpusWorld) filled() *corpusWorld {
 		}
 	}
 	for seq := range int64(3) {
-		page, err := w.app.Epoch().Since(w.t.Context(), authz.Position{Seq: seq}, 1)
+		page, err := w.app.EventLog().Since(w.t.Context(), authz.Position{Seq: seq}, 1)
 		if err != nil {
 			w.t.Fatal(err)
 		}

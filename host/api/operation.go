@@ -23,8 +23,8 @@ type Backend interface {
 	// StoredOrgRoot reads the stored authority, the same from every host.
 	StoredOrgRoot(ctx context.Context) (bool, error)
 
-	// HasEpoch reports that events are persisted: a fact about construction.
-	HasEpoch() bool
+	// HasEventLog reports that events are persisted: a fact about construction.
+	HasEventLog() bool
 
 	// HasMetrics reports that usage is stored.
 	HasMetrics() bool
@@ -237,8 +237,8 @@ func (e entry) checkRequired(c *call) error {
 
 func (e entry) checkFeature(c *call) error {
 	switch {
-	case e.Requires == provider.FeatureEventLog && !c.app.HasEpoch():
-		return noEpoch()
+	case e.Requires == provider.FeatureEventLog && !c.app.HasEventLog():
+		return noEventLog()
 	case e.Requires == provider.FeatureMetrics && !c.app.HasMetrics():
 		return authz.Rejected(authz.CodeUnsupported, "metrics are not enabled on this Application: its option metrics is off")
 	case e.Requires == provider.FeatureStorage && c.snapshots == nil:
@@ -254,7 +254,7 @@ func (e entry) checkFeature(c *call) error {
 	return nil
 }
 
-func noEpoch() error {
+func noEventLog() error {
 	return authz.Rejected(authz.CodeUnsupported, "this application does not persist events (events.persist is off)")
 }
 

@@ -12,5 +12,5 @@ type none struct{}
 func ping(ctx context.Context, c *call, _ *none) (provider.Ping, error) {
 	orgRoot, err := c.app.StoredOrgRoot(ctx)
 	return provider.Ping{API: provider.APIVersion, Application: c.applicationID,
-		OrgRoot: orgRoot, HasEpoch: c.app.HasEpoch(), AuditOptIn: c.auditOptIn}, err
+		OrgRoot: orgRoot, HasEventLog: c.app.HasEventLog(), AuditOptIn: c.auditOptIn}, err
 }

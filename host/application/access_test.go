@@ -270,8 +270,8 @@ func TestAReadOverlappedByADropIsUsedAndNotKept(t *testing.T) {
 func TestWithoutAnEventLogTheTopologyIsDroppedByLocalWrites(t *testing.T) {
 	store := lacking.Store(openStore(t), storage.CapExpand, storage.CapEvents)
 	app := newApp(t, application.Options{Store: store})
-	if app.Epoch() != nil || app.HasEpoch() {
-		t.Error("an epoch without a log")
+	if app.EventLog() != nil || app.HasEventLog() {
+		t.Error("an event log without a store that keeps one")
 	}
 	must(t, createGroup(provider.GroupInput{ID: ptr("g")})(t.Context(), app))
 	must(t, createGroup(provider.GroupInput{ID: ptr("p")})(t.Context(), app))

@@ -243,8 +243,8 @@ func (a *Application) Catalog() *catalog.Catalog { return a.catalog }
 // of a move refuses instead of writing.
 func (a *Application) OrgRoot() bool { return a.orgRoot }
 
-// HasEpoch reports whether events are persisted.
-func (a *Application) HasEpoch() bool { return a.persist }
+// HasEventLog reports whether events are persisted.
+func (a *Application) HasEventLog() bool { return a.persist }
 
 // HasStoredAncestry reports whether the driver can record parents of scopes.
 func (a *Application) HasStoredAncestry() bool { return a.caps.Has(storage.CapAncestry) }

@@ -129,7 +129,7 @@ func TestListenersHearEventsInLogOrderHoweverManyWrite(t *testing.T) {
 	for _, err := range race(writers...) {
 		must(t, err)
 	}
-	page, err := app.Epoch().Since(t.Context(), authz.Position{}, provider.MaxEventLimit)
+	page, err := app.EventLog().Since(t.Context(), authz.Position{}, provider.MaxEventLimit)
 	must(t, err)
 	if diff := cmp.Diff(page.Events, heard); diff != "" {
 		t.Errorf("(-log +heard):\n%s", diff)
@@ -223,7 +223,7 @@ func TestIngestedEventsAreHeardAndNotStored(t *testing.T) {
 	if diff := cmp.Diff(foreign, heard); diff != "" {
 		t.Error(diff)
 	}
-	head, err := app.Epoch().Head(t.Context())
+	head, err := app.EventLog().Head(t.Context())
 	must(t, err)
 	if head.Seq != 0 {
 		t.Errorf("head %d, want 0", head.Seq)

@@ -220,7 +220,7 @@ func TestAPartWhoseAnswerWasLostCounts(t *testing.T) {
 	app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
 	_, err := app.ImportDirectory(t.Context(), crowd(600), "hr", directory.Options{})
 	must(t, err)
-	head, err := app.Epoch().Head(t.Context())
+	head, err := app.EventLog().Head(t.Context())
 	must(t, err)
 	if changes != 600 || len(heard) != int(head.Seq) {
 		t.Errorf("%d changes were sent, %d events heard of %d", changes, len(heard), head.Seq)

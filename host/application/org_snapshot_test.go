@@ -247,7 +247,7 @@ func TestAWriteThatSlipsInBetweenMakesTheSnapshotLookAgain(t *testing.T) {
 	}
 	slip(own)
 	err := app.ApplyOrgSnapshot(t.Context(), applying(org(), func(in *provider.ApplyOrgSnapshotInput) {
-		head, err := app.Epoch().Head(t.Context())
+		head, err := app.EventLog().Head(t.Context())
 		must(t, err)
 		in.ExpectHead = &head.Seq
 	}))

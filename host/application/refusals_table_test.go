@@ -248,7 +248,7 @@ var refusals = []refusal{
 		return err
 	}, authz.CodeValidation, "roleId must not contain U+0000"},
 	{"a cursor of the event log is not negative", func(ctx context.Context, a *application.Application) error {
-		_, err := a.Epoch().Since(ctx, authz.Position{Seq: -1}, 1)
+		_, err := a.EventLog().Since(ctx, authz.Position{Seq: -1}, 1)
 		return err
 	}, authz.CodeValidation, "seq must be an integer"},
 

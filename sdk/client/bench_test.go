@@ -36,7 +36,7 @@ func (s *benchSource) OnInvalidate(func(authz.Event)) func() { return func() {} 
 func (s *benchSource) ListRoles(context.Context, provider.Paging) iter.Seq2[authz.Role, error] {
 	return func(func(authz.Role, error) bool) {}
 }
-func (s *benchSource) Epoch() provider.Epoch { return nil }
+func (s *benchSource) EventLog() provider.EventLog { return nil }
 
 // question is one check, of strings in the world's pools.
 type question struct{ who, key, target uint16 }

@@ -17,7 +17,7 @@ type cache[V any] struct {
 	ttl      int64
 	renewFor int64 // longest life of an entry, renewals included; 0 is unbounded
 	members  func(V) []string
-	epoch    *epochState
+	log      *logState
 	shared   *sharedSide[V] // nil shares nothing
 	lookups  *lookups       // nil counts none
 
@@ -45,8 +45,8 @@ type flight[V any] struct {
 	err     error
 }
 
-func newCache[V any](epoch *epochState, bound int, ttl, renewFor int64, members func(V) []string) *cache[V] {
-	c := &cache[V]{epoch: epoch, bound: bound, ttl: ttl, renewFor: renewFor, members: members,
+func newCache[V any](log *logState, bound int, ttl, renewFor int64, members func(V) []string) *cache[V] {
+	c := &cache[V]{log: log, bound: bound, ttl: ttl, renewFor: renewFor, members: members,
 		index: map[string]map[cacheKey]struct{}{}, flights: map[cacheKey]*flight[V]{}, running: map[*flight[V]]struct{}{}}
 	c.table.reset()
 	c.tick.Store(1) // no entry is born with the stamp of a hit
@@ -162,7 +162,7 @@ func (c *cache[V]) detach(f *flight[V]) {
 func (c *cache[V]) run(ctx context.Context, f *flight[V], ask func(context.Context) (V, error)) {
 	var from *position
 	if !c.fromShared(ctx, f) {
-		if from = c.epoch.pos.Load(); from != nil {
+		if from = c.log.pos.Load(); from != nil {
 			f.gen = from.gen
 		}
 		// On a goroutine of its own, where nobody could recover.

@@ -120,29 +120,29 @@ func (c *counted) ResolveAncestors(ctx context.Context, scope string) ([]string,
 	return c.Application.ResolveAncestors(ctx, scope)
 }
 
-func (c *counted) Epoch() provider.Epoch {
-	if c.Application.Epoch() == nil {
+func (c *counted) EventLog() provider.EventLog {
+	if c.Application.EventLog() == nil {
 		return nil
 	}
-	return countedEpoch{c}
+	return countedLog{c}
 }
 
-type countedEpoch struct{ *counted }
+type countedLog struct{ *counted }
 
-func (e countedEpoch) Head(ctx context.Context) (provider.EpochHead, error) {
+func (e countedLog) Head(ctx context.Context) (provider.EventLogHead, error) {
 	e.head.Add(1)
 	if e.epochFail.Load() {
-		return provider.EpochHead{}, errSwitchedOff
+		return provider.EventLogHead{}, errSwitchedOff
 	}
-	return e.Application.Epoch().Head(ctx)
+	return e.Application.EventLog().Head(ctx)
 }
 
-func (e countedEpoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
+func (e countedLog) Since(ctx context.Context, after authz.Position, limit int) (provider.EventLogPage, error) {
 	e.since.Add(1)
 	if e.epochFail.Load() {
-		return provider.EpochPage{}, errSwitchedOff
+		return provider.EventLogPage{}, errSwitchedOff
 	}
-	return e.Application.Epoch().Since(ctx, after, limit)
+	return e.Application.EventLog().Since(ctx, after, limit)
 }
 
 // cacheBench is a case in progress.

@@ -22,7 +22,7 @@ type Client struct {
 
 	subjects   *cache[*subject]
 	chains     *cache[*compiled.Chain]
-	epoch      *epochState
+	log        *logState
 	external   *externalNames
 	scopeTypes *unknownScopeTypes
 	tier       *sharedTier       // nil shares nothing
@@ -44,7 +44,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{settings: s, source: o.Provider, vocabulary: compiled.NewVocabulary(o.Catalog), clock: o.Clock,
-		epoch: newEpochState(), external: new(externalNames), scopeTypes: new(unknownScopeTypes)}
+		log: newLogState(), external: new(externalNames), scopeTypes: new(unknownScopeTypes)}
 	if o.Metrics != nil {
 		if c.recorder, err = metrics.NewRecorder(*o.Metrics); err != nil {
 			return nil, err
@@ -53,17 +53,17 @@ func New(o Options) (*Client, error) {
 	if c.clock == nil {
 		c.clock = newWallClock().now
 	}
-	c.subjects = newCache(c.epoch, s.maxSubjects, s.subjectTTL, 0, subjectMembers)
-	c.chains = newCache(c.epoch, s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*compiled.Chain).Scopes)
+	c.subjects = newCache(c.log, s.maxSubjects, s.subjectTTL, 0, subjectMembers)
+	c.chains = newCache(c.log, s.maxObjects, s.objectTTL, chainLives*s.objectTTL, (*compiled.Chain).Scopes)
 	if o.Statistics {
 		c.subjects.lookups, c.chains.lookups = new(lookups), new(lookups)
 	}
-	if c.tier = newSharedTier(s.shared, o.Provider, c.epoch); c.tier != nil {
+	if c.tier = newSharedTier(s.shared, o.Provider, c.log); c.tier != nil {
 		c.subjects.shared = &sharedSide[*subject]{c.tier, subjectPayload, s.subjectTTL, s.revalidate, c.clock}
 		c.chains.shared = &sharedSide[*compiled.Chain]{c.tier, chainPayload(c.vocabulary), s.objectTTL, s.revalidate, c.clock}
 	}
 	c.unsubscribe = o.Provider.OnInvalidate(func(e authz.Event) {
-		c.epoch.hear(c.clock())
+		c.log.hear(c.clock())
 		c.invalidate(e)
 	})
 	return c, nil

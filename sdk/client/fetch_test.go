@@ -169,7 +169,7 @@ func TestAwaitPositionRefreshesWhatIsBehind(t *testing.T) {
 	if ok, _ := c.Can(ctx, u, "docs.files.read", ""); ok {
 		t.Fatal("within the window the old state is served; without that this test shows nothing")
 	}
-	head, err := b.local.Epoch().Head(ctx)
+	head, err := b.local.EventLog().Head(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

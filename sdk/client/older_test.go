@@ -57,7 +57,7 @@ func remoteGrant(t *testing.T, b *cacheBench) (revoke func() int64) {
 		if err := b.remote.DeleteGrant(t.Context(), g.ID, admin); err != nil {
 			t.Fatal(err)
 		}
-		head, err := b.remote.Epoch().Head(t.Context())
+		head, err := b.remote.EventLog().Head(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,20 +172,20 @@ func (s *stuck) ResolveAncestors(_ context.Context, scope string) ([]string, err
 	return []string{"*"}, nil
 }
 
-func (s *stuck) Epoch() provider.Epoch { return stuckLog{s.Source.Epoch(), s} }
+func (s *stuck) EventLog() provider.EventLog { return stuckLog{s.Source.EventLog(), s} }
 
 type stuckLog struct {
-	provider.Epoch
+	provider.EventLog
 	s *stuck
 }
 
-func (l stuckLog) Head(ctx context.Context) (provider.EpochHead, error) {
+func (l stuckLog) Head(ctx context.Context) (provider.EventLogHead, error) {
 	time.Sleep(l.s.late)
 	if l.s.hang {
 		<-ctx.Done()
-		return provider.EpochHead{}, ctx.Err()
+		return provider.EventLogHead{}, ctx.Err()
 	}
-	return l.Epoch.Head(ctx)
+	return l.EventLog.Head(ctx)
 }
 
 func TestAResolverThatPanicsFailsTheCheckAlone(t *testing.T) {

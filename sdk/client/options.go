@@ -166,7 +166,7 @@ func (o Options) settings() (settings, error) {
 	s.maxObjects = count("MaxObjectCacheEntries", o.MaxObjectCacheEntries)
 	s.revalidateAfter = (5 * time.Second).Milliseconds()
 	s.revalidateTimeout = time.Duration(duration("RevalidateTimeout", o.RevalidateTimeout, 500*time.Millisecond)) * time.Millisecond
-	s.revalidate = o.Provider.Epoch() != nil
+	s.revalidate = o.Provider.EventLog() != nil
 	if o.RevalidateAfter != nil {
 		if err == nil && *o.RevalidateAfter >= 0 {
 			err = wholeMillis("RevalidateAfter", *o.RevalidateAfter)

@@ -19,10 +19,10 @@ type position struct {
 	gen uint64
 }
 
-// epochState is what the client knows of the provider's event log. looked and
+// logState is what the client knows of the provider's event log. looked and
 // attempted are read by every check, pos by fetches; the rest belongs to the one
 // validation under way.
-type epochState struct {
+type logState struct {
 	attempted atomic.Bool
 	looked    atomic.Int64 // instant of the last look, also of a failed one
 	window    atomic.Int64 // how long that look vouches
@@ -45,14 +45,14 @@ type epochState struct {
 	heardAt atomic.Int64 // instant of the last one
 }
 
-func newEpochState() *epochState {
-	e := new(epochState)
+func newLogState() *logState {
+	e := new(logState)
 	e.heardAt.Store(-1 << 62)
 	return e
 }
 
 // hear notes a live event.
-func (e *epochState) hear(now int64) {
+func (e *logState) hear(now int64) {
 	e.heardMu.Lock()
 	defer e.heardMu.Unlock()
 	e.heard++
@@ -60,14 +60,14 @@ func (e *epochState) hear(now int64) {
 	e.shared.Store(nil)
 }
 
-func (e *epochState) heardSoFar() uint64 {
+func (e *logState) heardSoFar() uint64 {
 	e.heardMu.Lock()
 	defer e.heardMu.Unlock()
 	return e.heard
 }
 
 // cool keeps the shared tier from being read.
-func (e *epochState) cool() {
+func (e *logState) cool() {
 	e.heardMu.Lock()
 	defer e.heardMu.Unlock()
 	e.shared.Store(nil)
@@ -75,7 +75,7 @@ func (e *epochState) cool() {
 
 // vouch opens the shared tier at a position, unless an event was heard since:
 // the head may have been read before it.
-func (e *epochState) vouch(heard uint64, p *position) {
+func (e *logState) vouch(heard uint64, p *position) {
 	e.heardMu.Lock()
 	defer e.heardMu.Unlock()
 	if e.heard == heard {
@@ -98,7 +98,7 @@ type validation struct {
 // fails no check: entries then live for their own TTL. The error is the caller's
 // context.
 func (c *Client) validate(ctx context.Context, now int64) error {
-	if !c.revalidate || !c.epoch.due(now) {
+	if !c.revalidate || !c.log.due(now) {
 		return nil
 	}
 	v := c.look(ctx, now, false)
@@ -118,7 +118,7 @@ func wait(ctx context.Context, end <-chan struct{}) error {
 }
 
 // due reports that the window is over, or the clock ran backwards.
-func (e *epochState) due(now int64) bool {
+func (e *logState) due(now int64) bool {
 	elapsed := now - e.looked.Load()
 	return !e.attempted.Load() || elapsed < 0 || elapsed > e.window.Load()
 }
@@ -126,7 +126,7 @@ func (e *epochState) due(now int64) bool {
 // look joins the look under way, or starts one; unless forced, only when it is still
 // due, nil otherwise.
 func (c *Client) look(ctx context.Context, now int64, force bool) *validation {
-	e := c.epoch
+	e := c.log
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.running != nil {
@@ -164,7 +164,7 @@ func (c *Client) look(ctx context.Context, now int64, force bool) *validation {
 }
 
 // note tells when the log was looked at last, and how long that vouches.
-func (e *epochState) note(now, window int64) {
+func (e *logState) note(now, window int64) {
 	e.looked.Store(now)
 	e.window.Store(window)
 	e.attempted.Store(true)
@@ -173,10 +173,10 @@ func (e *epochState) note(now, window int64) {
 // replay brings the caches up to the head of the log and answers how long that
 // vouches for them.
 func (c *Client) replay(ctx context.Context, now int64) (window int64) {
-	e := c.epoch
+	e := c.log
 	heard := e.heardSoFar()
-	epoch := bounded{c.source.Epoch()}
-	head, err := epoch.Head(ctx)
+	log := bounded{c.source.EventLog()}
+	head, err := log.Head(ctx)
 	if err != nil {
 		e.cool()
 		return c.revalidateAfter
@@ -201,7 +201,7 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 		next = next.moved(head)
 	case head.Seq > next.at.Seq:
 		e.cool() // what the events bust must not come back from the shared tier
-		drained, done, err := c.drain(ctx, epoch, next, head)
+		drained, done, err := c.drain(ctx, log, next, head)
 		if err != nil {
 			return c.revalidateAfter
 		}
@@ -225,7 +225,7 @@ func (c *Client) replay(ctx context.Context, now int64) (window int64) {
 
 // moved is the position at another head. A head without a log leaves it as it
 // was.
-func (p *position) moved(head provider.EpochHead) *position {
+func (p *position) moved(head provider.EventLogHead) *position {
 	next := &position{at: head.Position, log: head.Log, gen: p.gen + 1}
 	if next.log == "" {
 		next.log = p.log
@@ -235,10 +235,10 @@ func (p *position) moved(head provider.EpochHead) *position {
 
 // drain replays the log up to the head that was read; not done when a missing
 // number stopped it.
-func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position, head provider.EpochHead) (reached *position, done bool, err error) {
+func (c *Client) drain(ctx context.Context, log provider.EventLog, from *position, head provider.EventLogHead) (reached *position, done bool, err error) {
 	cursor := from.at
 	for cursor.Seq < head.Seq {
-		page, err := epoch.Since(ctx, cursor, provider.MaxEventLimit)
+		page, err := log.Since(ctx, cursor, provider.MaxEventLimit)
 		if err != nil {
 			return nil, false, err
 		}
@@ -247,7 +247,7 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position
 			c.reset(ctx, from.log, cursor)
 		}
 		if page.Gap || page.Reset {
-			head, err = epoch.Head(ctx)
+			head, err = log.Head(ctx)
 			if err != nil {
 				return nil, false, err
 			}
@@ -258,11 +258,11 @@ func (c *Client) drain(ctx context.Context, epoch provider.Epoch, from *position
 			c.invalidate(event)
 		}
 		if len(page.Events) == 0 || page.UpTo.Seq <= cursor.Seq {
-			return from.moved(provider.EpochHead{Position: cursor, Log: head.Log}), false, nil
+			return from.moved(provider.EventLogHead{Position: cursor, Log: head.Log}), false, nil
 		}
 		cursor = page.UpTo
 	}
-	return from.moved(provider.EpochHead{Position: cursor, Log: head.Log}), true, nil
+	return from.moved(provider.EventLogHead{Position: cursor, Log: head.Log}), true, nil
 }
 
 // reset tells the source that its log no longer has a position.
@@ -272,20 +272,20 @@ func (c *Client) reset(ctx context.Context, log string, at authz.Position) {
 	}
 }
 
-// epochTimeout ends a read of the log that hangs, for whom no check waits so long.
-const epochTimeout = 10 * time.Second
+// logTimeout ends a read of the log that hangs, for whom no check waits so long.
+const logTimeout = 10 * time.Second
 
 // bounded is a log whose reads end.
-type bounded struct{ log provider.Epoch }
+type bounded struct{ log provider.EventLog }
 
-func (b bounded) Head(ctx context.Context) (provider.EpochHead, error) {
-	ctx, done := context.WithTimeout(ctx, epochTimeout)
+func (b bounded) Head(ctx context.Context) (provider.EventLogHead, error) {
+	ctx, done := context.WithTimeout(ctx, logTimeout)
 	defer done()
 	return b.log.Head(ctx)
 }
 
-func (b bounded) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
-	ctx, done := context.WithTimeout(ctx, epochTimeout)
+func (b bounded) Since(ctx context.Context, after authz.Position, limit int) (provider.EventLogPage, error) {
+	ctx, done := context.WithTimeout(ctx, logTimeout)
 	defer done()
 	return b.log.Since(ctx, after, limit)
 }
@@ -293,7 +293,7 @@ func (b bounded) Since(ctx context.Context, after authz.Position, limit int) (pr
 // hole handles a replay that a missing number stopped: nothing is renewed, and
 // one that outlives the subject TTL counts as a gap.
 func (c *Client) hole(now int64) (window int64, outlived bool) {
-	e := c.epoch
+	e := c.log
 	if !e.hole {
 		e.hole, e.holeAt = true, now
 	}
@@ -339,7 +339,7 @@ func (c *Client) AwaitPosition(ctx context.Context, at authz.Position) error {
 // reached is the position of the caches when everything in them is at least as new as
 // event seq, else nil.
 func (c *Client) reached(seq int64) *position {
-	e := c.epoch
+	e := c.log
 	p := e.pos.Load()
 	if p == nil || p.at.Seq < seq {
 		return nil
@@ -360,7 +360,7 @@ func (c *Client) reached(seq int64) *position {
 func (c *Client) holds(ctx context.Context, p *position, at authz.Position) error {
 	lost := p.at.Seq == at.Seq && !p.at.Is(at)
 	if at.Identity != "" && p.at.Seq > at.Seq {
-		page, err := bounded{c.source.Epoch()}.Since(ctx, at, 1)
+		page, err := bounded{c.source.EventLog()}.Since(ctx, at, 1)
 		if err != nil {
 			return &authz.UnavailableError{Message: "the event that was asked for cannot be looked up", Cause: err}
 		}

@@ -95,7 +95,7 @@ func fingerprint(c *catalog.Catalog) string {
 type sharedTier struct {
 	sharedSettings
 	located provider.Located // nil: the source does not say where it reads
-	epoch   *epochState
+	log     *logState
 
 	reads, writes chan struct{}
 
@@ -108,12 +108,12 @@ type sharedTier struct {
 
 // newSharedTier is nil when nothing can be shared: without a store, and over a
 // composite log, whose positions no other process can compare.
-func newSharedTier(s sharedSettings, source Source, epoch *epochState) *sharedTier {
+func newSharedTier(s sharedSettings, source Source, log *logState) *sharedTier {
 	located, _ := source.(provider.Located)
 	if s.store == nil || located != nil && located.Location().Composite {
 		return nil
 	}
-	t := &sharedTier{sharedSettings: s, located: located, epoch: epoch,
+	t := &sharedTier{sharedSettings: s, located: located, log: log,
 		reads: make(chan struct{}, sharedReads), writes: make(chan struct{}, sharedWrites)}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t

@@ -27,11 +27,11 @@ type shareable[V any] struct {
 // the key, its writer's instant lies within this client's own TTL, and nothing
 // has changed since the writer read it.
 func (s *sharedSide[V]) read(ctx context.Context, key cacheKey) (hit shareable[V], ok bool) {
-	before := s.epoch.shared.Load()
+	before := s.log.shared.Load()
 	if s.revalidate && before == nil {
 		return hit, false
 	}
-	if !s.revalidate && s.clock() < s.epoch.heardAt.Load()+s.ttl {
+	if !s.revalidate && s.clock() < s.log.heardAt.Load()+s.ttl {
 		return hit, false
 	}
 	text, found := s.get(ctx, s.keyPrefix(before)+s.key(key))
@@ -61,9 +61,9 @@ func (s *sharedSide[V]) read(ctx context.Context, key cacheKey) (hit shareable[V
 	}
 	hit = shareable[V]{value: value, until: *e.FreshUntil}
 	if !s.revalidate {
-		return hit, s.clock() >= s.epoch.heardAt.Load()+s.ttl
+		return hit, s.clock() >= s.log.heardAt.Load()+s.ttl
 	}
-	after := s.epoch.shared.Load()
+	after := s.log.shared.Load()
 	if after == nil || after.log != before.log || e.Seq == nil || !after.at.Is(authz.Position{Seq: *e.Seq, Identity: e.Identity}) {
 		return hit, false
 	}
@@ -74,7 +74,7 @@ func (s *sharedSide[V]) read(ctx context.Context, key cacheKey) (hit shareable[V
 // write shares what a fetch that began at the instant and position brought.
 func (s *sharedSide[V]) write(key cacheKey, value V, at int64, from *position) {
 	until := at + s.ttl
-	now := s.epoch.pos.Load()
+	now := s.log.pos.Load()
 	e := envelope{V: envelopeVersion, FreshUntil: &until}
 	if s.revalidate && from != nil && now.gen == from.gen {
 		e.Seq, e.Identity = &from.at.Seq, from.at.Identity

@@ -61,7 +61,7 @@ func TestSharedEntriesHaveTheFormOfTheSpec(t *testing.T) {
 	b.shared.await(2)
 	location := b.local.Location()
 	prefix := "authz:v1:bcq576:" + location.Partition + ":" + location.Incarnation + ":"
-	head, err := b.local.Epoch().Head(context.Background())
+	head, err := b.local.EventLog().Head(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (crowdSource) ListRoles(context.Context, provider.Paging) iter.Seq2[authz.R
 }
 
 func (crowdSource) OnInvalidate(func(authz.Event)) func() { return func() {} }
-func (crowdSource) Epoch() provider.Epoch                 { return nil }
+func (crowdSource) EventLog() provider.EventLog           { return nil }
 
 func (c *cache[V]) sizes() (entries, members, references, flights int) {
 	c.mu.Lock()

@@ -80,7 +80,7 @@ func TestATableIsReadWhileItGrowsAndShrinks(t *testing.T) {
 }
 
 func TestTheLeastRecentlyUsedEntryGoesFirst(t *testing.T) {
-	c := newCache(newEpochState(), 3, 1000, 0, func(int) []string { return nil })
+	c := newCache(newLogState(), 3, 1000, 0, func(int) []string { return nil })
 	keep := func(id string) {
 		c.started++
 		c.mu.Lock()

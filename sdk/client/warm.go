@@ -17,7 +17,7 @@ func (c *Client) warm(p authz.Principal, scope string, fresh bool) (a *compiled.
 		return nil, nil, 0, false
 	}
 	now = c.clock()
-	if c.revalidate && c.epoch.due(now) {
+	if c.revalidate && c.log.due(now) {
 		return nil, nil, 0, false
 	}
 	whoHash := who.hash()

@@ -20,7 +20,7 @@ type Invoker interface {
 	Rows(ctx context.Context, op *Operation, in any, row func(any) error) error
 }
 
-// Calls has every method of Provider that is an operation, and Epoch, each carried
+// Calls has every method of Provider that is an operation, and EventLog, each carried
 // out by Invoker.
 type Calls struct{ Invoker Invoker }
 
@@ -57,15 +57,15 @@ func rows[In, Row any](ctx context.Context, c Calls, op list[In, Row], in In) it
 	}
 }
 
-// Epoch reads the event log, which may refuse with CodeUnsupported.
-func (c Calls) Epoch() Epoch { return epochCalls{c} }
+// EventLog reads the event log, which may refuse with CodeUnsupported.
+func (c Calls) EventLog() EventLog { return eventLogCalls{c} }
 
-type epochCalls struct{ Calls }
+type eventLogCalls struct{ Calls }
 
-func (e epochCalls) Head(ctx context.Context) (EpochHead, error) {
-	return ask(ctx, e.Calls, opEpochHead, none{})
+func (e eventLogCalls) Head(ctx context.Context) (EventLogHead, error) {
+	return ask(ctx, e.Calls, opEventLogHead, none{})
 }
 
-func (e epochCalls) Since(ctx context.Context, after authz.Position, limit int) (EpochPage, error) {
-	return ask(ctx, e.Calls, opEpochSince, epochSinceIn{after, int64(max(limit, 0))})
+func (e eventLogCalls) Since(ctx context.Context, after authz.Position, limit int) (EventLogPage, error) {
+	return ask(ctx, e.Calls, opEventLogSince, eventLogSinceIn{after, int64(max(limit, 0))})
 }

@@ -40,7 +40,7 @@ const DefaultTimeout = 15 * time.Second
 // look before repeating it.
 //
 // Nothing arrives by itself: OnInvalidate hears what IngestEvents is given, for
-// instance by a poller of Epoch, which is there also when the far side persists
+// instance by a poller of EventLog, which is there also when the far side persists
 // no events and answers with CodeUnsupported.
 type Hosted struct {
 	Calls
@@ -179,7 +179,7 @@ func (m answered) read(out any) error {
 }
 
 // read tells a page from a gap and from a reset.
-func (p *EpochPage) read(m answered) error {
+func (p *EventLogPage) read(m answered) error {
 	p.Gap, p.Reset = string(m.fields["gap"]) == "true", string(m.fields["reset"]) == "true"
 	if p.Gap || p.Reset {
 		return nil

@@ -124,9 +124,9 @@ var hostedCalls = map[string]hostedCall{
 	}, "applied", "boolean"},
 	"setScopeParents": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.SetScopeParents(ctx, nil, by)) }, "changed", "number"},
 	"epoch.since": {func(ctx context.Context, h *provider.Hosted) error {
-		return failing(h.Epoch().Since(ctx, authz.Position{}, 0))
+		return failing(h.EventLog().Since(ctx, authz.Position{}, 0))
 	}, "upTo", "number"},
-	"epoch.head": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.Epoch().Head(ctx)) }, "seq", "number"},
+	"epoch.head": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.EventLog().Head(ctx)) }, "seq", "number"},
 }
 
 var empty = json.RawMessage(`{}`)

@@ -83,7 +83,7 @@ func TestAnAnswerThatCannotBeUsedIsATransportError(t *testing.T) {
 			return err
 		},
 		"since": func(h *provider.Hosted) error {
-			_, err := h.Epoch().Since(t.Context(), authz.Position{}, 0)
+			_, err := h.EventLog().Since(t.Context(), authz.Position{}, 0)
 			return err
 		},
 		"published": func(h *provider.Hosted) error { _, err := h.GetPublishedCatalog(t.Context()); return err },

@@ -8,7 +8,7 @@ type Located interface {
 }
 
 // Location names a store: its partition and the present life of its content,
-// each "" when unknown. Composite says that Epoch sums several logs, so that its
+// each "" when unknown. Composite says that EventLog sums several logs, so that its
 // numbers mean something in this process only.
 type Location struct {
 	Partition, Incarnation string

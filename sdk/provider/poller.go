@@ -48,7 +48,7 @@ type PollerOptions struct {
 // depends on it for correctness.
 type Poller struct {
 	source  Ingesting
-	epoch   Epoch
+	events  EventLog
 	onError func(error)
 
 	ctx  context.Context
@@ -79,11 +79,11 @@ func StartEventPoller(source Ingesting, o PollerOptions) (*Poller, error) {
 	if o.Interval == 0 {
 		o.Interval = 5 * time.Second
 	}
-	epoch := source.Epoch()
-	if epoch == nil {
+	events := source.EventLog()
+	if events == nil {
 		return nil, authz.Rejected(authz.CodeUnsupported, "StartEventPoller requires event persistence (events.persist)")
 	}
-	p := &Poller{source: source, epoch: epoch, onError: o.OnError, done: make(chan struct{})}
+	p := &Poller{source: source, events: events, onError: o.OnError, done: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	hints := make(chan struct{}, 1)
 	if o.Hints != nil {
@@ -172,10 +172,10 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 func (p *Poller) look(hint int64) error {
 	ctx, cancel := context.WithTimeout(p.ctx, pollTimeout)
 	defer cancel()
-	head := EpochHead{Position: authz.Position{Seq: hint}}
+	head := EventLogHead{Position: authz.Position{Seq: hint}}
 	if !p.pinned || hint <= p.cursor.Seq {
 		var err error
-		if head, err = p.epoch.Head(ctx); err != nil {
+		if head, err = p.events.Head(ctx); err != nil {
 			return fmt.Errorf("poll the event log: %w", err)
 		}
 	}
@@ -195,7 +195,7 @@ func (p *Poller) look(hint int64) error {
 		p.cursor = d.Delivered(p.log, p.cursor)
 	}
 	for p.cursor.Seq < head.Seq {
-		page, err := p.epoch.Since(ctx, p.cursor, MaxEventLimit)
+		page, err := p.events.Since(ctx, p.cursor, MaxEventLimit)
 		if err != nil {
 			return fmt.Errorf("poll the event log: %w", err)
 		}
@@ -203,7 +203,7 @@ func (p *Poller) look(hint int64) error {
 			p.reset(ctx)
 		}
 		if page.Gap || page.Reset {
-			if head, err = p.epoch.Head(ctx); err != nil {
+			if head, err = p.events.Head(ctx); err != nil {
 				return fmt.Errorf("poll the event log: %w", err)
 			}
 			return p.lost(head)
@@ -228,7 +228,7 @@ func (p *Poller) reset(ctx context.Context) {
 
 // lost handles events that cannot be had: everything is invalid, and the log
 // goes on from its head.
-func (p *Poller) lost(head EpochHead) error {
+func (p *Poller) lost(head EventLogHead) error {
 	if p.ingest([]authz.Event{{Type: authz.EventAll}}) {
 		p.moveTo(head)
 	}
@@ -236,7 +236,7 @@ func (p *Poller) lost(head EpochHead) error {
 }
 
 // moveTo goes on from a head; one without a log is of the log as it was.
-func (p *Poller) moveTo(head EpochHead) {
+func (p *Poller) moveTo(head EventLogHead) {
 	p.cursor = head.Position
 	if head.Log != "" {
 		p.log = head.Log

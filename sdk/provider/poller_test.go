@@ -27,7 +27,7 @@ type polled struct {
 	*application.Application
 	mu       sync.Mutex
 	fail     error
-	replaced *provider.EpochHead // answered instead of the head
+	replaced *provider.EventLogHead // answered instead of the head
 	heads    int
 	pages    int
 	block    chan struct{} // a read of events waits for it, whatever its context
@@ -72,35 +72,35 @@ func (p *polled) looks(t *testing.T, n int) {
 	t.Fatal("the poller does not look")
 }
 
-func (p *polled) Epoch() provider.Epoch {
-	if p.Application.Epoch() == nil {
+func (p *polled) EventLog() provider.EventLog {
+	if p.Application.EventLog() == nil {
 		return nil
 	}
-	return polledEpoch{p}
+	return polledLog{p}
 }
 
-type polledEpoch struct{ *polled }
+type polledLog struct{ *polled }
 
-func (e polledEpoch) Head(ctx context.Context) (provider.EpochHead, error) {
+func (e polledLog) Head(ctx context.Context) (provider.EventLogHead, error) {
 	e.mu.Lock()
 	e.heads++
 	fail, replaced := e.fail, e.replaced
 	e.mu.Unlock()
 	if fail != nil {
-		return provider.EpochHead{}, fail
+		return provider.EventLogHead{}, fail
 	}
 	if replaced != nil {
 		return *replaced, nil
 	}
-	return e.Application.Epoch().Head(ctx)
+	return e.Application.EventLog().Head(ctx)
 }
 
-func (e polledEpoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
+func (e polledLog) Since(ctx context.Context, after authz.Position, limit int) (provider.EventLogPage, error) {
 	e.mu.Lock()
 	e.pages++
 	block, reading := e.block, e.reading
 	e.mu.Unlock()
-	page, err := e.Application.Epoch().Since(ctx, after, min(limit, 2)) // several pages
+	page, err := e.Application.EventLog().Since(ctx, after, min(limit, 2)) // several pages
 	if block != nil {
 		reading <- struct{}{}
 		<-block
@@ -258,7 +258,7 @@ func TestAGapIsEverythingAndPollingGoesOnFromTheHead(t *testing.T) {
 }
 
 func TestALogThatFellOrWasReplacedIsAGap(t *testing.T) {
-	for name, head := range map[string]provider.EpochHead{
+	for name, head := range map[string]provider.EventLogHead{
 		"the head fell":            {},
 		"another log":              {Position: authz.Position{Seq: 2}, Log: "another"},
 		"another, further":         {Position: authz.Position{Seq: 9}, Log: "another"},

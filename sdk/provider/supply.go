@@ -36,18 +36,27 @@ type Invalidation interface {
 	// be called twice.
 	OnInvalidate(listener func(authz.Event)) (unsubscribe func())
 
-	// Epoch is the persisted event log, nil when events are not persisted.
-	Epoch() Epoch
+	// EventLog is the persisted event log, nil when events are not persisted.
+	EventLog() EventLog
 }
 
-// Epoch reads the persisted event log.
-type Epoch interface {
-	Head(ctx context.Context) (EpochHead, error)
+// EventLog reads the persisted event log.
+type EventLog interface {
+	Head(ctx context.Context) (EventLogHead, error)
 
 	// Since returns events after a position. A limit that is not positive means
 	// DefaultEventLimit; more than MaxEventLimit means MaxEventLimit.
-	Since(ctx context.Context, after authz.Position, limit int) (EpochPage, error)
+	Since(ctx context.Context, after authz.Position, limit int) (EventLogPage, error)
 }
+
+// The names of before.
+//
+// Deprecated: use EventLog, EventLogHead and EventLogPage.
+type (
+	Epoch     = EventLog
+	EpochHead = EventLogHead
+	EpochPage = EventLogPage
+)
 
 // Losing is a provider that is told of a position which its own log no longer has:
 // events that were there are gone, or their numbers were given again. It makes
@@ -62,24 +71,24 @@ const (
 	MaxEventLimit     = 5000
 )
 
-// EpochHead is the newest event and the log it belongs to. Another Log than before
+// EventLogHead is the newest event and the log it belongs to. Another Log than before
 // means: drop everything held.
-type EpochHead struct {
+type EventLogHead struct {
 	authz.Position
 	Log string `json:"log,omitempty"`
 }
 
-// EpochPage is a page of the log, a gap: events after the cursor are gone, or a
+// EventLogPage is a page of the log, a gap: events after the cursor are gone, or a
 // reset: the cursor is no position of this log. After both a reader drops everything
 // it holds.
-type EpochPage struct {
+type EventLogPage struct {
 	UpTo   authz.Position
 	Events []authz.Event
 	Gap    bool
 	Reset  bool
 }
 
-func (p EpochPage) MarshalJSON() ([]byte, error) {
+func (p EventLogPage) MarshalJSON() ([]byte, error) {
 	switch {
 	case p.Gap:
 		return []byte(`{"gap":true}`), nil
@@ -101,7 +110,7 @@ type Ping struct {
 	API         int    `json:"api"`
 	Application string `json:"application"`
 	OrgRoot     bool   `json:"orgRoot"`
-	HasEpoch    bool   `json:"hasEpoch"`
+	HasEventLog bool   `json:"hasEpoch"`
 	AuditOptIn  bool   `json:"auditOptIn"`
 }
 
@@ -115,7 +124,7 @@ type (
 	ancestorsOut struct {
 		Ancestors []string `json:"ancestors"`
 	}
-	epochSinceIn struct {
+	eventLogSinceIn struct {
 		authz.Position
 		Limit int64 `json:"limit,omitempty" doc:"Absent or not positive means 500; more than 5000 means 5000."`
 	}
@@ -161,29 +170,29 @@ func (c Calls) ResolveAncestors(ctx context.Context, scope string) ([]string, er
 	return out.Ancestors, err
 }
 
-const withoutEpoch = "`unsupported` where events are not persisted (`ping.hasEpoch`)."
+const withoutEventLog = "`unsupported` where events are not persisted (`ping.hasEpoch`)."
 
-// errNoEpoch is what an application answers that keeps no log of events.
-func errNoEpoch() error {
+// errNoEventLog is what an application answers that keeps no log of events.
+func errNoEventLog() error {
 	return authz.Rejected(authz.CodeUnsupported, "this application does not persist events (events.persist is off)")
 }
 
-var opEpochHead = declare(Operation{Op: "epoch.head", Kind: Read, Requires: FeatureEventLog,
-	Tag: "epoch", Summary: "Tell the newest position of the event log", Notes: withoutEpoch, Answer: "The head; `seq` is 0 of an empty log."},
-	func(ctx context.Context, to Provider, _ *none) (EpochHead, error) {
-		log := to.Epoch()
+var opEventLogHead = declare(Operation{Op: "epoch.head", Kind: Read, Requires: FeatureEventLog,
+	Tag: "epoch", Summary: "Tell the newest position of the event log", Notes: withoutEventLog, Answer: "The head; `seq` is 0 of an empty log."},
+	func(ctx context.Context, to Provider, _ *none) (EventLogHead, error) {
+		log := to.EventLog()
 		if log == nil {
-			return EpochHead{}, errNoEpoch()
+			return EventLogHead{}, errNoEventLog()
 		}
 		return log.Head(ctx)
 	})
 
-var opEpochSince = declare(Operation{Op: "epoch.since", Kind: Read, Requires: FeatureEventLog,
-	Tag: "epoch", Summary: "Read the events after a position", Notes: withoutEpoch, Answer: "The events, a gap or a reset."},
-	func(ctx context.Context, to Provider, in *epochSinceIn) (EpochPage, error) {
-		log := to.Epoch()
+var opEventLogSince = declare(Operation{Op: "epoch.since", Kind: Read, Requires: FeatureEventLog,
+	Tag: "epoch", Summary: "Read the events after a position", Notes: withoutEventLog, Answer: "The events, a gap or a reset."},
+	func(ctx context.Context, to Provider, in *eventLogSinceIn) (EventLogPage, error) {
+		log := to.EventLog()
 		if log == nil {
-			return EpochPage{}, errNoEpoch()
+			return EventLogPage{}, errNoEventLog()
 		}
 		return log.Since(ctx, in.Position, int(max(0, min(in.Limit, MaxEventLimit))))
 	})

@@ -144,7 +144,7 @@ func TestTheCallerSendsNamedParametersToTheOperation(t *testing.T) {
 	}))
 	defer server.Close()
 	caller := provider.Caller{Base: server.URL + "/apps/docs/", Secret: "s"}
-	var head provider.EpochHead
+	var head provider.EventLogHead
 	if err := caller.Call(t.Context(), "epoch.head", map[string]any(nil), &head); err != nil || head.Seq != 7 {
 		t.Fatal(head, err)
 	}

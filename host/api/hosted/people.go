@@ -178,7 +178,7 @@ func peopleRows(t *table) {
 		})
 	add(t, endpoint{Method: "GET", Path: at("epoch"), Summary: "The head of the org root's event log", Gate: service.AnySeat, Own: append([]string{"no_org_root"}, relayCodes...)},
 		func(ctx context.Context, c *Call, _ inOrg) (orgroot.Epoch, error) {
-			return c.root().Epoch(ctx, c.Access)
+			return c.root().EventLog(ctx, c.Access)
 		})
 }
 

@@ -76,16 +76,16 @@ func (r *replay) compareFinal(f Final) {
 	if f.Audit != nil {
 		r.compareAudit("final audit", f.Audit, rows(r.t, r.on.Provider.ListAuditEvents(ctx, provider.AuditQuery{}))[r.setup:])
 	}
-	if want := f.Epoch; want != nil && r.on.Provider.Epoch() == nil {
+	if want := f.Epoch; want != nil && r.on.Provider.EventLog() == nil {
 		r.t.Errorf("there is no log, want the head %d", want.Head)
 	} else if want != nil {
-		head, err := r.on.Provider.Epoch().Head(ctx)
+		head, err := r.on.Provider.EventLog().Head(ctx)
 		must(r.t, err)
 		if head.Seq != want.Head {
 			r.t.Errorf("head %d, want %d", head.Seq, want.Head)
 		}
 		if mid := want.SinceMid; mid != nil {
-			page, err := r.on.Provider.Epoch().Since(ctx, authz.Position{Seq: mid.Seq}, mid.Limit)
+			page, err := r.on.Provider.EventLog().Since(ctx, authz.Position{Seq: mid.Seq}, mid.Limit)
 			must(r.t, err)
 			page.UpTo.Identity = "" // the recording predates it
 			r.compare("since", mid.Result, page)

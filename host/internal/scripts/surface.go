@@ -69,7 +69,7 @@ func Told(from provider.Invalidation) func(testing.TB) []authz.Event {
 
 // Logged reads what was told from the log of events, as other processes learn of
 // it.
-func Logged(t testing.TB, log provider.Epoch) func(testing.TB) []authz.Event {
+func Logged(t testing.TB, log provider.EventLog) func(testing.TB) []authz.Event {
 	t.Helper()
 	head, err := log.Head(t.Context())
 	must(t, err)

@@ -22,7 +22,7 @@ type Health struct {
 	API         *int    `json:"api"`
 	Application *string `json:"application"`
 	OrgRoot     *bool   `json:"orgRoot"`
-	HasEpoch    *bool   `json:"hasEpoch"`
+	HasEventLog *bool   `json:"hasEpoch"`
 	AuditOptIn  *bool   `json:"auditOptIn"`
 	Detail      *string `json:"detail"`
 }
@@ -70,7 +70,7 @@ func (e *Entries) Probe(ctx context.Context, org, id string) (Health, error) {
 	h := Health{CheckedAt: &before, LatencyMs: &took}
 	if err == nil {
 		name := cut(ping.Application)
-		h.API, h.Application, h.OrgRoot, h.HasEpoch, h.AuditOptIn = &ping.API, &name, &ping.OrgRoot, &ping.HasEpoch, &ping.AuditOptIn
+		h.API, h.Application, h.OrgRoot, h.HasEventLog, h.AuditOptIn = &ping.API, &name, &ping.OrgRoot, &ping.HasEventLog, &ping.AuditOptIn
 		err = relay.CheckPing(ping, id)
 	}
 	var detail string

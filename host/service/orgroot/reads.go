@@ -25,15 +25,16 @@ func (r *Root) SubjectAccess(ctx context.Context, a *service.Access, p authz.Pri
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.SubjectAccess, error) { return to.Relay.GetSubjectAccess(ctx, p) })
 }
 
-// Epoch is the head of the root's event log; Seq is nil without one.
+// Epoch is the head of the root's event log, by the name that the document of the hosted API
+// has for it; Seq is nil without a log.
 type Epoch struct {
-	Seq      *int64 `json:"seq"`
-	HasEpoch bool   `json:"hasEpoch"`
+	Seq         *int64 `json:"seq"`
+	HasEventLog bool   `json:"hasEpoch"`
 }
 
-func (r *Root) Epoch(ctx context.Context, a *service.Access) (Epoch, error) {
+func (r *Root) EventLog(ctx context.Context, a *service.Access) (Epoch, error) {
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (Epoch, error) {
-		log := to.Relay.Epoch()
+		log := to.Relay.EventLog()
 		if log == nil {
 			return Epoch{}, nil
 		}
@@ -44,7 +45,7 @@ func (r *Root) Epoch(ctx context.Context, a *service.Access) (Epoch, error) {
 		if err != nil {
 			return Epoch{}, err
 		}
-		return Epoch{Seq: &head.Seq, HasEpoch: true}, nil
+		return Epoch{Seq: &head.Seq, HasEventLog: true}, nil
 	})
 }
 

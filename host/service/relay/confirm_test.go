@@ -72,7 +72,7 @@ func everything(a relay.Application) map[string]error {
 	for _, err = range a.ListAuditEvents(ctx, provider.AuditQuery{}) {
 		out["listAuditEvents"] = err
 	}
-	if log := a.Epoch(); log != nil {
+	if log := a.EventLog(); log != nil {
 		_, err = log.Head(ctx)
 		out["epoch.head"] = err
 	}

@@ -18,7 +18,7 @@ type here struct {
 }
 
 func (h here) Ping(context.Context) (provider.Ping, error) {
-	return provider.Ping{API: 1, Application: "docs", OrgRoot: true, HasEpoch: true}, nil
+	return provider.Ping{API: 1, Application: "docs", OrgRoot: true, HasEventLog: true}, nil
 }
 
 func (h here) CountGrants(ctx context.Context, q provider.GrantQuery) (int64, error) {

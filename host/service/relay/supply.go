@@ -60,11 +60,11 @@ func (a *application) OnInvalidate(listener func(authz.Event)) (unsubscribe func
 	return func() {}
 }
 
-func (a *application) Epoch() provider.Epoch {
+func (a *application) EventLog() provider.EventLog {
 	if IsLocal(a.target.URL) {
-		if app, err := a.here(); err == nil && app.Epoch() == nil {
+		if app, err := a.here(); err == nil && app.EventLog() == nil {
 			return nil
 		}
 	}
-	return a.Calls.Epoch()
+	return a.Calls.EventLog()
 }

@@ -29,14 +29,14 @@ func position(t *testing.T, store storage.Store, seq int64) authz.Position {
 	return page.UpTo
 }
 
-func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
+func TestTheEventLogNumbersTheEventsOfWrites(t *testing.T) {
 	store := openStore(t)
 	app := newApp(t, application.Options{Store: store})
 	head := func(want int64) {
 		t.Helper()
-		got, err := app.Epoch().Head(t.Context())
+		got, err := app.EventLog().Head(t.Context())
 		must(t, err)
-		if diff := cmp.Diff(provider.EpochHead{Position: position(t, store, want), Log: store.Info().Incarnation}, got); diff != "" {
+		if diff := cmp.Diff(provider.EventLogHead{Position: position(t, store, want), Log: store.Info().Incarnation}, got); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -47,34 +47,34 @@ func TestTheEpochNumbersTheEventsOfWrites(t *testing.T) {
 	for _, c := range []struct {
 		seq  int64
 		take int
-		want provider.EpochPage
+		want provider.EventLogPage
 	}{
-		{0, 0, provider.EpochPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.SubjectEvent("user:u"), authz.UserEvent("u"), authz.UserEvent("v")}}},
-		{1, 1, provider.EpochPage{UpTo: position(t, store, 2), Events: []authz.Event{authz.UserEvent("u")}}},
-		{2, -5, provider.EpochPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.UserEvent("v")}}},
-		{2, 1 << 40, provider.EpochPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.UserEvent("v")}}},
+		{0, 0, provider.EventLogPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.SubjectEvent("user:u"), authz.UserEvent("u"), authz.UserEvent("v")}}},
+		{1, 1, provider.EventLogPage{UpTo: position(t, store, 2), Events: []authz.Event{authz.UserEvent("u")}}},
+		{2, -5, provider.EventLogPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.UserEvent("v")}}},
+		{2, 1 << 40, provider.EventLogPage{UpTo: position(t, store, 3), Events: []authz.Event{authz.UserEvent("v")}}},
 	} {
-		got, err := app.Epoch().Since(t.Context(), authz.Position{Seq: c.seq}, c.take)
+		got, err := app.EventLog().Since(t.Context(), authz.Position{Seq: c.seq}, c.take)
 		must(t, err)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("since %d, limit %d:\n%s", c.seq, c.take, diff)
 		}
 	}
-	ahead, err := app.Epoch().Since(t.Context(), authz.Position{Seq: 9}, 1)
+	ahead, err := app.EventLog().Since(t.Context(), authz.Position{Seq: 9}, 1)
 	must(t, err)
 	if (ahead.UpTo != authz.Position{Seq: 9}) || len(ahead.Events) != 0 || ahead.Gap || ahead.Reset {
 		t.Errorf("ahead of the head: %+v", ahead)
 	}
 	for _, seq := range []int64{2, 3, 9} {
-		reset, err := app.Epoch().Since(t.Context(), authz.Position{Seq: seq, Identity: "another"}, 1)
+		reset, err := app.EventLog().Since(t.Context(), authz.Position{Seq: seq, Identity: "another"}, 1)
 		must(t, err)
-		if diff := cmp.Diff(provider.EpochPage{Reset: true}, reset); diff != "" {
+		if diff := cmp.Diff(provider.EventLogPage{Reset: true}, reset); diff != "" {
 			t.Errorf("after another event %d:\n%s", seq, diff)
 		}
 	}
 	_, err = store.PruneEvents(t.Context(), storage.PruneEvents{KeepRows: ptr(int64(1))})
 	must(t, err)
-	gap, err := app.Epoch().Since(t.Context(), authz.Position{Seq: 1}, 1)
+	gap, err := app.EventLog().Since(t.Context(), authz.Position{Seq: 1}, 1)
 	must(t, err)
 	if !gap.Gap {
 		t.Errorf("pruned: %+v", gap)
@@ -142,18 +142,18 @@ func TestAHeadIsNeverGivenForTheNumberOfAnotherLog(t *testing.T) {
 	app := func(lives ...string) *application.Application {
 		return newApp(t, application.Options{Store: &replaced{openStore(t), lives}})
 	}
-	got, err := app("old", "new").Epoch().Head(t.Context())
+	got, err := app("old", "new").EventLog().Head(t.Context())
 	must(t, err)
-	if diff := cmp.Diff(provider.EpochHead{Position: authz.Position{Seq: 100, Identity: "new"}, Log: "new"}, got); diff != "" {
+	if diff := cmp.Diff(provider.EventLogHead{Position: authz.Position{Seq: 100, Identity: "new"}, Log: "new"}, got); diff != "" {
 		t.Error(diff)
 	}
 	var outage *authz.UnavailableError
-	if got, err := app("a", "b", "c").Epoch().Head(t.Context()); !errors.As(err, &outage) {
+	if got, err := app("a", "b", "c").EventLog().Head(t.Context()); !errors.As(err, &outage) {
 		t.Errorf("content that does not settle: %+v, %v", got, err)
 	}
 }
 
-func TestWithPersistenceOffThereIsNoEpoch(t *testing.T) {
+func TestWithPersistenceOffThereIsNoEventLog(t *testing.T) {
 	store := openStore(t)
 	app := newApp(t, application.Options{Store: store, PersistEvents: ptr(false)})
 	heard := 0
@@ -162,8 +162,8 @@ func TestWithPersistenceOffThereIsNoEpoch(t *testing.T) {
 	must(t, app.NotifyScopeMoved(t.Context(), "docs.doc:1"))
 	head, err := store.Head(t.Context())
 	must(t, err)
-	if app.Epoch() != nil || (head != authz.Position{}) || heard != 2 {
-		t.Errorf("epoch %v, head %s, heard %d", app.Epoch(), head, heard)
+	if app.EventLog() != nil || (head != authz.Position{}) || heard != 2 {
+		t.Errorf("event log %v, head %s, heard %d", app.EventLog(), head, heard)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestTheLogIsPrunedNowAndThen(t *testing.T) {
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		page, err := app.Epoch().Since(t.Context(), authz.Position{}, 1)
+		page, err := app.EventLog().Since(t.Context(), authz.Position{}, 1)
 		must(t, err)
 		if page.Gap {
 			break
@@ -185,7 +185,7 @@ func TestTheLogIsPrunedNowAndThen(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	page, err := app.Epoch().Since(t.Context(), authz.Position{Seq: 27}, 100)
+	page, err := app.EventLog().Since(t.Context(), authz.Position{Seq: 27}, 100)
 	must(t, err)
 	if len(page.Events) != 5 {
 		t.Errorf("kept %d events, want the newest 5", len(page.Events))

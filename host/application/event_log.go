@@ -13,14 +13,14 @@ import (
 // two prunes.
 const pruneEvery = 32
 
-type epoch struct{ app *Application }
+type eventLog struct{ app *Application }
 
-// Epoch is the persisted event log, nil when events are not persisted.
-func (a *Application) Epoch() provider.Epoch {
+// EventLog is the persisted event log, nil when events are not persisted.
+func (a *Application) EventLog() provider.EventLog {
 	if !a.persist {
 		return nil
 	}
-	return epoch{a}
+	return eventLog{a}
 }
 
 // Location is the store of the application.
@@ -32,33 +32,33 @@ func (a *Application) Location() provider.Location {
 // Head answers a number and the log that it belongs to. Content that is replaced
 // while the number is read makes it the number of another log, by which a reader
 // would skip events of the new one.
-func (e epoch) Head(ctx context.Context) (provider.EpochHead, error) {
+func (e eventLog) Head(ctx context.Context) (provider.EventLogHead, error) {
 	const op = "epoch.head"
 	for range 2 {
 		log := e.app.store.Info().Incarnation
 		head, err := e.app.store.Head(ctx)
 		if err != nil {
-			return provider.EpochHead{}, e.app.readFailed(op, err)
+			return provider.EventLogHead{}, e.app.readFailed(op, err)
 		}
 		if e.app.store.Info().Incarnation == log {
-			return provider.EpochHead{Position: head, Log: log}, nil
+			return provider.EventLogHead{Position: head, Log: log}, nil
 		}
 	}
-	return provider.EpochHead{}, e.app.readFailed(op, storage.Unavailable("", nil, "the content was replaced while its head was read"))
+	return provider.EventLogHead{}, e.app.readFailed(op, storage.Unavailable("", nil, "the content was replaced while its head was read"))
 }
 
-func (e epoch) Since(ctx context.Context, after authz.Position, limit int) (provider.EpochPage, error) {
+func (e eventLog) Since(ctx context.Context, after authz.Position, limit int) (provider.EventLogPage, error) {
 	if after.Seq < 0 || after.Seq > authz.MaxInstant {
-		return provider.EpochPage{}, authz.Validation("seq must be an integer, 0 or more")
+		return provider.EventLogPage{}, authz.Validation("seq must be an integer, 0 or more")
 	}
 	if limit <= 0 {
 		limit = provider.DefaultEventLimit
 	}
 	page, err := e.app.store.EventsSince(ctx, after, min(limit, provider.MaxEventLimit))
 	if err != nil {
-		return provider.EpochPage{}, e.app.readFailed("epoch.since", err)
+		return provider.EventLogPage{}, e.app.readFailed("epoch.since", err)
 	}
-	return provider.EpochPage(page), nil
+	return provider.EventLogPage(page), nil
 }
 
 // LostPosition passes on that the log no longer has a position.
