@@ -34,7 +34,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config, plugins 
 			Name: name, ApplicationName: d.Application, Source: d.Source, ImporterName: d.Importer, Authoritative: d.Authoritative,
 			MaxDeactivations: d.MaxDeactivations, Timeout: d.Timeout, Jitter: d.Jitter, Cron: d.Schedule,
 			Importer: importer, Store: app.store, Logger: h.log.Named(name),
-			Application: func() directory.Application { return app.current.Load() },
+			Application: func() directory.Target { return app.current.Load() },
 		}
 		if !due.Never() {
 			o.Schedule = due

@@ -326,8 +326,8 @@ func (h *Host) listeners() []netip.AddrPort {
 }
 
 // localFor finds the applications of this host that an org may link.
-func (h *Host) localFor(allowed map[string][]string) func(org, name string) (relay.Application, bool) {
-	return func(org, name string) (relay.Application, bool) {
+func (h *Host) localFor(allowed map[string][]string) func(org, name string) (relay.Backend, bool) {
+	return func(org, name string) (relay.Backend, bool) {
 		for _, one := range allowed[org] {
 			if app, ok := h.apps[one]; ok && one == name {
 				return hostedHere{app.current.Load(), name, h.config.Load().Applications[name].Provider.AuditOptIn}, true

@@ -77,7 +77,7 @@ func TestARunThatDiesAtAnyCommitIsMadeWholeByTheNext(t *testing.T) {
 			must(t, err)
 			defer doomed.Close()
 			d := w.open(func(o *directory.Options) {
-				o.Store, o.Application = mortal, func() directory.Application { return doomed }
+				o.Store, o.Application = mortal, func() directory.Target { return doomed }
 			})
 			_, err = d.Run(t.Context(), directory.Request{})
 			resumed = w.open().Status(t.Context()).Resumes

@@ -14,8 +14,8 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// Application is what people and groups are brought into.
-type Application interface {
+// Target is what people and groups are brought into.
+type Target interface {
 	// StoredOrgRoot: an application that is not the org root owns no people.
 	StoredOrgRoot(ctx context.Context) (bool, error)
 
@@ -47,8 +47,8 @@ type Options struct {
 	Patience time.Duration
 
 	Importer    sdk.Importer
-	Application func() Application // as it is now
-	Store       storage.Store      // the application's
+	Application func() Target // as it is now
+	Store       storage.Store // the application's
 
 	Host   string // what the state calls this host
 	Logger hclog.Logger

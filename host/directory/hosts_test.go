@@ -77,7 +77,7 @@ func openSite(ctx context.Context, dsn, folder, host string) (*site, error) {
 		return nil, err
 	}
 	s.dir = directory.Open(ctx, directory.Options{Name: "staff", ApplicationName: "docs", Source: "hr", ImporterName: "people", MaxDeactivations: 0.1, Timeout: time.Minute,
-		Importer: siteImporter{s}, Store: s, Application: func() directory.Application { return s.app }, Host: host, Schedule: s})
+		Importer: siteImporter{s}, Store: s, Application: func() directory.Target { return s.app }, Host: host, Schedule: s})
 	return s, nil
 }
 

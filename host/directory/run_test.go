@@ -288,7 +288,7 @@ func TestARunCanBeCancelledWhileItApplies(t *testing.T) {
 				app, err := application.New(t.Context(), application.Options{Catalog: w.app.Catalog(), Store: held})
 				must(t, err)
 				t.Cleanup(func() { must(t, app.Close()) })
-				d := w.open(func(o *directory.Options) { o.Application = func() directory.Application { return app } })
+				d := w.open(func(o *directory.Options) { o.Application = func() directory.Target { return app } })
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
 				ended := make(chan error, 1)

@@ -119,7 +119,7 @@ func TestAnApplyingRunOutlivesTheHostsStop(t *testing.T) {
 	d = w.open(func(o *directory.Options) {
 		app := o.Application()
 		o.Store = beats
-		o.Application = func() directory.Application {
+		o.Application = func() directory.Target {
 			return leaving{app, func() {
 				go func() { stopped <- d.Close(context.Background()) }()
 				eventually(t, "the host stops", func() bool {
@@ -141,7 +141,7 @@ func TestAnApplyingRunOutlivesTheHostsStop(t *testing.T) {
 
 // leaving does something as soon as it applies.
 type leaving struct {
-	directory.Application
+	directory.Target
 	leave func()
 }
 
@@ -150,7 +150,7 @@ func (l leaving) RunImport(ctx context.Context, s sdk.Snapshot, source string, o
 	if err := ctx.Err(); err != nil {
 		return sdk.Report{}, err
 	}
-	return l.Application.RunImport(ctx, s, source, o, watch)
+	return l.Target.RunImport(ctx, s, source, o, watch)
 }
 
 // renewed counts the renewals of its sections, whose beats are fast.

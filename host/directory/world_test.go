@@ -103,7 +103,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) open(change ...func(*directory.Options)) *directory.Directory {
 	w.t.Helper()
 	o := directory.Options{Name: "staff", ApplicationName: "docs", Source: "hr", ImporterName: "people", MaxDeactivations: 0.1, Timeout: 20 * time.Second,
-		Importer: w.importer, Store: w.store, Application: func() directory.Application { return w.app }, Host: "h1"}
+		Importer: w.importer, Store: w.store, Application: func() directory.Target { return w.app }, Host: "h1"}
 	for _, c := range change {
 		c(&o)
 	}

@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.store = account.New(records, func() int64 { return w.clock.Add(1) })
 	w.relay, err = relay.New(relay.Options{AllowLoopback: true, Orgs: func(context.Context) (int, error) { return 1, nil },
-		Local: func(org, name string) (relay.Application, bool) {
+		Local: func(org, name string) (relay.Backend, bool) {
 			return nil, org == "acme" && (name == "docs" || name == "mail")
 		}})
 	if err != nil {

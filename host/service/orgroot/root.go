@@ -76,7 +76,7 @@ type Root struct {
 }
 
 type attached struct {
-	to     relay.Application
+	to     relay.Backend
 	client *client.Client
 }
 
@@ -108,7 +108,7 @@ func (r *Root) Close() {
 
 // closures supplies the client, which here is asked at scope * only: no chain is
 // needed, and none is asked for.
-type closures struct{ relay.Application }
+type closures struct{ relay.Backend }
 
 func (closures) ResolveAncestors(context.Context, string) ([]string, error) {
 	return []string{authz.Global}, nil

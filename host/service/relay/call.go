@@ -79,7 +79,7 @@ func Probing(ctx context.Context) context.Context {
 // handed out yet, and gives every error its name. fn is handed the application;
 // delivered, which may be nil, reports that something was handed out. Nothing but
 // the ping goes over a link that is not confirmed.
-func (a *application) ask(ctx context.Context, op string, fn func(context.Context, Application) error, delivered func() bool) error {
+func (a *application) ask(ctx context.Context, op string, fn func(context.Context, Backend) error, delivered func() bool) error {
 	bounded, cancel := context.WithTimeout(ctx, a.relay.times.of(op))
 	defer cancel()
 	if !IsLocal(a.target.URL) { // who waits for somebody else keeps nobody from working here
@@ -106,7 +106,7 @@ func (a *application) ask(ctx context.Context, op string, fn func(context.Contex
 	return a.fault(op, f)
 }
 
-func (a *application) attempt(ctx context.Context, op string, fn func(context.Context, Application) error) failure {
+func (a *application) attempt(ctx context.Context, op string, fn func(context.Context, Backend) error) failure {
 	if IsLocal(a.target.URL) {
 		app, err := a.here()
 		if err != nil {
@@ -142,14 +142,14 @@ func (a *application) askable(ctx context.Context) error {
 
 // Invoke asks the application to carry an operation out.
 func (a *application) Invoke(ctx context.Context, op *provider.Operation, in, out any) error {
-	return a.ask(ctx, op.Op, func(ctx context.Context, to Application) error { return op.Do(ctx, to, in, out) }, nil)
+	return a.ask(ctx, op.Op, func(ctx context.Context, to Backend) error { return op.Do(ctx, to, in, out) }, nil)
 }
 
 // Rows hands rows on as they arrive. The time of a call bounds the reader too.
 func (a *application) Rows(ctx context.Context, op *provider.Operation, in any, row func(any) error) error {
 	handed := false
 	var stopped error
-	err := a.ask(ctx, op.Op, func(ctx context.Context, to Application) error {
+	err := a.ask(ctx, op.Op, func(ctx context.Context, to Backend) error {
 		err := op.Each(ctx, to, in, func(r any) error {
 			handed = true
 			stopped = row(r)

@@ -93,7 +93,7 @@ func (a *application) confirmed(ctx context.Context, op string) error {
 
 // here is the application of this host that a local link names, which must be the
 // entry's own: whoever may link one entry must not reach another by it.
-func (a *application) here() (Application, error) {
+func (a *application) here() (Backend, error) {
 	name := strings.TrimPrefix(a.target.URL, localScheme)
 	if name != a.target.Application {
 		return nil, errOther()

@@ -50,7 +50,7 @@ func at(t *testing.T, id string) (*somebody, *relay.Relay, *clock, string) {
 }
 
 // everything is one call of each operation over a link.
-func everything(a relay.Application) map[string]error {
+func everything(a relay.Backend) map[string]error {
 	ctx := context.Background()
 	out := map[string]error{
 		"read": read(a), "list": listing(a), "write": write(a),
@@ -261,7 +261,7 @@ func TestALinkThatCannotBeConfirmedSaysWhy(t *testing.T) {
 // refused in use.
 func TestALocalLinkReachesNothingButItsOwnApplication(t *testing.T) {
 	apps := map[string]*application.Application{"docs": newApplication(t), "payroll": newApplication(t)}
-	r := newRelay(t, relay.Options{Local: func(_, name string) (relay.Application, bool) {
+	r := newRelay(t, relay.Options{Local: func(_, name string) (relay.Backend, bool) {
 		app, ok := apps[name]
 		return here{Application: app}, ok // whose ping says docs, whoever it is
 	}})

@@ -143,12 +143,12 @@ func said(t testing.TB, err error) string {
 }
 
 // The three shapes of a call: a read, a list, a write.
-func read(a relay.Application) error {
+func read(a relay.Backend) error {
 	_, err := a.CountGrants(context.Background(), provider.GrantQuery{})
 	return err
 }
 
-func listing(a relay.Application) error {
+func listing(a relay.Backend) error {
 	for _, err := range a.ListGrants(context.Background(), provider.GrantQuery{}) {
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func listing(a relay.Application) error {
 	return nil
 }
 
-func write(a relay.Application) error {
+func write(a relay.Backend) error {
 	_, err := a.CreateGrant(context.Background(), provider.GrantInput{Subject: "user:u", Pattern: "docs.admin.read"}, root)
 	return err
 }

@@ -30,7 +30,7 @@ func (h here) CountGrants(ctx context.Context, q provider.GrantQuery) (int64, er
 
 func TestALocalApplicationIsAskedWithTheSameMeaning(t *testing.T) {
 	app := here{Application: newApplication(t)}
-	r := newRelay(t, relay.Options{Local: func(org, name string) (relay.Application, bool) { return app, org == "acme" && name == "docs" }})
+	r := newRelay(t, relay.Options{Local: func(org, name string) (relay.Backend, bool) { return app, org == "acme" && name == "docs" }})
 	must(t, r.CheckURL(context.Background(), "acme", "docs", "local:docs"))
 	if err := r.CheckURL(context.Background(), "other", "docs", "local:docs"); !isRejected(err) {
 		t.Error("another org may use it:", err)

@@ -22,10 +22,10 @@ type Target struct {
 	Link                  string
 }
 
-// Application is an application that is asked. Errors of its methods are
+// Backend is an application that is asked, of this host or far away. Errors of its methods are
 // *fault.Error with the codes of a relay (spec: hosted-api §9). Nothing arrives
 // at OnInvalidate unless events are ingested or the application is local.
-type Application interface {
+type Backend interface {
 	provider.Provider
 	Ping(ctx context.Context) (provider.Ping, error)
 }
@@ -33,7 +33,7 @@ type Application interface {
 // Linked is an application over its link. No call but Ping reaches whoever answers
 // there before a ping of the last minute has named the application.
 type Linked interface {
-	Application
+	Backend
 
 	// Confirm is what every call does first: application_mismatch where another
 	// application answers. It asks nothing while the link is confirmed.
@@ -58,7 +58,7 @@ type Options struct {
 
 	// Local answers an application of this host that the org may use; nil knows
 	// none. It is asked at every call.
-	Local func(org, name string) (Application, bool)
+	Local func(org, name string) (Backend, bool)
 
 	// RootCAs vouch for the certificates of applications; nil: those of the system.
 	RootCAs *x509.CertPool
@@ -99,7 +99,7 @@ type Relay struct {
 	orgs      func(context.Context) (int, error)
 	networks  []netip.Prefix
 	listeners func() []netip.AddrPort
-	local     func(org, name string) (Application, bool)
+	local     func(org, name string) (Backend, bool)
 	lookup    func(context.Context, string) ([]netip.Addr, error)
 	times     Times
 	clock     func() int64
@@ -182,7 +182,7 @@ func (r *Relay) hosted(t Target) (*provider.Hosted, error) {
 	return provider.NewHosted(provider.HostedOptions{URL: t.URL, Secret: t.Secret, Timeout: longest, Transport: r.transport})
 }
 
-func (r *Relay) localApplication(org, name string) (Application, bool) {
+func (r *Relay) localApplication(org, name string) (Backend, bool) {
 	if r.local == nil {
 		return nil, false
 	}

@@ -11,7 +11,7 @@ import (
 // Ping is what the link is confirmed by, whoever asks.
 func (a *application) Ping(ctx context.Context) (said provider.Ping, err error) {
 	number, sent := a.begin(), a.relay.clock()
-	err = a.ask(ctx, opPing, func(ctx context.Context, to Application) (err error) {
+	err = a.ask(ctx, opPing, func(ctx context.Context, to Backend) (err error) {
 		said, err = to.Ping(ctx)
 		return err
 	}, nil)
@@ -28,7 +28,7 @@ func (a *application) Ping(ctx context.Context) (said provider.Ping, err error) 
 
 // GetSubjectAccess refuses an answer about somebody else.
 func (a *application) GetSubjectAccess(ctx context.Context, p authz.Principal) (rows authz.SubjectAccess, err error) {
-	err = a.ask(ctx, "getSubjectAccess", func(ctx context.Context, to Application) (err error) {
+	err = a.ask(ctx, "getSubjectAccess", func(ctx context.Context, to Backend) (err error) {
 		if rows, err = to.GetSubjectAccess(ctx, p); err != nil {
 			return err
 		}
