@@ -71,7 +71,7 @@ func Keys() []Key {
 		{Path: "log.level", Type: TypeChoice, Values: []string{"trace", "debug", "info", "warn", "error"}, Default: "info", Reload: true, Meaning: "The least important lines that are written."},
 		{Path: "log.format", Type: TypeChoice, Values: []string{"text", "json"}, Default: "text", Meaning: "How they are written."},
 		{Path: "log.access", Type: TypeBoolean, Default: "true", Meaning: "One line a request of `listen` and `socket`, at level `info`: method, path without query, application, operation, status, bytes, duration, request id, peer. Never a body or a header."},
-		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running, and for what imports of directories had begun to write."},
+		{Path: "shutdown_timeout", Type: TypeDuration, Default: "20s", Meaning: "How long a stop waits for requests that are running, and for what imports of directories had begun to write; `0s` waits for none."},
 		{Path: "drain_delay", Type: TypeDuration, Default: "0s", Meaning: "How long the host is not ready but still serves before it stops accepting, so that load balancers notice."},
 		{Path: "limits.body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "10485760", Meaning: "Largest request body, bytes."},
 		{Path: "limits.org_snapshot_body", Type: TypeInteger, Min: 1, Max: 1 << 30, Default: "268435456", Meaning: "Largest request body of `applyOrgSnapshot`, bytes."},
@@ -89,7 +89,7 @@ func Keys() []Key {
 		{Path: plugin + "sha256", Type: TypeText, Meaning: "SHA-256 of the plugin's binary, hexadecimal: any other binary is refused. Of a plugin that the host's binary carries it is the host's own. `\"\"` pins nothing."},
 		{Path: plugin + "env", Type: TypeTextMap, Meaning: "Environment variables of the plugin's process; it gets no others. Values may be `env:` and `file:` references."},
 		{Path: plugin + "config", Type: TypeSettings, Meaning: "Settings passed to the plugin, which checks them itself. Strings that begin with `env:` or `file:` are references."},
-		{Path: plugin + "start_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long each step of the plugin's start may take: its handshake, its description, its configuration. `0s` is the default."},
+		{Path: plugin + "start_timeout", Type: TypeDuration, Min: 1, Default: "15s", Meaning: "How long each step of the plugin's start may take: its handshake, its description, its configuration."},
 		{Path: plugin + "hang_timeout", Type: TypeDuration, Default: "15s", Meaning: "How long the plugin's process may leave the host's question whether it is alive unanswered before it is killed and started again; `0s` never asks."},
 
 		{Path: "audit.anchor.file", Type: TypePath, Required: true, Switch: true, Meaning: "File that the heads of the hash chains are appended to, a line each, for `authz audit verify --anchors`: of every application with `audit.hash_chain`, and of every account log ([how](operations.md#anchors)). Mode 0600, the host's own, no link."},
@@ -120,8 +120,8 @@ func Keys() []Key {
 		{Path: app + "default", Type: TypeBoolean, Default: "false", Meaning: "Serve this application at `/v1` too. One application at most; an only application is it anyway."},
 		{Path: app + "client.subject_cache_ttl", Older: "subject_cache_ttl_ms", Type: TypeDuration, Max: tenYears, Default: "30s", Meaning: "Lifetime of a cached principal; `0s` caches none."},
 		{Path: app + "client.object_cache_ttl", Older: "object_cache_ttl_ms", Type: TypeDuration, Max: tenYears, Default: "60s", Meaning: "Lifetime of a cached chain of scopes; `0s` caches none."},
-		{Path: app + "client.max_subject_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most principals cached."},
-		{Path: app + "client.max_object_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most chains cached."},
+		{Path: app + "client.max_subject_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most principals cached; `0` caches none."},
+		{Path: app + "client.max_object_cache_entries", Type: TypeInteger, Max: 1 << 30, Default: "10000", Meaning: "Most chains cached; `0` caches none."},
 		{Path: app + "client.external_permissions", Type: TypeChoice, Values: []string{"error", "warn", "allow"}, Default: "error", Meaning: "What happens to permissions of a namespace that the catalog neither owns nor imports."},
 		{Path: app + "client.unknown_scope_types", Type: TypeChoice, Values: []string{"error", "answer"}, Default: "answer", Meaning: "What happens to checks at a scope whose type the catalog does not declare, though it declares others: `error` is `UnknownScopeTypeError` with the nearest names, recommended; `answer` lets rows at `*` decide, logs each type once and counts (`authz_checks_unknown_scope_type_total`). The administration socket, and so `authz check` and `authz explain`, always answers with the error."},
 

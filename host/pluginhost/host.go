@@ -111,7 +111,10 @@ type Host struct {
 // New prepares the socket directory, removing what killed hosts left there. It
 // fails when another living host uses the same run directory.
 func New(opts Options) (*Host, error) {
-	if opts.StartTimeout <= 0 {
+	if opts.StartTimeout < 0 {
+		return nil, fmt.Errorf("the start timeout of plugins must not be negative: %v", opts.StartTimeout)
+	}
+	if opts.StartTimeout == 0 {
 		opts.StartTimeout = DefaultStartTimeout
 	}
 	if opts.Logger == nil {
@@ -140,6 +143,9 @@ var errClosed = errors.New("the host is stopping")
 // Start finds, verifies, launches, describes and configures a plugin, and then
 // keeps it running until Close. Its failures are *StartError.
 func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
+	if spec.StartTimeout < 0 {
+		return nil, &StartError{Plugin: spec.Name, Reason: fmt.Sprintf("the start timeout must not be negative: %v", spec.StartTimeout)}
+	}
 	p := newPlugin(h, spec.filled(h.opts))
 	ctx, done, err := p.begin(ctx)
 	if err != nil {
@@ -157,7 +163,7 @@ func (h *Host) Start(ctx context.Context, spec Spec) (*Plugin, error) {
 }
 
 func (s Spec) filled(o Options) Spec {
-	if s.StartTimeout <= 0 {
+	if s.StartTimeout == 0 {
 		s.StartTimeout = o.StartTimeout
 	}
 	if s.HangTimeout == 0 {

@@ -260,3 +260,20 @@ func TestRunDirectory(t *testing.T) {
 	}
 	again.Close(t.Context())
 }
+
+func TestANegativeStartTimeoutIsRefused(t *testing.T) {
+	if h, err := pluginhost.New(pluginhost.Options{RunDir: t.TempDir(), StartTimeout: -1}); err == nil {
+		_ = h.Close(t.Context())
+		t.Error("a host with a negative start timeout")
+	}
+	h, err := pluginhost.New(pluginhost.Options{RunDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = h.Close(context.Background()) }()
+	var refused *pluginhost.StartError
+	if _, err := h.Start(t.Context(), pluginhost.Spec{Name: "p", Plugin: "absent", StartTimeout: -1}); !errors.As(err, &refused) ||
+		!strings.Contains(refused.Reason, "start timeout") {
+		t.Errorf("%v", err)
+	}
+}
