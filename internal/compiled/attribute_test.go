@@ -103,7 +103,9 @@ func TestRowsThatImplyComeInSupplyOrder(t *testing.T) {
 	}
 	a := compiled.Compile(v, rows, 1)
 	at, err := a.Attribute([]string{"app.a.list"}, compiled.NewChain("app.folder:3", nil), 1,
-		func(scope string) (*compiled.Chain, error) { return compiled.NewChain(scope, []string{"app.folder:3"}), nil })
+		func(scope string) (*compiled.Chain, error) {
+			return compiled.NewChain(scope, []string{"app.folder:3"}), nil
+		})
 	want := compiled.Attribution{Implied: true, Allowing: compiled.Allowing{Grants: []string{"g1", "g2", "g3"}}}
 	if diff := cmp.Diff(want, at); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
