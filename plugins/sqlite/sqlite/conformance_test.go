@@ -73,15 +73,6 @@ func TestConformance(t *testing.T) {
 	var statements sqlite.Statements
 	target := conformance.Target{Name: "sqlite", New: factory(statements.Observe(sqlite.Options{})), Unpartitioned: true, SeparateProcesses: true}
 	selected := conformance.Quick(t)
-	if underRace && os.Getenv("AUTHZ_FULL") != "1" {
-		selected.IDs = sections(t)
-		for _, c := range conformance.Cases() {
-			if c.Suite == conformance.SuiteIsolation {
-				selected.IDs = append(selected.IDs, c.ID)
-			}
-		}
-		t.Log("SKIPPED under the race detector, which makes minutes of a database in Go, but for isolation and sections: left for go test without it, and for the binary")
-	}
 	conformance.RunSelected(t, target, selected)
 	if all := flag.Lookup("test.run").Value.String(); selected.IDs == nil && !strings.Contains(all, "/") { // the whole suites ran
 		statements.CarryThePartition(t)
