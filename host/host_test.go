@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/testlog"
+	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/plugin"
@@ -42,9 +42,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		plugins = dir
-		build := exec.Command("go", "build", "-o", filepath.Join(dir, "authz-plugin-memory"), "../plugins/memory")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build the memory plugin: %v\n%s", err, out)
+		if err := testprocess.BuildAs(filepath.Join(dir, "authz-plugin-memory"), "plugins/memory"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return postgrestest.Run(m)

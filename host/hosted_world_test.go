@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/internal/testlog"
+	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 )
 
@@ -62,13 +62,12 @@ func buildPlugin(t testing.TB, name string) {
 	if _, built := builtPlugins.Load(name); built {
 		return
 	}
-	pkg := "../plugins/" + name
+	folder := "plugins/" + name
 	if name == "scripted" {
-		pkg = "./testdata/importer"
+		folder = "host/testdata/importer"
 	}
-	out, err := exec.Command("go", "build", "-o", filepath.Join(plugins, "authz-plugin-"+name), pkg).CombinedOutput()
-	if err != nil {
-		t.Fatalf("build the plugin %s: %v\n%s", name, err, out)
+	if err := testprocess.BuildAs(filepath.Join(plugins, "authz-plugin-"+name), folder); err != nil {
+		t.Fatal(err)
 	}
 	builtPlugins.Store(name, true)
 }

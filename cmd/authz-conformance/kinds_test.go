@@ -62,7 +62,7 @@ func lineServer(t *testing.T) (address string) {
 // several runs the command over testdata/several.
 func several(t *testing.T, defect string, args ...string) (code int, report document, errs string) {
 	t.Helper()
-	args = append([]string{"run", built(t, "several", "./testdata/several"), "--output", "json", "--parallel", "6", "--target", lineServer(t),
+	args = append([]string{"run", built(t, "several", "cmd/authz-conformance/testdata/several"), "--output", "json", "--parallel", "6", "--target", lineServer(t),
 		"--counts-url", "http://127.0.0.1:{port}/metrics",
 		"--config", `{server: "{target}", token: "hush-hush-token", state: "{dir}/state", listen: "127.0.0.1:{port}", defect: "` + defect + `"}`}, args...)
 	code, out, errs := command(t, args...)
@@ -135,7 +135,7 @@ func TestKindsAreChosen(t *testing.T) {
 	if len(report.Cases) != 2 || !report.Passed {
 		t.Errorf("%+v", report)
 	}
-	path := built(t, "several", "./testdata/several")
+	path := built(t, "several", "cmd/authz-conformance/testdata/several")
 	for _, c := range []struct {
 		says string
 		args []string

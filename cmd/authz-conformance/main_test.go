@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/conformance/runner"
+	"github.com/authzhost/authz/internal/testprocess"
 )
 
 // built is a plugin's binary, made once.
@@ -29,8 +30,8 @@ func built(t *testing.T, name, from string) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	if out, err := exec.Command("go", "build", "-o", path, from).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", from, err, out)
+	if err := testprocess.BuildAs(path, from); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
@@ -79,7 +80,7 @@ var full = os.Getenv("AUTHZ_FULL") == "1"
 // The suite of most kinds of steps, unless full: isolation needs processes, partitions
 // and sections.
 func TestTheMemoryPluginPasses(t *testing.T) {
-	args := []string{"run", built(t, "memory", "../../plugins/memory"), "--output", "json", "--parallel", "4"}
+	args := []string{"run", built(t, "memory", "plugins/memory"), "--output", "json", "--parallel", "4"}
 	if !full {
 		args = append(args, "--suite", "isolation")
 	}
@@ -106,7 +107,7 @@ func TestTheMemoryPluginPasses(t *testing.T) {
 }
 
 func TestABrokenPluginIsToldWhatItBroke(t *testing.T) {
-	path := built(t, "broken", "./testdata/broken")
+	path := built(t, "broken", "cmd/authz-conformance/testdata/broken")
 	code, out, _ := command(t, "run", path, "--config", `{path: "{dir}/it's"}`, "--case", "E02,E16")
 	if code != exitFailed {
 		t.Fatalf("code %d\n%s", code, out)
@@ -136,7 +137,7 @@ func TestABrokenPluginIsToldWhatItBroke(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	memory := built(t, "memory", "../../plugins/memory")
+	memory := built(t, "memory", "plugins/memory")
 	broken := filepath.Join(t.TempDir(), "authz-plugin-none")
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -192,7 +193,7 @@ func TestListAndCompletion(t *testing.T) {
 }
 
 func TestARunThatIsEndedLeavesNothing(t *testing.T) {
-	path := built(t, "memory", "../../plugins/memory")
+	path := built(t, "memory", "plugins/memory")
 	dir, err := os.MkdirTemp("", "c") // short: the address of a socket holds about 100 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +235,7 @@ func TestARunThatIsEndedWhileThePluginStartsIsNoPluginThatFails(t *testing.T) {
 }
 
 func TestARunThatLosesItsTerminalOrItsReaderLeavesNothing(t *testing.T) {
-	path := built(t, "memory", "../../plugins/memory")
+	path := built(t, "memory", "plugins/memory")
 	reader, unread, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

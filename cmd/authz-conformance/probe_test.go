@@ -37,7 +37,7 @@ func TestWhatASecondProcessTells(t *testing.T) {
 }
 
 func TestSectionsMustHoldBetweenSeparateProcesses(t *testing.T) {
-	code, out, errs := command(t, "run", built(t, "sqlite", "../../plugins/sqlite"), "--config", `{path: "{dir}/authz.db", lock: none}`,
+	code, out, errs := command(t, "run", built(t, "sqlite", "plugins/sqlite"), "--config", `{path: "{dir}/authz.db", lock: none}`,
 		"--case", "B25f", "--output", "json")
 	var report document
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/internal/testprocess"
 )
 
 // serveDirectory starts a host with the directory staff, which tells what the file
@@ -20,8 +20,8 @@ import (
 func (s *shell) serveDirectory(changes ...func(string) string) (at func(args ...string) []string) {
 	s.t.Helper()
 	importer := filepath.Join(s.dir, "authz-plugin-scripted")
-	if out, err := exec.Command("go", "build", "-o", importer, "../../host/testdata/importer").CombinedOutput(); err != nil {
-		s.t.Fatalf("build the importer: %v\n%s", err, out)
+	if err := testprocess.BuildAs(importer, "host/testdata/importer"); err != nil {
+		s.t.Fatal(err)
 	}
 	path := s.serveFile(func(text string) string {
 		text = strings.Replace(text, "listen: 127.0.0.1:0", "log: {level: info, format: json}\nlisten: 127.0.0.1:0", 1)

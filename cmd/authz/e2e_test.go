@@ -18,6 +18,7 @@ import (
 	"github.com/authzhost/authz/examples/acme"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -36,10 +37,9 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		bin = dir
-		for name, path := range map[string]string{"authz": ".", "authz-plugin-memory": "../../plugins/memory"} {
-			build := exec.Command("go", "build", "-o", filepath.Join(dir, name), path)
-			if out, err := build.CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
+		for name, path := range map[string]string{"authz": "cmd/authz", "authz-plugin-memory": "plugins/memory"} {
+			if err := testprocess.BuildAs(filepath.Join(dir, name), path); err != nil {
+				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
@@ -60,10 +61,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	for name, pkg := range map[string]string{"memory": "../../plugins/memory", "faulty": "./testdata/faulty"} {
-		build := exec.Command("go", "build", "-o", filepath.Join(dir, "authz-plugin-"+name), pkg)
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
+	for name, folder := range map[string]string{"memory": "plugins/memory", "faulty": "host/pluginhost/testdata/faulty"} {
+		if err := testprocess.BuildAs(filepath.Join(dir, "authz-plugin-"+name), folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 	}

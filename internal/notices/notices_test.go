@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/internal/notices"
+	"github.com/authzhost/authz/internal/testprocess"
 )
 
 func TestAPluginPrintsTheNotices(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "authz-plugin-memory")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../plugins/memory").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := testprocess.BuildAs(binary, "plugins/memory"); err != nil {
+		t.Fatal(err)
 	}
 	if out, err := exec.Command(binary, notices.Flag).Output(); err != nil || string(out) != notices.Text {
 		t.Errorf("%v, %d bytes of %d", err, len(out), len(notices.Text))

@@ -5,7 +5,6 @@ package testplugin
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/internal/testlog"
+	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -23,8 +23,8 @@ import (
 func Build(t testing.TB, name string) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), plugin.BinaryPrefix+name)
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/authzhost/authz/plugins/"+name).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := testprocess.BuildAs(binary, "plugins/"+name); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

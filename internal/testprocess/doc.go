@@ -1,4 +1,5 @@
-// Package testprocess builds and runs the servers that tests start and that live in
-// modules of their own, so that what only they need stays out of the product's
-// go.mod. Tests alone import it.
+// Package testprocess builds the programs that tests run and that other tests, or
+// scripts/conformance, run too, and runs those that are servers. Some live in modules
+// of their own, so that what only they need stays out of the product's go.mod. Tests
+// alone import it.
 package testprocess

@@ -2,16 +2,12 @@ package testprocess
 
 import (
 	"bufio"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -71,47 +67,4 @@ func (p *Process) Kill() error {
 	err := p.child.Process.Kill()
 	_ = p.stop() // says that it was killed
 	return err
-}
-
-// Build compiles the module in a folder of the repository unless the same sources
-// were compiled before.
-func Build(folder, name string) (binary string, err error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("the sources cannot be found")
-	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	source := filepath.Join(root, folder)
-	sum := sha256.New()
-	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {
-		files, err := filepath.Glob(filepath.Join(source, pattern))
-		if err != nil {
-			return "", err
-		}
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				return "", err
-			}
-			sum.Write(b)
-		}
-	}
-	cache := filepath.Join(root, "bin", "test")
-	binary = filepath.Join(cache, name+"-"+hex.EncodeToString(sum.Sum(nil)[:8]))
-	if _, err := os.Stat(binary); err == nil {
-		return binary, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	// Two test processes may build at once: each renames a file of its own.
-	fresh := binary + "." + rand.Text()
-	defer os.Remove(fresh)
-	cmd := exec.Command("go", "build", "-o", fresh, ".")
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return binary, os.Rename(fresh, binary)
 }

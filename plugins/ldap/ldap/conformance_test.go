@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/conformance/importer"
+	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/plugins/ldap/ldap"
 	"github.com/authzhost/authz/plugins/ldap/slapdtest"
 	"github.com/authzhost/authz/sdk/directory"
@@ -59,10 +60,8 @@ func TestConformanceOfTheBinary(t *testing.T) {
 	m := newModel(6, 1000, 100) // several times what is on its way to a reader at once
 	s := load(t, m.rfc2307bis)
 	folder := t.TempDir()
-	for name, of := range map[string]string{"authz-plugin-ldap": "..", "authz-conformance": "../../../cmd/authz-conformance"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, name), of).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+	for name, of := range map[string]string{"authz-plugin-ldap": "plugins/ldap", "authz-conformance": "cmd/authz-conformance"} {
+		must(t, testprocess.BuildAs(filepath.Join(folder, name), of))
 	}
 	at, err := url.Parse(s.TLSURL())
 	must(t, err)

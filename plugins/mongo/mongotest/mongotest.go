@@ -37,7 +37,7 @@ func Start() (*Server, error) {
 	if uri := os.Getenv(URIVariable); uri != "" {
 		return &Server{URI: uri, Real: true}, nil
 	}
-	binary, err := testprocess.Build("plugins/mongo/testserver", "mongo-testserver")
+	binary, err := testprocess.Build("plugins/mongo/testserver")
 	if err != nil {
 		return nil, fmt.Errorf("the MongoDB-compatible test server cannot be built (set %s to use another): %w", URIVariable, err)
 	}

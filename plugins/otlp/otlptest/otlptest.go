@@ -105,7 +105,7 @@ func StartLasting(t testing.TB) *Receiver {
 
 func run(t testing.TB, args ...string) *Receiver {
 	t.Helper()
-	binary, err := testprocess.Build("plugins/otlp/testserver", "otlp-testserver")
+	binary, err := testprocess.Build("plugins/otlp/testserver")
 	if err != nil {
 		t.Skipf("NOT PROVED HERE: the receiver of OTLP cannot be built: %v", err)
 	}

@@ -77,7 +77,7 @@ type Server struct {
 // cannot be built.
 func Start(t testing.TB, w World) *Server {
 	t.Helper()
-	binary, err := testprocess.Build("plugins/scim/testserver", "scim-testserver")
+	binary, err := testprocess.Build("plugins/scim/testserver")
 	if err != nil {
 		t.Skipf("the SCIM test service cannot be built: %v", err)
 	}

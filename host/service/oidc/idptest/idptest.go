@@ -41,7 +41,7 @@ type Behaviour struct {
 // Start runs a provider whose client has the secret; "" is a public client. The
 // path is that of the redirect URI.
 func Start(path, secret string) (*Provider, error) {
-	binary, err := testprocess.Build("host/service/oidc/idptest/idp", "openid-provider")
+	binary, err := testprocess.Build("host/service/oidc/idptest/idp")
 	if err != nil {
 		return nil, fmt.Errorf("the OpenID provider for tests cannot be built: %w", err)
 	}
