@@ -7,11 +7,6 @@ PORT     ?= 8080
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -X main.version=$(VERSION)
 
-STATICCHECK_VERSION        := v0.8.2
-GOVULNCHECK_VERSION        := v1.1.4
-PROTOC_GEN_GO_VERSION      := v1.36.12
-PROTOC_GEN_GO_GRPC_VERSION := v1.6.1
-
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
@@ -95,13 +90,13 @@ bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client ./sdk/metrics
 	$(GO) test -run '^$$' -bench Sinks -benchtime 1x ./host
 
-lint: $(TOOLS)/staticcheck ## gofmt, vet, staticcheck, third-party notices, and govulncheck when its database is reachable
+lint: $(TOOLS)/staticcheck $(TOOLS)/govulncheck ## gofmt, vet, staticcheck, third-party notices, and govulncheck when its database is reachable
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(TOOLS)/staticcheck ./...
 	@for dir in $(MODULES) bench; do (cd "$$dir" && $(GO) list -deps -test ./... >/dev/null) || { echo "$$dir: 'go mod tidy' there: it lacks what another module began to use"; exit 1; }; done
 	cd internal/notices/generate && $(GO) run . -check
-	@scripts/govulncheck $(TOOLS) $(GOVULNCHECK_VERSION)
+	@scripts/govulncheck $(TOOLS)
 
 proto: $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## regenerate the plugin wire
 	cd sdk/plugin && PATH="$(CURDIR)/$(TOOLS):$$PATH" protoc -I proto \
@@ -109,17 +104,10 @@ proto: $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## regenerate the plug
 	  --go-grpc_out=proto --go-grpc_opt=paths=source_relative \
 	  proto/authz/plugin/v1/*.proto
 
-$(TOOLS)/staticcheck: Makefile
+# Of one module, so that what they share is compiled once.
+$(TOOLS)/staticcheck $(TOOLS)/govulncheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc: internal/tools/go.mod
 	@mkdir -p $(TOOLS)
-	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
-
-$(TOOLS)/protoc-gen-go: Makefile
-	@mkdir -p $(TOOLS)
-	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
-
-$(TOOLS)/protoc-gen-go-grpc: Makefile
-	@mkdir -p $(TOOLS)
-	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)
+	GOBIN="$(CURDIR)/$(TOOLS)" $(GO) install -C internal/tools -ldflags=-w tool
 
 tools: $(TOOLS)/staticcheck $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## install what the tests use beside Go
 	@command -v protoc >/dev/null || scripts/install-package protobuf-compiler "a test proves with it that the generated code is current"
