@@ -44,6 +44,7 @@ PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 test: export AUTHZ_TEST_VECTORS_REPORT := $(CURDIR)/$(BIN)/test/vectors.$(shell date +%s)
 test: tools lint ## everything that must pass
 	@mkdir -p $(BIN)/test && rm -f $(BIN)/test/vectors.*
+	@$(GO) list -export ./cmd/... ./plugins/... >/dev/null # the programs that tests link, compiled before they wait for them
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test $(RACE) -vet=off -ldflags=-w -p $(PACKAGES) -timeout 15m ./...
 	@$(MAKE) --no-print-directory test-modules
 	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
@@ -52,7 +53,7 @@ test: tools lint ## everything that must pass
 
 test-modules: ## the modules that stand alone
 	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
-	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) test $(RACE) -vet=off -ldflags=-w -timeout 5m ./...); done
+	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet $(RACE) ./... && $(GO) test $(RACE) -vet=off -ldflags=-w -timeout 5m ./...); done
 
 redis: ## the Redis adapter alone, against a real server
 	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
@@ -90,10 +91,11 @@ bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client ./sdk/metrics
 	$(GO) test -run '^$$' -bench Sinks -benchtime 1x ./host
 
+# With the flags of the tests: what is compiled to be looked at is what they link.
 lint: $(TOOLS)/staticcheck $(TOOLS)/govulncheck ## gofmt, vet, staticcheck, third-party notices, and govulncheck when its database is reachable
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(TOOLS)/staticcheck ./...
+	$(GO) vet $(RACE) ./...
+	GOFLAGS="$$($(GO) env GOFLAGS) $(RACE)" $(TOOLS)/staticcheck ./...
 	@for dir in $(MODULES) bench; do (cd "$$dir" && $(GO) list -deps -test ./... >/dev/null) || { echo "$$dir: 'go mod tidy' there: it lacks what another module began to use"; exit 1; }; done
 	cd internal/notices/generate && $(GO) run . -check
 	@scripts/govulncheck $(TOOLS)
