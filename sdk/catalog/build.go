@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // Build validates a declaration and makes the catalog. The error is an
@@ -36,14 +37,6 @@ func Build(in Input) (*Catalog, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-// placeWithin is where a path of the declaration lies, when it is a text.
-func (b *builder) placeWithin(path string) (place, bool) {
-	if b.in.source == nil {
-		return place{}, false
-	}
-	return b.in.source.within(path)
 }
 
 func (b *builder) err() error {
@@ -81,8 +74,8 @@ type declaration struct {
 // reportShape reports what the file held that is no part of a declaration, and
 // what a Go value can repeat.
 func (b *builder) reportShape() {
-	for _, issue := range b.in.faults {
-		b.issues.keep(issue)
+	for _, f := range b.in.faults {
+		b.issues.addField(f)
 	}
 	once := func(list string) func(string) {
 		seen := map[string]bool{}
@@ -105,7 +98,7 @@ func (b *builder) reportShape() {
 	}
 	for i, c := range b.in.Constraints.SoD {
 		if c.ID == "" {
-			b.issues.add(CodeBadField, "constraints.sod"+index(i)+".id", "must be a non-empty string")
+			b.issues.add(CodeBadField, "constraints.sod"+text.Index(i)+".id", "must be a non-empty string")
 		}
 	}
 }
@@ -183,15 +176,15 @@ func (b *builder) collectSet(set PermissionSet) {
 // checkLeaf reports what is wrong with the fields of one permission.
 func (b *builder) checkLeaf(path string, p Permission) {
 	for _, f := range append(slices.Clip(p.faults), checkKind(p.Kind)...) {
-		f.report(&b.issues, CodeBadLeaf, path)
+		b.issues.addFault(CodeBadLeaf, path, f)
 	}
 }
 
-func checkKind(k Kind) []fault {
+func checkKind(k Kind) []text.Fault {
 	if k == "" || k == KindRead || k == KindAction {
 		return nil
 	}
-	return []fault{{field: "kind", problem: `must be "read" or "action" — got ` + spell.Quote(string(k))}}
+	return []text.Fault{{Field: "kind", Problem: `must be "read" or "action" — got ` + spell.Quote(string(k))}}
 }
 
 // merge lays metadata over what the path has, field by field.
@@ -296,7 +289,7 @@ func (b *builder) checkConventions() {
 	depth := b.in.Conventions.Depth
 	switch {
 	case b.in.depthFault != "":
-		b.issues.add(CodeBadDepth, pathConventions, depthRule+spell.Echo(b.in.depthFault))
+		b.issues.add(CodeBadDepth, pathConventions, depthRule+b.in.depthFault)
 	case depth != 0 && (depth < minDepth || depth > authz.MaxInstant):
 		b.issues.add(CodeBadDepth, pathConventions, depthRule+strconv.FormatInt(depth, 10))
 	}

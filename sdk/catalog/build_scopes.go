@@ -7,6 +7,7 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // checkScopeTypes is step 5: each type, then every parent.
@@ -26,10 +27,10 @@ func (b *builder) checkScopeTypes() {
 			b.issues.add(CodeScopeTypeNamespace, t.Type, "scope type is outside the declared namespaces")
 		}
 		for _, f := range b.in.faultsOf(t) {
-			if at, ok := b.placeWithin(scopeTypePlace + t.Type + "." + f.field); ok && f.at.line == 0 {
-				f.at = at
+			if at, ok := b.in.places.Within(scopeTypePlace + t.Type + "." + f.Field); ok && f.At.Line == 0 {
+				f.At = at
 			}
-			f.report(&b.issues, CodeBadRequestable, t.Type)
+			b.issues.addFault(CodeBadRequestable, t.Type, f)
 		}
 	}
 	for _, t := range kept {
@@ -85,14 +86,14 @@ func parentCycles(types []ScopeType) map[string]string {
 
 // faultsOf are all faults of a type's requestable: of its form, and of the values that
 // have their form.
-func (in *Input) faultsOf(t *ScopeType) []fault {
+func (in *Input) faultsOf(t *ScopeType) []text.Fault {
 	faults := in.requestableFaults[t.Type]
 	if t.Requestable == nil {
 		return faults
 	}
 	all := slices.Clone(faults)
 	for _, f := range checkRequestable(t.Requestable) {
-		if !slices.ContainsFunc(faults, func(told fault) bool { return within(f.field, told.field) }) {
+		if !slices.ContainsFunc(faults, func(told text.Fault) bool { return within(f.Field, told.Field) }) {
 			all = append(all, f)
 		}
 	}
@@ -105,42 +106,45 @@ func within(field, of string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
+// requestableCheck judges values, whether they were read or written in Go.
+type requestableCheck struct{ text.Fields }
+
 // checkRequestable finds the fields of a requestable declaration that break the
 // rules (spec: catalog §2.4).
-func checkRequestable(r *Requestable) []fault {
-	f := fields{}
+func checkRequestable(r *Requestable) []text.Fault {
+	f := requestableCheck{}
 	asked := map[string]bool{}
 	for i, p := range r.Prompts {
-		at := "requestable.prompts" + index(i)
+		at := "requestable.prompts" + text.Index(i)
 		f.required(at+".id", p.ID)
 		f.required(at+".label", p.Label)
 		if p.Kind != "" && p.Kind != PromptText && p.Kind != PromptSelect {
-			f.bad(at+".kind", `must be "text" or "select" — got `+spell.Quote(p.Kind))
+			f.Bad(at+".kind", `must be "text" or "select" — got `+spell.Quote(p.Kind))
 		}
 		if asked[p.ID] {
-			f.bad(at+".id", "is repeated: "+spell.Quote(p.ID))
+			f.Bad(at+".id", "is repeated: "+spell.Quote(p.ID))
 		}
 		asked[p.ID] = true
 	}
 	if r.MaxDurationMs < 0 || r.MaxDurationMs > authz.MaxInstant {
-		f.bad("requestable.maxDurationMs", "must be a whole number of milliseconds above 0 — got "+strconv.FormatInt(r.MaxDurationMs, 10))
+		f.Bad("requestable.maxDurationMs", "must be a whole number of milliseconds above 0 — got "+strconv.FormatInt(r.MaxDurationMs, 10))
 	}
 	for i, p := range r.Patterns {
 		if invalid := authz.ValidatePattern(p); invalid != nil {
-			f.bad("requestable.patterns"+index(i), spell.Quote(p)+": "+invalid.Reason)
+			f.Bad("requestable.patterns"+text.Index(i), spell.Quote(p)+": "+invalid.Reason)
 		}
 	}
 	for i, s := range r.Stages {
-		f.checkStage("requestable.policy.stages"+index(i), s)
+		f.checkStage("requestable.policy.stages"+text.Index(i), s)
 	}
-	return f.faults
+	return f.Faults
 }
 
-func (f *fields) checkStage(at string, s authz.Stage) {
+func (f *requestableCheck) checkStage(at string, s authz.Stage) {
 	switch s.Kind {
 	case authz.StageAuto:
 		if s.Predicate == nil {
-			f.bad(at+".predicate", "is required")
+			f.Bad(at+".predicate", "is required")
 			return
 		}
 		f.checkPredicate(at+".predicate", *s.Predicate)
@@ -148,14 +152,14 @@ func (f *fields) checkStage(at string, s authz.Stage) {
 		f.required(at+".roleId", s.RoleID)
 	case authz.StageManagement:
 		if s.Layers != nil && (*s.Layers < 1 || *s.Layers > authz.MaxInstant) {
-			f.bad(at+".layers", "must be an integer of at least 1 — got "+strconv.FormatInt(*s.Layers, 10))
+			f.Bad(at+".layers", "must be an integer of at least 1 — got "+strconv.FormatInt(*s.Layers, 10))
 		}
 	default:
-		f.bad(at+".kind", "is no stage kind — got "+spell.Quote(s.Kind))
+		f.Bad(at+".kind", "is no stage kind — got "+spell.Quote(s.Kind))
 	}
 }
 
-func (f *fields) checkPredicate(at string, p authz.Predicate) {
+func (f *requestableCheck) checkPredicate(at string, p authz.Predicate) {
 	switch p.Type {
 	case authz.PredicateInGroup:
 		f.required(at+".groupId", p.GroupID)
@@ -166,13 +170,13 @@ func (f *fields) checkPredicate(at string, p authz.Predicate) {
 	case authz.PredicateHoldsPattern:
 		f.required(at+".pattern", p.Pattern)
 	default:
-		f.bad(at+".type", "is no predicate type — got "+spell.Quote(p.Type))
+		f.Bad(at+".type", "is no predicate type — got "+spell.Quote(p.Type))
 	}
 }
 
-func (f *fields) required(field, value string) {
+func (f *requestableCheck) required(field, value string) {
 	if value == "" {
-		f.bad(field, "must be a non-empty string")
+		f.Bad(field, "must be a non-empty string")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // Document is what a published catalog document says it owns.
@@ -22,25 +23,19 @@ type Document struct {
 // not rebuild the catalog. The error is a *authz.WriteRejectedError with
 // CodeValidation.
 func CheckDocument(raw json.RawMessage) (Document, error) {
-	root, err := jsonTree(raw)
-	if err != nil || root.kind != objectNode {
+	root, err := text.JSON(raw)
+	if err != nil || root.Kind != text.Object {
 		return Document{}, authz.Validation("document must be an object")
 	}
 	// The version decides what the other members mean, so it comes first.
-	version := root.member("formatVersion")
-	if version == nil {
-		return Document{}, authz.Validation("unknown catalog format null")
+	if version, known := formatOf(root); !known {
+		return Document{}, authz.Validation("unknown catalog format %s", version)
 	}
-	if v, ok := version.integer(); !ok || v != FormatVersion {
-		return Document{}, authz.Validation("unknown catalog format %s", spell.Echo(version.json()))
-	}
-	for m, repeated := range root.named() {
-		if repeated {
-			return Document{}, authz.Validation("document.%s is given more than once", spell.Echo(m.name))
-		}
+	if err := noRepeats(root, "document"); err != nil {
+		return Document{}, err
 	}
 	for _, name := range []string{"namespaces", "leaves", "groups", "scopeTypes", "navigation"} {
-		if list := root.member(name); list == nil || list.kind != arrayNode {
+		if list := root.Member(name); list == nil || list.Kind != text.Array {
 			return Document{}, authz.Validation("document.%s must be an array", name)
 		}
 	}
@@ -48,26 +43,26 @@ func CheckDocument(raw json.RawMessage) (Document, error) {
 	if err := d.readNamespaces(root); err != nil {
 		return Document{}, err
 	}
-	if err := d.readKeys(root.member("leaves").items); err != nil {
+	if err := d.readKeys(root.Member("leaves").Items); err != nil {
 		return Document{}, err
 	}
 	return d, nil
 }
 
-func (d *Document) readNamespaces(root *node) error {
-	primary := root.member("namespace")
-	if primary == nil || primary.kind != stringNode {
+func (d *Document) readNamespaces(root *text.Value) error {
+	primary := root.Member("namespace")
+	if primary == nil || primary.Kind != text.String {
 		return authz.Validation("document.namespace must be a string")
 	}
-	d.Namespace = primary.text
-	for _, n := range root.member("namespaces").items {
+	d.Namespace = primary.Text
+	for _, n := range root.Member("namespaces").Items {
 		switch {
-		case n.kind != stringNode:
+		case n.Kind != text.String:
 			return authz.Validation("document.namespaces must be an array of strings")
-		case !authz.IsSegment(n.text):
-			return authz.Validation("document.namespaces: %s is not a single valid segment", spell.Quote(n.text))
+		case !authz.IsSegment(n.Text):
+			return authz.Validation("document.namespaces: %s is not a single valid segment", spell.Quote(n.Text))
 		}
-		d.Namespaces = append(d.Namespaces, n.text)
+		d.Namespaces = append(d.Namespaces, n.Text)
 	}
 	if len(distinct(d.Namespaces)) != len(d.Namespaces) {
 		return authz.Validation("document.namespaces names a namespace more than once")
@@ -78,7 +73,7 @@ func (d *Document) readNamespaces(root *node) error {
 	return nil
 }
 
-func (d *Document) readKeys(leaves []*node) error {
+func (d *Document) readKeys(leaves []*text.Value) error {
 	own := make(map[string]bool, len(d.Namespaces))
 	for _, ns := range d.Namespaces {
 		own[ns] = true
@@ -86,25 +81,25 @@ func (d *Document) readKeys(leaves []*node) error {
 	seen := make(map[string]bool, len(leaves))
 	d.Keys = make([]string, 0, len(leaves))
 	for _, leaf := range leaves {
-		key := leaf.member("key")
-		if key == nil || key.kind != stringNode {
+		key := leaf.Member("key")
+		if key == nil || key.Kind != text.String {
 			return authz.Validation("document.leaves: every leaf needs a string key")
 		}
-		ns := authz.NamespaceOf(key.text)
-		invalid := authz.ValidateKey(key.text)
+		ns := authz.NamespaceOf(key.Text)
+		invalid := authz.ValidateKey(key.Text)
 		switch {
-		case seen[key.text]:
-			return authz.Validation("document.leaves: %s is declared twice", spell.Quote(key.text))
+		case seen[key.Text]:
+			return authz.Validation("document.leaves: %s is declared twice", spell.Quote(key.Text))
 		case invalid != nil:
-			return authz.Validation("document.leaves: %s: %s", spell.Quote(key.text), invalid.Reason)
+			return authz.Validation("document.leaves: %s: %s", spell.Quote(key.Text), invalid.Reason)
 		case !own[ns]:
 			return authz.Validation("catalog document publishes %s, which is outside its own namespaces [%s] — an application never defines keys in a namespace it does not own",
-				spell.Quote(key.text), namespaceList(d.Namespaces))
-		case ns == key.text:
-			return authz.Validation("document.leaves: %s needs at least two segments", spell.Quote(key.text))
+				spell.Quote(key.Text), namespaceList(d.Namespaces))
+		case ns == key.Text:
+			return authz.Validation("document.leaves: %s needs at least two segments", spell.Quote(key.Text))
 		}
-		seen[key.text] = true
-		d.Keys = append(d.Keys, key.text)
+		seen[key.Text] = true
+		d.Keys = append(d.Keys, key.Text)
 	}
 	return nil
 }

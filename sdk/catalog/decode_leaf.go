@@ -1,45 +1,56 @@
 package catalog
 
-// decodeLeaves reads a leaf map. Repeated keys are kept: the build reports them.
-func decodeLeaves(n *node, from *source) []Permission {
-	leaves := make([]Permission, 0, len(n.members))
-	for _, m := range n.members {
-		from.noteLeaf(m)
-		leaves = append(leaves, decodeLeaf(m.name, m.value, from))
+import "github.com/authzhost/authz/sdk/catalog/internal/text"
+
+// leafMap reads what has to be an object of leaves.
+func (d decoder) leafMap(path string, v *text.Value) []Permission {
+	if v.Kind != text.Object {
+		d.Bad(path, "must be an object")
+		return nil
+	}
+	return d.leaves(v)
+}
+
+// leaves reads a leaf map. Repeated keys are kept: the build reports them.
+func (d decoder) leaves(v *text.Value) []Permission {
+	leaves := make([]Permission, 0, len(v.Members))
+	for _, m := range v.Members {
+		noteLeaf(d.Places, m)
+		leaves = append(leaves, decodeLeaf(m.Name, m.Value, d.Places))
 	}
 	return leaves
 }
 
-func decodeLeaf(key string, n *node, from *source) Permission {
+func decodeLeaf(key string, v *text.Value, places text.Places) Permission {
 	p := Permission{Key: key}
-	if n.kind == boolNode && n.text == "true" {
+	if v.IsTrue() {
 		return p
 	}
-	f := fields{source: from, under: leafPlace + key, here: n.at}
-	if n.kind != objectNode {
-		f.bad("a permission", "must be true or an object "+got(n))
-		p.faults = f.faults
+	f := text.Fields{Places: places, Under: leafPlace + key + ".", Here: v.At}
+	if v.Kind != text.Object {
+		f.BadValue("a permission", "must be true or an object", v)
+		p.faults = f.Faults
 		return p
 	}
-	for m := range f.members(n, "", leafShape) {
-		switch m.name {
+	for m := range f.Members(v, "", leafShape) {
+		switch m.Name {
 		case "label":
-			p.Label = f.text(m.name, m.value)
+			p.Label = f.Text(m.Name, m.Value)
 		case "description":
-			p.Description = f.text(m.name, m.value)
+			p.Description = f.Text(m.Name, m.Value)
 		case "kind":
-			p.Kind = Kind(f.text(m.name, m.value))
+			p.Kind = Kind(f.Text(m.Name, m.Value))
 		case "destructive":
-			destructive := f.flag(m.name, m.value)
+			destructive := f.Flag(m.Name, m.Value)
 			p.Destructive = &destructive
 		case "scopes":
-			p.Scopes = f.texts(m.name, m.value)
+			p.Scopes = f.Texts(m.Name, m.Value)
 		case "impliedOnAncestors":
-			p.ImpliedOnAncestors = f.flag(m.name, m.value)
+			p.ImpliedOnAncestors = f.Flag(m.Name, m.Value)
 		case "requiresCondition":
-			p.RequiresCondition = f.flag(m.name, m.value)
+			p.RequiresCondition = f.Flag(m.Name, m.Value)
 		}
 	}
-	p.faults = f.faults
+	p.faults = f.Faults
 	return p
 }

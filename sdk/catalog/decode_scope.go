@@ -1,163 +1,150 @@
 package catalog
 
-import "github.com/authzhost/authz/sdk/authz"
+import (
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
+)
 
-func (d decoder) scopeTypes(n *node) {
-	if n.kind != objectNode {
-		d.bad("scopeTypes", "must be an object")
-		return
-	}
-	for m := range d.members(n, "scopeTypes.", anyNames) {
-		d.in.ScopeTypes = append(d.in.ScopeTypes, d.scopeType(m.name, m.value))
-	}
-}
-
-func (d decoder) scopeType(name string, n *node) ScopeType {
+func (d decoder) scopeType(name string, v *text.Value) ScopeType {
 	t := ScopeType{Type: name}
 	path := "scopeTypes." + name
-	if n.kind != objectNode {
-		d.bad(path, "must be an object")
-		return t
-	}
-	for m := range d.members(n, path+".", scopeTypeShape) {
-		at := path + "." + m.name
-		switch m.name {
+	for m := range d.Object(path, v, scopeTypeShape) {
+		at := path + "." + m.Name
+		switch m.Name {
 		case "description":
-			t.Description = d.text(m.value, at)
+			t.Description = d.Text(at, m.Value)
 		case "parent":
-			t.Parent = d.text(m.value, at)
+			t.Parent = d.Text(at, m.Value)
 		case "multiParent":
-			t.MultiParent = d.flag(m.value, at)
+			t.MultiParent = d.Flag(at, m.Value)
 		case "requestable":
-			f := fields{source: d.in.source, under: path, here: m.at}
-			t.Requestable = f.requestable(m.value)
-			d.requestableFaults(name, f.faults)
+			r := requestableReader{text.Fields{Places: d.Places, Under: path + ".", Here: m.At}}
+			t.Requestable = r.requestable(m.Value)
+			d.requestableFaults(name, r.Faults)
 		}
 	}
 	return t
 }
 
-func (d decoder) requestableFaults(scopeType string, faults []fault) {
+func (d decoder) requestableFaults(scopeType string, faults []text.Fault) {
 	if len(faults) == 0 {
 		return
 	}
 	if d.in.requestableFaults == nil {
-		d.in.requestableFaults = map[string][]fault{}
+		d.in.requestableFaults = map[string][]text.Fault{}
 	}
 	d.in.requestableFaults[scopeType] = faults
 }
 
-// requestable reads what the Go types can express; checkRequestable has the
+// requestableReader reads what the Go types can express; checkRequestable has the
 // rules about values.
-func (f *fields) requestable(n *node) *Requestable {
-	if n.kind != objectNode {
-		f.bad("requestable", "must be an object "+got(n))
+type requestableReader struct{ text.Fields }
+
+func (f *requestableReader) requestable(v *text.Value) *Requestable {
+	if v.Kind != text.Object {
+		f.BadValue("requestable", "must be an object", v)
 		return nil
 	}
 	r := &Requestable{}
 	const under = "requestable."
-	for m := range f.members(n, under, requestableShape) {
-		at := under + m.name
-		switch m.name {
+	for m := range f.Members(v, under, requestableShape) {
+		at := under + m.Name
+		switch m.Name {
 		case "prompts":
-			for i, item := range f.list(at, m.value) {
-				r.Prompts = append(r.Prompts, f.prompt(at+index(i), item))
+			for i, item := range f.List(at, m.Value) {
+				r.Prompts = append(r.Prompts, f.prompt(at+text.Index(i), item))
 			}
 		case "maxDurationMs":
-			ms, whole := m.value.integer()
+			ms, whole := m.Value.AsInteger()
 			if !whole || ms <= 0 {
-				f.bad(at, "must be a whole number of milliseconds above 0 "+got(m.value))
+				f.BadValue(at, "must be a whole number of milliseconds above 0", m.Value)
 				continue
 			}
 			r.MaxDurationMs = ms
 		case "requireExpiry":
-			r.RequireExpiry = f.flag(at, m.value)
+			r.RequireExpiry = f.Flag(at, m.Value)
 		case "patterns":
-			r.Patterns = f.texts(at, m.value)
+			r.Patterns = f.Texts(at, m.Value)
 		case "policy":
-			r.Stages = f.policy(at, m.value)
+			r.Stages = f.policy(at, m.Value)
 		}
 	}
 	return r
 }
 
-func (f *fields) policy(path string, n *node) []authz.Stage {
-	if n.kind != objectNode {
-		f.bad(path, "must be an object "+got(n))
-		return nil
-	}
+func (f *requestableReader) policy(path string, v *text.Value) []authz.Stage {
 	var stages []authz.Stage
-	for m := range f.members(n, path+".", policyShape) {
-		if m.name != "stages" {
+	for m := range f.Object(path, v, policyShape) {
+		if m.Name != "stages" {
 			continue
 		}
 		at := path + ".stages"
-		for i, item := range f.list(at, m.value) {
-			stages = append(stages, f.stage(at+index(i), item))
+		for i, item := range f.List(at, m.Value) {
+			stages = append(stages, f.stage(at+text.Index(i), item))
 		}
 	}
 	return stages
 }
 
-func (f *fields) prompt(path string, n *node) authz.Prompt {
+func (f *requestableReader) prompt(path string, v *text.Value) authz.Prompt {
 	var p authz.Prompt
-	for m := range f.object(path, n, promptShape) {
-		at := path + "." + m.name
-		switch m.name {
+	for m := range f.Object(path, v, promptShape) {
+		at := path + "." + m.Name
+		switch m.Name {
 		case "id":
-			p.ID = f.text(at, m.value)
+			p.ID = f.Text(at, m.Value)
 		case "label":
-			p.Label = f.text(at, m.value)
+			p.Label = f.Text(at, m.Value)
 		case "kind":
-			p.Kind = f.text(at, m.value)
+			p.Kind = f.Text(at, m.Value)
 		case "options":
-			p.Options = f.texts(at, m.value)
+			p.Options = f.Texts(at, m.Value)
 		case "required":
-			required := f.flag(at, m.value)
+			required := f.Flag(at, m.Value)
 			p.Required = &required
 		}
 	}
 	return p
 }
 
-func (f *fields) stage(path string, n *node) authz.Stage {
+func (f *requestableReader) stage(path string, v *text.Value) authz.Stage {
 	var s authz.Stage
-	for m := range f.object(path, n, stageShape) {
-		at := path + "." + m.name
-		switch m.name {
+	for m := range f.Object(path, v, stageShape) {
+		at := path + "." + m.Name
+		switch m.Name {
 		case "kind":
-			s.Kind = f.text(at, m.value)
+			s.Kind = f.Text(at, m.Value)
 		case "roleId":
-			s.RoleID = f.text(at, m.value)
+			s.RoleID = f.Text(at, m.Value)
 		case "layers":
-			layers, whole := m.value.integer()
+			layers, whole := m.Value.AsInteger()
 			if !whole {
-				f.bad(at, "must be an integer of at least 1 "+got(m.value))
+				f.BadValue(at, "must be an integer of at least 1", m.Value)
 				continue
 			}
 			s.Layers = &layers
 		case "predicate":
-			s.Predicate = f.predicate(at, m.value)
+			s.Predicate = f.predicate(at, m.Value)
 		}
 	}
 	return s
 }
 
-func (f *fields) predicate(path string, n *node) *authz.Predicate {
+func (f *requestableReader) predicate(path string, v *text.Value) *authz.Predicate {
 	p := &authz.Predicate{}
-	for m := range f.object(path, n, predicateShape) {
-		at := path + "." + m.name
-		switch m.name {
+	for m := range f.Object(path, v, predicateShape) {
+		at := path + "." + m.Name
+		switch m.Name {
 		case "type":
-			p.Type = f.text(at, m.value)
+			p.Type = f.Text(at, m.Value)
 		case "groupId":
-			p.GroupID = f.text(at, m.value)
+			p.GroupID = f.Text(at, m.Value)
 		case "orgId":
-			p.OrgID = f.text(at, m.value)
+			p.OrgID = f.Text(at, m.Value)
 		case "subject":
-			p.Subject = f.text(at, m.value)
+			p.Subject = f.Text(at, m.Value)
 		case "pattern":
-			p.Pattern = f.text(at, m.value)
+			p.Pattern = f.Text(at, m.Value)
 		}
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // Input declares a catalog (spec: catalog §2). Every list is in declaration
@@ -35,10 +36,10 @@ type Input struct {
 	Constraints Constraints
 
 	// What a file held and these types cannot express; Build reports it.
-	source            *source
-	faults            []authz.Issue
-	requestableFaults map[string][]fault // by scope type
-	depthFault        string             // the offending depth as JSON
+	places            text.Places
+	faults            []text.Fault
+	requestableFaults map[string][]text.Fault // by scope type
+	depthFault        string                  // the offending depth, as a message tells it
 }
 
 // Kind says whether a permission observes or acts.
@@ -78,7 +79,7 @@ type Permission struct {
 	ImpliedOnAncestors bool
 	RequiresCondition  bool
 
-	faults []fault
+	faults []text.Fault
 }
 
 // Import references permissions that another application owns

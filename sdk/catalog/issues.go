@@ -1,10 +1,8 @@
 package catalog
 
 import (
-	"cmp"
-
-	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // The codes of boot errors, and of documents and manifests (spec: catalog §4, §8).
@@ -64,24 +62,6 @@ const (
 	pathConstraints = "(constraints)"
 )
 
-// fault is a problem with one field, before it is known under which path and
-// code it will be reported.
-type fault struct {
-	field   string
-	problem string
-	code    string // where it is not that of the entry
-	at      place
-}
-
-// report files the fault under the path of its entry.
-func (f fault) report(found *issues, code, path string) {
-	found.keep(authz.Issue{
-		Severity: authz.SeverityError, Path: path, Message: f.String(), Code: cmp.Or(f.code, code), Line: f.at.line, Column: f.at.column,
-	})
-}
-
-func (f fault) String() string { return spell.Echo(f.field) + " " + f.problem }
-
 // issues collects what is wrong, each finding once.
 type issues struct {
 	list []authz.Issue
@@ -90,6 +70,40 @@ type issues struct {
 
 func (is *issues) add(code, path, message string) {
 	is.keep(authz.Issue{Severity: authz.SeverityError, Path: path, Message: message, Code: code})
+}
+
+// addFault files a fault of an entry under the path of the entry. An unknown field
+// has a code of its own.
+func (is *issues) addFault(code, path string, f text.Fault) {
+	if f.Kind == text.Unknown {
+		code = CodeUnknownField
+	}
+	is.keep(authz.Issue{
+		Severity: authz.SeverityError, Path: path, Message: f.String(), Code: code, Line: f.At.Line, Column: f.At.Column,
+	})
+}
+
+// addField files a fault of the declaration itself. A wrong value lies where its
+// path does.
+func (is *issues) addField(f text.Fault) {
+	at := f.At
+	if f.Kind == text.Wrong {
+		at = text.Place{}
+	}
+	is.keep(authz.Issue{
+		Severity: authz.SeverityError, Path: f.Field, Message: f.Problem, Code: fieldCode(f), Line: at.Line, Column: at.Column,
+	})
+}
+
+// fieldCode is the code of a fault that belongs to no entry.
+func fieldCode(f text.Fault) string {
+	switch f.Kind {
+	case text.Unknown:
+		return CodeUnknownField
+	case text.Repeated:
+		return CodeRepeatedField
+	}
+	return CodeBadField
 }
 
 func (is *issues) keep(issue authz.Issue) {

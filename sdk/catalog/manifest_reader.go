@@ -7,6 +7,7 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // manifestReader reads the import manifest of a document, which is as little
@@ -29,22 +30,22 @@ func (r *manifestReader) read(raw json.RawMessage) []*imported {
 		r.issues.add(CodeBadDocument, pathImports, "the manifest: "+problem)
 		return nil
 	}
-	if version := root.member("formatVersion"); version == nil || !isFormatVersion(version) {
-		r.issues.add(CodeUnknownFormat, pathImports, "unknown manifest format "+versionText(version))
+	if version, known := formatOf(root); !known {
+		r.issues.add(CodeUnknownFormat, pathImports, "unknown manifest format "+version)
 		return nil
 	}
-	if ns, _ := nameOf(root, "namespace"); ns != r.doc.namespace {
+	if ns, _ := root.StringMember("namespace"); ns != r.doc.namespace {
 		r.issues.add(CodeManifestNamespace, pathImports, "the manifest is of namespace "+spell.Quote(ns)+", the document of "+spell.Quote(r.doc.namespace))
 	}
-	f := fields{}
+	f := text.Fields{}
 	var list []*imported
 	seen := map[string]bool{}
-	for m := range f.members(root, "", anyNames) {
-		if m.name != "imports" {
+	for m := range f.Members(root, "", anyNames) {
+		if m.Name != "imports" {
 			continue
 		}
-		for _, n := range f.list(m.name, m.value) {
-			ns, _ := nameOf(n, "namespace")
+		for _, n := range f.List(m.Name, m.Value) {
+			ns, _ := n.StringMember("namespace")
 			if seen[ns] {
 				r.issues.add(CodeRepeatedField, pathImports+"."+spell.Echo(ns), "is given more than once")
 				continue
@@ -55,22 +56,15 @@ func (r *manifestReader) read(raw json.RawMessage) []*imported {
 			}
 		}
 	}
-	for _, fault := range f.faults {
+	for _, fault := range f.Faults {
 		r.issues.add(CodeBadField, pathImports, fault.String())
 	}
 	r.checkGroups(list)
 	return list
 }
 
-func versionText(version *node) string {
-	if version == nil {
-		return "null"
-	}
-	return spell.Echo(version.json())
-}
-
 // readImport returns nil when the namespace cannot be imported.
-func (r *manifestReader) readImport(ns string, n *node) *imported {
+func (r *manifestReader) readImport(ns string, n *text.Value) *imported {
 	if f := importNamespaceFault(ns, slices.Contains(r.doc.namespaces, ns)); f != nil {
 		r.issues.add(f.code, spell.Echo(ns), f.problem)
 		return nil
@@ -88,29 +82,29 @@ func (r *manifestReader) readImport(ns string, n *node) *imported {
 		}
 		im.owner = owner.groupMeta()
 	}
-	f := fields{}
-	var entries []*node
+	f := text.Fields{}
+	var entries []*text.Value
 	var keys, regions []string
-	for m := range f.members(n, "", anyNames) {
-		switch m.name {
+	for m := range f.Members(n, "", anyNames) {
+		switch m.Name {
 		case "from":
-			im.from = f.text(m.name, m.value)
+			im.from = f.Text(m.Name, m.Value)
 		case "enumerated":
-			im.enumerated = f.flag(m.name, m.value)
+			im.enumerated = f.Flag(m.Name, m.Value)
 		case "strict":
-			im.strict = f.flag(m.name, m.value)
+			im.strict = f.Flag(m.Name, m.Value)
 		case "entries":
-			entries = f.list(m.name, m.value)
+			entries = f.List(m.Name, m.Value)
 		case "keys":
-			keys = f.texts(m.name, m.value)
+			keys = f.Texts(m.Name, m.Value)
 		case "regions":
-			regions = f.texts(m.name, m.value)
+			regions = f.Texts(m.Name, m.Value)
 		}
 	}
 	if im.enumerated && len(regions) > 0 {
-		f.bad("regions", "must be empty: an enumerated import leaves nothing open")
+		f.Bad("regions", "must be empty: an enumerated import leaves nothing open")
 	}
-	for _, fault := range f.faults {
+	for _, fault := range f.Faults {
 		r.issues.add(CodeBadField, path, fault.String())
 	}
 	for _, entry := range entries {
@@ -138,8 +132,8 @@ func (d *ownerDocument) leaf(key string) *Leaf {
 	return d.leafOf[key]
 }
 
-func (r *manifestReader) readEntry(im *imported, path string, n *node) {
-	pattern, ok := nameOf(n, "pattern")
+func (r *manifestReader) readEntry(im *imported, path string, n *text.Value) {
+	pattern, ok := n.StringMember("pattern")
 	if !ok {
 		r.issues.add(CodeMissingKey, path, "every entry needs a string pattern")
 		return
@@ -157,16 +151,16 @@ func (r *manifestReader) readEntry(im *imported, path string, n *node) {
 		return
 	}
 	e := &importEntry{Permission: Permission{Key: pattern}}
-	read := fields{}
-	for m := range read.members(n, "", anyNames) {
-		switch m.name {
+	read := text.Fields{}
+	for m := range read.Members(n, "", anyNames) {
+		switch m.Name {
 		case "scopes":
-			e.scopes = read.texts(m.name, m.value)
+			e.scopes = read.Texts(m.Name, m.Value)
 		case "requiresCondition":
-			e.RequiresCondition = read.flag(m.name, m.value)
+			e.RequiresCondition = read.Flag(m.Name, m.Value)
 		}
 	}
-	for _, fault := range read.faults {
+	for _, fault := range read.Faults {
 		r.issues.add(CodeBadField, path+"."+spell.Echo(pattern), fault.String())
 	}
 	e.scopes = distinct(e.scopes)

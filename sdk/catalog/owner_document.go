@@ -6,6 +6,7 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // Documents and manifests come from elsewhere. These bounds keep a short one of
@@ -47,7 +48,7 @@ func (d *ownerDocument) groupMeta() map[string]GroupInput {
 // documentReader reads one document, which is untrusted, and collects what is
 // wrong with it under the paths of issues (spec: catalog §8).
 type documentReader struct {
-	root   *node
+	root   *text.Value
 	issues issues
 	doc    ownerDocument
 
@@ -65,9 +66,9 @@ func readDocument(raw json.RawMessage) (*ownerDocument, []authz.Issue) {
 		return nil, r.issues.list
 	}
 	r.root = root
-	r.doc.namespace = r.member("namespace").string()
-	if version := r.member("formatVersion"); !isFormatVersion(version) {
-		r.add(CodeUnknownFormat, "unknown catalog format "+spell.Echo(version.json()))
+	r.doc.namespace = r.member("namespace").AsString()
+	if version, known := formatOf(root); !known {
+		r.add(CodeUnknownFormat, "unknown catalog format "+version)
 		return nil, r.issues.list
 	}
 	r.leaves()
@@ -83,36 +84,42 @@ func readDocument(raw json.RawMessage) (*ownerDocument, []authz.Issue) {
 }
 
 // documentTree reads what must be one JSON object.
-func documentTree(raw json.RawMessage) (root *node, problem string) {
+func documentTree(raw json.RawMessage) (root *text.Value, problem string) {
 	if len(raw) > MaxInputBytes {
 		return nil, "the document is too long"
 	}
-	root, err := jsonTree(raw)
+	root, err := formatJSON.tree(raw)
 	if err != nil {
 		return nil, err.Error()
 	}
-	if root.kind != objectNode {
-		return nil, "the document must be an object " + got(root)
+	if root.Kind != text.Object {
+		return nil, "the document must be an object — got " + root.Echo()
 	}
 	return root, ""
 }
 
-func isFormatVersion(n *node) bool {
-	v, whole := n.integer()
-	return whole && v == FormatVersion
+// formatOf is the version of a document or manifest as a message tells it, and
+// whether it is the one that is written here.
+func formatOf(root *text.Value) (version string, known bool) {
+	v := root.Member("formatVersion")
+	if v == nil {
+		return "null", false
+	}
+	number, whole := v.AsInteger()
+	return v.Echo(), whole && number == FormatVersion
 }
 
 // member returns the named member, or a null.
-func (r *documentReader) member(name string) *node {
-	if n := r.root.member(name); n != nil {
+func (r *documentReader) member(name string) *text.Value {
+	if n := r.root.Member(name); n != nil {
 		return n
 	}
-	return &node{}
+	return &text.Value{}
 }
 
 // items are the elements of an array member; everythingElse reports what is no
 // array.
-func (r *documentReader) items(name string) []*node { return r.member(name).items }
+func (r *documentReader) items(name string) []*text.Value { return r.member(name).Items }
 
 // add reports under the document's namespace, addAt under what is at fault.
 func (r *documentReader) add(code, message string) { r.addAt(code, r.doc.namespace, message) }
@@ -121,24 +128,14 @@ func (r *documentReader) addAt(code, path, message string) {
 	r.issues.add(code, spell.Echo(path), message)
 }
 
-// nameOf reads a string member of an entry: the key of a leaf, the path of a
-// group, the type or parent of a scope type.
-func nameOf(entry *node, member string) (name string, ok bool) {
-	n := entry.member(member)
-	if n == nil || n.kind != stringNode {
-		return "", false
-	}
-	return n.text, true
-}
-
 // leaves is step 2, the first failure of each leaf only.
 func (r *documentReader) leaves() {
 	own := map[string]bool{authz.InternalNamespace: true}
 	for _, n := range r.items("namespaces") {
-		own[n.string()] = true
+		own[n.AsString()] = true
 	}
 	for _, n := range r.items("leaves") {
-		key, ok := nameOf(n, "key")
+		key, ok := n.StringMember("key")
 		if !ok {
 			r.add(CodeMissingKey, "every leaf needs a string key")
 			continue
@@ -161,12 +158,12 @@ func (r *documentReader) leaves() {
 // leavesAgainstGroups is step 3.
 func (r *documentReader) leavesAgainstGroups() {
 	for _, n := range r.items("groups") {
-		if path, ok := nameOf(n, "path"); ok {
+		if path, ok := n.StringMember("path"); ok {
 			r.groups[path] = true
 		}
 	}
 	for _, n := range r.items("leaves") {
-		if key, ok := nameOf(n, "key"); ok && r.groups[key] {
+		if key, ok := n.StringMember("key"); ok && r.groups[key] {
 			r.addAt(CodeKeyIsGroup, key, "is both a permission and a group path — group levels are folders, never permissions")
 		}
 	}
@@ -176,8 +173,8 @@ func (r *documentReader) leavesAgainstGroups() {
 func (r *documentReader) parentCycles() {
 	var types []ScopeType
 	for _, n := range r.items("scopeTypes") {
-		name, _ := nameOf(n, "type")
-		parent, _ := nameOf(n, "parent")
+		name, _ := n.StringMember("type")
+		parent, _ := n.StringMember("parent")
 		types = append(types, ScopeType{Type: name, Parent: parent})
 	}
 	cyclic := parentCycles(types)
@@ -190,14 +187,14 @@ func (r *documentReader) parentCycles() {
 
 // everythingElse reads the document whole, once steps 1 to 4 found nothing.
 func (r *documentReader) everythingElse() {
-	for m, repeated := range r.root.named() {
+	for m, repeated := range r.root.Named() {
 		if repeated {
-			r.add(CodeRepeatedField, spell.Quote(m.name)+" is given more than once")
+			r.add(CodeRepeatedField, spell.Quote(m.Name)+" is given more than once")
 		}
 	}
 	for _, name := range []string{"namespaces", "leaves", "groups", "scopeTypes", "navigation"} {
-		if list := r.member(name); list.kind != arrayNode && list.kind != nullNode {
-			r.add(CodeBadField, name+" must be an array "+got(list))
+		if list := r.member(name); list.Kind != text.Array && list.Kind != text.Null {
+			r.add(CodeBadField, name+" must be an array — got "+list.Echo())
 		}
 	}
 	r.readNamespaces()
@@ -210,15 +207,15 @@ func (r *documentReader) everythingElse() {
 }
 
 func (r *documentReader) readNamespaces() {
-	if ns := r.member("namespace"); ns.kind != stringNode || !isOwnable(ns.text) {
-		r.add(CodeBadNamespace, "namespace must be a single valid segment that an application may own "+got(ns))
+	if ns := r.member("namespace"); ns.Kind != text.String || !isOwnable(ns.Text) {
+		r.add(CodeBadNamespace, "namespace must be a single valid segment that an application may own — got "+ns.Echo())
 	}
 	for _, n := range r.items("namespaces") {
-		if n.kind != stringNode || !authz.IsSegment(n.text) {
-			r.add(CodeBadNamespace, "namespaces must be single valid segments "+got(n))
+		if n.Kind != text.String || !authz.IsSegment(n.Text) {
+			r.add(CodeBadNamespace, "namespaces must be single valid segments — got "+n.Echo())
 			continue
 		}
-		r.doc.namespaces = append(r.doc.namespaces, n.text)
+		r.doc.namespaces = append(r.doc.namespaces, n.Text)
 	}
 	r.doc.namespaces = distinct(r.doc.namespaces)
 	switch {

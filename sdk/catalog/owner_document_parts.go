@@ -5,22 +5,23 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // part reads a part of a document that a declaration has too; what is wrong with
 // it is reported under one path.
 func (r *documentReader) part(path string, read func(decoder)) {
-	d := decoder{in: &Input{}}
+	d := decoder{Fields: &text.Fields{}, in: &Input{}}
 	read(d)
-	for _, f := range d.in.faults {
-		r.addAt(f.Code, path, spell.Echo(f.Path)+" "+f.Message)
+	for _, f := range d.Faults {
+		r.addAt(fieldCode(f), path, f.Brief())
 	}
 }
 
 func (r *documentReader) readScopeTypes() {
 	declared := map[string]bool{}
 	for _, n := range r.items("scopeTypes") {
-		name, ok := nameOf(n, "type")
+		name, ok := n.StringMember("type")
 		switch {
 		case !ok:
 			r.add(CodeMissingKey, "every scope type needs a string type")
@@ -57,7 +58,7 @@ func (r *documentReader) readLeaves() bool {
 	folders := map[string]bool{}
 	r.doc.leafOf = map[string]*Leaf{}
 	for _, n := range r.items("leaves") {
-		key, _ := nameOf(n, "key")
+		key, _ := n.StringMember("key")
 		p := decodeLeaf(key, n, nil)
 		for _, f := range append(p.faults, checkKind(p.Kind)...) {
 			r.addAt(CodeBadLeaf, key, f.String())
@@ -95,17 +96,17 @@ func (r *documentReader) readLeaves() bool {
 }
 
 // checkOrigin lets a document hold owned entries only.
-func (r *documentReader) checkOrigin(path string, n *node) {
-	origin := n.member("origin")
-	if origin != nil && origin.string() != string(authz.NamespaceOwned) {
-		r.addAt(CodeBadOrigin, path, `a document holds what its publisher owns: origin must be "owned" `+got(origin))
+func (r *documentReader) checkOrigin(path string, n *text.Value) {
+	origin := n.Member("origin")
+	if origin != nil && origin.AsString() != string(authz.NamespaceOwned) {
+		r.addAt(CodeBadOrigin, path, `a document holds what its publisher owns: origin must be "owned" — got `+origin.Echo())
 	}
 }
 
 func (r *documentReader) readGroups() {
 	seen := map[string]bool{}
 	for _, n := range r.items("groups") {
-		path, ok := nameOf(n, "path")
+		path, ok := n.StringMember("path")
 		switch {
 		case !ok:
 			r.add(CodeMissingKey, "every group needs a string path")
@@ -121,30 +122,30 @@ func (r *documentReader) readGroups() {
 		}
 		r.checkOrigin(path, n)
 		g := documentGroup{path: path}
-		f := fields{}
-		for m := range f.members(n, "", anyNames) {
-			switch m.name {
+		f := text.Fields{}
+		for m := range f.Members(n, "", anyNames) {
+			switch m.Name {
 			case "label":
-				g.meta.Label = f.text(m.name, m.value)
+				g.meta.Label = f.Text(m.Name, m.Value)
 			case "description":
-				g.meta.Description = f.text(m.name, m.value)
+				g.meta.Description = f.Text(m.Name, m.Value)
 			case "groups":
-				g.groups = f.texts(m.name, m.value)
+				g.groups = f.Texts(m.Name, m.Value)
 			case "permissions":
-				g.permissions = f.texts(m.name, m.value)
+				g.permissions = f.Texts(m.Name, m.Value)
 			}
 		}
 		for _, child := range g.groups {
 			if !r.groups[child] || parentPath(child) != path {
-				f.bad("groups", "names "+spell.Quote(child)+", which is no group of this document directly below it")
+				f.Bad("groups", "names "+spell.Quote(child)+", which is no group of this document directly below it")
 			}
 		}
 		for _, key := range g.permissions {
 			if !r.keys[key] || parentPath(key) != path {
-				f.bad("permissions", "names "+spell.Quote(key)+", which is no permission of this document directly below it")
+				f.Bad("permissions", "names "+spell.Quote(key)+", which is no permission of this document directly below it")
 			}
 		}
-		for _, fault := range f.faults {
+		for _, fault := range f.Faults {
 			r.addAt(CodeBadGroup, path, fault.String())
 		}
 		r.doc.groups = append(r.doc.groups, g)
@@ -154,24 +155,24 @@ func (r *documentReader) readGroups() {
 // readRest reads the parts whose faults belong to the document as a whole.
 func (r *documentReader) readRest() {
 	r.part(r.doc.namespace, func(d decoder) {
-		if n := r.member("navigation"); n.kind == arrayNode {
+		if n := r.member("navigation"); n.Kind == text.Array {
 			r.doc.rest.Navigation = d.navigation(n, "navigation")
 		}
-		if n := r.member("conventions"); n.kind != nullNode {
+		if n := r.member("conventions"); n.Kind != text.Null {
 			d.conventions(n)
 			r.doc.rest.Conventions = d.in.Conventions
 			if d.in.depthFault != "" {
-				r.add(CodeBadDepth, depthRule+spell.Echo(d.in.depthFault))
+				r.add(CodeBadDepth, depthRule+d.in.depthFault)
 			}
 		}
-		if n := r.member("constraints"); n.kind != nullNode {
+		if n := r.member("constraints"); n.Kind != text.Null {
 			d.constraints(n)
 			r.doc.rest.Constraints = d.in.Constraints
 		}
 	})
 	for i, c := range r.doc.rest.Constraints.SoD {
 		if c.ID == "" {
-			r.add(CodeBadField, "constraints.sod"+index(i)+".id must be a non-empty string")
+			r.add(CodeBadField, "constraints.sod"+text.Index(i)+".id must be a non-empty string")
 		}
 	}
 }

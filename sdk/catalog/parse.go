@@ -1,14 +1,14 @@
 package catalog
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/sdk/catalog/internal/text"
 )
 
 // MaxInputBytes bounds a declaration that is parsed.
@@ -24,41 +24,53 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string {
-	if e.Line == 0 {
-		return "not a " + e.Format + " catalog: " + e.Problem
-	}
-	return fmt.Sprintf("not a %s catalog: line %d, column %d: %s", e.Format, e.Line, e.Column, e.Problem)
+	at := text.Error{At: text.Place{Line: e.Line, Column: e.Column}, Problem: e.Problem}
+	return "not a " + e.Format + " catalog: " + at.Error()
 }
 
-func syntaxAt(format string, b []byte, offset int, problem string) error {
-	before := b[:min(max(offset, 0), len(b))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return &SyntaxError{Format: format, Line: line, Column: column, Problem: problem}
+// format is what a declaration may be written in.
+type format struct {
+	name string
+	read func([]byte) (*text.Value, error)
 }
+
+var (
+	formatJSON = format{"JSON", text.JSON}
+	formatYAML = format{"YAML", text.YAML}
+)
 
 // ParseJSON reads a declaration. The error is a *SyntaxError for what is not one
 // JSON object within MaxInputBytes; everything else that is wrong, unknown fields
 // and wrong types included, stays with the Input, and Build reports it together
 // with its own findings.
-func ParseJSON(b []byte) (Input, error) { return parse("JSON", b, jsonTree) }
+func ParseJSON(b []byte) (Input, error) { return formatJSON.parse(b) }
 
 // ParseYAML reads a declaration as ParseJSON does. Aliases may unfold into
 // 100,000 values; merge keys are a *SyntaxError.
-func ParseYAML(b []byte) (Input, error) { return parse("YAML", b, yamlTree) }
+func ParseYAML(b []byte) (Input, error) { return formatYAML.parse(b) }
 
-func parse(format string, b []byte, tree func([]byte) (*node, error)) (Input, error) {
+func (f format) parse(b []byte) (Input, error) {
 	if len(b) > MaxInputBytes {
-		return Input{}, &SyntaxError{Format: format, Problem: fmt.Sprintf("longer than %d bytes", MaxInputBytes)}
+		return Input{}, &SyntaxError{Format: f.name, Problem: fmt.Sprintf("longer than %d bytes", MaxInputBytes)}
 	}
-	root, err := tree(b)
+	root, err := f.tree(b)
 	if err != nil {
 		return Input{}, err
 	}
-	if root.kind != objectNode {
-		return Input{}, &SyntaxError{Format: format, Line: 1, Column: 1, Problem: "a catalog is an object, not " + spell.Echo(root.json())}
+	if root.Kind != text.Object {
+		return Input{}, &SyntaxError{Format: f.name, Line: 1, Column: 1, Problem: "a catalog is an object, not " + root.Echo()}
 	}
 	return decodeInput(root), nil
+}
+
+// tree reads a text; the error is a *SyntaxError.
+func (f format) tree(b []byte) (*text.Value, error) {
+	root, err := f.read(b)
+	var at *text.Error
+	if errors.As(err, &at) {
+		return nil, &SyntaxError{Format: f.name, Line: at.At.Line, Column: at.At.Column, Problem: at.Problem}
+	}
+	return root, err
 }
 
 // Load reads the declaration in a file ending .json, .yaml or .yml.

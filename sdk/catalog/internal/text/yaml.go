@@ -1,4 +1,4 @@
-package catalog
+package text
 
 import (
 	"bytes"
@@ -23,23 +23,23 @@ const (
 	maxAliased = 100_000
 )
 
-// yamlTree reads a file of one YAML document into the tree that the same JSON
-// would give.
-func yamlTree(b []byte) (*node, error) {
+// YAML reads a text of one YAML document into the tree that the same JSON would
+// give. An error is an *Error. Aliases may unfold into 100,000 values.
+func YAML(b []byte) (*Value, error) {
 	if !utf8.Valid(b) {
-		return nil, syntaxAt("YAML", b, invalidUTF8(b), "invalid UTF-8")
+		return nil, errorAt(b, invalidUTF8(b), "invalid UTF-8")
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	var document, more yaml.Node
 	switch err := dec.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		return &node{kind: nullNode}, nil
+		return &Value{Kind: Null}, nil
 	case err != nil:
 		return nil, yamlSyntax(err)
 	}
 	switch err := dec.Decode(&more); {
 	case err == nil:
-		return nil, &SyntaxError{Format: "YAML", Line: more.Line, Column: more.Column, Problem: "a second document"}
+		return nil, yamlAt(&more, "a second document")
 	case !errors.Is(err, io.EOF):
 		return nil, yamlSyntax(err)
 	}
@@ -49,7 +49,7 @@ func yamlTree(b []byte) (*node, error) {
 
 // yamlSyntax keeps the parser's text, which names the line.
 func yamlSyntax(err error) error {
-	return &SyntaxError{Format: "YAML", Problem: strings.TrimPrefix(err.Error(), "yaml: ")}
+	return &Error{Problem: strings.TrimPrefix(err.Error(), "yaml: ")}
 }
 
 // yamlReader converts one document.
@@ -58,7 +58,7 @@ type yamlReader struct {
 	aliased int // how many values were read behind an alias
 }
 
-func (r *yamlReader) value(y *yaml.Node, depth int) (*node, error) {
+func (r *yamlReader) value(y *yaml.Node, depth int) (*Value, error) {
 	if depth > maxDepth {
 		return nil, yamlAt(y, "nested deeper than %d levels", maxDepth)
 	}
@@ -85,20 +85,20 @@ func (r *yamlReader) value(y *yaml.Node, depth int) (*node, error) {
 	return nil, yamlAt(y, "an empty value where one is needed")
 }
 
-func (r *yamlReader) sequence(y *yaml.Node, depth int) (*node, error) {
-	n := &node{kind: arrayNode, at: placeOf(y)}
+func (r *yamlReader) sequence(y *yaml.Node, depth int) (*Value, error) {
+	n := &Value{Kind: Array, At: placeOf(y)}
 	for _, item := range y.Content {
 		value, err := r.value(item, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		n.items = append(n.items, value)
+		n.Items = append(n.Items, value)
 	}
 	return n, nil
 }
 
-func (r *yamlReader) mapping(y *yaml.Node, depth int) (*node, error) {
-	n := &node{kind: objectNode, at: placeOf(y)}
+func (r *yamlReader) mapping(y *yaml.Node, depth int) (*Value, error) {
+	n := &Value{Kind: Object, At: placeOf(y)}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
 		at := placeOf(key)
@@ -115,51 +115,51 @@ func (r *yamlReader) mapping(y *yaml.Node, depth int) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.members = append(n.members, member{name: key.Value, value: value, at: at})
+		n.Members = append(n.Members, Member{Name: key.Value, Value: value, At: at})
 	}
 	return n, nil
 }
 
-func placeOf(y *yaml.Node) place { return place{line: y.Line, column: y.Column} }
+func placeOf(y *yaml.Node) Place { return Place{Line: y.Line, Column: y.Column} }
 
-func yamlScalar(y *yaml.Node) (*node, error) {
+func yamlScalar(y *yaml.Node) (*Value, error) {
 	n, err := yamlText(y)
 	if n != nil {
-		n.at = placeOf(y)
+		n.At = placeOf(y)
 	}
 	return n, err
 }
 
-func yamlText(y *yaml.Node) (*node, error) {
+func yamlText(y *yaml.Node) (*Value, error) {
 	switch tag := y.ShortTag(); tag {
 	case "!!null":
-		return &node{kind: nullNode}, nil
+		return &Value{Kind: Null}, nil
 	case "!!str", "!!timestamp":
-		return &node{kind: stringNode, text: y.Value}, nil
+		return &Value{Kind: String, Text: y.Value}, nil
 	case "!!bool":
 		var b bool
 		if err := y.Decode(&b); err != nil {
 			return nil, yamlAt(y, "not a boolean")
 		}
-		return &node{kind: boolNode, text: strconv.FormatBool(b)}, nil
+		return &Value{Kind: Bool, Text: strconv.FormatBool(b)}, nil
 	case "!!int", "!!float":
 		var i int64
 		if tag == "!!int" && y.Decode(&i) == nil {
-			return &node{kind: numberNode, text: strconv.FormatInt(i, 10)}, nil
+			return &Value{Kind: Number, Text: strconv.FormatInt(i, 10)}, nil
 		}
 		var f float64
 		if err := y.Decode(&f); err != nil {
 			return nil, yamlAt(y, "not a number")
 		}
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return &node{kind: numberNode, text: y.Value}, nil
+			return &Value{Kind: Number, Text: y.Value}, nil
 		}
-		return &node{kind: numberNode, text: strconv.FormatFloat(f, 'g', -1, 64)}, nil
+		return &Value{Kind: Number, Text: strconv.FormatFloat(f, 'g', -1, 64)}, nil
 	default:
 		return nil, yamlAt(y, "values of type %s are not supported", tag)
 	}
 }
 
 func yamlAt(y *yaml.Node, format string, args ...any) error {
-	return &SyntaxError{Format: "YAML", Line: y.Line, Column: y.Column, Problem: fmt.Sprintf(format, args...)}
+	return &Error{At: placeOf(y), Problem: fmt.Sprintf(format, args...)}
 }

@@ -1,21 +1,18 @@
-package catalog
+package text
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/authzhost/authz/sdk/authz"
 )
 
-// jsonTree reads one JSON value, keeping the order of members. encoding/json
-// bounds nesting at 10,000 levels.
-func jsonTree(b []byte) (*node, error) {
+// JSON reads one JSON value. An error is an *Error. encoding/json bounds nesting at
+// 10,000 levels.
+func JSON(b []byte) (*Value, error) {
 	if !utf8.Valid(b) {
-		return nil, syntaxAt("JSON", b, invalidUTF8(b), "invalid UTF-8")
+		return nil, errorAt(b, invalidUTF8(b), "invalid UTF-8")
 	}
 	// The token reader is laxer than the grammar; the scanner behind Unmarshal
 	// is not, and says where it stopped.
@@ -26,7 +23,7 @@ func jsonTree(b []byte) (*node, error) {
 		if errors.As(err, &syntax) {
 			offset = int(syntax.Offset) - 1
 		}
-		return nil, syntaxAt("JSON", b, offset, err.Error())
+		return nil, errorAt(b, offset, err.Error())
 	}
 	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(b)), text: b, line: 1}
 	r.dec.UseNumber()
@@ -44,7 +41,7 @@ type jsonReader struct {
 }
 
 // next returns a token and the place where it begins.
-func (r *jsonReader) next() (json.Token, place, error) {
+func (r *jsonReader) next() (json.Token, Place, error) {
 	start := int(r.dec.InputOffset())
 	for start < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[start]) >= 0 {
 		start++
@@ -56,45 +53,45 @@ func (r *jsonReader) next() (json.Token, place, error) {
 		}
 	}
 	token, err := r.dec.Token()
-	return token, place{line: r.line, column: start - r.begin + 1}, err
+	return token, Place{Line: r.line, Column: start - r.begin + 1}, err
 }
 
-func (r *jsonReader) value() (*node, error) {
+func (r *jsonReader) value() (*Value, error) {
 	token, at, err := r.next()
 	if err != nil {
 		return nil, err
 	}
 	switch token := token.(type) {
 	case bool:
-		return &node{kind: boolNode, text: strconv.FormatBool(token), at: at}, nil
+		return &Value{Kind: Bool, Text: strconv.FormatBool(token), At: at}, nil
 	case json.Number:
-		return &node{kind: numberNode, text: token.String(), at: at}, nil
+		return &Value{Kind: Number, Text: token.String(), At: at}, nil
 	case string:
-		return &node{kind: stringNode, text: token, at: at}, nil
+		return &Value{Kind: String, Text: token, At: at}, nil
 	case json.Delim:
 		if token == '[' {
 			return r.array(at)
 		}
 		return r.object(at)
 	}
-	return &node{kind: nullNode, at: at}, nil
+	return &Value{Kind: Null, At: at}, nil
 }
 
-func (r *jsonReader) array(at place) (*node, error) {
-	n := &node{kind: arrayNode, at: at}
+func (r *jsonReader) array(at Place) (*Value, error) {
+	n := &Value{Kind: Array, At: at}
 	for r.dec.More() {
 		item, err := r.value()
 		if err != nil {
 			return nil, err
 		}
-		n.items = append(n.items, item)
+		n.Items = append(n.Items, item)
 	}
 	_, err := r.dec.Token() // the closing bracket
 	return n, err
 }
 
-func (r *jsonReader) object(at place) (*node, error) {
-	n := &node{kind: objectNode, at: at}
+func (r *jsonReader) object(at Place) (*Value, error) {
+	n := &Value{Kind: Object, At: at}
 	for r.dec.More() {
 		name, at, err := r.next()
 		if err != nil {
@@ -105,7 +102,7 @@ func (r *jsonReader) object(at place) (*node, error) {
 			return nil, err
 		}
 		text, _ := name.(string) // a member name always is one
-		n.members = append(n.members, member{name: text, value: value, at: at})
+		n.Members = append(n.Members, Member{Name: text, Value: value, At: at})
 	}
 	_, err := r.dec.Token() // the closing brace
 	return n, err
@@ -121,16 +118,4 @@ func invalidUTF8(b []byte) int {
 		i += size
 	}
 	return len(b)
-}
-
-// wholeNumber reads "3", "3.0" and "3e0" alike.
-func wholeNumber(text string) (int64, bool) {
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return i, authz.ValidInstant(i)
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > float64(authz.MaxInstant) {
-		return 0, false
-	}
-	return int64(f), true
 }
