@@ -138,9 +138,8 @@ func (d decoder) group(v *text.Value, path string) GroupInput {
 }
 
 func (d decoder) navigation(v *text.Value, path string) []NavItem {
-	list := d.List(path, v)
-	items := make([]NavItem, 0, len(list))
-	for i, item := range list {
+	items := make([]NavItem, 0, len(v.Items))
+	for i, item := range d.List(path, v) {
 		at := path + text.Index(i)
 		if item.Kind != text.Object {
 			d.Bad(at, "must be an object")

@@ -94,7 +94,9 @@ func (r *manifestReader) readImport(ns string, n *text.Value) *imported {
 		case "strict":
 			im.strict = f.Flag(m.Name, m.Value)
 		case "entries":
-			entries = f.List(m.Name, m.Value)
+			for _, entry := range f.List(m.Name, m.Value) {
+				entries = append(entries, entry)
+			}
 		case "keys":
 			keys = f.Texts(m.Name, m.Value)
 		case "regions":

@@ -115,6 +115,7 @@ func TestIssuesOfATextHaveTheirPlaces(t *testing.T) {
 		"a reserved namespace":         {"permissions: {}\nnamespaces: [authz_internal]", "2:1 authz_internal"},
 		"no permissions at all":        {"namespaces: [docs]", "1:1 permissions"},
 		"a stage of no kind":           {"namespaces: [docs]\npermissions: {}\nscopeTypes:\n  docs.doc:\n    requestable:\n      policy:\n        stages:\n          - kind: nope", "8:13 docs.doc"},
+		"an item that is no prompt":    {"namespaces: [docs]\npermissions: {}\nscopeTypes:\n  docs.doc:\n    requestable:\n      prompts:\n        - id: a\n          label: A\n        - 7", "9:11 docs.doc"},
 		"a constraint without its id":  {"namespaces: [docs]\npermissions: {}\nconstraints:\n  sod:\n    - sets: [[docs.a], [docs.b]]", "4:3 constraints.sod[0].id"},
 		"an import of what is its own": {"namespaces: [docs]\npermissions: {}\nimports:\n  docs: {permissions: {}}", "4:3 docs"},
 		"a member that is given twice": {"namespaces: [docs]\npermissions: {}\ngroups: {docs: {label: A}}\ngroups: {}", "4:1 groups"},

@@ -45,7 +45,7 @@ func (f Fault) Brief() string { return spell.Echo(f.Field) + " " + f.Problem }
 type Fields struct {
 	Places Places
 	Under  string // what the fields lie under in Places
-	Here   Place  // of the member that is being read
+	Here   Place  // of the member or item that is being read
 	Faults []Fault
 }
 
@@ -86,12 +86,19 @@ func (f *Fields) Object(field string, v *Value, s Shape) iter.Seq[Member] {
 	return f.Members(v, field+".", s)
 }
 
-// List returns the items of what has to be an array.
-func (f *Fields) List(field string, v *Value) []*Value {
+// List yields the items of what has to be an array.
+func (f *Fields) List(field string, v *Value) iter.Seq2[int, *Value] {
 	if v.Kind != Array {
 		f.BadValue(field, "must be an array", v)
 	}
-	return v.Items
+	return func(yield func(int, *Value) bool) {
+		for i, item := range v.Items {
+			f.Here = item.At
+			if !yield(i, item) {
+				return
+			}
+		}
+	}
 }
 
 // Text reads a string.
