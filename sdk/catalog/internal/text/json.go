@@ -25,19 +25,18 @@ func JSON(b []byte) (*Value, error) {
 		}
 		return nil, errorAt(b, offset, err.Error())
 	}
-	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(b)), text: b, line: 1}
+	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(b)), text: b, at: Place{Line: 1, Column: 1}}
 	r.dec.UseNumber()
 	return r.value()
 }
 
-// jsonReader reads tokens and counts the lines that they lie on.
+// jsonReader reads tokens and counts the lines and characters before them.
 type jsonReader struct {
 	dec  *json.Decoder
 	text []byte
 
-	counted int // bytes of text that were looked through for line ends
-	line    int // the line that the last of them is on
-	begin   int // where that line begins
+	counted int   // bytes of text that were looked through
+	at      Place // of what comes after them
 }
 
 // next returns a token and the place where it begins.
@@ -47,13 +46,16 @@ func (r *jsonReader) next() (json.Token, Place, error) {
 		start++
 	}
 	for ; r.counted < start; r.counted++ {
-		if r.text[r.counted] == '\n' {
-			r.line++
-			r.begin = r.counted + 1
+		switch b := r.text[r.counted]; {
+		case b == '\n':
+			r.at = Place{Line: r.at.Line + 1, Column: 1}
+		case utf8.RuneStart(b):
+			r.at.Column++
 		}
 	}
+	at := r.at
 	token, err := r.dec.Token()
-	return token, Place{Line: r.line, Column: start - r.begin + 1}, err
+	return token, at, err
 }
 
 func (r *jsonReader) value() (*Value, error) {

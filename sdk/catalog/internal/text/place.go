@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
-// Place is where something begins in a text, counted from 1. Zero is nowhere.
+// Place is where something begins in a text: line and character, counted from 1.
+// Zero is nowhere.
 type Place struct{ Line, Column int }
 
 // Error says why bytes could not be read as their format. At is nowhere when the
@@ -27,7 +29,7 @@ func (e *Error) Error() string {
 func errorAt(b []byte, offset int, problem string) error {
 	before := b[:min(max(offset, 0), len(b))]
 	return &Error{Problem: problem, At: Place{
-		Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'),
+		Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1,
 	}}
 }
 
