@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -70,37 +71,43 @@ func TestAWriteDuringAFetchIsSeenByTheNextCheck(t *testing.T) {
 }
 
 func TestAFetchGoesOnForTheOthersWhenOneCallerGivesUpAndEndsWithTheLast(t *testing.T) {
-	c, g, _ := newGatedClient(t)
-	u := authz.UserPrincipal("u1")
-	impatient, giveUp := context.WithCancel(context.Background())
-	patient, stop := context.WithCancel(context.Background())
-	results := make(chan error, 2)
-	ask := func(ctx context.Context) {
-		_, err := c.Can(ctx, u, "docs.files.read", "")
-		results <- err
-	}
-	go ask(impatient)
-	<-g.entered
-	go ask(patient)
-	time.Sleep(20 * time.Millisecond) // lets the second caller join
-	giveUp()
-	if err := <-results; !errors.Is(err, context.Canceled) {
-		t.Fatalf("the caller that gave up got %v", err)
-	}
-	select {
-	case <-g.ended:
-		t.Fatal("the fetch ended although somebody still waits")
-	case <-g.entered:
-		t.Fatal("the second caller fetched on its own")
-	case <-time.After(20 * time.Millisecond):
-	}
-	stop()
-	<-results
-	select {
-	case <-g.ended:
-	case <-time.After(30 * time.Second):
-		t.Fatal("the fetch goes on although nobody waits")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, g, _ := newGatedClient(t)
+		u := authz.UserPrincipal("u1")
+		impatient, giveUp := context.WithCancel(t.Context())
+		patient, stop := context.WithCancel(t.Context())
+		results := make(chan error, 2)
+		ask := func(ctx context.Context) {
+			_, err := c.Can(ctx, u, "docs.files.read", "")
+			results <- err
+		}
+		go ask(impatient)
+		<-g.entered
+		go ask(patient)
+		synctest.Wait() // the second caller has joined
+		giveUp()
+		if err := <-results; !errors.Is(err, context.Canceled) {
+			t.Fatalf("the caller that gave up got %v", err)
+		}
+		synctest.Wait() // whatever its leaving brings about has happened
+		select {
+		case <-g.ended:
+			t.Fatal("the fetch ended although somebody still waits")
+		case <-g.entered:
+			t.Fatal("the second caller fetched on its own")
+		default:
+		}
+		stop()
+		if err := <-results; !errors.Is(err, context.Canceled) {
+			t.Fatalf("the last caller got %v", err)
+		}
+		synctest.Wait()
+		select {
+		case <-g.ended:
+		default:
+			t.Fatal("the fetch goes on although nobody waits")
+		}
+	})
 }
 
 func TestAnAnswerAboutSomebodyElseIsAFailedFetch(t *testing.T) {
