@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,57 +72,63 @@ func crowd(n int) (s directory.Snapshot) {
 }
 
 func TestAnImportThatOutlivesTheDeadlineInOneCommitIsWrittenInParts(t *testing.T) {
-	const people = 700 // 1.4 s in one commit
-	driver, s := openSlow(t, 2*time.Millisecond, 400*time.Millisecond)
-	app := newApp(t, application.Options{Store: s})
-	var last directory.Progress
-	told := 0
-	report, err := app.RunImport(t.Context(), crowd(people), "hr", directory.Options{}, func(p directory.Progress) {
-		if p.People < last.People || p.Commits < last.Commits {
-			t.Errorf("went back from %+v to %+v", last, p)
+	synctest.Test(t, func(t *testing.T) {
+		const people = 700 // 1.4 s in one commit
+		driver, s := openSlow(t, 2*time.Millisecond, 400*time.Millisecond)
+		app := newApp(t, application.Options{Store: s})
+		var last directory.Progress
+		told := 0
+		report, err := app.RunImport(t.Context(), crowd(people), "hr", directory.Options{}, func(p directory.Progress) {
+			if p.People < last.People || p.Commits < last.Commits {
+				t.Errorf("went back from %+v to %+v", last, p)
+			}
+			last = p
+			told++
+		})
+		must(t, err)
+		if n := len(usersOf(t, s)); n != people || report.Plan.CreatedPeople.Count != people {
+			t.Errorf("%d people stand, the plan was %d", n, report.Plan.CreatedPeople.Count)
 		}
-		last = p
-		told++
+		if last.People != people || last.OfPeople != people || last.Commits < 5 || last.Failures < 1 || last.Left != 0 || told < last.Commits {
+			t.Errorf("told %d times, at last %+v", told, last)
+		}
+		if most := driver.most.Load(); most > 200 {
+			t.Errorf("%d changes in a commit: more than the deadline has room for", most)
+		}
+		entries := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{}))
+		if len(entries) != 1 || entries[0].Action != "directory.import" || report.Audit.Import != entries[0].ID {
+			t.Errorf("audit %+v, the report says %+v", entries, report.Audit)
+		}
 	})
-	must(t, err)
-	if n := len(usersOf(t, s)); n != people || report.Plan.CreatedPeople.Count != people {
-		t.Errorf("%d people stand, the plan was %d", n, report.Plan.CreatedPeople.Count)
-	}
-	if last.People != people || last.OfPeople != people || last.Commits < 5 || last.Failures < 1 || last.Left != 0 || told < last.Commits {
-		t.Errorf("told %d times, at last %+v", told, last)
-	}
-	if most := driver.most.Load(); most > 200 {
-		t.Errorf("%d changes in a commit: more than the deadline has room for", most)
-	}
-	entries := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{}))
-	if len(entries) != 1 || entries[0].Action != "directory.import" || report.Audit.Import != entries[0].ID {
-		t.Errorf("audit %+v, the report says %+v", entries, report.Audit)
-	}
 }
 
 func TestPartsGrowWhileThereIsRoom(t *testing.T) {
-	driver, s := openSlow(t, 0, 30*time.Second)
-	app := newApp(t, application.Options{Store: s})
-	var commits int
-	_, err := app.RunImport(t.Context(), crowd(10_000), "hr", directory.Options{}, func(p directory.Progress) { commits = p.Commits })
-	must(t, err)
-	if most := driver.most.Load(); most < 2000 || commits > 8 {
-		t.Errorf("%d commits, the largest of %d changes", commits, most)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		driver, s := openSlow(t, 10*time.Microsecond, 30*time.Second)
+		app := newApp(t, application.Options{Store: s})
+		var commits int
+		_, err := app.RunImport(t.Context(), crowd(10_000), "hr", directory.Options{}, func(p directory.Progress) { commits = p.Commits })
+		must(t, err)
+		if most := driver.most.Load(); most < 2000 || commits > 8 {
+			t.Errorf("%d commits, the largest of %d changes", commits, most)
+		}
+	})
 }
 
 // TestPartsStayLargeWhereSmallOnesAreNoFaster: on a busy machine a commit takes its time
 // whatever it holds.
 func TestPartsStayLargeWhereSmallOnesAreNoFaster(t *testing.T) {
-	driver, s := openSlow(t, 0, 2*time.Second)
-	app := newApp(t, application.Options{Store: s})
-	driver.commit = 150 * time.Millisecond // a part is meant to take 100 ms
-	var commits int
-	_, err := app.RunImport(t.Context(), crowd(5000), "hr", directory.Options{}, func(p directory.Progress) { commits = p.Commits })
-	must(t, err)
-	if most := driver.most.Load(); most < 1000 || commits > 20 {
-		t.Errorf("%d commits, the largest of %d changes", commits, most)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		driver, s := openSlow(t, 0, 2*time.Second)
+		app := newApp(t, application.Options{Store: s})
+		driver.commit = 150 * time.Millisecond // a part is meant to take 100 ms
+		var commits int
+		_, err := app.RunImport(t.Context(), crowd(5000), "hr", directory.Options{}, func(p directory.Progress) { commits = p.Commits })
+		must(t, err)
+		if most := driver.most.Load(); most < 1000 || commits > 20 {
+			t.Errorf("%d commits, the largest of %d changes", commits, most)
+		}
+	})
 }
 
 // fenced lets hook see the commits of parts, and passes on the others.
@@ -407,13 +414,15 @@ func TestWhatOthersWriteBetweenTwoPartsIsKept(t *testing.T) {
 // TestAnAtomicWriteThatStorageHasNoTimeForIsNotSentForEver: what is one commit by its
 // nature cannot be made smaller.
 func TestAnAtomicWriteThatStorageHasNoTimeForIsNotSentForEver(t *testing.T) {
-	driver, s := openSlow(t, 0, 100*time.Millisecond)
-	app := newApp(t, application.Options{Store: s})
-	driver.commit = time.Minute
-	driver.sent.Store(0)
-	_, err := app.CreateGrants(t.Context(), slices.Repeat([]provider.GrantInput{{Subject: "user:u", Pattern: "docs.*"}}, 1500), root)
-	isUnavailable(authz.OutcomeUnknown)(t, err)
-	if n := driver.sent.Load(); n != 4 || !strings.Contains(err.Error(), "its commit of 1500 changes had no answer within 40") {
-		t.Errorf("sent %d times: %v", n, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		driver, s := openSlow(t, 0, 100*time.Millisecond)
+		app := newApp(t, application.Options{Store: s})
+		driver.commit = time.Minute
+		driver.sent.Store(0)
+		_, err := app.CreateGrants(t.Context(), slices.Repeat([]provider.GrantInput{{Subject: "user:u", Pattern: "docs.*"}}, 1500), root)
+		isUnavailable(authz.OutcomeUnknown)(t, err)
+		if n := driver.sent.Load(); n != 4 || !strings.Contains(err.Error(), "its commit of 1500 changes had no answer within 40") {
+			t.Errorf("sent %d times: %v", n, err)
+		}
+	})
 }
