@@ -62,14 +62,13 @@ func (s *mapStore) Delete(_ context.Context, key string) error {
 
 // await waits until the writes, which no check waits for, have arrived.
 func (s *mapStore) await(sets int64) {
-	for range 2000 {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		s.mu.Lock()
 		arrived := s.traffic.Sets >= sets
 		s.mu.Unlock()
 		if arrived {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

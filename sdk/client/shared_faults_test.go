@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -74,26 +75,28 @@ func newSlowBench(t *testing.T) (*cacheBench, *slowStore, *client.Client) {
 }
 
 func TestConcurrentMissesShareOneReadOfTheStore(t *testing.T) {
-	b, slow, c := newSlowBench(t)
-	defer c.Close()
-	b.source.take()
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			if ok, err := c.Can(context.Background(), authz.UserPrincipal("u1"), "docs.files.read", ""); !ok || err != nil {
-				t.Error(ok, err)
-			}
-		})
-	}
-	for slow.gets.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond) // lets the others join
-	close(slow.release)
-	all.Wait()
-	if gets, calls := slow.gets.Load(), b.source.take(); gets != 1 || calls.Subject != 0 {
-		t.Errorf("%d reads of the store and %+v, want one read", gets, calls)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b, slow, c := newSlowBench(t)
+		defer c.Close()
+		b.source.take()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if ok, err := c.Can(t.Context(), authz.UserPrincipal("u1"), "docs.files.read", ""); !ok || err != nil {
+					t.Error(ok, err)
+				}
+			})
+		}
+		synctest.Wait() // all have joined
+		if gets := slow.gets.Load(); gets == 0 {
+			t.Error("nobody asked the store")
+		}
+		close(slow.release)
+		all.Wait()
+		if gets, calls := slow.gets.Load(), b.source.take(); gets != 1 || calls.Subject != 0 {
+			t.Errorf("%d reads of the store and %+v, want one read", gets, calls)
+		}
+	})
 }
 
 func TestAReadOfTheStoreThatABustOvertookIsNotKept(t *testing.T) {
@@ -186,11 +189,10 @@ func TestWritesToTheStoreAreBoundedAndEndWithTheClient(t *testing.T) {
 	}
 	c.Close()
 	c.Close()
-	for n := 0; runtime.NumGoroutine() > before; n++ {
-		if n == 1000 {
+	for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
 			t.Fatalf("%d goroutines before, %d after Close", before, runtime.NumGoroutine())
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
