@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -196,60 +197,64 @@ func TestTheTopologyIsReadAgainOnlyWhenItMayHaveChanged(t *testing.T) {
 }
 
 func TestConcurrentMissesShareOneReadOfTheTopology(t *testing.T) {
-	store := openStore(t)
-	seed(t, store)
-	arrived, release := make(chan struct{}), make(chan struct{})
-	f := &faulty{Store: withoutExpand(store)}
-	f.listGroups = func() {
-		close(arrived) // a second read would panic
-		<-release
-	}
-	app := newApp(t, application.Options{Store: f})
-	ask := func() error {
-		_, err := app.GetSubjectAccess(context.Background(), authz.UserPrincipal("member"))
-		return err
-	}
-	done := make(chan error, 3)
-	go func() { done <- ask() }()
-	<-arrived
-	go func() { done <- ask() }()
-	go func() { done <- ask() }()
-	time.Sleep(10 * time.Millisecond)
-	close(release)
-	for range 3 {
-		must(t, <-done)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		store := openStore(t)
+		seed(t, store)
+		arrived, release := make(chan struct{}), make(chan struct{})
+		f := &faulty{Store: withoutExpand(store)}
+		f.listGroups = func() {
+			close(arrived) // a second read would panic
+			<-release
+		}
+		app := newApp(t, application.Options{Store: f})
+		ask := func() error {
+			_, err := app.GetSubjectAccess(context.Background(), authz.UserPrincipal("member"))
+			return err
+		}
+		done := make(chan error, 3)
+		go func() { done <- ask() }()
+		<-arrived
+		go func() { done <- ask() }()
+		go func() { done <- ask() }()
+		synctest.Wait() // all have asked
+		close(release)
+		for range 3 {
+			must(t, <-done)
+		}
+	})
 }
 
 func TestAReaderWhoGivesUpDoesNotFailThoseWhoWait(t *testing.T) {
-	store := openStore(t)
-	seed(t, store)
-	arrived, reads := make(chan struct{}), 0
-	ctx, cancel := context.WithCancel(context.Background())
-	f := &faulty{Store: withoutExpand(store)}
-	f.listGroups = func() {
-		if reads++; reads == 1 {
-			close(arrived)
-			<-ctx.Done()
+	synctest.Test(t, func(t *testing.T) {
+		store := openStore(t)
+		seed(t, store)
+		arrived, reads := make(chan struct{}), 0
+		ctx, cancel := context.WithCancel(context.Background())
+		f := &faulty{Store: withoutExpand(store)}
+		f.listGroups = func() {
+			if reads++; reads == 1 {
+				close(arrived)
+				<-ctx.Done()
+			}
 		}
-	}
-	app := newApp(t, application.Options{Store: f})
-	gaveUp, waited := make(chan error, 1), make(chan error, 1)
-	go func() {
-		_, err := app.GetSubjectAccess(ctx, authz.UserPrincipal("member"))
-		gaveUp <- err
-	}()
-	<-arrived
-	go func() {
-		_, err := app.GetSubjectAccess(context.Background(), authz.UserPrincipal("member"))
-		waited <- err
-	}()
-	time.Sleep(10 * time.Millisecond)
-	cancel()
-	must(t, <-waited)
-	if err := <-gaveUp; err != nil {
-		isUnavailable("")(t, err)
-	}
+		app := newApp(t, application.Options{Store: f})
+		gaveUp, waited := make(chan error, 1), make(chan error, 1)
+		go func() {
+			_, err := app.GetSubjectAccess(ctx, authz.UserPrincipal("member"))
+			gaveUp <- err
+		}()
+		<-arrived
+		go func() {
+			_, err := app.GetSubjectAccess(context.Background(), authz.UserPrincipal("member"))
+			waited <- err
+		}()
+		synctest.Wait() // it waits
+		cancel()
+		must(t, <-waited)
+		if err := <-gaveUp; err != nil {
+			isUnavailable("")(t, err)
+		}
+	})
 }
 
 func TestAReadOverlappedByADropIsUsedAndNotKept(t *testing.T) {

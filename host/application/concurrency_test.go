@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -167,19 +167,21 @@ func (d detained) start(ctx context.Context, app *application.Application, user 
 }
 
 func TestAWriteWaitsForAnEarlierNumberThatIsStillUnderWay(t *testing.T) {
-	d := detain(openStore(t))
-	app := newApp(t, application.Options{Store: d})
-	var heard []string
-	app.OnInvalidate(func(e authz.Event) { heard = append(heard, e.UserID) })
-	slow := d.start(context.Background(), app, "slow", d.slow)
-	fast := d.start(context.Background(), app, "fast", d.fast)
-	time.Sleep(20 * time.Millisecond) // enough for a write that does not wait
-	close(d.release)
-	must(t, <-slow)
-	must(t, <-fast)
-	if diff := cmp.Diff([]string{"slow", "fast"}, heard); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := detain(openStore(t))
+		app := newApp(t, application.Options{Store: d})
+		var heard []string
+		app.OnInvalidate(func(e authz.Event) { heard = append(heard, e.UserID) })
+		slow := d.start(context.Background(), app, "slow", d.slow)
+		fast := d.start(context.Background(), app, "fast", d.fast)
+		synctest.Wait() // a write that does not wait has told by now
+		close(d.release)
+		must(t, <-slow)
+		must(t, <-fast)
+		if diff := cmp.Diff([]string{"slow", "fast"}, heard); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestAWriteWhoseTimeIsOverTellsItsListenersOutOfTurn(t *testing.T) {

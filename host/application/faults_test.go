@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,40 +97,42 @@ func TestAWriteAgainstAFailingStore(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.sentence, func(t *testing.T) {
-			store := openStore(t)
-			app := newApp(t, application.Options{Store: resending(t, stumble(store, c.failures, c.applied, c.fault))})
-			var heard []authz.Event
-			app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
-			before := everything(t, store)
-			ctx := t.Context()
-			if c.timeout > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, c.timeout)
-				defer cancel()
-			}
-			row, err := app.CreateRole(ctx, provider.RoleInput{Name: "Reader"}, root)
-			if c.check != nil {
-				c.check(t, err)
-				if strings.Contains(err.Error(), driverText) {
-					t.Errorf("driver text reached the caller: %v", err)
+			synctest.Test(t, func(t *testing.T) {
+				store := openStore(t)
+				app := newApp(t, application.Options{Store: resending(t, stumble(store, c.failures, c.applied, c.fault))})
+				var heard []authz.Event
+				app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
+				before := everything(t, store)
+				ctx := t.Context()
+				if c.timeout > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.timeout)
+					defer cancel()
 				}
-				var down *authz.UnavailableError
-				unknown := errors.As(err, &down) && down.Outcome == authz.OutcomeUnknown // then it may have been applied
-				if diff := cmp.Diff(before, everything(t, store), unexported); diff != "" || (len(heard) == 1) != unknown || len(heard) > 1 {
-					t.Errorf("told %v and left:\n%s", heard, diff)
+				row, err := app.CreateRole(ctx, provider.RoleInput{Name: "Reader"}, root)
+				if c.check != nil {
+					c.check(t, err)
+					if strings.Contains(err.Error(), driverText) {
+						t.Errorf("driver text reached the caller: %v", err)
+					}
+					var down *authz.UnavailableError
+					unknown := errors.As(err, &down) && down.Outcome == authz.OutcomeUnknown // then it may have been applied
+					if diff := cmp.Diff(before, everything(t, store), unexported); diff != "" || (len(heard) == 1) != unknown || len(heard) > 1 {
+						t.Errorf("told %v and left:\n%s", heard, diff)
+					}
+					return
 				}
-				return
-			}
-			must(t, err)
-			if got := rows(t, store.ListRoles(ctx, storage.Page{})); len(got) != 1 || got[0].ID != row.ID {
-				t.Errorf("stored %v, want the one returned", got)
-			}
-			if got := rows(t, store.ListAudit(ctx, storage.AuditFilter{})); len(got) != 1 {
-				t.Errorf("%d audit entries, want one", len(got))
-			}
-			if diff := cmp.Diff([]authz.Event{authz.RoleEvent(row.ID)}, heard); diff != "" {
-				t.Error(diff)
-			}
+				must(t, err)
+				if got := rows(t, store.ListRoles(ctx, storage.Page{})); len(got) != 1 || got[0].ID != row.ID {
+					t.Errorf("stored %v, want the one returned", got)
+				}
+				if got := rows(t, store.ListAudit(ctx, storage.AuditFilter{})); len(got) != 1 {
+					t.Errorf("%d audit entries, want one", len(got))
+				}
+				if diff := cmp.Diff([]authz.Event{authz.RoleEvent(row.ID)}, heard); diff != "" {
+					t.Error(diff)
+				}
+			})
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/host/application"
@@ -64,26 +65,28 @@ func (s *replacedStore) Commit(ctx context.Context, c storage.Commit) (storage.C
 // A commit of unknown fate is sent again. Never to content that was not there when the
 // commit was judged.
 func TestAWriteIsNeverAppliedToContentThatCameAfterIt(t *testing.T) {
-	d := &replacedDriver{Driver: memory.New(memory.Options{})}
-	d.now.Store(memory.NewBackend(memory.Options{}))
-	st, err := hoststore.Open(t.Context(), d, "p", hoststore.Options{CommitTimeout: 5 * time.Second})
-	must(t, err)
-	defer st.Close()
-	a := newApp(t, application.Options{Store: st})
-	before := st.Info().Incarnation
-	d.armed.Store(true)
-	time.AfterFunc(600*time.Millisecond, func() { d.down.Store(false) })
-	_, err = a.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:ann", Pattern: "docs.files.read", Scope: "*"}, root)
-	var down *authz.UnavailableError
-	if !errors.As(err, &down) || down.Outcome != authz.OutcomeUnknown {
-		t.Errorf("it was answered with %v, want unavailable, of unknown fate", err)
-	}
-	backend, err := d.now.Load().Driver().Open(t.Context(), "p")
-	must(t, err)
-	if n, err := backend.CountGrants(t.Context(), storage.GrantFilter{}); n != 0 || err != nil {
-		t.Errorf("the content that came after has %d grants, %v", n, err)
-	}
-	if st.Info().Incarnation == before {
-		t.Error("the content was not replaced")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := &replacedDriver{Driver: memory.New(memory.Options{})}
+		d.now.Store(memory.NewBackend(memory.Options{}))
+		st, err := hoststore.Open(t.Context(), d, "p", hoststore.Options{CommitTimeout: 5 * time.Second})
+		must(t, err)
+		defer st.Close()
+		a := newApp(t, application.Options{Store: st})
+		before := st.Info().Incarnation
+		d.armed.Store(true)
+		time.AfterFunc(600*time.Millisecond, func() { d.down.Store(false) })
+		_, err = a.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:ann", Pattern: "docs.files.read", Scope: "*"}, root)
+		var down *authz.UnavailableError
+		if !errors.As(err, &down) || down.Outcome != authz.OutcomeUnknown {
+			t.Errorf("it was answered with %v, want unavailable, of unknown fate", err)
+		}
+		backend, err := d.now.Load().Driver().Open(t.Context(), "p")
+		must(t, err)
+		if n, err := backend.CountGrants(t.Context(), storage.GrantFilter{}); n != 0 || err != nil {
+			t.Errorf("the content that came after has %d grants, %v", n, err)
+		}
+		if st.Info().Incarnation == before {
+			t.Error("the content was not replaced")
+		}
+	})
 }
