@@ -11,15 +11,18 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/plugin"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// bridge is one plugin served on a unix socket in this process.
+// bridge is one plugin served in this process: on a unix socket, or inside a bubble of
+// synctest on a pipe.
 type bridge struct {
 	address string
+	options []grpc.DialOption
 	log     hclog.Logger
 	largest atomic.Int64 // message seen, either way
 	exited  chan string
@@ -27,15 +30,29 @@ type bridge struct {
 
 func serve(t *testing.T, p plugin.Plugin, log hclog.Logger) *bridge {
 	t.Helper()
-	b := &bridge{log: log, exited: make(chan string, 8)}
-	if log == nil {
-		log = hclog.NewNullLogger()
-	}
 	listener, err := net.Listen("unix", t.TempDir()+"/s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.address = "unix:" + listener.Addr().String()
+	return serveOn(t, &bridge{address: "unix:" + listener.Addr().String(), log: log}, listener, p)
+}
+
+// serveInBubble serves d where only the clock of a bubble passes: a socket of the
+// machine would hold it.
+func serveInBubble(t *testing.T, d storage.Driver) *bridge {
+	t.Helper()
+	pipe := bufconn.Listen(1 << 20)
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) })
+	return serveOn(t, &bridge{address: "passthrough:pipe", options: []grpc.DialOption{dial}}, pipe, serving(d))
+}
+
+func serveOn(t *testing.T, b *bridge, listener net.Listener, p plugin.Plugin) *bridge {
+	t.Helper()
+	b.exited = make(chan string, 8)
+	log := b.log
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
 	server := grpc.NewServer(append(plugin.ServerOptions(), grpc.StatsHandler(sizes{b}))...)
 	plugin.Register(server, p, log, func(reason string) { b.exited <- reason })
 	done := make(chan struct{})
@@ -55,7 +72,8 @@ func serve(t *testing.T, p plugin.Plugin, log hclog.Logger) *bridge {
 
 func (b *bridge) dial(t *testing.T) (*plugin.Client, *grpc.ClientConn) {
 	t.Helper()
-	conn, err := grpc.NewClient(b.address, append(plugin.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	options := append(plugin.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(b.address, append(options, b.options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +116,13 @@ func bridged(t *testing.T, d storage.Driver) storage.Driver {
 	t.Helper()
 	client, _ := serve(t, serving(d), nil).dial(t)
 	return configured(t, client)
+}
+
+// storeInBubble is a store of d across the wire, in a bubble of synctest.
+func storeInBubble(t *testing.T, d storage.Driver) storage.Store {
+	t.Helper()
+	client, _ := serveInBubble(t, d).dial(t)
+	return openStore(t, configured(t, client), "docs")
 }
 
 func configured(t *testing.T, client *plugin.Client) storage.Driver {
