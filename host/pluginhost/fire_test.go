@@ -52,43 +52,46 @@ func TestCallsToAStoppedPluginEndAtTheirDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := stop(t, p)
-	for name, c := range map[string]struct {
-		call    func(context.Context) error
-		outcome authz.Outcome
-	}{
-		"a read": {func(ctx context.Context) error { _, _, err := s.GetRole(ctx, "r"); return err }, ""},
-		"a closure": {func(ctx context.Context) error {
-			_, err := s.ReadAccess(ctx, storage.AccessQuery{UserID: "u"})
-			return err
-		}, ""},
-		"a list": {func(ctx context.Context) (last error) {
-			for _, err := range s.ListRoles(ctx, storage.Page{}) {
-				last = err
-			}
-			return last
-		}, ""},
-		"a commit":   {func(ctx context.Context) error { _, err := s.Commit(ctx, role("r")); return err }, authz.OutcomeUnknown},
-		"a prune":    {func(ctx context.Context) error { _, err := s.PruneEvents(ctx, storage.PruneEvents{}); return err }, authz.OutcomeUnknown},
-		"a section":  {func(ctx context.Context) error { _, err := s.Acquire(ctx, "roles"); return err }, authz.OutcomeNotApplied},
-		"a beat":     {func(ctx context.Context) error { return section.Renew(ctx) }, ""},
-		"an opening": {func(ctx context.Context) error { _, err := d.Open(ctx, "docs"); return err }, authz.OutcomeNotApplied},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			began := time.Now()
-			err := c.call(ctx)
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("it took %s", took)
-			}
-			if storage.CodeOf(err) != storage.CodeUnavailable || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
-			if got := outcome(err); name != "a beat" && got != c.outcome {
-				t.Errorf("outcome %q, want %q", got, c.outcome)
-			}
-		})
-	}
+	t.Run("calls", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			call    func(context.Context) error
+			outcome authz.Outcome
+		}{
+			"a read": {func(ctx context.Context) error { _, _, err := s.GetRole(ctx, "r"); return err }, ""},
+			"a closure": {func(ctx context.Context) error {
+				_, err := s.ReadAccess(ctx, storage.AccessQuery{UserID: "u"})
+				return err
+			}, ""},
+			"a list": {func(ctx context.Context) (last error) {
+				for _, err := range s.ListRoles(ctx, storage.Page{}) {
+					last = err
+				}
+				return last
+			}, ""},
+			"a commit":   {func(ctx context.Context) error { _, err := s.Commit(ctx, role("r")); return err }, authz.OutcomeUnknown},
+			"a prune":    {func(ctx context.Context) error { _, err := s.PruneEvents(ctx, storage.PruneEvents{}); return err }, authz.OutcomeUnknown},
+			"a section":  {func(ctx context.Context) error { _, err := s.Acquire(ctx, "roles"); return err }, authz.OutcomeNotApplied},
+			"a beat":     {func(ctx context.Context) error { return section.Renew(ctx) }, ""},
+			"an opening": {func(ctx context.Context) error { _, err := d.Open(ctx, "docs"); return err }, authz.OutcomeNotApplied},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // in which a busy machine sends the call
+				defer cancel()
+				began := time.Now()
+				err := c.call(ctx)
+				if took := time.Since(began); took > 30*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if storage.CodeOf(err) != storage.CodeUnavailable || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+				if got := outcome(err); name != "a beat" && got != c.outcome {
+					t.Errorf("outcome %q, want %q", got, c.outcome)
+				}
+			})
+		}
+	})
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func TestCallsToAStoppedPluginEndAtTheirDeadline(t *testing.T) {
 func TestAPluginThatGivesNoSignOfLifeIsKilledAndReplaced(t *testing.T) {
 	var log testlog.Log
 	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
-	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "memory", HangTimeout: 600 * time.Millisecond})
+	p, err := h.Start(t.Context(), pluginhost.Spec{Name: "main", Plugin: "memory", HangTimeout: 1500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +116,8 @@ func TestAPluginThatGivesNoSignOfLifeIsKilledAndReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, d)
-	time.Sleep(700 * time.Millisecond) // it is asked and answers
-	eventually(t, 30*time.Second, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
+	time.Sleep(1700 * time.Millisecond) // it is asked and answers
+	eventually(t, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
 	if got := p.Status(); got.Restarts != 0 {
 		t.Fatalf("a plugin that answers: %+v", got)
 	}
@@ -125,16 +128,16 @@ func TestAPluginThatGivesNoSignOfLifeIsKilledAndReplaced(t *testing.T) {
 		_, err := s.Commit(context.Background(), role("r"))
 		inFlight <- err
 	}()
-	eventually(t, 2*time.Second, "that it does not answer shows", func() bool { return p.Status().State == pluginhost.StateUnresponsive })
+	eventually(t, "that it does not answer shows", func() bool { return p.Status().State == pluginhost.StateUnresponsive })
 	if err := <-inFlight; storage.CodeOf(err) != storage.CodeUnavailable || outcome(err) != authz.OutcomeUnknown {
 		t.Errorf("the call in flight gave %v", err)
 	}
-	if took := time.Since(began); took < 500*time.Millisecond || took > 3*time.Second {
+	if took := time.Since(began); took < 1400*time.Millisecond || took > 30*time.Second {
 		t.Errorf("it was given up after %s", took)
 	}
-	eventually(t, 5*time.Second, "another process runs", func() bool { return p.Status().Restarts == 1 })
+	eventually(t, "another process runs", func() bool { return p.Status().Restarts == 1 })
 	got := p.Status()
-	if got.State != pluginhost.StateRunning || got.PID == pid || alive(pid) || !strings.Contains(got.LastError, "no sign of life for 600ms") {
+	if got.State != pluginhost.StateRunning || got.PID == pid || alive(pid) || !strings.Contains(got.LastError, "no sign of life for 1.5s") {
 		t.Errorf("status %+v, the old process lives: %v", got, alive(pid))
 	}
 	if _, err := open(t, d).Commit(t.Context(), role("r")); err != nil {
@@ -152,11 +155,11 @@ func TestAnAnswerInTimeEndsTheSuspicion(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := stop(t, p)
-	eventually(t, 4*time.Second, "that it does not answer shows", func() bool { return p.Status().State == pluginhost.StateUnresponsive })
+	eventually(t, "that it does not answer shows", func() bool { return p.Status().State == pluginhost.StateUnresponsive })
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 4*time.Second, "that it answers again shows", func() bool { return p.Status().State == pluginhost.StateRunning })
+	eventually(t, "that it answers again shows", func() bool { return p.Status().State == pluginhost.StateRunning })
 	if got := p.Status(); got.PID != pid || got.Restarts != 0 {
 		t.Errorf("status %+v", got)
 	}
@@ -165,7 +168,7 @@ func TestAnAnswerInTimeEndsTheSuspicion(t *testing.T) {
 func TestADatabaseThatDoesNotAnswerIsNoHungPlugin(t *testing.T) {
 	h := newHost(t, pluginhost.Options{})
 	spec := faulty("stuck")
-	spec.HangTimeout = 1200 * time.Millisecond
+	spec.HangTimeout = 2 * time.Second
 	p, err := h.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -174,12 +177,12 @@ func TestADatabaseThatDoesNotAnswerIsNoHungPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	if _, err := d.Open(ctx, "docs"); storage.CodeOf(err) != storage.CodeUnavailable {
 		t.Errorf("Open gave %v", err)
 	}
-	eventually(t, 30*time.Second, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
+	eventually(t, "it runs", func() bool { return p.Status().State == pluginhost.StateRunning })
 	if got := p.Status(); got.Restarts != 0 {
 		t.Errorf("status %+v", got)
 	}
@@ -226,7 +229,7 @@ func TestACrashLoopBacksOffAndLeavesNoSockets(t *testing.T) {
 		if n := p.Status().Restarts; n > len(seen) {
 			seen = append(seen, time.Since(began))
 		}
-		if time.Since(began) > 15*time.Second {
+		if time.Since(began) > 2*time.Minute {
 			t.Fatalf("restarts came after %v only", seen)
 		}
 		if left, _ := filepath.Glob(filepath.Join(pluginhost.SocketDir(h), "*")); len(left) > 2 {
@@ -277,7 +280,7 @@ func TestABinaryThatWasReplacedIsNotRestarted(t *testing.T) {
 	}
 	put(other)
 	kill(t, p)
-	eventually(t, 5*time.Second, "the other binary is refused by name", func() bool {
+	eventually(t, "the other binary is refused by name", func() bool {
 		s := p.Status()
 		return s.State == pluginhost.StateRestarting && strings.Contains(s.LastError, pin) && strings.Contains(s.LastError, found)
 	})
@@ -290,24 +293,24 @@ func TestABinaryThatWasReplacedIsNotRestarted(t *testing.T) {
 func TestARestartThatHangsIsBoundedAndTriedAgain(t *testing.T) {
 	h := newHost(t, pluginhost.Options{StartTimeout: time.Hour, Logger: hclog.NewNullLogger()})
 	flag := filepath.Join(t.TempDir(), "slow")
-	spec := pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "slow", "FLAG": flag}, StartTimeout: 500 * time.Millisecond}
+	spec := pluginhost.Spec{Name: "main", Plugin: "faulty", Env: map[string]string{"FAULT": "slow", "FLAG": flag}, StartTimeout: 5 * time.Second}
 	p, err := h.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	killFlagged(t, p, flag, 5*time.Second, "not ready within 500ms")
+	killFlagged(t, p, flag, "not ready within 5s")
 	if err := os.Remove(flag); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "it is tried again", func() bool { return p.Status().State == pluginhost.StateRunning })
+	eventually(t, "it is tried again", func() bool { return p.Status().State == pluginhost.StateRunning })
 }
 
 func TestWhatAPluginPrintsNeverBreaksIt(t *testing.T) {
 	var log testlog.Log
-	h := newHost(t, pluginhost.Options{StartTimeout: 5 * time.Second, Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
+	h := newHost(t, pluginhost.Options{StartTimeout: time.Minute, Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
 	began := time.Now()
 	e := startError(t, h, faulty("flood"))
-	if took := time.Since(began); took > 10*time.Second || len(e.Error()) > 10_000 {
+	if took := time.Since(began); took > 30*time.Second || len(e.Error()) > 10_000 {
 		t.Errorf("a flood took %s and left %d bytes", took, len(e.Error()))
 	}
 	if !strings.Contains(e.Reason, "standard output before the handshake") {
@@ -317,7 +320,7 @@ func TestWhatAPluginPrintsNeverBreaksIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 3*time.Second, "what it prints later is in the log", func() bool { return strings.Contains(log.String(), "printed by a library") })
+	eventually(t, "what it prints later is in the log", func() bool { return strings.Contains(log.String(), "printed by a library") })
 	if s := p.Status(); s.State != pluginhost.StateRunning {
 		t.Errorf("status %+v", s)
 	}

@@ -177,8 +177,10 @@ func alive(pid int) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+// eventually waits for what a busy machine may take long to bring about.
+func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
+	const limit = time.Minute
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return

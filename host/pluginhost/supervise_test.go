@@ -22,13 +22,13 @@ import (
 
 // killFlagged kills a plugin whose restarts fail while the flag lies there, and waits
 // until one has failed with these words.
-func killFlagged(t *testing.T, p *pluginhost.Plugin, flag string, patience time.Duration, words string) {
+func killFlagged(t *testing.T, p *pluginhost.Plugin, flag, words string) {
 	t.Helper()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	kill(t, p)
-	eventually(t, patience, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, words) })
+	eventually(t, "a failed restart shows", func() bool { return strings.Contains(p.Status().LastError, words) })
 }
 
 func kill(t *testing.T, p *pluginhost.Plugin) int {
@@ -131,20 +131,24 @@ func TestAKilledPluginIsRestartedAndOldHandlesStayUnavailable(t *testing.T) {
 }
 
 func TestACommitInFlightOfAKilledPluginIsOfUnknownFate(t *testing.T) {
-	h := newHost(t, pluginhost.Options{})
-	p, d := startMemory(t, h)
+	var log testlog.Log
+	h := newHost(t, pluginhost.Options{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
+	p, err := h.Start(t.Context(), faulty("holds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Storage()
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := open(t, d)
-	// A stopped process takes the request and never answers.
-	pid := stop(t, p)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := s.Commit(context.Background(), role("r1"))
 		answered <- err
 	}()
-	time.Sleep(100 * time.Millisecond)
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the commit is in the plugin", func() bool { return strings.Contains(log.String(), "a commit is held") })
+	kill(t, p)
 	if err := <-answered; storage.CodeOf(err) != storage.CodeUnavailable || outcome(err) != authz.OutcomeUnknown {
 		t.Errorf("got %v", err)
 	}
@@ -161,7 +165,7 @@ func TestOpenIsUnavailableWhileThePluginCannotComeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	killFlagged(t, p, flag, 5*time.Second, "exit status 9")
+	killFlagged(t, p, flag, "exit status 9")
 	if s := p.Status(); s.State != pluginhost.StateRestarting || s.PID != 0 {
 		t.Errorf("status %+v", s)
 	}

@@ -100,6 +100,10 @@ func main() {
 		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
 			return stuck{memory.New(memory.Options{})}, nil
 		}
+	case "holds": // commits, for ever
+		p.Storage.Configure = func(context.Context, map[string]any) (storage.Driver, error) {
+			return holds{memory.New(memory.Options{})}, nil
+		}
 	case "flood": // noise without an end or a line
 		noise := bytes.Repeat([]byte("x"), 64<<10)
 		for {
@@ -166,6 +170,22 @@ type stuck struct{ storage.Driver }
 func (stuck) Open(ctx context.Context, _ string) (storage.Store, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// holds takes commits and answers none.
+type holds struct{ storage.Driver }
+
+func (h holds) Open(ctx context.Context, partition string) (storage.Store, error) {
+	s, err := h.Driver.Open(ctx, partition)
+	return holdsCommits{s}, err
+}
+
+type holdsCommits struct{ storage.Store }
+
+func (holdsCommits) Commit(ctx context.Context, _ storage.Commit) (storage.CommitResult, error) {
+	fmt.Println("a commit is held") // in the host's log
+	<-ctx.Done()
+	return storage.CommitResult{}, ctx.Err()
 }
 
 // boasts describes itself at a length that no message may have.
