@@ -244,7 +244,7 @@ func TestADeadProcessIsRobbedAndAWatcherHearsOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := section.Fence().Fence; got <= fence || time.Since(start) > 5*time.Second {
+	if got := section.Fence().Fence; got <= fence || time.Since(start) > 15*time.Second {
 		t.Errorf("fence %d after %d, waited %v", got, fence, time.Since(start))
 	}
 	_, err = s.Commit(ctx, storage.Commit{ID: "old", Fences: []storage.Fence{{Key: "groups", Fence: fence}}})
