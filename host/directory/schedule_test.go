@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/host/application"
@@ -69,19 +70,21 @@ func TestOneHostOfManyRunsWhatIsDue(t *testing.T) {
 }
 
 func TestNothingRunsBeforeItIsDueWhenTheClockIsSetBack(t *testing.T) {
-	w := newWorld(t)
-	w.importer.says("ann")
-	var behind atomic.Int64
-	d := w.open(func(o *directory.Options) {
-		o.Schedule = &once{at: time.Now().Add(400 * time.Millisecond)}
-		o.Clock = func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.importer.says("ann")
+		var behind atomic.Int64
+		d := w.open(func(o *directory.Options) {
+			o.Schedule = &once{at: time.Now().Add(400 * time.Millisecond)}
+			o.Clock = func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }
+		})
+		eventually(t, "the next run is told", func() bool { return d.Known().Next != 0 })
+		behind.Store(int64(time.Hour))
+		time.Sleep(600 * time.Millisecond) // as the clock was, it would be due
+		if last := d.Known().Last; last != nil && last.StartedAt < d.Known().Next {
+			t.Error("it ran an hour early")
+		}
 	})
-	eventually(t, "the next run is told", func() bool { return d.Known().Next != 0 })
-	behind.Store(int64(time.Hour))
-	time.Sleep(600 * time.Millisecond) // as the clock was, it would be due
-	if last := d.Known().Last; last != nil && last.StartedAt < d.Known().Next {
-		t.Error("it ran an hour early")
-	}
 }
 
 func TestARunWaitsForNoOtherHostsForLong(t *testing.T) {
