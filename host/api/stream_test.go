@@ -151,13 +151,13 @@ func TestAnOperationMayOutlastTheTimeForItsBody(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				return provider.Capabilities{}, ctx.Err()
-			case <-time.After(600 * time.Millisecond):
+			case <-time.After(1500 * time.Millisecond):
 				return provider.Capabilities{}, nil
 			}
 		}}
 	}})
 	server := httptest.NewUnstartedServer(w.server.Config.Handler)
-	server.Config.ReadTimeout = 200 * time.Millisecond
+	server.Config.ReadTimeout = time.Second // in which a busy machine reads the request
 	server.Start()
 	defer server.Close()
 	a := send(t, server.Client(), "POST", server.URL+"/v1/capabilities", "{}", "Bearer "+secret)
