@@ -395,11 +395,10 @@ func edit(c *config.Config, change func(*config.Plugin)) {
 
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for range 400 {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(25 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<18)
 	t.Fatalf("never: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])

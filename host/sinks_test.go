@@ -265,7 +265,7 @@ func TestASinkThatHangsOrFailsCostsNobodyAnything(t *testing.T) {
 		longest = max(longest, time.Since(start))
 		s.made["docs.files.read allow"]++
 	}
-	if longest > time.Second { // a check that waited for a sink would have taken its 5 s
+	if longest > 4*time.Second { // a check that waited for a sink would have taken its 5 s
 		t.Errorf("a check took %v", longest)
 	}
 	if delivered := s.metric(t, `authz_sink_windows_total{app="docs",outcome="delivered",sink="well"}`); delivered < 4 {
