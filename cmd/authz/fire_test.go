@@ -157,7 +157,7 @@ func TestAHungDriverIsAnOutageAndNotForLong(t *testing.T) {
 		t.Errorf("a cold check gave %v", err)
 	}
 	eventually(t, "the host is ready again", ready)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the outage took %s", took)
 	}
 	if now := pid(); now == p || now == 0 {

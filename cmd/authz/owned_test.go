@@ -32,7 +32,7 @@ func (s *shell) ends(args ...string) (errs string, code int) {
 	select {
 	case <-r.done:
 		return r.errs.String(), r.ProcessState.ExitCode()
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatalf("authz %s goes on:\n%s%s", strings.Join(args, " "), r.out.String(), r.errs.String())
 		return "", 0
 	}

@@ -131,11 +131,10 @@ func (r *running) waitFor(t *testing.T, what *regexp.Regexp) []string {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 400 {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatalf("never: %s", what)
 }
