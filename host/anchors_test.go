@@ -27,7 +27,10 @@ func TestHostsAnchorOneLogInOneFile(t *testing.T) {
 	var writing sync.WaitGroup
 	for i := range 40 {
 		writing.Go(func() {
-			call(t, caller(hosts[i%2].Host), "createGrant", object{"input": object{"subject": "everyone", "pattern": "docs.files.read", "provenance": root}})
+			grant := object{"input": object{"subject": "everyone", "pattern": "docs.files.read", "provenance": root}}
+			if err := insist(func() error { return caller(hosts[i%2].Host).Call(t.Context(), "createGrant", grant, nil) }); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	writing.Wait()

@@ -52,7 +52,7 @@ func (two *twoHosts) race(n int, write func(ctx context.Context, i int, on *prov
 	for i := range n {
 		all.Go(func() {
 			<-start
-			errs[i] = write(context.Background(), i, two.apps[i%len(two.apps)])
+			errs[i] = insist(func() error { return write(context.Background(), i, two.apps[i%len(two.apps)]) })
 		})
 	}
 	close(start)
