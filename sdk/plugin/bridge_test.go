@@ -37,13 +37,13 @@ func serve(t *testing.T, p plugin.Plugin, log hclog.Logger) *bridge {
 	return serveOn(t, &bridge{address: "unix:" + listener.Addr().String(), log: log}, listener, p)
 }
 
-// serveInBubble serves d where only the clock of a bubble passes: a socket of the
+// serveInBubble serves p where only the clock of a bubble passes: a socket of the
 // machine would hold it.
-func serveInBubble(t *testing.T, d storage.Driver) *bridge {
+func serveInBubble(t *testing.T, p plugin.Plugin) *bridge {
 	t.Helper()
 	pipe := bufconn.Listen(1 << 20)
 	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) })
-	return serveOn(t, &bridge{address: "passthrough:pipe", options: []grpc.DialOption{dial}}, pipe, serving(d))
+	return serveOn(t, &bridge{address: "passthrough:pipe", options: []grpc.DialOption{dial}}, pipe, p)
 }
 
 func serveOn(t *testing.T, b *bridge, listener net.Listener, p plugin.Plugin) *bridge {
@@ -121,7 +121,7 @@ func bridged(t *testing.T, d storage.Driver) storage.Driver {
 // storeInBubble is a store of d across the wire, in a bubble of synctest.
 func storeInBubble(t *testing.T, d storage.Driver) storage.Store {
 	t.Helper()
-	client, _ := serveInBubble(t, d).dial(t)
+	client, _ := serveInBubble(t, serving(d)).dial(t)
 	return openStore(t, configured(t, client), "docs")
 }
 
@@ -175,10 +175,13 @@ type faultyStore struct {
 // faulty is a store across the wire whose plugin runs before first.
 func faulty(t *testing.T, before func(ctx context.Context) error) storage.Store {
 	t.Helper()
-	d := &faultyDriver{Driver: memory.New(memory.Options{}), decorate: func(s storage.Store) storage.Store {
+	return openStore(t, bridged(t, failing(before)), "docs")
+}
+
+func failing(before func(ctx context.Context) error) storage.Driver {
+	return &faultyDriver{Driver: memory.New(memory.Options{}), decorate: func(s storage.Store) storage.Store {
 		return &faultyStore{Store: s, before: before}
 	}}
-	return openStore(t, bridged(t, d), "docs")
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,62 +140,66 @@ func TestAMessageOfAnyLengthCrosses(t *testing.T) {
 }
 
 func TestDeadlinesAndCancellationReachTheDriver(t *testing.T) {
-	reached := make(chan context.Context, 1)
-	s := faulty(t, func(ctx context.Context) error {
-		reached <- ctx
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	within, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, _, err := s.GetGrant(within, "g")
-	if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Outcome != "" || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a read past its deadline gave %v, outcome %q", err, e.Outcome)
-	}
-	if left, ok := (<-reached).Deadline(); !ok || time.Until(left) > 300*time.Millisecond {
-		t.Error("the driver saw no deadline")
-	}
-	for operation, call := range map[string]func(context.Context) error{
-		"get":     func(ctx context.Context) error { _, _, err := s.GetGrant(ctx, "g"); return err },
-		"acquire": func(ctx context.Context) error { _, err := s.Acquire(ctx, "groups"); return err },
-		"commit":  func(ctx context.Context) error { _, err := s.Commit(ctx, roleCommit("r")); return err },
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- call(ctx) }()
-		inDriver := <-reached
-		cancel()
-		err := <-ended
-		e := asStorage(t, err)
-		want := map[string]authz.Outcome{"get": "", "acquire": authz.OutcomeNotApplied, "commit": authz.OutcomeUnknown}[operation]
-		if e.Code != storage.CodeUnavailable || e.Outcome != want || !errors.Is(err, context.Canceled) {
-			t.Errorf("a cancelled %s gave %v, outcome %q, want %q", operation, err, e.Outcome, want)
+	synctest.Test(t, func(t *testing.T) {
+		reached := make(chan context.Context, 1)
+		s := storeInBubble(t, failing(func(ctx context.Context) error {
+			reached <- ctx
+			<-ctx.Done()
+			return ctx.Err()
+		}))
+		within, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, _, err := s.GetGrant(within, "g")
+		if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Outcome != "" || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a read past its deadline gave %v, outcome %q", err, e.Outcome)
 		}
-		<-inDriver.Done()
-	}
+		if left, ok := (<-reached).Deadline(); !ok || time.Until(left) > 300*time.Millisecond {
+			t.Error("the driver saw no deadline")
+		}
+		for operation, call := range map[string]func(context.Context) error{
+			"get":     func(ctx context.Context) error { _, _, err := s.GetGrant(ctx, "g"); return err },
+			"acquire": func(ctx context.Context) error { _, err := s.Acquire(ctx, "groups"); return err },
+			"commit":  func(ctx context.Context) error { _, err := s.Commit(ctx, roleCommit("r")); return err },
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- call(ctx) }()
+			inDriver := <-reached
+			cancel()
+			err := <-ended
+			e := asStorage(t, err)
+			want := map[string]authz.Outcome{"get": "", "acquire": authz.OutcomeNotApplied, "commit": authz.OutcomeUnknown}[operation]
+			if e.Code != storage.CodeUnavailable || e.Outcome != want || !errors.Is(err, context.Canceled) {
+				t.Errorf("a cancelled %s gave %v, outcome %q, want %q", operation, err, e.Outcome, want)
+			}
+			<-inDriver.Done()
+		}
+	})
 }
 
 func TestADeadlineThatThePluginSawFirstIsTheCallersOwn(t *testing.T) {
-	for _, ended := range []error{
-		context.DeadlineExceeded,
-		storage.Unavailable("", context.DeadlineExceeded, "the database gave no answer in time"),
-	} {
-		s := faulty(t, func(context.Context) error { return ended })
-		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
-		defer cancel()
-		_, _, err := s.GetGrant(ctx, "g")
-		if e := asStorage(t, err); e.Code != storage.CodeUnavailable || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a deadline: %v", err)
-		}
-		later, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		for name, ctx := range map[string]context.Context{"with a later one": later, "without one": context.Background()} {
-			_, _, err = s.GetGrant(ctx, "g")
-			if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Cause != nil {
-				t.Errorf("%s: %v, cause %v", name, err, e.Cause)
+	synctest.Test(t, func(t *testing.T) {
+		for _, ended := range []error{
+			context.DeadlineExceeded,
+			storage.Unavailable("", context.DeadlineExceeded, "the database gave no answer in time"),
+		} {
+			s := storeInBubble(t, failing(func(context.Context) error { return ended }))
+			ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+			defer cancel()
+			_, _, err := s.GetGrant(ctx, "g")
+			if e := asStorage(t, err); e.Code != storage.CodeUnavailable || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("with a deadline: %v", err)
+			}
+			later, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			for name, ctx := range map[string]context.Context{"with a later one": later, "without one": context.Background()} {
+				_, _, err = s.GetGrant(ctx, "g")
+				if e := asStorage(t, err); e.Code != storage.CodeUnavailable || e.Cause != nil {
+					t.Errorf("%s: %v, cause %v", name, err, e.Cause)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestACallWhoseContextHasEndedSendsNothing(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,7 +82,12 @@ func serveKinds(d storage.Driver, s metrics.Sink, i directory.Importer) plugin.P
 
 func configuredKinds(t *testing.T, p plugin.Plugin, log hclog.Logger) (plugin.Configured, *plugin.Client) {
 	t.Helper()
-	client, _ := serve(t, p, log).dial(t)
+	return configuredOn(t, serve(t, p, log))
+}
+
+func configuredOn(t *testing.T, b *bridge) (plugin.Configured, *plugin.Client) {
+	t.Helper()
+	client, _ := b.dial(t)
 	c, err := client.Configure(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -291,63 +297,67 @@ func TestEveryFailureOfAnImporterKeepsItsIdentityAndWhatCameBeforeIt(t *testing.
 }
 
 func TestDeadlinesAndCancellationReachSinkAndImporter(t *testing.T) {
-	reached := make(chan context.Context, 1)
-	wait := func(ctx context.Context) error {
-		reached <- ctx
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	sink := bridgedSink(t, func(ctx context.Context, _ metrics.Window) error { return wait(ctx) })
-	importer := bridgedImporter(t, func(ctx context.Context, _ directory.Request) iter.Seq2[directory.Entry, error] {
-		return func(yield func(directory.Entry, error) bool) {
-			if yield(directory.Begin{}, nil) {
-				yield(nil, wait(ctx))
+	synctest.Test(t, func(t *testing.T) {
+		reached := make(chan context.Context, 1)
+		wait := func(ctx context.Context) error {
+			reached <- ctx
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		writes := &testSink{write: func(ctx context.Context, _ metrics.Window) error { return wait(ctx) }}
+		reads := &testImporter{read: func(ctx context.Context, _ directory.Request) iter.Seq2[directory.Entry, error] {
+			return func(yield func(directory.Entry, error) bool) {
+				if yield(directory.Begin{}, nil) {
+					yield(nil, wait(ctx))
+				}
+			}
+		}}
+		configured, _ := configuredOn(t, serveInBubble(t, serveKinds(nil, writes, reads)))
+		sink, importer := configured.Sink, configured.Importer
+		for name, c := range map[string]struct {
+			call    func(context.Context) error
+			outcome authz.Outcome
+		}{
+			"a write":   {func(ctx context.Context) error { return sink.Write(ctx, window(1)) }, authz.OutcomeUnknown},
+			"an import": {func(ctx context.Context) error { _, err := readAll(ctx, importer, ""); return err }, ""},
+		} {
+			for reason, cause := range map[string]error{"cancelled": context.Canceled, "too late": context.DeadlineExceeded} {
+				ctx, cancel := context.WithCancel(t.Context())
+				if cause == context.DeadlineExceeded {
+					cancel()
+					ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- c.call(ctx) }()
+				var inDriver context.Context
+				select {
+				case inDriver = <-reached:
+				case err := <-ended:
+					t.Fatalf("%s, %s, ended before it reached the plugin: %v", name, reason, err)
+				}
+				if _, limited := inDriver.Deadline(); limited != (cause == context.DeadlineExceeded) {
+					t.Errorf("%s, %s: a deadline in the plugin: %v", name, reason, limited)
+				}
+				if cause == context.Canceled {
+					cancel()
+				}
+				err := <-ended
+				var e *authz.UnavailableError
+				if !errors.As(err, &e) || e.Outcome != c.outcome || !errors.Is(err, cause) {
+					t.Errorf("%s, %s, gave %v", name, reason, err)
+				}
+				<-inDriver.Done()
+				cancel()
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			var e *authz.UnavailableError
+			if err := c.call(ctx); !errors.As(err, &e) || e.Outcome == authz.OutcomeUnknown || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s that never began gave %v", name, err)
+			}
+			if len(reached) > 0 {
+				t.Errorf("%s that never began reached the plugin", name)
 			}
 		}
 	})
-	for name, c := range map[string]struct {
-		call    func(context.Context) error
-		outcome authz.Outcome
-	}{
-		"a write":   {func(ctx context.Context) error { return sink.Write(ctx, window(1)) }, authz.OutcomeUnknown},
-		"an import": {func(ctx context.Context) error { _, err := readAll(ctx, importer, ""); return err }, ""},
-	} {
-		for reason, cause := range map[string]error{"cancelled": context.Canceled, "too late": context.DeadlineExceeded} {
-			ctx, cancel := context.WithCancel(t.Context())
-			if cause == context.DeadlineExceeded {
-				cancel()
-				ctx, cancel = context.WithTimeout(t.Context(), 1500*time.Millisecond) // a busy machine must reach the plugin in it
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- c.call(ctx) }()
-			var inDriver context.Context
-			select {
-			case inDriver = <-reached:
-			case err := <-ended:
-				t.Fatalf("%s, %s, ended before it reached the plugin: %v", name, reason, err)
-			}
-			if _, limited := inDriver.Deadline(); limited != (cause == context.DeadlineExceeded) {
-				t.Errorf("%s, %s: a deadline in the plugin: %v", name, reason, limited)
-			}
-			if cause == context.Canceled {
-				cancel()
-			}
-			err := <-ended
-			var e *authz.UnavailableError
-			if !errors.As(err, &e) || e.Outcome != c.outcome || !errors.Is(err, cause) {
-				t.Errorf("%s, %s, gave %v", name, reason, err)
-			}
-			<-inDriver.Done()
-			cancel()
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		var e *authz.UnavailableError
-		if err := c.call(ctx); !errors.As(err, &e) || e.Outcome == authz.OutcomeUnknown || !errors.Is(err, context.Canceled) {
-			t.Errorf("%s that never began gave %v", name, err)
-		}
-		if len(reached) > 0 {
-			t.Errorf("%s that never began reached the plugin", name)
-		}
-	}
 }

@@ -123,7 +123,7 @@ func TestASectionGoesWithItsHolder(t *testing.T) {
 	for name, leave := range ways {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := serveInBubble(t, memory.New(memory.Options{Lease: time.Minute}))
+				b := serveInBubble(t, serving(memory.New(memory.Options{Lease: time.Minute})))
 				client, _ := b.dial(t)
 				d := configured(t, client)
 				staying := openStore(t, d, "docs")
@@ -407,7 +407,7 @@ func waits(t *testing.T, conn *grpc.ClientConn, beats bool) (granted, refused ch
 // beats would keep others out for a lease each.
 func TestAHostThatFellSilentGetsNoSection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := serveInBubble(t, memory.New(memory.Options{Lease: time.Minute}))
+		b := serveInBubble(t, serving(memory.New(memory.Options{Lease: time.Minute})))
 		client, _ := b.dial(t)
 		s := openStore(t, configured(t, client), "docs")
 		held := acquire(t, s)
