@@ -175,7 +175,10 @@ func TestCloseWaitsForTransactionsAndEndsStores(t *testing.T) {
 		_, err := s.Commit(context.Background(), storage.Commit{ID: "c"})
 		committed <- err
 	}()
-	time.Sleep(20 * time.Millisecond)
+	for m.mu.TryRLock() { // until a writer waits
+		m.mu.RUnlock()
+		time.Sleep(time.Millisecond)
+	}
 	go func() { ended <- d.Close() }()
 	select {
 	case <-ended:
