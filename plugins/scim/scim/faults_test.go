@@ -195,7 +195,7 @@ func TestAServiceThatIsSlow(t *testing.T) {
 	t.Run("in the middle of an answer", func(t *testing.T) {
 		server.Set(t, scimtest.Faults{"hangAfter": 100, "only": "Groups"})
 		o := options(server)
-		o.RequestTimeout, o.MaxRetries = time.Second, 1 // long enough for the answers before
+		o.RequestTimeout, o.MaxRetries = 2*time.Second, 1 // long enough for the answers before
 		fails(t, open(t, o), false, "Groups", "request_timeout")
 	})
 	t.Run("longer than the reading may take", func(t *testing.T) {
