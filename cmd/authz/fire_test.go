@@ -74,7 +74,17 @@ func TestNoAnsweredWriteIsLostOrDoubled(t *testing.T) {
 			kills++
 		}
 	}
-	time.Sleep(500 * time.Millisecond)
+	eventually(t, "many writes are acknowledged", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		n := 0
+		for _, err := range outcomes {
+			if err == nil {
+				n++
+			}
+		}
+		return n >= 20
+	})
 	close(stop)
 	writers.Wait()
 	eventually(t, "the host is ready again", func() bool { return c.Call(t.Context(), "countGrants", nil, nil) == nil })
