@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // docsCatalog has a little of everything that commands are about.
@@ -55,6 +56,20 @@ func (s *console) say(in string, args ...string) (stdout, stderr string, code in
 	var out, errs bytes.Buffer
 	code = run(context.Background(), args, strings.NewReader(in), &out, &errs)
 	return out.String(), errs.String(), code
+}
+
+// tab presses the tab key behind words, again where a busy host was too slow to be
+// heard: what it did not say in time is not offered.
+func (s *console) tab(words ...string) (stdout, stderr string, code int) {
+	s.t.Helper()
+	for range 20 {
+		began := time.Now()
+		stdout, stderr, code = s.say("", append([]string{"__complete"}, words...)...)
+		if time.Since(began) < completionTimeout {
+			break
+		}
+	}
+	return stdout, stderr, code
 }
 
 // over adds how the host is reached.
