@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -246,51 +247,53 @@ var largeCleanUps = map[string]struct {
 func TestALargeCleanUpGoesInPartsGrantsBeforeRevokes(t *testing.T) {
 	for op, c := range largeCleanUps {
 		t.Run(op, func(t *testing.T) {
-			store := manyRows(t)
-			f := &faulty{Store: store}
-			var commits []storage.Commit
-			f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-				commits = append(commits, c)
-				return store.Commit(ctx, c)
-			}
-			app := newApp(t, application.Options{Store: f, IDs: ascending()})
-			commits = nil
-			heard := 0
-			app.OnInvalidate(func(authz.Event) { heard++ })
-			must(t, c.do(t.Context(), app))
-			revokes, closed, told := 0, 0, 0
-			for i, commit := range commits {
-				for _, change := range commit.Changes {
-					switch change.(type) {
-					case storage.DeleteGrant:
-						if revokes > 0 {
-							t.Fatalf("a grant goes after %d revokes", revokes)
-						}
-					case storage.DeleteRevoke:
-						revokes++
-					}
+			synctest.Test(t, func(t *testing.T) {
+				store := manyRows(t)
+				f := &faulty{Store: store}
+				var commits []storage.Commit
+				f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+					commits = append(commits, c)
+					return store.Commit(ctx, c)
 				}
-				for _, e := range commit.Audit {
-					if e.Action == c.closing {
-						closed++
-						if i < len(commits)-1 {
-							t.Errorf("commit %d of %d is closed", i, len(commits))
+				app := newApp(t, application.Options{Store: f, IDs: ascending()})
+				commits = nil
+				heard := 0
+				app.OnInvalidate(func(authz.Event) { heard++ })
+				must(t, c.do(t.Context(), app))
+				revokes, closed, told := 0, 0, 0
+				for i, commit := range commits {
+					for _, change := range commit.Changes {
+						switch change.(type) {
+						case storage.DeleteGrant:
+							if revokes > 0 {
+								t.Fatalf("a grant goes after %d revokes", revokes)
+							}
+						case storage.DeleteRevoke:
+							revokes++
 						}
 					}
+					for _, e := range commit.Audit {
+						if e.Action == c.closing {
+							closed++
+							if i < len(commits)-1 {
+								t.Errorf("commit %d of %d is closed", i, len(commits))
+							}
+						}
+					}
+					if told += len(commit.Events); len(commit.Events) == 0 {
+						t.Errorf("commit %d tells nobody", i)
+					}
 				}
-				if told += len(commit.Events); len(commit.Events) == 0 {
-					t.Errorf("commit %d tells nobody", i)
+				left := len(rows(t, store.ListGrants(t.Context(), storage.GrantFilter{}, storage.Page{}))) + len(rows(t, store.ListRevokes(t.Context(), storage.RevokeFilter{}, storage.Page{})))
+				if len(commits) < 3 || closed != 1 || revokes != 3000 || left > 0 || heard != told {
+					t.Errorf("%d commits, %d revokes, closed %d times, %d rows left, %d events heard of %d", len(commits), revokes, closed, left, heard, told)
 				}
-			}
-			left := len(rows(t, store.ListGrants(t.Context(), storage.GrantFilter{}, storage.Page{}))) + len(rows(t, store.ListRevokes(t.Context(), storage.RevokeFilter{}, storage.Page{})))
-			if len(commits) < 3 || closed != 1 || revokes != 3000 || left > 0 || heard != told {
-				t.Errorf("%d commits, %d revokes, closed %d times, %d rows left, %d events heard of %d", len(commits), revokes, closed, left, heard, told)
-			}
-			entries := rows(t, store.ListAudit(t.Context(), storage.AuditFilter{}))
-			want := map[bool]int{false: 8001, true: 10_501}[c.requests]
-			if last := entries[len(entries)-1]; len(entries) != want || last.Action != c.closing || !strings.HasPrefix(string(last.Detail), `{"grants":5000,"revokes":3000`) {
-				t.Errorf("%d entries, want %d, at last %s %s", len(entries), want, last.Action, last.Detail)
-			}
+				entries := rows(t, store.ListAudit(t.Context(), storage.AuditFilter{}))
+				want := map[bool]int{false: 8001, true: 10_501}[c.requests]
+				if last := entries[len(entries)-1]; len(entries) != want || last.Action != c.closing || !strings.HasPrefix(string(last.Detail), `{"grants":5000,"revokes":3000`) {
+					t.Errorf("%d entries, want %d, at last %s %s", len(entries), want, last.Action, last.Detail)
+				}
+			})
 		})
 	}
 }
@@ -298,39 +301,41 @@ func TestALargeCleanUpGoesInPartsGrantsBeforeRevokes(t *testing.T) {
 func TestALargeCleanUpThatEndedInTheMiddleIsFinishedByRepeatingIt(t *testing.T) {
 	for op, c := range largeCleanUps {
 		t.Run(op, func(t *testing.T) {
-			store := manyRows(t)
-			f := &faulty{Store: store}
-			ctx, leave := context.WithCancel(t.Context())
-			landed := 0
-			f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-				result, err := store.Commit(ctx, c)
-				if landed += len(c.Changes); landed >= 2000 {
-					leave() // within the parts of grants
+			synctest.Test(t, func(t *testing.T) {
+				store := manyRows(t)
+				f := &faulty{Store: store}
+				ctx, leave := context.WithCancel(t.Context())
+				landed := 0
+				f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+					result, err := store.Commit(ctx, c)
+					if landed += len(c.Changes); landed >= 2000 {
+						leave() // within the parts of grants
+					}
+					return result, err
 				}
-				return result, err
-			}
-			app := newApp(t, application.Options{Store: f})
-			err := c.do(ctx, app)
-			if isUnavailable(authz.OutcomeUnknown)(t, err); !strings.Contains(err.Error(), "stand: repeating it does the rest") {
-				t.Error(err)
-			}
-			grants, _ := store.CountGrants(t.Context(), storage.GrantFilter{})
-			if revokes := len(rows(t, store.ListRevokes(t.Context(), storage.RevokeFilter{}, storage.Page{}))); grants == 0 || grants == 5000 || revokes != 3000 {
-				t.Errorf("%d grants and %d revokes stand", grants, revokes)
-			}
-			must(t, c.do(t.Context(), app))
-			deleted := map[string]int{}
-			for _, e := range rows(t, store.ListAudit(t.Context(), storage.AuditFilter{})) {
-				deleted[e.Target]++
-			}
-			for i := range 5000 {
-				if id := fmt.Sprintf("g%04d", i); deleted[id] != 1 {
-					t.Fatalf("the deletion of %s is recorded %d times", id, deleted[id])
+				app := newApp(t, application.Options{Store: f})
+				err := c.do(ctx, app)
+				if isUnavailable(authz.OutcomeUnknown)(t, err); !strings.Contains(err.Error(), "stand: repeating it does the rest") {
+					t.Error(err)
 				}
-			}
-			if n, _ := store.CountGrants(t.Context(), storage.GrantFilter{}); n > 0 {
-				t.Errorf("%d grants are left", n)
-			}
+				grants, _ := store.CountGrants(t.Context(), storage.GrantFilter{})
+				if revokes := len(rows(t, store.ListRevokes(t.Context(), storage.RevokeFilter{}, storage.Page{}))); grants == 0 || grants == 5000 || revokes != 3000 {
+					t.Errorf("%d grants and %d revokes stand", grants, revokes)
+				}
+				must(t, c.do(t.Context(), app))
+				deleted := map[string]int{}
+				for _, e := range rows(t, store.ListAudit(t.Context(), storage.AuditFilter{})) {
+					deleted[e.Target]++
+				}
+				for i := range 5000 {
+					if id := fmt.Sprintf("g%04d", i); deleted[id] != 1 {
+						t.Fatalf("the deletion of %s is recorded %d times", id, deleted[id])
+					}
+				}
+				if n, _ := store.CountGrants(t.Context(), storage.GrantFilter{}); n > 0 {
+					t.Errorf("%d grants are left", n)
+				}
+			})
 		})
 	}
 }
@@ -338,41 +343,43 @@ func TestALargeCleanUpThatEndedInTheMiddleIsFinishedByRepeatingIt(t *testing.T) 
 // TestALargeSweepLooksAgain: what came to exist after the first part is spared, and what
 // others deleted is not recorded as ours.
 func TestALargeSweepLooksAgain(t *testing.T) {
-	store := manyRows(t)
-	exists, landed := false, 0
-	f := &faulty{Store: store}
-	f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-		result, err := store.Commit(ctx, c)
-		if err == nil && !exists {
-			exists, landed = true, len(c.Changes)
+	synctest.Test(t, func(t *testing.T) {
+		store := manyRows(t)
+		exists, landed := false, 0
+		f := &faulty{Store: store}
+		f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			result, err := store.Commit(ctx, c)
+			if err == nil && !exists {
+				exists, landed = true, len(c.Changes)
+			}
+			return result, err
 		}
-		return result, err
-	}
-	app := newApp(t, application.Options{Store: f})
-	exists = false
-	found, err := app.ReconcileRows(t.Context(), provider.Reconciliation{Sweep: true, Provenance: root,
-		ScopeExists: func(context.Context, string) (bool, error) { return exists, nil }})
-	must(t, err)
-	if left, _ := store.CountGrants(t.Context(), storage.GrantFilter{}); landed == 0 || left != int64(5000-landed) || len(found.OrphanedGrants) != landed || len(found.OrphanedRevokes) > 0 {
-		t.Errorf("%d left after %d, told %d and %d", left, landed, len(found.OrphanedGrants), len(found.OrphanedRevokes))
-	}
+		app := newApp(t, application.Options{Store: f})
+		exists = false
+		found, err := app.ReconcileRows(t.Context(), provider.Reconciliation{Sweep: true, Provenance: root,
+			ScopeExists: func(context.Context, string) (bool, error) { return exists, nil }})
+		must(t, err)
+		if left, _ := store.CountGrants(t.Context(), storage.GrantFilter{}); landed == 0 || left != int64(5000-landed) || len(found.OrphanedGrants) != landed || len(found.OrphanedRevokes) > 0 {
+			t.Errorf("%d left after %d, told %d and %d", left, landed, len(found.OrphanedGrants), len(found.OrphanedRevokes))
+		}
 
-	others := manyRows(t)
-	stolen := false
-	f = &faulty{Store: others}
-	f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
-		if first, ok := first1(c.Changes).(storage.DeleteGrant); ok && first.ID != "g0000" && !stolen {
-			stolen = true
-			_, err := others.Commit(ctx, storage.Commit{ID: "theirs", Changes: []storage.Change{first}})
-			must(t, err)
+		others := manyRows(t)
+		stolen := false
+		f = &faulty{Store: others}
+		f.commit = func(ctx context.Context, c storage.Commit) (storage.CommitResult, error) {
+			if first, ok := first1(c.Changes).(storage.DeleteGrant); ok && first.ID != "g0000" && !stolen {
+				stolen = true
+				_, err := others.Commit(ctx, storage.Commit{ID: "theirs", Changes: []storage.Change{first}})
+				must(t, err)
+			}
+			return others.Commit(ctx, c)
 		}
-		return others.Commit(ctx, c)
-	}
-	found, err = newApp(t, application.Options{Store: f}).ReconcileRows(t.Context(), provider.Reconciliation{ScopeExists: nothing(), Sweep: true, Provenance: root})
-	must(t, err)
-	if !stolen || len(found.OrphanedGrants) != 4999 || len(found.OrphanedRevokes) != 3000 {
-		t.Errorf("stolen: %v, told %d and %d", stolen, len(found.OrphanedGrants), len(found.OrphanedRevokes))
-	}
+		found, err = newApp(t, application.Options{Store: f}).ReconcileRows(t.Context(), provider.Reconciliation{ScopeExists: nothing(), Sweep: true, Provenance: root})
+		must(t, err)
+		if !stolen || len(found.OrphanedGrants) != 4999 || len(found.OrphanedRevokes) != 3000 {
+			t.Errorf("stolen: %v, told %d and %d", stolen, len(found.OrphanedGrants), len(found.OrphanedRevokes))
+		}
+	})
 }
 
 func TestWithoutManifestsBothOperationsAreUnsupported(t *testing.T) {

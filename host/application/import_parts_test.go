@@ -169,98 +169,106 @@ func TestAPartIsNotSentForEver(t *testing.T) {
 }
 
 func TestAPartThatIsAlwaysTooSlowIsNotSentForEver(t *testing.T) {
-	s := openStore(t)
-	sizes := []int{}
-	f := fenced(s, func(ctx context.Context, _ int, c storage.Commit) (storage.CommitResult, error) {
-		sizes = append(sizes, len(c.Changes))
-		return storage.CommitResult{}, unknownOutcome()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		sizes := []int{}
+		f := fenced(s, func(ctx context.Context, _ int, c storage.Commit) (storage.CommitResult, error) {
+			sizes = append(sizes, len(c.Changes))
+			return storage.CommitResult{}, unknownOutcome()
+		})
+		_, err := newApp(t, application.Options{Store: f}).ImportDirectory(t.Context(), crowd(1000), "hr", directory.Options{})
+		isUnavailable(authz.OutcomeNotApplied)(t, err)
+		if diff := cmp.Diff([]int{500, 125, 31, 20}, sizes); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.Contains(err.Error(), "gave no answer") || !strings.Contains(err.Error(), "commit of 20 changes") {
+			t.Error(err)
+		}
 	})
-	_, err := newApp(t, application.Options{Store: f}).ImportDirectory(t.Context(), crowd(1000), "hr", directory.Options{})
-	isUnavailable(authz.OutcomeNotApplied)(t, err)
-	if diff := cmp.Diff([]int{500, 125, 31, 20}, sizes); diff != "" {
-		t.Error(diff)
-	}
-	if !strings.Contains(err.Error(), "gave no answer") || !strings.Contains(err.Error(), "commit of 20 changes") {
-		t.Error(err)
-	}
 }
 
 // TestACommitThatWasGivenUpNeverArrives: whatever a slow network still holds.
 func TestACommitThatWasGivenUpNeverArrives(t *testing.T) {
-	s := openStore(t)
-	var held storage.Commit
-	f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
-		if n == 1 {
-			held = c
-			return storage.CommitResult{}, unknownOutcome()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		var held storage.Commit
+		f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
+			if n == 1 {
+				held = c
+				return storage.CommitResult{}, unknownOutcome()
+			}
+			return s.Commit(ctx, c)
+		})
+		app := newApp(t, application.Options{Store: f})
+		_, err := app.ImportDirectory(t.Context(), crowd(1000), "hr", directory.Options{})
+		must(t, err)
+		held.Fences = nil // as if nobody had had the sections since
+		if _, err := s.Commit(t.Context(), held); storage.CodeOf(err) != storage.CodeConflict {
+			t.Errorf("%v", err)
 		}
-		return s.Commit(ctx, c)
+		if entries := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{})); len(entries) != 1 {
+			t.Errorf("%d audit entries", len(entries))
+		}
 	})
-	app := newApp(t, application.Options{Store: f})
-	_, err := app.ImportDirectory(t.Context(), crowd(1000), "hr", directory.Options{})
-	must(t, err)
-	held.Fences = nil // as if nobody had had the sections since
-	if _, err := s.Commit(t.Context(), held); storage.CodeOf(err) != storage.CodeConflict {
-		t.Errorf("%v", err)
-	}
-	if entries := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{})); len(entries) != 1 {
-		t.Errorf("%d audit entries", len(entries))
-	}
 }
 
 // TestAPartWhoseAnswerWasLostCounts: it stands, and is not written again.
 func TestAPartWhoseAnswerWasLostCounts(t *testing.T) {
-	s := openStore(t)
-	changes := 0
-	f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
-		result, err := s.Commit(ctx, c)
-		if !result.Replayed {
-			changes += len(c.Changes)
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		changes := 0
+		f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
+			result, err := s.Commit(ctx, c)
+			if !result.Replayed {
+				changes += len(c.Changes)
+			}
+			if n == 1 && err == nil {
+				err = unknownOutcome()
+			}
+			return result, err
+		})
+		app := newApp(t, application.Options{Store: f})
+		var heard []authz.Event
+		app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
+		_, err := app.ImportDirectory(t.Context(), crowd(600), "hr", directory.Options{})
+		must(t, err)
+		head, err := app.EventLog().Head(t.Context())
+		must(t, err)
+		if changes != 600 || len(heard) != int(head.Seq) {
+			t.Errorf("%d changes were sent, %d events heard of %d", changes, len(heard), head.Seq)
 		}
-		if n == 1 && err == nil {
-			err = unknownOutcome()
-		}
-		return result, err
 	})
-	app := newApp(t, application.Options{Store: f})
-	var heard []authz.Event
-	app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
-	_, err := app.ImportDirectory(t.Context(), crowd(600), "hr", directory.Options{})
-	must(t, err)
-	head, err := app.EventLog().Head(t.Context())
-	must(t, err)
-	if changes != 600 || len(heard) != int(head.Seq) {
-		t.Errorf("%d changes were sent, %d events heard of %d", changes, len(heard), head.Seq)
-	}
 }
 
 func TestAnImportCanBeBrokenOff(t *testing.T) {
 	for _, where := range []string{"within a commit", "between two"} {
 		t.Run(where, func(t *testing.T) {
-			s := openStore(t)
-			ctx, leave := context.WithCancel(t.Context())
-			f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
-				if n == 2 {
-					leave()
-					if where == "within a commit" {
-						<-ctx.Done() // as a driver does that rolls back
-						return storage.CommitResult{}, ctx.Err()
+			synctest.Test(t, func(t *testing.T) {
+				s := openStore(t)
+				ctx, leave := context.WithCancel(t.Context())
+				f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
+					if n == 2 {
+						leave()
+						if where == "within a commit" {
+							<-ctx.Done() // as a driver does that rolls back
+							return storage.CommitResult{}, ctx.Err()
+						}
 					}
+					return s.Commit(context.WithoutCancel(ctx), c)
+				})
+				app := newApp(t, application.Options{Store: f})
+				_, err := app.ImportDirectory(ctx, crowd(20_000), "hr", directory.Options{})
+				isUnavailable(authz.OutcomeUnknown)(t, err)
+				stand := len(usersOf(t, s))
+				if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "broken off") || !strings.Contains(err.Error(), "stand") || stand < 500 || stand > 1500 {
+					t.Errorf("%d people stand: %v", stand, err)
 				}
-				return s.Commit(context.WithoutCancel(ctx), c)
+				report, err := app.RunImport(t.Context(), crowd(20_000), "hr", directory.Options{}, nil)
+				must(t, err)
+				if n := len(usersOf(t, s)); n != 20_000 || report.Plan.CreatedPeople.Count != 20_000-stand {
+					t.Errorf("%d people stand, the second import created %d", n, report.Plan.CreatedPeople.Count)
+				}
 			})
-			app := newApp(t, application.Options{Store: f})
-			_, err := app.ImportDirectory(ctx, crowd(20_000), "hr", directory.Options{})
-			isUnavailable(authz.OutcomeUnknown)(t, err)
-			stand := len(usersOf(t, s))
-			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "broken off") || !strings.Contains(err.Error(), "stand") || stand < 500 || stand > 1500 {
-				t.Errorf("%d people stand: %v", stand, err)
-			}
-			report, err := app.RunImport(t.Context(), crowd(20_000), "hr", directory.Options{}, nil)
-			must(t, err)
-			if n := len(usersOf(t, s)); n != 20_000 || report.Plan.CreatedPeople.Count != 20_000-stand {
-				t.Errorf("%d people stand, the second import created %d", n, report.Plan.CreatedPeople.Count)
-			}
 		})
 	}
 }
@@ -268,20 +276,22 @@ func TestAnImportCanBeBrokenOff(t *testing.T) {
 // TestOthersHaveTheirTurnBetweenTwoParts: the second part waits for a membership that is
 // set after the first.
 func TestOthersHaveTheirTurnBetweenTwoParts(t *testing.T) {
-	s := openStore(t)
-	var app *application.Application
-	set, setting := make(chan error, 1), sync.Once{}
-	f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
-		setting.Do(func() { go func() { set <- app.SetGroupMembership(t.Context(), "u00000", nil, root) }() })
-		if n > 2 {
-			must(t, <-set)
-			set <- nil
-		}
-		return s.Commit(ctx, c)
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		var app *application.Application
+		set, setting := make(chan error, 1), sync.Once{}
+		f := fenced(s, func(ctx context.Context, n int, c storage.Commit) (storage.CommitResult, error) {
+			setting.Do(func() { go func() { set <- app.SetGroupMembership(t.Context(), "u00000", nil, root) }() })
+			if n > 2 {
+				must(t, <-set)
+				set <- nil
+			}
+			return s.Commit(ctx, c)
+		})
+		app = newApp(t, application.Options{Store: f})
+		_, err := app.ImportDirectory(t.Context(), crowd(10_000), "hr", directory.Options{})
+		must(t, err)
 	})
-	app = newApp(t, application.Options{Store: f})
-	_, err := app.ImportDirectory(t.Context(), crowd(10_000), "hr", directory.Options{})
-	must(t, err)
 }
 
 // between runs write after the first part of an import of n people and before its second
