@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/authzhost/authz/host/store"
@@ -63,32 +64,34 @@ func callWithZeros(t *testing.T, method reflect.Value) {
 }
 
 func TestTheTimeOfAListIsNotItsConsumers(t *testing.T) {
-	driver := memory.New(memory.Options{})
-	t.Cleanup(func() { _ = driver.Close() })
-	seen := map[string]time.Duration{}
-	outcomes := map[string]string{}
-	s, err := store.Open(t.Context(), driver, "p", store.Options{Observe: func(call, outcome string, took time.Duration) {
-		seen[call], outcomes[call] = took, outcome
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Commit(t.Context(), insert("g1")); err != nil {
-		t.Fatal(err)
-	}
-	for range s.ListGrants(t.Context(), storage.GrantFilter{}, storage.Page{}) {
-		time.Sleep(300 * time.Millisecond)
-	}
-	if took, ok := seen["ListGrants"]; !ok || took > 200*time.Millisecond {
-		t.Errorf("the list took %s (%v)", took, ok)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.ReadAccess(ended, storage.AccessQuery{UserID: "u1"}); err == nil {
-		t.Error("read with a context that ended")
-	}
-	if outcomes["Commit"] != store.OutcomeOK {
-		t.Errorf("the commit's outcome is %q", outcomes["Commit"])
-	}
+	synctest.Test(t, func(t *testing.T) {
+		driver := memory.New(memory.Options{})
+		t.Cleanup(func() { _ = driver.Close() })
+		seen := map[string]time.Duration{}
+		outcomes := map[string]string{}
+		s, err := store.Open(t.Context(), driver, "p", store.Options{Observe: func(call, outcome string, took time.Duration) {
+			seen[call], outcomes[call] = took, outcome
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		if _, err := s.Commit(t.Context(), insert("g1")); err != nil {
+			t.Fatal(err)
+		}
+		for range s.ListGrants(t.Context(), storage.GrantFilter{}, storage.Page{}) {
+			time.Sleep(300 * time.Millisecond)
+		}
+		if took, ok := seen["ListGrants"]; !ok || took > 200*time.Millisecond {
+			t.Errorf("the list took %s (%v)", took, ok)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.ReadAccess(ended, storage.AccessQuery{UserID: "u1"}); err == nil {
+			t.Error("read with a context that ended")
+		}
+		if outcomes["Commit"] != store.OutcomeOK {
+			t.Errorf("the commit's outcome is %q", outcomes["Commit"])
+		}
+	})
 }
