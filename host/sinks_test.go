@@ -281,7 +281,7 @@ func TestASinkThatHangsOrFailsCostsNobodyAnything(t *testing.T) {
 	}
 	start := time.Now()
 	closeHost(t, s.Host)
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the stop took %v", took)
 	}
 	if diff := cmp.Diff(s.made, told(t, s.path("well"))); diff != "" {

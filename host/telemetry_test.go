@@ -195,7 +195,7 @@ func TestACollectorThatIsNotThereHoldsNothingUp(t *testing.T) {
 			t.Fatal(text)
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("20 pings took %s", took)
 	}
 }

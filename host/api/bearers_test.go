@@ -65,7 +65,7 @@ func TestBadBearersOfAnAddressAreThrottledAndGoodOnesNever(t *testing.T) {
 		began := time.Now()
 		w.mustOK("ping", "{}")
 		w.mustOK("check", `{"principal":{"userId":"u"},"key":"docs.files.read"}`)
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Fatalf("a good bearer waited %s", took)
 		}
 	}

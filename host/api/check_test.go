@@ -129,7 +129,7 @@ func TestAtAnswersFromStateAtLeastAsNew(t *testing.T) {
 	}
 	began := time.Now()
 	w.post("check", fmt.Sprintf(ask, 4)).expectError(t, 503, "UnavailableError", "unavailable", "event 4")
-	if took := time.Since(began); took < time.Second || took > 10*time.Second {
+	if took := time.Since(began); took < time.Second || took > 25*time.Second {
 		t.Errorf("waited %v", took)
 	}
 	w.post("check", `{"at":{"seq":4},"checks":[{"principal":{"userId":"u"},"key":"docs.files.read"}]}`).
