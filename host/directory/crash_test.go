@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,47 +53,49 @@ func TestARunThatDiesAtAnyCommitIsMadeWholeByTheNext(t *testing.T) {
 	inTheMiddle := map[string]bool{}
 	for survived, resumed := 0, false; !resumed; survived++ {
 		t.Run(fmt.Sprintf("after %d commits", survived), func(t *testing.T) {
-			w := newWorld(t)
-			w.importer.does(read)
-			stand := func() (g, u int) {
-				t.Helper()
-				for row, err := range w.store.ListGroups(t.Context(), storage.Page{}) {
-					must(t, err)
-					if g++; row.Name != "G" || row.Description != description {
-						t.Fatalf("%.100v", row)
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.importer.does(read)
+				stand := func() (g, u int) {
+					t.Helper()
+					for row, err := range w.store.ListGroups(t.Context(), storage.Page{}) {
+						must(t, err)
+						if g++; row.Name != "G" || row.Description != description {
+							t.Fatalf("%.100v", row)
+						}
 					}
-				}
-				for row, err := range w.store.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
-					must(t, err)
-					if u++; !row.Active || !cmp.Equal(row.GroupIDs, []string{"g007"}) {
-						t.Fatalf("%+v", row)
+					for row, err := range w.store.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
+						must(t, err)
+						if u++; !row.Active || !cmp.Equal(row.GroupIDs, []string{"g007"}) {
+							t.Fatalf("%+v", row)
+						}
 					}
+					return g, u
 				}
-				return g, u
-			}
-			vocabulary, err := catalog.Build(catalog.Input{Namespaces: []string{"docs"}})
-			must(t, err)
-			mortal := &dying{Store: w.store, left: survived}
-			doomed, err := application.New(t.Context(), application.Options{Catalog: vocabulary, Store: mortal})
-			must(t, err)
-			defer doomed.Close()
-			d := w.open(func(o *directory.Options) {
-				o.Store, o.Application = mortal, func() directory.Target { return doomed }
+				vocabulary, err := catalog.Build(catalog.Input{Namespaces: []string{"docs"}})
+				must(t, err)
+				mortal := &dying{Store: w.store, left: survived}
+				doomed, err := application.New(t.Context(), application.Options{Catalog: vocabulary, Store: mortal})
+				must(t, err)
+				defer doomed.Close()
+				d := w.open(func(o *directory.Options) {
+					o.Store, o.Application = mortal, func() directory.Target { return doomed }
+				})
+				_, err = d.Run(t.Context(), directory.Request{})
+				resumed = w.open().Status(t.Context()).Resumes
+				g, u := stand()
+				inTheMiddle["groups"] = inTheMiddle["groups"] || 0 < g && g < groups && u == 0
+				inTheMiddle["people"] = inTheMiddle["people"] || g == groups && 0 < u && u < users
+				inTheMiddle["the state"] = inTheMiddle["the state"] || err == nil && !resumed
+				if whole := g == groups && u == users; (survived == 0) != (g == 0) || u > 0 && g < groups || (err == nil) != whole || resumed && err != nil || survived > 50 {
+					t.Fatalf("%d groups and %d users stand, the next run resumes: %v: %v", g, u, resumed, err)
+				}
+				_, err = w.open().Run(t.Context(), directory.Request{Full: true}) // the next host
+				must(t, err)
+				if g, u := stand(); g != groups || u != users {
+					t.Errorf("%d groups and %d users, want %d and %d", g, u, groups, users)
+				}
 			})
-			_, err = d.Run(t.Context(), directory.Request{})
-			resumed = w.open().Status(t.Context()).Resumes
-			g, u := stand()
-			inTheMiddle["groups"] = inTheMiddle["groups"] || 0 < g && g < groups && u == 0
-			inTheMiddle["people"] = inTheMiddle["people"] || g == groups && 0 < u && u < users
-			inTheMiddle["the state"] = inTheMiddle["the state"] || err == nil && !resumed
-			if whole := g == groups && u == users; (survived == 0) != (g == 0) || u > 0 && g < groups || (err == nil) != whole || resumed && err != nil || survived > 50 {
-				t.Fatalf("%d groups and %d users stand, the next run resumes: %v: %v", g, u, resumed, err)
-			}
-			_, err = w.open().Run(t.Context(), directory.Request{Full: true}) // the next host
-			must(t, err)
-			if g, u := stand(); g != groups || u != users {
-				t.Errorf("%d groups and %d users, want %d and %d", g, u, groups, users)
-			}
 		})
 		if t.Failed() {
 			return
