@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -249,32 +250,34 @@ func TestWithoutDirectoryGroupsTheSweepIsSkipped(t *testing.T) {
 }
 
 func TestAnImportTooLargeForOneCommitAnnouncesEach(t *testing.T) {
-	f := &faulty{Store: openStore(t)}
-	app := newApp(t, application.Options{Store: f})
-	opened := f.commits.Load()
-	var s directory.Snapshot
-	for i := range 45_000 {
-		s.Users = append(s.Users, directory.User{UserID: fmt.Sprintf("u%05d", i)})
-	}
-	var heard []authz.Event
-	app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
-	_, err := app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
-	must(t, err)
-	commits := int(f.commits.Load() - opened)
-	if diff := cmp.Diff(slices.Repeat([]authz.Event{{Type: authz.EventAll}}, commits), heard); diff != "" || commits < 2 {
-		t.Errorf("%d commits:\n%s", commits, diff)
-	}
-	stored := 0
-	for _, err := range f.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{Store: openStore(t)}
+		app := newApp(t, application.Options{Store: f})
+		opened := f.commits.Load()
+		var s directory.Snapshot
+		for i := range 45_000 {
+			s.Users = append(s.Users, directory.User{UserID: fmt.Sprintf("u%05d", i)})
+		}
+		var heard []authz.Event
+		app.OnInvalidate(func(e authz.Event) { heard = append(heard, e) })
+		_, err := app.ImportDirectory(t.Context(), s, "hr", directory.Options{})
 		must(t, err)
-		stored++
-	}
-	if stored != 45_000 {
-		t.Errorf("stored %d users", stored)
-	}
-	if entries := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{})); len(entries) != 1 {
-		t.Errorf("%d audit entries", len(entries))
-	}
+		commits := int(f.commits.Load() - opened)
+		if diff := cmp.Diff(slices.Repeat([]authz.Event{{Type: authz.EventAll}}, commits), heard); diff != "" || commits < 2 {
+			t.Errorf("%d commits:\n%s", commits, diff)
+		}
+		stored := 0
+		for _, err := range f.ListUsers(t.Context(), storage.UserFilter{}, storage.Page{}) {
+			must(t, err)
+			stored++
+		}
+		if stored != 45_000 {
+			t.Errorf("stored %d users", stored)
+		}
+		if entries := rows(t, app.ListAuditEvents(t.Context(), provider.AuditQuery{})); len(entries) != 1 {
+			t.Errorf("%d audit entries", len(entries))
+		}
+	})
 }
 
 func TestAnImportThatFailsHalfWayDoesNotClaimThatNothingHappened(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -281,43 +282,45 @@ func TestARunCanBeCancelledWhileItApplies(t *testing.T) {
 		}
 		for _, where := range []string{"within a commit", "between two"} {
 			t.Run(name+", "+where, func(t *testing.T) {
-				const people = 3000
-				w := newWorld(t)
-				w.importer.says(numbered(people)...)
-				held := &holding{Store: w.store, reached: make(chan struct{}), through: where == "between two"}
-				app, err := application.New(t.Context(), application.Options{Catalog: w.app.Catalog(), Store: held})
-				must(t, err)
-				t.Cleanup(func() { must(t, app.Close()) })
-				d := w.open(func(o *directory.Options) { o.Application = func() directory.Target { return app } })
-				ctx, leave := context.WithCancel(t.Context())
-				defer leave()
-				ended := make(chan error, 1)
-				go func() {
-					_, err := d.Run(ctx, directory.Request{})
-					ended <- err
-				}()
-				<-held.reached
-				run := d.Known().Run
-				if run == nil || run.Phase != directory.PhaseApplying || run.Applied == nil || run.Applied.Commits != 1 || run.Applied.OfPeople != people ||
-					run.Applied.People == 0 || run.Applied.Left == 0 {
-					t.Errorf("%+v", run)
-				}
-				cancel(d, leave)
-				var outage *authz.UnavailableError
-				err = <-ended
-				stand := len(w.users())
-				if !errors.As(err, &outage) || outage.Outcome != authz.OutcomeUnknown || stand == 0 || stand == people ||
-					!strings.Contains(err.Error(), fmt.Sprintf("cancelled; %d of %d people were written", stand, people)) {
-					t.Errorf("%d people stand: %v", stand, err)
-				}
-				if last := d.Known().Last; last.Result != directory.Cancelled || last.Commits == 0 || d.Known().Resumes {
-					t.Errorf("%+v", last)
-				}
-				report, err := w.open().Run(t.Context(), directory.Request{})
-				must(t, err)
-				if len(w.users()) != people || report.Plan.CreatedPeople.Count != people-stand || report.Applied.People != people-stand {
-					t.Errorf("%d people, %+v", len(w.users()), report.Applied)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					const people = 3000
+					w := newWorld(t)
+					w.importer.says(numbered(people)...)
+					held := &holding{Store: w.store, reached: make(chan struct{}), through: where == "between two"}
+					app, err := application.New(t.Context(), application.Options{Catalog: w.app.Catalog(), Store: held})
+					must(t, err)
+					t.Cleanup(func() { must(t, app.Close()) })
+					d := w.open(func(o *directory.Options) { o.Application = func() directory.Target { return app } })
+					ctx, leave := context.WithCancel(t.Context())
+					defer leave()
+					ended := make(chan error, 1)
+					go func() {
+						_, err := d.Run(ctx, directory.Request{})
+						ended <- err
+					}()
+					<-held.reached
+					run := d.Known().Run
+					if run == nil || run.Phase != directory.PhaseApplying || run.Applied == nil || run.Applied.Commits != 1 || run.Applied.OfPeople != people ||
+						run.Applied.People == 0 || run.Applied.Left == 0 {
+						t.Errorf("%+v", run)
+					}
+					cancel(d, leave)
+					var outage *authz.UnavailableError
+					err = <-ended
+					stand := len(w.users())
+					if !errors.As(err, &outage) || outage.Outcome != authz.OutcomeUnknown || stand == 0 || stand == people ||
+						!strings.Contains(err.Error(), fmt.Sprintf("cancelled; %d of %d people were written", stand, people)) {
+						t.Errorf("%d people stand: %v", stand, err)
+					}
+					if last := d.Known().Last; last.Result != directory.Cancelled || last.Commits == 0 || d.Known().Resumes {
+						t.Errorf("%+v", last)
+					}
+					report, err := w.open().Run(t.Context(), directory.Request{})
+					must(t, err)
+					if len(w.users()) != people || report.Plan.CreatedPeople.Count != people-stand || report.Applied.People != people-stand {
+						t.Errorf("%d people, %+v", len(w.users()), report.Applied)
+					}
+				})
 			})
 		}
 	}
@@ -336,6 +339,7 @@ func (s *holding) Commit(ctx context.Context, c storage.Commit) (storage.CommitR
 		return s.Store.Commit(ctx, c)
 	}
 	if s.commits++; s.commits != 2 {
+		time.Sleep(50 * time.Millisecond) // from which is told how much time is left
 		return s.Store.Commit(ctx, c)
 	}
 	close(s.reached)
