@@ -145,6 +145,7 @@ func TestScopesOfObservations(t *testing.T) {
 }
 
 func TestAnObserverThatFailsDoesNotKeepOthersFromTheObservation(t *testing.T) {
+	metrics.Patient(t)
 	failure := errors.New("full")
 	broken := map[string]metrics.ObserverFunc{
 		"returns an error": func(metrics.CheckObservation) error { return failure },
