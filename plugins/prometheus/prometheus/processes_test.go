@@ -42,7 +42,7 @@ func killed(t *testing.T, binary string) {
 	repeated, killed := 0, 0
 	deliver := func(w metrics.Window) {
 		for {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			err := p.AwaitRunning(ctx)
 			if err == nil {
 				err = sink.Write(ctx, w)
@@ -75,7 +75,7 @@ func killed(t *testing.T, binary string) {
 	t.Logf("%d windows, %d kills, %d repetitions", x.sequence, killed, repeated)
 	for job, way := range map[string]string{"scraped": "the scrape", "": "remote-write"} {
 		selector := fmt.Sprintf("job=%q", job)
-		server.Until(30*time.Second, way+" has the last window", func() bool { return cmp.Equal(x.sums, counted(server, selector)) })
+		server.Until(2*time.Minute, way+" has the last window", func() bool { return cmp.Equal(x.sums, counted(server, selector)) })
 		if fell := server.Query(fmt.Sprintf(`resets(authz_checks_total{%s}[1h]) > 0`, selector)); len(fell) != 0 {
 			t.Errorf("%s: %d counters fell back", way, len(fell))
 		}
