@@ -28,7 +28,7 @@ func TestAServerScrapesOverTLS(t *testing.T) {
 	sink := mustOpen(t, prometheus.Options{Listen: address, CertFile: certificate, KeyFile: key, ScrapeAuth: prometheus.Auth{Bearer: "t0ken"}})
 	x := newRandom(t)
 	sinktest.Write(t, sink, x.window("host-1"))
-	server.Until(30*time.Second, "the scrape has the window", func() bool { return cmp.Equal(x.sums, counted(server, `job="scraped"`)) })
+	server.Until(2*time.Minute, "the scrape has the window", func() bool { return cmp.Equal(x.sums, counted(server, `job="scraped"`)) })
 }
 
 // get scrapes on a connection of its own.

@@ -98,7 +98,7 @@ func TestAServerCountsWhatWasCounted(t *testing.T) {
 	}
 	for job, way := range map[string]string{"scraped": "the scrape", "": "remote-write"} {
 		selector := fmt.Sprintf("job=%q", job)
-		server.Until(20*time.Second, way+" has the last window", func() bool { return cmp.Equal(x.sums, counted(server, selector)) })
+		server.Until(2*time.Minute, way+" has the last window", func() bool { return cmp.Equal(x.sums, counted(server, selector)) })
 	}
 	if diff := cmp.Diff(x.sums, counted(server, `job="scraped"`)); diff != "" {
 		t.Error(diff)
@@ -112,7 +112,7 @@ func TestAServerCountsWhatWasCounted(t *testing.T) {
 	if got := len(server.Query(`min_over_time(authz_checks_total{job="",cluster="test"}[1h]) == 0`)); got != len(server.Query(`authz_checks_total{job="",cluster="test"}`)) {
 		t.Errorf("%d series begin at zero", got)
 	}
-	server.Until(20*time.Second, "the counters are described", func() bool {
+	server.Until(2*time.Minute, "the counters are described", func() bool {
 		kind, help := server.Metadata("authz_checks")
 		return kind == "counter" && help != ""
 	})
@@ -133,5 +133,5 @@ func TestTheLastWindowIsWrittenAtTheEnd(t *testing.T) {
 	if err := sink.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(10*time.Second, "the window is there", func() bool { return cmp.Equal(x.sums, counted(server, `application="docs"`)) })
+	server.Until(2*time.Minute, "the window is there", func() bool { return cmp.Equal(x.sums, counted(server, `application="docs"`)) })
 }

@@ -98,14 +98,14 @@ func TestFailuresAreRepeatedWithTheNewestTotals(t *testing.T) {
 			sinktest.Write(t, sink, w)
 		}
 		write()
-		server.Until(10*time.Second, "a failure is counted", func() bool {
+		server.Until(2*time.Minute, "a failure is counted", func() bool {
 			_, text := scrape(t, sink, "")
 			return !strings.Contains(text, "authz_sink_remote_write_failures_total 0\n")
 		})
 		write()
 		f.status.Store(0)
 		write()
-		server.Until(20*time.Second, "the totals are there", func() bool { return cmp.Equal(x.sums, counted(server, `application="`+application+`"`)) })
+		server.Until(2*time.Minute, "the totals are there", func() bool { return cmp.Equal(x.sums, counted(server, `application="`+application+`"`)) })
 		h := <-f.headers
 		if h.Get("Authorization") != "Bearer s3cret" || h.Get("X-Key") != "s3cret" {
 			t.Errorf("headers %v", h)
