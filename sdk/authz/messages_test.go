@@ -17,6 +17,7 @@ func TestErrorsAreToldApartByClassAndCode(t *testing.T) {
 		{authz.Rejected(authz.CodeConflict, "x"), "ProviderWriteRejectedError", "conflict"},
 		{authz.Validation("x"), "ProviderWriteRejectedError", "validation"},
 		{&authz.GraphCycleError{}, "GraphCycleError", ""},
+		{&authz.PromotionConflictError{Code: authz.StaleResolutions}, "PromotionConflictError", "stale_resolutions"},
 		{&authz.UnavailableError{}, "UnavailableError", "unavailable"},
 		{&authz.InvalidPrincipalError{}, "InvalidPrincipalError", ""},
 		{&authz.AccessDeniedError{Reason: authz.ReasonForbidden}, "AccessDeniedError", "forbidden"},

@@ -253,6 +253,31 @@ func TestUnknownNamesOfAnImportSayWhatItCovers(t *testing.T) {
 	}
 }
 
+func TestImportedPatternsAreTheEntries(t *testing.T) {
+	built := mustBuild(t, `{"namespaces":["docs"],"permissions":{"docs.files.read":true},"imports":{"meet":{"document":`+meetDocument+`,"permissions":{"meet.rooms.*":true,"meet.host":true}},
+		"zoom":{"strict":true,"permissions":{"zoom.b.*":true,"zoom.a":true,"zoom.b.c":true}},"bill":{"permissions":{}}}}`)
+	document, err := built.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := built.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := catalog.FromDocument(document, catalog.DocumentOptions{Imports: manifest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ns, want := range map[string][]string{"meet": {"meet.rooms.*", "meet.host"}, "zoom": {"zoom.b.*", "zoom.a", "zoom.b.c"},
+		"bill": {}, "docs": {}, "authz_internal": {}, "crm": {}, "": {}, "*": {}} {
+		for name, c := range map[string]*catalog.Catalog{"built": built, "read": read} {
+			if diff := cmp.Diff(want, c.ImportedPatterns(ns)); diff != "" {
+				t.Errorf("%s, %q (-want +got)\n%s", name, ns, diff)
+			}
+		}
+	}
+}
+
 func TestAnImportInYAMLHoldsItsDocument(t *testing.T) {
 	in, err := catalog.ParseYAML([]byte("namespaces: [docs]\npermissions: {}\nimports:\n  meet:\n    permissions: {meet.host: true}\n    document:\n" +
 		"      formatVersion: 1\n      namespace: meet\n      namespaces: [meet]\n      leaves: [{key: meet.host, label: \"<Host> \\\"1\\\"\", destructive: true}]\n      odd: [.inf, ~, 1.5]\n"))

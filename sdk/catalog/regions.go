@@ -42,6 +42,16 @@ type KeyDescription struct {
 	Region *Region
 }
 
+// ImportedPatterns lists the entries by which the catalog imports a namespace, as
+// declared and in that order: what they cover is all that it imports of it. It is
+// empty for a namespace that is not imported.
+func (c *Catalog) ImportedPatterns(namespace string) []string {
+	if im := c.importOf[namespace]; im != nil {
+		return im.patterns()
+	}
+	return []string{}
+}
+
 // Regions lists the open regions, strict ones included, in declaration order.
 func (c *Catalog) Regions() []Region { return c.regions }
 

@@ -237,7 +237,7 @@ func (p *position) moved(head provider.EventLogHead) *position {
 // number stopped it.
 func (c *Client) drain(ctx context.Context, log provider.EventLog, from *position, head provider.EventLogHead) (reached *position, done bool, err error) {
 	cursor := from.at
-	for cursor.Seq < head.Seq {
+	for !cursor.Covers(head.Position) {
 		page, err := log.Since(ctx, cursor, provider.MaxEventLimit)
 		if err != nil {
 			return nil, false, err
@@ -315,18 +315,22 @@ const awaitRetry = 20 * time.Millisecond
 // AwaitPosition waits until checks answer from state at least as new as an event of
 // the provider's log, refreshing when behind. When the context ends first, or the log
 // has another event with that number, it is an *authz.UnavailableError. Without a log
-// it is refused as unsupported.
+// it is refused as unsupported. Over several logs, a number without its identity says
+// nothing and is refused as a mistake.
 func (c *Client) AwaitPosition(ctx context.Context, at authz.Position) error {
 	if !c.revalidate {
 		return authz.Rejected(authz.CodeUnsupported, "waiting for an event needs a provider whose events are persisted")
 	}
 	for {
-		if p := c.reached(at.Seq); p != nil {
+		if p := c.reached(at); p != nil {
 			return c.holds(ctx, p, at)
 		}
 		_ = wait(ctx, c.look(ctx, c.clock(), true).ended) // it fails when ctx ends, which is asked below
-		if p := c.reached(at.Seq); p != nil {
+		if p := c.reached(at); p != nil {
 			return c.holds(ctx, p, at)
+		}
+		if p := c.log.pos.Load(); p != nil && p.at.IsComposite() && at.Identity == "" {
+			return authz.Validation("position %d needs its identity: this provider's log is made of several, whose numbers alone cannot be compared", at.Seq)
 		}
 		select {
 		case <-ctx.Done():
@@ -337,11 +341,11 @@ func (c *Client) AwaitPosition(ctx context.Context, at authz.Position) error {
 }
 
 // reached is the position of the caches when everything in them is at least as new as
-// event seq, else nil.
-func (c *Client) reached(seq int64) *position {
+// an event, else nil.
+func (c *Client) reached(at authz.Position) *position {
 	e := c.log
 	p := e.pos.Load()
-	if p == nil || p.at.Seq < seq {
+	if p == nil || !p.at.Covers(at) {
 		return nil
 	}
 	if e.older.Load() {

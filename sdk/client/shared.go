@@ -106,13 +106,12 @@ type sharedTier struct {
 	under  sync.WaitGroup // calls of the store under way
 }
 
-// newSharedTier is nil when nothing can be shared: without a store, and over a
-// composite log, whose positions no other process can compare.
+// newSharedTier is nil without a store.
 func newSharedTier(s sharedSettings, source Source, log *logState) *sharedTier {
-	located, _ := source.(provider.Located)
-	if s.store == nil || located != nil && located.Location().Composite {
+	if s.store == nil {
 		return nil
 	}
+	located, _ := source.(provider.Located)
 	t := &sharedTier{sharedSettings: s, located: located, log: log,
 		reads: make(chan struct{}, sharedReads), writes: make(chan struct{}, sharedWrites)}
 	t.life, t.end = context.WithCancel(context.Background())
@@ -149,24 +148,28 @@ func (t *sharedTier) call(f func()) bool {
 }
 
 // keyPrefix names the store that the entries were read from; another incarnation
-// of the log changes it at once.
-func (t *sharedTier) keyPrefix(p *position) string {
+// of the log changes it at once. What is read of several stores is named by their
+// log alone: without it nothing is shared.
+func (t *sharedTier) keyPrefix(p *position) (prefix string, ok bool) {
 	var at provider.Location
 	if t.located != nil {
 		at = t.located.Location()
 	}
-	if p != nil && p.log != "" {
+	switch {
+	case p != nil && p.log != "":
 		at.Incarnation = p.log
+	case at.Composite:
+		return "", false
 	}
 	switch {
 	case t.prefix != "" && at.Incarnation == "":
-		return t.prefix
+		return t.prefix, true
 	case t.prefix != "":
-		return t.prefix + at.Incarnation + ":"
+		return t.prefix + at.Incarnation + ":", true
 	case at.Partition == "" && at.Incarnation == "":
-		return "authz:v1:" + t.fingerprint + ":"
+		return "authz:v1:" + t.fingerprint + ":", true
 	}
-	return "authz:v1:" + t.fingerprint + ":" + at.Partition + ":" + at.Incarnation + ":"
+	return "authz:v1:" + t.fingerprint + ":" + at.Partition + ":" + at.Incarnation + ":", true
 }
 
 // get reads one key within the timeout, also when the store does not mind it.

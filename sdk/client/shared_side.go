@@ -34,7 +34,11 @@ func (s *sharedSide[V]) read(ctx context.Context, key cacheKey) (hit shareable[V
 	if !s.revalidate && s.clock() < s.log.heardAt.Load()+s.ttl {
 		return hit, false
 	}
-	text, found := s.get(ctx, s.keyPrefix(before)+s.key(key))
+	prefix, ok := s.keyPrefix(before)
+	if !ok {
+		return hit, false
+	}
+	text, found := s.get(ctx, prefix+s.key(key))
 	if !found {
 		return hit, false
 	}
@@ -75,11 +79,15 @@ func (s *sharedSide[V]) read(ctx context.Context, key cacheKey) (hit shareable[V
 func (s *sharedSide[V]) write(key cacheKey, value V, at int64, from *position) {
 	until := at + s.ttl
 	now := s.log.pos.Load()
+	prefix, ok := s.keyPrefix(now)
+	if !ok {
+		return
+	}
 	e := envelope{V: envelopeVersion, FreshUntil: &until}
 	if s.revalidate && from != nil && now.gen == from.gen {
 		e.Seq, e.Identity = &from.at.Seq, from.at.Identity
 	}
-	s.set(s.keyPrefix(now)+s.key(key), func() ([]byte, error) {
+	s.set(prefix+s.key(key), func() ([]byte, error) {
 		if err := s.encode(value, &e); err != nil {
 			return nil, err
 		}

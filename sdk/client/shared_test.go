@@ -285,16 +285,17 @@ func TestTheKeyPrefixNamesCatalogPartitionAndIncarnation(t *testing.T) {
 		revalidate *time.Duration
 		want       string
 	}{
-		"of a partition":                 {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "i1"}}, revalidate: off, want: "authz:v1:bcq576:docs:i1:"},
-		"by the log that was looked at":  {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "old"}}, want: "authz:v1:bcq576:docs:" + incarnation + ":"},
-		"unpartitioned":                  {source: placed{b.local, provider.Location{Incarnation: "i1"}}, revalidate: off, want: "authz:v1:bcq576::i1:"},
-		"without an incarnation":         {source: placed{b.local, provider.Location{Partition: "docs"}}, revalidate: off, want: "authz:v1:bcq576:docs::"},
-		"with neither":                   {source: unplaced{b.local}, revalidate: off, want: "authz:v1:bcq576:"},
-		"over the wire, by its log":      {source: unplaced{b.local}, want: "authz:v1:bcq576::" + incarnation + ":"},
-		"chosen":                         {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "i1"}}, prefix: "acme:", revalidate: off, want: "acme:i1:"},
-		"chosen, incarnation unknown":    {source: unplaced{b.local}, prefix: "acme:", revalidate: off, want: "acme:"},
-		"chosen, by the log looked at":   {source: unplaced{b.local}, prefix: "acme:", want: "acme:" + incarnation + ":"},
-		"a composite log shares nothing": {source: placed{b.local, provider.Location{Composite: true}}},
+		"of a partition":                        {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "i1"}}, revalidate: off, want: "authz:v1:bcq576:docs:i1:"},
+		"by the log that was looked at":         {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "old"}}, want: "authz:v1:bcq576:docs:" + incarnation + ":"},
+		"unpartitioned":                         {source: placed{b.local, provider.Location{Incarnation: "i1"}}, revalidate: off, want: "authz:v1:bcq576::i1:"},
+		"without an incarnation":                {source: placed{b.local, provider.Location{Partition: "docs"}}, revalidate: off, want: "authz:v1:bcq576:docs::"},
+		"with neither":                          {source: unplaced{b.local}, revalidate: off, want: "authz:v1:bcq576:"},
+		"over the wire, by its log":             {source: unplaced{b.local}, want: "authz:v1:bcq576::" + incarnation + ":"},
+		"chosen":                                {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "i1"}}, prefix: "acme:", revalidate: off, want: "acme:i1:"},
+		"chosen, incarnation unknown":           {source: unplaced{b.local}, prefix: "acme:", revalidate: off, want: "acme:"},
+		"chosen, by the log looked at":          {source: unplaced{b.local}, prefix: "acme:", want: "acme:" + incarnation + ":"},
+		"of several stores, by their log":       {source: placed{b.local, provider.Location{Partition: "docs", Incarnation: "own", Composite: true}}, want: "authz:v1:bcq576:docs:" + incarnation + ":"},
+		"of several stores, which no log names": {source: placed{b.local, provider.Location{Composite: true}}, revalidate: off},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newMapStore()

@@ -8,8 +8,9 @@ type Located interface {
 }
 
 // Location names a store: its partition and the present life of its content,
-// each "" when unknown. Composite says that EventLog sums several logs, so that its
-// numbers mean something in this process only.
+// each "" when unknown. Composite says that what is supplied is of other stores as
+// well, and that Epoch reads the logs of all: only its positions and its log then tell
+// which state an entry is of.
 type Location struct {
 	Partition, Incarnation string
 	Composite              bool

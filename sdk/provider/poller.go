@@ -35,7 +35,8 @@ type PollerOptions struct {
 	// Hints yields a head whenever the log may have moved; a storage driver's watch
 	// is one. The poller looks at once, not at all when it has been there, and a
 	// few milliseconds later when it has just looked. Nothing depends on it: while
-	// a stream that ended or failed is not back there is the interval. Nil has none.
+	// a stream that ended or failed is not back there is the interval. Over several
+	// logs each hint is followed, of whichever log it is. Nil has none.
 	Hints func(context.Context) iter.Seq2[int64, error]
 
 	// OnError hears of every look that failed; the next one retries. Nil
@@ -152,7 +153,7 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 			case <-ticks.C:
 				due, hint = true, 0
 			case <-hints:
-				if due = !p.pinned || p.hinted.Load() > p.cursor.Seq; due {
+				if due = !p.reached(p.hinted.Load()); due {
 					select {
 					case <-rested:
 					case <-p.ctx.Done():
@@ -166,14 +167,20 @@ func (p *Poller) run(interval time.Duration, hints <-chan struct{}) {
 	}
 }
 
+// reached reports that the cursor is known to be at a hinted head. A hint tells the
+// number of one log, which a composite cursor is not compared with.
+func (p *Poller) reached(hint int64) bool {
+	return p.pinned && !p.cursor.IsComposite() && p.cursor.Seq >= hint
+}
+
 // look drains the log. The cursor moves only past what was heard. A hint above the
 // cursor stands in for the head; should it be another log's, the next tick finds
 // that out.
 func (p *Poller) look(hint int64) error {
 	ctx, cancel := context.WithTimeout(p.ctx, pollTimeout)
 	defer cancel()
-	head := EventLogHead{Position: authz.Position{Seq: hint}}
-	if !p.pinned || hint <= p.cursor.Seq {
+	head := EpochHead{Position: authz.Position{Seq: hint}}
+	if !p.pinned || p.cursor.IsComposite() || p.reached(hint) {
 		var err error
 		if head, err = p.events.Head(ctx); err != nil {
 			return fmt.Errorf("poll the event log: %w", err)
@@ -194,7 +201,7 @@ func (p *Poller) look(hint int64) error {
 	if d, ok := p.source.(Delivering); ok {
 		p.cursor = d.Delivered(p.log, p.cursor)
 	}
-	for p.cursor.Seq < head.Seq {
+	for !p.cursor.Covers(head.Position) {
 		page, err := p.events.Since(ctx, p.cursor, MaxEventLimit)
 		if err != nil {
 			return fmt.Errorf("poll the event log: %w", err)

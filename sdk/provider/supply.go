@@ -40,7 +40,9 @@ type Invalidation interface {
 	EventLog() EventLog
 }
 
-// EventLog reads the persisted event log.
+// EventLog reads the persisted event log, or several as one. Their positions are then
+// composite: whether one covers another is never told by their numbers
+// (authz.Position.Covers).
 type EventLog interface {
 	Head(ctx context.Context) (EventLogHead, error)
 

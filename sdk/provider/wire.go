@@ -91,6 +91,9 @@ func ToWireError(err error) (*WireError, int) {
 	case *authz.GraphCycleError:
 		w.Detail = detail(pathDetail{e.Path})
 		return w, http.StatusConflict
+	case *authz.PromotionConflictError:
+		w.Detail = detail(promotionDetail{e.Conflicts, e.Fingerprint})
+		return w, http.StatusConflict
 	case *authz.UnavailableError:
 		if e.Outcome != "" {
 			w.Detail = detail(outcomeDetail{e.Outcome})
@@ -113,8 +116,18 @@ func ToWireError(err error) (*WireError, int) {
 		return w, http.StatusInternalServerError
 	case *authz.UnresolvedScopeError:
 		return w, http.StatusInternalServerError
+	case *authz.MeshError:
+		w.Detail = detail(e)
+		return w, meshStatus(e.Code)
 	}
 	return internalError(), http.StatusInternalServerError
+}
+
+func meshStatus(code authz.MeshCode) int {
+	if code == authz.MeshNoEdge || code == authz.MeshReadOnlyPeer {
+		return http.StatusForbidden
+	}
+	return http.StatusConflict
 }
 
 func internalError() *WireError { return &WireError{Name: "Error", Message: "internal error"} }
@@ -122,6 +135,10 @@ func internalError() *WireError { return &WireError{Name: "Error", Message: "int
 type (
 	pathDetail struct {
 		Path []string `json:"path"`
+	}
+	promotionDetail struct {
+		Conflicts   []authz.Conflict `json:"conflicts"`
+		Fingerprint string           `json:"fingerprint"`
 	}
 	outcomeDetail struct {
 		Outcome authz.Outcome `json:"outcome"`
@@ -181,6 +198,9 @@ func FromWireError(w *WireError) error {
 		e := &authz.GraphCycleError{Path: read[pathDetail](w).Path}
 		e.Message = w.unless(e)
 		return e
+	case "PromotionConflictError":
+		d := read[promotionDetail](w)
+		return &authz.PromotionConflictError{Code: authz.PromotionCode(w.Code), Message: w.Message, Conflicts: d.Conflicts, Fingerprint: d.Fingerprint}
 	case "UnavailableError":
 		return &authz.UnavailableError{Message: w.Message, Outcome: read[outcomeDetail](w).Outcome}
 	case "CatalogError":
@@ -200,6 +220,10 @@ func FromWireError(w *WireError) error {
 		e := &authz.MissingConditionError{Permission: d.Permission, Shape: d.Shape}
 		e.Message = w.unless(e)
 		return e
+	case "MeshError":
+		e := read[authz.MeshError](w)
+		e.Code, e.Message = authz.MeshCode(w.Code), w.Message
+		return &e
 	case "AccessDeniedError":
 		d := read[deniedDetail](w)
 		e := &authz.AccessDeniedError{Reason: authz.DenialReason(w.Code), Permissions: d.Permissions,

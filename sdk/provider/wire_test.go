@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,6 +35,9 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 		{err: authz.Rejected(authz.CodeNotOrgRoot, "m"), status: 403},
 		{err: authz.Rejected(authz.CodeUnsupported, "m"), status: 501},
 		{err: &authz.GraphCycleError{Path: []string{"a", "a"}}, status: 409},
+		{err: &authz.PromotionConflictError{Code: authz.UnresolvedConflicts, Message: "1 conflict", Fingerprint: "sha256:00", Conflicts: []authz.Conflict{{
+			ID: "role:r", Kind: authz.ConflictRoleID, Current: json.RawMessage(`null`), Incoming: json.RawMessage(`{"id":"r"}`), Actions: []authz.ConflictAction{authz.ActionRenameCurrent},
+			Blocked: []authz.BlockedRename{{Action: authz.ActionRenameIncoming, Application: "docs", Reason: authz.BlockedByRows, Count: 2}}}}}, status: 409},
 		{err: &authz.UnavailableError{Message: "m", Outcome: authz.OutcomeUnknown}, status: 503},
 		{err: &authz.UnavailableError{Message: "m"}, status: 503},
 		{err: &authz.AccessDeniedError{Reason: authz.ReasonForbidden, Permissions: []string{"a.b"}, Scope: "t.t:1", Principal: authz.UserPrincipal("u")}, status: 403},
@@ -43,6 +47,9 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 		{err: &authz.UnknownScopeTypeError{Scope: "a.t:1", ScopeType: "a.t", DidYouMean: []string{"a.s"}, DeclaredTypes: []string{"a.s"}, Message: "m"}, status: 500},
 		{err: &authz.MissingConditionError{Permission: "a.b", Shape: "can"}, status: 500},
 		{err: &authz.CatalogError{Issues: []authz.Issue{{Severity: authz.SeverityError, Path: "a", Message: "m", Code: "bad-key"}}}, status: 500},
+		{err: &authz.MeshError{Code: authz.MeshNoEdge, From: "docs", To: "billing", Mode: authz.MeshRead, Message: "m"}, status: 403},
+		{err: &authz.MeshError{Code: authz.MeshReadOnlyPeer, To: "billing", Operation: "createGrant", Message: "m"}, status: 403},
+		{err: &authz.MeshError{Code: authz.MeshNoRegistry, Message: "m"}, status: 409},
 		{err: &authz.InvalidPrincipalError{Message: "m"}, status: 422, want: authz.Validation("m")},
 		{err: errors.New("pq: password authentication failed"), status: 500, want: &provider.NamedError{Name: "Error", Message: "internal error"}},
 	} {
@@ -64,8 +71,8 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 
 // A far side may send no detail: what it said is then all there is.
 func TestAnErrorWithoutDetailKeepsItsMessage(t *testing.T) {
-	for _, name := range []string{"ProviderApiError", "ProviderWriteRejectedError", "GraphCycleError", "UnavailableError", "CatalogError", "UnknownPermissionError", "UnknownScopeTypeError",
-		"MissingConditionError", "AccessDeniedError", "UnresolvedScopeError", "Error"} {
+	for _, name := range []string{"ProviderApiError", "ProviderWriteRejectedError", "GraphCycleError", "PromotionConflictError", "UnavailableError", "CatalogError", "UnknownPermissionError", "UnknownScopeTypeError",
+		"MissingConditionError", "AccessDeniedError", "UnresolvedScopeError", "MeshError", "Error"} {
 		err := provider.FromWireError(&provider.WireError{Name: name, Message: "what the far side said"})
 		if err.Error() != "what the far side said" {
 			t.Errorf("%s: %v", name, err)
