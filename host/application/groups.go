@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/host/internal/cycle"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -54,7 +55,7 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 				return err
 			}
 			graph[id] = row.Parents
-			if path := cycleThrough(graph, id); path != nil {
+			if path := cycle.Through(graph, id); path != nil {
 				return authz.Cycle(path)
 			}
 		}
@@ -298,7 +299,7 @@ func (a *Application) checkAcyclic(ctx context.Context, edited string, parents [
 		return err
 	}
 	graph[edited] = parents
-	if path := findCycle(graph, edited); path != nil {
+	if path := cycle.Find(graph, edited); path != nil {
 		return authz.Cycle(path)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/authzhost/authz/host/internal/cycle"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -58,7 +59,7 @@ func checkOrg(in provider.ApplyOrgSnapshotInput) (provider.OrgSnapshot, error) {
 	for _, g := range s.Groups {
 		parents[g.ID] = g.Parents
 	}
-	if path := findCycle(parents); path != nil {
+	if path := cycle.Find(parents); path != nil {
 		return refused(authz.Cycle(path))
 	}
 	if path := reportingCycle(s.Users); path != nil {
@@ -77,7 +78,7 @@ func reportingCycle(users []authz.User) []string {
 			graph[u.UserID] = []string{u.ManagerUserID}
 		}
 	}
-	return findCycle(graph)
+	return cycle.Find(graph)
 }
 
 // checkRows judges one list: its ids, then its rows.

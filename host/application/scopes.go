@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/host/internal/cycle"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -184,7 +185,7 @@ func (d *draft) checkScopeCycles(ctx context.Context, edited []string, edges map
 		}
 		level = unknown
 	}
-	if path := findCycle(edges, edited...); path != nil {
+	if path := cycle.Find(edges, edited...); path != nil {
 		return authz.Cycle(path)
 	}
 	return nil

@@ -1,16 +1,16 @@
-package application
+package cycle
 
 import (
 	"maps"
 	"slices"
 )
 
-// findCycle looks for a cycle in a graph of edges from child to parent, first
+// Find looks for a cycle in a graph of edges from child to parent, first
 // through the nodes named, then anywhere, in ascending order. The path begins and
 // ends with the same node; nil means that there is none.
-func findCycle(edges map[string][]string, first ...string) []string {
+func Find(edges map[string][]string, first ...string) []string {
 	for _, node := range first {
-		if path := cycleThrough(edges, node); path != nil {
+		if path := Through(edges, node); path != nil {
 			return path
 		}
 	}
@@ -23,9 +23,9 @@ func findCycle(edges map[string][]string, first ...string) []string {
 	return nil
 }
 
-// cycleThrough finds the way from a node back to itself, depth first in list
+// Through finds the way from a node back to itself, depth first in list
 // order.
-func cycleThrough(edges map[string][]string, node string) []string {
+func Through(edges map[string][]string, node string) []string {
 	return walk(edges, node, map[string]bool{}, &node)
 }
 
