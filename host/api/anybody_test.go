@@ -84,6 +84,7 @@ var goodBodies = map[string]string{
 	"listApproverQueue":     `{"approverUserId":"v"}`,
 	"publishCatalog":        `{"document":` + goodDocument + `,` + admin + `}`,
 	"getPublishedCatalog":   `{}`,
+	"getMesh":               `{}`,
 	"publishImports":        `{"manifest":{"formatVersion":1,"namespace":"docs","imports":[{"namespace":"meet","from":"x","enumerated":false,"entries":[{"pattern":"meet.rooms.*","scopes":["docs.doc"]}],"keys":[],"regions":["meet.rooms.*"],"strict":false}]},` + admin + `}`,
 	"getPublishedImports":   `{}`,
 	"listRoles":             `{"after":"a","limit":1}`,

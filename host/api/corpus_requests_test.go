@@ -127,6 +127,7 @@ var corpusRequests = map[string][]string{
 	"publishCatalog": {`{"document":` + corpusDocument + `,` + admin + `}`,
 		`{"document":{"formatVersion":1,"namespace":"docs","namespaces":["docs"],"leaves":[{"key":"docs.files.write","description":"D"}],"groups":[],"scopeTypes":[{"type":"docs.doc","parent":null}],"navigation":[]},` + admin + `}`},
 	"getPublishedCatalog": {`{}`},
+	"getMesh":             {`{}`},
 	"publishImports":      {`{"manifest":` + corpusManifest + `,` + admin + `}`},
 	"getPublishedImports": {`{}`},
 	"listRoles":           {`{"limit":2,"after":"ask"}`, `{}`, `{"limit":1}`, `{"limit":4}`, `{"limit":3}`, `{"after":"nobody"}`},

@@ -64,6 +64,7 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 			"pattern":"docs.files.read","scope":"docs.doc:1",` + admin + `,"createdAt":1700000000000}],"revokes":[],"roles":[],"managerChain":[],"unresolvedRoleIds":[],"active":true}`},
 		{"check", `{"principal":{"serviceId":"s"},"key":"docs.files.read","scope":"docs.doc:1"}`, `{"allowed":true}`},
 		{"getPublishedCatalog", ``, `{"published":null}`},
+		{"getMesh", ``, `{"mesh":null}`},
 		{"publishCatalog", `{"document":` + document + `,` + admin + `}`, `{"version":1}`},
 		{"getPublishedCatalog", ``, `{"published":{"version":1,"document":` + document + `}}`},
 		{"listAuditEvents", `{"filter":{"action":"catalog.publish"}}`,

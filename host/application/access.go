@@ -133,24 +133,49 @@ func supply(p authz.Principal, read storage.Access, now int64) authz.SubjectAcce
 }
 
 // follow computes the closure of a user over a driver that cannot, and reads the
-// rows. The user record and the log head that come with the rows must be those
+// rows.
+func (a *Application) follow(ctx context.Context, from storage.Store, userID string) (storage.Access, error) {
+	return following{from: from, users: a.store, logged: a.persist, parents: a.topology.at}.read(ctx, userID)
+}
+
+// Follow reads what is stored of a user in a partition of any driver, with the closure.
+func Follow(ctx context.Context, from storage.Store, userID string) (storage.Access, error) {
+	caps := from.Info().Capabilities
+	if caps.Has(storage.CapExpand) {
+		return from.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Expand: true})
+	}
+	parents := func(ctx context.Context, _ authz.Position) (map[string][]string, error) {
+		return groupParents(ctx, from)
+	}
+	return following{from: from, users: from, logged: caps.Has(storage.CapEvents), parents: parents}.read(ctx, userID)
+}
+
+// following computes closures over a driver that cannot.
+type following struct {
+	from    storage.Store
+	users   storage.Users
+	logged  bool // events are persisted, so that the head tells of every change
+	parents func(ctx context.Context, head authz.Position) (map[string][]string, error)
+}
+
+// read: the user record and the log head that come with the rows must be those
 // that the closure was computed from (spec: storage §4.1); otherwise the
 // closure would be a mixture of two states, and it starts again from the answer.
-func (a *Application) follow(ctx context.Context, from storage.Store, userID string) (storage.Access, error) {
-	base, err := from.ReadAccess(ctx, storage.AccessQuery{UserID: userID})
+func (f following) read(ctx context.Context, userID string) (storage.Access, error) {
+	base, err := f.from.ReadAccess(ctx, storage.AccessQuery{UserID: userID})
 	if err != nil {
 		return storage.Access{}, err
 	}
 	for range maxSupplyReads {
-		closure, chain, err := a.closure(ctx, userID, base)
+		closure, chain, err := f.closure(ctx, userID, base)
 		if err != nil {
 			return storage.Access{}, err
 		}
-		read, err := from.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Subjects: closure})
+		read, err := f.from.ReadAccess(ctx, storage.AccessQuery{UserID: userID, Subjects: closure})
 		if err != nil {
 			return storage.Access{}, err
 		}
-		if sameUser(base.User, read.User) && (!a.persist || base.Head == read.Head) {
+		if sameUser(base.User, read.User) && (!f.logged || base.Head == read.Head) {
 			read.Closure, read.ManagerChain = closure, chain
 			return read, nil
 		}
@@ -161,30 +186,30 @@ func (a *Application) follow(ctx context.Context, from storage.Store, userID str
 
 // closure follows memberships, group parents and managers in the order of the
 // subject closure (spec: access §4).
-func (a *Application) closure(ctx context.Context, userID string, base storage.Access) (closure, chain []string, err error) {
+func (f following) closure(ctx context.Context, userID string, base storage.Access) (closure, chain []string, err error) {
 	user := authz.User{UserID: userID}
 	if base.User != nil {
 		user = *base.User
 	}
-	if chain, err = a.managerChain(ctx, user); err != nil {
+	if chain, err = managerChain(ctx, f.users, user); err != nil {
 		return nil, nil, err
 	}
 	var parents map[string][]string
 	if len(user.GroupIDs) > 0 {
 		head := base.Head
-		if !a.persist {
+		if !f.logged {
 			head = authz.Position{} // nothing moves it, whatever the driver counts
 		}
-		if parents, err = a.topology.at(ctx, head); err != nil {
+		if parents, err = f.parents(ctx, head); err != nil {
 			return nil, nil, err
 		}
 	}
 	return storage.Closure(userID, base.User, chain, func(group string) []string { return parents[group] }), chain, nil
 }
 
-func (a *Application) managerChain(ctx context.Context, user authz.User) ([]string, error) {
+func managerChain(ctx context.Context, users storage.Users, user authz.User) ([]string, error) {
 	return storage.ManagerChain(user.UserID, user.ManagerUserID, func(id string) (string, error) {
-		above, _, err := a.store.GetUser(ctx, id)
+		above, _, err := users.GetUser(ctx, id)
 		return above.ManagerUserID, err
 	})
 }

@@ -62,6 +62,22 @@ type Options struct {
 	// SoD says what becomes of the catalog's separation of duties.
 	SoD SoD
 
+	// Elsewhere says whether another member of a mesh has published what a pattern of the
+	// organization names: of roles and of global rows, where this application's own
+	// catalog does not know it. nil knows nothing.
+	Elsewhere func(ctx context.Context, pattern string) (known bool, err error)
+
+	// Log joins the application's own event log with those of partitions that take part
+	// in its evaluation; nil leaves the own one.
+	Log func(own provider.EventLog) provider.EventLog
+
+	// Mesh tells of the mesh that the application is in; nil is none.
+	Mesh func(ctx context.Context) (*provider.MeshView, error)
+
+	// Guest is the member of the mesh that acts through this application; nil is the
+	// partition's own process.
+	Guest *Guest
+
 	Clock  func() int64  // epoch milliseconds; default the wall clock
 	IDs    func() string // ids of new rows and audit entries; default random UUIDs
 	Logger hclog.Logger  // default none
@@ -99,11 +115,15 @@ type Application struct {
 	duties     *compiled.SoD
 	enforce    bool
 	chained    bool
+	guest      *Guest
+	elsewhere  func(ctx context.Context, pattern string) (bool, error) // nil knows nothing
+	mesh       func(ctx context.Context) (*provider.MeshView, error)
+	joined     provider.EventLog // the log that readers follow; nil is the own one
 	clock      func() int64
 	ids        func() string
 	log        hclog.Logger
 
-	authority *atomic.Pointer[authority]
+	authority *atomic.Pointer[Authority]
 	stream    *stream
 	topology  *topology
 	warned    sync.Map // scope types whose contradiction was logged
@@ -139,7 +159,7 @@ func New(ctx context.Context, o Options) (*Application, error) {
 		name: o.Name, catalog: o.Catalog, store: o.Store, caps: caps,
 		ancestry: o.Ancestry, persist: caps.Has(storage.CapEvents), retain: o.EventRetention,
 		metrics:    o.Metrics.filledIn(),
-		vocabulary: vocabulary, duties: compiled.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain,
+		vocabulary: vocabulary, duties: compiled.NewSoD(vocabulary), enforce: o.SoD.Enforce == SoDReject, chained: o.HashChain, guest: o.Guest, elsewhere: o.Elsewhere, mesh: o.Mesh,
 		clock: o.Clock, ids: o.IDs, log: o.Logger,
 	}
 	if a.clock == nil {
@@ -167,7 +187,7 @@ func New(ctx context.Context, o Options) (*Application, error) {
 	if before := o.Succeeds; before != nil {
 		a.authority, a.topology, a.stream = before.authority, before.topology, before.stream
 	} else {
-		a.authority = new(atomic.Pointer[authority])
+		a.authority = new(atomic.Pointer[Authority])
 		a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
 		a.stream = newStream(a.log, a.topology.hear)
 	}
@@ -189,6 +209,9 @@ func New(ctx context.Context, o Options) (*Application, error) {
 		return nil, err
 	}
 	a.orgRoot = a.authority.Load().OrgRoot
+	if o.Log != nil && a.persist {
+		a.joined = o.Log(eventLog{a.store, a.readFailed})
+	}
 	a.life, a.end = context.WithCancel(context.Background())
 	return a, nil
 }

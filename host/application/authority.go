@@ -21,9 +21,9 @@ const (
 	authorityID         = "authority"
 )
 
-// authority is the record as it was last read; version 0 means that the store
-// keeps none.
-type authority struct {
+// Authority is the record of a partition that says whether its application is the org
+// root, and since which move (spec: architecture §9.5).
+type Authority struct {
 	OrgRoot  bool   `json:"orgRoot"`
 	Source   string `json:"source"`
 	Position *int64 `json:"position,omitempty"`
@@ -32,12 +32,52 @@ type authority struct {
 	// Earlier keeps the positions of sources other than Source.
 	Earlier map[string]int64 `json:"earlier,omitempty"`
 
-	version int64
+	// Version is that of the record; 0 means that the store keeps none.
+	Version int64 `json:"-"`
+}
+
+// ReadAuthority reads the record of a store that has records; nil where none is stored
+// yet.
+func ReadAuthority(ctx context.Context, s storage.Records) (*Authority, error) {
+	row, found, err := s.GetRecord(ctx, authorityCollection, authorityID)
+	if err != nil || !found {
+		return nil, err
+	}
+	held := &Authority{Version: row.Version}
+	if err := json.Unmarshal(row.Data, held); err != nil {
+		return nil, fmt.Errorf("decode the authority record: %w", err)
+	}
+	return held, nil
+}
+
+// Change writes the record over the version that it was read at.
+func (r *Authority) Change(now int64) (storage.Change, error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode the authority record: %w", err)
+	}
+	return storage.PutRecord{Expect: r.Version, Record: storage.Record{
+		Collection: authorityCollection, ID: authorityID, Data: raw, UpdatedAt: now}}, nil
+}
+
+// Requirement holds the record at the version that it was read at.
+func (r *Authority) Requirement() storage.Requirement {
+	return storage.RequireRecord{Collection: authorityCollection, ID: authorityID, Version: r.Version}
+}
+
+// Moved is the record after authority came here, or went, by a source. r may be nil.
+func (r *Authority) Moved(orgRoot bool, source string) *Authority {
+	if r == nil {
+		return &Authority{OrgRoot: orgRoot, Source: source}
+	}
+	next := r.from(source, nil)
+	next.OrgRoot, next.Version = orgRoot, r.Version
+	return next
 }
 
 // positionOf is the position of the last snapshot applied from a source, nil when
 // none told one.
-func (r *authority) positionOf(source string) *int64 {
+func (r *Authority) positionOf(source string) *int64 {
 	if source == r.Source {
 		return r.Position
 	}
@@ -48,8 +88,8 @@ func (r *authority) positionOf(source string) *int64 {
 }
 
 // from is the record after a snapshot of a source, whose position may be nil.
-func (r *authority) from(source string, position *int64) *authority {
-	next := &authority{OrgRoot: r.OrgRoot, Source: source, Position: position, Earlier: maps.Clone(r.Earlier)}
+func (r *Authority) from(source string, position *int64) *Authority {
+	next := &Authority{OrgRoot: r.OrgRoot, Source: source, Position: position, Earlier: maps.Clone(r.Earlier)}
 	if r.Position != nil && r.Source != source {
 		if next.Earlier == nil {
 			next.Earlier = map[string]int64{}
@@ -67,7 +107,7 @@ func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
 	const op = "open"
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	first := &authority{OrgRoot: orgRoot}
+	first := &Authority{OrgRoot: orgRoot}
 	if !a.caps.Has(storage.CapRecords) {
 		a.authority.Store(first)
 		return nil
@@ -75,16 +115,12 @@ func (a *Application) openAuthority(ctx context.Context, orgRoot bool) error {
 	if found, err := a.refreshAuthority(ctx); err != nil || found {
 		return a.readFailed(op, err)
 	}
-	raw, err := json.Marshal(first)
-	if err != nil {
-		return fmt.Errorf("encode the authority record: %w", err)
-	}
 	now := a.clock()
-	_, err = a.send(ctx, &draft{op: op}, storage.Commit{ID: uuid.NewString(), At: now, Changes: []storage.Change{
-		storage.PutRecord{Record: storage.Record{
-			Collection: authorityCollection, ID: authorityID, Data: raw, UpdatedAt: now,
-		}},
-	}})
+	change, err := first.Change(now)
+	if err != nil {
+		return err
+	}
+	_, err = a.send(ctx, &draft{op: op}, storage.Commit{ID: uuid.NewString(), At: now, Changes: []storage.Change{change}})
 	if _, raced := asRefused(err); err != nil && !raced {
 		return a.writeFailed(op, err)
 	}
@@ -105,13 +141,9 @@ func (a *Application) refreshAuthority(ctx context.Context) (found bool, err err
 	}
 	for {
 		before := a.authority.Load()
-		row, found, err := a.store.GetRecord(ctx, authorityCollection, authorityID)
-		if err != nil || !found {
+		next, err := ReadAuthority(ctx, a.store)
+		if err != nil || next == nil {
 			return false, err
-		}
-		next := &authority{version: row.Version}
-		if err := json.Unmarshal(row.Data, next); err != nil {
-			return false, fmt.Errorf("decode the authority record: %w", err)
 		}
 		// What did not change keeps its place, lest an applied snapshot takes this
 		// read for a change that came after it.

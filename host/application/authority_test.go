@@ -93,6 +93,18 @@ func TestAWriteThatHasNotHeardOfAMoveIsRefused(t *testing.T) {
 	}
 }
 
+func TestAWriteAfterAMoveThatWasTakenBackGoesThrough(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store})
+	moveAuthority(t, store, `{"orgRoot":true,"source":"","moving":"p1"}`)
+	create := createRole(provider.RoleInput{ID: ptr("r"), Name: "r"})
+	if err := create(t.Context(), app); authz.CodeOf(err) != authz.CodeConflict {
+		t.Fatal(err)
+	}
+	moveAuthority(t, store, `{"orgRoot":true,"source":""}`)
+	must(t, create(t.Context(), app))
+}
+
 func TestASlowReadOfAuthorityDoesNotUndoAFasterOne(t *testing.T) {
 	store := &faulty{Store: openStore(t)}
 	app := newApp(t, application.Options{Store: store})

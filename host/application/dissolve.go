@@ -78,7 +78,7 @@ func (d *draft) copyGrants(ctx context.Context, parent string, children []authz.
 		prov := authz.Provenance{Kind: authz.ProvenanceDissolution, VirtualParentID: parent, OriginalGrantID: g.ID}
 		for _, to := range copiedTo {
 			row := authz.Grant{ID: d.app.ids(), Subject: to, RoleID: g.RoleID, Pattern: g.Pattern, Scope: g.Scope,
-				ExpiresAt: g.ExpiresAt, Provenance: prov, CreatedAt: d.now}
+				ExpiresAt: g.ExpiresAt, Provenance: d.via(prov), CreatedAt: d.now}
 			copies++
 			d.change(storage.InsertGrant{Grant: row})
 			if err := d.fits(); err != nil {

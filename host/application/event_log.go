@@ -13,20 +13,33 @@ import (
 // two prunes.
 const pruneEvery = 32
 
-type eventLog struct{ app *Application }
+// eventLog is the log of one store. failed turns its failures into what a caller may see.
+type eventLog struct {
+	store  storage.Store
+	failed func(op string, err error) error
+}
+
+// LogOf is the event log of a partition. failed turns failures of storage into what
+// callers may see.
+func LogOf(s storage.Store, failed func(op string, err error) error) provider.EventLog {
+	return eventLog{s, failed}
+}
 
 // EventLog is the persisted event log, nil when events are not persisted.
 func (a *Application) EventLog() provider.EventLog {
 	if !a.persist {
 		return nil
 	}
-	return eventLog{a}
+	if a.joined != nil {
+		return a.joined
+	}
+	return eventLog{a.store, a.readFailed}
 }
 
 // Location is the store of the application.
 func (a *Application) Location() provider.Location {
 	info := a.store.Info()
-	return provider.Location{Partition: info.Partition, Incarnation: info.Incarnation}
+	return provider.Location{Partition: info.Partition, Incarnation: info.Incarnation, Composite: a.joined != nil}
 }
 
 // Head answers a number and the log that it belongs to. Content that is replaced
@@ -35,16 +48,16 @@ func (a *Application) Location() provider.Location {
 func (e eventLog) Head(ctx context.Context) (provider.EventLogHead, error) {
 	const op = "epoch.head"
 	for range 2 {
-		log := e.app.store.Info().Incarnation
-		head, err := e.app.store.Head(ctx)
+		log := e.store.Info().Incarnation
+		head, err := e.store.Head(ctx)
 		if err != nil {
-			return provider.EventLogHead{}, e.app.readFailed(op, err)
+			return provider.EventLogHead{}, e.failed(op, err)
 		}
-		if e.app.store.Info().Incarnation == log {
+		if e.store.Info().Incarnation == log {
 			return provider.EventLogHead{Position: head, Log: log}, nil
 		}
 	}
-	return provider.EventLogHead{}, e.app.readFailed(op, storage.Unavailable("", nil, "the content was replaced while its head was read"))
+	return provider.EventLogHead{}, e.failed(op, storage.Unavailable("", nil, "the content was replaced while its head was read"))
 }
 
 func (e eventLog) Since(ctx context.Context, after authz.Position, limit int) (provider.EventLogPage, error) {
@@ -54,17 +67,21 @@ func (e eventLog) Since(ctx context.Context, after authz.Position, limit int) (p
 	if limit <= 0 {
 		limit = provider.DefaultEventLimit
 	}
-	page, err := e.app.store.EventsSince(ctx, after, min(limit, provider.MaxEventLimit))
+	page, err := e.store.EventsSince(ctx, after, min(limit, provider.MaxEventLimit))
 	if err != nil {
-		return provider.EventLogPage{}, e.app.readFailed("epoch.since", err)
+		return provider.EventLogPage{}, e.failed("epoch.since", err)
 	}
 	return provider.EventLogPage(page), nil
 }
 
 // LostPosition passes on that the log no longer has a position.
 func (a *Application) LostPosition(ctx context.Context, log string, at authz.Position) {
-	if l, ok := a.store.(provider.Losing); ok {
-		l.LostPosition(ctx, log, at)
+	lost, ok := a.joined.(provider.Losing)
+	if !ok {
+		lost, ok = a.store.(provider.Losing)
+	}
+	if ok {
+		lost.LostPosition(ctx, log, at)
 	}
 }
 

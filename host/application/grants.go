@@ -142,7 +142,7 @@ func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[str
 		return refused(authz.Validation("a grant carries exactly one of roleId / pattern"))
 	}
 	if in.Pattern != "" {
-		if err := d.app.checkPattern(in.Pattern); err != nil {
+		if err := d.app.checkPatternAt(ctx, in.Pattern, scope); err != nil {
 			return refused(err)
 		}
 		if issue := d.app.catalog.ValidateGrantableAt(in.Pattern, scope); issue != nil {

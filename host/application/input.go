@@ -2,6 +2,7 @@ package application
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -126,6 +127,19 @@ func (a *Application) checkPattern(pattern string) error {
 		return authz.Validation("%s", issue.Message)
 	}
 	return nil
+}
+
+// checkPatternAt is checkPattern of what a row at the scope names. What is global is
+// the organization's, and may name what another member has published.
+func (a *Application) checkPatternAt(ctx context.Context, pattern, scope string) error {
+	refusal := a.checkPattern(pattern)
+	if refusal == nil || a.elsewhere == nil || scope != authz.Global || authz.ValidatePattern(pattern) != nil {
+		return refusal
+	}
+	if known, err := a.elsewhere(ctx, pattern); err != nil || known {
+		return err
+	}
+	return refusal
 }
 
 // distinct keeps the first of equal entries and never returns nil.

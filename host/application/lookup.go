@@ -50,3 +50,12 @@ func some[Row any](rows iter.Seq2[Row, error]) (bool, error) {
 	}
 	return false, nil
 }
+
+// GetMesh tells of the mesh that the application is in, nil where it is in none.
+func (a *Application) GetMesh(ctx context.Context) (*provider.MeshView, error) {
+	if a.mesh == nil {
+		return nil, nil
+	}
+	view, err := a.mesh(ctx)
+	return view, a.readFailed("getMesh", err)
+}

@@ -11,18 +11,25 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// replaceOrg drafts the difference between what is stored and the snapshot. Users
-// and requests that the snapshot does not list stay, as does every row at an
-// instance scope.
+// replaceOrg drafts the difference between what is stored and the snapshot.
 func (d *draft) replaceOrg(ctx context.Context, s provider.OrgSnapshot) error {
-	a := d.app
-	stored, err := a.readOrg(ctx)
+	changes, err := OrgChanges(ctx, d.app.store, s)
+	d.change(changes...)
+	return err
+}
+
+// OrgChanges are the difference between what a partition holds of an organization and
+// a snapshot. Users and requests that the snapshot does not list stay, as does every
+// row at an instance scope.
+func OrgChanges(ctx context.Context, from storage.Store, s provider.OrgSnapshot) ([]storage.Change, error) {
+	stored, err := ReadOrg(ctx, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if path := reportingCycle(slices.Concat(stored.Users, s.Users)); path != nil {
-		return authz.Cycle(path)
+		return nil, authz.Cycle(path)
 	}
+	d := &differing{from: from}
 	replaceRows(d, stored.Groups, s.Groups, func(g authz.Group) string { return g.ID }, rowChanges[authz.Group]{
 		put:    func(g authz.Group) storage.Change { return storage.UpsertGroup{Group: g} },
 		delete: func(id string) storage.Change { return storage.DeleteGroup{ID: id} },
@@ -45,8 +52,17 @@ func (d *draft) replaceOrg(ctx context.Context, s provider.OrgSnapshot) error {
 		delete:  func(id string) storage.Change { return storage.DeleteRevoke{ID: id, MustExist: true} },
 		replace: true,
 	})
-	return d.putRequests(ctx, s.PendingGlobalRequests)
+	err = d.putRequests(ctx, s.PendingGlobalRequests)
+	return d.changes, err
 }
+
+// differing gathers the changes that make what is stored what is wanted.
+type differing struct {
+	from    storage.Store
+	changes []storage.Change
+}
+
+func (d *differing) change(c storage.Change) { d.changes = append(d.changes, c) }
 
 // rowChanges is how the rows of one entity come and go. A nil delete leaves what
 // the snapshot does not list; replace deletes a row before another takes its id.
@@ -56,7 +72,7 @@ type rowChanges[Row any] struct {
 	replace bool
 }
 
-func replaceRows[Row any](d *draft, stored, wanted []Row, id func(Row) string, c rowChanges[Row]) {
+func replaceRows[Row any](d *differing, stored, wanted []Row, id func(Row) string, c rowChanges[Row]) {
 	old := make(map[string]Row, len(stored))
 	for _, row := range stored {
 		old[id(row)] = row
@@ -86,9 +102,9 @@ func replaceRows[Row any](d *draft, stored, wanted []Row, id func(Row) string, c
 
 // putRequests inserts requests, or replaces those of their ids in the state that
 // they were read in.
-func (d *draft) putRequests(ctx context.Context, requests []authz.Request) error {
+func (d *differing) putRequests(ctx context.Context, requests []authz.Request) error {
 	for _, r := range requests {
-		before, found, err := d.app.store.GetRequest(ctx, r.ID)
+		before, found, err := d.from.GetRequest(ctx, r.ID)
 		switch {
 		case err != nil:
 			return err

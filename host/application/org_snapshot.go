@@ -30,7 +30,7 @@ func (a *Application) ExportOrgSnapshot(ctx context.Context) (provider.OrgSnapsh
 		if err != nil {
 			return refused(err)
 		}
-		read, err := a.readOrg(ctx)
+		read, err := ReadOrg(ctx, a.store)
 		if err == nil {
 			read.Catalog, err = a.GetPublishedCatalog(ctx)
 		}
@@ -64,16 +64,17 @@ func (a *Application) head(ctx context.Context) (authz.Position, error) {
 	return a.store.Head(ctx)
 }
 
-// readOrg reads what a snapshot holds but the catalog.
-func (a *Application) readOrg(ctx context.Context) (s provider.OrgSnapshot, err error) {
+// ReadOrg reads what a snapshot holds but the catalog. Its lists are of one instant
+// only where nobody writes.
+func ReadOrg(ctx context.Context, from storage.Store) (s provider.OrgSnapshot, err error) {
 	global, pending := authz.Global, authz.RequestPending
 	var errs [6]error
-	s.Groups, errs[0] = gathered(a.store.ListGroups(ctx, storage.Page{}))
-	s.Roles, errs[1] = gathered(a.store.ListRoles(ctx, storage.Page{}))
-	s.GlobalGrants, errs[2] = gathered(a.store.ListGrants(ctx, storage.GrantFilter{Scope: &global}, storage.Page{}))
-	s.GlobalRevokes, errs[3] = gathered(a.store.ListRevokes(ctx, storage.RevokeFilter{Scope: &global}, storage.Page{}))
-	s.Users, errs[4] = gathered(a.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}))
-	s.PendingGlobalRequests, errs[5] = gathered(a.store.ListRequests(ctx, storage.RequestFilter{State: &pending, Scope: &global}, storage.RequestPage{}))
+	s.Groups, errs[0] = gathered(from.ListGroups(ctx, storage.Page{}))
+	s.Roles, errs[1] = gathered(from.ListRoles(ctx, storage.Page{}))
+	s.GlobalGrants, errs[2] = gathered(from.ListGrants(ctx, storage.GrantFilter{Scope: &global}, storage.Page{}))
+	s.GlobalRevokes, errs[3] = gathered(from.ListRevokes(ctx, storage.RevokeFilter{Scope: &global}, storage.Page{}))
+	s.Users, errs[4] = gathered(from.ListUsers(ctx, storage.UserFilter{}, storage.Page{}))
+	s.PendingGlobalRequests, errs[5] = gathered(from.ListRequests(ctx, storage.RequestFilter{State: &pending, Scope: &global}, storage.RequestPage{}))
 	return s, errors.Join(errs[:]...)
 }
 
@@ -105,7 +106,7 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 	if err := a.checkTransfer(in); err != nil {
 		return err
 	}
-	var before, next *authority
+	var before, next *Authority
 	plan := func(ctx context.Context, d *draft) error {
 		if a.caps.Has(storage.CapRecords) {
 			if err := a.rereadAuthority(ctx); err != nil {
@@ -138,7 +139,7 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 	}
 	err = a.run(ctx, write{op: "applyOrgSnapshot", prov: prov,
 		sections: []string{sectionGroups, sectionRoles, sectionReporting}, plan: plan})
-	if err == nil && next.version > 0 {
+	if err == nil && next.Version > 0 {
 		a.authority.CompareAndSwap(before, next) // else a read has brought this record, or a later one
 	}
 	return err
@@ -170,7 +171,7 @@ func (a *Application) checkTransfer(in provider.ApplyOrgSnapshotInput) error {
 
 // moveAuthority drafts the record as it stands after the snapshot. Its version
 // binds the commit: who writes by the old one is refused from then on.
-func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, error) {
+func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*Authority, error) {
 	if d.authority.Moving != "" {
 		return nil, authz.Rejected(authz.CodeConflict, "the organization is being moved")
 	}
@@ -186,16 +187,16 @@ func (d *draft) moveAuthority(in provider.ApplyOrgSnapshotInput) (*authority, er
 	if in.Authority != nil {
 		next.OrgRoot = *in.Authority
 	}
-	if d.authority.version == 0 {
+	if d.authority.Version == 0 {
 		return next, nil // the driver keeps none
 	}
-	raw, err := json.Marshal(next)
+	next.Version = d.authority.Version
+	change, err := next.Change(d.now)
 	if err != nil {
-		return nil, fmt.Errorf("encode the authority record: %w", err)
+		return nil, err
 	}
-	d.change(storage.PutRecord{Expect: d.authority.version, Record: storage.Record{
-		Collection: authorityCollection, ID: authorityID, Data: raw, UpdatedAt: d.now}})
-	next.version = d.authority.version + 1
+	d.change(change)
+	next.Version++
 	return next, nil
 }
 

@@ -162,7 +162,7 @@ func (d *draft) end(row *authz.Request, state authz.RequestState) {
 func (d *draft) grantRequested(row authz.Request, approvedBy string) {
 	prov := authz.Provenance{Kind: authz.ProvenanceRequest, RequestID: row.ID, ApprovedBy: approvedBy}
 	grant := authz.Grant{ID: d.app.ids(), Subject: authz.SubjectOf(authz.SubjectUser, row.RequesterUserID),
-		RoleID: row.RoleID, Pattern: row.Pattern, Scope: row.Scope, ExpiresAt: row.ProposedExpiresAt, Provenance: prov, CreatedAt: d.now}
+		RoleID: row.RoleID, Pattern: row.Pattern, Scope: row.Scope, ExpiresAt: row.ProposedExpiresAt, Provenance: d.via(prov), CreatedAt: d.now}
 	d.change(storage.InsertGrant{Grant: grant})
 	d.auditAs(prov.Actor(), "grant.create", grant.ID, detailOf(grant))
 	d.emit(authz.SubjectEvents(grant.Subject)...)

@@ -20,11 +20,11 @@ func (a *Application) CreateRevoke(ctx context.Context, in provider.RevokeInput,
 	s.newID("scope", in.Scope)
 	scope := orGlobal(in.Scope)
 	var row authz.Revoke
-	err := a.propose(ctx, s, write{op: "createRevoke", prov: prov, plan: func(_ context.Context, d *draft) error {
+	err := a.propose(ctx, s, write{op: "createRevoke", prov: prov, plan: func(ctx context.Context, d *draft) error {
 		if err := d.requireOrgRootAt(scope, nounGlobalRevoke); err != nil {
 			return err
 		}
-		if err := a.checkPattern(in.Pattern); err != nil {
+		if err := a.checkPatternAt(ctx, in.Pattern, scope); err != nil {
 			return err
 		}
 		if err := checkScope(scope); err != nil {

@@ -27,7 +27,7 @@ func (a *Application) CreateRole(ctx context.Context, in provider.RoleInput, pro
 	s.role(in.Name, in.Description, in.Patterns, in.Requestable)
 	var row authz.Role
 	plan := func(ctx context.Context, d *draft) error {
-		if err := a.checkPatterns(in.Patterns); err != nil {
+		if err := a.checkPatterns(ctx, in.Patterns); err != nil {
 			return err
 		}
 		requestable, err := a.checkRequestable(ctx, in.Requestable)
@@ -69,7 +69,7 @@ func (a *Application) UpdateRole(ctx context.Context, id string, in provider.Rol
 		if !found {
 			return authz.Rejected(authz.CodeNotFound, "role not found")
 		}
-		if err := a.checkPatterns(deref(in.Patterns)); err != nil {
+		if err := a.checkPatterns(ctx, deref(in.Patterns)); err != nil {
 			return err
 		}
 		requestable, err := a.checkRequestable(ctx, in.Requestable)
@@ -166,9 +166,9 @@ func (d *draft) newID(wanted *string, free func(id string) error) (string, error
 	return id, free(id)
 }
 
-func (a *Application) checkPatterns(patterns []string) error {
+func (a *Application) checkPatterns(ctx context.Context, patterns []string) error {
 	for _, p := range patterns {
-		if err := a.checkPattern(p); err != nil {
+		if err := a.checkPatternAt(ctx, p, authz.Global); err != nil {
 			return err
 		}
 	}

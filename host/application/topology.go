@@ -93,8 +93,12 @@ func (t *topology) hear(e authz.Event) {
 }
 
 func (a *Application) readTopology(ctx context.Context) (map[string][]string, error) {
+	return groupParents(ctx, a.store)
+}
+
+func groupParents(ctx context.Context, from storage.Groups) (map[string][]string, error) {
 	parents := map[string][]string{}
-	for g, err := range a.store.ListGroups(ctx, storage.Page{}) {
+	for g, err := range from.ListGroups(ctx, storage.Page{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func (a *Application) SetReportingEdge(ctx context.Context, userID, managerUserI
 			return err
 		}
 		user.UserID = userID
-		before, err := a.managerChain(ctx, user)
+		before, err := managerChain(ctx, a.store, user)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (a *Application) chainAbove(ctx context.Context, userID, managerUserID stri
 		return nil, err
 	}
 	manager.UserID = managerUserID
-	above, err := a.managerChain(ctx, manager)
+	above, err := managerChain(ctx, a.store, manager)
 	if err != nil {
 		return nil, err
 	}

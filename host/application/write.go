@@ -22,8 +22,16 @@ const (
 	sectionReporting = "reporting"
 	sectionScopes    = "scopes"
 	sectionRequest   = "request:" // and the id of the request
-	sectionAudit     = "audit"    // innermost, with a hash chain
+	sectionAudit     = SectionAudit
 )
+
+// OrgSections are the exclusive sections of organizational-domain data, in the order in
+// which they are taken.
+func OrgSections() []string { return []string{sectionGroups, sectionRoles, sectionReporting} }
+
+// SectionAudit is the exclusive section of an audit log whose entries are linked by
+// hashes. It is the innermost one.
+const SectionAudit = "audit"
 
 const (
 	// maxRefusals is how often the conditions of a commit may fail before the
@@ -53,8 +61,9 @@ type draft struct {
 	life      string // incarnation of the content that is read and judged
 	op        string
 	prov      authz.Provenance
-	authority *authority
-	orgDomain bool // some of it belongs to the org root
+	authority *Authority
+	visit     *visit // nil but of a guest
+	orgDomain bool   // some of it belongs to the org root
 	now       int64
 	page      *page
 	pace      *pace // nil but of a part
@@ -101,7 +110,7 @@ func (d *draft) audit(action, target string, detail any) {
 
 // auditAs is audit for what somebody other than the caller is answerable for.
 func (d *draft) auditAs(actor, action, target string, detail any) {
-	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: actor, Action: action, Target: target}
+	entry := authz.AuditEntry{ID: d.app.ids(), At: d.now, Actor: d.actor(actor), Action: action, Target: target}
 	if detail != nil {
 		raw, err := json.Marshal(detail)
 		if err != nil {
@@ -109,6 +118,7 @@ func (d *draft) auditAs(actor, action, target string, detail any) {
 		}
 		entry.Detail = raw
 	}
+	entry.Detail = d.entered(entry.Detail)
 	d.page.audit = append(d.page.audit, entry)
 }
 
@@ -186,13 +196,23 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 func (a *Application) attempt(ctx context.Context, w write, applied *int) error {
-	d := &draft{app: a, life: a.store.Info().Incarnation, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock(), pace: w.pace, page: &page{}}
+	visit, err := a.admit(ctx, w.op)
+	if err != nil {
+		return a.writeFailed(w.op, err)
+	}
+	if a.authority.Load().Moving != "" { // a move ends, or is taken back, without this process
+		if err := a.rereadAuthority(ctx); err != nil {
+			return a.writeFailed(w.op, err)
+		}
+	}
+	d := &draft{app: a, visit: visit, life: a.store.Info().Incarnation, op: w.op, prov: w.prov, authority: a.authority.Load(), now: a.clock(), pace: w.pace, page: &page{}}
 	if w.rootOnly != "" {
 		if err := d.requireOrgRoot(w.rootOnly); err != nil {
 			return err
 		}
 	}
-	err := a.exclusively(ctx, w.sections, func(section context.Context) error {
+	d.prov = d.via(d.prov)
+	err = a.exclusively(ctx, w.sections, func(section context.Context) error {
 		for d.more = true; d.more; *applied++ {
 			d.now, d.page, d.landed, d.more = a.clock(), &page{}, nil, false
 			if err := w.plan(section, d); err != nil {
@@ -276,9 +296,8 @@ func (a *Application) commit(ctx context.Context, fences []storage.Fence, d *dra
 	if a.persist {
 		c.Events = p.events
 	}
-	if d.orgDomain && d.authority.version > 0 {
-		c.Requires = append(c.Requires, storage.RequireRecord{
-			Collection: authorityCollection, ID: authorityID, Version: d.authority.version})
+	if d.orgDomain && d.authority.Version > 0 {
+		c.Requires = append(c.Requires, d.authority.Requirement())
 	}
 	if len(c.Changes) == 0 && len(c.Audit) == 0 && len(c.Events) == 0 {
 		if len(p.events) > 0 {
@@ -347,6 +366,10 @@ func (a *Application) known(op string, err error) error {
 			return nil
 		}
 	case "": // Not an answer of the seam, so it says nothing about the commit.
+		var refused *authz.MeshError // but of the store of a guest, which was not asked then
+		if errors.As(err, &refused) {
+			return refused
+		}
 		return nil
 	}
 	return err

@@ -69,6 +69,7 @@ var hostedCalls = map[string]hostedCall{
 	}, "requests", "list"},
 	"listApproverQueue":   {func(ctx context.Context, h *provider.Hosted) error { return ended(h.ListApproverQueue(ctx, "u")) }, "requests", "list"},
 	"publishCatalog":      {func(ctx context.Context, h *provider.Hosted) error { return failing(h.PublishCatalog(ctx, empty, by)) }, "", ""},
+	"getMesh":             {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetMesh(ctx)) }, "mesh", "nullable"},
 	"getPublishedCatalog": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetPublishedCatalog(ctx)) }, "published", "nullable"},
 	"publishImports":      {func(ctx context.Context, h *provider.Hosted) error { return failing(h.PublishImports(ctx, empty, by)) }, "", ""},
 	"getPublishedImports": {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetPublishedImports(ctx)) }, "published", "nullable"},

@@ -181,7 +181,7 @@ var Operations = []*Operation{
 	&opListAuditEvents.Operation,
 	&opReportMetrics.Operation, &opGetGrantUsage.Operation, &opGetRevokeUsage.Operation, &opGetRoleUsage.Operation,
 	&opGetPermissionUsage.Operation, &opGetScopeTypeUsage.Operation,
-	&opExportOrgSnapshot.Operation, &opApplyOrgSnapshot.Operation, &opSetScopeParents.Operation,
+	&opExportOrgSnapshot.Operation, &opApplyOrgSnapshot.Operation, &opSetScopeParents.Operation, &opGetMesh.Operation,
 }
 
 // LookupOperation finds an operation by its exact name.

@@ -32,6 +32,7 @@ type Provider interface {
 	Imports
 	Ancestry
 	Metrics
+	Neighbourhood
 
 	// ListAuditEvents lists ascending by (at, id); see AuditQuery.
 	ListAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[authz.AuditEntry, error]

@@ -89,6 +89,10 @@ type appCatalog struct {
 	Imports   *provider.PublishedImports `json:"imports"`
 }
 
+type appMesh struct {
+	Mesh *provider.MeshView `json:"mesh"`
+}
+
 type appAncestors struct {
 	appOf
 	Scope string `query:"scope"`
@@ -176,6 +180,11 @@ func appRelayRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: at("catalog"), Summary: "What an application has published itself", Gate: read, Relayed: true},
 		func(ctx context.Context, c *Call, in appOf) (out appCatalog, err error) {
 			out.Published, out.Imports, err = c.root().AppCatalog(ctx, c.Access, in.App)
+			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: at("mesh"), Summary: "The mesh that an application is in", Gate: read, Relayed: true},
+		func(ctx context.Context, c *Call, in appOf) (out appMesh, err error) {
+			out.Mesh, err = c.root().AppMesh(ctx, c.Access, in.App)
 			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: at("ancestors"), Summary: "The ancestors of a scope, for display", Gate: read, Relayed: true},

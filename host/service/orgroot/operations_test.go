@@ -130,6 +130,7 @@ func TestAnApplicationShowsWhatItPublishedItsScopesAndItsCounts(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"catalog":   func() error { _, _, err := w.root.AppCatalog(ctx, a, "absent"); return err }(),
+		"mesh":      func() error { _, err := w.root.AppMesh(ctx, a, "absent"); return err }(),
 		"ancestors": func() error { _, err := w.root.Ancestors(ctx, a, "absent", "docs.doc:1"); return err }(),
 		"usage":     func() error { _, err := w.root.Usage(ctx, a, "absent", "grants", provider.UsageQuery{}); return err }(),
 	} {

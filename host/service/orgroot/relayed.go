@@ -195,6 +195,16 @@ func (r *Root) AppCatalog(ctx context.Context, a *service.Access, application st
 	return published, imports, err
 }
 
+// AppMesh is the mesh that an application is in, nil where it is in none, or where it is
+// of a version that knows none.
+func (r *Root) AppMesh(ctx context.Context, a *service.Access, application string) (*provider.MeshView, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return nil, err
+	}
+	return to.Relay.GetMesh(ctx)
+}
+
 // Ancestors are those of a scope of the application, for display.
 func (r *Root) Ancestors(ctx context.Context, a *service.Access, application, scope string) ([]string, error) {
 	to, err := r.apps.Linked(ctx, a.Org.ID, application)
