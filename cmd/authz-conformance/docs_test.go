@@ -9,6 +9,7 @@ import (
 	"github.com/authzhost/authz/conformance/importer"
 	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/conformance/sink"
+	"github.com/authzhost/authz/host/mesh/meshcases"
 )
 
 // The tables of the documentation are those of the suites.
@@ -18,7 +19,7 @@ func TestTheDocumentationListsTheCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cases := range [][]runner.Case{sink.Cases(), importer.Cases()} {
+	for _, cases := range [][]runner.Case{meshcases.Cases(), sink.Cases(), importer.Cases()} {
 		table := "| Case | Rule | Needs |\n| --- | --- | --- |\n"
 		for _, c := range cases {
 			needs := ""

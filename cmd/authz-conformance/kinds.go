@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/conformance/importer"
 	"github.com/authzhost/authz/conformance/runner"
 	"github.com/authzhost/authz/conformance/sink"
+	"github.com/authzhost/authz/host/mesh/meshcases"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
@@ -18,7 +19,7 @@ var kinds = []string{plugin.KindStorage, plugin.KindSink, plugin.KindImporter}
 
 // allCases lists the cases of every kind in the order in which they run.
 func allCases() []runner.Case {
-	return slices.Concat(conformance.Cases(), sink.Cases(), importer.Cases())
+	return slices.Concat(conformance.Cases(), meshcases.Cases(), sink.Cases(), importer.Cases())
 }
 
 // casesOf lists the cases of some kinds; nil is all.
@@ -72,6 +73,7 @@ func (l *launcher) find(ctx context.Context, f *runFlags) (found, error) {
 		}
 		d.storage, d.notes = &s, s.notes
 		d.plan.Jobs = append(d.plan.Jobs, s.target.Plan().Jobs...)
+		d.plan.Jobs = append(d.plan.Jobs, meshcases.Plan(s.target).Jobs...)
 	}
 	if slices.Contains(d.served, plugin.KindSink) {
 		d.plan.Jobs = append(d.plan.Jobs, sink.Target{New: l.sinks, Patience: f.patience}.Plan().Jobs...)

@@ -152,7 +152,7 @@ func TestUsage(t *testing.T) {
 		{exitUsage, "unknown flag", []string{"run", memory, "--nope"}},
 		{exitUsage, "unknown command", []string{"walk"}},
 		{exitUsage, `there is no case "B999"`, []string{"run", memory, "--case", "B999"}},
-		{exitUsage, `there is no suite "mesh"`, []string{"run", memory, "--suite", "mesh"}},
+		{exitUsage, `there is no suite "web"`, []string{"run", memory, "--suite", "web"}},
 		{exitUsage, "no case is selected", []string{"run", memory, "--suite", "driver", "--case", "I05"}},
 		{exitUsage, "no case is selected", []string{"run", memory, "--case", "B01", "--skip", "B01"}},
 		{exitUsage, "no case is selected", []string{"list", "--suite", "driver", "--case", "I05"}},

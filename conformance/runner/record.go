@@ -139,15 +139,19 @@ func firstLines(text []byte, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
-// place is the line of a case that called: cases stand in files named cases_*.go
-// below conformance.
+// rooms are below which cases stand, in files named cases_*.go.
+var rooms = []string{"conformance/", "host/mesh/"}
+
+// place is the line of a case that called.
 func place() string {
 	var callers [40]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
 	for {
 		f, more := frames.Next()
-		if i := strings.LastIndex(f.File, "conformance/"); i >= 0 && strings.HasPrefix(path.Base(f.File), "cases_") {
-			return fmt.Sprintf("%s:%d", f.File[i:], f.Line)
+		for _, room := range rooms {
+			if i := strings.LastIndex(f.File, room); i >= 0 && strings.HasPrefix(path.Base(f.File), "cases_") {
+				return fmt.Sprintf("%s:%d", f.File[i:], f.Line)
+			}
 		}
 		if !more {
 			return ""

@@ -28,6 +28,8 @@ func (p Plan) Test(t *testing.T, selected Selection) {
 						t.Skip(r.Reason)
 					case Failed:
 						t.Fatalf("%s %s failed\n%s", p.Target, j.ID, r.Failure)
+					default:
+						t.Log(j.Rule)
 					}
 				})
 			}
