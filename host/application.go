@@ -47,6 +47,7 @@ type served struct {
 	log      hclog.Logger
 	secrets  atomic.Pointer[[]string]
 	moves    *moves
+	mesh     *neighbours // nil: it is in no mesh
 }
 
 func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*served, error) {
@@ -72,13 +73,20 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		GroupTopologyTTL: topologyTTL(cfg.GroupTopologyTTL), SoD: application.SoD{Enforce: application.SoDEnforce(cfg.SoD.Enforce)},
 		Clock: h.options.Clock, IDs: h.options.IDs, Logger: log,
 	}
+	if a.mesh, err = h.connect(name, cfg, vocabulary, driver, a); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	a.mesh.join(&a.options)
 	first, err := application.New(ctx, a.options)
 	if err != nil {
-		return nil, errors.Join(err, a.store.Close())
+		return nil, errors.Join(err, a.mesh.close(), a.store.Close())
+	}
+	if err = a.mesh.enter(ctx, first, a.options); err != nil {
+		return nil, errors.Join(err, first.Close(), a.mesh.close(), a.store.Close())
 	}
 	a.current.Store(&Application{Application: first, served: a})
 	if a.counts, err = openCounting(a, name, h.config.Load(), h.sinks, log); err != nil {
-		return nil, errors.Join(err, first.Close(), a.store.Close())
+		return nil, errors.Join(err, first.Close(), a.mesh.close(), a.store.Close())
 	}
 	// The client and the poller stay with the first application when authority
 	// moves: they read, and hear of events, which successors share. What needs an
@@ -104,11 +112,11 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	})
 	if err != nil {
 		a.counts.stop(ctx)
-		return nil, errors.Join(err, first.Close(), a.store.Close())
+		return nil, errors.Join(err, first.Close(), a.mesh.close(), a.store.Close())
 	}
 	a.byPeople = a.client.WithUnknownScopeTypes(client.ScopeTypeError)
 	a.moves = watchAuthority(a, log)
-	if err := a.follow(log); err != nil {
+	if err := a.follow(ctx, log); err != nil {
 		return nil, errors.Join(err, a.close(ctx))
 	}
 	h.warnOfOtherCatalog(ctx, name, first)
@@ -117,10 +125,13 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 
 // follow keeps up with what other hosts write to the same log: as soon as the
 // driver's watch tells, else at the poller's interval.
-func (a *served) follow(log hclog.Logger) (err error) {
+func (a *served) follow(ctx context.Context, log hclog.Logger) (err error) {
 	first := a.current.Load()
 	if first.EventLog() == nil {
 		return nil
+	}
+	if a.mesh != nil {
+		return a.mesh.follow(ctx, first, log)
 	}
 	o := provider.PollerOptions{OnError: func(err error) { log.Debug("the event log could not be read", "error", err) }}
 	if a.store.Info().Capabilities.Has(storage.CapWatch) {
@@ -137,7 +148,7 @@ const reopenPatience = 10 * time.Second
 func (a *served) reopen(log hclog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), reopenPatience)
 	defer cancel()
-	if err := a.store.Reopen(ctx); err != nil {
+	if err := errors.Join(a.store.Reopen(ctx), a.mesh.reopen(ctx)); err != nil {
 		log.Warn("the store could not be reopened yet", "error", err)
 	}
 }
@@ -209,9 +220,10 @@ func (a *served) close(ctx context.Context) error {
 	if a.poller != nil {
 		a.poller.Stop()
 	}
+	a.mesh.stopFollowing()
 	a.moves.stop()
 	a.client.Close()
 	a.counts.stop(ctx)
 	a.counts.tellSinks(a.log)
-	return errors.Join(a.current.Load().Application.Close(), a.store.Close())
+	return errors.Join(a.current.Load().Application.Close(), a.mesh.close(), a.store.Close())
 }

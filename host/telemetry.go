@@ -151,8 +151,7 @@ func (h *Host) facts() telemetry.Facts {
 		if ahead, _ := a.store.Clock(); ahead != nil {
 			app.ClockAhead = new(ahead.Seconds())
 		}
-		if a.poller != nil {
-			s := a.poller.Status()
+		if s, following := a.followed(); following {
 			app.Events = &telemetry.Events{Cursor: s.Cursor, Head: s.Head, Failures: s.Failures, SinceLook: -1}
 			if !s.LastLook.IsZero() {
 				app.Events.SinceLook = time.Since(s.LastLook).Seconds()

@@ -102,21 +102,36 @@ func visit(ctx context.Context, cfg *config.Config, instance string, o visitOpti
 		}
 		return v
 	}
-	runDir, err := os.MkdirTemp("", "authz-")
+	err := driven(ctx, cfg, instance, o, func(p *pluginhost.Plugin, driver storage.Driver) error {
+		v.description, v.driver = p.Description(), driver.Info()
+		for _, partition := range partitions {
+			v.stores = append(v.stores, openOnce(ctx, driver, partition, o))
+		}
+		return nil
+	})
 	if err != nil {
 		return refuse(err)
+	}
+	return v
+}
+
+// driven starts the storage plugin of an instance, hands it out and stops it.
+func driven(ctx context.Context, cfg *config.Config, instance string, o visitOptions, use func(*pluginhost.Plugin, storage.Driver) error) error {
+	runDir, err := os.MkdirTemp("", "authz-")
+	if err != nil {
+		return err
 	}
 	defer os.RemoveAll(runDir)
 	carried, err := embedded()
 	if err != nil {
-		return refuse(err)
+		return err
 	}
 	plugins, err := pluginhost.New(pluginhost.Options{
 		Dirs: cfg.PluginDirs, Embedded: carried, RunDir: runDir, RequireChecksum: cfg.Plugins.RequireChecksum, InsecurePermissions: cfg.AllowsInsecure(),
 		Logger: hclog.New(&hclog.LoggerOptions{Name: "authz", Level: hclog.Warn, Output: o.logs}),
 	})
 	if err != nil {
-		return refuse(err)
+		return err
 	}
 	defer func() {
 		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), pluginPatience)
@@ -130,18 +145,13 @@ func visit(ctx context.Context, cfg *config.Config, instance string, o visitOpti
 	}
 	p, err := plugins.Start(ctx, spec)
 	if err != nil {
-		return refuse(err)
+		return err
 	}
-	v.description = p.Description()
 	driver, err := p.Storage()
 	if err != nil {
-		return refuse(err)
+		return err
 	}
-	v.driver = driver.Info()
-	for _, partition := range partitions {
-		v.stores = append(v.stores, openOnce(ctx, driver, partition, o))
-	}
-	return v
+	return use(p, driver)
 }
 
 func openOnce(ctx context.Context, driver storage.Driver, partition string, o visitOptions) opening {

@@ -134,11 +134,39 @@ func (l *loader) checkApplications(c *Config) {
 		if why := partitionProblem(where.Partition); why != "" {
 			l.problem(at("storage", "partition"), "%s", why)
 		}
+		l.checkMesh(app, at)
 		where.Incarnation = ""
 		if other, twice := taken[where]; twice && where.Driver != "" {
 			l.problem(at("storage", "partition"), "applications.%s already lives in partition %s of driver %s", other, spell.Quote(where.Partition), where.Driver)
 		} else {
 			taken[where] = name
+		}
+	}
+}
+
+// checkMesh refuses what cannot mean what its author thinks.
+func (l *loader) checkMesh(app Application, at func(keys ...string) []string) {
+	m := app.Mesh
+	if m.Enabled {
+		if app.Storage.Partition == "" {
+			l.problem(at("mesh", "enabled"), "needs storage.partition: the unpartitioned dataset is in no mesh")
+		}
+		if len(m.Except) > 0 && !m.Imports {
+			l.problem(at("mesh", "except"), "names exceptions from mesh.imports, which is off")
+		}
+		for key, partitions := range map[string][]string{"read": m.Verify.Read, "write": m.Verify.Write} {
+			for _, p := range partitions {
+				if why := partitionProblem(p); p == "" || why != "" {
+					l.problem(at("mesh", "verify", key), "%s is no partition of a member", spell.Quote(p))
+				}
+			}
+		}
+		return
+	}
+	for key, given := range map[string]bool{"imports": m.Imports, "except": len(m.Except) > 0, "org_root": m.OrgRoot != nil,
+		"verify": len(m.Verify.Read)+len(m.Verify.Write) > 0} {
+		if given {
+			l.problem(at("mesh", key), "does nothing without mesh.enabled")
 		}
 	}
 }

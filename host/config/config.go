@@ -156,6 +156,7 @@ type Application struct {
 	OrgRoot          bool          `koanf:"org_root"`
 	Default          bool          `koanf:"default"`
 	Client           Client        `koanf:"client"`
+	Mesh             Mesh          `koanf:"mesh"`
 }
 
 // Drivers are the plugin instances that keep rows, of an application or of the
@@ -227,6 +228,22 @@ type Retention struct {
 // SoD is what becomes of the catalog's separation of duties.
 type SoD struct {
 	Enforce string `koanf:"enforce"` // off, reject
+}
+
+// Mesh is what an application has of the other partitions of its driver. It is on with
+// Enabled.
+type Mesh struct {
+	Enabled bool       `koanf:"enabled"`
+	Imports bool       `koanf:"imports"`
+	Except  []string   `koanf:"except"` // imported namespaces that stay vocabulary
+	Verify  MeshVerify `koanf:"verify"`
+	OrgRoot *bool      `koanf:"org_root"` // nil takes either
+}
+
+// MeshVerify names the partitions that the application will open as peers.
+type MeshVerify struct {
+	Read  []string `koanf:"read"`
+	Write []string `koanf:"write"`
 }
 
 // Client is the checking client that the host runs for an application.

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/host/mesh"
+	"github.com/authzhost/authz/host/orgmerge"
+	"github.com/authzhost/authz/internal/input"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// meshReport is what registry verify prints.
+type meshReport struct {
+	Findings []authz.MeshFinding `json:"findings"`
+	Warnings []string            `json:"warnings"`
+}
+
+func (r meshReport) text(w io.Writer) {
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "%s: %s\n", f.Code, plain(f.Message))
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", plain(warning))
+	}
+	if len(r.Findings) == 0 {
+		fmt.Fprintln(w, "the application fits into the mesh")
+	}
+}
+
+// verify judges the application as its host would at a start.
+func (m *meshCommand) verify(ctx context.Context, conn *mesh.Connection) (report meshReport, err error) {
+	report.Findings, report.Warnings = []authz.MeshFinding{}, []string{}
+	cfg, err := m.load(nil)
+	if err != nil {
+		return report, err
+	}
+	catalogs, err := host.LoadCatalogs(cfg)
+	if err != nil {
+		return report, err
+	}
+	name := m.app
+	if name == "" {
+		name = sortedNames(cfg.Applications)[0]
+	}
+	app, vocabulary := cfg.Applications[name], catalogs[name]
+	own, err := conn.Storage(ctx)
+	if err != nil {
+		return report, err
+	}
+	orgRoot, err := conn.StoredOrgRoot(ctx)
+	if err != nil {
+		return report, err
+	}
+	want := mesh.Verify{Read: app.Mesh.Verify.Read, Write: app.Mesh.Verify.Write, Namespaces: host.OwnNamespaces(vocabulary),
+		OrgRoot: app.OrgRoot, PersistsEvents: own.Info().Capabilities.Has(storage.CapEvents)}
+	if orgRoot != nil {
+		want.OrgRoot = *orgRoot
+	}
+	if app.Mesh.OrgRoot != nil {
+		want.OrgRoot = *app.Mesh.OrgRoot
+	}
+	if p := app.Events.Persist; p != nil {
+		want.PersistsEvents = *p
+	}
+	found := func(warnings []string, err error) error {
+		report.Warnings = append(report.Warnings, warnings...)
+		var refused *authz.MeshError
+		if errors.As(err, &refused) && refused.Code == authz.MeshVerifyFailed {
+			report.Findings = append(report.Findings, refused.Findings...)
+			return nil
+		}
+		return err
+	}
+	if err := found(conn.Verify(ctx, want)); err != nil || !app.Mesh.Imports || len(report.Findings) > 0 {
+		return report, err
+	}
+	member := conn.Member(own, vocabulary, mesh.MemberOptions{Imports: true, Except: app.Mesh.Except})
+	return report, found(member.VerifyImports(ctx))
+}
+
+// resolutionsFile is what --resolutions reads: what was decided about conflicts, and the
+// fingerprint of those that were looked at.
+type resolutionsFile struct {
+	Fingerprint string                      `json:"fingerprint"`
+	Resolutions map[string]authz.Resolution `json:"resolutions"`
+}
+
+func newMeshPromote() *cobra.Command {
+	m, in := &meshCommand{}, mesh.Promote{}
+	file := ""
+	c := m.command(&cobra.Command{
+		Use: "promote", Short: "Move the organizations of members into one partition", Args: cobra.NoArgs,
+		Long: `Move people, groups, roles and global rows of members into one partition. A dry run comes
+first: it shows what moves and what contradicts. Conflicts are settled by --resolutions, a
+file {"fingerprint": …, "resolutions": {…}}; -o json prints the conflicts and the
+fingerprint that it answers.
+
+While data moves, writes of people, groups, roles and global rows are refused in every
+partition concerned; checks go on. A promotion that was broken off is finished by the same
+command, or taken back with 'authz mesh undo'.`,
+		Example: `  authz mesh promote --to hq --dry-run --config host.yaml --app hq
+  authz mesh promote --to hq --resolutions decided.json --config host.yaml --app hq`,
+	}, true, func(ctx context.Context, _ []string, conn *mesh.Connection) error {
+		if file != "" {
+			var decided resolutionsFile
+			if err := input.Into(m.in, file, &decided); err != nil {
+				return err
+			}
+			in.Fingerprint, in.Resolutions = decided.Fingerprint, decided.Resolutions
+		}
+		return m.promote(ctx, conn, in)
+	})
+	c.Flags().StringVar(&in.To, "to", "", "the partition that shall hold the organization (default: the designated one, else that of --app)")
+	c.Flags().StringSliceVar(&in.From, "from", nil, "a member whose organization is moved; repeated for several (default: all that have one)")
+	c.Flags().StringVar(&file, "resolutions", "", "a file that settles conflicts, JSON or YAML")
+	_ = c.MarkFlagFilename("resolutions", "json", "yaml", "yml")
+	c.Flags().BoolVar(&in.DryRun, "dry-run", false, "show what would move, and change nothing")
+	return c
+}
+
+func (m *meshCommand) promote(ctx context.Context, conn *mesh.Connection, in mesh.Promote) error {
+	dry := in
+	dry.DryRun = true
+	would, err := conn.PromoteOrgPartition(ctx, dry, m.by())
+	if err != nil {
+		return m.conflicts(err)
+	}
+	to := in.To
+	if to == "" {
+		to = "the org partition"
+	}
+	if in.DryRun {
+		return m.print(m.out, would, func(w io.Writer) { printPromoted(w, would, "would move") })
+	}
+	printPromoted(m.errs, would, "will move")
+	if err := m.agreed(ctx, "Move the organization to "+to+"?"); err != nil {
+		return err
+	}
+	done, err := conn.PromoteOrgPartition(ctx, in, m.by())
+	if err != nil {
+		return m.conflicts(err)
+	}
+	return m.print(m.out, done, func(w io.Writer) {
+		printPromoted(w, done, "moved")
+		fmt.Fprintf(w, "%s holds the organization; the registry is at version %d\n", plain(done.Registry.Org.Partition), done.Registry.Version)
+	})
+}
+
+// conflicts shows what stands against a merge.
+func (m *meshCommand) conflicts(err error) error {
+	var conflict *authz.PromotionConflictError
+	if !errors.As(err, &conflict) {
+		return err
+	}
+	shown := struct {
+		Fingerprint string           `json:"fingerprint"`
+		Conflicts   []authz.Conflict `json:"conflicts"`
+	}{conflict.Fingerprint, conflict.Conflicts}
+	printed := m.print(m.out, shown, func(w io.Writer) {
+		rows := [][]string{{"CONFLICT", "KIND", "ACTIONS", ""}}
+		for _, c := range conflict.Conflicts {
+			actions := make([]string, len(c.Actions))
+			for i, a := range c.Actions {
+				actions[i] = string(a)
+			}
+			rows = append(rows, []string{c.ID, string(c.Kind), orDash(strings.Join(actions, ",")), strings.Join(c.Beyond, ",")})
+		}
+		table(w, rows)
+		fmt.Fprintf(w, "fingerprint %s\n", conflict.Fingerprint)
+	})
+	return errors.Join(err, printed)
+}
+
+func printPromoted(w io.Writer, p mesh.Promoted, verb string) {
+	fmt.Fprintf(w, "%s from %s: %s\n", verb, plain(orDash(strings.Join(p.From, ", "))), countsText(p.Moved))
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", plain(warning))
+	}
+}
+
+func countsText(c orgmerge.Counts) string {
+	return fmt.Sprintf("%d people, %d groups, %d roles, %d global grants, %d global revokes, %d pending requests",
+		c.Users, c.Groups, c.Roles, c.GlobalGrants, c.GlobalRevokes, c.PendingRequests)
+}
+
+func newMeshUndo() *cobra.Command {
+	m := &meshCommand{}
+	return m.command(&cobra.Command{
+		Use: "undo", Short: "Take back a promotion that was broken off before anything moved", Args: cobra.NoArgs,
+		Example: "  authz mesh undo --config host.yaml --app hq",
+	}, true, func(ctx context.Context, _ []string, conn *mesh.Connection) error {
+		if err := m.agreed(ctx, "Take the promotion back?"); err != nil {
+			return err
+		}
+		after, err := conn.UndoPromotion(ctx, m.by())
+		if err != nil {
+			return err
+		}
+		return m.print(m.out, after, func(w io.Writer) {
+			fmt.Fprintf(w, "the promotion is taken back; the registry is at version %d\n", after.Version)
+		})
+	})
+}
+
+func newMeshPurge() *cobra.Command {
+	m := &meshCommand{}
+	return m.command(&cobra.Command{
+		Use: "purge", Short: "Delete what the application still holds of an organization that lives elsewhere", Args: cobra.NoArgs,
+		Long: `Delete people, groups, roles and global rows that the application's own partition still
+holds after its organization moved. Nobody reads them any more.`,
+		Example: "  authz mesh purge --config host.yaml --app docs",
+	}, true, func(ctx context.Context, _ []string, conn *mesh.Connection) error {
+		counts, err := conn.Superseded(ctx)
+		if err != nil {
+			return err
+		}
+		if counts == (orgmerge.Counts{}) {
+			return m.print(m.out, counts, func(w io.Writer) { fmt.Fprintln(w, "nothing to delete") })
+		}
+		fmt.Fprintln(m.errs, "will delete "+countsText(counts))
+		if err := m.agreed(ctx, "Delete them?"); err != nil {
+			return err
+		}
+		if counts, err = conn.PurgeSupersededOrgData(ctx, m.by()); err != nil {
+			return err
+		}
+		return m.print(m.out, counts, func(w io.Writer) { fmt.Fprintln(w, "deleted "+countsText(counts)) })
+	})
+}
