@@ -93,6 +93,8 @@ bench-verify: ## authz-verify over 10,000 TypeScript files
 bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./sdk/client ./sdk/metrics
 	$(GO) test -run '^$$' -bench Sinks -benchtime 1x ./host
+	$(GO) test -run '^$$' -bench MeshCheck -benchmem ./host/mesh
+	$(GO) test -run '^$$' -bench MeshStaleness -benchtime 200x ./host/mesh
 
 # With the flags of the tests: what is compiled to be looked at is what they link.
 lint: $(TOOLS)/staticcheck $(TOOLS)/govulncheck ## gofmt, vet, staticcheck, third-party notices, and govulncheck when its database is reachable
