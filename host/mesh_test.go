@@ -203,6 +203,10 @@ func membersInHosts(t *testing.T, driver storage.Driver, plugin string) {
 	if asks(docs, "docs", "jane", read) {
 		t.Error("a revoke was lost on the way")
 	}
+	app, _ = billing.host.Application("billing")
+	if found, err := app.ReconcileRows(t.Context(), provider.Reconciliation{}); err != nil || found.Superseded == 0 {
+		t.Errorf("what is left of the organization is not told: %+v %v", found, err)
+	}
 	if err := hq.app.SetUserActive(t.Context(), "boss", false, admin); err != nil {
 		t.Fatal(err)
 	}

@@ -170,6 +170,22 @@ func (n *neighbours) close() error {
 	return n.conn.Close()
 }
 
+// ReconcileRows also counts what the own partition still holds of an organization that
+// lives elsewhere in the mesh.
+func (a *Application) ReconcileRows(ctx context.Context, in provider.Reconciliation) (provider.Reconciled, error) {
+	found, err := a.Application.ReconcileRows(ctx, in)
+	if err != nil || a.mesh == nil {
+		return found, err
+	}
+	left, err := a.mesh.conn.Superseded(ctx)
+	var none *authz.MeshError
+	if errors.As(err, &none) && (none.Code == authz.MeshOrgNotDesignated || none.Code == authz.MeshOrgRootMismatch) {
+		return found, nil // the organization is the application's own
+	}
+	found.Superseded = left.Total()
+	return found, err
+}
+
 // followed says how far the application has followed its log, or those of the mesh.
 func (a *served) followed() (status provider.PollerStatus, ok bool) {
 	switch {

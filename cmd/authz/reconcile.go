@@ -18,6 +18,7 @@ type reconciled struct {
 	OrphanedRevokes    []authz.Revoke `json:"orphanedRevokes"`
 	DanglingRoleGrants []authz.Grant  `json:"danglingRoleGrants"`
 	Swept              bool           `json:"swept"`
+	Superseded         int            `json:"superseded,omitempty"`
 }
 
 func newReconcile() *cobra.Command {
@@ -154,6 +155,9 @@ func (r reconciliation) doubt(c *cobra.Command, app *application, p fields) erro
 
 // print names the grants of roles that are gone apart: their role may come back.
 func (r reconciliation) print(w io.Writer, found reconciled) {
+	if found.Superseded > 0 {
+		defer fmt.Fprintf(w, "%d rows are of an organization that lives in another partition, and nobody reads them: authz mesh purge\n", found.Superseded)
+	}
 	orphaned := [][]string{{"ROW", "ID", "OF", "GIVES OR TAKES", "SCOPE", "WHY"}}
 	for _, g := range found.OrphanedGrants {
 		orphaned = append(orphaned, []string{"grant", g.ID, g.Subject, grantGives(g), g.Scope, "its subject or scope is gone"})

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -81,6 +82,9 @@ func writeReconciled(to io.Writer, found provider.Reconciled) error {
 	w.WriteString(`,"swept":`)
 	if err := newRowEncoder(w).write(found.Swept); err != nil {
 		return err
+	}
+	if found.Superseded > 0 {
+		fmt.Fprintf(w, `,"superseded":%d`, found.Superseded)
 	}
 	w.WriteByte('}')
 	return w.Flush()

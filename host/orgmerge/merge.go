@@ -30,6 +30,11 @@ type Counts struct {
 	PendingRequests int `json:"pendingRequests"`
 }
 
+// Total is how many rows that are.
+func (c Counts) Total() int {
+	return c.Groups + c.Roles + c.GlobalGrants + c.GlobalRevokes + c.Users + c.PendingRequests
+}
+
 // CountsOf counts a snapshot.
 func CountsOf(s provider.OrgSnapshot) Counts {
 	return Counts{len(s.Groups), len(s.Roles), len(s.GlobalGrants), len(s.GlobalRevokes), len(s.Users), len(s.PendingGlobalRequests)}

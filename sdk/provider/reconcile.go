@@ -30,4 +30,9 @@ type Reconciled struct {
 	OrphanedRevokes    []authz.Revoke `json:"orphanedRevokes"`
 	DanglingRoleGrants []authz.Grant  `json:"danglingRoleGrants"`
 	Swept              bool           `json:"swept"`
+
+	// Superseded is how many rows of an organization the application's partition still
+	// holds that lives in another partition of its mesh. Nobody reads them, and no sweep
+	// deletes them: that is a purge (spec: mesh §7). Without a mesh it is 0.
+	Superseded int `json:"superseded,omitempty"`
 }

@@ -34,7 +34,7 @@ func Plan(t conformance.Target) runner.Plan {
 func Cases() []runner.Case { return Plan(conformance.Target{}).Cases() }
 
 func table() [][]spec {
-	all := [][]spec{peerCases, writeCases, registryCases, importCases, cacheCases, orgCases, promotionCases, refusalCases}
+	all := [][]spec{peerCases, writeCases, registryCases, importCases, cacheCases, orgCases, promotionCases, processCases, refusalCases}
 	for _, table := range all {
 		for i := range table {
 			if table[i].Needs == "" {
@@ -72,6 +72,8 @@ func (w *world) check(s spec) {
 			}
 		case conformance.Kill:
 			w.Require(w.backend, runner.Offered[conformance.Crasher]("the target's processes cannot be killed"))
+		case conformance.Freeze:
+			w.Require(w.backend, runner.Offered[conformance.Freezer]("the target's processes cannot be stopped"))
 		default:
 			panic("meshcases: nobody judges the ability " + string(a))
 		}
