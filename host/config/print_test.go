@@ -54,6 +54,7 @@ applications:
     events: {persist: true}
     metrics: {}
     default: true
+    mesh: {enabled: true, imports: true, except: [zoom], verify: {read: [billing], write: [hq]}, org_root: true}
 `
 
 func TestPrintedConfigurationShowsReferencesAndNoSecret(t *testing.T) {
