@@ -262,7 +262,7 @@ func TestALeftOutTableTakesItsCapabilityAlong(t *testing.T) {
 	connect(t, postgres.Options{DSN: dsn})
 	sql(t, dsn, `drop table "AuthzEvent", "AuthzEpoch", "AuthzCatalogVersion", "AuthzImports", "AuthzMetric", "AuthzScopeParent", "AuthzRecord"`)
 	s := open(t, connect(t, postgres.Options{DSN: dsn}), "")
-	if diff := cmp.Diff(storage.Capabilities{storage.CapBatchRoles, storage.CapExpand}, s.Info().Capabilities); diff != "" {
+	if diff := cmp.Diff(storage.Capabilities{storage.CapBatchRoles, storage.CapExpand, storage.CapRenewal, storage.CapHealth}, s.Info().Capabilities); diff != "" {
 		t.Fatal(diff)
 	}
 	ctx := t.Context()
