@@ -93,15 +93,15 @@ func (n *neighbours) enter(ctx context.Context, first *application.Application, 
 	if err := n.verify(ctx, first); err != nil {
 		return fmt.Errorf("mesh: %w", err)
 	}
-	return n.conn.PublishSettings(ctx, mesh.Settings{SoDEnforce: o.SoD.Enforce, HashChain: o.HashChain})
+	return n.conn.PublishSettings(ctx, mesh.Settings{SoDEnforce: o.SoD.Enforce, HashChain: o.HashChain, EventsOff: !first.HasEventLog()})
 }
 
 func (n *neighbours) verify(ctx context.Context, first *application.Application) error {
-	orgRoot := first.OrgRoot()
-	if want := n.cfg.OrgRoot; want != nil {
-		orgRoot = *want
+	if want := n.cfg.OrgRoot; want != nil && *want != first.OrgRoot() {
+		return &authz.MeshError{Code: authz.MeshOrgRootMismatch, Partition: n.conn.Partition(),
+			Message: fmt.Sprintf("mesh.org_root is %v, and what is stored says %v: correct the configuration, or move the organization with authz mesh promote", *want, first.OrgRoot())}
 	}
-	warnings, err := n.conn.Verify(ctx, mesh.Verify{Read: n.cfg.Verify.Read, Write: n.cfg.Verify.Write, OrgRoot: orgRoot,
+	warnings, err := n.conn.Verify(ctx, mesh.Verify{Read: n.cfg.Verify.Read, Write: n.cfg.Verify.Write, OrgRoot: first.OrgRoot(), Imports: n.cfg.Imports,
 		Namespaces: OwnNamespaces(first.Catalog()), PersistsEvents: first.HasEventLog()})
 	if err == nil && n.cfg.Imports {
 		var more []string

@@ -64,9 +64,11 @@ func (m *meshCommand) verify(ctx context.Context, conn *mesh.Connection) (report
 	if orgRoot != nil {
 		want.OrgRoot = *orgRoot
 	}
-	if app.Mesh.OrgRoot != nil {
-		want.OrgRoot = *app.Mesh.OrgRoot
+	if asked := app.Mesh.OrgRoot; asked != nil && *asked != want.OrgRoot {
+		report.Findings = append(report.Findings, authz.MeshFinding{Code: authz.MeshOrgRootMismatch, Partition: app.Storage.Partition,
+			Message: fmt.Sprintf("mesh.org_root is %v, and what is stored says %v", *asked, want.OrgRoot)})
 	}
+	want.Imports = app.Mesh.Imports
 	if p := app.Events.Persist; p != nil {
 		want.PersistsEvents = *p
 	}
@@ -133,16 +135,18 @@ func (m *meshCommand) promote(ctx context.Context, conn *mesh.Connection, in mes
 	if err != nil {
 		return m.conflicts(err)
 	}
-	to := in.To
-	if to == "" {
-		to = "the org partition"
-	}
 	if in.DryRun {
 		return m.print(m.out, would, func(w io.Writer) { printPromoted(w, would, "would move") })
 	}
 	printPromoted(m.errs, would, "will move")
-	if err := m.agreed(ctx, "Move the organization to "+to+"?"); err != nil {
+	if err := m.agreed(ctx, "Move the organization to "+would.To+"?"); err != nil {
 		return err
+	}
+	if would.Registry.Promoting == nil { // else it goes on with the move that is under way
+		in.To, in.Expect = would.To, &would.Registry.Version
+		if len(would.From) > 0 {
+			in.From = would.From
+		}
 	}
 	done, err := conn.PromoteOrgPartition(ctx, in, m.by())
 	if err != nil {

@@ -88,8 +88,8 @@ func (a *Application) LostPosition(ctx context.Context, log string, at authz.Pos
 // appended prunes the log in the background now and then; a failed prune costs
 // disk only.
 func (a *Application) appended() {
-	if a.appends.Add(1)%pruneEvery != 0 {
-		return
+	if a.guest != nil || a.appends.Add(1)%pruneEvery != 0 {
+		return // how long a neighbour keeps its log is its own process's to say
 	}
 	a.inBackground(&a.pruning, func(ctx context.Context) {
 		before := a.clock() - a.retain.MaxAge.Milliseconds()

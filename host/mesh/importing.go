@@ -102,6 +102,9 @@ func unresolved(namespace string) *authz.MeshError {
 			": register its owner, or name it in mesh.imports.except"}
 }
 
+// ownersAtOnce bounds how many owners one closure reads side by side.
+const ownersAtOnce = 16
+
 // begin starts to read what owners lend to a principal. What it answers waits for that
 // and adds it to what the own partition has. Once an organization is designated, its
 // rows are read where they live, and owners have none of their own to lend.
@@ -127,6 +130,7 @@ func (im *importing) begin(ctx context.Context, q storage.AccessQuery) func(stor
 	}
 	supplies := make([]authz.SubjectAccess, len(owners))
 	reads, reading := errgroup.WithContext(ctx)
+	reads.SetLimit(ownersAtOnce)
 	for i, o := range owners {
 		reads.Go(func() (err error) {
 			supplies[i], err = im.supply(reading, o.partition, principal)

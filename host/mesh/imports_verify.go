@@ -7,7 +7,6 @@ import (
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
 // VerifyImports judges the imports of the application against what their owners have
@@ -55,7 +54,11 @@ func (m *Member) verifyImport(ctx context.Context, r *authz.Mesh, ns string, f *
 	if err != nil {
 		return "", f.found(owner.Partition, err)
 	}
-	if !s.Info().Capabilities.Has(storage.CapEvents) {
+	persists, err := persisted(ctx, s)
+	if err != nil {
+		return "", failed("read the settings of "+owner.Partition, err)
+	}
+	if !persists {
 		f.add(authz.MeshEventsNotPersisted, about, "rows of %s take part in checks here, and its events are not persisted", spell.Quote(owner.Partition))
 	}
 	head, published, err := s.GetCatalog(ctx)

@@ -45,6 +45,8 @@ type Peer struct {
 // serving is the application over one version of the neighbour's vocabulary.
 type serving struct {
 	*application.Application
+	settings                       Settings
+	life                           string // incarnation of the neighbour's content
 	catalogVersion, importsVersion int64
 	client                         *client.Client
 }
@@ -71,7 +73,11 @@ func (c *Connection) OpenPeer(ctx context.Context, member string, o PeerOptions)
 		return nil, err
 	}
 	if mode == authz.MeshWrite {
-		if missing := c.lacking(member, s.Info().Capabilities.Has(storage.CapEvents)); len(missing) > 0 {
+		persists, err := persisted(ctx, s)
+		if err != nil {
+			return nil, failed("open "+member, err)
+		}
+		if missing := c.lacking(member, persists); len(missing) > 0 {
 			return nil, missing[0]
 		}
 	}
@@ -137,26 +143,25 @@ func notAMember(partition string) *authz.MeshError {
 
 // construct makes the application of what the neighbour has published and configured.
 func (p *Peer) construct(ctx context.Context) error {
-	settings, err := settingsOf(ctx, p.store.Store)
-	if err != nil {
-		return err
-	}
 	newest, err := newestAudit(ctx, p.store.Store)
 	if err != nil {
 		return err
 	}
 	p.options = application.Options{
 		Name: p.conn.partition + ":" + p.to, Store: p.store, Elsewhere: p.member.Elsewhere,
-		HashChain: settings.HashChain || newest != nil && newest.Hash != "",
-		SoD:       application.SoD{Enforce: settings.SoDEnforce},
+		HashChain: newest != nil && newest.Hash != "",
 		Guest:     &application.Guest{From: p.conn.partition, As: p.as, Admit: p.admitWrite},
 		Clock:     p.conn.clock, IDs: p.conn.ids, Logger: p.conn.log,
 	}
 	return p.renew(ctx)
 }
 
-// renew serves what the neighbour has published now.
+// renew serves what the neighbour has published and configured now.
 func (p *Peer) renew(ctx context.Context) error {
+	settings, err := settingsOf(ctx, p.store.Store)
+	if err != nil {
+		return err
+	}
 	head, published, err := p.store.GetCatalog(ctx)
 	if err != nil {
 		return err
@@ -176,9 +181,13 @@ func (p *Peer) renew(ctx context.Context) error {
 		return p.gone()
 	}
 	before := p.serving
-	if before != nil && before.catalogVersion == head.Version && before.importsVersion == imports.Version {
+	life := p.store.Info().Incarnation
+	if before != nil && before.settings == settings && before.life == life &&
+		before.catalogVersion >= head.Version && before.importsVersion >= imports.Version { // read later than this
 		return nil
 	}
+	p.options.HashChain = p.options.HashChain || settings.HashChain
+	p.options.SoD = application.SoD{Enforce: settings.SoDEnforce}
 	vocabulary, err := catalog.FromDocument(head.Document, catalog.DocumentOptions{Imports: imports.Manifest})
 	if err != nil {
 		return catalogInvalid(p.to, err)
@@ -187,6 +196,7 @@ func (p *Peer) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	next.settings, next.life = settings, life
 	next.catalogVersion, next.importsVersion = head.Version, imports.Version
 	p.serving = next
 	if before != nil {

@@ -39,6 +39,7 @@ type Promote struct {
 // Promoted is what a promotion did, or a dry run would.
 type Promoted struct {
 	Registry authz.Mesh      `json:"registry"`
+	To       string          `json:"to"`
 	From     []string        `json:"from"`
 	Moved    orgmerge.Counts `json:"moved"`
 	Warnings []string        `json:"warnings"`
@@ -102,12 +103,14 @@ func (c *Connection) UndoPromotion(ctx context.Context, prov authz.Provenance) (
 		if err := p.admitted(ctx); err != nil {
 			return err
 		}
-		if received, err := p.received(ctx); err != nil {
-			return err
-		} else if received {
-			return authz.Rejected(authz.CodeConflict, "%s has received the organization already: finish the promotion by promoting again", spell.Quote(p.moving.To))
-		}
-		err = p.holding(ctx, func(ctx context.Context) error { return p.undo(ctx) })
+		err = p.holding(ctx, func(ctx context.Context) error {
+			if received, err := p.received(ctx); err != nil {
+				return err
+			} else if received {
+				return authz.Rejected(authz.CodeConflict, "%s has received the organization already: finish the promotion by promoting again", spell.Quote(p.moving.To))
+			}
+			return p.undo(ctx)
+		})
 		after = *p.stored.Mesh
 		return err
 	})
@@ -255,7 +258,11 @@ func (p *promotion) admitted(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if missing := p.c.lacking(partition, s.Info().Capabilities.Has(storage.CapEvents)); len(missing) > 0 {
+		persists, err := persisted(ctx, s)
+		if err != nil {
+			return err
+		}
+		if missing := p.c.lacking(partition, persists); len(missing) > 0 {
 			return missing[0]
 		}
 	}
@@ -349,10 +356,13 @@ func (p *promotion) steps(ctx context.Context) (Promoted, error) {
 			return Promoted{}, err
 		}
 	}
+	if err := p.releaseOthers(ctx); err != nil {
+		return Promoted{}, err
+	}
 	if err := p.designate(ctx, outcome.Counts); err != nil {
 		return Promoted{}, err
 	}
-	return Promoted{Registry: *p.stored.Mesh, From: p.moving.From, Moved: outcome.Counts, Warnings: outcome.Warnings}, nil
+	return Promoted{Registry: *p.stored.Mesh, To: p.moving.To, From: p.moving.From, Moved: outcome.Counts, Warnings: outcome.Warnings}, nil
 }
 
 // given is the error of a move that cannot be: everything is taken back first.
@@ -368,8 +378,19 @@ func (p *promotion) given(ctx context.Context, cause error) error {
 	return cause
 }
 
-// preview merges what stands now, and writes nothing.
+// preview merges what stands now, and writes nothing. What has arrived is not merged
+// again.
 func (p *promotion) preview(ctx context.Context) (Promoted, error) {
-	outcome, err := p.merge(ctx)
-	return Promoted{Registry: *p.stored.Mesh, From: p.moving.From, Moved: outcome.Counts, Warnings: outcome.Warnings}, err
+	look := p.merge
+	if p.begun {
+		received, err := p.received(ctx)
+		if err != nil {
+			return Promoted{}, err
+		}
+		if received {
+			look = p.arrived
+		}
+	}
+	outcome, err := look(ctx)
+	return Promoted{Registry: *p.stored.Mesh, To: p.moving.To, From: p.moving.From, Moved: outcome.Counts, Warnings: outcome.Warnings}, err
 }

@@ -320,6 +320,23 @@ func (p *promotion) release(ctx context.Context, from string) error {
 		})
 }
 
+// releaseOthers ends the authority of every other member that is its own org root:
+// there is one once the registry designates it. Their organizations stay where they are,
+// inert, until a promotion names them.
+func (p *promotion) releaseOthers(ctx context.Context) error {
+	next := *p.stored.Mesh
+	next.Version, next.UpdatedAt, next.Org = next.Version+1, p.c.clock(), &authz.OrgDesignation{Partition: p.moving.To}
+	for _, m := range next.Members {
+		if slices.Contains(p.partitions(), m.Partition) {
+			continue
+		}
+		if err := p.c.releaseMember(ctx, m.Partition, &next, p.prov); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // designate is the last step: the registry says where the organization lives.
 func (p *promotion) designate(ctx context.Context, counts orgmerge.Counts) error {
 	previous := p.stored.Org

@@ -229,3 +229,23 @@ func TestAnOrganizationThatMovesToOneThatJoinedKeepsBoth(t *testing.T) {
 		t.Error("one organization is lost")
 	}
 }
+
+func TestAPromotionOfSomeLeavesOneRoot(t *testing.T) {
+	_, docs, billing, _, c := company(t)
+	in := mesh.Promote{From: []string{"docs"}}
+	_, err := c.PromoteOrgPartition(t.Context(), in, admin)
+	in.Resolutions, in.Fingerprint = accepting(t, err)
+	if _, err := c.PromoteOrgPartition(t.Context(), in, admin); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*running{docs, billing} {
+		if err := r.SetUserActive(t.Context(), "x", false, admin); authz.CodeOf(err) != authz.CodeNotOrgRoot {
+			t.Errorf("%s still writes as a root: %v", r.Name(), err)
+		}
+	}
+	// What billing brought is not lost.
+	in = mesh.Promote{From: []string{"billing"}}
+	if done, err := c.PromoteOrgPartition(t.Context(), in, admin); err != nil || done.Moved.Roles != 1 {
+		t.Errorf("%+v %v", done, err)
+	}
+}

@@ -42,10 +42,10 @@ func (c *Connection) PurgeSupersededOrgData(ctx context.Context, prov authz.Prov
 		for rest := rows.deletions; ; {
 			part := rest[:min(len(rest), maxPurged)]
 			rest = rest[len(part):]
-			l := landing{changes: part, at: c.clock(), stale: c.purgeRaced}
-			l.requires = rows.authority
+			l := landing{changes: part, requires: rows.authority, at: c.clock(), stale: c.purgeRaced,
+				actor: prov.Actor(), action: "org.superseded_purged", target: c.partition, detail: map[string]int{"rows": len(part)}}
 			if len(rest) == 0 {
-				l.actor, l.action, l.target, l.detail = prov.Actor(), "org.superseded_purged", c.partition, rows.counts
+				l.detail = rows.counts
 			}
 			if err := c.land(ctx, s, l); err != nil || len(rest) == 0 {
 				return err

@@ -176,6 +176,9 @@ func (c *Connection) keep(r *registry) {
 func (c *Connection) noticed(head provider.EventLogHead) {
 	c.registry.mu.Lock()
 	defer c.registry.mu.Unlock()
+	if seen := c.registry.seen; seen.Log == head.Log && head.Seq < seen.Seq {
+		return // a look that began earlier and ended later
+	}
 	c.registry.seen = head
 	if kept := c.registry.kept; kept != nil && (kept.head != head.Position || kept.life != head.Log) {
 		c.registry.kept = nil

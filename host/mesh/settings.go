@@ -22,6 +22,19 @@ const settingsID = "settings"
 type Settings struct {
 	SoDEnforce application.SoDEnforce `json:"sodEnforce"`
 	HashChain  bool                   `json:"hashChain"`
+
+	// EventsOff is that the application does not keep its events, though its driver
+	// could: nobody else can follow what it writes.
+	EventsOff bool `json:"eventsOff,omitempty"`
+}
+
+// persisted reports that what is written to a partition is told by its log.
+func persisted(ctx context.Context, s storage.Store) (bool, error) {
+	if !s.Info().Capabilities.Has(storage.CapEvents) {
+		return false, nil
+	}
+	settings, err := settingsOf(ctx, s)
+	return !settings.EventsOff, err
 }
 
 // PublishSettings stores what binds writers of the own partition. It writes nothing

@@ -9,7 +9,6 @@ import (
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/storage"
 )
 
 // Verify is what an application needs of the mesh to start.
@@ -21,6 +20,9 @@ type Verify struct {
 
 	// Namespaces are those of its own catalog; nil is not compared.
 	Namespaces []string
+
+	// Imports is whether rows of other members take part in its checks.
+	Imports bool
 
 	// PersistsEvents is whether the application keeps its events in the log.
 	PersistsEvents bool
@@ -51,6 +53,10 @@ func (c *Connection) Verify(ctx context.Context, v Verify) (warnings []string, e
 	inbound := slices.ContainsFunc(m.Into(c.partition), func(e authz.MeshEdge) bool { return e.Mode == authz.MeshWrite })
 	if inbound || len(v.Write) > 0 {
 		f.requirements(c.partition, v.PersistsEvents)
+	}
+	if !v.PersistsEvents && (v.Imports || m.Org != nil) && !inbound && len(v.Write) == 0 {
+		f.add(authz.MeshEventsNotPersisted, authz.MeshFinding{Partition: c.partition},
+			"rows of other partitions take part in checks of %s, and it does not persist events (events.persist), by which its caches follow them", spell.Quote(c.partition))
 	}
 	if d := c.driver.Durable; d != nil && !*d && slices.ContainsFunc(m.Edges, func(e authz.MeshEdge) bool { return e.From == c.partition || e.To == c.partition }) {
 		warnings = append(warnings, fmt.Sprintf("the storage driver %s does not keep its rows, and edges of the mesh lead to or from %s", spell.Quote(c.driver.Name), spell.Quote(c.partition)))
@@ -140,7 +146,11 @@ func (f *findings) peers(ctx context.Context, m *authz.Mesh, v Verify) error {
 				f.add(authz.MeshPeerNotPublished, authz.MeshFinding{Partition: to}, "%s", notPublished(to).Message)
 			}
 			if asked.mode == authz.MeshWrite {
-				f.requirements(to, s.Info().Capabilities.Has(storage.CapEvents))
+				persists, err := persisted(ctx, s)
+				if err != nil {
+					return failed("read the settings of "+to, err)
+				}
+				f.requirements(to, persists)
 			}
 		}
 	}
