@@ -97,6 +97,7 @@ func (w *staleWorld) step() {
 		w.record(nil)
 	case "log":
 		w.failing = rapid.Bool().Draw(w.T, "unreadable")
+		w.late = w.late || w.failing && w.contacted == 0
 		for _, p := range w.processes {
 			p.epochFail.Store(w.failing)
 		}
@@ -114,6 +115,9 @@ func (w *staleWorld) step() {
 			w.ask(n, rapid.SampledFrom(stalePrincipals).Draw(w.T, "who"), rapid.SampledFrom([]string{"docs.files.read", "docs.files.delete"}).Draw(w.T, "key"),
 				rapid.SampledFrom(staleScopes).Draw(w.T, "where"), rapid.SampledFrom([]string{"can", "can", "can", "snapshot", "fresh"}).Draw(w.T, "shape"))
 		}
+	}
+	if !w.failing && w.contacted == 0 {
+		w.contacted = w.now.Load()
 	}
 }
 

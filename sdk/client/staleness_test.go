@@ -82,7 +82,12 @@ type staleWorld struct {
 	window, subject, objs int64 // the bounds: W, S, O
 	steppedBack, tiered   bool
 	failing               bool
-	stale, asked          *atomic.Int64
+
+	// The log was unreadable before anybody had read it. No position vouches for what
+	// was cached until the first contact, which is kept for its TTL.
+	late         bool
+	contacted    int64 // 0: not yet
+	stale, asked *atomic.Int64
 }
 
 func (w *staleWorld) ancestors(_ context.Context, scope string) ([]string, error) {
@@ -237,6 +242,9 @@ func (w *staleWorld) bounds() (subject, object int64) {
 		return w.subject, w.objs
 	}
 	now := w.now.Load()
+	if since := now - w.contacted; w.late && (w.contacted == 0 || max(since, -since) <= max(w.subject, w.objs)+max(w.window, 0)) {
+		return max(w.window, w.subject), max(w.window, w.objs)
+	}
 	for _, m := range w.moments {
 		if m.failing && now-m.reading <= w.window && m.reading-now <= w.window {
 			return max(w.window, w.subject), max(w.window, w.objs)
