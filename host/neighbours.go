@@ -93,7 +93,7 @@ func (n *neighbours) enter(ctx context.Context, first *application.Application, 
 	if err := n.verify(ctx, first); err != nil {
 		return fmt.Errorf("mesh: %w", err)
 	}
-	return n.conn.PublishSettings(ctx, mesh.Settings{SoDEnforce: o.SoD.Enforce, HashChain: o.HashChain, EventsOff: !first.HasEventLog()})
+	return n.conn.PublishSettings(ctx, mesh.Settings{SoDEnforce: o.SoD.Enforce, HashChain: o.HashChain, Imports: n.cfg.Imports, EventsOff: !first.HasEventLog()})
 }
 
 func (n *neighbours) verify(ctx context.Context, first *application.Application) error {

@@ -269,6 +269,11 @@ func (p *Peer) Invoke(ctx context.Context, op *provider.Operation, in, out any) 
 	if op.Kind == provider.Write && p.mode != authz.MeshWrite {
 		return p.readOnly(op.Op)
 	}
+	if op.Op == "getSubjectAccess" {
+		if err := p.whole(app); err != nil {
+			return err
+		}
+	}
 	return op.Do(ctx, app, in, out)
 }
 
@@ -281,10 +286,23 @@ func (p *Peer) Rows(ctx context.Context, op *provider.Operation, in any, row fun
 	return op.Each(ctx, app, in, row)
 }
 
+// whole refuses to evaluate for a neighbour in whose checks rows of others take part: a
+// peer has no edges to them, and without them an answer would be another one.
+func (p *Peer) whole(app *serving) error {
+	if !app.settings.Imports {
+		return nil
+	}
+	return &authz.MeshError{Code: authz.MeshUnsupported, To: p.to, DriverName: p.conn.driver.Name,
+		Message: "rows of other members take part in checks of " + spell.Quote(p.to) + ", and only " + spell.Quote(p.to) + " itself can read them"}
+}
+
 // Explain shows the working of one check on the neighbour's rows as they stand.
 func (p *Peer) Explain(ctx context.Context, of authz.Principal, key, scope string) (access.Explanation, error) {
 	app, err := p.current(ctx)
 	if err != nil {
+		return access.Explanation{}, err
+	}
+	if err := p.whole(app); err != nil {
 		return access.Explanation{}, err
 	}
 	return app.client.Explain(ctx, of, key, scope)

@@ -20,7 +20,36 @@ func Plan(before *authz.Mesh, put Put) []string {
 	if put.Org != nil && (before.Org == nil || before.Org.Partition != *put.Org) {
 		lines = append(lines, "+ the organization's data in "+*put.Org+", which every other member then reads there")
 	}
+	if org := designated(before, put); org != "" {
+		joins, _ := compared(memberTexts(before), memberTexts(after))
+		if before.Org == nil {
+			joins = sorted(keysOf(memberTexts(after)))
+		}
+		for _, partition := range joins {
+			if partition != org {
+				lines = append(lines, "! grants at instances of "+partition+" name groups and roles of "+org+" from then on, whatever bore these ids before")
+			}
+		}
+	}
 	return lines
+}
+
+// designated is the org partition after a put, "" for none.
+func designated(before *authz.Mesh, put Put) string {
+	switch {
+	case before.Org != nil:
+		return before.Org.Partition
+	case put.Org != nil:
+		return *put.Org
+	}
+	return ""
+}
+
+func keysOf(texts map[string]bool) (keys []string) {
+	for text := range texts {
+		keys = append(keys, text)
+	}
+	return keys
 }
 
 func described(m *authz.Mesh) map[string]bool {

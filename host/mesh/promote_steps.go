@@ -91,11 +91,20 @@ func (p *promotion) authority(ctx context.Context, step, partition string, l lan
 	if err != nil {
 		return err
 	}
+	judged := int64(-1)
 	for range maxRaces {
 		held, err := application.ReadAuthority(ctx, s)
 		if err != nil || done(held) {
 			return err
 		}
+		version := int64(0)
+		if held != nil {
+			version = held.Version
+		}
+		if version == judged { // the record stood still: another condition of the commit does not hold
+			return authz.Rejected(authz.CodeConflict, "%s cannot take what is moved: an id of it names another row there", spell.Quote(partition))
+		}
+		judged = version
 		l, raced := l, false
 		l.at = p.c.clock()
 		next := change(held)
@@ -242,6 +251,14 @@ func (p *promotion) receive(ctx context.Context, outcome orgmerge.Result) error 
 	if held != nil && !held.OrgRoot {
 		if changes, err = superseded(ctx, s, outcome.Snapshot, changes); err != nil {
 			return err
+		}
+	}
+	for _, r := range outcome.Snapshot.PendingGlobalRequests {
+		switch before, found, err := s.GetRequest(ctx, r.ID); {
+		case err != nil:
+			return err
+		case found && (before.Scope != authz.Global || before.State != authz.RequestPending):
+			return authz.Rejected(authz.CodeConflict, "%s has another request %s: cancel or decide the one that is moved first", spell.Quote(p.moving.To), spell.Quote(r.ID))
 		}
 	}
 	if n := len(changes); n >= storage.MaxCommitChanges {

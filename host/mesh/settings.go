@@ -23,6 +23,9 @@ type Settings struct {
 	SoDEnforce application.SoDEnforce `json:"sodEnforce"`
 	HashChain  bool                   `json:"hashChain"`
 
+	// Imports is that rows of other members take part in the application's checks.
+	Imports bool `json:"imports,omitempty"`
+
 	// EventsOff is that the application does not keep its events, though its driver
 	// could: nobody else can follow what it writes.
 	EventsOff bool `json:"eventsOff,omitempty"`
