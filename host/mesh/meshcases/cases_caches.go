@@ -83,7 +83,7 @@ var cacheCases = []spec{
 		edgeless.Store(true)
 		w.put(w.another("process 3").connect("hq"), three(""))
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			_, err := docs.client.Can(w.ctx, authz.UserPrincipal("jane"), "billing.invoices.read", "*")
+			err := only(docs.client.Can(w.ctx, authz.UserPrincipal("jane"), "billing.invoices.read", "*"))
 			if err != nil {
 				w.refused(err, authz.MeshNoEdge)
 				break
