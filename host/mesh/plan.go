@@ -1,6 +1,11 @@
 package mesh
 
-import "github.com/authzhost/authz/sdk/authz"
+import (
+	"maps"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
 
 // Plan says in lines what a put changes of a registry: + for what comes, - for what goes.
 func Plan(before *authz.Mesh, put Put) []string {
@@ -23,7 +28,7 @@ func Plan(before *authz.Mesh, put Put) []string {
 	if org := designated(before, put); org != "" {
 		joins, _ := compared(memberTexts(before), memberTexts(after))
 		if before.Org == nil {
-			joins = sorted(keysOf(memberTexts(after)))
+			joins = slices.Sorted(maps.Keys(memberTexts(after)))
 		}
 		for _, partition := range joins {
 			if partition != org {
@@ -43,13 +48,6 @@ func designated(before *authz.Mesh, put Put) string {
 		return *put.Org
 	}
 	return ""
-}
-
-func keysOf(texts map[string]bool) (keys []string) {
-	for text := range texts {
-		keys = append(keys, text)
-	}
-	return keys
 }
 
 func described(m *authz.Mesh) map[string]bool {

@@ -67,7 +67,7 @@ func (c *Connection) PromoteOrgPartition(ctx context.Context, in Promote, prov a
 		}
 		switch {
 		case p.over:
-			done = Promoted{Registry: *p.stored.Mesh, From: []string{}, Warnings: []string{}}
+			done = Promoted{Registry: *p.stored.Mesh, To: p.moving.To, From: []string{}, Warnings: []string{}}
 		case in.DryRun:
 			done, err = p.preview(ctx)
 		default:

@@ -22,8 +22,8 @@ func (c *Connection) Superseded(ctx context.Context) (orgmerge.Counts, error) {
 	return rows.counts, nil
 }
 
-// PurgeSupersededOrgData deletes it, in commits of bounded size, the last of which
-// carries the audit entry. It is refused with MeshOrgNotDesignated or
+// PurgeSupersededOrgData deletes it, in commits of bounded size, each with its audit
+// entry; the last one has the counts of all. It is refused with MeshOrgNotDesignated or
 // MeshOrgRootMismatch where the own partition is its own org root (spec: mesh §7).
 func (c *Connection) PurgeSupersededOrgData(ctx context.Context, prov authz.Provenance) (orgmerge.Counts, error) {
 	prov, err := prov.Normalize()

@@ -81,7 +81,7 @@ func (c *Connection) EdgesInto(ctx context.Context, partition string) ([]authz.M
 
 func errNoRegistry() error {
 	return &authz.MeshError{Code: authz.MeshNoRegistry,
-		Message: "the mesh has no registry yet: register its members with putRegistry (authz mesh registry put)"}
+		Message: "the mesh has no registry yet: register its members with PutRegistry, or authz mesh registry put"}
 }
 
 // recent is a registry of at most cacheFor ago.

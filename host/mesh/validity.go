@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 const cloudNamespace = "cloud"
 
 // Check lists what is wrong with the members, edges and designation of a registry, each
-// issue with its path (spec: mesh §2.2). none is a registry that may be stored.
+// issue with its path (spec: mesh §2.2). None is a registry that may be stored.
 func Check(members []authz.MeshMember, edges []authz.MeshEdge, org *authz.OrgDesignation) []authz.Issue {
 	var c checker
 	c.members(members)
@@ -95,12 +96,7 @@ func (c *checker) edges(edges []authz.MeshEdge) {
 }
 
 func (c *checker) nearest(partition string) string {
-	known := make([]string, 0, len(c.known))
-	for p := range c.known {
-		known = append(known, p)
-	}
-	slices.Sort(known)
-	if near := spell.Nearest(partition, known); near != "" {
+	if near := spell.Nearest(partition, slices.Sorted(maps.Keys(c.known))); near != "" {
 		return "; did you mean " + spell.Quote(near) + "?"
 	}
 	return ""

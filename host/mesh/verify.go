@@ -108,13 +108,13 @@ func (f *findings) orgRoot(m *authz.Mesh, orgRoot bool) {
 	own := authz.MeshFinding{Partition: f.c.partition}
 	switch {
 	case orgRoot && m.Org != nil && m.Org.Partition != f.c.partition:
-		f.add(authz.MeshOrgRootMismatch, own, "%s holds the organization's data, and %s is configured as an org root: set org_root to false",
+		f.add(authz.MeshOrgRootMismatch, own, "%s holds the organization's data, and %s is an org root of its own: repeat the put or promotion that broke off, or move its organization with authz mesh promote",
 			spell.Quote(m.Org.Partition), spell.Quote(f.c.partition))
 	case !orgRoot && m.Org == nil:
 		f.add(authz.MeshOrgNotDesignated, own, "%s is not an org root, and the mesh designates no partition that holds the organization's data",
 			spell.Quote(f.c.partition))
 	case !orgRoot && m.Org.Partition == f.c.partition:
-		f.add(authz.MeshOrgRootMismatch, own, "%s holds the organization's data, and is not configured as an org root: set org_root to true",
+		f.add(authz.MeshOrgRootMismatch, own, "%s holds the organization's data by the registry, and is no org root: repeat the promotion that broke off",
 			spell.Quote(f.c.partition))
 	}
 }

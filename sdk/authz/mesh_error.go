@@ -16,15 +16,12 @@ type MeshError struct {
 	Got        string   `json:"got,omitempty"`
 	DriverName string   `json:"driverName,omitempty"`
 	Namespace  string   `json:"namespace,omitempty"`
-	Pattern    string   `json:"pattern,omitempty"`
 	Designated string   `json:"designated,omitempty"` // org partition
 
-	Expected   *int64        `json:"expected,omitempty"` // version of the registry
-	Current    *int64        `json:"current,omitempty"`
-	Registered []string      `json:"registered,omitempty"` // namespaces
-	Declared   []string      `json:"declared,omitempty"`
-	Issues     []Issue       `json:"issues,omitempty"`
-	Findings   []MeshFinding `json:"findings,omitempty"`
+	Expected *int64        `json:"expected,omitempty"` // version of the registry
+	Current  *int64        `json:"current,omitempty"`
+	Issues   []Issue       `json:"issues,omitempty"`
+	Findings []MeshFinding `json:"findings,omitempty"`
 }
 
 // MeshFinding is one reason of a MeshVerifyFailed (spec: mesh §4).
