@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 )
 
@@ -36,6 +38,9 @@ func TestALineThatIsCutMidway(t *testing.T) {
 	heard := func() int64 {
 		t.Helper()
 		c, err := net.Dial("tcp", r.near)
+		if errors.Is(err, syscall.ECONNRESET) {
+			return 0 // the cut came before the dial returned
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
