@@ -192,3 +192,30 @@ func cyclicComponents(graph map[string][]string) [][]string {
 	}
 	return found
 }
+
+// CondenseGroups takes the cycles out of groups as a directory import does: each becomes
+// a virtual group above its members. The groups are not changed; warnings name what was
+// condensed.
+func CondenseGroups(groups []authz.Group) (condensed []authz.Group, virtual []directory.VirtualParent, warnings []string) {
+	graph := make(map[string][]string, len(groups))
+	for _, g := range groups {
+		graph[g.ID] = distinct(g.Parents)
+	}
+	if virtual = condense(graph); len(virtual) == 0 {
+		return groups, virtual, nil
+	}
+	known := make(map[string]bool, len(groups))
+	condensed = make([]authz.Group, 0, len(groups)+len(virtual))
+	for _, g := range groups {
+		known[g.ID] = true
+		g.Parents = graph[g.ID]
+		condensed = append(condensed, g)
+	}
+	for _, v := range virtual {
+		warnings = append(warnings, condensedWarning(v.ID, v.Members))
+		if !known[v.ID] {
+			condensed = append(condensed, authz.Group{ID: v.ID, Name: v.ID, Parents: graph[v.ID], Virtual: true})
+		}
+	}
+	return condensed, virtual, warnings
+}

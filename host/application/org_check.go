@@ -16,6 +16,11 @@ import (
 // be told without the store. Patterns need not be in this application's catalog: a
 // read model may name the vocabulary of others.
 func (a *Application) CheckOrgSnapshot(in provider.ApplyOrgSnapshotInput) error {
+	return CheckOrgSnapshot(in)
+}
+
+// CheckOrgSnapshot is what every application judges alike.
+func CheckOrgSnapshot(in provider.ApplyOrgSnapshotInput) error {
 	_, err := checkOrg(in)
 	return err
 }

@@ -124,6 +124,11 @@ func (a *Application) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrg
 		if err := d.replaceOrg(ctx, snapshot); err != nil {
 			return err
 		}
+		if next.OrgRoot && !before.OrgRoot {
+			if err := d.forgetRequests(ctx, snapshot); err != nil {
+				return err
+			}
+		}
 		if n := len(d.page.changes); n > storage.MaxCommitChanges {
 			return authz.Validation("the snapshot differs from what is stored in %d rows, and %d go into the one commit that it is: nothing was changed", n, storage.MaxCommitChanges)
 		}

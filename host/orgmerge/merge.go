@@ -52,7 +52,7 @@ func Merge(current Side, incoming []Side, resolutions map[string]authz.Resolutio
 	if err := checkNames(incoming); err != nil {
 		return Result{}, err
 	}
-	if err := current.check(); err != nil {
+	if err := cmp.Or(current.check(), current.checkManagers()); err != nil {
 		return Result{}, err
 	}
 	for i := range incoming {

@@ -99,6 +99,12 @@ func (s *Side) check() error {
 	if path := cycle.Find(parents); path != nil {
 		return authz.Cycle(path)
 	}
+	return nil
+}
+
+// checkManagers refuses a cycle of managers on the current side. On an incoming one it is
+// a conflict.
+func (s *Side) checkManagers() error {
 	if found := reportingCycles(managersOf(s.Snapshot.Users)); len(found) > 0 {
 		return authz.Cycle(found[0])
 	}
