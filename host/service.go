@@ -20,6 +20,8 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/federation"
+	"github.com/authzhost/authz/host/service/hostedroot"
 	"github.com/authzhost/authz/host/service/keyring"
 	"github.com/authzhost/authz/host/service/oidc"
 	"github.com/authzhost/authz/host/service/orgroot"
@@ -41,7 +43,10 @@ type hostedService struct {
 	keys     *secret.Keys
 	relay    *relay.Relay
 	entries  *applications.Entries
+	roots    *hostedroot.Roots
 	root     *orgroot.Root
+	moves    *federation.Federation
+	registry *registry.Registry
 	retained *retention.Retention
 	core     *service.Service
 	oidc     *oidc.Provider // nil: not configured
@@ -97,12 +102,25 @@ func (s *hostedService) openAccounts(ctx context.Context, h *Host, cfg *config.S
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), reopenPatience)
 			defer cancel()
-			if err := s.store.Reopen(ctx); err != nil {
+			if err := errors.Join(s.store.Reopen(ctx), s.roots.Reopen(ctx)); err != nil {
 				s.log.Warn("the account data could not be reopened yet", "error", err)
 			}
 		}()
 	})
 	s.accounts = account.New(s.store, h.clock())
+	s.roots = hostedroot.New(hostedroot.Options{
+		Open: func(ctx context.Context, partition string) (hostedroot.Store, error) {
+			opened, err := store.Open(ctx, driver, partition, store.Options{Logger: s.log, Observe: h.observation.storage(account.Partition)})
+			if err != nil {
+				return nil, err // never a nil *store.Store in an interface
+			}
+			return opened, nil
+		},
+		Published: func(ctx context.Context, org, pattern string) (bool, error) {
+			return s.registry.Knows(ctx, org, pattern)
+		},
+		Clock: h.clock(), IDs: h.options.IDs, Logger: s.log.Named("root"),
+	})
 	raw, err := cfg.Keys()
 	if err != nil {
 		return err
@@ -126,7 +144,8 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		billing.AdminSeats: s.accounts.CountSeats, billing.LinkedApplications: applications.Count(s.accounts, applications.Linked),
 		billing.FederatedApplications: applications.Count(s.accounts, applications.Federated),
 	}})
-	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters})
+	s.entries = applications.New(applications.Options{Store: s.accounts, Keys: s.keys, Relay: s.relay, Meters: meters, Hosted: s.hostedRoot})
+	s.registry = registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters})
 	s.root = orgroot.New(s.entries, clock)
 	o := service.Options{
 		Accounts: s.accounts, Keys: s.keys, Clock: clock, Logger: s.log, OIDC: c.OIDC != nil,
@@ -141,9 +160,9 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	}
 	s.root.Bind(s.core)
 	s.retained = retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})
-	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root,
-		Registry:  registry.New(registry.Options{Store: s.accounts, Applications: s.entries, Meters: meters}),
-		Retention: s.retained}
+	s.moves = federation.New(federation.Options{Store: s.accounts, Applications: s.entries, Roots: s.roots, Meters: meters, Account: s.core, Logger: s.log})
+	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root, Registry: s.registry,
+		Retention: s.retained, Federation: s.moves}
 	if p := c.OIDC; p != nil {
 		s.oidc, err = oidc.New(oidc.Options{
 			Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, UserIDClaim: p.UserIDClaim,
@@ -198,6 +217,8 @@ const dutyTime = 5 * time.Minute
 
 func (s *hostedService) duties() []duty {
 	return []duty{
+		{"bring members of federated orgs up to date", 2 * time.Second, s.inOrgs(s.moves.SyncDue)},
+		{"go on with moves of authority", 5 * time.Second, s.inOrgs(s.moves.CarryDue)},
 		{"probe the linked applications", 15 * time.Second, s.inOrgs(s.entries.ProbeDue)},
 		{"retain audit logs", 15 * time.Second, s.inOrgs(s.retained.IngestDue)},
 		{"look after the host keys", time.Minute, s.readmit},
@@ -279,6 +300,9 @@ func (s *hostedService) close() error {
 		s.end()
 		s.done.Wait()
 	}
+	if s.moves != nil {
+		s.moves.Close()
+	}
 	if s.core != nil {
 		s.core.Close()
 	}
@@ -288,10 +312,23 @@ func (s *hostedService) close() error {
 	if s.relay != nil {
 		s.relay.Close()
 	}
-	if s.store != nil {
-		return s.store.Close()
+	var errs []error
+	if s.roots != nil {
+		errs = append(errs, s.roots.Close())
 	}
-	return nil
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// hostedRoot is the way to the org root of an org whose home the service is.
+func (s *hostedService) hostedRoot(ctx context.Context, org string) (applications.HostedRoot, error) {
+	link, err := s.roots.Link(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	return link, nil
 }
 
 // clock is the host's time in epoch milliseconds.
@@ -349,4 +386,13 @@ type hostedHere struct {
 func (a hostedHere) Ping(ctx context.Context) (provider.Ping, error) {
 	orgRoot, err := a.StoredOrgRoot(ctx)
 	return provider.Ping{API: provider.APIVersion, Application: a.name, OrgRoot: orgRoot, HasEventLog: a.HasEventLog(), AuditOptIn: a.auditOptIn}, err
+}
+
+// ApplyOrgSnapshot does what the provider API does: the host serves an application of the
+// new authority from then on.
+func (a hostedHere) ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrgSnapshotInput) error {
+	if err := a.Application.ApplyOrgSnapshot(ctx, in); err != nil || in.Authority == nil {
+		return err
+	}
+	return a.AuthorityChanged(ctx, *in.Authority)
 }

@@ -11,6 +11,7 @@ import (
 
 // Homes of an org root, in me.orgRoot.home (spec: hosted-api §10).
 const (
+	HomeHosted      = "hosted"
 	HomeApplication = "application"
 	HomeNone        = "none"
 )

@@ -37,6 +37,13 @@ var classes = map[string]class{
 	"org_id_taken": {409, "CloudError"}, "org_root_moving": {409, "CloudError"}, "precondition_failed": {409, "CloudError"},
 	"provider_version_mismatch": {409, "CloudError"}, "retention_off": {409, "CloudError"}, "seat_exists": {409, "CloudError"},
 
+	"operation_in_progress": {409, "CloudError"}, "probe_failed": {409, "CloudError"}, "snapshot_unsupported": {409, "CloudError"},
+	"authority_refused": {409, "CloudError"}, "authority_unknown": {409, "CloudError"}, "org_changed": {409, "CloudError"},
+	"no_org_administrator": {409, "CloudError"}, "catalog_not_published": {409, "CloudError"}, "not_last_member": {409, "CloudError"},
+
+	"unresolved_conflicts": {409, "PromotionConflictError"}, "invalid_resolution": {409, "PromotionConflictError"},
+	"stale_resolutions": {409, "PromotionConflictError"},
+
 	"credential_missing": {401, "UnauthenticatedError"}, "credential_invalid": {401, "UnauthenticatedError"},
 	"session_expired": {401, "UnauthenticatedError"}, "sign_in_failed": {401, "UnauthenticatedError"},
 

@@ -56,6 +56,9 @@ func raisedCodes(t *testing.T) map[string]bool {
 	for _, code := range []authz.Code{authz.CodeValidation, authz.CodeNotFound, authz.CodeConflict, authz.CodeGraphCycle, authz.CodeNotOrgRoot, authz.CodeUnsupported} {
 		raised[string(code)] = true // by Rejected, which takes no other type
 	}
+	for _, code := range []authz.PromotionCode{authz.UnresolvedConflicts, authz.InvalidResolution, authz.StaleResolutions} {
+		raised[string(code)] = true // by federation, of an *authz.PromotionConflictError
+	}
 	computed := map[string][]string{
 		"string(reason)":               {"forbidden", "inactive"},
 		"string(authz.ReasonInactive)": {"inactive"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -92,6 +93,8 @@ func (d *decoder) value(raw []byte, v reflect.Value, path string, tag reflect.St
 		d.object(raw, v, path)
 	case reflect.Slice:
 		d.list(raw, v, path, tag)
+	case reflect.Map:
+		d.named(raw, v, path)
 	case reflect.String:
 		d.text(raw, v, path, tag)
 	case reflect.Bool:
@@ -181,6 +184,21 @@ func (d *decoder) list(raw []byte, v reflect.Value, path string, tag reflect.Str
 	v.Set(reflect.MakeSlice(v.Type(), len(elements), len(elements)))
 	for i, element := range elements {
 		d.value(element, v.Index(i), index(path, i), "")
+	}
+}
+
+// named reads an object whose members are what their names say.
+func (d *decoder) named(raw []byte, v reflect.Value, path string) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		d.issue(path, "must be an object")
+		return
+	}
+	v.Set(reflect.MakeMapWithSize(v.Type(), len(members)))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		one := reflect.New(v.Type().Elem()).Elem()
+		d.value(members[name], one, member(path, name), "")
+		v.SetMapIndex(reflect.ValueOf(name), one)
 	}
 }
 

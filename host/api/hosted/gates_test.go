@@ -171,6 +171,10 @@ func (w *world) existing(t *testing.T, e *endpoint, owner caller, p party, n int
 		made("applications", `{"id":"`+values["app"]+`","name":"A","namespaces":["`+values["app"]+`"]}`)
 	case strings.HasSuffix(key, "/{app}/link"):
 		body = `{"relayUrl":"` + w.farURL + `"}`
+	case strings.HasSuffix(key, "/{app}/federate"), strings.HasSuffix(key, "/{app}/demote"):
+		body = `{"dryRun":true}`
+	case key == "POST /sync":
+		body = `{}`
 	case strings.HasSuffix(key, "/ingest-audit"):
 		owner.call("POST", "/orgs/acme/applications/docs/audit-optin", `{"optIn":true}`).want(t, 200, "")
 	case strings.HasSuffix(key, "/publish"):
@@ -179,6 +183,13 @@ func (w *world) existing(t *testing.T, e *endpoint, owner caller, p party, n int
 		values["dimension"] = "grants"
 	}
 	return values, body
+}
+
+// federate makes docs a member.
+func (w *world) federate(t *testing.T, owner caller) {
+	t.Helper()
+	owner.call("POST", "/orgs/acme/applications/docs/publish", w.publish)
+	owner.call("POST", "/orgs/acme/applications/docs/federate", `{}`).want(t, 200, "")
 }
 
 func pathOf(e *endpoint, values map[string]string) string {
@@ -223,6 +234,9 @@ func TestEveryGateOfTheChapter(t *testing.T) {
 			owner := people["owner"].caller
 			gone := map[string]string{"org": "acme", "app": "ghost", "ns": "ghost", "userId": "u_ghost", "id": "ghost", "dimension": "ghost",
 				"subject": "user:u_ghost", "scope": "docs.doc:ghost"}
+			if strings.HasSuffix(r.path, "/demote") { // whatever follows is asked of a federated org
+				w.federate(t, owner)
+			}
 			usual, body := w.existing(t, e, owner, people["owner"], 1_000+n)
 			for _, values := range []map[string]string{usual, gone} {
 				path := pathOf(e, values)

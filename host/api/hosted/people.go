@@ -117,7 +117,7 @@ func peopleRows(t *table) {
 			if err != nil {
 				return out, err
 			}
-			out.Users = list.Rows
+			out.Users, out.Complete = list.Rows, list.Complete
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})

@@ -17,6 +17,8 @@ var asksProof = []string{
 	"POST /orgs/{org}/applications/{app}/link",
 	"POST /orgs/{org}/applications/{app}/unlink",
 	"DELETE /orgs/{org}/applications/{app}",
+	"POST /orgs/{org}/applications/{app}/federate",
+	"POST /orgs/{org}/applications/{app}/demote",
 	"POST /orgs/{org}/api-keys",
 	"POST /orgs/{org}/api-keys/{id}/rotate",
 	"DELETE /orgs/{org}/api-keys/{id}",

@@ -4,6 +4,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/federation"
 	"github.com/authzhost/authz/host/service/oidc"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
@@ -19,4 +20,5 @@ type Services struct {
 	Registry     *registry.Registry
 	Root         *orgroot.Root
 	Retention    *retention.Retention
+	Federation   *federation.Federation
 }

@@ -13,6 +13,7 @@ func endpoints() *table {
 	peopleRows(t)
 	requestRows(t)
 	applicationRows(t)
+	federationRows(t)
 	appRelayRows(t)
 	registryRows(t)
 	seatRows(t)

@@ -22,6 +22,8 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/federation"
+	"github.com/authzhost/authz/host/service/hostedroot"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
@@ -75,7 +77,21 @@ func newWorld(t *testing.T) *world {
 	far, err := relay.New(relay.Options{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, RootCAs: roots, Clock: w.clock.Load})
 	w.must(err)
 	t.Cleanup(far.Close)
-	entries := applications.New(applications.Options{Store: w.accounts, Keys: testKeys(t), Relay: far, Meters: meters})
+	var catalogs *registry.Registry
+	orgs := memory.New(memory.Options{Clock: w.clock.Load})
+	t.Cleanup(func() { _ = orgs.Close() })
+	hostedRoots := hostedroot.New(hostedroot.Options{Clock: w.clock.Load,
+		Open: func(ctx context.Context, partition string) (hostedroot.Store, error) {
+			s, err := orgs.Open(ctx, partition)
+			return reopened{s}, err
+		},
+		Published: func(ctx context.Context, org, pattern string) (bool, error) { return catalogs.Knows(ctx, org, pattern) }})
+	t.Cleanup(func() { w.must(hostedRoots.Close()) })
+	entries := applications.New(applications.Options{Store: w.accounts, Keys: testKeys(t), Relay: far, Meters: meters,
+		Hosted: func(ctx context.Context, org string) (applications.HostedRoot, error) {
+			return hostedRoots.Link(ctx, org)
+		}})
+	catalogs = registry.New(registry.Options{Store: w.accounts, Applications: entries, Meters: meters})
 	root := orgroot.New(entries, w.clock.Load)
 	t.Cleanup(root.Close)
 	log := hclog.New(&hclog.LoggerOptions{Output: &w.logs, Level: hclog.Debug})
@@ -84,15 +100,21 @@ func newWorld(t *testing.T) *world {
 	w.must(err)
 	t.Cleanup(w.core.Close)
 	root.Bind(w.core)
+	moves := federation.New(federation.Options{Store: w.accounts, Applications: entries, Roots: hostedRoots, Meters: meters, Account: w.core, Logger: log})
+	t.Cleanup(moves.Close)
 	w.options = Options{PublicURL: w.server.URL, Account: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log, Services: Services{
-		Core: w.core, Applications: entries, Meters: meters, Root: root,
-		Registry:  registry.New(registry.Options{Store: w.accounts, Applications: entries, Meters: meters}),
-		Retention: retention.New(retention.Options{Store: w.accounts, Applications: entries, Meters: meters, Logger: log}),
+		Core: w.core, Applications: entries, Meters: meters, Root: root, Registry: catalogs,
+		Retention:  retention.New(retention.Options{Store: w.accounts, Applications: entries, Meters: meters, Logger: log}),
+		Federation: moves,
 	}}
 	w.api, err = New(w.options)
 	w.must(err)
 	return w
 }
+
+type reopened struct{ storage.Store }
+
+func (reopened) Reopen(context.Context) error { return nil }
 
 func (w *world) must(err error) {
 	w.t.Helper()
@@ -121,7 +143,8 @@ func (w *world) serveFar() *x509.CertPool {
 	_, err = w.app.PublishCatalog(context.Background(), document, authz.AdminProvenance("setup"))
 	w.must(err)
 	w.farToken.Store(new("not-linked-yet-0123456789"))
-	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "docs", AuditOptIn: true, Secrets: func() []string { return []string{*w.farToken.Load()} }})
+	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "docs", AuditOptIn: true, Storage: w.app,
+		OnAuthorityChanged: func(context.Context, bool) error { return nil }, Secrets: func() []string { return []string{*w.farToken.Load()} }})
 	w.must(err)
 	server := httptest.NewTLSServer(handler)
 	w.t.Cleanup(server.Close)

@@ -20,7 +20,12 @@ type Org struct {
 	Mode               string  `json:"mode"`
 	PrimaryApplication *string `json:"primaryApplication"`
 	CreatedAt          int64   `json:"createdAt"`
-	Etag               string  `json:"etag"`
+
+	// Moving is the application whose move of authority is under way. Nobody writes the
+	// org domain meanwhile.
+	Moving string `json:"moving,omitempty"`
+
+	Etag string `json:"etag"`
 }
 
 // Orgs holds each org in its own area, under OrgID. OrgIDs, in the area of no org,

@@ -12,7 +12,7 @@ import (
 // State of an application.
 type State string
 
-// The states (spec: hosted-api §7). Nothing makes an application federated yet.
+// The states (spec: hosted-api §7).
 const (
 	Registered State = "registered"
 	Linked     State = "linked"
@@ -52,11 +52,14 @@ type Published struct {
 	PublishedAt *int64 `json:"publishedAt"`
 }
 
-// Operation is a move of authority that is under way; there is none yet.
+// Operation is a move of authority that is under way (spec: federation §4).
 type Operation struct {
 	Kind      string `json:"kind"`
 	Step      string `json:"step"`
 	StartedAt int64  `json:"startedAt"`
+
+	// Trouble is why it does not go on, "" while it does: a code of the API.
+	Trouble string `json:"trouble,omitempty"`
 }
 
 // Reachable reports an application that can be asked.

@@ -2,19 +2,26 @@ package applications
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"sync"
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Asked is a linked application and the way to it.
+// Asked is an application and the way to it. A hosted org root has no id and no entry.
 type Asked struct {
 	Application
 	Relay relay.Linked
 }
+
+// Hosted reports an org root whose home is the hosted service.
+func (a Asked) Hosted() bool { return a.ID == "" }
 
 func (e *Entries) ask(ctx context.Context, org string, row account.Row[entry]) (Asked, error) {
 	a := row.Value
@@ -90,8 +97,9 @@ func WithOneRoot(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rootsKey{}, &roots{found: map[string]Asked{}})
 }
 
-// Root is the way to the org root, the primary application while it is linked:
-// no_org_root.
+// Root is the way to the org root: the hosted one of a federated org, else the primary
+// application while it is linked: no_org_root. While it moves nothing is written that
+// way.
 func (e *Entries) Root(ctx context.Context, org string) (Asked, error) {
 	known, ok := ctx.Value(rootsKey{}).(*roots)
 	if !ok {
@@ -114,11 +122,23 @@ func (e *Entries) root(ctx context.Context, org string) (Asked, error) {
 	if err != nil {
 		return Asked{}, err
 	}
+	root, err := e.rootOf(ctx, org, row.Value)
+	if err == nil && row.Value.Moving != "" {
+		root.Relay = relay.Moving(root.Relay)
+	}
+	return root, err
+}
+
+func (e *Entries) rootOf(ctx context.Context, org string, row account.Org) (Asked, error) {
+	if row.Mode == account.ModeFederated {
+		to, err := e.hostedRoot(ctx, org)
+		return Asked{Relay: to}, err
+	}
 	none := fault.Cloud("no_org_root", "the org has no org root: link an application and make it the primary one")
-	if row.Value.PrimaryApplication == nil {
+	if row.PrimaryApplication == nil {
 		return Asked{}, none
 	}
-	primary, found, err := entries.Get(ctx, e.store, org, *row.Value.PrimaryApplication)
+	primary, found, err := entries.Get(ctx, e.store, org, *row.PrimaryApplication)
 	if err != nil {
 		return Asked{}, err
 	}
@@ -126,4 +146,20 @@ func (e *Entries) root(ctx context.Context, org string) (Asked, error) {
 		return Asked{}, none
 	}
 	return e.ask(ctx, org, primary)
+}
+
+func (e *Entries) hostedRoot(ctx context.Context, org string) (HostedRoot, error) {
+	if e.hosted == nil {
+		return nil, fault.Internal(errors.New("the org is federated, and this host serves no hosted org roots"))
+	}
+	return e.hosted(ctx, org)
+}
+
+// StoredUsers lists the users that the hosted root has, by id.
+func (e *Entries) StoredUsers(ctx context.Context, org string, active *bool, p provider.Paging) iter.Seq2[authz.User, error] {
+	root, err := e.hostedRoot(ctx, org)
+	if err != nil {
+		return func(yield func(authz.User, error) bool) { yield(authz.User{}, err) }
+	}
+	return root.Users(ctx, active, p)
 }

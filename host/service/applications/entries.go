@@ -3,6 +3,7 @@ package applications
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // Relay asks linked applications; *relay.Relay does.
@@ -21,12 +24,23 @@ type Relay interface {
 	Forget(org, application string)
 }
 
-// Options of Entries; all are required.
+// Options of Entries; all but Hosted are required.
 type Options struct {
 	Store  *account.Store
 	Keys   *secret.Keys
 	Relay  Relay
 	Meters *billing.Meters
+
+	// Hosted is the way to the org root of an org that is federated; nil serves none.
+	Hosted func(ctx context.Context, org string) (HostedRoot, error)
+}
+
+// HostedRoot is the org root of a federated org; *hostedroot.Link is one.
+type HostedRoot interface {
+	relay.Linked
+
+	// Users lists the stored users by id.
+	Users(ctx context.Context, active *bool, p provider.Paging) iter.Seq2[authz.User, error]
 }
 
 // Entries are the applications of every org. Their methods return *fault.Error and
@@ -36,11 +50,12 @@ type Entries struct {
 	keys   *secret.Keys
 	relay  Relay
 	meters *billing.Meters
+	hosted func(ctx context.Context, org string) (HostedRoot, error)
 }
 
 // New makes entries over the account data.
 func New(o Options) *Entries {
-	return &Entries{store: o.Store, keys: o.Keys, relay: o.Relay, meters: o.Meters}
+	return &Entries{store: o.Store, keys: o.Keys, relay: o.Relay, meters: o.Meters, hosted: o.Hosted}
 }
 
 // Count counts the applications of a state: the meters linked_applications and
@@ -145,7 +160,7 @@ func (e *Entries) List(ctx context.Context, org string, q Query) (page []Applica
 		}
 		page[i] = a.shown(last, heads)
 	}
-	return page, next, nil
+	return page, next, e.showAllMoves(ctx, org, page)
 }
 
 // all reads the entries by id; there are at most MaxApplications.
@@ -169,7 +184,8 @@ func (e *Entries) shown(ctx context.Context, org string, from entry) (Applicatio
 	if err != nil {
 		return Application{}, err
 	}
-	return from.shown(health, heads), nil
+	a := from.shown(health, heads)
+	return a, e.showMoves(ctx, org, &a)
 }
 
 // shown is the entry with what is read from elsewhere.

@@ -64,6 +64,9 @@ func (e *Entries) Link(ctx context.Context, actor, org, id, relayURL string) (Li
 				return err
 			}
 		}
+		if err := e.moving(ctx, org, id); err != nil {
+			return err
+		}
 		now, before := e.store.Now(ctx), linked.State
 		linked.State, linked.RelayURL, linked.LinkedAt, linked.Link = Linked, &relayURL, &now, work
 		if made.ProviderSecret, err = linked.mint(e.keys, org); err != nil {
@@ -126,6 +129,9 @@ func (e *Entries) Unlink(ctx context.Context, actor, org, id string) (a Applicat
 		case free.State != Linked:
 			return transition(free.State, "unlink")
 		}
+		if err := e.moving(ctx, org, id); err != nil {
+			return err
+		}
 		free.State, free.RelayURL, free.LinkedAt, free.Link = Registered, nil, nil, work
 		free.Secret, free.SecretHint = nil, nil
 		free.Etag = account.NextEtag(free.Etag)
@@ -160,21 +166,20 @@ func (e *Entries) settleOrg(ctx context.Context, tx *account.Tx, org string, abo
 	if err != nil {
 		return err
 	}
-	linked := about.State == Linked && !gone
-	for _, other := range all {
-		linked = linked || other.ID != about.ID && other.Value.State == Linked
-	}
-	settled := row.Value
-	primary := settled.PrimaryApplication
-	switch {
-	case !linked, gone && primary != nil && *primary == about.ID:
-		settled.PrimaryApplication = nil
-	case about.State == Linked && primary == nil:
-		settled.PrimaryApplication = &about.ID
-	}
-	settled.Mode = account.ModeUnlinked
-	if linked {
+	settled, primary := row.Value, row.Value.PrimaryApplication
+	switch linked, federated := count(all, about, gone); {
+	case federated > 0: // its applications are members, and none is the root
+		settled.Mode = account.ModeFederated
+	case linked > 0:
 		settled.Mode = account.ModeLinked
+	default:
+		settled.Mode, settled.PrimaryApplication = account.ModeUnlinked, nil
+	}
+	switch {
+	case gone && primary != nil && *primary == about.ID:
+		settled.PrimaryApplication = nil
+	case about.State == Linked && !gone && primary == nil:
+		settled.PrimaryApplication = &about.ID
 	}
 	if settled.Mode == row.Value.Mode && same(settled.PrimaryApplication, primary) {
 		account.Orgs.Require(tx, org, account.OrgID, row.Version)
@@ -183,6 +188,28 @@ func (e *Entries) settleOrg(ctx context.Context, tx *account.Tx, org string, abo
 	settled.Etag = account.NextEtag(settled.Etag)
 	account.Orgs.Put(tx, org, account.OrgID, settled, row.Version)
 	return nil
+}
+
+// count counts the org's linked and federated applications, one of which is about to be
+// as given, or gone.
+func count(all []account.Row[entry], about Application, gone bool) (linked, federated int) {
+	add := func(s State) {
+		switch s {
+		case Linked:
+			linked++
+		case Federated:
+			federated++
+		}
+	}
+	for _, other := range all {
+		if other.ID != about.ID {
+			add(other.Value.State)
+		}
+	}
+	if !gone {
+		add(about.State)
+	}
+	return linked, federated
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -144,7 +144,13 @@ func (e *Entries) Delete(ctx context.Context, actor, org, id, etag string) error
 		if a.State == Federated {
 			return transition(a.State, "delete")
 		}
+		if err := e.moving(ctx, org, id); err != nil {
+			return err
+		}
 		tx := e.store.Begin(ctx)
+		if err := e.deleteMoves(ctx, tx, org, id); err != nil {
+			return err
+		}
 		if err := e.deleteHealth(ctx, tx, org, id); err != nil {
 			return err
 		}

@@ -203,7 +203,7 @@ func TestAListOfApplicationsIsReadAtOnceAndPaged(t *testing.T) {
 	if diff := cmp.Diff([]string{"app1", "app3", "app5", "app7", "app9"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	if n := counted.n.Load(); n > 9 {
+	if n := counted.n.Load(); n > 15 { // entries, heads, health, moves and syncs of each page
 		t.Errorf("three pages took %d reads", n)
 	}
 }

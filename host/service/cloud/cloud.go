@@ -82,6 +82,12 @@ var Catalog = sync.OnceValue(func() *catalog.Catalog { return catalog.MustDefine
 // Evaluable is the vocabulary that POST evaluate knows: cloud and authz_internal.
 var Evaluable = sync.OnceValue(func() *catalog.Catalog { return catalog.MustDefine(input(true)) })
 
+// Root is the vocabulary that a hosted org root has of itself: authz_internal. What its
+// rows may name beside it is what applications have published.
+var Root = sync.OnceValue(func() *catalog.Catalog {
+	return catalog.MustDefine(catalog.Input{Namespaces: []string{Namespace}, IncludeAuthzInternal: new(true)})
+})
+
 func input(internal bool) catalog.Input {
 	app := []string{AppType}
 	org := []string{}

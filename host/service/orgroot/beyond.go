@@ -14,10 +14,17 @@ import (
 var internalKeys = sync.OnceValue(func() []string { return cloud.Evaluable().KeysMatching(authz.InternalNamespace + ".*") })
 
 // Beyond asks every linked application, the org root among them, since any may become
-// the root.
+// the root; and the hosted root, whose members hold what it holds.
 func (r *Root) Beyond(ctx context.Context, org string, caller, other authz.Principal) ([]string, error) {
 	linked, err := r.apps.AllLinked(ctx, org)
 	if err != nil {
+		return nil, err
+	}
+	root, err := r.apps.Root(ctx, org)
+	switch {
+	case err == nil && root.Hosted():
+		linked = append(linked, root)
+	case err != nil && !isCode(err, "no_org_root"):
 		return nil, err
 	}
 	beyond := make([][]string, len(linked))

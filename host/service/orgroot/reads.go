@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
@@ -59,7 +60,7 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		return r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
 	}
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (access.Explanation, error) {
-		words, err := r.wordsOf(ctx, to, key)
+		words, err := r.wordsOf(ctx, a.Org.ID, to, key)
 		if err != nil {
 			return access.Explanation{}, err
 		}
@@ -91,7 +92,7 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		if err != nil {
 			return access.Explanation{}, err
 		}
-		rows, err := to.Relay.GetSubjectAccess(ctx, p)
+		rows, err := r.rowsFor(ctx, a.Org.ID, to, p, scope)
 		if err != nil {
 			return access.Explanation{}, err
 		}
@@ -108,6 +109,44 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		}
 		return explained, nil
 	})
+}
+
+// rowsFor are the rows that explain a check: those of the root, and at an instance scope
+// of a federated org the instance rows of its owner.
+func (r *Root) rowsFor(ctx context.Context, org string, to applications.Asked, p authz.Principal, scope string) (authz.SubjectAccess, error) {
+	rows, err := to.Relay.GetSubjectAccess(ctx, p)
+	if err != nil || !to.Hosted() || scope == "" || scope == authz.Global {
+		return rows, err
+	}
+	h, err := r.owner(ctx, org, scope)
+	if err != nil {
+		return rows, err
+	}
+	owner, err := r.apps.Linked(ctx, org, h.Application)
+	if err != nil {
+		return rows, err
+	}
+	there, err := owner.Relay.GetSubjectAccess(ctx, p)
+	if err != nil {
+		return rows, err
+	}
+	rows.Grants, rows.Revokes = slices.Clone(rows.Grants), slices.Clone(rows.Revokes)
+	for _, g := range there.Grants {
+		if g.Scope != authz.Global {
+			rows.Grants = append(rows.Grants, g)
+		}
+	}
+	for _, v := range there.Revokes {
+		if v.Scope != authz.Global {
+			rows.Revokes = append(rows.Revokes, v)
+		}
+	}
+	for _, role := range there.Roles {
+		if !slices.ContainsFunc(rows.Roles, func(known authz.Role) bool { return known.ID == role.ID }) {
+			rows.Roles = append(rows.Roles, role)
+		}
+	}
+	return rows, nil
 }
 
 // typed refuses a scope of a type that the catalog which its owner published does not
@@ -131,11 +170,23 @@ func unreadable(a applications.Asked) error {
 	return fault.Transport("application_protocol_error", a.ID, "", "the application's published catalog cannot be read")
 }
 
-// wordsOf is the catalog that declares the key: the built-in one, or what the
-// root has published.
-func (r *Root) wordsOf(ctx context.Context, to applications.Asked, key string) (*catalog.Catalog, error) {
+// wordsOf is the catalog that declares the key: the built-in one, what the root has
+// published, or of a hosted root what the key's owner has.
+func (r *Root) wordsOf(ctx context.Context, org string, to applications.Asked, key string) (*catalog.Catalog, error) {
 	declared := cloud.Evaluable()
-	if authz.NamespaceOf(key) != authz.InternalNamespace {
+	if ns := authz.NamespaceOf(key); ns != authz.InternalNamespace {
+		if to.Hosted() { // which publishes nothing: the key's owner does
+			owner, found, err := r.apps.OwnerID(ctx, org, ns)
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				return nil, relay.Refusal(declared.UnknownPermission(key, authz.ExpectedKey))
+			}
+			if to, err = r.apps.Linked(ctx, org, owner); err != nil {
+				return nil, err
+			}
+		}
 		published, err := to.Relay.GetPublishedCatalog(ctx)
 		if err != nil {
 			return nil, err

@@ -83,32 +83,65 @@ func only(rows iter.Seq2[authz.Request, error], wanted func(authz.Request) bool)
 	}
 }
 
+// inbox asks the sources at the same time, each as long as it may take.
 func (r *Root) inbox(ctx context.Context, org, application string, p Page, read func(context.Context, applications.Asked) iter.Seq2[authz.Request, error]) (Inbox, error) {
-	to, err := r.source(ctx, org, application)
+	sources, err := r.sources(ctx, org, application)
 	if err != nil {
 		return Inbox{}, err
 	}
+	found, missing := make([][]Entry, len(sources)), make([]*Unavailable, len(sources))
+	err = eightAtATime(ctx, len(sources), func(ctx context.Context, i int) (err error) {
+		found[i], missing[i], err = readSource(ctx, sources[i], application != "" || len(sources) > 1, read)
+		return err
+	})
+	if err != nil {
+		return Inbox{}, err
+	}
+	in := Inbox{Unavailable: []Unavailable{}}
+	for _, m := range missing {
+		if m != nil {
+			in.Unavailable = append(in.Unavailable, *m)
+		}
+	}
+	in.List = inMemory(slices.Concat(found...), p, func(e Entry) string {
+		at := ""
+		if e.Application != nil {
+			at = "/" + *e.Application
+		}
+		return fmt.Sprintf("%019d/%s%s", math.MaxInt64-e.Request.CreatedAt, e.Request.ID, at)
+	})
+	return in, nil
+}
+
+// readSource reads the requests that are homed at a source. apart leaves out what an
+// application holds of the org's: it is the root's to tell, or a copy of it.
+func readSource(ctx context.Context, to applications.Asked, apart bool, read func(context.Context, applications.Asked) iter.Seq2[authz.Request, error]) ([]Entry, *Unavailable, error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceTime)
 	defer cancel()
-	in := Inbox{Unavailable: []Unavailable{}}
 	var entries []Entry
 	for row, err := range read(ctx, to) {
 		if e := new(fault.Error); errors.As(err, &e) && e.Name == fault.TransportName {
-			in.Unavailable = append(in.Unavailable, Unavailable{to.ID, e.Code})
-			entries = nil // what came of it is not the whole
-			break
+			return nil, &Unavailable{to.ID, e.Code}, nil // what came of it is not the whole
 		} else if err != nil {
-			return Inbox{}, failed(err)
+			return nil, nil, failed(err)
 		}
 		e := entryOf(to.ID, row)
-		if application == "" || e.Application != nil {
+		if !apart || to.Hosted() == (e.Application == nil) {
 			entries = append(entries, e)
 		}
 	}
-	in.List = inMemory(entries, p, func(e Entry) string {
-		return fmt.Sprintf("%019d/%s", math.MaxInt64-e.Request.CreatedAt, e.Request.ID)
-	})
-	return in, nil
+	return entries, nil, nil
+}
+
+// sources are who is asked for an inbox: the application named; of a federated org the
+// root and every member; else the root alone.
+func (r *Root) sources(ctx context.Context, org, application string) ([]applications.Asked, error) {
+	to, err := r.source(ctx, org, application)
+	if err != nil || application != "" || !to.Hosted() {
+		return []applications.Asked{to}, err
+	}
+	members, err := r.apps.Members(ctx, org)
+	return append([]applications.Asked{to}, members...), err
 }
 
 func entryOf(application string, request authz.Request) Entry {

@@ -23,6 +23,9 @@ type Applications interface {
 	Root(ctx context.Context, org string) (applications.Asked, error)
 	Linked(ctx context.Context, org, id string) (applications.Asked, error)
 	AllLinked(ctx context.Context, org string) ([]applications.Asked, error)
+	Members(ctx context.Context, org string) ([]applications.Asked, error)
+	NoteDeleted(ctx context.Context, org, userID string) error
+	StoredUsers(ctx context.Context, org string, active *bool, p provider.Paging) iter.Seq2[authz.User, error]
 	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
 }
 
@@ -317,8 +320,12 @@ func (r *Root) Status(ctx context.Context, org string) (service.RootStatus, erro
 		return service.RootStatus{}, err
 	}
 	ping, err := root.Relay.Ping(ctx)
-	reachable := err == nil && relay.CheckPing(ping, root.ID) == nil && ping.OrgRoot
-	return service.RootStatus{Home: service.HomeApplication, Application: root.ID, Reachable: reachable}, nil
+	status := service.RootStatus{Home: service.HomeApplication, Application: root.ID}
+	if root.Hosted() {
+		status.Home = service.HomeHosted
+	}
+	status.Reachable = err == nil && relay.CheckPing(ping, root.ID) == nil && ping.OrgRoot
+	return status, nil
 }
 
 // require is the gate of an org-domain key, fresh for writes.

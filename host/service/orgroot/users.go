@@ -24,38 +24,67 @@ const (
 	atOnce         = 8
 )
 
-// Users lists the users that the root's rows name, by id, of one activity unless
-// active is nil. There may be others: a linked root has no list of users, so that
-// the answer is never complete. A page has at most 100.
-func (r *Root) Users(ctx context.Context, a *service.Access, active *bool, p Page) (List[User], error) {
-	p.Limit = min(p.Limit, maxListedUsers)
-	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (List[User], error) {
-		ids, err := named(ctx, to)
-		if err != nil {
-			return List[User]{}, err
+// UserList is a page of users. Complete tells that there are no others.
+type UserList struct {
+	List[User]
+	Complete bool
+}
+
+// Users lists users by id, of one activity unless active is nil: those stored at a hosted
+// root, else those whom the root's rows name. There may be others then: a linked root has
+// no list of users. Such a page has at most 100.
+func (r *Root) Users(ctx context.Context, a *service.Access, active *bool, p Page) (l UserList, err error) {
+	err = r.atRoot(ctx, a.Org.ID, func(to applications.Asked) (err error) {
+		if l.Complete = to.Hosted(); l.Complete {
+			l.List, err = r.storedUsers(ctx, a.Org.ID, active, p)
+			return err
 		}
-		from, found := slices.BinarySearch(ids, p.After)
-		if found {
-			from++
-		}
-		ids = ids[from:]
-		l := List[User]{Rows: []User{}}
-		// Of users that the filter leaves out one page is looked at and no more.
-		page := ids[:min(len(ids), p.Limit)]
-		users, err := activity(ctx, to, page)
-		if err != nil {
-			return List[User]{}, err
-		}
-		for _, u := range users {
-			if active == nil || u.Active == *active {
-				l.Rows = append(l.Rows, u)
-			}
-		}
-		if len(ids) > len(page) {
-			l.Next = page[len(page)-1]
-		}
-		return l, nil
+		l.List, err = namedUsers(ctx, to, active, p)
+		return err
 	})
+	return l, err
+}
+
+func (r *Root) storedUsers(ctx context.Context, org string, active *bool, p Page) (List[User], error) {
+	stored, err := taken(r.apps.StoredUsers(ctx, org, active, provider.Paging{After: p.After, Limit: p.Limit + 1}), p)
+	if err != nil {
+		return List[User]{}, err
+	}
+	users := make([]User, len(stored))
+	for i, u := range stored {
+		users[i] = User{UserID: u.UserID, Active: u.Active}
+	}
+	return cut(users, p, func(u User) string { return u.UserID }), nil
+}
+
+// namedUsers is a page of those whom the rows name.
+func namedUsers(ctx context.Context, to applications.Asked, active *bool, p Page) (List[User], error) {
+	p.Limit = min(p.Limit, maxListedUsers)
+	ids, err := named(ctx, to)
+	if err != nil {
+		return List[User]{}, err
+	}
+	from, found := slices.BinarySearch(ids, p.After)
+	if found {
+		from++
+	}
+	ids = ids[from:]
+	l := List[User]{Rows: []User{}}
+	// Of users that the filter leaves out one page is looked at and no more.
+	page := ids[:min(len(ids), p.Limit)]
+	users, err := activity(ctx, to, page)
+	if err != nil {
+		return List[User]{}, err
+	}
+	for _, u := range users {
+		if active == nil || u.Active == *active {
+			l.Rows = append(l.Rows, u)
+		}
+	}
+	if len(ids) > len(page) {
+		l.Next = page[len(page)-1]
+	}
+	return l, nil
 }
 
 // named are the ids of users in grants, revokes, memberships, reporting edges and

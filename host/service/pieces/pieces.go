@@ -59,3 +59,17 @@ func Get(ctx context.Context, s *account.Store, org string, ref Ref) ([]byte, er
 	}
 	return data, nil
 }
+
+// Delete removes a value with the commit.
+func Delete(ctx context.Context, tx *account.Tx, s *account.Store, org string, ref Ref) error {
+	for n := range ref.Count {
+		row, found, err := parts.Get(ctx, s, org, pieceID(ref.ID, n))
+		if err != nil {
+			return err
+		}
+		if found {
+			parts.Delete(tx, org, row.ID, row.Version)
+		}
+	}
+	return nil
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/authzhost/authz/host/service/pieces"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/catalog"
 )
 
 // Applications is what the registry asks of the org's applications.
@@ -201,4 +202,27 @@ func (r *Registry) Document(ctx context.Context, org, namespace string, number *
 		return Document{}, err
 	}
 	return Document{Raw: raw, Version: n, ETag: strconv.Quote(strconv.FormatInt(n, 10) + "-" + v.Value.Sum[:32])}, nil
+}
+
+// Knows tells whether the application that has a pattern's namespace has published what
+// the pattern names.
+func (r *Registry) Knows(ctx context.Context, org, pattern string) (bool, error) {
+	namespace := authz.NamespaceOf(pattern)
+	_, owned, err := r.applications.OwnerID(ctx, org, namespace)
+	if err != nil || !owned {
+		return false, err
+	}
+	head, published, err := heads.Get(ctx, r.store, org, namespace)
+	if err != nil || !published {
+		return false, err
+	}
+	document, err := r.Document(ctx, org, namespace, &head.Value.Version)
+	if err != nil {
+		return false, err
+	}
+	vocabulary, err := catalog.FromDocument(document.Raw, catalog.DocumentOptions{})
+	if err != nil {
+		return false, fault.Internal(fmt.Errorf("version %d of %s: %w", document.Version, namespace, err))
+	}
+	return vocabulary.ValidateKnownPattern(pattern) == nil, nil
 }

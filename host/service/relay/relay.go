@@ -35,9 +35,17 @@ type Backend interface {
 type Linked interface {
 	Backend
 
+	OrgSnapshots
+
 	// Confirm is what every call does first: application_mismatch where another
 	// application answers. It asks nothing while the link is confirmed.
 	Confirm(ctx context.Context) error
+}
+
+// OrgSnapshots is an application whose organization can be read and replaced as a whole.
+type OrgSnapshots interface {
+	ExportOrgSnapshot(ctx context.Context) (provider.OrgSnapshot, error)
+	ApplyOrgSnapshot(ctx context.Context, in provider.ApplyOrgSnapshotInput) error
 }
 
 // Options says what may be asked, and how long is waited.
