@@ -50,6 +50,9 @@ type Move struct {
 	// Sent says that the application may have been told of the dataset.
 	Sent bool `json:"sent,omitempty"`
 
+	// Fenced says that the application may have been told to stay what it was.
+	Fenced bool `json:"fenced,omitempty"`
+
 	// Staged is the dataset, as JSON; nil before it was made and once it has arrived.
 	Staged *pieces.Ref `json:"staged,omitempty"`
 

@@ -199,7 +199,7 @@ func (r *run) stageDemotion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Store.Exclusive(ctx, syncSection(r.org), func(ctx context.Context) error { return r.push(ctx, r.org, app, s, head) }); err != nil {
+	if err := r.Store.Exclusive(ctx, syncSection(r.org), func(ctx context.Context) error { return r.pushTo(ctx, r.org, app, s, head) }); err != nil {
 		return r.nothingSent(ctx, err)
 	}
 	return r.stage(ctx, s, nil, struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/authzhost/authz/host/application"
@@ -175,7 +176,7 @@ func (r *run) stage(ctx context.Context, s provider.OrgSnapshot, head *authz.Pos
 			return err
 		}
 		ref := pieces.Put(tx, r.org, "move-"+account.NewID(ctx), raw)
-		m.Step, m.Trouble, m.Attempt, m.Position, m.Head, m.Answer, m.Staged, m.Sent = stepFlip, "", m.Attempt+1, position, head, text, &ref, false
+		m.Step, m.Trouble, m.Attempt, m.Position, m.Head, m.Answer, m.Staged, m.Sent, m.Fenced = stepFlip, "", m.Attempt+1, position, head, text, &ref, false, false
 		return nil
 	})
 }
@@ -225,57 +226,95 @@ func (r *run) arrived(ctx context.Context, app applications.Asked) (bool, error)
 }
 
 // flip has the application take the dataset with its new authority. Whoever finds this
-// step does not know whether that was done: the application is asked first.
+// step does not know what was sent and what became of it: the application is asked first.
 func (r *run) flip(ctx context.Context) error {
 	app, err := r.asked(ctx)
 	if err != nil {
 		return err
 	}
-	switch there, err := r.arrived(ctx, app); {
-	case err != nil && !r.row.Value.Sent:
+	head, there, err := r.looked(ctx, app)
+	switch m := r.row.Value; {
+	case err != nil && !m.Sent:
 		return r.nothingSent(ctx, err)
 	case err != nil:
 		return r.unknown(err)
-	case there && !r.row.Value.Sent:
+	case there && !m.Sent:
 		return r.undo(ctx, fault.Cloud("authority_refused", "%s says that its authority has changed by something else: look at it, then repeat the move", r.app))
+	case there && m.Fenced: // the fence may be on its way: what outranks it makes it void
+		return r.outrank(ctx, app, head)
 	case there:
 		return r.to(ctx, stepTake)
+	case m.Fenced:
+		return r.fence(ctx, app, head, nil)
 	}
-	s, err := r.staged(ctx)
-	if err != nil {
+	if err := r.sending(ctx, func(m *applications.Move) { m.Sent = true }); err != nil {
 		return err
 	}
-	if !r.row.Value.Sent {
-		if err := r.save(ctx, func(_ *account.Tx, m *applications.Move) error {
-			m.Sent = true
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	if err := r.at("before push"); err != nil {
-		return err
-	}
-	m := r.row.Value
-	in := provider.ApplyOrgSnapshotInput{Snapshot: s, Source: m.Source, Authority: new(r.wanted()), Position: &m.Position}
-	if m.Head != nil {
-		in.ExpectHead, in.ExpectIdentity = &m.Head.Seq, m.Head.Identity
-	}
-	err = app.Relay.ApplyOrgSnapshot(relay.Probing(ctx), in)
-	if err := r.at("after push"); err != nil {
-		return err
-	}
+	err = r.push(ctx, app, r.row.Value.Head)
 	var told *fault.Error
 	switch {
 	case err == nil:
 		return r.to(ctx, stepTake)
+	case errors.Is(err, errDied):
+		return err
 	case isRejected(err, authz.CodeConflict):
 		return r.overtaken(ctx, app)
 	case errors.As(err, &told) && told.Name == "ProviderWriteRejectedError":
 		return r.undo(ctx, fault.Cloud("authority_refused", "%s refuses the move (%s): %s", r.app, told.Code, told.Message))
 	}
-	return r.settle(ctx, app, err)
+	if head, there, look := r.looked(ctx, app); look != nil {
+		return r.unknown(look)
+	} else if !there {
+		return r.fence(ctx, app, head, err)
+	}
+	return r.to(ctx, stepTake)
 }
+
+// looked is whether the application has the authority that the move gives it, and the
+// head of its log from before it said so.
+func (r *run) looked(ctx context.Context, app applications.Asked) (head *authz.Position, there bool, err error) {
+	if head, err = headOf(ctx, app); err != nil {
+		return nil, false, err
+	}
+	there, err = r.arrived(ctx, app)
+	return head, there, err
+}
+
+// sending notes what is about to be sent, so that nobody takes it for unsent.
+func (r *run) sending(ctx context.Context, change func(*applications.Move)) error {
+	return r.save(ctx, func(_ *account.Tx, m *applications.Move) error {
+		change(m)
+		return nil
+	})
+}
+
+// push sends the dataset with the authority that it gives, at the move's position.
+func (r *run) push(ctx context.Context, app applications.Asked, head *authz.Position) error {
+	s, err := r.staged(ctx)
+	if err != nil {
+		return err
+	}
+	return r.apply(ctx, "push", app, s, r.wanted(), head)
+}
+
+func (r *run) apply(ctx context.Context, point string, app applications.Asked, s provider.OrgSnapshot, orgRoot bool, head *authz.Position) error {
+	if err := r.at("before " + point); err != nil {
+		return fmt.Errorf("%w: %w", errDied, err)
+	}
+	m := r.row.Value
+	in := provider.ApplyOrgSnapshotInput{Snapshot: s, Source: m.Source, Authority: &orgRoot, Position: &m.Position}
+	if head != nil {
+		in.ExpectHead, in.ExpectIdentity = &head.Seq, head.Identity
+	}
+	err := app.Relay.ApplyOrgSnapshot(relay.Probing(ctx), in)
+	if died := r.at("after " + point); died != nil {
+		return fmt.Errorf("%w: %w", errDied, died)
+	}
+	return err
+}
+
+// errDied is the end of a host in a test.
+var errDied = errors.New("the turn ends here")
 
 // overtaken is a flip that the application refused because something was written there
 // after its export: perhaps this very dataset, by a call whose answer was lost.
@@ -293,52 +332,42 @@ func (r *run) overtaken(ctx context.Context, app applications.Asked) error {
 
 const maxAttempts = 3
 
-// settle finds out what became of a flip without an answer. A call that may still arrive
-// is made void first: by a dataset of a higher position, which leaves the application
-// what it is.
-func (r *run) settle(ctx context.Context, app applications.Asked, lost error) error {
-	there, err := r.arrived(ctx, app)
-	switch {
+// fence makes a flip void that nobody answered and that may still arrive: it gives the
+// application the authority and the dataset that it has, at a higher position. Then the
+// move is undone; lost is the error of the flip, nil when another turn sent it.
+func (r *run) fence(ctx context.Context, app applications.Asked, head *authz.Position, lost error) error {
+	s, err := app.Relay.ExportOrgSnapshot(ctx)
+	if err != nil {
+		return r.unknown(err)
+	}
+	if err := r.sending(ctx, func(m *applications.Move) { m.Fenced, m.Position = true, m.Position+1 }); err != nil {
+		return err
+	}
+	switch err := r.apply(ctx, "fence", app, s, !r.wanted(), head); {
+	case errors.Is(err, errDied):
+		return err
 	case err != nil:
-		return r.unknown(err)
-	case there:
-		return r.to(ctx, stepTake)
-	}
-	if err := r.at("before fence"); err != nil {
-		return err
-	}
-	m := r.row.Value
-	position := m.Position + 1
-	in := provider.ApplyOrgSnapshotInput{Source: m.Source, Authority: new(!r.wanted()), Position: &position}
-	head, err := headOf(ctx, app)
-	if err != nil {
-		return r.unknown(err)
-	}
-	if head != nil {
-		in.ExpectHead, in.ExpectIdentity = &head.Seq, head.Identity
-	}
-	if in.Snapshot, err = app.Relay.ExportOrgSnapshot(ctx); err != nil {
-		return r.unknown(err)
-	}
-	err = app.Relay.ApplyOrgSnapshot(relay.Probing(ctx), in)
-	if err := r.at("after fence"); err != nil {
-		return err
-	}
-	if err != nil {
 		return r.unknown(err) // also a conflict: what was lost arrived meanwhile, and the next turn finds it
-	}
-	if err := r.save(ctx, func(_ *account.Tx, m *applications.Move) error {
-		m.Position = position
-		return nil
-	}); err != nil {
-		return err
 	}
 	var told *fault.Error
 	if !errors.As(lost, &told) {
-		told = fault.Internal(lost)
+		told = fault.Transport("application_timeout", r.app, "", "the application did not say whether it took the organization, and has not")
 	}
-	told.With("outcome", string(authz.OutcomeNotApplied))
-	return r.undo(ctx, told)
+	return r.undo(ctx, told.With("outcome", string(authz.OutcomeNotApplied)))
+}
+
+// outrank sends the dataset again, at a position that makes every fence void.
+func (r *run) outrank(ctx context.Context, app applications.Asked, head *authz.Position) error {
+	if err := r.sending(ctx, func(m *applications.Move) { m.Position++ }); err != nil {
+		return err
+	}
+	switch err := r.push(ctx, app, head); {
+	case errors.Is(err, errDied):
+		return err
+	case err != nil:
+		return r.unknown(err)
+	}
+	return r.to(ctx, stepTake)
 }
 
 // unknown is a far side that does not say which of both is the root. Both stay frozen.
@@ -348,9 +377,10 @@ func (r *run) unknown(cause error) error {
 	return e
 }
 
-// undo ends a move that the application did not take: everything is as before.
+// undo ends a move that the application did not take: each side is what it was before.
 func (r *run) undo(ctx context.Context, why *fault.Error) error {
-	if err := refused(r.root.MoveOrg(ctx, application.OrgMove{ID: r.row.Value.ID})); err != nil {
+	m := r.row.Value
+	if err := refused(r.root.MoveOrg(ctx, application.OrgMove{ID: m.ID, OrgRoot: new(!m.First)})); err != nil {
 		return err
 	}
 	if err := r.at("before undone"); err != nil {
@@ -360,7 +390,18 @@ func (r *run) undo(ctx context.Context, why *fault.Error) error {
 	if err != nil {
 		return fault.Internal(err)
 	}
-	return r.over(ctx, func(m *applications.Move) { m.Failed = raw })
+	return r.over(ctx, func(m *applications.Move, a *applications.Application, o *account.Org) {
+		m.Failed = raw
+		switch {
+		case m.Kind == applications.MoveFederate:
+			a.State, a.FederatedAt = applications.Linked, nil
+			if m.First {
+				o.Mode = account.ModeLinked
+			}
+		case a.State != applications.Federated:
+			a.State, a.FederatedAt, o.Mode = applications.Federated, m.EndedAt, account.ModeFederated
+		}
+	})
 }
 
 // nothingSent ends a move that failed before the application was told of it. An outage of
@@ -374,15 +415,15 @@ func (r *run) nothingSent(ctx context.Context, err error) error {
 }
 
 // over ends the move and lets the org domain be written again.
-func (r *run) over(ctx context.Context, change func(*applications.Move)) error {
+func (r *run) over(ctx context.Context, change func(*applications.Move, *applications.Application, *account.Org)) error {
 	return r.save(ctx, func(tx *account.Tx, m *applications.Move) error {
 		if err := r.unstage(ctx, tx, m); err != nil {
 			return err
 		}
 		m.EndedAt, m.Trouble = new(r.Store.Now(ctx)), ""
-		change(m)
-		_, _, err := r.Applications.Change(ctx, tx, r.org, r.app, func(_ *applications.Application, o *account.Org) error {
+		_, _, err := r.Applications.Change(ctx, tx, r.org, r.app, func(a *applications.Application, o *account.Org) error {
 			o.Moving = ""
+			change(m, a, o)
 			return nil
 		})
 		return err
@@ -403,6 +444,11 @@ func (r *run) verify(ctx context.Context) error {
 		if there {
 			break
 		}
+		if err == nil && r.row.Value.Trouble == "authority_unknown" {
+			// It said so for the whole of an earlier turn: it forgot what it had taken, as
+			// one does that is restored. Nothing was written here since.
+			return r.to(ctx, stepStage)
+		}
 		select {
 		case <-time.After(r.Times.Pause):
 		case <-patience.C:
@@ -417,5 +463,5 @@ func (r *run) verify(ctx context.Context) error {
 	if err := r.at("before over"); err != nil {
 		return err
 	}
-	return r.over(ctx, func(*applications.Move) {})
+	return r.over(ctx, func(*applications.Move, *applications.Application, *account.Org) {})
 }

@@ -295,7 +295,7 @@ func (f *Federation) forMembers(ctx context.Context, org string, s provider.OrgS
 func (f *Federation) syncOne(ctx context.Context, org string, m applications.Asked, s provider.OrgSnapshot, head authz.Position, last account.Row[applications.Synced]) (Synced, error) {
 	began, now := time.Now(), f.Store.Now(ctx)
 	result := Synced{Application: m.ID}
-	failed := f.push(ctx, org, m, s, head)
+	failed := f.pushTo(ctx, org, m, s, head)
 	next := last.Value
 	tx := f.Store.Begin(ctx)
 	if failed != nil {
@@ -320,8 +320,8 @@ func (f *Federation) syncOne(ctx context.Context, org string, m applications.Ask
 	return result, nil
 }
 
-// push sends a member the dataset of a position in the root's log.
-func (f *Federation) push(ctx context.Context, org string, m applications.Asked, s provider.OrgSnapshot, head authz.Position) error {
+// pushTo sends a member the dataset of a position in the root's log.
+func (f *Federation) pushTo(ctx context.Context, org string, m applications.Asked, s provider.OrgSnapshot, head authz.Position) error {
 	return m.Relay.ApplyOrgSnapshot(ctx, provider.ApplyOrgSnapshotInput{Snapshot: s, Source: "sync:" + org, Authority: new(false), Position: &head.Seq})
 }
 

@@ -1,18 +1,15 @@
 package federation_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -141,13 +138,18 @@ func (w *world) now() int64 { return time.Now().UnixMilli() + w.clock.Load() }
 
 // newHost is one more host over the world's storage.
 func (w *world) newHost(times federation.Times) *host {
+	return w.hostWaiting(times, 5*time.Second)
+}
+
+// hostWaiting waits so long for an application.
+func (w *world) hostWaiting(times federation.Times, far time.Duration) *host {
 	t := w.t
 	t.Helper()
 	h := &host{}
 	keys, err := secret.NewKeys([][]byte{make([]byte, 32)})
 	must(t, err)
 	h.relay, err = relay.New(relay.Options{AllowLoopback: true, Orgs: func(context.Context) (int, error) { return 1, nil }, Clock: w.now,
-		Times: relay.Times{Connect: 5 * time.Second, Call: 5 * time.Second, Probe: 2 * time.Second, Snapshot: 2 * time.Second}})
+		Times: relay.Times{Connect: far, Call: far, Probe: far, Snapshot: far}})
 	must(t, err)
 	t.Cleanup(h.relay.Close)
 	h.meters = billing.New(billing.Options{Store: w.accounts, Standing: map[string]billing.Count{
@@ -335,39 +337,4 @@ func (w *world) staged() (n int) {
 		}
 	}
 	return n
-}
-
-// lost serves a call and loses its answer.
-func lost(w http.ResponseWriter, r *http.Request, serve http.Handler) {
-	serve.ServeHTTP(httptest.NewRecorder(), r)
-	panic(http.ErrAbortHandler)
-}
-
-// late keeps a call and serves it when it is told to.
-type late struct {
-	mu    sync.Mutex
-	calls []func() *httptest.ResponseRecorder
-}
-
-func (l *late) keep(r *http.Request, serve http.Handler) {
-	body, _ := io.ReadAll(r.Body)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.calls = append(l.calls, func() *httptest.ResponseRecorder {
-		again := r.Clone(ctx)
-		again.Body = io.NopCloser(bytes.NewReader(body))
-		rec := httptest.NewRecorder()
-		serve.ServeHTTP(rec, again)
-		return rec
-	})
-}
-
-func (l *late) arrive() (answers []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, call := range l.calls {
-		answers = append(answers, call().Body.String())
-	}
-	l.calls = nil
-	return answers
 }
