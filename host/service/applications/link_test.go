@@ -383,8 +383,19 @@ func TestDueProbesLeaveFreshHealthAlone(t *testing.T) {
 		t.Error("a fresh health was probed again")
 	}
 	w.clock.Add(time.Minute.Milliseconds())
-	if third := checked(); third == first {
+	third := checked()
+	if third == first {
 		t.Error("a minute later it was not probed")
+	}
+	_, err := w.meters.SetCap(t.Context(), "u_1", "acme", billing.LinkedApplications, new(int64(1)))
+	w.must(err)
+	w.clock.Add(time.Minute.Milliseconds())
+	if checked() != third {
+		t.Error("over the cap it was probed after a minute")
+	}
+	w.clock.Add(10 * time.Minute.Milliseconds())
+	if checked() == third {
+		t.Error("over the cap it was not probed after ten minutes")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/service/account"
+	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/relay"
 )
@@ -111,16 +112,21 @@ func cut(text string) string {
 }
 
 // probeEvery is how old a health may be, in milliseconds; whichever host comes by
-// then probes.
+// then probes. slowProbe is that of linked applications over their cap.
 const (
 	probeEvery  = 60_000
+	slowProbe   = 600_000
 	probeAtOnce = 8
 )
 
-// ProbeDue probes the org's linked applications whose health is a minute old. The
-// error is of the account data; bad health is none.
+// ProbeDue probes the org's linked applications whose health is a minute old, over the
+// cap of linked applications ten. The error is of the account data; bad health is none.
 func (e *Entries) ProbeDue(ctx context.Context, org string) error {
 	all, err := e.all(ctx, org)
+	if err != nil {
+		return err
+	}
+	every, err := e.probesEvery(ctx, org)
 	if err != nil {
 		return err
 	}
@@ -134,7 +140,7 @@ func (e *Entries) ProbeDue(ctx context.Context, org string) error {
 		if err != nil {
 			return err
 		}
-		if last.CheckedAt != nil && e.store.Now(ctx)-*last.CheckedAt < probeEvery {
+		if last.CheckedAt != nil && e.store.Now(ctx)-*last.CheckedAt < every(row.Value.State) {
 			continue
 		}
 		probes.Go(func() {
@@ -146,4 +152,14 @@ func (e *Entries) ProbeDue(ctx context.Context, org string) error {
 	}
 	probes.Wait()
 	return nil
+}
+
+func (e *Entries) probesEvery(ctx context.Context, org string) (func(State) int64, error) {
+	d, err := e.meters.Read(ctx, org, billing.LinkedApplications)
+	return func(s State) int64 {
+		if s == Linked && d.State != billing.Under {
+			return slowProbe
+		}
+		return probeEvery
+	}, err
 }
