@@ -217,8 +217,8 @@ const dutyTime = 5 * time.Minute
 
 func (s *hostedService) duties() []duty {
 	return []duty{
-		{"bring members of federated orgs up to date", 2 * time.Second, s.inOrgs(s.moves.SyncDue)},
-		{"go on with moves of authority", 5 * time.Second, s.inOrgs(s.moves.CarryDue)},
+		{"bring members of federated orgs up to date", 2 * time.Second, s.inFederated(s.moves.SyncDue)},
+		{"go on with moves of authority", 5 * time.Second, s.inFederated(s.moves.CarryDue)},
 		{"probe the linked applications", 15 * time.Second, s.inOrgs(s.entries.ProbeDue)},
 		{"retain audit logs", 15 * time.Second, s.inOrgs(s.retained.IngestDue)},
 		{"look after the host keys", time.Minute, s.readmit},
@@ -228,6 +228,17 @@ func (s *hostedService) duties() []duty {
 
 func (s *hostedService) inOrgs(do func(ctx context.Context, org string) error) func(context.Context) error {
 	return func(ctx context.Context) error { return s.forOrgs(ctx, do) }
+}
+
+// inFederated is inOrgs for those that are federated or about to be, which are few.
+func (s *hostedService) inFederated(do func(ctx context.Context, org string) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		orgs, err := s.moves.Orgs(ctx)
+		for _, org := range orgs {
+			err = errors.Join(err, do(ctx, org))
+		}
+		return err
+	}
 }
 
 // readmit reads the ring of host keys again. A key that this host lacks leaves what

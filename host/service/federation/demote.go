@@ -24,7 +24,7 @@ import (
 // has passed the endpoint's gate.
 func (f *Federation) Demote(ctx context.Context, a *service.Access, app string, dry bool) (*Demoted, error) {
 	org := a.Org.ID
-	move, joined, err := f.joined(ctx, org, app, applications.MoveDemote)
+	move, joined, err := f.joined(ctx, org, app, applications.MoveDemote, dry)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (r *run) stageDemotion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Store.Exclusive(ctx, syncSection(r.org), func(ctx context.Context) error { return r.pushTo(ctx, r.org, app, s, head) }); err != nil {
+	if err := r.Store.Exclusive(ctx, syncSection(r.org, r.app), func(ctx context.Context) error { return r.pushTo(ctx, r.org, app, s, head) }); err != nil {
 		return r.nothingSent(ctx, err)
 	}
 	return r.stage(ctx, s, nil, struct {

@@ -161,9 +161,9 @@ func suffer(t *testing.T, s scene, op, ailing string, always, early bool) {
 	if err != nil && code == "internal" {
 		t.Errorf("an internal error: %v", err)
 	}
-	w.far[s.app].hinder(nil) // it is well again
+	w.far[s.app].hinder(nil)                                                                  // it is well again
 	for end := time.Now().Add(time.Minute); w.org().Moving != "" && time.Now().Before(end); { // whatever was left goes on by itself
-		_ = w.moves.CarryDue(ctx, "acme")
+		_ = w.moves.CarryOn(ctx, "acme")
 		time.Sleep(5 * time.Millisecond)
 	}
 	if m := w.org().Moving; m != "" {

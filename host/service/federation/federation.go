@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/authzhost/authz/host/orgmerge"
 	"github.com/authzhost/authz/host/service"
@@ -52,15 +53,16 @@ type Federation struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
 
-	mu   sync.Mutex
-	jobs map[string]*job // by org: the moves that this host carries on
+	mu       sync.Mutex
+	jobs     map[string]*job    // what goes on here, by its name
+	datasets singleflight.Group // of members, by org and position
 
 	// at is called before and after everything that somebody else could see of a move.
 	// Tests end a host there.
 	at func(point string) error
 }
 
-// job is a move that goes on in this process; done is closed when it no longer does.
+// job is something that goes on in this process; done is closed when it no longer does.
 type job struct {
 	done chan struct{}
 	err  error
@@ -128,8 +130,9 @@ type LeftBehind struct {
 }
 
 // joined waits for a move of the application that is under way, of the same kind:
-// found is false when there is none. Another move in the org is operation_in_progress.
-func (f *Federation) joined(ctx context.Context, org, app, kind string) (move applications.Move, found bool, err error) {
+// found is false when there is none. Another move in the org is operation_in_progress,
+// and for a dry run this one as well.
+func (f *Federation) joined(ctx context.Context, org, app, kind string, dry bool) (move applications.Move, found bool, err error) {
 	o, err := f.Applications.Org(ctx, org)
 	if err != nil || o.Moving == "" {
 		return move, false, err
@@ -140,7 +143,7 @@ func (f *Federation) joined(ctx context.Context, org, app, kind string) (move ap
 		return move, false, err
 	case !found || row.Value.Over():
 		return move, false, nil // it ended between the two reads
-	case o.Moving != app || row.Value.Kind != kind:
+	case dry || o.Moving != app || row.Value.Kind != kind:
 		return move, false, applications.ErrInProgress(o.Moving, row.Value)
 	}
 	move, err = f.await(ctx, org, app, row.Value.ID)
@@ -177,6 +180,9 @@ func (f *Federation) begin(ctx context.Context, org, app string, m applications.
 			}); err != nil {
 				return err
 			}
+			if err := f.listed(ctx, tx, org, true); err != nil {
+				return err
+			}
 			applications.Moves.Put(tx, org, app, m, before.Version)
 			return tx.Commit()
 		})
@@ -194,9 +200,6 @@ func (f *Federation) await(ctx context.Context, org, app, id string) (applicatio
 		return applications.Move{}, fault.Internal(ctx.Err())
 	case <-patience.C:
 		return applications.Move{}, f.goesOn(ctx, org, app)
-	}
-	if err := j.err; err != nil && f.life.Err() == nil {
-		f.Logger.Warn("a move of authority stopped; the next round goes on with it", "org", org, "application", app, "error", err)
 	}
 	row, found, err := applications.Moves.Get(account.Remember(ctx), f.Store, org, app)
 	switch {
@@ -237,19 +240,31 @@ func (f *Federation) stopped(m applications.Move, app string, err error) error {
 
 // carry has this host carry the org's move on; who asks meanwhile gets the same job.
 func (f *Federation) carry(org, app string) *job {
+	return f.background("move/"+org, func(ctx context.Context) error { return f.carryOn(ctx, org, app) })
+}
+
+// background does something until it is done or the host ends; who names it meanwhile
+// gets the same job.
+func (f *Federation) background(name string, do func(context.Context) error) *job {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if j := f.jobs[org]; j != nil {
+	if j := f.jobs[name]; j != nil {
 		return j
 	}
 	j := &job{done: make(chan struct{})}
-	f.jobs[org] = j
+	f.jobs[name] = j
 	f.done.Go(func() {
-		defer close(j.done)
-		j.err = f.carryOn(org, app)
+		ctx, cancel := context.WithTimeout(f.life, carryTime)
+		defer cancel()
+		err := do(ctx)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.jobs, org)
+		delete(f.jobs, name)
+		j.err = err
+		close(j.done)
+		if err != nil && f.life.Err() == nil {
+			f.Logger.Warn("what federation does by itself was not done; the next round tries again", "what", name, "error", err)
+		}
 	})
 	return j
 }
@@ -257,28 +272,48 @@ func (f *Federation) carry(org, app string) *job {
 // carryTime bounds one turn of a move; what is not over then is the next turn's.
 const carryTime = 10 * time.Minute
 
-func (f *Federation) carryOn(org, app string) error {
-	ctx, cancel := context.WithTimeout(f.life, carryTime)
-	defer cancel()
+func (f *Federation) carryOn(ctx context.Context, org, app string) error {
 	return f.Store.Exclusive(ctx, "federation:"+org, func(ctx context.Context) error {
 		r := &run{Federation: f, org: org, app: app}
 		return r.move(ctx)
 	})
 }
 
-// CarryDue carries the org's move on when there is one: a host that died may have begun it.
+// CarryDue begins to carry the org's move on when there is one: a host that died may have
+// begun it.
 func (f *Federation) CarryDue(ctx context.Context, org string) error {
 	o, err := f.Applications.Org(ctx, org)
-	if err != nil || o.Moving == "" {
-		return err
+	if err == nil && o.Moving != "" {
+		f.carry(org, o.Moving)
 	}
-	j := f.carry(org, o.Moving)
-	select {
-	case <-j.done:
-		return j.err
-	case <-ctx.Done():
-		return nil // it goes on
+	return err
+}
+
+// Orgs are those that are federated, or about to be.
+func (f *Federation) Orgs(ctx context.Context) (orgs []string, err error) {
+	for row, err := range federatedOrgs.All(ctx, f.Store, "") {
+		if err != nil {
+			return nil, err
+		}
+		orgs = append(orgs, row.ID)
 	}
+	return orgs, nil
+}
+
+// federatedOrgs lists them, so that nobody has to look at every org.
+var federatedOrgs = account.Collection[struct{}]{Name: "federated_orgs"}
+
+// listed keeps the list in a commit that begins a move, or ends one.
+func (f *Federation) listed(ctx context.Context, tx *account.Tx, org string, federated bool) error {
+	row, found, err := federatedOrgs.Get(ctx, f.Store, "", org)
+	switch {
+	case err != nil || found == federated:
+	case federated:
+		federatedOrgs.Put(tx, "", org, struct{}{}, row.Version)
+	default:
+		federatedOrgs.Delete(tx, "", org, row.Version)
+	}
+	return err
 }
 
 // keptError is an error as a record keeps it, for whoever waits on another host.

@@ -220,7 +220,7 @@ func TestAHostThatDiesAtAnyPointOfAMove(t *testing.T) {
 						t.Error("application.operation is absent")
 					}
 					other := w.newHost(quick)
-					must(t, other.moves.CarryDue(ctx, "acme"))
+					must(t, other.moves.CarryOn(ctx, "acme"))
 					w.host = other
 					w.judge(t, s, w.dataset(t, s), true)
 				})

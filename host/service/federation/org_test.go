@@ -39,6 +39,13 @@ func (w *world) sync(t testing.TB) {
 	}
 }
 
+// syncDue is what a host does every two seconds.
+func (w *world) syncDue(t testing.TB) {
+	t.Helper()
+	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.moves.Settled()
+}
+
 func TestAMemberCannotBeDemotedWhileThereAreOthers(t *testing.T) {
 	w := merged(t)
 	_, err := w.demote("docs")
@@ -127,21 +134,21 @@ func TestAnExplanationAtAnInstanceHasTheOwnersRows(t *testing.T) {
 func TestSyncsGoToWhoIsBehindAndAreSlowedOverACap(t *testing.T) {
 	w := merged(t)
 	w.clock.Add(121_000) // what was before is surely before, however clocks differ
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	at := func(app string) int64 { return *w.app(app).LastSyncAt }
 	first := at("docs")
 	w.clock.Add(1000)
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	if at("docs") != first {
 		t.Error("a member that lacks nothing was synced")
 	}
 	_, err := w.meters.SetCap(ctx, "olga", "acme", billing.ReadModelSyncs, new(int64(1)))
 	must(t, err)
 	w.clock.Add(61_000) // beyond what two clocks may differ
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	w.clock.Add(61_000)
 	w.give(t, "user:new", "docs.admin.read")
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	if at("docs") != first {
 		t.Error("a grant was not slowed")
 	}
@@ -152,19 +159,19 @@ func TestSyncsGoToWhoIsBehindAndAreSlowedOverACap(t *testing.T) {
 	by := at("docs")
 	w.clock.Add(121_000)
 	w.give(t, "user:newer", "docs.admin.read")
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	if at("docs") != by {
 		t.Error("a grant was not slowed")
 	}
 	_, _, err = w.root.CreateRevoke(ctx, w.by(t, "olga"), provider.RevokeInput{UserID: "dora", Pattern: "docs.*"})
 	must(t, err)
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	if at("docs") == by {
 		t.Error("a revoke was slowed")
 	}
 	w.clock.Add(16 * 60_000)
 	w.give(t, "user:newest", "docs.admin.read")
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	if rows, _ := w.far["docs"].GetSubjectAccess(ctx, authz.UserPrincipal("newest")); len(rows.Grants) != 1 {
 		t.Error("a slowed sync never came")
 	}
@@ -175,7 +182,7 @@ func TestAMemberThatMissesASyncKeepsWhatItHas(t *testing.T) {
 	w.sync(t)
 	w.far["mail"].hinder(func(_ string, _ http.ResponseWriter, _ *http.Request, _ http.Handler) { panic(http.ErrAbortHandler) })
 	w.give(t, "user:zoe", "docs.admin.read")
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	for name, want := range map[string]int{"docs": 1, "mail": 0} {
 		if rows, _ := w.far[name].GetSubjectAccess(ctx, authz.UserPrincipal("zoe")); len(rows.Grants) != want {
 			t.Errorf("zoe holds %v at %s", rows.Grants, name)
@@ -183,7 +190,7 @@ func TestAMemberThatMissesASyncKeepsWhatItHas(t *testing.T) {
 	}
 	w.far["mail"].hinder(nil)
 	w.clock.Add(60_000)
-	must(t, w.moves.SyncDue(ctx, "acme"))
+	w.syncDue(t)
 	if rows, _ := w.far["mail"].GetSubjectAccess(ctx, authz.UserPrincipal("zoe")); len(rows.Grants) != 1 {
 		t.Errorf("zoe holds %v at mail", rows.Grants)
 	}

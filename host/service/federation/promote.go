@@ -22,7 +22,7 @@ import (
 // merges it into the one that is there. a has passed the endpoint's gate.
 func (f *Federation) Federate(ctx context.Context, a *service.Access, app string, in Input) (*Federated, error) {
 	org := a.Org.ID
-	move, joined, err := f.joined(ctx, org, app, applications.MoveFederate)
+	move, joined, err := f.joined(ctx, org, app, applications.MoveFederate, in.DryRun)
 	if err != nil {
 		return nil, err
 	}

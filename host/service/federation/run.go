@@ -421,12 +421,15 @@ func (r *run) over(ctx context.Context, change func(*applications.Move, *applica
 			return err
 		}
 		m.EndedAt, m.Trouble = new(r.Store.Now(ctx)), ""
-		_, _, err := r.Applications.Change(ctx, tx, r.org, r.app, func(a *applications.Application, o *account.Org) error {
+		_, o, err := r.Applications.Change(ctx, tx, r.org, r.app, func(a *applications.Application, o *account.Org) error {
 			o.Moving = ""
 			change(m, a, o)
 			return nil
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return r.listed(ctx, tx, r.org, o.Mode == account.ModeFederated)
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/authzhost/authz/host/service"
@@ -14,6 +16,7 @@ import (
 	"github.com/authzhost/authz/host/service/billing"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/hostedroot"
+	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -44,6 +47,10 @@ func (f *Federation) Sync(ctx context.Context, a *service.Access, application st
 	if o.Mode != account.ModeFederated {
 		return nil, fault.Cloud("invalid_transition", "an org that is %s has no members to sync", o.Mode).With("from", o.Mode).With("operation", "sync")
 	}
+	members, err := f.Applications.Members(ctx, org)
+	if err != nil {
+		return nil, err
+	}
 	if application != "" {
 		entry, err := f.Applications.Get(ctx, org, application)
 		if err != nil {
@@ -52,13 +59,15 @@ func (f *Federation) Sync(ctx context.Context, a *service.Access, application st
 		if entry.State != applications.Federated {
 			return nil, fault.Cloud("invalid_transition", "an application that is %s does not take sync", entry.State).With("from", entry.State).With("operation", "sync")
 		}
+		members = slices.DeleteFunc(members, func(m applications.Asked) bool { return m.ID != application })
+	}
+	if o.Moving != "" {
+		return nil, relay.ErrMoving()
 	}
 	if err := f.mayByHand(ctx, org); err != nil {
 		return nil, err
 	}
-	results, err := f.sync(ctx, org, func(id string, _ applications.Synced, _ authz.Position) (bool, error) {
-		return application == "" || id == application, nil
-	})
+	results, err := f.syncAll(account.WithWork(ctx, nil), org, members) // whose commits are many
 	if err != nil {
 		return nil, err
 	}
@@ -101,37 +110,41 @@ func (f *Federation) reached(ctx context.Context, org string) (bool, error) {
 	return false, nil
 }
 
-// SyncDue pushes to the members that lack something of the org: at once, and every 15
-// minutes over a cap unless it takes something away.
+// SyncDue begins to push to the members that lack something of the org: at once, and
+// every 15 minutes over a cap unless it takes something away. It does not wait for them:
+// a member that is slow keeps no other from its turn.
 func (f *Federation) SyncDue(ctx context.Context, org string) error {
-	o, err := f.Applications.Org(ctx, org)
-	if err != nil || o.Mode != account.ModeFederated || o.Moving != "" {
-		return err
-	}
-	root, err := f.Roots.Of(ctx, org)
+	behind, root, err := f.behind(ctx, org)
 	if err != nil {
 		return err
 	}
-	behind, err := f.behind(ctx, org, root)
-	if err != nil || len(behind) == 0 {
-		return err
+	for _, m := range behind {
+		f.background("sync/"+org+"/"+m.ID, func(ctx context.Context) error {
+			_, _, err := f.syncOne(ctx, org, m, root, f.due(org, root))
+			return err
+		})
 	}
-	slow, err := f.reached(ctx, org)
-	if err != nil {
-		return err
-	}
-	_, err = f.sync(ctx, org, func(_ string, last applications.Synced, head authz.Position) (bool, error) {
+	return nil
+}
+
+// due judges whether a member is to be pushed to by itself.
+func (f *Federation) due(org string, root *hostedroot.Root) func(context.Context, applications.Synced, authz.Position) (bool, error) {
+	return func(ctx context.Context, last applications.Synced, head authz.Position) (bool, error) {
+		now := f.Store.Now(ctx)
 		switch {
 		case last.Position == head:
 			return false, nil
-		case last.FailedAt > 0 && f.Store.Now(ctx)-last.FailedAt < retryAfter(last.Failures):
+		case last.FailedAt > 0 && now-last.FailedAt < retryAfter(last.Failures):
 			return false, nil
-		case slow && f.Store.Now(ctx)-last.At < slowSync:
-			return f.takesAway(ctx, root, last.At)
+		case now-last.At >= slowSync:
+			return true, nil
 		}
-		return true, nil
-	})
-	return err
+		slow, err := f.reached(ctx, org)
+		if err != nil || !slow {
+			return err == nil, err
+		}
+		return f.takesAway(ctx, root, last.At)
+	}
 }
 
 // retryAfter is how long a member that failed is left alone, in milliseconds: a minute at
@@ -140,30 +153,33 @@ func retryAfter(failures int) int64 {
 	return min(int64(2000)<<min(failures, 10), 55_000)
 }
 
-// behind are the members whose last dataset is not the root's newest.
-func (f *Federation) behind(ctx context.Context, org string, root *hostedroot.Root) ([]string, error) {
+// behind are the members whose last dataset is not the root's newest; none while the
+// org's root is moved.
+func (f *Federation) behind(ctx context.Context, org string) ([]applications.Asked, *hostedroot.Root, error) {
+	o, err := f.Applications.Org(ctx, org)
+	if err != nil || o.Mode != account.ModeFederated || o.Moving != "" {
+		return nil, nil, err
+	}
+	root, err := f.Roots.Of(ctx, org)
+	if err != nil {
+		return nil, nil, err
+	}
 	head, err := root.Head(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all, err := f.Applications.All(ctx, org)
+	members, err := f.Applications.Members(ctx, org)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var behind []string
-	for _, a := range all {
-		if a.State != applications.Federated {
-			continue
-		}
-		last, _, err := applications.Syncs.Get(ctx, f.Store, org, a.ID)
+	known := map[string]authz.Position{}
+	for row, err := range applications.Syncs.All(ctx, f.Store, org) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if last.Value.Position != head {
-			behind = append(behind, a.ID)
-		}
+		known[row.ID] = row.Value.Position
 	}
-	return behind, nil
+	return slices.DeleteFunc(members, func(m applications.Asked) bool { return known[m.ID] == head }), root, nil
 }
 
 // additive are the actions of an org's log that take nothing from anybody.
@@ -188,72 +204,54 @@ func (f *Federation) takesAway(ctx context.Context, root *hostedroot.Root, since
 	return false, nil
 }
 
-// sync pushes to the members that want says, one host at a time.
-func (f *Federation) sync(ctx context.Context, org string, want func(id string, last applications.Synced, head authz.Position) (bool, error)) (results []Synced, err error) {
-	results = []Synced{}
-	err = f.Store.Exclusive(ctx, syncSection(org), func(ctx context.Context) error {
-		o, err := f.Applications.Org(ctx, org)
-		if err != nil || o.Mode != account.ModeFederated {
-			return err
-		}
-		if o.Moving != "" {
-			return fault.Cloud("org_root_moving", "the org root is being moved: its members are synced when it stands")
-		}
-		root, err := f.Roots.Of(ctx, org)
-		if err != nil {
-			return err
-		}
-		members, err := f.Applications.Members(ctx, org)
-		if err != nil {
-			return err
-		}
-		var s *provider.OrgSnapshot // read once somebody wants it
-		var head authz.Position
-		if head, err = root.Head(ctx); err != nil {
-			return err
-		}
-		for _, m := range members {
-			last, _, err := applications.Syncs.Get(ctx, f.Store, org, m.ID)
-			if err != nil {
-				return err
-			}
-			wanted, err := want(m.ID, last.Value, head)
-			if err != nil {
-				return err
-			}
-			if !wanted {
-				continue
-			}
-			if s == nil {
-				if s, head, err = f.dataset(ctx, org, root); err != nil {
-					return err
-				}
-			}
-			result, err := f.syncOne(ctx, org, m, *s, head, last)
-			if err != nil {
-				return err
-			}
-			results = append(results, result)
-		}
-		return nil
-	})
-	return results, err
+func syncSection(org, app string) string { return "sync:" + org + "/" + app }
+
+// atOnce is how many members are pushed to at the same time by hand.
+const atOnce = 8
+
+// syncAll pushes to members, whatever they have.
+func (f *Federation) syncAll(ctx context.Context, org string, members []applications.Asked) ([]Synced, error) {
+	root, err := f.Roots.Of(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	results, errs := make([]Synced, len(members)), make([]error, len(members))
+	room := make(chan struct{}, atOnce)
+	var pushing sync.WaitGroup
+	for i, m := range members {
+		room <- struct{}{}
+		pushing.Go(func() {
+			defer func() { <-room }()
+			results[i], _, errs[i] = f.syncOne(ctx, org, m, root, func(context.Context, applications.Synced, authz.Position) (bool, error) { return true, nil })
+		})
+	}
+	pushing.Wait()
+	return results, cmp.Or(errs...)
 }
 
-func syncSection(org string) string { return "sync:" + org }
-
 // dataset is what members get, and the position of the root's log that it is at least of.
-func (f *Federation) dataset(ctx context.Context, org string, root *hostedroot.Root) (*provider.OrgSnapshot, authz.Position, error) {
+// Those who want the same one at the same time share it.
+func (f *Federation) dataset(ctx context.Context, org string, root *hostedroot.Root) (provider.OrgSnapshot, authz.Position, error) {
 	head, err := root.Head(ctx)
 	if err != nil {
-		return nil, head, err
+		return provider.OrgSnapshot{}, head, err
 	}
-	s, err := root.ExportOrgSnapshot(ctx)
-	if err != nil {
-		return nil, head, refused(err)
+	shared := f.datasets.DoChan(fmt.Sprintf("%s@%s", org, head), func() (any, error) {
+		ctx, cancel := context.WithTimeout(f.life, carryTime)
+		defer cancel()
+		s, err := root.ExportOrgSnapshot(ctx)
+		if err != nil {
+			return s, refused(err)
+		}
+		return f.forMembers(ctx, org, s)
+	})
+	select {
+	case done := <-shared:
+		s, _ := done.Val.(provider.OrgSnapshot)
+		return s, head, done.Err
+	case <-ctx.Done():
+		return provider.OrgSnapshot{}, head, fault.Storage(ctx.Err())
 	}
-	s, err = f.forMembers(ctx, org, s)
-	return &s, head, err
 }
 
 // forMembers is a dataset of the root as members get it: without vocabulary of account
@@ -290,18 +288,49 @@ func (f *Federation) forMembers(ctx context.Context, org string, s provider.OrgS
 	return s, nil
 }
 
-// syncOne pushes to a member and notes what became of it. What the member says is no
-// error here: it keeps enforcing the dataset that it has.
-func (f *Federation) syncOne(ctx context.Context, org string, m applications.Asked, s provider.OrgSnapshot, head authz.Position, last account.Row[applications.Synced]) (Synced, error) {
+// syncOne pushes to a member when wanted says so, one host at a time, and notes what
+// became of it. What the member says is no error here: it keeps enforcing the dataset
+// that it has.
+func (f *Federation) syncOne(ctx context.Context, org string, m applications.Asked, root *hostedroot.Root,
+	wanted func(context.Context, applications.Synced, authz.Position) (bool, error)) (result Synced, pushed bool, err error) {
+	result = Synced{Application: m.ID}
+	err = f.Store.Exclusive(ctx, syncSection(org, m.ID), func(ctx context.Context) error {
+		switch o, err := f.Applications.Org(ctx, org); {
+		case err != nil:
+			return err
+		case o.Moving != "" || o.Mode != account.ModeFederated:
+			result.Code = "org_root_moving"
+			return nil
+		}
+		last, _, err := applications.Syncs.Get(ctx, f.Store, org, m.ID)
+		if err != nil {
+			return err
+		}
+		head, err := root.Head(ctx)
+		if err != nil {
+			return err
+		}
+		if pushed, err = wanted(ctx, last.Value, head); err != nil || !pushed {
+			return err
+		}
+		return f.send(ctx, org, m, root, last, &result)
+	})
+	return result, pushed, err
+}
+
+func (f *Federation) send(ctx context.Context, org string, m applications.Asked, root *hostedroot.Root, last account.Row[applications.Synced], result *Synced) error {
 	began, now := time.Now(), f.Store.Now(ctx)
-	result := Synced{Application: m.ID}
+	s, head, err := f.dataset(ctx, org, root)
+	if err != nil {
+		return err
+	}
 	failed := f.pushTo(ctx, org, m, s, head)
 	next := last.Value
 	tx := f.Store.Begin(ctx)
 	if failed != nil {
 		var told *fault.Error
 		if !errors.As(failed, &told) {
-			return result, failed
+			return failed
 		}
 		result.Code = told.Code
 		next.FailedAt, next.Failures = now, next.Failures+1
@@ -310,14 +339,11 @@ func (f *Federation) syncOne(ctx context.Context, org string, m applications.Ask
 		result.Applied, result.Seq, result.DurationMs = true, &head.Seq, &took
 		next = applications.Synced{Position: head, At: now}
 		if err := f.Meters.Add(ctx, tx, org, billing.ReadModelSyncs, m.ID, 1); err != nil {
-			return result, err
+			return err
 		}
 	}
 	applications.Syncs.Put(tx, org, m.ID, next, last.Version)
-	if err := tx.Commit(); err != nil && err != error(account.ErrMoved) {
-		return result, err
-	}
-	return result, nil
+	return tx.Commit()
 }
 
 // pushTo sends a member the dataset of a position in the root's log.
