@@ -36,10 +36,14 @@ func newTenant(t *testing.T) *tenant {
 	return newTenantWith(t, func(text string) string { return text })
 }
 
-// newTenantWith is newTenant with the host's configuration changed.
-func newTenantWith(t *testing.T, change func(string) string) *tenant {
+// newTenantWith is newTenant with the host's configuration changed, and more files: names
+// and texts.
+func newTenantWith(t *testing.T, change func(string) string, files ...string) *tenant {
 	t.Helper()
 	s := newShell(t)
+	for i := 0; i+1 < len(files); i += 2 {
+		s.write(files[i], files[i+1])
+	}
 	s.write("owner.secret", ownerProof)
 	hostKey := make([]byte, 32)
 	_, _ = rand.Read(hostKey)
@@ -72,7 +76,7 @@ service:
 	x.founds(http.MethodPost, "/orgs", fields{"id": "acme", "name": "Acme", "ownerUserId": "boss"}, nil)
 	x.signIn("acme")
 	x.founds(http.MethodPost, "/orgs/acme/applications", fields{"id": "docs", "name": "Docs", "namespaces": []string{"docs"}}, nil)
-	x.do("grant", "create", "user:boss", "--pattern", "authz_internal.*")
+	x.do("grant", "create", "user:boss", "--pattern", "authz_internal.*", "--app", "docs")
 	var made keyResult
 	x.founds(http.MethodPost, "/orgs/acme/api-keys", fields{"kind": "admin", "name": "laptop"}, &made)
 	x.key = made.Secret

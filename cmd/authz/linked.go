@@ -14,8 +14,8 @@ import (
 )
 
 func newLinked() *cobra.Command {
-	c := &cobra.Command{Use: "application", Short: "Applications of the org: register, link, probe", Args: cobra.NoArgs, RunE: showHelp}
-	c.AddCommand(newLinkedList(), newLinkedShow(), newLinkedRegister(), newLinkedLink(), newLinkedProbe(), newLinkedUnlink(), newLinkedDelete())
+	c := &cobra.Command{Use: "application", Short: "Applications of the org: register, link, probe, federate", Args: cobra.NoArgs, RunE: showHelp}
+	c.AddCommand(newLinkedList(), newLinkedShow(), newLinkedRegister(), newLinkedLink(), newLinkedProbe(), newLinkedFederate(), newLinkedDemote(), newLinkedSync(), newLinkedUnlink(), newLinkedDelete())
 	return c
 }
 
@@ -73,6 +73,12 @@ func printApplication(w io.Writer, l applications.Application) {
 	rows := [][]string{
 		{"application", l.ID}, {"name", l.Name}, {"namespaces", strings.Join(l.Namespaces, ", ")}, {"state", string(l.State)},
 		{"at", textOr(l.RelayURL)}, {"secret", textOr(l.SecretHint)}, {"audit retention", strconv.FormatBool(l.AuditOptIn)}, {"health", healthText(l.Health)},
+	}
+	if l.FederatedAt != nil {
+		rows = append(rows, []string{"federated", instantOr(l.FederatedAt, "-")}, []string{"last sync", instantOr(l.LastSyncAt, "none yet")})
+	}
+	if l.Operation != nil {
+		rows = append(rows, []string{"under way", operationText(*l.Operation)})
 	}
 	for _, p := range l.Registry {
 		published := "nothing is published"

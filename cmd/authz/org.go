@@ -61,7 +61,11 @@ func (a *admin) showOrg(c *cobra.Command, method string, body any) error {
 	}
 	return a.printed(c, result, func(w io.Writer) {
 		org := result.Org
-		table(w, [][]string{{"org", org.ID}, {"name", org.Name}, {"mode", org.Mode}, {"primary application", textOr(org.PrimaryApplication)}, {"since", words.Instant(org.CreatedAt)}})
+		rows := [][]string{{"org", org.ID}, {"name", org.Name}, {"mode", org.Mode}, {"primary application", textOr(org.PrimaryApplication)}, {"since", words.Instant(org.CreatedAt)}}
+		if org.Moving != "" {
+			rows = append(rows, []string{"moving", "the organization, with " + org.Moving + ": 'authz application show " + org.Moving + "' tells how far it is"})
+		}
+		table(w, rows)
 	})
 }
 
@@ -99,7 +103,8 @@ func newOrgUpdate() *cobra.Command {
 		Use:   "update",
 		Short: "Rename the org, or choose its root",
 		Long: `Rename the org, or choose the linked application that keeps its groups, roles, people and
-global rows. The data of one root does not move to another. Owners only.`,
+global rows. The data of one root does not move to another, but to the hosted service:
+'authz application federate'. Owners only.`,
 		Example: `  authz org update --name 'Acme Ltd'
   authz org update --primary docs`,
 		Args: cobra.NoArgs,

@@ -2,6 +2,7 @@ package hostedclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,7 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// timeout bounds one request and its answer.
+// timeout bounds one request and its answer, unless Client.Patience does.
 const timeout = 35 * time.Second
 
 // MaxAnswer bounds how much of an answer is read.
@@ -31,6 +32,7 @@ type Client struct {
 	App       string // what the endpoints of one application are asked about
 	UserAgent string
 	Transport http.RoundTripper // nil means http.DefaultTransport
+	Patience  time.Duration     // bounds one request and its answer; 0 is 35 s
 
 	// Warn takes what an answer warns of or had to leave out; nil tells nobody.
 	Warn func(text string)
@@ -46,7 +48,7 @@ func (c *Client) OfNoOrg() *Client {
 // Ask sends one request below /orgs/{org}; path is not escaped yet. A nil body
 // sends none, a nil result wants none. Values of query print as the wire has them.
 func (c *Client) Ask(ctx context.Context, method string, path []string, query map[string]any, body, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Patience, timeout))
 	defer cancel()
 	req, err := c.request(ctx, method, path, query, body)
 	if err != nil {
