@@ -61,8 +61,13 @@ type victim struct {
 
 func (p *hostedPair) victim(t *testing.T) *victim {
 	t.Helper()
+	return p.victimWith(t, hostedLines(p.files, bootUser))
+}
+
+func (p *hostedPair) victimWith(t *testing.T, lines string) *victim {
+	t.Helper()
 	v := &victim{process: exec.Command(os.Args[0])}
-	v.process.Env = append(os.Environ(), childConfig+"="+configFile(t, hostedLines(p.files, bootUser)), childDSN+"="+p.dsn,
+	v.process.Env = append(os.Environ(), childConfig+"="+configFile(t, lines), childDSN+"="+p.dsn,
 		fmt.Sprintf("%s=%d", childAhead, p.clock.ahead.Load()))
 	v.process.Stderr = os.Stderr
 	stdin, err := v.process.StdinPipe()
