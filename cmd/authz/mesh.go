@@ -49,6 +49,8 @@ type meshCommand struct {
 	app string
 	yes bool
 
+	cfg *config.Config // once it is connected
+
 	in   *bufio.Reader
 	out  io.Writer
 	errs io.Writer
@@ -105,6 +107,7 @@ func (m *meshCommand) connected(ctx context.Context, use func(*mesh.Connection) 
 		}
 		name = names[0]
 	}
+	m.cfg, m.app = cfg, name
 	app, ok := cfg.Applications[name]
 	if !ok {
 		hint := "; it has " + strings.Join(sortedNames(cfg.Applications), ", ")

@@ -38,19 +38,11 @@ func (r meshReport) text(w io.Writer) {
 // verify judges the application as its host would at a start.
 func (m *meshCommand) verify(ctx context.Context, conn *mesh.Connection) (report meshReport, err error) {
 	report.Findings, report.Warnings = []authz.MeshFinding{}, []string{}
-	cfg, err := m.load(nil)
+	catalogs, err := host.LoadCatalogs(m.cfg)
 	if err != nil {
 		return report, err
 	}
-	catalogs, err := host.LoadCatalogs(cfg)
-	if err != nil {
-		return report, err
-	}
-	name := m.app
-	if name == "" {
-		name = sortedNames(cfg.Applications)[0]
-	}
-	app, vocabulary := cfg.Applications[name], catalogs[name]
+	app, vocabulary := m.cfg.Applications[m.app], catalogs[m.app]
 	own, err := conn.Storage(ctx)
 	if err != nil {
 		return report, err
@@ -134,6 +126,9 @@ func (m *meshCommand) promote(ctx context.Context, conn *mesh.Connection, in mes
 	would, err := conn.PromoteOrgPartition(ctx, dry, m.by())
 	if err != nil {
 		return m.conflicts(err)
+	}
+	if p := would.Registry; len(would.From) == 0 && p.Promoting == nil && p.Org != nil && p.Org.Partition == would.To {
+		return m.print(m.out, would, func(w io.Writer) { fmt.Fprintf(w, "nothing to move: %s holds the organization\n", plain(would.To)) })
 	}
 	if in.DryRun {
 		return m.print(m.out, would, func(w io.Writer) { printPromoted(w, would, "would move") })
@@ -230,6 +225,13 @@ holds after its organization moved. Nobody reads them any more.`,
 			return m.print(m.out, counts, func(w io.Writer) { fmt.Fprintln(w, "nothing to delete") })
 		}
 		fmt.Fprintln(m.errs, "will delete "+countsText(counts))
+		unmoved, err := conn.Unmoved(ctx)
+		if err != nil {
+			return err
+		}
+		if unmoved {
+			fmt.Fprintln(m.errs, "warning: nobody has moved them to where the organization lives. Deleted they are lost; 'authz mesh promote --from "+conn.Partition()+"' moves them.")
+		}
 		if err := m.agreed(ctx, "Delete them?"); err != nil {
 			return err
 		}

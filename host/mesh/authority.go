@@ -15,12 +15,15 @@ import (
 // designates one is stored. Whoever judged a write by the record of before is refused
 // by storage. It is repeated where it ended in the middle: a member that is no org root
 // stays as it is (spec: mesh §2.3).
-func (c *Connection) release(ctx context.Context, before, next *authz.Mesh, prov authz.Provenance) error {
+func (c *Connection) release(ctx context.Context, stored *registry, next *authz.Mesh, prov authz.Provenance) error {
 	if next.Org == nil {
 		return nil
 	}
-	if before == nil || before.Org == nil {
+	if before := stored.Mesh; before == nil || before.Org == nil {
 		if err := c.holdsOrg(ctx, next.Org.Partition); err != nil {
+			return err
+		}
+		if err := c.claim(ctx, next.Org.Partition, next.UpdatedAt); err != nil {
 			return err
 		}
 	}
@@ -28,7 +31,7 @@ func (c *Connection) release(ctx context.Context, before, next *authz.Mesh, prov
 		if m.Partition == next.Org.Partition {
 			continue
 		}
-		if err := c.releaseMember(ctx, m.Partition, next, prov); err != nil {
+		if err := c.releaseMember(ctx, m.Partition, stored, next, prov); err != nil {
 			return err
 		}
 	}
@@ -64,7 +67,49 @@ func (c *Connection) StoredOrgRoot(ctx context.Context) (*bool, error) {
 	return &held.OrgRoot, nil
 }
 
-func (c *Connection) releaseMember(ctx context.Context, partition string, next *authz.Mesh, prov authz.Provenance) error {
+// claim writes the authority record of a partition that is about to be designated as it
+// is. A put that judged an older registry, and stood still since, finds another version of
+// the record, and does not release what is designated now.
+func (c *Connection) claim(ctx context.Context, partition string, at int64) error {
+	s, err := c.store(ctx, partition)
+	if err != nil {
+		return err
+	}
+	for range maxRaces {
+		held, err := application.ReadAuthority(ctx, s)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			held = &application.Authority{OrgRoot: true}
+		}
+		change, err := held.Change(at)
+		if err != nil {
+			return err
+		}
+		raced := false
+		err = c.land(ctx, s, landing{changes: []storage.Change{change}, at: at, stale: func() error { raced = true; return nil }})
+		if err != nil || !raced {
+			return err
+		}
+	}
+	return &authz.MeshError{Code: authz.MeshRegistryConflict, Message: "the authority of " + spell.Quote(partition) + " kept changing meanwhile"}
+}
+
+// still refuses to go on from a registry that another put has replaced.
+func (c *Connection) still(ctx context.Context, judged *registry) error {
+	s, err := c.store(ctx, Partition)
+	if err != nil {
+		return err
+	}
+	now, err := c.read(ctx, s)
+	if err == nil && now.record != judged.record {
+		err = c.moved(ctx, judged)
+	}
+	return err
+}
+
+func (c *Connection) releaseMember(ctx context.Context, partition string, stored *registry, next *authz.Mesh, prov authz.Provenance) error {
 	s, err := c.store(ctx, partition)
 	if err != nil {
 		return err
@@ -72,6 +117,9 @@ func (c *Connection) releaseMember(ctx context.Context, partition string, next *
 	for range maxRaces {
 		held, err := application.ReadAuthority(ctx, s)
 		if err != nil || held != nil && !held.OrgRoot {
+			return err
+		}
+		if err := c.still(ctx, stored); err != nil { // after the record was read: whoever designates the partition writes it first
 			return err
 		}
 		source := fmt.Sprintf("mesh:%d", next.Version)

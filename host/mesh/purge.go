@@ -58,6 +58,20 @@ func (c *Connection) PurgeSupersededOrgData(ctx context.Context, prov authz.Prov
 	return rows.counts, nil
 }
 
+// Unmoved tells whether the own partition holds an organization that a designation
+// superseded and that nobody has moved: a promotion would, and a purge loses it.
+func (c *Connection) Unmoved(ctx context.Context) (bool, error) {
+	s, err := c.store(ctx, c.partition)
+	if err != nil {
+		return false, err
+	}
+	held, err := application.ReadAuthority(ctx, s)
+	if err != nil {
+		return false, failed("read the authority record", err)
+	}
+	return held != nil && !held.OrgRoot && holdsRows(held), nil
+}
+
 func (c *Connection) purgeRaced() error {
 	return authz.Rejected(authz.CodeConflict, "the authority of the partition changed meanwhile: look at it again")
 }

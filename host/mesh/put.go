@@ -53,7 +53,7 @@ func (c *Connection) PutRegistry(ctx context.Context, in Put, prov authz.Provena
 		if next.Org != nil && next.Org.Since == 0 {
 			next.Org.Since = next.UpdatedAt
 		}
-		if err := c.release(ctx, stored.Mesh, &next, prov); err != nil {
+		if err := c.release(ctx, stored, &next, prov); err != nil {
 			return err
 		}
 		return c.putRegistry(ctx, s, stored, &next, "mesh.registry_put", registryID, changed(stored.Mesh, &next))

@@ -3,9 +3,12 @@ package mesh_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/host/mesh"
+	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -128,4 +131,59 @@ func TestADesignationTakesAuthorityFromEveryOtherMemberAtOnce(t *testing.T) {
 	in.Edges = in.Edges[:1]
 	_, err = c.PutRegistry(t.Context(), in, admin)
 	refused(t, err, authz.MeshRegistryInvalid)
+}
+
+// A put that stood still at any call, and goes on after another one has designated a
+// partition, takes no authority from that one.
+func TestAPutThatStoodStillReleasesNothingThatIsDesignatedSince(t *testing.T) {
+	for at := 1; ; at++ {
+		d := memory.New(memory.Options{Lease: 60 * time.Millisecond})
+		w := &world{T: t, driver: d, info: storage.DriverInfo{Name: "memory", CrossProcess: true}}
+		docs := w.application("docs", w.declare(docsCatalog))
+		w.put(w.connect("docs"), three())
+		f := newFuse(at, stops)
+		slow, err := mesh.Connect(mesh.Options{Partition: "hq", Driver: w.info, Open: f.opening(d)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make(chan error, 1)
+		go func() {
+			in := three()
+			in.Org = new("hq")
+			_, err := slow.PutRegistry(t.Context(), in, admin)
+			first <- err
+		}()
+		select {
+		case err := <-first: // it has no call more at which it could stand still
+			if err != nil || f.burnt() || at < 4 {
+				t.Fatalf("at call %d: %v", at, err)
+			}
+			_ = d.Close()
+			return
+		case <-f.stood:
+		}
+		in := three()
+		in.Org = new("docs")
+		_, err = w.connect("billing").PutRegistry(t.Context(), in, admin)
+		released := err != nil // docs was released before: the first put is to be repeated
+		close(f.goOn)
+		late := <-first
+		if late == nil {
+			t.Errorf("at call %d: the other put: %v; the one that stood still went on to the end", at, err)
+		}
+		if released {
+			again := three()
+			again.Org = new("hq")
+			w.put(w.connect("hq"), again)
+		} else {
+			if root, err := w.connect("docs").StoredOrgRoot(t.Context()); err != nil || !*root {
+				t.Errorf("at call %d: docs is designated and no org root", at)
+			}
+			if err := docs.SetUserActive(t.Context(), "ann", true, admin); err != nil {
+				t.Errorf("at call %d: %v", at, err)
+			}
+		}
+		_ = slow.Close()
+		_ = d.Close()
+	}
 }
