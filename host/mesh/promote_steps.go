@@ -140,6 +140,9 @@ func (p *promotion) merge(ctx context.Context) (orgmerge.Result, error) {
 		}
 		incoming = append(incoming, side)
 	}
+	if current.Taken, err = p.taken(ctx, incoming); err != nil {
+		return orgmerge.Result{}, err
+	}
 	outcome, err := orgmerge.Merge(current, incoming, p.in.Resolutions, p.in.Fingerprint)
 	if err != nil {
 		return orgmerge.Result{}, err
@@ -186,6 +189,51 @@ func (p *promotion) side(ctx context.Context, partition string) (orgmerge.Side, 
 		side.Named = append(side.Named, named)
 	}
 	return side, nil
+}
+
+// taken are the ids of what is moved that other rows of the receiving partition have:
+// instance rows, and requests that were decided or are for an instance.
+func (p *promotion) taken(ctx context.Context, incoming []orgmerge.Side) (orgmerge.Taken, error) {
+	s, err := p.c.store(ctx, p.moving.To)
+	if err != nil {
+		return orgmerge.Taken{}, err
+	}
+	grants, revokes := map[string]bool{}, map[string]bool{}
+	taken := orgmerge.Taken{Grants: map[string]bool{}, Revokes: map[string]bool{}, Requests: map[string]bool{}}
+	for _, side := range incoming {
+		for _, g := range side.Snapshot.GlobalGrants {
+			grants[g.ID] = true
+		}
+		for _, r := range side.Snapshot.GlobalRevokes {
+			revokes[r.ID] = true
+		}
+		for _, q := range side.Snapshot.PendingGlobalRequests {
+			before, found, err := s.GetRequest(ctx, q.ID)
+			if err != nil {
+				return taken, err
+			}
+			if found && (before.Scope != authz.Global || before.State != authz.RequestPending) {
+				taken.Requests[q.ID] = true
+			}
+		}
+	}
+	for g, err := range s.ListGrants(ctx, storage.GrantFilter{}, storage.Page{}) {
+		if err != nil {
+			return taken, err
+		}
+		if g.Scope != authz.Global && grants[g.ID] {
+			taken.Grants[g.ID] = true
+		}
+	}
+	for r, err := range s.ListRevokes(ctx, storage.RevokeFilter{}, storage.Page{}) {
+		if err != nil {
+			return taken, err
+		}
+		if r.Scope != authz.Global && revokes[r.ID] {
+			taken.Revokes[r.ID] = true
+		}
+	}
+	return taken, nil
 }
 
 func emptyOrg() provider.OrgSnapshot {
@@ -251,14 +299,6 @@ func (p *promotion) receive(ctx context.Context, outcome orgmerge.Result) error 
 	if held != nil && !held.OrgRoot {
 		if changes, err = superseded(ctx, s, outcome.Snapshot, changes); err != nil {
 			return err
-		}
-	}
-	for _, r := range outcome.Snapshot.PendingGlobalRequests {
-		switch before, found, err := s.GetRequest(ctx, r.ID); {
-		case err != nil:
-			return err
-		case found && (before.Scope != authz.Global || before.State != authz.RequestPending):
-			return authz.Rejected(authz.CodeConflict, "%s has another request %s: cancel or decide the one that is moved first", spell.Quote(p.moving.To), spell.Quote(r.ID))
 		}
 	}
 	if n := len(changes); n >= storage.MaxCommitChanges {

@@ -8,6 +8,7 @@ import (
 	"github.com/authzhost/authz/host/mesh"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // company is a mesh whose members have organizations of their own.
@@ -247,5 +248,40 @@ func TestAPromotionOfSomeLeavesOneRoot(t *testing.T) {
 	in = mesh.Promote{From: []string{"billing"}}
 	if done, err := c.PromoteOrgPartition(t.Context(), in, admin); err != nil || done.Moved.Roles != 1 {
 		t.Errorf("%+v %v", done, err)
+	}
+}
+
+// An id of what is moved that an instance row of the receiving partition has is no obstacle.
+func TestAnIDThatAnInstanceRowHasIsNoObstacleToAPromotion(t *testing.T) {
+	w, docs, _, _, c := company(t)
+	var moved authz.Grant
+	for g, err := range docs.ListGrants(t.Context(), provider.GrantQuery{Subject: ptr("group:writers")}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved = g
+	}
+	instance := authz.Grant{ID: moved.ID, Subject: "user:zoe", Pattern: "hq.people.read", Scope: "hq.team:1", Provenance: admin, CreatedAt: 1}
+	if _, err := w.store("hq").Commit(t.Context(), storage.Commit{ID: "beside", At: 1, Changes: []storage.Change{storage.InsertGrant{Grant: instance}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.PromoteOrgPartition(t.Context(), mesh.Promote{}, admin)
+	resolutions, fingerprint := accepting(t, err)
+	done, err := c.PromoteOrgPartition(t.Context(), mesh.Promote{Resolutions: resolutions, Fingerprint: fingerprint}, admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(done.Warnings, "\n"), "another row has its id") {
+		t.Errorf("%v", done.Warnings)
+	}
+	found := map[string]string{}
+	for g, err := range w.store("hq").ListGrants(t.Context(), storage.GrantFilter{}, storage.Page{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[g.Subject] = g.ID
+	}
+	if found["user:zoe"] != moved.ID || found["group:writers"] == "" || found["group:writers"] == moved.ID {
+		t.Errorf("%v", found)
 	}
 }

@@ -25,12 +25,12 @@ func (s *step) join() provider.OrgSnapshot {
 	joined := provider.OrgSnapshot{
 		Groups: s.joinGroups(a.Groups, b.Groups),
 		Roles:  s.joinRoles(a.Roles, b.Roles),
-		GlobalGrants: joinRows(s, "grant", a.GlobalGrants, b.GlobalGrants, grantID,
+		GlobalGrants: joinRows(s, "grant", s.current.Taken.Grants, a.GlobalGrants, b.GlobalGrants, grantID,
 			func(x, y *authz.Grant) bool { return *x == *y }),
-		GlobalRevokes: joinRows(s, "revoke", a.GlobalRevokes, b.GlobalRevokes, revokeID,
+		GlobalRevokes: joinRows(s, "revoke", s.current.Taken.Revokes, a.GlobalRevokes, b.GlobalRevokes, revokeID,
 			func(x, y *authz.Revoke) bool { return *x == *y }),
 		Users: s.joinUsers(a.Users, b.Users),
-		PendingGlobalRequests: joinRows(s, "request", a.PendingGlobalRequests, b.PendingGlobalRequests, requestID,
+		PendingGlobalRequests: joinRows(s, "request", s.current.Taken.Requests, a.PendingGlobalRequests, b.PendingGlobalRequests, requestID,
 			func(x, y *authz.Request) bool { return bytes.Equal(encode(x), encode(y)) }),
 		Catalog: a.Catalog,
 	}
@@ -121,9 +121,9 @@ func (s *step) checkGroups(groups []authz.Group) {
 	}
 }
 
-// joinRows keeps every row once. An incoming row whose id is taken by another row gets
-// one that follows from its content.
-func joinRows[Row any](s *step, entity string, current, incoming []Row, id func(*Row) *string, same func(a, b *Row) bool) []Row {
+// joinRows keeps every row once. An incoming row whose id is taken by another row, of the
+// snapshot or beside it, gets one that follows from its content.
+func joinRows[Row any](s *step, entity string, beside map[string]bool, current, incoming []Row, id func(*Row) *string, same func(a, b *Row) bool) []Row {
 	at := make(map[string]int, len(current)+len(incoming))
 	joined := slices.Clone(current)
 	for i := range current {
@@ -142,7 +142,7 @@ func joinRows[Row any](s *step, entity string, current, incoming []Row, id func(
 			if taken && same(&joined[k], &row) {
 				break
 			}
-			if !taken && (n == 0 || !own[*id(&row)]) {
+			if !taken && !beside[*id(&row)] && (n == 0 || !own[*id(&row)]) {
 				at[*id(&row)] = len(joined)
 				joined = append(joined, row)
 				if n > 0 {

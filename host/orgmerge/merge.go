@@ -108,6 +108,7 @@ func (m *merger) merge(current, incoming Side, prefix string) Side {
 		Whole:      true, // each row was judged
 		Snapshot:   s.join(),
 		Named:      slices.Concat(current.Named, incoming.Named),
+		Taken:      current.Taken,
 	}
 }
 

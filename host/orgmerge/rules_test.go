@@ -301,3 +301,32 @@ func refusal(t *testing.T, err error, code authz.PromotionCode) *authz.Promotion
 	}
 	return refused
 }
+
+// A row beside the snapshot has an id as much as one in it: what is moved there gets
+// another, the same in every call.
+func TestAnIDThatARowBesideTheSnapshotHasIsTaken(t *testing.T) {
+	current := orgmerge.Side{Name: "hq", Snapshot: readOrg([]byte(`{}`)), Taken: orgmerge.Taken{
+		Grants: map[string]bool{"g": true}, Revokes: map[string]bool{"r": true}, Requests: map[string]bool{"q": true}}}
+	incoming := orgmerge.Side{Name: "docs", Namespaces: []string{"docs"}, Snapshot: readOrg([]byte(`{
+		"globalGrants":[{"id":"g","subject":"user:ann","pattern":"docs.a","scope":"*"},{"id":"free","subject":"user:ann","pattern":"docs.b","scope":"*"}],
+		"globalRevokes":[{"id":"r","userId":"ann","pattern":"docs.a","scope":"*"}],
+		"pendingGlobalRequests":[{"id":"q","requesterUserId":"ann","pattern":"docs.a","scope":"*","state":"pending"}]}`))}
+	var first orgmerge.Result
+	for range 2 {
+		result, err := orgmerge.Merge(current, []orgmerge.Side{incoming}, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := result.Snapshot
+		if len(s.GlobalGrants) != 2 || s.GlobalGrants[0].ID != "free" || s.GlobalGrants[1].ID[:2] != "m_" || s.GlobalRevokes[0].ID[:2] != "m_" || s.PendingGlobalRequests[0].ID[:2] != "m_" {
+			t.Fatalf("%+v", s)
+		}
+		if len(result.Warnings) != 3 {
+			t.Errorf("%v", result.Warnings)
+		}
+		if first.Snapshot.GlobalGrants != nil && first.Snapshot.GlobalGrants[1].ID != s.GlobalGrants[1].ID {
+			t.Error("another call gives another id")
+		}
+		first = result
+	}
+}

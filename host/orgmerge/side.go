@@ -33,7 +33,14 @@ type Side struct {
 
 	// Named says what no merge rewrites, application by application.
 	Named []Named
+
+	// Taken are ids that rows beside the snapshot have where the merged set is stored. It
+	// is read of the current side alone.
+	Taken Taken
 }
+
+// Taken are ids of instance rows, and of requests that are no pending ones at "*".
+type Taken struct{ Grants, Revokes, Requests map[string]bool }
 
 // Named counts what names roles and groups in an application outside its
 // organization's data. Such an id is not renamed: what names it would come to mean
