@@ -38,6 +38,10 @@ type Move struct {
 	// the caller was judged for.
 	Confers []string `json:"confers,omitempty"`
 
+	// Again says that the hosted root had taken the organization before: the application
+	// forgot the move afterwards.
+	Again bool `json:"again,omitempty"`
+
 	// Attempt counts exports. Position is that of the dataset sent last, and never falls
 	// from one move of the application to the next.
 	Attempt  int   `json:"attempt"`

@@ -98,6 +98,11 @@ func (e *Entries) keepHealth(ctx context.Context, org, id, link string, h Health
 	tx := e.store.Begin(ctx)
 	entries.Require(tx, org, id, row.Version)
 	healths.Put(tx, org, id, h, last.Version)
+	if row.Value.State == Federated && h.OrgRoot != nil && *h.OrgRoot {
+		if err := e.resync(ctx, tx, org, id); err != nil {
+			return err
+		}
+	}
 	if err := tx.Commit(); err != nil && err != error(account.ErrMoved) {
 		return err
 	}
@@ -162,4 +167,14 @@ func (e *Entries) probesEvery(ctx context.Context, org string) (func(State) int6
 		}
 		return probeEvery
 	}, err
+}
+
+// resync has the next sync push to a member whatever it received last: one that calls
+// itself the org root forgot it, as one does that is restored.
+func (e *Entries) resync(ctx context.Context, tx *account.Tx, org, id string) error {
+	last, found, err := Syncs.Get(ctx, e.store, org, id)
+	if err == nil && found {
+		Syncs.Put(tx, org, id, Synced{}, last.Version)
+	}
+	return err
 }

@@ -40,7 +40,7 @@ func (f *Federation) Demote(ctx context.Context, a *service.Access, app string, 
 	}
 	m := applications.Move{
 		Operation: applications.Operation{Kind: applications.MoveDemote, Step: stepFreeze, StartedAt: f.Store.Now(ctx)},
-		ID:        uuid.NewString(), Actor: a.Caller.Actor(), Source: "demotion:" + org,
+		ID:        uuid.NewString(), Actor: a.Caller.Actor(), Source: sourceDemotion + org,
 	}
 	if err := f.begin(ctx, org, app, m, func(now applications.Application, o account.Org) error {
 		if now.State != applications.Federated || now.Etag != found.Etag {

@@ -138,7 +138,11 @@ func (f *Federation) current(ctx context.Context, in planning) (orgmerge.Side, e
 	if err != nil {
 		return side, err
 	}
-	side.Whole = len(members) > 1
+	source, err := in.root.Source(ctx)
+	if err != nil {
+		return side, err
+	}
+	side.Whole = source == sourceMerge+in.org
 	for _, m := range members {
 		side.Namespaces = append(side.Namespaces, m.Namespaces...)
 		named, err := f.named(ctx, m)
@@ -151,6 +155,14 @@ func (f *Federation) current(ctx context.Context, in planning) (orgmerge.Side, e
 }
 
 const hostedName = "the hosted root"
+
+// What datasets are sent as, with the org's id.
+const (
+	sourcePromotion = "promotion:"
+	sourceMerge     = "merge:"
+	sourceDemotion  = "demotion:"
+	sourceSync      = "sync:"
+)
 
 func emptyOrg() provider.OrgSnapshot {
 	return provider.OrgSnapshot{Groups: []authz.Group{}, Roles: []authz.Role{}, GlobalGrants: []authz.Grant{}, GlobalRevokes: []authz.Revoke{},

@@ -87,9 +87,9 @@ func (f *Federation) promotable(ctx context.Context, org, app string) (p plannin
 	if entry.State != applications.Linked {
 		return p, entry, transition(entry.State, "federate")
 	}
-	p.org, p.first, p.source = org, o.Mode != account.ModeFederated, "merge:"+org
+	p.org, p.first, p.source = org, o.Mode != account.ModeFederated, sourceMerge+org
 	if p.first {
-		p.source = "promotion:" + org
+		p.source = sourcePromotion + org
 		if o.PrimaryApplication == nil || *o.PrimaryApplication != app {
 			return p, entry, transition(entry.State, "federate").With("primaryApplication", o.PrimaryApplication)
 		}
@@ -208,7 +208,21 @@ func (r *run) stagePromotion(ctx context.Context) error {
 	if err != nil {
 		return r.nothingSent(ctx, err)
 	}
-	p, err := r.plan(ctx, planning{org: r.org, app: app, root: r.root, first: m.First, source: m.Source, resolutions: m.Resolutions, fingerprint: m.Fingerprint})
+	in := planning{org: r.org, app: app, root: r.root, first: m.First, source: m.Source, resolutions: m.Resolutions, fingerprint: m.Fingerprint}
+	if m.Again { // what the application had is in the hosted root already: some conflicts are gone
+		in.resolutions, in.fingerprint = nil, ""
+	}
+	p, err := r.plan(ctx, in)
+	var open *authz.PromotionConflictError
+	if m.Again && errors.As(err, &open) {
+		in.resolutions = map[string]authz.Resolution{}
+		for _, c := range open.Conflicts {
+			if decided, ok := m.Resolutions[c.ID]; ok {
+				in.resolutions[c.ID] = decided
+			}
+		}
+		p, err = r.plan(ctx, in)
+	}
 	if err != nil {
 		return r.nothingSent(ctx, err)
 	}

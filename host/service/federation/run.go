@@ -450,7 +450,10 @@ func (r *run) verify(ctx context.Context) error {
 		if err == nil && r.row.Value.Trouble == "authority_unknown" {
 			// It said so for the whole of an earlier turn: it forgot what it had taken, as
 			// one does that is restored. Nothing was written here since.
-			return r.to(ctx, stepStage)
+			return r.save(ctx, func(_ *account.Tx, m *applications.Move) error {
+				m.Step, m.Trouble, m.Again = stepStage, "", true
+				return nil
+			})
 		}
 		select {
 		case <-time.After(r.Times.Pause):

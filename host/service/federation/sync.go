@@ -348,7 +348,7 @@ func (f *Federation) send(ctx context.Context, org string, m applications.Asked,
 
 // pushTo sends a member the dataset of a position in the root's log.
 func (f *Federation) pushTo(ctx context.Context, org string, m applications.Asked, s provider.OrgSnapshot, head authz.Position) error {
-	return m.Relay.ApplyOrgSnapshot(ctx, provider.ApplyOrgSnapshotInput{Snapshot: s, Source: "sync:" + org, Authority: new(false), Position: &head.Seq})
+	return m.Relay.ApplyOrgSnapshot(ctx, provider.ApplyOrgSnapshotInput{Snapshot: s, Source: sourceSync + org, Authority: new(false), Position: &head.Seq})
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

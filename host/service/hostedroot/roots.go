@@ -154,6 +154,15 @@ func (r *Root) Users(ctx context.Context, active *bool, p provider.Paging) iter.
 	}
 }
 
+// Source names the move by which the root's organization came.
+func (r *Root) Source(ctx context.Context) (string, error) {
+	held, err := application.ReadAuthority(ctx, r.store)
+	if err != nil || held == nil {
+		return "", failed(err)
+	}
+	return held.Source, nil
+}
+
 // Head is the head of the root's log.
 func (r *Root) Head(ctx context.Context) (authz.Position, error) {
 	head, err := r.store.Head(ctx)
