@@ -3,6 +3,7 @@ package mesh
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +175,14 @@ func principalOf(q storage.AccessQuery) (authz.Principal, bool) {
 
 // supply reads what a partition has of a principal in its own closure. Expired rows are
 // among it: every check judges expiry.
-func (im *importing) supply(ctx context.Context, partition string, p authz.Principal) (authz.SubjectAccess, error) {
+//
+// It runs on a goroutine of its own, where a panic would end the process.
+func (im *importing) supply(ctx context.Context, partition string, p authz.Principal) (supply authz.SubjectAccess, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read what %s lends: panic: %v", spell.Quote(partition), r)
+		}
+	}()
 	s, err := im.conn.store(ctx, partition)
 	if err != nil {
 		return authz.SubjectAccess{}, err
