@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
@@ -15,27 +17,54 @@ import (
 // designates one is stored. Whoever judged a write by the record of before is refused
 // by storage. It is repeated where it ended in the middle: a member that is no org root
 // stays as it is (spec: mesh §2.3).
-func (c *Connection) release(ctx context.Context, stored *registry, next *authz.Mesh, prov authz.Provenance) error {
-	if next.Org == nil {
-		return nil
-	}
-	if before := stored.Mesh; before == nil || before.Org == nil {
-		if err := c.holdsOrg(ctx, next.Org.Partition); err != nil {
-			return err
+//
+// A call that stood still may come back when others have put another registry. Commits
+// in members are not fenced by the registry's section. So a release proves that section
+// inside one of the member, and every put takes that of each member which stays an org
+// root: what came before it is stale, and what comes after it has no proof.
+func (c *Connection) release(ctx context.Context, before, next *authz.Mesh, prov authz.Provenance) error {
+	released := func(partition string) bool { return next.Org != nil && partition != next.Org.Partition }
+	for _, m := range next.Members {
+		if !released(m.Partition) {
+			if err := c.overtake(ctx, m.Partition); err != nil {
+				return err
+			}
 		}
-		if err := c.claim(ctx, next.Org.Partition, next.UpdatedAt); err != nil {
+	}
+	if next.Org != nil && (before == nil || before.Org == nil) {
+		if err := c.holdsOrg(ctx, next.Org.Partition); err != nil {
 			return err
 		}
 	}
 	for _, m := range next.Members {
-		if m.Partition == next.Org.Partition {
-			continue
-		}
-		if err := c.releaseMember(ctx, m.Partition, stored, next, prov); err != nil {
-			return err
+		if released(m.Partition) {
+			if err := c.releaseMember(ctx, m.Partition, next, prov); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// overtake takes the section in which a member is released, and gives it back: a release
+// under way there is refused by storage from then on.
+func (c *Connection) overtake(ctx context.Context, partition string) error {
+	s, err := c.store(ctx, partition)
+	if err != nil {
+		return err
+	}
+	return storage.RunExclusive(ctx, s, application.SectionAudit, func(context.Context) error { return nil })
+}
+
+// proved is a commit of nothing, which storage refuses where another call has taken the
+// registry's section.
+func (c *Connection) proved(ctx context.Context) error {
+	s, err := c.store(ctx, Partition)
+	if err != nil {
+		return err
+	}
+	_, err = s.Commit(ctx, storage.Commit{ID: uuid.NewString(), At: c.clock(), Incarnation: s.Info().Incarnation, Fences: storage.Held(ctx, s)})
+	return fate("org.authority_released", err)
 }
 
 // holdsOrg refuses a designation of a partition that gave its authority away.
@@ -67,49 +96,7 @@ func (c *Connection) StoredOrgRoot(ctx context.Context) (*bool, error) {
 	return &held.OrgRoot, nil
 }
 
-// claim writes the authority record of a partition that is about to be designated as it
-// is. A put that judged an older registry, and stood still since, finds another version of
-// the record, and does not release what is designated now.
-func (c *Connection) claim(ctx context.Context, partition string, at int64) error {
-	s, err := c.store(ctx, partition)
-	if err != nil {
-		return err
-	}
-	for range maxRaces {
-		held, err := application.ReadAuthority(ctx, s)
-		if err != nil {
-			return err
-		}
-		if held == nil {
-			held = &application.Authority{OrgRoot: true}
-		}
-		change, err := held.Change(at)
-		if err != nil {
-			return err
-		}
-		raced := false
-		err = c.land(ctx, s, landing{changes: []storage.Change{change}, at: at, stale: func() error { raced = true; return nil }})
-		if err != nil || !raced {
-			return err
-		}
-	}
-	return &authz.MeshError{Code: authz.MeshRegistryConflict, Message: "the authority of " + spell.Quote(partition) + " kept changing meanwhile"}
-}
-
-// still refuses to go on from a registry that another put has replaced.
-func (c *Connection) still(ctx context.Context, judged *registry) error {
-	s, err := c.store(ctx, Partition)
-	if err != nil {
-		return err
-	}
-	now, err := c.read(ctx, s)
-	if err == nil && now.record != judged.record {
-		err = c.moved(ctx, judged)
-	}
-	return err
-}
-
-func (c *Connection) releaseMember(ctx context.Context, partition string, stored *registry, next *authz.Mesh, prov authz.Provenance) error {
+func (c *Connection) releaseMember(ctx context.Context, partition string, next *authz.Mesh, prov authz.Provenance) error {
 	s, err := c.store(ctx, partition)
 	if err != nil {
 		return err
@@ -119,9 +106,6 @@ func (c *Connection) releaseMember(ctx context.Context, partition string, stored
 		if err != nil || held != nil && !held.OrgRoot {
 			return err
 		}
-		if err := c.still(ctx, stored); err != nil { // after the record was read: whoever designates the partition writes it first
-			return err
-		}
 		source := fmt.Sprintf("mesh:%d", next.Version)
 		change, err := held.Moved(false, fmt.Sprintf("%s%d", releasedUnmoved, next.Version)).Change(next.UpdatedAt)
 		if err != nil {
@@ -129,6 +113,9 @@ func (c *Connection) releaseMember(ctx context.Context, partition string, stored
 		}
 		raced := false
 		err = storage.RunExclusive(ctx, s, application.SectionAudit, func(ctx context.Context) error {
+			if err := c.proved(ctx); err != nil {
+				return err
+			}
 			return c.land(ctx, s, landing{
 				changes: []storage.Change{change},
 				at:      next.UpdatedAt, actor: actor(c.partition, prov.Actor()), action: "org.authority_released", target: source,

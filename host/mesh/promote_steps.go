@@ -387,7 +387,7 @@ func (p *promotion) releaseOthers(ctx context.Context) error {
 		if slices.Contains(p.partitions(), m.Partition) {
 			continue
 		}
-		if err := p.c.releaseMember(ctx, m.Partition, p.stored, &next, p.prov); err != nil {
+		if err := p.c.releaseMember(ctx, m.Partition, &next, p.prov); err != nil {
 			return err
 		}
 	}

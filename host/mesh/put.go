@@ -53,7 +53,7 @@ func (c *Connection) PutRegistry(ctx context.Context, in Put, prov authz.Provena
 		if next.Org != nil && next.Org.Since == 0 {
 			next.Org.Since = next.UpdatedAt
 		}
-		if err := c.release(ctx, stored, &next, prov); err != nil {
+		if err := c.release(ctx, stored.Mesh, &next, prov); err != nil {
 			return err
 		}
 		return c.putRegistry(ctx, s, stored, &next, "mesh.registry_put", registryID, changed(stored.Mesh, &next))
@@ -223,15 +223,21 @@ func (c *Connection) land(ctx context.Context, s storage.Store, l landing) error
 		commit.Events = []authz.Event{{Type: authz.EventAll}}
 	}
 	_, err = s.Commit(ctx, commit)
+	if storage.CodeOf(err) == storage.CodeConflict && l.stale != nil {
+		return l.stale()
+	}
+	return fate(l.action, err)
+}
+
+// fate is what became of an action whose commit ended with err.
+func fate(action string, err error) error {
 	switch code := storage.CodeOf(err); {
 	case err == nil:
 		return nil
-	case code == storage.CodeConflict && l.stale != nil:
-		return l.stale()
 	case code == storage.CodeStaleFence:
-		return &authz.UnavailableError{Outcome: authz.OutcomeNotApplied, Cause: err, Message: l.action + " lost its exclusive section to another writer"}
+		return &authz.UnavailableError{Outcome: authz.OutcomeNotApplied, Cause: err, Message: action + " lost its exclusive section to another writer"}
 	case code == storage.CodeUnavailable || code == "":
-		return &authz.UnavailableError{Outcome: outcome(err), Cause: err, Message: "storage did not say whether " + l.action + " was applied"}
+		return &authz.UnavailableError{Outcome: outcome(err), Cause: err, Message: "storage did not say whether " + action + " was applied"}
 	}
 	return err
 }
