@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/internal/admission"
@@ -45,7 +46,7 @@ type served struct {
 	limiter  *admission.Limiter // of its provider API, and of the socket
 	supplied ApplicationOptions
 	log      hclog.Logger
-	secrets  atomic.Pointer[[]string]
+	secrets  atomic.Pointer[secrets]
 	moves    *moves
 	mesh     *neighbours // nil: it is in no mesh
 }
@@ -57,7 +58,7 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	}
 	log := h.log.Named(name)
 	a := &served{log: log, supplied: h.options.Applications[name].own(), limiter: admission.New(h.config.Load().Limits.InFlight)}
-	a.setSecrets(cfg.Provider.Secrets)
+	a.setSecrets(cfg.Provider)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name,
 		Incarnation: cfg.Storage.Incarnation, OnLost: a.forget, Observe: h.observation.storage(name)})
 	if err != nil {
@@ -190,12 +191,21 @@ func (a *served) forget() {
 	}
 }
 
-func (a *served) setSecrets(secrets []config.Secret) {
-	revealed := make([]string, len(secrets))
-	for i, s := range secrets {
-		revealed[i] = s.Reveal()
+// secrets open the provider API of an application.
+type secrets struct {
+	all     []string
+	limited api.Limited
+}
+
+func (a *served) setSecrets(p config.Provider) {
+	revealed := func(secrets []config.Secret) []string {
+		texts := make([]string, len(secrets))
+		for i, s := range secrets {
+			texts[i] = s.Reveal()
+		}
+		return texts
 	}
-	a.secrets.Store(&revealed)
+	a.secrets.Store(&secrets{revealed(p.Secrets), api.Limited{Read: revealed(p.ReadSecrets), Check: revealed(p.CheckSecrets)}})
 }
 
 // Client is the application's own client, for programs that embed the host.

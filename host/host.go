@@ -238,8 +238,9 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 	applications := make(map[string]config.Application, len(current.Applications))
 	for name, a := range current.Applications {
 		if n, ok := next.Applications[name]; ok {
-			a.Provider.Secrets = n.Provider.Secrets
-			h.apps[name].setSecrets(a.Provider.Secrets)
+			p := n.Provider
+			a.Provider.Secrets, a.Provider.ReadSecrets, a.Provider.CheckSecrets = p.Secrets, p.ReadSecrets, p.CheckSecrets
+			h.apps[name].setSecrets(a.Provider)
 		}
 		applications[name] = a
 	}

@@ -144,12 +144,12 @@ func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
 		if a.Default {
 			o.Default = name
 		}
-		if len(a.Provider.Secrets) == 0 {
+		if !a.Provider.Opened() {
 			continue // nobody could authenticate: reached by the socket only
 		}
 		handler, err := h.apps[name].serveWith(func(app *Application) (http.Handler, error) {
 			return api.NewProviderHandler(api.ProviderOptions{
-				Application: app, ApplicationID: name, Secrets: func() []string { return *app.secrets.Load() }, Bearers: bearers,
+				Application: app, ApplicationID: name, Secrets: func() []string { return app.secrets.Load().all }, Limited: func() api.Limited { return app.secrets.Load().limited }, Bearers: bearers,
 				AuditOptIn: a.Provider.AuditOptIn, Evaluator: app, Storage: app, OnAuthorityChanged: app.AuthorityChanged,
 				Limiter: app.limiter, BodyLimit: cfg.Limits.Body, OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log.Named(name),
 			})

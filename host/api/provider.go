@@ -22,10 +22,13 @@ type ProviderOptions struct {
 	// ApplicationID is what ping reports. Required.
 	ApplicationID string
 
-	// Secrets returns the accepted secrets, the current one first, at least one
-	// and each of at least 16 characters. It is asked at every request, so that
-	// they can be rotated. Required.
+	// Secrets returns the secrets that open everything, the current one first, each of at
+	// least 16 characters. It is asked at every request, so that they can be rotated.
+	// Required; it may answer none where Limited has some.
 	Secrets func() []string
+
+	// Limited returns those that open less, likewise; nil is none.
+	Limited func() Limited
 
 	// Bearers limits failed authentication by client address. Handlers of one host
 	// share it; nil gives this handler its own, which believes no proxy.
@@ -61,6 +64,7 @@ type ProviderOptions struct {
 type providerHandler struct {
 	target
 	secrets func() []string
+	limited func() Limited
 	digests atomic.Pointer[keyring] // of the secrets at the last request
 	bearers *Bearers
 	limit   int64
@@ -83,7 +87,11 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 	case o.BodyLimit < 0 || o.OrgSnapshotBodyLimit < 0:
 		return nil, errors.New("the body limit of a provider handler is negative")
 	}
-	if err := checkSecrets(o.Secrets()); err != nil {
+	if o.Limited == nil {
+		o.Limited = func() Limited { return Limited{} }
+	}
+	limited := o.Limited()
+	if err := checkSecrets(slices.Concat(o.Secrets(), limited.Read, limited.Check)); err != nil {
 		return nil, err
 	}
 	table, err := entries()
@@ -98,6 +106,7 @@ func NewProviderHandler(o ProviderOptions) (http.Handler, error) {
 			auditOptIn: o.AuditOptIn, evaluator: o.Evaluator, snapshots: o.Storage, authorityChanged: o.OnAuthorityChanged,
 			limiter: o.Limiter},
 		secrets: o.Secrets,
+		limited: o.Limited,
 		bearers: o.Bearers,
 		limit:   orDefault(o.BodyLimit, DefaultBodyLimit),
 		large:   orDefault(o.OrgSnapshotBodyLimit, DefaultOrgSnapshotBodyLimit),
@@ -124,8 +133,8 @@ func orSilent(log hclog.Logger) hclog.Logger {
 func (h *providerHandler) ring() *keyring {
 	secrets := h.secrets()
 	ring := h.digests.Load()
-	if ring == nil || !slices.Equal(ring.secrets, secrets) {
-		ring = newKeyring(secrets)
+	if limited := h.limited(); ring == nil || !ring.of(secrets, limited) {
+		ring = newKeyring(secrets, limited)
 		h.digests.Store(ring)
 	}
 	return ring
@@ -143,7 +152,8 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := postOnly(r); err != nil {
 			return nil, err
 		}
-		if !h.ring().authenticate(r) {
+		is := h.ring().authenticate(r)
+		if is == 0 {
 			return nil, h.bearers.refuse(r)
 		}
 		op, err := operationName(rawPath(r), h.known)
@@ -152,6 +162,9 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e, ok := h.entries[op]
 		if ok {
+			if !is.admits(&e.Operation) {
+				return nil, is.refuses(e.Op)
+			}
 			if err := e.expect(h.limiter); err != nil {
 				x.name(h.applicationID, e.Op)
 				return nil, err

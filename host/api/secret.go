@@ -38,35 +38,82 @@ func unauthorized() error {
 	return &provider.APIError{Code: provider.Unauthorized, Message: "unauthorized"}
 }
 
-// keyring is the secrets that open, with the digests that are compared.
-type keyring struct {
-	secrets []string // all, as they were given
-	digests [][sha256.Size]byte
+// Limited are secrets that do not open everything: Read what changes nothing but the
+// export of the organization as a whole, Check the questions of programs that guard
+// something (spec: provider-api §3).
+type Limited struct{ Read, Check []string }
+
+// purpose is what a secret is for; of one that is in several lists, all of it.
+type purpose int
+
+const (
+	forAll purpose = 1 << iota
+	forRead
+	forCheck
+)
+
+// asking are the operations of a secret for checks.
+var asking = map[string]bool{"ping": true, "capabilities": true, "check": true}
+
+// admits tells whether a secret of the purpose may ask for an operation.
+func (p purpose) admits(op *provider.Operation) bool {
+	switch {
+	case p&forAll != 0:
+		return true
+	case p&forRead != 0:
+		return op.Kind == provider.Read && op.Op != "exportOrgSnapshot"
+	}
+	return asking[op.Op]
 }
 
-func newKeyring(secrets []string) *keyring {
-	k := &keyring{secrets: slices.Clone(secrets)}
-	for _, secret := range secrets {
-		if strongSecret(secret) { // a weak one that rotation brought in opens nothing
-			k.digests = append(k.digests, sha256.Sum256([]byte(secret)))
+func (p purpose) refuses(op string) error {
+	is := "asks with check, ping and capabilities"
+	if p&forRead != 0 {
+		is = "reads, and not the organization as a whole"
+	}
+	return &provider.APIError{Code: provider.Forbidden, Message: fmt.Sprintf("this secret %s: %s takes another one", is, op)}
+}
+
+// keyring is the secrets that open, with the digests that are compared.
+type keyring struct {
+	secrets  []string // as they were given
+	limited  Limited
+	digests  [][sha256.Size]byte
+	purposes []purpose // of the digests
+}
+
+func newKeyring(secrets []string, limited Limited) *keyring {
+	k := &keyring{secrets: slices.Clone(secrets), limited: Limited{slices.Clone(limited.Read), slices.Clone(limited.Check)}}
+	for _, list := range []struct {
+		secrets []string
+		of      purpose
+	}{{secrets, forAll}, {limited.Read, forRead}, {limited.Check, forCheck}} {
+		for _, secret := range list.secrets {
+			if strongSecret(secret) { // a weak one that rotation brought in opens nothing
+				k.digests, k.purposes = append(k.digests, sha256.Sum256([]byte(secret))), append(k.purposes, list.of)
+			}
 		}
 	}
 	return k
 }
 
-// authenticate compares digests in constant time and always with every secret,
-// so that neither length nor content of a wrong token, nor which secret matched,
-// shows in the time it takes.
-func (k *keyring) authenticate(r *http.Request) bool {
+func (k *keyring) of(secrets []string, limited Limited) bool {
+	return slices.Equal(k.secrets, secrets) && slices.Equal(k.limited.Read, limited.Read) && slices.Equal(k.limited.Check, limited.Check)
+}
+
+// authenticate is what the secret of the request is for, 0 for none. It compares digests
+// in constant time and always with every secret, so that neither length nor content of a
+// wrong token, nor which secret matched, shows in the time it takes.
+func (k *keyring) authenticate(r *http.Request) purpose {
 	headers := r.Header["Authorization"]
 	if len(headers) != 1 || headers[0] == "" {
-		return false
+		return 0
 	}
 	var short [128]byte // as long as most are
 	token := sha256.Sum256(append(short[:0], strings.TrimPrefix(headers[0], "Bearer ")...))
-	matched := 0
+	var matched purpose
 	for i := range k.digests {
-		matched |= subtle.ConstantTimeCompare(token[:], k.digests[i][:])
+		matched |= k.purposes[i] * purpose(subtle.ConstantTimeCompare(token[:], k.digests[i][:]))
 	}
-	return matched == 1
+	return matched
 }

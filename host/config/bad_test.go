@@ -155,6 +155,7 @@ func TestEveryProblemIsNamedByPathAndLine(t *testing.T) {
 			[]string{"secrets[0]: the file \"" + dir + "\" is no regular file", "secrets[1]: the file \"" + dir + "/empty\" is empty", "secrets[2]: the secret is shorter than 16 characters", "secrets[3]: the secret holds a line break", "secrets[4]: file: is followed by the path of a file"}},
 		{"a secret that is short once trimmed", app("    provider: {secret: env:S}"), []string{"S=" + hidden[:8] + "          "}, []string{"provider.secret: the secret is shorter than 16 characters"}},
 		{"both forms of secrets", app("    provider: {secret: env:S, secrets: [env:S]}"), []string{"S=" + hidden}, []string{"line 6: applications.acme.provider.secret: is short for secrets with one member: give one of the two"}},
+		{"a secret of two purposes", app("    provider: {secret: env:S, check_secrets: [env:S]}"), []string{"S=" + hidden}, []string{"provider.check_secrets: holds a secret that is in secrets as well, where it opens more: give each purpose its own"}},
 		{"no secret in the list", app("    provider: {secrets: []}"), nil, []string{"line 6: applications.acme.provider.secrets: must not be an empty list"}},
 		{"references of plugins that lead nowhere", "plugins: {main: {plugin: memory, env: {A: 'env:NOPE'}, config: {a: [1, {b: 'file:/nowhere'}], c: 'env:not a name'}}}", nil,
 			[]string{"line 1: plugins.main.config.a[1].b: the file \"/nowhere\" cannot be opened", "line 1: plugins.main.config.c: env: is followed by the name", "line 1: plugins.main.env.A: the environment variable NOPE is not set"}},

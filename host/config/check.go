@@ -111,6 +111,22 @@ func (l *loader) checkPlugin(c *Config, name string) {
 	}
 }
 
+// checkSecrets refuses a secret of two purposes: it would have the wider one.
+func (l *loader) checkSecrets(p Provider, at func(...string) []string) {
+	seen := map[string]string{}
+	for _, list := range []struct {
+		key     string
+		secrets []Secret
+	}{{"secrets", p.Secrets}, {"read_secrets", p.ReadSecrets}, {"check_secrets", p.CheckSecrets}} {
+		for _, s := range list.secrets {
+			if other, twice := seen[s.Reveal()]; twice && other != list.key {
+				l.problem(at("provider", list.key), "holds a secret that is in %s as well, where it opens more: give each purpose its own", other)
+			}
+			seen[s.Reveal()] = list.key
+		}
+	}
+}
+
 func (l *loader) checkApplications(c *Config) {
 	def := ""
 	taken := map[Storage]string{}
@@ -122,10 +138,11 @@ func (l *loader) checkApplications(c *Config) {
 				l.problem(at("default"), "only one application can be the default, and applications.%s is", def)
 			}
 			def = name
-			if section := join(at("provider")); len(app.Provider.Secrets) == 0 && !l.faulty(section) {
+			if section := join(at("provider")); !app.Provider.Opened() && !l.faulty(section) {
 				l.problem(at("default"), "needs a provider.secret: without one the provider API of the application is not served")
 			}
 		}
+		l.checkSecrets(app.Provider, at)
 		if app.Catalog != "" {
 			l.judge(at("catalog"), app.Catalog, files.Trusted)
 		}

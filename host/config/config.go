@@ -184,11 +184,17 @@ type Storage struct {
 }
 
 // Provider is the provider API of an application. The first secret is current,
-// the others are still accepted; without any nobody can authenticate.
+// the others are still accepted; without any nobody can authenticate. ReadSecrets and
+// CheckSecrets open less.
 type Provider struct {
-	Secrets    []Secret `koanf:"secrets,omitempty"`
-	AuditOptIn bool     `koanf:"audit_opt_in"`
+	Secrets      []Secret `koanf:"secrets,omitempty"`
+	ReadSecrets  []Secret `koanf:"read_secrets,omitempty"`
+	CheckSecrets []Secret `koanf:"check_secrets,omitempty"`
+	AuditOptIn   bool     `koanf:"audit_opt_in"`
 }
+
+// Opened tells whether anybody can authenticate.
+func (p Provider) Opened() bool { return len(p.Secrets)+len(p.ReadSecrets)+len(p.CheckSecrets) > 0 }
 
 // The kinds of Ancestry.
 const (

@@ -110,7 +110,7 @@ func (c *Config) Diff(next *Config) Changes {
 		if path[0] == "tls" && (c.TLS.Cert == "") != (next.TLS.Cert == "") {
 			reload = false
 		}
-		if path[0] == "applications" && len(path) == 4 && path[2] == "provider" && len(c.Applications[path[1]].Provider.Secrets) == 0 {
+		if path[0] == "applications" && len(path) == 4 && path[2] == "provider" && !c.Applications[path[1]].Provider.Opened() {
 			reload = false
 		}
 		if reload && path[0] == "service" && !c.Service.TakesOver(next.Service, path[1]) {

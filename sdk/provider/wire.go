@@ -40,6 +40,9 @@ const (
 	BadRequest       APICode = "bad_request"
 	PayloadTooLarge  APICode = "payload_too_large"
 
+	// Forbidden answers a secret whose purpose is another.
+	Forbidden APICode = "forbidden"
+
 	// RateLimited answers bad credentials only, after too many of them from one
 	// address. A valid credential never gets it.
 	RateLimited APICode = "rate_limited"
@@ -53,6 +56,7 @@ var apiStatus = map[APICode]int{
 	MethodNotAllowed: http.StatusMethodNotAllowed,
 	Unauthorized:     http.StatusUnauthorized,
 	UnknownOp:        http.StatusNotFound,
+	Forbidden:        http.StatusForbidden,
 	BadRequest:       http.StatusBadRequest,
 	PayloadTooLarge:  http.StatusRequestEntityTooLarge,
 	RateLimited:      http.StatusTooManyRequests,

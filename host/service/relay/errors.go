@@ -117,7 +117,7 @@ func (a *application) fault(op string, f failure) error {
 		return about("application_unavailable", outcome, "the application says that it is unavailable")
 	case !f.sent:
 		return about("application_unreachable", outcomeAlways, "the application cannot be reached")
-	case f.status == http.StatusUnauthorized || answered && (transport.Code == provider.Unauthorized || transport.Code == provider.RateLimited):
+	case f.status == http.StatusUnauthorized || answered && (transport.Code == provider.Unauthorized || transport.Code == provider.RateLimited || transport.Code == provider.Forbidden):
 		return about("application_credential_rejected", notApplied, "the application refuses the credential; link it again")
 	case f.unanswered():
 		return about("application_timeout", unknown, "the application did not answer in time")
