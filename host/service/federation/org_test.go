@@ -12,6 +12,7 @@ import (
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // merged is a world of two members.
@@ -216,6 +217,18 @@ func TestARequestThatWasDecidedElsewhereIsNotPendingAfterADemotion(t *testing.T)
 	must(t, err)
 	_, err = w.demote("docs")
 	must(t, err)
+	defer func() { // nor is it pending at the hosted root again, where it was decided
+		_, err := docs.store.Commit(ctx, storage.Commit{ID: "restored", At: 1, Changes: []storage.Change{storage.InsertRequest{Request: asked}}})
+		must(t, err)
+		done, err := w.federate("docs", federation.Input{})
+		must(t, err)
+		if len(done.Warnings) != 1 || done.Imported.PendingRequests != 0 {
+			t.Errorf("%+v", done)
+		}
+		if _, err = w.root.DecideRequest(ctx, w.by(t, "olga"), asked.ID, "", provider.DecisionInput{Decision: "approved"}); err == nil {
+			t.Error("a request that was denied was approved")
+		}
+	}()
 	if _, err := docs.DecideRequest(ctx, asked.ID, provider.DecisionInput{DeciderUserID: "olga", Decision: "approved"}); err == nil {
 		t.Error("a request that was denied was approved")
 	}

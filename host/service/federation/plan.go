@@ -3,6 +3,7 @@ package federation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/hostedroot"
 	"github.com/authzhost/authz/host/service/relay"
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/directory"
@@ -89,6 +91,9 @@ func (f *Federation) exported(ctx context.Context, in planning, p *plan) (orgmer
 	if err := application.CheckOrgSnapshot(provider.ApplyOrgSnapshotInput{Snapshot: unmanaged(s), Source: in.source}); err != nil {
 		return orgmerge.Side{}, refused(err)
 	}
+	if s.PendingGlobalRequests, err = f.undecided(ctx, in, s.PendingGlobalRequests, p); err != nil {
+		return orgmerge.Side{}, err
+	}
 	side := orgmerge.Side{Name: in.app.ID, Namespaces: in.app.Namespaces, Whole: in.first, Snapshot: s}
 	if in.first {
 		return side, nil
@@ -96,6 +101,24 @@ func (f *Federation) exported(ctx context.Context, in planning, p *plan) (orgmer
 	named, err := f.named(ctx, in.app)
 	side.Named = []orgmerge.Named{named}
 	return side, err
+}
+
+// undecided leaves out requests that the hosted root has decided at an earlier time: an
+// application that was restored has them pending again, and what was decided stands.
+func (f *Federation) undecided(ctx context.Context, in planning, pending []authz.Request, p *plan) ([]authz.Request, error) {
+	kept := make([]authz.Request, 0, len(pending))
+	for _, q := range pending {
+		decided, err := in.root.Decided(ctx, q.ID)
+		if err != nil {
+			return nil, err
+		}
+		if decided {
+			p.warnings = append(p.warnings, fmt.Sprintf("the request %s was decided already at the hosted root: it is not pending there again", spell.Quote(q.ID)))
+			continue
+		}
+		kept = append(kept, q)
+	}
+	return kept, nil
 }
 
 // unmanaged is a snapshot without its reporting tree.

@@ -154,6 +154,12 @@ func (r *Root) Users(ctx context.Context, active *bool, p provider.Paging) iter.
 	}
 }
 
+// Decided tells whether the root has a request of that id which is pending no more.
+func (r *Root) Decided(ctx context.Context, id string) (bool, error) {
+	row, found, err := r.store.GetRequest(ctx, id)
+	return found && row.State != authz.RequestPending, failed(err)
+}
+
 // Source names the move by which the root's organization came.
 func (r *Root) Source(ctx context.Context) (string, error) {
 	held, err := application.ReadAuthority(ctx, r.store)
