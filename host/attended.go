@@ -6,6 +6,7 @@ import (
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/client"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -18,10 +19,15 @@ func (a attended) Check(ctx context.Context, p authz.Principal, keys []string, s
 	return a.ask(ctx, a.byPeople, p, keys, scope, fresh)
 }
 
-// Explain serves the operation explain. A denial also names the rows that have expired,
-// which no supply holds.
+// Explain serves the operation explain.
 func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
-	e, err := a.byPeople.Explain(ctx, p, key, scope)
+	return a.explained(ctx, a.byPeople, p, key, scope)
+}
+
+// explained is an explanation of which a denial also names the rows that have expired,
+// which no supply holds.
+func (a *Application) explained(ctx context.Context, c *client.Client, p authz.Principal, key, scope string) (access.Explanation, error) {
+	e, err := c.Explain(ctx, p, key, scope)
 	if err != nil || !e.Denied() {
 		return e, err
 	}
@@ -32,7 +38,7 @@ func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope str
 	if supplied, err = provider.WithExpired(ctx, a, supplied); err != nil {
 		return access.Explanation{}, err
 	}
-	all, err := a.byPeople.ExplainRows(ctx, &supplied, key, scope)
+	all, err := c.ExplainRows(ctx, &supplied, key, scope)
 	e.Expired = all.Expired
 	return e, err
 }

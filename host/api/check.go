@@ -28,6 +28,11 @@ type positionAwaiter interface {
 	AwaitPosition(ctx context.Context, at authz.Position) error
 }
 
+// reasoner says why Check answers as it did. One that is none serves no reason.
+type reasoner interface {
+	Why(ctx context.Context, p authz.Principal, keys []string, scope string, allowed bool) (provider.Reason, error)
+}
+
 const maxAwait = 2 * time.Second // for the state that at asks for
 
 func checkEntry() entry {
@@ -48,8 +53,7 @@ func check(ctx context.Context, c *call, in *provider.Check) (any, error) {
 		return nil, err
 	}
 	if in.Checks == nil {
-		allowed, err := ask(ctx, c.evaluator, &in.Question)
-		return answerOf(allowed), err
+		return answered(ctx, c.evaluator, &in.Question)
 	}
 	return askAll(ctx, c.evaluator, len(in.Checks), func(i int) (*provider.Question, error) { return c.question(in.Checks[i]) })
 }
@@ -101,6 +105,24 @@ func ask(ctx context.Context, e Evaluator, q *provider.Question) (bool, error) {
 	return allowed && err == nil, err
 }
 
+// answered is the answer to one question, with its reason where that is asked for.
+func answered(ctx context.Context, e Evaluator, q *provider.Question) (any, error) {
+	allowed, err := ask(ctx, e, q)
+	if err != nil || !q.Reason {
+		return answerOf(allowed), err
+	}
+	r, ok := e.(reasoner)
+	if !ok {
+		return nil, authz.Rejected(authz.CodeUnsupported, "the serving side tells no reasons")
+	}
+	why, err := r.Why(ctx, q.Principal, q.Key, cmp.Or(q.Scope, authz.Global), allowed)
+	if err != nil {
+		return nil, err
+	}
+	text, err := authz.Marshal(provider.CheckAnswer{Allowed: allowed, Reason: why})
+	return encoded(text), err
+}
+
 // askAll answers a batch, each of whose members is judged on its own: what one fails
 // with is its answer.
 func askAll(ctx context.Context, e Evaluator, n int, member func(int) (*provider.Question, error)) (any, error) {
@@ -111,12 +133,12 @@ func askAll(ctx context.Context, e Evaluator, n int, member func(int) (*provider
 			out = append(out, ',')
 		}
 		q, err := member(i)
-		var allowed bool
+		var answer any
 		if err == nil {
-			allowed, err = ask(ctx, e, q)
+			answer, err = answered(ctx, e, q)
 		}
 		if err == nil {
-			out = append(out, answerOf(allowed).(encoded)...)
+			out = append(out, answer.(encoded)...)
 			continue
 		}
 		wire, _ := provider.ToWireError(interrupted(ctx, err))

@@ -27,6 +27,9 @@ type Question struct {
 	Key       Keys            `json:"key,omitempty" read:"required"`
 	Scope     string          `json:"scope,omitempty" read:"target"`
 	Fresh     bool            `json:"fresh,omitempty"`
+
+	// Reason asks for one beside the answer. It costs what an explanation costs.
+	Reason bool `json:"reason,omitempty"`
 }
 
 // Check refuses a principal that is nobody, or two.
@@ -43,10 +46,33 @@ func (c *Check) Check() error {
 // Keys are keys of which one suffices. On the wire they are a key or a list of keys.
 type Keys []string
 
-// CheckAnswer answers one question.
+// CheckAnswer answers one question. Reason is "" unless it was asked for.
 type CheckAnswer struct {
-	Allowed bool `json:"allowed"`
+	Allowed bool   `json:"allowed"`
+	Reason  Reason `json:"reason,omitempty"`
 }
+
+// Reason says in a word why a check is answered as it is (spec: provider-api §7.2). Of
+// several keys it is that of the first which is allowed, or the first of these that holds
+// for a key: those of denials, in their order.
+type Reason string
+
+// The reasons of an allow.
+const (
+	ReasonGranted Reason = "granted" // a grant on the chain
+	ReasonImplied Reason = "implied" // a grant below it, by implication
+)
+
+// The reasons of a denial.
+const (
+	ReasonInactive     Reason = "inactive"          // the user is
+	ReasonRevoked      Reason = "revoked"           // a revoke on the chain
+	ReasonCondition    Reason = "condition"         // the rows allow; the key's condition does not
+	ReasonExpired      Reason = "expired"           // a grant that would allow has expired
+	ReasonElsewhere    Reason = "granted_elsewhere" // a grant at another scope
+	ReasonNotGrantable Reason = "not_grantable"     // no grant at this type of scope confers the key
+	ReasonNoGrant      Reason = "no_grant"          // nothing of all that
+)
 
 var opCheck = declare[Check, CheckAnswer](Operation{Op: "check", Kind: Read,
 	Tag: "evaluation", Summary: "Answer whether a principal may", Answer: "The answer, or one for each member of `checks`.",
