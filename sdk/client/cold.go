@@ -114,12 +114,12 @@ func (j *joint) ask(ctx context.Context) (answer provider.AccessAt, err error, t
 	if j.source == nil {
 		return answer, nil, false
 	}
-	stop := context.AfterFunc(ctx, func() {
+	leave := func() {
 		if j.ended.Add(1) == 2 {
 			j.cancel()
 		}
-	})
-	defer stop()
+	}
+	stop := context.AfterFunc(ctx, leave)
 	if j.arrived.Add(1) == 2 {
 		go func() {
 			defer close(j.done)
@@ -132,8 +132,12 @@ func (j *joint) ask(ctx context.Context) (answer provider.AccessAt, err error, t
 	}
 	select {
 	case <-j.done:
+		stop()
 		return j.answer, j.err, true
 	case <-ctx.Done():
+		if stop() { // a context is done before it says so to those who asked for it
+			leave()
+		}
 		return answer, ctx.Err(), true
 	}
 }
