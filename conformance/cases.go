@@ -71,7 +71,7 @@ func Cases() []Case { return Target{}.Plan().Cases() }
 func table() []storageCase {
 	var all []storageCase
 	for _, table := range [][]storageCase{
-		grantCases, listCases, directoryCases, documentCases, accessCases, auditCases, commitCases, crashCases, sectionCases, frozenCases,
+		grantCases, listCases, directoryCases, documentCases, accessCases, auditCases, commitCases, crashCases, sectionCases, frozenCases, lookupCases,
 		lifeCases, eventCases, metricCases, ruleCases, absenceCases,
 	} {
 		for _, c := range table {

@@ -62,6 +62,13 @@ var absenceCases = []storageCase{
 		}
 		none[authz.Role](w)(w.GetRole(w.ctx, "r"))
 	}},
+	{ID: "S18b", Rule: "without lookups the operations answer unsupported", Without: storage.CapLookups, run: func(w *world) {
+		w.code(storage.CodeUnsupported, listError(w.ListScopes(w.ctx, storage.Page{})))
+		w.code(storage.CodeUnsupported, listError(w.ListEdges(w.ctx, storage.EdgeGroup, []string{"g"}, storage.EdgePage{})))
+		w.code(storage.CodeUnsupported, listError(w.ListGrantsAt(w.ctx, []string{"*"}, storage.GrantsAtPage{})))
+		_, err := w.ReadPeople(w.ctx, storage.PeopleQuery{UserIDs: []string{"u"}})
+		w.code(storage.CodeUnsupported, err)
+	}},
 	{ID: "S19", Rule: "without records the operations and requirements answer unsupported", Without: storage.CapRecords, run: func(w *world) {
 		_, _, err := w.GetRecord(w.ctx, "c", "i")
 		w.code(storage.CodeUnsupported, err)

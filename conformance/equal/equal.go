@@ -228,8 +228,36 @@ func (e equality) reads() {
 	bothList(e, "records", func(s storage.Store) iter.Seq2[storage.Record, error] { return s.ListRecords(ctx, "c", xf, p) })
 	group := oneOf("g").Draw(t, "group")
 	bothList(e, "members", func(s storage.Store) iter.Seq2[string, error] { return s.ListUsersInGroup(ctx, group, p) })
+	if e.has(storage.CapLookups) {
+		e.lookups(f.Subjects)
+	}
 	bothFind(e, "group", func(s storage.Store) (authz.Group, bool, error) { return s.GetGroup(ctx, group) })
 	bothFind(e, "user", func(s storage.Store) (authz.User, bool, error) { return s.GetUser(ctx, user) })
+}
+
+// lookups asks what stands behind lists of who may.
+func (e equality) lookups(subjects []string) {
+	t, ctx := e.t, e.t.Context()
+	limit := rapid.IntRange(-1, 3).Draw(t, "lookup limit")
+	kind := rapid.SampledFrom(storage.EdgeKinds).Draw(t, "kind")
+	of := map[storage.EdgeKind]*rapid.Generator[string]{storage.EdgeParent: someScope, storage.EdgeGroup: oneOf("g"), storage.EdgeOrg: oneOf("o"), storage.EdgeManager: oneOf("u")}[kind]
+	ids, page := rapid.SliceOfN(of, 0, 4).Draw(t, "of"), storage.EdgePage{Limit: limit}
+	if rapid.Bool().Draw(t, "edge after?") {
+		page.AfterOf, page.AfterFrom = of.Draw(t, "after of"), rapid.SampledFrom([]string{"", "u", "u1", "docs.doc:1"}).Draw(t, "after from")
+	}
+	bothList(e, "edges", func(s storage.Store) iter.Seq2[storage.Edge, error] { return s.ListEdges(ctx, kind, ids, page) })
+	scopes, at := rapid.SliceOfN(someScope, 0, 3).Draw(t, "scopes"), storage.GrantsAtPage{Limit: limit}
+	if rapid.Bool().Draw(t, "grant after?") {
+		at.AfterScope, at.AfterSubject, at.AfterID = someScope.Draw(t, "after scope"), someSubject.Draw(t, "after subject"), rapid.SampledFrom([]string{"", "g", "g1"}).Draw(t, "after grant")
+	}
+	bothList(e, "grants at", func(s storage.Store) iter.Seq2[authz.Grant, error] { return s.ListGrantsAt(ctx, scopes, at) })
+	q := storage.PeopleQuery{UserIDs: rapid.SliceOfN(oneOf("u"), 0, 4).Draw(t, "people")}
+	if rapid.Bool().Draw(t, "at scopes?") {
+		q.Scopes = append([]string{}, scopes...)
+	}
+	both(e, "people", func(s storage.Store) (storage.People, error) { return s.ReadPeople(ctx, q) })
+	scopePage := storage.Page{After: rapid.SampledFrom([]string{"", "*", "docs.doc:1"}).Draw(t, "after scope"), Limit: limit}
+	bothList(e, "scopes", func(s storage.Store) iter.Seq2[string, error] { return s.ListScopes(ctx, scopePage) })
 }
 
 // lists compares everything that is there.

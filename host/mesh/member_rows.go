@@ -113,7 +113,7 @@ func joined[Row any](ctx context.Context, m *Member, scope *string, p storage.Pa
 			// than is wanted.
 			all := storage.Page{After: p.After}
 			instances := without(list(m.Store, nil, all), func(row Row) bool { return scopeOf(row) == authz.Global })
-			limited(merged(list(org, &globalScope, all), instances, id), p.Limit)(yield)
+			limited(merged(list(org, &globalScope, all), instances, func(a, b Row) bool { return id(a) <= id(b) }), p.Limit)(yield)
 		}
 	}
 }
@@ -145,9 +145,9 @@ func limited[Row any](rows iter.Seq2[Row, error], limit int) iter.Seq2[Row, erro
 	}
 }
 
-// merged yields two sequences that are ordered by id as one that is. It ends with the
-// first error.
-func merged[Row any](a, b iter.Seq2[Row, error], id func(Row) string) iter.Seq2[Row, error] {
+// merged yields two sequences that are in order as one that is. It ends with the first
+// error.
+func merged[Row any](a, b iter.Seq2[Row, error], ordered func(a, b Row) bool) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		nextA, stopA := iter.Pull2(a)
 		defer stopA()
@@ -163,7 +163,7 @@ func merged[Row any](a, b iter.Seq2[Row, error], id func(Row) string) iter.Seq2[
 			case okY && errY != nil:
 				yield(y, errY)
 				return
-			case okX && (!okY || id(x) <= id(y)):
+			case okX && (!okY || ordered(x, y)):
 				if !yield(x, nil) {
 					return
 				}

@@ -272,3 +272,40 @@ func (s *Store) Watch(ctx context.Context) iter.Seq2[int64, error] {
 		}
 	}
 }
+
+func (s *Store) ListScopes(ctx context.Context, p storage.Page) iter.Seq2[string, error] {
+	return paged(ctx, s, "ListScopes", p, func(scope string) string { return scope },
+		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[string, error] {
+			return st.ListScopes(ctx, p)
+		})
+}
+
+func (s *Store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []string, p storage.EdgePage) iter.Seq2[storage.Edge, error] {
+	return list(ctx, s, "ListEdges", func() walk[storage.Edge] {
+		left := p
+		return walk[storage.Edge]{
+			rows: func(ctx context.Context, st storage.Store) iter.Seq2[storage.Edge, error] {
+				return st.ListEdges(ctx, kind, of, left)
+			},
+			passed: func(e storage.Edge) bool {
+				left.AfterOf, left.AfterFrom = e.Of, e.From
+				return spend(&left.Limit)
+			},
+		}
+	})
+}
+
+func (s *Store) ListGrantsAt(ctx context.Context, scopes []string, p storage.GrantsAtPage) iter.Seq2[authz.Grant, error] {
+	return list(ctx, s, "ListGrantsAt", func() walk[authz.Grant] {
+		left := p
+		return walk[authz.Grant]{
+			rows: func(ctx context.Context, st storage.Store) iter.Seq2[authz.Grant, error] {
+				return st.ListGrantsAt(ctx, scopes, left)
+			},
+			passed: func(g authz.Grant) bool {
+				left.AfterScope, left.AfterSubject, left.AfterID = g.Scope, g.Subject, g.ID
+				return spend(&left.Limit)
+			},
+		}
+	})
+}

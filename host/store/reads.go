@@ -99,6 +99,13 @@ func (s *Store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	return closure(ctx, s, "ReadAccess", readAccess(q))
 }
 
+// ReadPeople is unavailable while the store is lost.
+func (s *Store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {
+	return closure(ctx, s, "ReadPeople", func(ctx context.Context, st storage.Store) (storage.People, error) {
+		return st.ReadPeople(ctx, q)
+	})
+}
+
 func scopeParents(scopes []string) func(context.Context, storage.Store) (map[string][]string, error) {
 	return func(ctx context.Context, st storage.Store) (map[string][]string, error) {
 		return st.GetScopeParents(ctx, scopes)

@@ -14,12 +14,15 @@ func Driver(d storage.Driver, absent ...storage.Capability) storage.Driver { ret
 // Store is the store as one that lacks capabilities.
 func Store(s storage.Store, absent ...storage.Capability) storage.Store {
 	lacks, none := storage.Capabilities(absent), storage.Unimplemented{}
+	if lacks.Has(storage.CapAncestry) && !lacks.Has(storage.CapLookups) {
+		return Store(s, append(slices.Clone(absent), storage.CapLookups)...)
+	}
 	return &store{
 		Required: s, absent: absent,
 		EventLog: unless[storage.EventLog](lacks.Has(storage.CapEvents), none, s), Watcher: unless[storage.Watcher](lacks.Has(storage.CapWatch), none, s),
 		History: unless[storage.History](lacks.Has(storage.CapHistory), none, s), Imports: unless[storage.Imports](lacks.Has(storage.CapImports), none, s),
 		Metrics: unless[storage.Metrics](lacks.Has(storage.CapMetrics), none, s), BatchRoles: unless[storage.BatchRoles](lacks.Has(storage.CapBatchRoles), none, s),
-		Ancestry: unless[storage.Ancestry](lacks.Has(storage.CapAncestry), none, s), Records: unless[storage.Records](lacks.Has(storage.CapRecords), none, s),
+		Ancestry: unless[storage.Ancestry](lacks.Has(storage.CapAncestry), none, s), Lookups: unless[storage.Lookups](lacks.Has(storage.CapLookups), none, s), Records: unless[storage.Records](lacks.Has(storage.CapRecords), none, s),
 		Renewer: unless[storage.Renewer](lacks.Has(storage.CapRenewal), none, s), HealthReporter: unless[storage.HealthReporter](lacks.Has(storage.CapHealth), none, s),
 	}
 }
@@ -54,6 +57,7 @@ type store struct {
 	storage.Metrics
 	storage.BatchRoles
 	storage.Ancestry
+	storage.Lookups
 	storage.Records
 	storage.Renewer
 	storage.HealthReporter

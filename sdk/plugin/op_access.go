@@ -91,20 +91,27 @@ func decodeAccess(a *pluginv1.Access, known *knownRoles) (storage.Access, error)
 	if a.GetParents() != nil {
 		out.Parents = decodeScopeParents(a.GetParents())
 	}
-	provenances := mapRows(a.GetProvenances(), decodeProvenance)
-	if len(a.GetGrants()) > 0 {
-		out.Grants = make([]authz.Grant, len(a.GetGrants()))
-	}
-	for i, g := range a.GetGrants() {
-		if int(g.GetProvenance()) >= len(provenances) {
-			return storage.Access{}, errors.New("a grant without its provenance")
-		}
-		out.Grants[i] = authz.Grant{ID: g.GetId(), Subject: g.GetSubject(), RoleID: g.GetRoleId(), Pattern: g.GetPattern(), Scope: g.GetScope(),
-			ExpiresAt: decodeExpiry(g.ExpiresAt), Provenance: provenances[g.GetProvenance()], CreatedAt: g.GetCreatedAt()}
-	}
 	var err error
+	if out.Grants, err = decodeAccessGrants(a.GetGrants(), a.GetProvenances()); err != nil {
+		return storage.Access{}, err
+	}
 	out.Roles, err = known.decode(a.GetRoles(), a.GetRolesFrom())
 	return out, err
+}
+
+func decodeAccessGrants(rows []*pluginv1.AccessGrant, of []*pluginv1.Provenance) (grants []authz.Grant, err error) {
+	provenances := mapRows(of, decodeProvenance)
+	if len(rows) > 0 {
+		grants = make([]authz.Grant, len(rows))
+	}
+	for i, g := range rows {
+		if int(g.GetProvenance()) >= len(provenances) {
+			return nil, errors.New("a grant without its provenance")
+		}
+		grants[i] = authz.Grant{ID: g.GetId(), Subject: g.GetSubject(), RoleID: g.GetRoleId(), Pattern: g.GetPattern(), Scope: g.GetScope(),
+			ExpiresAt: decodeExpiry(g.ExpiresAt), Provenance: provenances[g.GetProvenance()], CreatedAt: g.GetCreatedAt()}
+	}
+	return grants, nil
 }
 
 func (s *storeClient) GetScopeParents(ctx context.Context, scopes []string) (map[string][]string, error) {

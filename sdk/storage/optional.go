@@ -23,6 +23,7 @@ const (
 	CapExpand     Capability = "expand"     // ReadAccess with Expand
 	CapAncestry   Capability = "ancestry"   // scope parents
 	CapAncestors  Capability = "ancestors"  // ReadAccess with Scope; needs CapAncestry
+	CapLookups    Capability = "lookups"    // ListScopes, ListEdges, ListGrantsAt, ReadPeople; needs CapAncestry
 	CapRecords    Capability = "records"    // records, RequireRecord
 	CapWatch      Capability = "watch"      // Watch
 	CapRenewal    Capability = "renewal"    // Renew
@@ -32,7 +33,7 @@ const (
 // AllCapabilities lists every capability in the order of the table
 // (spec: storage §6).
 var AllCapabilities = Capabilities{
-	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapRecords, CapWatch,
+	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapLookups, CapRecords, CapWatch,
 	CapRenewal, CapHealth,
 }
 
@@ -58,6 +59,7 @@ type Optional interface {
 	Metrics
 	BatchRoles
 	Ancestry
+	Lookups
 	Records
 	Renewer
 	HealthReporter
@@ -281,6 +283,22 @@ func (Unimplemented) GetRoles(context.Context, []string) ([]authz.Role, error) {
 
 func (Unimplemented) GetScopeParents(context.Context, []string) (map[string][]string, error) {
 	return nil, Unsupported(CapAncestry)
+}
+
+func (Unimplemented) ListScopes(context.Context, Page) iter.Seq2[string, error] {
+	return refused[string](CapLookups)
+}
+
+func (Unimplemented) ListEdges(context.Context, EdgeKind, []string, EdgePage) iter.Seq2[Edge, error] {
+	return refused[Edge](CapLookups)
+}
+
+func (Unimplemented) ListGrantsAt(context.Context, []string, GrantsAtPage) iter.Seq2[authz.Grant, error] {
+	return refused[authz.Grant](CapLookups)
+}
+
+func (Unimplemented) ReadPeople(context.Context, PeopleQuery) (People, error) {
+	return People{}, Unsupported(CapLookups)
 }
 
 func (Unimplemented) GetRecord(context.Context, string, string) (Record, bool, error) {

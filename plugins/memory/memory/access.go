@@ -44,7 +44,7 @@ func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.
 	}
 	if q.Scope != "" {
 		access.Parents, _ = storage.Ancestors(q.Scope, func(scope string) ([]string, error) { // it never fails
-			if row, found := st.scopes.get(&scopeParents{scope: scope}); found {
+			if row, found := st.scopes.byID.get(&scopeParents{scope: scope}); found {
 				return append([]string{}, row.parents...), nil
 			}
 			return nil, nil

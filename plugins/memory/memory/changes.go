@@ -98,9 +98,9 @@ func (d *draft) change(change storage.Change) (storage.ChangeResult, error) {
 		}
 		d.imports = &storage.ImportsHead{Version: ch.Version, Manifest: slices.Clone(ch.Manifest)}
 	case storage.PutScopeParents:
-		d.scopes.set(d.edit, &scopeParents{ch.Scope, slices.Clone(ch.Parents)})
+		d.scopes.put(d.edit, &scopeParents{ch.Scope, slices.Clone(ch.Parents)})
 	case storage.DeleteScopeParents:
-		d.scopes.remove(d.edit, &scopeParents{scope: ch.Scope})
+		d.scopes.remove(d.edit, ch.Scope)
 	case storage.PutRecord:
 		old, err := d.recordAt(ch.Record.Collection, ch.Record.ID, ch.Expect)
 		if err != nil {

@@ -97,11 +97,11 @@ func (s *store) ListUsers(ctx context.Context, f storage.UserFilter, p storage.P
 }
 
 func (s *store) ListUsersInGroup(ctx context.Context, groupID string, p storage.Page) iter.Seq2[string, error] {
-	read := func(st *state, after string, n int) []membership {
-		members := while(st.users.members.after(membership{groupID, after}), func(m membership) bool { return m.group == groupID })
+	read := func(st *state, after string, n int) []storage.Edge {
+		members := while(st.users.edges.group.after(storage.Edge{Of: groupID, From: after}), func(m storage.Edge) bool { return m.Of == groupID })
 		return take(members, n, all)
 	}
-	user := func(m membership) string { return m.user }
+	user := func(m storage.Edge) string { return m.From }
 	return stream(ctx, s, []any{groupID, p}, p.After, p.Limit, read, user, user)
 }
 
@@ -137,7 +137,7 @@ func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 	}
 	st, parents := s.now(), make(map[string][]string, len(scopes))
 	for _, scope := range scopes {
-		if row, found := st.scopes.get(&scopeParents{scope: scope}); found {
+		if row, found := st.scopes.byID.get(&scopeParents{scope: scope}); found {
 			parents[scope] = append([]string{}, row.parents...)
 		}
 	}

@@ -26,7 +26,7 @@ type state struct {
 	audit   auditRows
 	log     eventLog
 	metrics tree[*storage.MetricBucket]
-	scopes  tree[*scopeParents]
+	scopes  scopeRows
 	records recordRows
 	commits commitRows
 }
@@ -37,6 +37,7 @@ func newState() *state {
 			byID:      ordered(func(a, b *authz.Grant) int { return strings.Compare(a.ID, b.ID) }),
 			bySubject: ordered(func(a, b *authz.Grant) int { return compare2(a.Subject, b.Subject, a.ID, b.ID) }),
 			byScope:   ordered(func(a, b *authz.Grant) int { return compare2(a.Scope, b.Scope, a.ID, b.ID) }),
+			at:        ordered(compareGrantsAt),
 			byRole:    ordered(func(a, b *authz.Grant) int { return compare2(a.RoleID, b.RoleID, a.ID, b.ID) }),
 		},
 		revokes: revokeRows{
@@ -48,7 +49,7 @@ func newState() *state {
 		groups: ordered(func(a, b *authz.Group) int { return strings.Compare(a.ID, b.ID) }),
 		users: userRows{
 			byID:    ordered(func(a, b *authz.User) int { return strings.Compare(a.UserID, b.UserID) }),
-			members: ordered(func(a, b membership) int { return compare2(a.group, b.group, a.user, b.user) }),
+			edges: userEdges{orderedEdges(), orderedEdges(), orderedEdges()},
 		},
 		requests: requestRows{
 			byID:      ordered(func(a, b *authz.Request) int { return strings.Compare(a.ID, b.ID) }),
@@ -64,7 +65,10 @@ func newState() *state {
 			return cmp.Or(compare2(a.Dimension, b.Dimension, a.Subject, b.Subject),
 				cmp.Compare(a.Bucket, b.Bucket), strings.Compare(a.Metric, b.Metric))
 		}),
-		scopes: ordered(func(a, b *scopeParents) int { return strings.Compare(a.scope, b.scope) }),
+		scopes: scopeRows{
+			byID:    ordered(func(a, b *scopeParents) int { return strings.Compare(a.scope, b.scope) }),
+			parents: orderedEdges(),
+		},
 		records: recordRows{
 			byID:  ordered(func(a, b *storage.Record) int { return compare2(a.Collection, b.Collection, a.ID, b.ID) }),
 			byKey: ordered(compareRecordKeys),
@@ -102,12 +106,18 @@ func (st *state) draft() *draft { return &draft{state: *st, edit: new(edit)} }
 // byRole holds only grants that name a role.
 type grantRows struct {
 	byID, bySubject, byScope, byRole tree[*authz.Grant]
+	at                               tree[*authz.Grant] // by scope, subject and id
+}
+
+func compareGrantsAt(a, b *authz.Grant) int {
+	return cmp.Or(strings.Compare(a.Scope, b.Scope), compare2(a.Subject, b.Subject, a.ID, b.ID))
 }
 
 func (r *grantRows) insert(e *edit, g *authz.Grant) {
 	r.byID.set(e, g)
 	r.bySubject.set(e, g)
 	r.byScope.set(e, g)
+	r.at.set(e, g)
 	if g.RoleID != "" {
 		r.byRole.set(e, g)
 	}
@@ -117,6 +127,7 @@ func (r *grantRows) remove(e *edit, g *authz.Grant) {
 	r.byID.remove(e, g)
 	r.bySubject.remove(e, g)
 	r.byScope.remove(e, g)
+	r.at.remove(e, g)
 	if g.RoleID != "" {
 		r.byRole.remove(e, g)
 	}
@@ -138,20 +149,49 @@ func (r *revokeRows) remove(e *edit, row *authz.Revoke) {
 	r.byScope.remove(e, row)
 }
 
-type membership struct{ group, user string }
-
-// userRows keeps user records and, for each group, its direct members.
+// userRows keeps user records, and what points from them at other rows.
 type userRows struct {
-	byID    tree[*authz.User]
-	members tree[membership]
+	byID  tree[*authz.User]
+	edges userEdges
+}
+
+// userEdges are ordered by the row that they lead to.
+type userEdges struct{ group, org, manager tree[storage.Edge] }
+
+func orderedEdges() tree[storage.Edge] {
+	return ordered(func(a, b storage.Edge) int { return compare2(a.Of, b.Of, a.From, b.From) })
+}
+
+// of are the edges of a kind, nil of a kind that users have not.
+func (e *userEdges) of(kind storage.EdgeKind) *tree[storage.Edge] {
+	switch kind {
+	case storage.EdgeGroup:
+		return &e.group
+	case storage.EdgeOrg:
+		return &e.org
+	case storage.EdgeManager:
+		return &e.manager
+	}
+	return nil
+}
+
+// each calls change with every edge of a user.
+func (e *userEdges) each(u *authz.User, change func(edges *tree[storage.Edge], edge storage.Edge)) {
+	for _, id := range u.GroupIDs {
+		change(&e.group, storage.Edge{Of: id, From: u.UserID})
+	}
+	for _, id := range u.OrgIDs {
+		change(&e.org, storage.Edge{Of: id, From: u.UserID})
+	}
+	if u.ManagerUserID != "" {
+		change(&e.manager, storage.Edge{Of: u.ManagerUserID, From: u.UserID})
+	}
 }
 
 func (r *userRows) put(e *edit, u *authz.User) {
 	r.remove(e, u.UserID)
 	r.byID.set(e, u)
-	for _, group := range u.GroupIDs {
-		r.members.set(e, membership{group, u.UserID})
-	}
+	r.edges.each(u, func(edges *tree[storage.Edge], edge storage.Edge) { edges.set(e, edge) })
 }
 
 func (r *userRows) remove(e *edit, userID string) {
@@ -160,9 +200,7 @@ func (r *userRows) remove(e *edit, userID string) {
 		return
 	}
 	r.byID.remove(e, old)
-	for _, group := range old.GroupIDs {
-		r.members.remove(e, membership{group, userID})
-	}
+	r.edges.each(old, func(edges *tree[storage.Edge], edge storage.Edge) { edges.remove(e, edge) })
 }
 
 type requestRows struct {
@@ -186,6 +224,31 @@ type auditRows struct {
 type scopeParents struct {
 	scope   string
 	parents []string
+}
+
+// scopeRows keeps the parents of scopes, and the scopes below each parent.
+type scopeRows struct {
+	byID    tree[*scopeParents]
+	parents tree[storage.Edge]
+}
+
+func (r *scopeRows) put(e *edit, row *scopeParents) {
+	r.remove(e, row.scope)
+	r.byID.set(e, row)
+	for _, parent := range row.parents {
+		r.parents.set(e, storage.Edge{Of: parent, From: row.scope})
+	}
+}
+
+func (r *scopeRows) remove(e *edit, scope string) {
+	old, found := r.byID.get(&scopeParents{scope: scope})
+	if !found {
+		return
+	}
+	r.byID.remove(e, old)
+	for _, parent := range old.parents {
+		r.parents.remove(e, storage.Edge{Of: parent, From: scope})
+	}
 }
 
 // recordRows keeps each record under its id and under each of its index strings.

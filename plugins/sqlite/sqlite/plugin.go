@@ -25,7 +25,7 @@ func Plugin(version string) plugin.Plugin {
 		Name:    driverName,
 		Version: version,
 		Storage: plugin.StorageKind{
-			Capabilities: storage.AllCapabilities,
+			Capabilities: capabilities,
 			Configure: func(ctx context.Context, config map[string]any) (storage.Driver, error) {
 				return Open(ctx, optionsOf(config))
 			},

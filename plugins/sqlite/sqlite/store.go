@@ -12,6 +12,7 @@ import (
 
 // store is one handle on a partition. It satisfies storage.Store.
 type store struct {
+	storage.Unimplemented
 	driver      *driver
 	db          *database
 	app         string // the partition, the first parameter of every statement
@@ -27,12 +28,14 @@ type store struct {
 
 var _ storage.Store = (*store)(nil)
 
+var capabilities = slices.DeleteFunc(slices.Clone(storage.AllCapabilities), func(c storage.Capability) bool { return c == storage.CapLookups })
+
 func (s *store) Info() storage.StoreInfo {
 	return storage.StoreInfo{
 		Partition:     s.app,
 		Incarnation:   s.incarnation,
 		SchemaVersion: relational.SchemaVersion,
-		Capabilities:  slices.Clone(storage.AllCapabilities),
+		Capabilities:  slices.Clone(capabilities),
 	}
 }
 

@@ -1707,6 +1707,302 @@ func (x *ScopeParents) GetParents() map[string]*StringList {
 	return nil
 }
 
+type EdgeQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Of            []string               `protobuf:"bytes,2,rep,name=of,proto3" json:"of,omitempty"`
+	AfterOf       string                 `protobuf:"bytes,3,opt,name=after_of,json=afterOf,proto3" json:"after_of,omitempty"`
+	AfterFrom     string                 `protobuf:"bytes,4,opt,name=after_from,json=afterFrom,proto3" json:"after_from,omitempty"`
+	Limit         int64                  `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EdgeQuery) Reset() {
+	*x = EdgeQuery{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EdgeQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EdgeQuery) ProtoMessage() {}
+
+func (x *EdgeQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EdgeQuery.ProtoReflect.Descriptor instead.
+func (*EdgeQuery) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *EdgeQuery) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *EdgeQuery) GetOf() []string {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *EdgeQuery) GetAfterOf() string {
+	if x != nil {
+		return x.AfterOf
+	}
+	return ""
+}
+
+func (x *EdgeQuery) GetAfterFrom() string {
+	if x != nil {
+		return x.AfterFrom
+	}
+	return ""
+}
+
+func (x *EdgeQuery) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *EdgeQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+type GrantsAtQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Scopes        []string               `protobuf:"bytes,1,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	AfterScope    string                 `protobuf:"bytes,2,opt,name=after_scope,json=afterScope,proto3" json:"after_scope,omitempty"`
+	AfterSubject  string                 `protobuf:"bytes,3,opt,name=after_subject,json=afterSubject,proto3" json:"after_subject,omitempty"`
+	AfterId       string                 `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
+	Limit         int64                  `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantsAtQuery) Reset() {
+	*x = GrantsAtQuery{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantsAtQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantsAtQuery) ProtoMessage() {}
+
+func (x *GrantsAtQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantsAtQuery.ProtoReflect.Descriptor instead.
+func (*GrantsAtQuery) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *GrantsAtQuery) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *GrantsAtQuery) GetAfterScope() string {
+	if x != nil {
+		return x.AfterScope
+	}
+	return ""
+}
+
+func (x *GrantsAtQuery) GetAfterSubject() string {
+	if x != nil {
+		return x.AfterSubject
+	}
+	return ""
+}
+
+func (x *GrantsAtQuery) GetAfterId() string {
+	if x != nil {
+		return x.AfterId
+	}
+	return ""
+}
+
+func (x *GrantsAtQuery) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *GrantsAtQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+type PeopleQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserIds       []string               `protobuf:"bytes,1,rep,name=user_ids,json=userIds,proto3" json:"user_ids,omitempty"`
+	Scopes        *StringList            `protobuf:"bytes,2,opt,name=scopes,proto3" json:"scopes,omitempty"` // absent: all scopes
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeopleQuery) Reset() {
+	*x = PeopleQuery{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeopleQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeopleQuery) ProtoMessage() {}
+
+func (x *PeopleQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeopleQuery.ProtoReflect.Descriptor instead.
+func (*PeopleQuery) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *PeopleQuery) GetUserIds() []string {
+	if x != nil {
+		return x.UserIds
+	}
+	return nil
+}
+
+func (x *PeopleQuery) GetScopes() *StringList {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *PeopleQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+type People struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Users         []*User                `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
+	Grants        []*AccessGrant         `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
+	Revokes       []*Revoke              `protobuf:"bytes,3,rep,name=revokes,proto3" json:"revokes,omitempty"`
+	Provenances   []*Provenance          `protobuf:"bytes,4,rep,name=provenances,proto3" json:"provenances,omitempty"` // of the grants, each once
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *People) Reset() {
+	*x = People{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *People) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*People) ProtoMessage() {}
+
+func (x *People) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use People.ProtoReflect.Descriptor instead.
+func (*People) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *People) GetUsers() []*User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *People) GetGrants() []*AccessGrant {
+	if x != nil {
+		return x.Grants
+	}
+	return nil
+}
+
+func (x *People) GetRevokes() []*Revoke {
+	if x != nil {
+		return x.Revokes
+	}
+	return nil
+}
+
+func (x *People) GetProvenances() []*Provenance {
+	if x != nil {
+		return x.Provenances
+	}
+	return nil
+}
+
 type RecordKey struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Collection    string                 `protobuf:"bytes,1,opt,name=collection,proto3" json:"collection,omitempty"`
@@ -1718,7 +2014,7 @@ type RecordKey struct {
 
 func (x *RecordKey) Reset() {
 	*x = RecordKey{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +2026,7 @@ func (x *RecordKey) String() string {
 func (*RecordKey) ProtoMessage() {}
 
 func (x *RecordKey) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +2039,7 @@ func (x *RecordKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordKey.ProtoReflect.Descriptor instead.
 func (*RecordKey) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecordKey) GetCollection() string {
@@ -1780,7 +2076,7 @@ type RecordQuery struct {
 
 func (x *RecordQuery) Reset() {
 	*x = RecordQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +2088,7 @@ func (x *RecordQuery) String() string {
 func (*RecordQuery) ProtoMessage() {}
 
 func (x *RecordQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +2101,7 @@ func (x *RecordQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordQuery.ProtoReflect.Descriptor instead.
 func (*RecordQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RecordQuery) GetCollection() string {
@@ -1857,7 +2153,7 @@ type AccessQuery struct {
 
 func (x *AccessQuery) Reset() {
 	*x = AccessQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +2165,7 @@ func (x *AccessQuery) String() string {
 func (*AccessQuery) ProtoMessage() {}
 
 func (x *AccessQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +2178,7 @@ func (x *AccessQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessQuery.ProtoReflect.Descriptor instead.
 func (*AccessQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AccessQuery) GetUserId() string {
@@ -1946,7 +2242,7 @@ type Access struct {
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1958,7 +2254,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1971,7 +2267,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Access) GetUser() *User {
@@ -2068,7 +2364,7 @@ type AccessGrant struct {
 
 func (x *AccessGrant) Reset() {
 	*x = AccessGrant{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2376,7 @@ func (x *AccessGrant) String() string {
 func (*AccessGrant) ProtoMessage() {}
 
 func (x *AccessGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2389,7 @@ func (x *AccessGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessGrant.ProtoReflect.Descriptor instead.
 func (*AccessGrant) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AccessGrant) GetId() string {
@@ -2165,7 +2461,7 @@ type AccessRole struct {
 
 func (x *AccessRole) Reset() {
 	*x = AccessRole{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2177,7 +2473,7 @@ func (x *AccessRole) String() string {
 func (*AccessRole) ProtoMessage() {}
 
 func (x *AccessRole) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2190,7 +2486,7 @@ func (x *AccessRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessRole.ProtoReflect.Descriptor instead.
 func (*AccessRole) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AccessRole) GetRevision() uint64 {
@@ -2217,7 +2513,7 @@ type GrantRows struct {
 
 func (x *GrantRows) Reset() {
 	*x = GrantRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2525,7 @@ func (x *GrantRows) String() string {
 func (*GrantRows) ProtoMessage() {}
 
 func (x *GrantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2242,7 +2538,7 @@ func (x *GrantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRows.ProtoReflect.Descriptor instead.
 func (*GrantRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GrantRows) GetRows() []*Grant {
@@ -2269,7 +2565,7 @@ type RevokeRows struct {
 
 func (x *RevokeRows) Reset() {
 	*x = RevokeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2577,7 @@ func (x *RevokeRows) String() string {
 func (*RevokeRows) ProtoMessage() {}
 
 func (x *RevokeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2590,7 @@ func (x *RevokeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRows.ProtoReflect.Descriptor instead.
 func (*RevokeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RevokeRows) GetRows() []*Revoke {
@@ -2321,7 +2617,7 @@ type RoleRows struct {
 
 func (x *RoleRows) Reset() {
 	*x = RoleRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2629,7 @@ func (x *RoleRows) String() string {
 func (*RoleRows) ProtoMessage() {}
 
 func (x *RoleRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2642,7 @@ func (x *RoleRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleRows.ProtoReflect.Descriptor instead.
 func (*RoleRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RoleRows) GetRows() []*Role {
@@ -2373,7 +2669,7 @@ type GroupRows struct {
 
 func (x *GroupRows) Reset() {
 	*x = GroupRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2681,7 @@ func (x *GroupRows) String() string {
 func (*GroupRows) ProtoMessage() {}
 
 func (x *GroupRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2694,7 @@ func (x *GroupRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupRows.ProtoReflect.Descriptor instead.
 func (*GroupRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GroupRows) GetRows() []*Group {
@@ -2425,7 +2721,7 @@ type UserRows struct {
 
 func (x *UserRows) Reset() {
 	*x = UserRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2733,7 @@ func (x *UserRows) String() string {
 func (*UserRows) ProtoMessage() {}
 
 func (x *UserRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2746,7 @@ func (x *UserRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserRows.ProtoReflect.Descriptor instead.
 func (*UserRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *UserRows) GetRows() []*User {
@@ -2477,7 +2773,7 @@ type IdRows struct {
 
 func (x *IdRows) Reset() {
 	*x = IdRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2489,7 +2785,7 @@ func (x *IdRows) String() string {
 func (*IdRows) ProtoMessage() {}
 
 func (x *IdRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2502,7 +2798,7 @@ func (x *IdRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdRows.ProtoReflect.Descriptor instead.
 func (*IdRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *IdRows) GetRows() []string {
@@ -2519,6 +2815,110 @@ func (x *IdRows) GetPiece() *Frame {
 	return nil
 }
 
+type Edge struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Of            string                 `protobuf:"bytes,1,opt,name=of,proto3" json:"of,omitempty"`
+	From          string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Edge) Reset() {
+	*x = Edge{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Edge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Edge) ProtoMessage() {}
+
+func (x *Edge) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Edge.ProtoReflect.Descriptor instead.
+func (*Edge) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Edge) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
+}
+
+func (x *Edge) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+type EdgeRows struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          []*Edge                `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	Piece         *Frame                 `protobuf:"bytes,15,opt,name=piece,proto3" json:"piece,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EdgeRows) Reset() {
+	*x = EdgeRows{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EdgeRows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EdgeRows) ProtoMessage() {}
+
+func (x *EdgeRows) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EdgeRows.ProtoReflect.Descriptor instead.
+func (*EdgeRows) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *EdgeRows) GetRows() []*Edge {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *EdgeRows) GetPiece() *Frame {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
 type RequestRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*Request             `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
@@ -2529,7 +2929,7 @@ type RequestRows struct {
 
 func (x *RequestRows) Reset() {
 	*x = RequestRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2541,7 +2941,7 @@ func (x *RequestRows) String() string {
 func (*RequestRows) ProtoMessage() {}
 
 func (x *RequestRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2954,7 @@ func (x *RequestRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRows.ProtoReflect.Descriptor instead.
 func (*RequestRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RequestRows) GetRows() []*Request {
@@ -2581,7 +2981,7 @@ type CatalogRows struct {
 
 func (x *CatalogRows) Reset() {
 	*x = CatalogRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2593,7 +2993,7 @@ func (x *CatalogRows) String() string {
 func (*CatalogRows) ProtoMessage() {}
 
 func (x *CatalogRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2606,7 +3006,7 @@ func (x *CatalogRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogRows.ProtoReflect.Descriptor instead.
 func (*CatalogRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CatalogRows) GetRows() []*Catalog {
@@ -2632,7 +3032,7 @@ type ImportsRows struct {
 
 func (x *ImportsRows) Reset() {
 	*x = ImportsRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +3044,7 @@ func (x *ImportsRows) String() string {
 func (*ImportsRows) ProtoMessage() {}
 
 func (x *ImportsRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +3057,7 @@ func (x *ImportsRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportsRows.ProtoReflect.Descriptor instead.
 func (*ImportsRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ImportsRows) GetRows() []*Imports {
@@ -2677,7 +3077,7 @@ type AuditRows struct {
 
 func (x *AuditRows) Reset() {
 	*x = AuditRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +3089,7 @@ func (x *AuditRows) String() string {
 func (*AuditRows) ProtoMessage() {}
 
 func (x *AuditRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +3102,7 @@ func (x *AuditRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRows.ProtoReflect.Descriptor instead.
 func (*AuditRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AuditRows) GetRows() []*AuditEntry {
@@ -2729,7 +3129,7 @@ type MetricDeltas struct {
 
 func (x *MetricDeltas) Reset() {
 	*x = MetricDeltas{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +3141,7 @@ func (x *MetricDeltas) String() string {
 func (*MetricDeltas) ProtoMessage() {}
 
 func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +3154,7 @@ func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricDeltas.ProtoReflect.Descriptor instead.
 func (*MetricDeltas) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MetricDeltas) GetRows() []*MetricBucket {
@@ -2781,7 +3181,7 @@ type MetricRows struct {
 
 func (x *MetricRows) Reset() {
 	*x = MetricRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2793,7 +3193,7 @@ func (x *MetricRows) String() string {
 func (*MetricRows) ProtoMessage() {}
 
 func (x *MetricRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2806,7 +3206,7 @@ func (x *MetricRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricRows.ProtoReflect.Descriptor instead.
 func (*MetricRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MetricRows) GetRows() []*MetricBucket {
@@ -2833,7 +3233,7 @@ type RecordRows struct {
 
 func (x *RecordRows) Reset() {
 	*x = RecordRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2845,7 +3245,7 @@ func (x *RecordRows) String() string {
 func (*RecordRows) ProtoMessage() {}
 
 func (x *RecordRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2858,7 +3258,7 @@ func (x *RecordRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRows.ProtoReflect.Descriptor instead.
 func (*RecordRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RecordRows) GetRows() []*Record {
@@ -2884,7 +3284,7 @@ type CommitRows struct {
 
 func (x *CommitRows) Reset() {
 	*x = CommitRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2896,7 +3296,7 @@ func (x *CommitRows) String() string {
 func (*CommitRows) ProtoMessage() {}
 
 func (x *CommitRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2909,7 +3309,7 @@ func (x *CommitRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRows.ProtoReflect.Descriptor instead.
 func (*CommitRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CommitRows) GetRows() []*CommitResult {
@@ -2928,7 +3328,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3340,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3353,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchRequest) GetStore() uint64 {
@@ -2972,7 +3372,7 @@ type WatchHead struct {
 
 func (x *WatchHead) Reset() {
 	*x = WatchHead{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2984,7 +3384,7 @@ func (x *WatchHead) String() string {
 func (*WatchHead) ProtoMessage() {}
 
 func (x *WatchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2997,7 +3397,7 @@ func (x *WatchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchHead.ProtoReflect.Descriptor instead.
 func (*WatchHead) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchHead) GetHead() int64 {
@@ -3020,7 +3420,7 @@ type SectionRequest struct {
 
 func (x *SectionRequest) Reset() {
 	*x = SectionRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3432,7 @@ func (x *SectionRequest) String() string {
 func (*SectionRequest) ProtoMessage() {}
 
 func (x *SectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3445,7 @@ func (x *SectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionRequest.ProtoReflect.Descriptor instead.
 func (*SectionRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SectionRequest) GetOf() isSectionRequest_Of {
@@ -3100,7 +3500,7 @@ type SectionAcquire struct {
 
 func (x *SectionAcquire) Reset() {
 	*x = SectionAcquire{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3112,7 +3512,7 @@ func (x *SectionAcquire) String() string {
 func (*SectionAcquire) ProtoMessage() {}
 
 func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3125,7 +3525,7 @@ func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionAcquire.ProtoReflect.Descriptor instead.
 func (*SectionAcquire) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SectionAcquire) GetStore() uint64 {
@@ -3162,7 +3562,7 @@ type SectionReply struct {
 
 func (x *SectionReply) Reset() {
 	*x = SectionReply{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3574,7 @@ func (x *SectionReply) String() string {
 func (*SectionReply) ProtoMessage() {}
 
 func (x *SectionReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3587,7 @@ func (x *SectionReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionReply.ProtoReflect.Descriptor instead.
 func (*SectionReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SectionReply) GetOf() isSectionReply_Of {
@@ -3241,7 +3641,7 @@ type Granted struct {
 
 func (x *Granted) Reset() {
 	*x = Granted{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3253,7 +3653,7 @@ func (x *Granted) String() string {
 func (*Granted) ProtoMessage() {}
 
 func (x *Granted) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3266,7 +3666,7 @@ func (x *Granted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Granted.ProtoReflect.Descriptor instead.
 func (*Granted) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Granted) GetFence() *Fence {
@@ -3293,7 +3693,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3305,7 +3705,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3318,7 +3718,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Renewed) GetBeat() int64 {
@@ -3486,7 +3886,32 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\aparents\x18\x01 \x03(\v2*.authz.plugin.v1.ScopeParents.ParentsEntryR\aparents\x1aW\n" +
 	"\fParentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x121\n" +
-	"\x05value\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x05value:\x028\x01\"Q\n" +
+	"\x05value\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x05value:\x028\x01\"\x95\x01\n" +
+	"\tEdgeQuery\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02of\x18\x02 \x03(\tR\x02of\x12\x19\n" +
+	"\bafter_of\x18\x03 \x01(\tR\aafterOf\x12\x1d\n" +
+	"\n" +
+	"after_from\x18\x04 \x01(\tR\tafterFrom\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x03R\x05limit\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xb4\x01\n" +
+	"\rGrantsAtQuery\x12\x16\n" +
+	"\x06scopes\x18\x01 \x03(\tR\x06scopes\x12\x1f\n" +
+	"\vafter_scope\x18\x02 \x01(\tR\n" +
+	"afterScope\x12#\n" +
+	"\rafter_subject\x18\x03 \x01(\tR\fafterSubject\x12\x19\n" +
+	"\bafter_id\x18\x04 \x01(\tR\aafterId\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x03R\x05limit\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"s\n" +
+	"\vPeopleQuery\x12\x19\n" +
+	"\buser_ids\x18\x01 \x03(\tR\auserIds\x123\n" +
+	"\x06scopes\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x06scopes\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xdd\x01\n" +
+	"\x06People\x12+\n" +
+	"\x05users\x18\x01 \x03(\v2\x15.authz.plugin.v1.UserR\x05users\x124\n" +
+	"\x06grants\x18\x02 \x03(\v2\x1c.authz.plugin.v1.AccessGrantR\x06grants\x121\n" +
+	"\arevokes\x18\x03 \x03(\v2\x17.authz.plugin.v1.RevokeR\arevokes\x12=\n" +
+	"\vprovenances\x18\x04 \x03(\v2\x1b.authz.plugin.v1.ProvenanceR\vprovenances\"Q\n" +
 	"\tRecordKey\x12\x1e\n" +
 	"\n" +
 	"collection\x18\x01 \x01(\tR\n" +
@@ -3559,6 +3984,12 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"J\n" +
 	"\x06IdRows\x12\x12\n" +
 	"\x04rows\x18\x01 \x03(\tR\x04rows\x12,\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"*\n" +
+	"\x04Edge\x12\x0e\n" +
+	"\x02of\x18\x01 \x01(\tR\x02of\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\"c\n" +
+	"\bEdgeRows\x12)\n" +
+	"\x04rows\x18\x01 \x03(\v2\x15.authz.plugin.v1.EdgeR\x04rows\x12,\n" +
 	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"i\n" +
 	"\vRequestRows\x12,\n" +
 	"\x04rows\x18\x01 \x03(\v2\x18.authz.plugin.v1.RequestR\x04rows\x12,\n" +
@@ -3606,7 +4037,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\blease_ms\x18\x02 \x01(\x03R\aleaseMs\"K\n" +
 	"\aRenewed\x12\x12\n" +
 	"\x04beat\x18\x01 \x01(\x03R\x04beat\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xa6\x15\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xc4\x17\n" +
 	"\aStorage\x12@\n" +
 	"\x04Open\x12\x1c.authz.plugin.v1.OpenRequest\x1a\x1a.authz.plugin.v1.OpenReply\x12R\n" +
 	"\n" +
@@ -3642,7 +4073,13 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\rRecordMetrics\x12\x1d.authz.plugin.v1.MetricDeltas\x1a\x16.authz.plugin.v1.Empty\x12J\n" +
 	"\vReadMetrics\x12\x1c.authz.plugin.v1.MetricQuery\x1a\x1b.authz.plugin.v1.MetricRows0\x01\x12E\n" +
 	"\fPruneMetrics\x12\x1c.authz.plugin.v1.NumberQuery\x1a\x17.authz.plugin.v1.Number\x12G\n" +
-	"\x0fGetScopeParents\x12\x15.authz.plugin.v1.Keys\x1a\x1d.authz.plugin.v1.ScopeParents\x12D\n" +
+	"\x0fGetScopeParents\x12\x15.authz.plugin.v1.Keys\x1a\x1d.authz.plugin.v1.ScopeParents\x12C\n" +
+	"\n" +
+	"ListScopes\x12\x1a.authz.plugin.v1.PageQuery\x1a\x17.authz.plugin.v1.IdRows0\x01\x12D\n" +
+	"\tListEdges\x12\x1a.authz.plugin.v1.EdgeQuery\x1a\x19.authz.plugin.v1.EdgeRows0\x01\x12L\n" +
+	"\fListGrantsAt\x12\x1e.authz.plugin.v1.GrantsAtQuery\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12C\n" +
+	"\n" +
+	"ReadPeople\x12\x1c.authz.plugin.v1.PeopleQuery\x1a\x17.authz.plugin.v1.People\x12D\n" +
 	"\tGetRecord\x12\x1a.authz.plugin.v1.RecordKey\x1a\x1b.authz.plugin.v1.RecordRows\x12J\n" +
 	"\vListRecords\x12\x1c.authz.plugin.v1.RecordQuery\x1a\x1b.authz.plugin.v1.RecordRows0\x01\x12C\n" +
 	"\n" +
@@ -3667,7 +4104,7 @@ func file_authz_plugin_v1_storage_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_storage_proto_rawDescData
 }
 
-var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*Frame)(nil),              // 0: authz.plugin.v1.Frame
 	(*Error)(nil),              // 1: authz.plugin.v1.Error
@@ -3697,184 +4134,205 @@ var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*PruneEventsRequest)(nil), // 25: authz.plugin.v1.PruneEventsRequest
 	(*MetricQuery)(nil),        // 26: authz.plugin.v1.MetricQuery
 	(*ScopeParents)(nil),       // 27: authz.plugin.v1.ScopeParents
-	(*RecordKey)(nil),          // 28: authz.plugin.v1.RecordKey
-	(*RecordQuery)(nil),        // 29: authz.plugin.v1.RecordQuery
-	(*AccessQuery)(nil),        // 30: authz.plugin.v1.AccessQuery
-	(*Access)(nil),             // 31: authz.plugin.v1.Access
-	(*AccessGrant)(nil),        // 32: authz.plugin.v1.AccessGrant
-	(*AccessRole)(nil),         // 33: authz.plugin.v1.AccessRole
-	(*GrantRows)(nil),          // 34: authz.plugin.v1.GrantRows
-	(*RevokeRows)(nil),         // 35: authz.plugin.v1.RevokeRows
-	(*RoleRows)(nil),           // 36: authz.plugin.v1.RoleRows
-	(*GroupRows)(nil),          // 37: authz.plugin.v1.GroupRows
-	(*UserRows)(nil),           // 38: authz.plugin.v1.UserRows
-	(*IdRows)(nil),             // 39: authz.plugin.v1.IdRows
-	(*RequestRows)(nil),        // 40: authz.plugin.v1.RequestRows
-	(*CatalogRows)(nil),        // 41: authz.plugin.v1.CatalogRows
-	(*ImportsRows)(nil),        // 42: authz.plugin.v1.ImportsRows
-	(*AuditRows)(nil),          // 43: authz.plugin.v1.AuditRows
-	(*MetricDeltas)(nil),       // 44: authz.plugin.v1.MetricDeltas
-	(*MetricRows)(nil),         // 45: authz.plugin.v1.MetricRows
-	(*RecordRows)(nil),         // 46: authz.plugin.v1.RecordRows
-	(*CommitRows)(nil),         // 47: authz.plugin.v1.CommitRows
-	(*WatchRequest)(nil),       // 48: authz.plugin.v1.WatchRequest
-	(*WatchHead)(nil),          // 49: authz.plugin.v1.WatchHead
-	(*SectionRequest)(nil),     // 50: authz.plugin.v1.SectionRequest
-	(*SectionAcquire)(nil),     // 51: authz.plugin.v1.SectionAcquire
-	(*SectionReply)(nil),       // 52: authz.plugin.v1.SectionReply
-	(*Granted)(nil),            // 53: authz.plugin.v1.Granted
-	(*Renewed)(nil),            // 54: authz.plugin.v1.Renewed
-	nil,                        // 55: authz.plugin.v1.ScopeParents.ParentsEntry
-	(*StringList)(nil),         // 56: authz.plugin.v1.StringList
-	(*Event)(nil),              // 57: authz.plugin.v1.Event
-	(*User)(nil),               // 58: authz.plugin.v1.User
-	(*Revoke)(nil),             // 59: authz.plugin.v1.Revoke
-	(*Provenance)(nil),         // 60: authz.plugin.v1.Provenance
-	(*Role)(nil),               // 61: authz.plugin.v1.Role
-	(*Grant)(nil),              // 62: authz.plugin.v1.Grant
-	(*Group)(nil),              // 63: authz.plugin.v1.Group
-	(*Request)(nil),            // 64: authz.plugin.v1.Request
-	(*Catalog)(nil),            // 65: authz.plugin.v1.Catalog
-	(*Imports)(nil),            // 66: authz.plugin.v1.Imports
-	(*AuditEntry)(nil),         // 67: authz.plugin.v1.AuditEntry
-	(*MetricBucket)(nil),       // 68: authz.plugin.v1.MetricBucket
-	(*Record)(nil),             // 69: authz.plugin.v1.Record
-	(*CommitResult)(nil),       // 70: authz.plugin.v1.CommitResult
-	(*Fence)(nil),              // 71: authz.plugin.v1.Fence
-	(*Commit)(nil),             // 72: authz.plugin.v1.Commit
+	(*EdgeQuery)(nil),          // 28: authz.plugin.v1.EdgeQuery
+	(*GrantsAtQuery)(nil),      // 29: authz.plugin.v1.GrantsAtQuery
+	(*PeopleQuery)(nil),        // 30: authz.plugin.v1.PeopleQuery
+	(*People)(nil),             // 31: authz.plugin.v1.People
+	(*RecordKey)(nil),          // 32: authz.plugin.v1.RecordKey
+	(*RecordQuery)(nil),        // 33: authz.plugin.v1.RecordQuery
+	(*AccessQuery)(nil),        // 34: authz.plugin.v1.AccessQuery
+	(*Access)(nil),             // 35: authz.plugin.v1.Access
+	(*AccessGrant)(nil),        // 36: authz.plugin.v1.AccessGrant
+	(*AccessRole)(nil),         // 37: authz.plugin.v1.AccessRole
+	(*GrantRows)(nil),          // 38: authz.plugin.v1.GrantRows
+	(*RevokeRows)(nil),         // 39: authz.plugin.v1.RevokeRows
+	(*RoleRows)(nil),           // 40: authz.plugin.v1.RoleRows
+	(*GroupRows)(nil),          // 41: authz.plugin.v1.GroupRows
+	(*UserRows)(nil),           // 42: authz.plugin.v1.UserRows
+	(*IdRows)(nil),             // 43: authz.plugin.v1.IdRows
+	(*Edge)(nil),               // 44: authz.plugin.v1.Edge
+	(*EdgeRows)(nil),           // 45: authz.plugin.v1.EdgeRows
+	(*RequestRows)(nil),        // 46: authz.plugin.v1.RequestRows
+	(*CatalogRows)(nil),        // 47: authz.plugin.v1.CatalogRows
+	(*ImportsRows)(nil),        // 48: authz.plugin.v1.ImportsRows
+	(*AuditRows)(nil),          // 49: authz.plugin.v1.AuditRows
+	(*MetricDeltas)(nil),       // 50: authz.plugin.v1.MetricDeltas
+	(*MetricRows)(nil),         // 51: authz.plugin.v1.MetricRows
+	(*RecordRows)(nil),         // 52: authz.plugin.v1.RecordRows
+	(*CommitRows)(nil),         // 53: authz.plugin.v1.CommitRows
+	(*WatchRequest)(nil),       // 54: authz.plugin.v1.WatchRequest
+	(*WatchHead)(nil),          // 55: authz.plugin.v1.WatchHead
+	(*SectionRequest)(nil),     // 56: authz.plugin.v1.SectionRequest
+	(*SectionAcquire)(nil),     // 57: authz.plugin.v1.SectionAcquire
+	(*SectionReply)(nil),       // 58: authz.plugin.v1.SectionReply
+	(*Granted)(nil),            // 59: authz.plugin.v1.Granted
+	(*Renewed)(nil),            // 60: authz.plugin.v1.Renewed
+	nil,                        // 61: authz.plugin.v1.ScopeParents.ParentsEntry
+	(*StringList)(nil),         // 62: authz.plugin.v1.StringList
+	(*Event)(nil),              // 63: authz.plugin.v1.Event
+	(*User)(nil),               // 64: authz.plugin.v1.User
+	(*Revoke)(nil),             // 65: authz.plugin.v1.Revoke
+	(*Provenance)(nil),         // 66: authz.plugin.v1.Provenance
+	(*Role)(nil),               // 67: authz.plugin.v1.Role
+	(*Grant)(nil),              // 68: authz.plugin.v1.Grant
+	(*Group)(nil),              // 69: authz.plugin.v1.Group
+	(*Request)(nil),            // 70: authz.plugin.v1.Request
+	(*Catalog)(nil),            // 71: authz.plugin.v1.Catalog
+	(*Imports)(nil),            // 72: authz.plugin.v1.Imports
+	(*AuditEntry)(nil),         // 73: authz.plugin.v1.AuditEntry
+	(*MetricBucket)(nil),       // 74: authz.plugin.v1.MetricBucket
+	(*Record)(nil),             // 75: authz.plugin.v1.Record
+	(*CommitResult)(nil),       // 76: authz.plugin.v1.CommitResult
+	(*Fence)(nil),              // 77: authz.plugin.v1.Fence
+	(*Commit)(nil),             // 78: authz.plugin.v1.Commit
 }
 var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	13, // 0: authz.plugin.v1.PageQuery.page:type_name -> authz.plugin.v1.Page
-	56, // 1: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
+	62, // 1: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
 	13, // 2: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
 	13, // 3: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
 	13, // 4: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
 	13, // 5: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
 	21, // 6: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
-	57, // 7: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
-	56, // 8: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
-	55, // 9: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
-	13, // 10: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
-	58, // 11: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
-	32, // 12: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
-	59, // 13: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
-	33, // 14: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
-	60, // 15: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
-	27, // 16: authz.plugin.v1.Access.parents:type_name -> authz.plugin.v1.ScopeParents
-	61, // 17: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
-	62, // 18: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
-	0,  // 19: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
-	59, // 20: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
-	0,  // 21: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
-	61, // 22: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
-	0,  // 23: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
-	63, // 24: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
-	0,  // 25: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
-	58, // 26: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
-	0,  // 27: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
-	0,  // 28: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
-	64, // 29: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
-	0,  // 30: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
-	65, // 31: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
-	0,  // 32: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
-	66, // 33: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	67, // 34: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
-	0,  // 35: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
-	68, // 36: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
-	68, // 37: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
-	0,  // 38: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
-	69, // 39: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
-	0,  // 40: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
-	70, // 41: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	51, // 42: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	53, // 43: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	54, // 44: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	71, // 45: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
-	1,  // 46: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	56, // 47: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
-	2,  // 48: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
-	4,  // 49: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
-	9,  // 50: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
-	15, // 51: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
-	15, // 52: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
-	9,  // 53: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
-	16, // 54: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
-	9,  // 55: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
-	10, // 56: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
-	14, // 57: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
-	9,  // 58: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
-	14, // 59: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
-	9,  // 60: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
-	17, // 61: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
-	18, // 62: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
-	9,  // 63: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
-	19, // 64: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
-	7,  // 65: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
-	12, // 66: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
-	7,  // 67: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
-	7,  // 68: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
-	20, // 69: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
-	7,  // 70: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
-	23, // 71: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
-	25, // 72: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
-	44, // 73: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
-	26, // 74: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
-	12, // 75: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
-	10, // 76: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
-	28, // 77: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
-	29, // 78: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
-	30, // 79: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
-	72, // 80: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
-	9,  // 81: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
-	9,  // 82: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
-	7,  // 83: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
-	0,  // 84: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
-	48, // 85: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	50, // 86: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,  // 87: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,  // 88: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	34, // 89: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
-	34, // 90: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
-	11, // 91: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
-	35, // 92: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
-	35, // 93: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
-	36, // 94: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
-	36, // 95: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
-	36, // 96: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
-	37, // 97: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
-	37, // 98: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
-	38, // 99: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
-	38, // 100: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
-	39, // 101: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
-	40, // 102: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
-	40, // 103: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
-	41, // 104: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
-	41, // 105: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
-	41, // 106: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
-	42, // 107: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
-	43, // 108: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
-	22, // 109: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
-	24, // 110: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
-	11, // 111: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
-	6,  // 112: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
-	45, // 113: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
-	11, // 114: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
-	27, // 115: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
-	46, // 116: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
-	46, // 117: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
-	31, // 118: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
-	70, // 119: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
-	47, // 120: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
-	9,  // 121: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
-	8,  // 122: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
-	0,  // 123: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
-	49, // 124: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	52, // 125: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	87, // [87:126] is the sub-list for method output_type
-	48, // [48:87] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	63, // 7: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
+	62, // 8: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
+	61, // 9: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
+	62, // 10: authz.plugin.v1.PeopleQuery.scopes:type_name -> authz.plugin.v1.StringList
+	64, // 11: authz.plugin.v1.People.users:type_name -> authz.plugin.v1.User
+	36, // 12: authz.plugin.v1.People.grants:type_name -> authz.plugin.v1.AccessGrant
+	65, // 13: authz.plugin.v1.People.revokes:type_name -> authz.plugin.v1.Revoke
+	66, // 14: authz.plugin.v1.People.provenances:type_name -> authz.plugin.v1.Provenance
+	13, // 15: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
+	64, // 16: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
+	36, // 17: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
+	65, // 18: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
+	37, // 19: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
+	66, // 20: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
+	27, // 21: authz.plugin.v1.Access.parents:type_name -> authz.plugin.v1.ScopeParents
+	67, // 22: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
+	68, // 23: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	0,  // 24: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
+	65, // 25: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	0,  // 26: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
+	67, // 27: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	0,  // 28: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
+	69, // 29: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	0,  // 30: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
+	64, // 31: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	0,  // 32: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
+	0,  // 33: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
+	44, // 34: authz.plugin.v1.EdgeRows.rows:type_name -> authz.plugin.v1.Edge
+	0,  // 35: authz.plugin.v1.EdgeRows.piece:type_name -> authz.plugin.v1.Frame
+	70, // 36: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	0,  // 37: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
+	71, // 38: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	0,  // 39: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
+	72, // 40: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	73, // 41: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	0,  // 42: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
+	74, // 43: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
+	74, // 44: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	0,  // 45: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
+	75, // 46: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	0,  // 47: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
+	76, // 48: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	57, // 49: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	59, // 50: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	60, // 51: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	77, // 52: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	1,  // 53: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
+	62, // 54: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	2,  // 55: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
+	4,  // 56: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
+	9,  // 57: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
+	15, // 58: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
+	15, // 59: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
+	9,  // 60: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
+	16, // 61: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
+	9,  // 62: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
+	10, // 63: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
+	14, // 64: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
+	9,  // 65: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
+	14, // 66: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
+	9,  // 67: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
+	17, // 68: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
+	18, // 69: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
+	9,  // 70: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
+	19, // 71: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
+	7,  // 72: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
+	12, // 73: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
+	7,  // 74: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
+	7,  // 75: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
+	20, // 76: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
+	7,  // 77: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
+	23, // 78: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
+	25, // 79: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
+	50, // 80: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
+	26, // 81: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
+	12, // 82: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
+	10, // 83: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
+	14, // 84: authz.plugin.v1.Storage.ListScopes:input_type -> authz.plugin.v1.PageQuery
+	28, // 85: authz.plugin.v1.Storage.ListEdges:input_type -> authz.plugin.v1.EdgeQuery
+	29, // 86: authz.plugin.v1.Storage.ListGrantsAt:input_type -> authz.plugin.v1.GrantsAtQuery
+	30, // 87: authz.plugin.v1.Storage.ReadPeople:input_type -> authz.plugin.v1.PeopleQuery
+	32, // 88: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
+	33, // 89: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
+	34, // 90: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
+	78, // 91: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
+	9,  // 92: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
+	9,  // 93: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
+	7,  // 94: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
+	0,  // 95: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
+	54, // 96: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	56, // 97: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,  // 98: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,  // 99: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	38, // 100: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
+	38, // 101: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
+	11, // 102: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
+	39, // 103: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
+	39, // 104: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
+	40, // 105: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
+	40, // 106: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
+	40, // 107: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
+	41, // 108: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
+	41, // 109: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
+	42, // 110: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
+	42, // 111: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
+	43, // 112: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
+	46, // 113: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
+	46, // 114: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
+	47, // 115: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
+	47, // 116: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
+	47, // 117: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
+	48, // 118: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
+	49, // 119: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
+	22, // 120: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
+	24, // 121: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
+	11, // 122: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
+	6,  // 123: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
+	51, // 124: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
+	11, // 125: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
+	27, // 126: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
+	43, // 127: authz.plugin.v1.Storage.ListScopes:output_type -> authz.plugin.v1.IdRows
+	45, // 128: authz.plugin.v1.Storage.ListEdges:output_type -> authz.plugin.v1.EdgeRows
+	38, // 129: authz.plugin.v1.Storage.ListGrantsAt:output_type -> authz.plugin.v1.GrantRows
+	31, // 130: authz.plugin.v1.Storage.ReadPeople:output_type -> authz.plugin.v1.People
+	52, // 131: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
+	52, // 132: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
+	35, // 133: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
+	76, // 134: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
+	53, // 135: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
+	9,  // 136: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
+	8,  // 137: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
+	0,  // 138: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
+	55, // 139: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	58, // 140: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	98, // [98:141] is the sub-list for method output_type
+	55, // [55:98] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_authz_plugin_v1_storage_proto_init() }
@@ -3892,12 +4350,12 @@ func file_authz_plugin_v1_storage_proto_init() {
 	file_authz_plugin_v1_storage_proto_msgTypes[20].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[25].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[26].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[32].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[50].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[36].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[56].OneofWrappers = []any{
 		(*SectionRequest_Acquire)(nil),
 		(*SectionRequest_Beat)(nil),
 	}
-	file_authz_plugin_v1_storage_proto_msgTypes[52].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[58].OneofWrappers = []any{
 		(*SectionReply_Granted)(nil),
 		(*SectionReply_Renewed)(nil),
 	}
@@ -3907,7 +4365,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_storage_proto_rawDesc), len(file_authz_plugin_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   56,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

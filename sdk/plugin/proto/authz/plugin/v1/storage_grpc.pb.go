@@ -48,6 +48,10 @@ const (
 	Storage_ReadMetrics_FullMethodName         = "/authz.plugin.v1.Storage/ReadMetrics"
 	Storage_PruneMetrics_FullMethodName        = "/authz.plugin.v1.Storage/PruneMetrics"
 	Storage_GetScopeParents_FullMethodName     = "/authz.plugin.v1.Storage/GetScopeParents"
+	Storage_ListScopes_FullMethodName          = "/authz.plugin.v1.Storage/ListScopes"
+	Storage_ListEdges_FullMethodName           = "/authz.plugin.v1.Storage/ListEdges"
+	Storage_ListGrantsAt_FullMethodName        = "/authz.plugin.v1.Storage/ListGrantsAt"
+	Storage_ReadPeople_FullMethodName          = "/authz.plugin.v1.Storage/ReadPeople"
 	Storage_GetRecord_FullMethodName           = "/authz.plugin.v1.Storage/GetRecord"
 	Storage_ListRecords_FullMethodName         = "/authz.plugin.v1.Storage/ListRecords"
 	Storage_ReadAccess_FullMethodName          = "/authz.plugin.v1.Storage/ReadAccess"
@@ -104,6 +108,10 @@ type StorageClient interface {
 	ReadMetrics(ctx context.Context, in *MetricQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MetricRows], error)
 	PruneMetrics(ctx context.Context, in *NumberQuery, opts ...grpc.CallOption) (*Number, error)
 	GetScopeParents(ctx context.Context, in *Keys, opts ...grpc.CallOption) (*ScopeParents, error)
+	ListScopes(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error)
+	ListEdges(ctx context.Context, in *EdgeQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[EdgeRows], error)
+	ListGrantsAt(ctx context.Context, in *GrantsAtQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error)
+	ReadPeople(ctx context.Context, in *PeopleQuery, opts ...grpc.CallOption) (*People, error)
 	GetRecord(ctx context.Context, in *RecordKey, opts ...grpc.CallOption) (*RecordRows, error)
 	ListRecords(ctx context.Context, in *RecordQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RecordRows], error)
 	ReadAccess(ctx context.Context, in *AccessQuery, opts ...grpc.CallOption) (*Access, error)
@@ -516,6 +524,73 @@ func (c *storageClient) GetScopeParents(ctx context.Context, in *Keys, opts ...g
 	return out, nil
 }
 
+func (c *storageClient) ListScopes(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[10], Storage_ListScopes_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PageQuery, IdRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListScopesClient = grpc.ServerStreamingClient[IdRows]
+
+func (c *storageClient) ListEdges(ctx context.Context, in *EdgeQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[EdgeRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[11], Storage_ListEdges_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[EdgeQuery, EdgeRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListEdgesClient = grpc.ServerStreamingClient[EdgeRows]
+
+func (c *storageClient) ListGrantsAt(ctx context.Context, in *GrantsAtQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[12], Storage_ListGrantsAt_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GrantsAtQuery, GrantRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListGrantsAtClient = grpc.ServerStreamingClient[GrantRows]
+
+func (c *storageClient) ReadPeople(ctx context.Context, in *PeopleQuery, opts ...grpc.CallOption) (*People, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(People)
+	err := c.cc.Invoke(ctx, Storage_ReadPeople_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *storageClient) GetRecord(ctx context.Context, in *RecordKey, opts ...grpc.CallOption) (*RecordRows, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RecordRows)
@@ -528,7 +603,7 @@ func (c *storageClient) GetRecord(ctx context.Context, in *RecordKey, opts ...gr
 
 func (c *storageClient) ListRecords(ctx context.Context, in *RecordQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RecordRows], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[10], Storage_ListRecords_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[13], Storage_ListRecords_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -597,7 +672,7 @@ func (c *storageClient) Health(ctx context.Context, in *Whole, opts ...grpc.Call
 
 func (c *storageClient) InPieces(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[11], Storage_InPieces_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[14], Storage_InPieces_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -610,7 +685,7 @@ type Storage_InPiecesClient = grpc.BidiStreamingClient[Frame, Frame]
 
 func (c *storageClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[12], Storage_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[15], Storage_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -629,7 +704,7 @@ type Storage_WatchClient = grpc.ServerStreamingClient[WatchHead]
 
 func (c *storageClient) Acquire(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SectionRequest, SectionReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[13], Storage_Acquire_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[16], Storage_Acquire_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -684,6 +759,10 @@ type StorageServer interface {
 	ReadMetrics(*MetricQuery, grpc.ServerStreamingServer[MetricRows]) error
 	PruneMetrics(context.Context, *NumberQuery) (*Number, error)
 	GetScopeParents(context.Context, *Keys) (*ScopeParents, error)
+	ListScopes(*PageQuery, grpc.ServerStreamingServer[IdRows]) error
+	ListEdges(*EdgeQuery, grpc.ServerStreamingServer[EdgeRows]) error
+	ListGrantsAt(*GrantsAtQuery, grpc.ServerStreamingServer[GrantRows]) error
+	ReadPeople(context.Context, *PeopleQuery) (*People, error)
 	GetRecord(context.Context, *RecordKey) (*RecordRows, error)
 	ListRecords(*RecordQuery, grpc.ServerStreamingServer[RecordRows]) error
 	ReadAccess(context.Context, *AccessQuery) (*Access, error)
@@ -802,6 +881,18 @@ func (UnimplementedStorageServer) PruneMetrics(context.Context, *NumberQuery) (*
 }
 func (UnimplementedStorageServer) GetScopeParents(context.Context, *Keys) (*ScopeParents, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetScopeParents not implemented")
+}
+func (UnimplementedStorageServer) ListScopes(*PageQuery, grpc.ServerStreamingServer[IdRows]) error {
+	return status.Error(codes.Unimplemented, "method ListScopes not implemented")
+}
+func (UnimplementedStorageServer) ListEdges(*EdgeQuery, grpc.ServerStreamingServer[EdgeRows]) error {
+	return status.Error(codes.Unimplemented, "method ListEdges not implemented")
+}
+func (UnimplementedStorageServer) ListGrantsAt(*GrantsAtQuery, grpc.ServerStreamingServer[GrantRows]) error {
+	return status.Error(codes.Unimplemented, "method ListGrantsAt not implemented")
+}
+func (UnimplementedStorageServer) ReadPeople(context.Context, *PeopleQuery) (*People, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadPeople not implemented")
 }
 func (UnimplementedStorageServer) GetRecord(context.Context, *RecordKey) (*RecordRows, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRecord not implemented")
@@ -1306,6 +1397,57 @@ func _Storage_GetScopeParents_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Storage_ListScopes_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(PageQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListScopes(m, &grpc.GenericServerStream[PageQuery, IdRows]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListScopesServer = grpc.ServerStreamingServer[IdRows]
+
+func _Storage_ListEdges_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(EdgeQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListEdges(m, &grpc.GenericServerStream[EdgeQuery, EdgeRows]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListEdgesServer = grpc.ServerStreamingServer[EdgeRows]
+
+func _Storage_ListGrantsAt_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GrantsAtQuery)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).ListGrantsAt(m, &grpc.GenericServerStream[GrantsAtQuery, GrantRows]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_ListGrantsAtServer = grpc.ServerStreamingServer[GrantRows]
+
+func _Storage_ReadPeople_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PeopleQuery)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StorageServer).ReadPeople(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Storage_ReadPeople_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StorageServer).ReadPeople(ctx, req.(*PeopleQuery))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Storage_GetRecord_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RecordKey)
 	if err := dec(in); err != nil {
@@ -1534,6 +1676,10 @@ var Storage_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Storage_GetScopeParents_Handler,
 		},
 		{
+			MethodName: "ReadPeople",
+			Handler:    _Storage_ReadPeople_Handler,
+		},
+		{
 			MethodName: "GetRecord",
 			Handler:    _Storage_GetRecord_Handler,
 		},
@@ -1607,6 +1753,21 @@ var Storage_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ReadMetrics",
 			Handler:       _Storage_ReadMetrics_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ListScopes",
+			Handler:       _Storage_ListScopes_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ListEdges",
+			Handler:       _Storage_ListEdges_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ListGrantsAt",
+			Handler:       _Storage_ListGrantsAt_Handler,
 			ServerStreams: true,
 		},
 		{

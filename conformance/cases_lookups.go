@@ -1,0 +1,161 @@
+package conformance
+
+import (
+	"fmt"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+var needsLookups = storage.Capabilities{storage.CapLookups}
+
+var lookupCases = []storageCase{
+	{ID: "B89", Rule: "listScopes yields recorded scopes alone, each once, by bytes; pages go on after any scope", Needs: needsLookups, run: func(w *world) {
+		w.write(put("d.b:1", "d.a:1"), put("d.a:1"), put("d.B:1", "never.f:1", "d.a:1"), put("d.é:1", "d.a:1"), put("d.gone:1"))
+		w.write(storage.DeleteScopeParents{Scope: "d.gone:1"}, put("d.b:1", "d.B:1"))
+		w.write(insertGrants(grant("1", "user:u", at("d.granted:1")))...)
+		w.same([]string{"d.B:1", "d.a:1", "d.b:1", "d.é:1"}, rows(w, w.ListScopes(w.ctx, storage.Page{})))
+		w.same([]string{"d.b:1"}, rows(w, w.ListScopes(w.ctx, storage.Page{After: "d.aa:0", Limit: 1})))
+		w.code(storage.CodeValidation, listError(w.ListScopes(w.ctx, storage.Page{Limit: -1})))
+	}},
+	{ID: "B90", Rule: "listEdges of parents yields by parent, then by scope; of several, of one named twice, of none; a scope stands under each of its parents, and under none that it had before", Needs: needsLookups, run: func(w *world) {
+		w.write(put("d.d:2", "d.f:1", "d.f:2"), put("d.d:1", "d.f:1"), put("d.f:1", "d.top:1"), put("d.f:2"), put("d.old:1", "d.f:1"), put("d.dropped:1", "d.f:2"), put("d.self:1", "d.self:1"))
+		w.write(put("d.old:1", "d.f:9"), storage.DeleteScopeParents{Scope: "d.dropped:1"})
+		below := func(p storage.EdgePage, of ...string) []string { return w.edges(storage.EdgeParent, p, of...) }
+		w.same([]string{"d.f:1<d.d:1", "d.f:1<d.d:2", "d.f:2<d.d:2", "d.f:9<d.old:1", "d.self:1<d.self:1"},
+			below(storage.EdgePage{}, "d.f:2", "d.self:1", "d.f:9", "d.f:1", "d.f:2", "unknown:1"))
+		w.same([]string{"d.top:1<d.f:1"}, below(storage.EdgePage{}, "d.top:1"))
+		w.same([]string(nil), below(storage.EdgePage{}))
+		w.same([]string{"d.f:1<d.d:2", "d.f:2<d.d:2"}, below(storage.EdgePage{AfterOf: "d.f:1", AfterFrom: "d.d:1"}, "d.f:2", "d.f:1"))
+		w.same([]string{"d.f:1<d.d:2"}, below(storage.EdgePage{AfterOf: "d.f:1", AfterFrom: "d.d:10", Limit: 1}, "d.f:2", "d.f:1"))
+		w.same([]string{"d.f:2<d.d:2"}, below(storage.EdgePage{AfterOf: "d.f:1z", AfterFrom: "d.z:1"}, "d.f:2", "d.f:1"))
+	}},
+	{ID: "B91", Rule: "listEdges of groups, orgs and managers yields the users whose record names them, as it is now, active or not", Needs: needsLookups, run: func(w *world) {
+		off := user("c", in("g2", "g1"), under("m"))
+		off.Active = false
+		named := func(id string, orgs ...string) authz.User {
+			u := user(id, in("g1"), under("m"))
+			u.OrgIDs = orgs
+			return u
+		}
+		w.write(storage.UpsertUser{User: off}, storage.UpsertUser{User: named("b", "o1", "o2")}, storage.UpsertUser{User: named("a", "o2")}, storage.UpsertUser{User: named("gone", "o1")},
+			storage.UpsertUser{User: user("m")}, storage.UpsertUser{User: user("moved", in("g1", "g3"), under("m"))})
+		elsewhere, none := "a", []string{}
+		w.write(storage.DeleteUser{UserID: "gone"}, storage.PatchUser{UserID: "moved", GroupIDs: &[]string{"g3"}, ManagerUserID: &elsewhere, OrgIDs: &none})
+		w.same([]string{"g1<a", "g1<b", "g1<c", "g2<c", "g3<moved"}, w.edges(storage.EdgeGroup, storage.EdgePage{}, "g3", "g2", "g1", "g9"))
+		w.same([]string{"o1<b", "o2<a", "o2<b"}, w.edges(storage.EdgeOrg, storage.EdgePage{}, "o2", "o1"))
+		w.same([]string{"a<moved", "m<a", "m<b", "m<c"}, w.edges(storage.EdgeManager, storage.EdgePage{}, "m", "a"))
+		w.same([]string{"o2<b"}, w.edges(storage.EdgeOrg, storage.EdgePage{AfterOf: "o2", AfterFrom: "a"}, "o1", "o2"))
+		w.code(storage.CodeValidation, listError(w.ListEdges(w.ctx, "friend", []string{"a"}, storage.EdgePage{})))
+	}},
+	{ID: "B92", Rule: "listGrantsAt yields the grants at the scopes by scope, subject and id, expired ones too; pages go on after a place where no grant is", Needs: needsLookups, run: func(w *world) {
+		w.write(insertGrants(grant("5", "user:a", at("d.f:1")), grant("1", "user:b", at("d.f:1"), ofRole("r")), grant("2", "group:z", at("d.f:1"), until(1)), grant("4", "user:a", at("d.f:1")),
+			grant("6", "everyone", at("*")), grant("7", "user:a", at("d.f:10")), grant("8", "user:a", at("d.f:2")))...)
+		listed := func(p storage.GrantsAtPage, scopes ...string) []string {
+			return ids(rows(w, w.ListGrantsAt(w.ctx, scopes, p)), grantID)
+		}
+		w.same([]string{"6", "2", "4", "5", "1", "8"}, listed(storage.GrantsAtPage{}, "d.f:2", "d.f:1", "*", "d.f:1", "d.f:3"))
+		w.same([]string{"4", "5"}, listed(storage.GrantsAtPage{AfterScope: "d.f:1", AfterSubject: "user:", Limit: 2}, "d.f:1", "d.f:2"))
+		w.same([]string{"5", "1", "8"}, listed(storage.GrantsAtPage{AfterScope: "d.f:1", AfterSubject: "user:a", AfterID: "4"}, "d.f:1", "d.f:2"))
+		w.same([]string{"8"}, listed(storage.GrantsAtPage{AfterScope: "d.f:10", AfterSubject: "user:a", AfterID: "7"}, "d.f:1", "d.f:2"))
+		w.same([]string(nil), listed(storage.GrantsAtPage{}))
+		first := rows(w, w.ListGrantsAt(w.ctx, []string{"d.f:1"}, storage.GrantsAtPage{AfterSubject: "user:a", AfterScope: "d.f:1", AfterID: "5"}))
+		w.same([]authz.Grant{grant("1", "user:b", at("d.f:1"), ofRole("r"))}, first)
+	}},
+	{ID: "B93", Rule: "readPeople answers the records that exist, the grants to the users themselves and their revokes, at those scopes or at all, each once and by id", Needs: needsLookups, run: func(w *world) {
+		a, b := user("a", in("g2", "g1"), under("b")), user("b")
+		w.write(append(insertGrants(grant("3", "user:a", at("d.f:1")), grant("1", "user:c", at("d.f:1")), grant("2", "user:a"), grant("4", "group:g1", at("d.f:1")), grant("5", "user:d", at("d.f:1"))),
+			storage.UpsertUser{User: b}, storage.UpsertUser{User: a}, storage.UpsertUser{User: user("d")},
+			storage.InsertRevoke{Revoke: revoke("r2", "a", "d.f:1")}, storage.InsertRevoke{Revoke: revoke("r1", "b", "*")}, storage.InsertRevoke{Revoke: revoke("r3", "d", "*")})...)
+		got := w.people(storage.PeopleQuery{UserIDs: []string{"c", "b", "a", "a"}, Scopes: []string{"d.f:1", "d.f:2", "d.f:1"}})
+		w.same(storage.People{Users: []authz.User{a, b}, Grants: []authz.Grant{grant("1", "user:c", at("d.f:1")), grant("3", "user:a", at("d.f:1"))}, Revokes: []authz.Revoke{revoke("r2", "a", "d.f:1")}}, got)
+		got = w.people(storage.PeopleQuery{UserIDs: []string{"b", "a", "c"}})
+		w.same([]string{"1", "2", "3"}, ids(got.Grants, grantID))
+		w.same([]string{"r1", "r2"}, ids(got.Revokes, func(r authz.Revoke) string { return r.ID }))
+		w.same(storage.People{Users: []authz.User{a}}, w.people(storage.PeopleQuery{UserIDs: []string{"a"}, Scopes: []string{}}))
+		w.same(storage.People{}, w.people(storage.PeopleQuery{Scopes: []string{"*"}}))
+	}},
+	{ID: "B94", Rule: "what readPeople answers is of one instant", Needs: needsLookups, run: func(w *world) {
+		state := func(n int) []storage.Change {
+			mark := fmt.Sprint(n)
+			return []storage.Change{storage.UpsertUser{User: user("u", in(mark))}, storage.InsertGrant{Grant: grant("g"+mark, "user:u")}, storage.InsertRevoke{Revoke: revoke("r"+mark, "u", "*")},
+				storage.DeleteGrant{ID: fmt.Sprint("g", n-1)}, storage.DeleteRevoke{ID: fmt.Sprint("r", n-1)}}
+		}
+		w.write(state(0)...)
+		reader := w.another("")
+		w.against(func() bool {
+			got, err := reader.ReadPeople(w.ctx, storage.PeopleQuery{UserIDs: []string{"u"}, Scopes: []string{"*"}})
+			if err != nil || len(got.Users) != 1 || len(got.Grants) != 1 || len(got.Revokes) != 1 ||
+				got.Grants[0].ID != "g"+got.Users[0].GroupIDs[0] || got.Revokes[0].ID != "r"+got.Users[0].GroupIDs[0] {
+				w.Errorf("%+v, %v", got, err)
+				return false
+			}
+			return true
+		}, 200, func(i int) { w.write(state(i + 1)...) })
+	}},
+	{ID: "B95", Rule: "lookups take a thousand ids, and of more answer too_large; a thousand parents with three scopes each come in order and whole", Needs: needsLookups, run: func(w *world) {
+		many := func(n int, of string) (list []string) {
+			for i := range n {
+				list = append(list, fmt.Sprintf("%s%04d", of, i))
+			}
+			return list
+		}
+		parents, all := many(storage.MaxScopes, "d.f:"), changes()
+		var want, grants []string
+		for _, parent := range parents {
+			for _, scope := range many(3, parent+"/") {
+				all.Changes = append(all.Changes, put(scope, parent))
+				want = append(want, parent+"<"+scope)
+			}
+			all.Changes = append(all.Changes, insertGrants(grant("a"+parent, "user:u", at(parent)), grant("b"+parent, "user:u", at(parent)))...)
+			grants = append(grants, "a"+parent, "b"+parent)
+		}
+		w.do(all)
+		w.same(want, w.edges(storage.EdgeParent, storage.EdgePage{}, parents...))
+		w.same(want[1500:2500], w.edges(storage.EdgeParent, storage.EdgePage{AfterOf: parents[499], AfterFrom: parents[499] + "/0002", Limit: 1000}, parents...))
+		w.same(grants, ids(rows(w, w.ListGrantsAt(w.ctx, parents, storage.GrantsAtPage{})), grantID))
+		w.same(2000, len(w.people(storage.PeopleQuery{UserIDs: append(many(storage.MaxPeople-1, "x"), "u"), Scopes: parents}).Grants))
+		more := append(parents, "d.f:x")
+		w.code(storage.CodeTooLarge, listError(w.ListEdges(w.ctx, storage.EdgeParent, more, storage.EdgePage{})))
+		w.code(storage.CodeTooLarge, listError(w.ListGrantsAt(w.ctx, more, storage.GrantsAtPage{})))
+		for _, q := range []storage.PeopleQuery{{UserIDs: more}, {UserIDs: []string{"u"}, Scopes: more}} {
+			_, err := w.ReadPeople(w.ctx, q)
+			w.code(storage.CodeTooLarge, err)
+		}
+	}},
+	{ID: "B96", Rule: "rows that were written twice are told once", Needs: needsLookups, run: func(w *world) {
+		w.write(put("d.d:1", "d.f:1"), storage.UpsertUser{User: user("u", in("g"), under("m"))})
+		w.write(insertGrants(grant("1", "user:u", at("d.f:1")))...)
+		w.write(put("d.d:1", "d.f:1"), storage.UpsertUser{User: user("u", in("g"), under("m"))})
+		w.same([]string{"d.f:1<d.d:1"}, w.edges(storage.EdgeParent, storage.EdgePage{}, "d.f:1"))
+		w.same([]string{"g<u"}, w.edges(storage.EdgeGroup, storage.EdgePage{}, "g"))
+		w.same([]string{"m<u"}, w.edges(storage.EdgeManager, storage.EdgePage{}, "m"))
+	}},
+}
+
+func put(scope string, parents ...string) storage.Change {
+	return storage.PutScopeParents{Scope: scope, Parents: parents}
+}
+
+func until(at int64) func(*authz.Grant) {
+	return func(g *authz.Grant) { g.ExpiresAt = authz.ExpiresAt(at) }
+}
+
+// edges are listed as Of<From.
+func (s *named) edges(kind storage.EdgeKind, p storage.EdgePage, of ...string) (all []string) {
+	for e, err := range s.ListEdges(s.w.ctx, kind, of, p) {
+		if err != nil {
+			s.w.Fatalf("listEdges: %v", err)
+		}
+		all = append(all, e.Of+"<"+e.From)
+	}
+	return all
+}
+
+func (s *named) people(q storage.PeopleQuery) storage.People {
+	got, err := s.ReadPeople(s.w.ctx, q)
+	if err != nil {
+		s.w.Fatalf("readPeople: %v", err)
+	}
+	return got
+}
