@@ -85,6 +85,12 @@ func (c *fileCheck) kind(t reflect.Type, got, text, path string, line, column in
 		}
 		return
 	}
+	if scalar := got == aText || got == aNumber || got == aFlag; scalar && readsItself(t) {
+		if err := itself(t, got, text); err != nil {
+			c.bad(line, column, path, "%v", err)
+		}
+		return
+	}
 	want := wanted(t)
 	if want == "" || got == nothing || got == want {
 		return
@@ -96,9 +102,30 @@ func (c *fileCheck) kind(t reflect.Type, got, text, path string, line, column in
 	c.bad(line, column, path, "must be %s, not %s", want, got)
 }
 
+func readsItself(t reflect.Type) bool {
+	return t != nil && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+}
+
+// itself has a type read a scalar, so that what it says is told with its place.
+func itself(t reflect.Type, got, text string) error {
+	raw := []byte(text)
+	if got == aText {
+		raw, _ = json.Marshal(text) // a string always is JSON
+	}
+	if !json.Valid(raw) { // a number as YAML alone writes it: judged when it is one of JSON
+		return nil
+	}
+	err := reflect.New(t).Interface().(json.Unmarshaler).UnmarshalJSON(raw)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) { // in words of the library
+		return fmt.Errorf("must not be %s", got)
+	}
+	return err
+}
+
 // wanted is "" for what reads itself, or takes anything.
 func wanted(t reflect.Type) string {
-	if t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	if t == nil || readsItself(t) {
 		return ""
 	}
 	switch t.Kind() {

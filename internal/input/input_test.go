@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/internal/apply"
 	"github.com/authzhost/authz/internal/input"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 )
 
@@ -48,6 +49,10 @@ func TestFilesAreReadStrictly(t *testing.T) {
 		"a group that is a number":     {"d.yaml", "memberships:\n  u: [17]\n", directory.Snapshot{}, `d.yaml:2:7: memberships.u[0]: must be a text, not a number — write "17"`},
 		"what an alias repeats":        {"a.yaml", "roles: [&r {id: r, patern: []}, *r]\n", apply.File{}, `a.yaml:1:20: roles[0].patern`},
 		"what a merge brings":          {"a.yaml", "roles:\n- &r {id: r, patern: []}\n- <<: *r\n  id: s\n", apply.File{}, `a.yaml:2:14: roles[0].patern`},
+		"an empty text for a manager":  {"r.yaml", "managerUserId: ''\n", authz.Resolution{}, `r.yaml:1:16: managerUserId: a chosen manager is a user id or null, not an empty string`},
+		"a number for a manager":       {"r.json", `{"managerUserId":7}`, authz.Resolution{}, `r.json:1:18: managerUserId: a chosen manager is a user id or null, not 7`},
+		"a flag for an instant":        {"a.yaml", "grants: [{expires: true}]", apply.File{}, `a.yaml:1:20: grants[0].expires: true is no instant`},
+		"a text for a user":            {"u.yaml", "[ann]", []authz.User{}, `u.yaml:1:2: [0]: must not be a text`},
 		"a binary value":               {"a.yaml", "name: !!binary aGk=\n", apply.File{}, "a.yaml:1:7: name: values of type !!binary are not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/authzhost/authz/internal/spell"
 )
 
 // ConflictKind says in what two organizations contradict each other
@@ -106,7 +108,7 @@ func (m *ChosenManager) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	if err := json.Unmarshal(b, &m.userID); err != nil {
-		return err
+		return fmt.Errorf("a chosen manager is a user id or null, not %s", spell.Echo(string(b)))
 	}
 	if m.userID == "" {
 		return fmt.Errorf("a chosen manager is a user id or null, not an empty string")
