@@ -1,10 +1,12 @@
 package hostedclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/provider"
@@ -16,6 +18,9 @@ type Error struct {
 	Status                         int
 	Name, Code, Message, RequestID string
 	Outcome, Application           string
+	From, PrimaryApplication       string          // of a state that does not take the call
+	Operation                      json.RawMessage // a text: what was asked; an object: the move that is under way
+	Namespaces, Members            []string
 	Issues                         []struct{ Path, Message string }
 	Missing                        []struct{ Key, Scope string }
 	RetryAfterMs                   int64
@@ -25,6 +30,9 @@ type Error struct {
 
 func (e *Error) Unwrap() error { return e.class }
 
+// GoesOn reports that a move of the organization is under way, whatever became of this call.
+func (e *Error) GoesOn() bool { return bytes.HasPrefix(e.Operation, []byte("{")) }
+
 // Error is what the far side says, which must not move a terminal's cursor.
 func (e *Error) Error() string {
 	said := e.Message
@@ -33,6 +41,11 @@ func (e *Error) Error() string {
 	}
 	for _, m := range e.Missing {
 		said += "; missing: " + m.Key + " at " + m.Scope
+	}
+	for what, named := range map[string][]string{"namespaces": e.Namespaces, "members": e.Members} { // never both
+		if len(named) > 0 {
+			said += "; " + what + ": " + strings.Join(named, ", ")
+		}
 	}
 	if e.Code != "" {
 		said += " (" + e.Code + ")"
