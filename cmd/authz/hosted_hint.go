@@ -11,6 +11,20 @@ import (
 
 // hostedHint says what to do about an error of the hosted API, "" when its text does.
 func hostedHint(e *hostedclient.Error) string {
+	advice := adviceAbout(e)
+	if e.Application != "" {
+		advice = strings.ReplaceAll(advice, " APP", " "+shellQuote(e.Application))
+	}
+	return advice
+}
+
+func adviceAbout(e *hostedclient.Error) string {
+	switch {
+	case e.Code == "invalid_transition":
+		return transitionHint(e)
+	case e.Name == "ProviderTransportError" && e.GoesOn():
+		return "The move goes on by itself: 'authz application show APP' tells how far it is. The same command waits for it, with --watch as long as it takes."
+	}
 	for codes, advice := range hostedAdvice {
 		if slices.Contains(strings.Fields(codes), e.Code) {
 			return advice
@@ -22,9 +36,26 @@ func hostedHint(e *hostedclient.Error) string {
 	case e.Code == "rate_limited":
 		return fmt.Sprintf("Wait %s, then repeat it.", time.Duration(max(e.RetryAfterMs, 1000))*time.Millisecond)
 	case e.Name == "ProviderTransportError" && e.Outcome == "unknown":
-		return fmt.Sprintf("Whether it was applied is not known: look before you repeat it. 'authz application probe %s' shows how the application is.", e.Application)
+		return "Whether it was applied is not known: look before you repeat it. 'authz application probe APP' shows how the application is."
 	case e.Name == "ProviderTransportError":
-		return fmt.Sprintf("Nothing was changed. 'authz application probe %s' shows how the application is.", e.Application)
+		return "Nothing was changed. 'authz application probe APP' shows how the application is."
+	}
+	return ""
+}
+
+// transitionHint says what an application, or an org, has to be first.
+func transitionHint(e *hostedclient.Error) string {
+	switch asked := strings.Trim(string(e.Operation), `"`); {
+	case asked == "federate" && e.From == "linked" && e.PrimaryApplication != "":
+		return fmt.Sprintf("The first to move is the org's primary application: 'authz application federate %s'.", shellQuote(e.PrimaryApplication))
+	case asked == "federate" && e.From == "federated":
+		return "It is a member already: 'authz application sync APP' pushes to it now."
+	case e.From == "registered":
+		return "'authz application link APP URL' links it first."
+	case asked == "demote" || asked == "sync":
+		return "'authz application list --state federated' shows the members, 'authz application federate APP' makes one."
+	case e.From == "federated":
+		return "'authz application demote APP' gives the organization back first."
 	}
 	return ""
 }
@@ -45,19 +76,20 @@ var hostedAdvice = map[string]string{
 	"dimension_not_found cap_reached":       "'authz billing usage' shows every meter with its cap.",
 	"not_linked no_org_root":                "'authz application link APP URL' links one.",
 	"application_mismatch":                  "An entry is linked to the application of its own id, local:NAME too: 'authz application probe APP' shows which one answers.",
-	"probe_failed":                          "'authz application probe APP' shows what it answers.",
-	"authority_unknown":                     "Bring the application back: the move goes on by itself as soon as it answers, and the same command waits for it. Checks go on meanwhile; nobody writes the organization.",
-	"authority_refused":                     "Everything is as before. An embedded application needs a host that follows a change of authority.",
-	"org_changed":                           "Everything is as before: repeat it when the application is quiet.",
-	"no_org_administrator":                  "Grant authz_internal.access.manage_grants at * to somebody active: 'authz grant create user:ID --pattern authz_internal.*'.",
+	"probe_failed":                          "'authz application probe APP' shows what it answers. Make it healthy, then repeat this.",
+	"authority_unknown":                     "The application was asked to change sides and has not said whether it did, so nobody knows which side keeps the organization: nobody writes it until the application answers, and checks go on. Bring the application back: 'authz application probe APP' shows how it is. The move then goes on by itself within seconds, and the same command waits for it.",
+	"authority_refused":                     "Everything is as before. The application's reason is above; an embedded application needs a host that follows a change of authority.",
+	"org_changed":                           "Everything is as before: repeat it when nobody writes to the application.",
+	"no_org_administrator":                  "Everything is as before. Grant authz_internal.access.manage_grants at * to somebody active first: 'authz grant create user:ID --pattern authz_internal.access.*'.",
 	"catalog_not_published":                 "'authz catalog publish FILE --org ORG --app APP' publishes it.",
 	"not_last_member":                       "'authz application list --state federated' shows the members. A merged organization goes back only from a single one.",
-	"snapshot_unsupported":                  "Its host is of a version that serves no org snapshots: update it.",
+	"snapshot_unsupported":                  "Its host is of a version that serves no org snapshots: update it, then repeat this.",
 	"unresolved_conflicts":                  "'authz application federate APP --dry-run' shows them; settle each in a file for --resolutions.",
-	"stale_resolutions":                     "Other conflicts arose since you decided: run the dry run again, and decide about what it shows.",
+	"stale_resolutions":                     "The conflicts have changed since you decided: run the dry run again, and decide about what it shows.",
 	"invalid_resolution":                    "The dry run shows each conflict with what it may be settled by.",
 	"proof_required":                        "Sign in again in the browser, or use an admin key: 'authz login' keeps one, and a key needs no recent sign-in.",
-	"org_root_moving operation_in_progress": "Wait until it is done, then repeat it.",
+	"org_root_moving":                       "The organization is being moved, which takes seconds: 'authz org show' names the application with which, and 'authz application show APP' how far it is. Then repeat this.",
+	"operation_in_progress":                 "'authz application show APP' tells how far it is. Wait until it is done, then repeat this.",
 	"relay_url_rejected":                    "It takes https at a public address, or local:NAME with the entry's own id; the host's operator may allow more in service.relay.",
 	"precondition_failed invalid_cursor":    "Something changed meanwhile: run it again.",
 	"not_found":                             "The lists of the same command show those there are.",

@@ -453,6 +453,7 @@ func TestHostedErrorsSayWhatNext(t *testing.T) {
 	for _, c := range []struct{ body, says, next string }{
 		{`{"error":{"name":"RateLimitedError","code":"rate_limited","message":"too many","retryAfterMs":2500}}`, "too many (rate_limited)", "Wait 2.5s"},
 		{`{"error":{"name":"ProviderTransportError","code":"application_timeout","message":"late","application":"docs","outcome":"unknown"}}`, "late", "look before you repeat it"},
+		{`{"error":{"name":"ProviderTransportError","code":"application_timeout","message":"late","application":"docs","outcome":"unknown","operation":{"kind":"demote","step":"flip"}}}`, "late", "The move goes on by itself: 'authz application show docs'"},
 		{`{"error":{"name":"ProviderTransportError","code":"application_unreachable","message":"gone","application":"docs","outcome":"not_applied"}}`, "gone", "Nothing was changed"},
 		{`{"error":{"name":"CloudError","code":"escalation_refused","message":"no","missing":[{"key":"cloud.seats.read","scope":"*"}]}}`, "missing: cloud.seats.read at *", "Nobody gives"},
 		{`{"error":{"name":"CloudError","code":"invalid_request","message":"a: bad","issues":[{"path":"a","message":"bad"},{"path":"b","message":"worse"}]}}`, "a: bad; b: worse (invalid_request)", ""},
@@ -462,6 +463,21 @@ func TestHostedErrorsSayWhatNext(t *testing.T) {
 		err := refusedWith(t, 409, c.body)
 		if !strings.Contains(err.Error(), c.says) || !strings.Contains(hint(err), c.next) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s is told as %q, then %q", c.body, err, hint(err))
+		}
+	}
+	for code, fields := range map[string]string{
+		"operation_in_progress": `"application":"docs"`, "org_root_moving": "", "authority_unknown": "", "authority_refused": "", "org_changed": "",
+		"no_org_administrator": "", "catalog_not_published": `"namespaces":["docs"]`, "not_last_member": `"members":["docs"]`, "probe_failed": `"health":{}`,
+		"snapshot_unsupported": "", "unresolved_conflicts": "", "stale_resolutions": "", "invalid_resolution": "",
+		"invalid_transition": `"from":"linked","operation":"federate","primaryApplication":"docs"`,
+	} {
+		body := `{"error":{"name":"CloudError","code":"` + code + `","message":"m"`
+		if fields != "" {
+			body += "," + fields
+		}
+		err := refusedWith(t, 409, body+"}}")
+		if advice := hint(err); len(advice) < 20 || strings.Contains(fields, "docs") && !strings.Contains(advice+err.Error(), "docs") {
+			t.Errorf("%s: %v\n%s", code, err, advice)
 		}
 	}
 	refusal := refusedWith(t, 409, `{"error":{"name":"ProviderWriteRejectedError","code":"conflict","message":"m"}}`)
