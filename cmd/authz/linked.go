@@ -11,6 +11,7 @@ import (
 
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 )
 
 func newLinked() *cobra.Command {
@@ -35,15 +36,28 @@ func newLinkedList() *cobra.Command {
 		Example: `  authz application list --state linked`,
 		Args:    cobra.NoArgs,
 		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
-			l := a.listing(c.OutOrStdout(), "applications", "ID", "NAME", "NAMESPACES", "STATE", "AT", "HEALTH")
+			l := a.listing(c.OutOrStdout(), "applications", "ID", "NAME", "NAMESPACES", "STATE", "AT", "HEALTH", "FEDERATED", "LAST SYNC", "UNDER WAY")
 			return all(c, h, []string{"applications"}, given(c, map[string]string{"state": "state"}), 0, l, func(l applications.Application) []string {
-				return []string{l.ID, l.Name, strings.Join(l.Namespaces, ", "), string(l.State), textOr(l.RelayURL), healthText(l.Health)}
+				return []string{l.ID, l.Name, strings.Join(l.Namespaces, ", "), string(l.State), textOr(l.RelayURL), healthText(l.Health),
+					instantOr(l.FederatedAt, "-"), instantOr(l.LastSyncAt, "-"), underWay(l.Operation)}
 			})
 		}),
 	}
 	a.hostedOnly(c)
 	choice(c, "state", "only those in this state", []string{"registered", "linked", "federated"})
 	return c
+}
+
+// underWay is a move in a cell; show tells more of it.
+func underWay(o *applications.Operation) string {
+	if o == nil {
+		return "-"
+	}
+	text := o.Kind + ", " + o.Step
+	if o.Trouble != "" {
+		text += ": " + o.Trouble
+	}
+	return text
 }
 
 func healthText(h *applications.Health) string {
@@ -75,10 +89,10 @@ func printApplication(w io.Writer, l applications.Application) {
 		{"at", textOr(l.RelayURL)}, {"secret", textOr(l.SecretHint)}, {"audit retention", strconv.FormatBool(l.AuditOptIn)}, {"health", healthText(l.Health)},
 	}
 	if l.FederatedAt != nil {
-		rows = append(rows, []string{"federated", instantOr(l.FederatedAt, "-")}, []string{"last sync", instantOr(l.LastSyncAt, "none yet")})
+		rows = append(rows, []string{"federated since", instantOr(l.FederatedAt, "-")}, []string{"last sync", instantOr(l.LastSyncAt, "none yet")})
 	}
 	if l.Operation != nil {
-		rows = append(rows, []string{"under way", operationText(*l.Operation)})
+		rows = append(rows, []string{"under way", operationText(*l.Operation) + ", since " + words.Instant(l.Operation.StartedAt)})
 	}
 	for _, p := range l.Registry {
 		published := "nothing is published"
