@@ -137,7 +137,7 @@ func (m *meshCommand) agreed(ctx context.Context, question string) error {
 	if m.yes || confirm(ctx, m.in, m.errs, question) {
 		return nil
 	}
-	return errDeclined
+	return usageError{errDeclined}
 }
 
 // change puts the registry that edit makes of the stored one, after a look at the plan.
