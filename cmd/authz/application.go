@@ -205,11 +205,11 @@ func hint(err error) string {
 		hosted    *hostedclient.Error
 		outage    *authz.UnavailableError
 		transport *provider.TransportError
-		at        atScope
+		advised   interface{ hint() string }
 	)
 	switch {
-	case errors.As(err, &at) && at.hint() != "":
-		return at.hint()
+	case errors.As(err, &advised) && advised.hint() != "":
+		return advised.hint()
 	case untrusted(err):
 		return "The host's certificate is of no authority that is trusted here: name the file that holds the right one with --ca-file."
 	case errors.As(err, &hosted):

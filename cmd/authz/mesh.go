@@ -49,7 +49,8 @@ type meshCommand struct {
 	app string
 	yes bool
 
-	cfg *config.Config // once it is connected
+	cfg  *config.Config // once it is connected
+	next string         // the command that takes decisions about conflicts
 
 	in   *bufio.Reader
 	out  io.Writer

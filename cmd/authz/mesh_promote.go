@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/mesh"
 	"github.com/authzhost/authz/host/orgmerge"
-	"github.com/authzhost/authz/internal/input"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -80,35 +80,29 @@ func (m *meshCommand) verify(ctx context.Context, conn *mesh.Connection) (report
 	return report, found(member.VerifyImports(ctx))
 }
 
-// resolutionsFile is what --resolutions reads: what was decided about conflicts, and the
-// fingerprint of those that were looked at.
-type resolutionsFile struct {
-	Fingerprint string                      `json:"fingerprint"`
-	Resolutions map[string]authz.Resolution `json:"resolutions"`
-}
-
 func newMeshPromote() *cobra.Command {
 	m, in := &meshCommand{}, mesh.Promote{}
 	file := ""
-	c := m.command(&cobra.Command{
+	var c *cobra.Command
+	c = m.command(&cobra.Command{
 		Use: "promote", Short: "Move the organizations of members into one partition", Args: cobra.NoArgs,
 		Long: `Move people, groups, roles and global rows of members into one partition. A dry run comes
-first: it shows what moves and what contradicts. Conflicts are settled by --resolutions, a
-file {"fingerprint": …, "resolutions": {…}}; -o json prints the conflicts and the
-fingerprint that it answers.
+first: it shows what moves, and each conflict with what may be done about it. With conflicts
+nothing moves. They are settled by --resolutions, a file whose beginning is printed.
 
 While data moves, writes of people, groups, roles and global rows are refused in every
 partition concerned; checks go on. A promotion that was broken off is finished by the same
 command, or taken back with 'authz mesh undo'.`,
 		Example: `  authz mesh promote --to hq --dry-run --config host.yaml --app hq
-  authz mesh promote --to hq --resolutions decided.json --config host.yaml --app hq`,
+  authz mesh promote --to hq --resolutions decided.yaml --config host.yaml --app hq`,
 	}, true, func(ctx context.Context, _ []string, conn *mesh.Connection) error {
+		m.next = settledBy(c, file)
 		if file != "" {
-			var decided resolutionsFile
-			if err := input.Into(m.in, file, &decided); err != nil {
+			decided, err := readResolutions(m.in, file, !m.yes && !in.DryRun)
+			if err != nil {
 				return err
 			}
-			in.Fingerprint, in.Resolutions = decided.Fingerprint, decided.Resolutions
+			in.Fingerprint, in.Resolutions = decided.fingerprint, decided.decided
 		}
 		return m.promote(ctx, conn, in)
 	})
@@ -125,7 +119,7 @@ func (m *meshCommand) promote(ctx context.Context, conn *mesh.Connection, in mes
 	dry.DryRun = true
 	would, err := conn.PromoteOrgPartition(ctx, dry, m.by())
 	if err != nil {
-		return m.conflicts(err)
+		return m.conflicts(in, err)
 	}
 	if p := would.Registry; len(would.From) == 0 && p.Promoting == nil && p.Org != nil && p.Org.Partition == would.To {
 		return m.print(m.out, would, func(w io.Writer) { fmt.Fprintf(w, "nothing to move: %s holds the organization\n", plain(would.To)) })
@@ -145,7 +139,7 @@ func (m *meshCommand) promote(ctx context.Context, conn *mesh.Connection, in mes
 	}
 	done, err := conn.PromoteOrgPartition(ctx, in, m.by())
 	if err != nil {
-		return m.conflicts(err)
+		return m.conflicts(in, err)
 	}
 	return m.print(m.out, done, func(w io.Writer) {
 		printPromoted(w, done, "moved")
@@ -154,28 +148,24 @@ func (m *meshCommand) promote(ctx context.Context, conn *mesh.Connection, in mes
 }
 
 // conflicts shows what stands against a merge.
-func (m *meshCommand) conflicts(err error) error {
+func (m *meshCommand) conflicts(in mesh.Promote, err error) error {
 	var conflict *authz.PromotionConflictError
-	if !errors.As(err, &conflict) {
+	if !errors.As(err, &conflict) || conflict.Code == authz.InvalidResolution && m.format == "text" {
 		return err
 	}
-	shown := struct {
-		Fingerprint string           `json:"fingerprint"`
-		Conflicts   []authz.Conflict `json:"conflicts"`
-	}{conflict.Fingerprint, conflict.Conflicts}
-	printed := m.print(m.out, shown, func(w io.Writer) {
-		rows := [][]string{{"CONFLICT", "KIND", "ACTIONS", ""}}
-		for _, c := range conflict.Conflicts {
-			actions := make([]string, len(c.Actions))
-			for i, a := range c.Actions {
-				actions[i] = string(a)
-			}
-			rows = append(rows, []string{c.ID, string(c.Kind), orDash(strings.Join(actions, ",")), strings.Join(c.Beyond, ",")})
-		}
-		table(w, rows)
-		fmt.Fprintf(w, "fingerprint %s\n", conflict.Fingerprint)
+	to := cmp.Or(in.To, "the target")
+	named := sides{current: to, currentID: to, incoming: "the member", incomingID: "member"}
+	if len(in.From) == 1 {
+		named.incoming, named.incomingID = in.From[0], in.From[0]
+	}
+	tell := m.errs
+	if in.DryRun {
+		tell = m.out
+	}
+	printed := m.print(m.out, openConflicts{conflict.Fingerprint, conflict.Conflicts}, func(w io.Writer) {
+		named.show(tell, w, conflict.Conflicts, conflict.Fingerprint, stillDecided(conflict, in.Resolutions))
 	})
-	return errors.Join(err, printed)
+	return errors.Join(unsettled{err, m.format == "text", m.next}, printed)
 }
 
 func printPromoted(w io.Writer, p mesh.Promoted, verb string) {

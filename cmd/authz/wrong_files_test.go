@@ -15,6 +15,13 @@ var wrongFiles = map[string]string{
 	"cut.catalog.json":     "{\"namespaces\": [\"docs\"],\n \"permissions\": {",
 	"other.catalog.yaml":   "namespaces: [shop]\npermissions: {shop.items.read: true}\n",
 
+	// resolutions
+	"r_action.yaml":  "fingerprint: sha256:00\nresolutions:\n  role:r: {action: rename_incomming, newId: x}\n  role:s: {action: widen}\n",
+	"r_member.yaml":  "resolutions:\n  role:r: {action: unite, newID: x}\nfingerprnt: sha256:00\n",
+	"r_manager.json": "{\"resolutions\": {\n \"manager:u\": {\"action\": \"choose\", \"managerUserId\": 7}}}",
+	"r_none.yaml":    "resolutions:\n  role:r: {newId: x}\n",
+	"r_good.yaml":    "fingerprint: sha256:00\nresolutions:\n  role:r: {action: unite}\n",
+
 	// configurations
 	"c_key.yaml":       "lisen: 127.0.0.1:1\n",
 	"c_syntax.yaml":    "plugins: {main: {plugin: memory}\n",
