@@ -48,7 +48,7 @@ func newState() *state {
 		roles:  ordered(func(a, b *authz.Role) int { return strings.Compare(a.ID, b.ID) }),
 		groups: ordered(func(a, b *authz.Group) int { return strings.Compare(a.ID, b.ID) }),
 		users: userRows{
-			byID:    ordered(func(a, b *authz.User) int { return strings.Compare(a.UserID, b.UserID) }),
+			byID:  ordered(func(a, b *authz.User) int { return strings.Compare(a.UserID, b.UserID) }),
 			edges: userEdges{orderedEdges(), orderedEdges(), orderedEdges()},
 		},
 		requests: requestRows{
