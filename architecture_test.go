@@ -33,7 +33,7 @@ var rules = []rule{
 	{room: "sdk/metrics", forbidden: allBut("sdk/authz"), except: []string{"sdk/metrics/prometheus"}},
 	{room: "sdk/metrics/prometheus", forbidden: allBut("sdk/authz", "sdk/metrics")},
 	{room: "sdk/directory", forbidden: allBut("sdk/authz")},
-	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/metrics"), except: []string{"sdk/provider/openapi"}},
+	{room: "sdk/provider", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/metrics"), except: []string{"sdk/provider/openapi"}},
 	{room: "sdk/provider/openapi", forbidden: []string{module}},
 	{room: "host", forbidden: []string{module + "plugins", module + "cmd", module + "examples", module + "conformance"},
 		except: []string{"host/mesh/meshcases"}},
@@ -41,6 +41,8 @@ var rules = []rule{
 	{room: "", forbidden: []string{module + "host/mesh/meshcases"}, except: []string{"cmd/authz-conformance"}},
 	{room: "host/files", forbidden: []string{module}},
 	{room: "host/anchor", forbidden: allBut("sdk/authz")},
+	{room: "host/lookup", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/provider", "sdk/storage", "internal/compiled"),
+		except: []string{"host/lookup/lookuptest"}}, // holds lists to the whole application
 	{room: "host/mesh/eventlog", forbidden: allBut("sdk/authz", "sdk/provider")},
 	{room: "host/listen", forbidden: append(allBut("host"), module+"host/api", module+"host/service")},
 	{room: "host/mesh/imported", forbidden: allBut("sdk/authz", "sdk/catalog")},

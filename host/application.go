@@ -205,7 +205,7 @@ func (a *served) setSecrets(p config.Provider) {
 		}
 		return texts
 	}
-	a.secrets.Store(&secrets{revealed(p.Secrets), api.Limited{Read: revealed(p.ReadSecrets), Check: revealed(p.CheckSecrets)}})
+	a.secrets.Store(&secrets{revealed(p.Secrets), api.Limited{Read: revealed(p.ReadSecrets), Check: revealed(p.CheckSecrets), Lookups: p.CheckLookups}})
 }
 
 // Client is the application's own client, for programs that embed the host.

@@ -239,7 +239,7 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 	for name, a := range current.Applications {
 		if n, ok := next.Applications[name]; ok {
 			p := n.Provider
-			a.Provider.Secrets, a.Provider.ReadSecrets, a.Provider.CheckSecrets = p.Secrets, p.ReadSecrets, p.CheckSecrets
+			a.Provider.Secrets, a.Provider.ReadSecrets, a.Provider.CheckSecrets, a.Provider.CheckLookups = p.Secrets, p.ReadSecrets, p.CheckSecrets, p.CheckLookups
 			h.apps[name].setSecrets(a.Provider)
 		}
 		applications[name] = a

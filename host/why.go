@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -32,6 +33,11 @@ func (a *Application) Why(ctx context.Context, p authz.Principal, keys []string,
 		return provider.ReasonNoGrant, nil
 	}
 	return denials[worst], nil
+}
+
+// Explain serves the operation explain.
+func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
+	return a.explained(ctx, a.client, p, key, scope)
 }
 
 // denials are the reasons of a denial, in the order in which they are told.

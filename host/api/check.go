@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -33,6 +34,12 @@ type reasoner interface {
 	Why(ctx context.Context, p authz.Principal, keys []string, scope string, allowed bool) (provider.Reason, error)
 }
 
+// explainer shows the working of one check on the rows as they stand. An Evaluator that is
+// none serves no explain.
+type explainer interface {
+	Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error)
+}
+
 const maxAwait = 2 * time.Second // for the state that at asks for
 
 func checkEntry() entry {
@@ -46,6 +53,19 @@ func checkEntry() entry {
 	}
 	e.quick = plainCheck
 	return e
+}
+
+func explain(ctx context.Context, c *call, in *provider.Explain) (access.Explanation, error) {
+	e, ok := c.evaluator.(explainer)
+	if !ok {
+		return access.Explanation{}, authz.Rejected(authz.CodeUnsupported,
+			"the explain operation needs an Application (a provider with a catalog) on the serving side")
+	}
+	x, err := e.Explain(ctx, in.Principal, in.Key, cmp.Or(in.Scope, authz.Global))
+	if err == nil && c.rowless {
+		x.MatchedGrants, x.MatchedRevokes, x.ImpliedBy, x.Expired = []authz.Grant{}, []authz.Revoke{}, []authz.Grant{}, nil
+	}
+	return x, err
 }
 
 func check(ctx context.Context, c *call, in *provider.Check) (any, error) {

@@ -76,6 +76,14 @@ var corpusRequests = map[string][]string{
 		`{"principal":{"userId":"u"},"key":"docs.files.read","scope":"other.type:1"}`,
 		`{"checks":[{"principal":{"userId":"u"},"key":"docs.files.read"},{"principal":{"userId":"u"},"key":"docs.files.raed"},7,{},{"principal":{},"key":"docs.files.read"},{"principal":{"userId":"u"},"key":"docs.pay.approve"}]}`,
 	},
+	"explain": {`{"principal":{"userId":"u"},"key":"docs.files.read","scope":"docs.doc:1"}`, `{"principal":{"serviceId":"s"},"key":"docs.files.delete"}`,
+		`{"principal":{"userId":"u"},"key":"docs.files.read","scope":"docs.doc:2"}`, `{"principal":{"userId":"u"},"key":"docs.files.raed"}`},
+	"listSubjects": {`{"key":"docs.files.read","scope":"docs.doc:1","limit":2,"after":"nothing"}`, `{"key":"docs.files.read","scope":"docs.doc:1"}`, `{"key":"docs.files.delete"}`,
+		`{"key":"docs.pay.approve","limit":1}`, `{"key":"docs.files.raed"}`, `{"key":"docs.files.read","scope":null,"limit":null,"after":null}`},
+	"listScopes": {`{"principal":{"userId":"u"},"key":"docs.files.read","limit":2,"after":"nothing"}`, `{"principal":{"userId":"u"},"key":"docs.files.read"}`,
+		`{"principal":{"serviceId":"s"},"key":"docs.files.delete"}`, `{"principal":{"userId":"gone"},"key":"docs.files.read"}`, `{"principal":{"userId":"u"},"key":"docs.files.raed"}`},
+	"listKeys": {`{"principal":{"userId":"u"},"scope":"docs.doc:1","limit":2,"after":"nothing"}`, `{"principal":{"userId":"u"},"scope":"docs.doc:1"}`, `{"principal":{"userId":"u"}}`,
+		`{"principal":{"serviceId":"s"}}`, `{"principal":{"userId":"gone"}}`},
 	"epoch.head": {`{}`},
 	"epoch.since": {`{"seq":3,"identity":"<identity3>","limit":2}`, `{"seq":0}`, `{"seq":0,"limit":0}`, `{"seq":0,"limit":-5}`, `{"seq":1e0,"limit":1.0}`, `{"seq":1000}`,
 		`{"seq":1000,"identity":"of another log"}`, `{"seq":3,"identity":"of another log"}`, `{"seq":3,"identity":null,"limit":null}`},
@@ -193,8 +201,6 @@ var corpusShapes = map[string][]int{"check": {1, 3}, "createGrant": {1}, "create
 
 // corpusLocalRequests are those of the administration socket alone.
 var corpusLocalRequests = map[string][]string{
-	"explain": {`{"principal":{"userId":"u"},"key":"docs.files.read","scope":"docs.doc:1"}`, `{"principal":{"serviceId":"s"},"key":"docs.files.delete"}`,
-		`{"principal":{"userId":"u"},"key":"docs.files.read","scope":"docs.doc:2"}`, `{"principal":{"userId":"u"},"key":"docs.files.raed"}`},
 	"importDirectory": {
 		`{"source":"hr","snapshot":{"groups":[{"id":"a","name":"A","description":"D","parents":["c"]}],"memberships":{"u":["a"]},"reportingEdges":{"u":"m"},"orgs":{"u":["o"]},` +
 			`"users":[{"userId":"u","active":true}]},"options":{"authoritative":false,"maxDeactivations":0.5,"confirmed":true}}`,

@@ -26,9 +26,6 @@ type LocalBackend interface {
 	Backend
 	Evaluator
 
-	// Explain shows the working of one check on the rows as they stand.
-	Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error)
-
 	ImportDirectory(ctx context.Context, s directory.Snapshot, source string, o directory.Options) (directory.Result, error)
 
 	// NotifyScopeMoved tells caches that the ancestors of a scope changed.

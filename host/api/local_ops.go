@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
 	"github.com/authzhost/authz/sdk/provider"
@@ -25,7 +24,6 @@ func reports(op, list string) provider.Operation {
 // network.
 func localEntries() []entry {
 	return []entry{
-		own(reading("explain"), explain),
 		own(writing("importDirectory"), importDirectory).lasting(importTimeout),
 		own(reading("lookUp"), lookUp),
 		own(writing("notifyScopeMoved"), notifyScopeMoved),
@@ -39,22 +37,6 @@ func localEntries() []entry {
 		rows(reports("listCatalogVersions", "versions"), listCatalogVersions),
 		own(reading("verifyAuditChain"), verifyAuditChain).lasting(importTimeout),
 	}
-}
-
-type explainIn struct {
-	Principal authz.Principal `json:"principal" read:"required"`
-	Key       string          `json:"key" read:"required,id"`
-	Scope     string          `json:"scope" read:"target"`
-}
-
-func explain(ctx context.Context, c *call, in *explainIn) (access.Explanation, error) {
-	if in.Scope == "" {
-		in.Scope = authz.Global
-	}
-	if err := in.Principal.Validate(); err != nil {
-		return access.Explanation{}, err
-	}
-	return c.local.Explain(ctx, in.Principal, in.Key, in.Scope)
 }
 
 type subjectIn struct {

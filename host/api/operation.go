@@ -43,6 +43,7 @@ type call struct {
 
 	target
 	exchange *exchange // nil without a limiter
+	rowless  bool      // the caller may not know rows
 
 	// Of the administration socket alone:
 	local LocalBackend
@@ -142,6 +143,7 @@ func wireEntries() map[string]entry {
 	for _, e := range []entry{
 		own(manifest("ping"), ping),
 		checkEntry(),
+		own(manifest("explain"), explain),
 		own(manifest("exportOrgSnapshot"), exportOrgSnapshot).lasting(importTimeout),
 		acting(manifest("applyOrgSnapshot"), applyOrgSnapshot).lasting(importTimeout),
 	} {

@@ -190,7 +190,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		x.name(h.applicationID, e.Op)
 		c := newCall(e.Op, members, h.target)
-		c.exchange = x
+		c.exchange, c.rowless = x, is.rowless()
 		return e.run(r.Context(), c)
 	})
 }

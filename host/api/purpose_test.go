@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -18,8 +19,9 @@ const (
 // Every operation of the manifest, and names that are none, by a secret of each purpose.
 func TestASecretIsGoodForItsPurposeAlone(t *testing.T) {
 	w := newWorld(t, worldOptions{})
+	limited := api.Limited{Read: []string{readSecret}, Check: []string{checkSecret}}
 	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "app-1", Evaluator: evaluator{w.client}, Storage: w.app,
-		Secrets: func() []string { return []string{secret} }, Limited: func() api.Limited { return api.Limited{Read: []string{readSecret}, Check: []string{checkSecret}} }})
+		Secrets: func() []string { return []string{secret} }, Limited: func() api.Limited { return limited }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,8 @@ func TestASecretIsGoodForItsPurposeAlone(t *testing.T) {
 	forbidden := func(a *httptest.ResponseRecorder) bool {
 		return a.Code == http.StatusForbidden && strings.Contains(a.Body.String(), `"name":"ProviderApiError","code":"forbidden"`)
 	}
-	check := map[string]bool{"ping": true, "capabilities": true, "check": true}
+	check := map[string]bool{"ping": true, "capabilities": true, "check": true, "explain": true}
+	lookups := map[string]bool{"listSubjects": true, "listScopes": true, "listKeys": true}
 	for _, op := range provider.Operations {
 		for _, name := range append([]string{op.Op}, strings.Fields(op.Older)...) {
 			if a := ask(name, secret); forbidden(a) {
@@ -46,6 +49,11 @@ func TestASecretIsGoodForItsPurposeAlone(t *testing.T) {
 			if a := ask(name, checkSecret); forbidden(a) != !check[op.Op] {
 				t.Errorf("%s by whoever may check: %d %s", name, a.Code, a.Body)
 			}
+			limited.Lookups = true
+			if a := ask(name, checkSecret); forbidden(a) != !(check[op.Op] || lookups[op.Op]) {
+				t.Errorf("%s by whoever may check and list: %d %s", name, a.Code, a.Body)
+			}
+			limited.Lookups = false
 		}
 	}
 	for _, bearer := range []string{secret, readSecret, checkSecret} {
@@ -84,5 +92,36 @@ func TestPurposesFollowRotation(t *testing.T) {
 	limited = api.Limited{}
 	if ask("ping") != 401 {
 		t.Error(ask("ping"))
+	}
+}
+
+// Whoever may only check learns what is allowed, and no row.
+func TestExplainTellsNoRowsToASecretForChecks(t *testing.T) {
+	w := newWorld(t, worldOptions{})
+	limited := api.Limited{Check: []string{checkSecret}}
+	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "app-1", Evaluator: evaluator{w.client},
+		Secrets: func() []string { return []string{secret} }, Limited: func() api.Limited { return limited }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:u", Pattern: "docs.files.delete"}, authz.AdminProvenance("root")); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(bearer string) string {
+		r := httptest.NewRequest(http.MethodPost, "/v1/explain", strings.NewReader(`{"principal":{"userId":"u"},"key":"docs.files.delete"}`))
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		out := httptest.NewRecorder()
+		handler.ServeHTTP(out, r)
+		return out.Body.String()
+	}
+	const rowless = `{"allowed":true,"matchedGrants":[],"matchedRevokes":[],"objectClosure":["*"],"active":true,"implied":false,"impliedBy":[]}`
+	if got := ask(checkSecret); got != rowless {
+		t.Errorf("by a secret for checks: %s", got)
+	}
+	limited.Lookups = true
+	for _, bearer := range []string{secret, checkSecret} {
+		if got := ask(bearer); !strings.Contains(got, `"subject":"user:u"`) {
+			t.Errorf("with rows: %s", got)
+		}
 	}
 }

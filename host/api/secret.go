@@ -41,7 +41,12 @@ func unauthorized() error {
 // Limited are secrets that do not open everything: Read what changes nothing but the
 // export of the organization as a whole, Check the questions of programs that guard
 // something (spec: provider-api §3).
-type Limited struct{ Read, Check []string }
+type Limited struct {
+	Read, Check []string
+
+	// Lookups lets Check ask for lists of who may, where and what, too.
+	Lookups bool
+}
 
 // purpose is what a secret is for; of one that is in several lists, all of it.
 type purpose int
@@ -50,10 +55,14 @@ const (
 	forAll purpose = 1 << iota
 	forRead
 	forCheck
+	forLookups // beside forCheck
 )
 
 // asking are the operations of a secret for checks.
-var asking = map[string]bool{"ping": true, "capabilities": true, "check": true}
+var asking = map[string]bool{"ping": true, "capabilities": true, "check": true, "explain": true}
+
+// lookups are those of one that may also ask for lists.
+var lookups = map[string]bool{"listSubjects": true, "listScopes": true, "listKeys": true}
 
 // admits tells whether a secret of the purpose may ask for an operation.
 func (p purpose) admits(op *provider.Operation) bool {
@@ -63,11 +72,14 @@ func (p purpose) admits(op *provider.Operation) bool {
 	case p&forRead != 0:
 		return op.Kind == provider.Read && op.Op != "exportOrgSnapshot"
 	}
-	return asking[op.Op]
+	return asking[op.Op] || p&forLookups != 0 && lookups[op.Op]
 }
 
+// rowless says that whoever asks may not know rows.
+func (p purpose) rowless() bool { return p&(forAll|forRead|forLookups) == 0 }
+
 func (p purpose) refuses(op string) error {
-	is := "asks with check, ping and capabilities"
+	is := "asks with check, explain, ping and capabilities"
 	if p&forRead != 0 {
 		is = "reads, and not the organization as a whole"
 	}
@@ -83,11 +95,15 @@ type keyring struct {
 }
 
 func newKeyring(secrets []string, limited Limited) *keyring {
-	k := &keyring{secrets: slices.Clone(secrets), limited: Limited{slices.Clone(limited.Read), slices.Clone(limited.Check)}}
+	k := &keyring{secrets: slices.Clone(secrets), limited: Limited{slices.Clone(limited.Read), slices.Clone(limited.Check), limited.Lookups}}
+	asks := forCheck
+	if limited.Lookups {
+		asks |= forLookups
+	}
 	for _, list := range []struct {
 		secrets []string
 		of      purpose
-	}{{secrets, forAll}, {limited.Read, forRead}, {limited.Check, forCheck}} {
+	}{{secrets, forAll}, {limited.Read, forRead}, {limited.Check, asks}} {
 		for _, secret := range list.secrets {
 			if strongSecret(secret) { // a weak one that rotation brought in opens nothing
 				k.digests, k.purposes = append(k.digests, sha256.Sum256([]byte(secret))), append(k.purposes, list.of)
@@ -98,7 +114,7 @@ func newKeyring(secrets []string, limited Limited) *keyring {
 }
 
 func (k *keyring) of(secrets []string, limited Limited) bool {
-	return slices.Equal(k.secrets, secrets) && slices.Equal(k.limited.Read, limited.Read) && slices.Equal(k.limited.Check, limited.Check)
+	return slices.Equal(k.secrets, secrets) && slices.Equal(k.limited.Read, limited.Read) && slices.Equal(k.limited.Check, limited.Check) && k.limited.Lookups == limited.Lookups
 }
 
 // authenticate is what the secret of the request is for, 0 for none. It compares digests

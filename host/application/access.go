@@ -17,13 +17,7 @@ const maxSupplyReads = 3
 // instant, without the rows that have expired on this clock.
 func (a *Application) GetSubjectAccess(ctx context.Context, p authz.Principal) (authz.SubjectAccess, error) {
 	const op = "getSubjectAccess"
-	if err := p.Validate(); err != nil {
-		return authz.SubjectAccess{}, authz.Validation("%s", err.Error())
-	}
-	var s shape
-	s.text("userId", p.UserID, maxID)
-	s.text("serviceId", p.ServiceID, maxID)
-	if s.err != nil {
+	if s := principalShape(p); s.err != nil {
 		return authz.SubjectAccess{}, s.err
 	}
 	access, err := a.rowsOf(ctx, a.store, p, a.clock())

@@ -107,6 +107,7 @@ type Application struct {
 	caps       storage.Capabilities
 	ancestry   Ancestry
 	judgedBy   Ancestry // likewise
+	flat       bool     // no ancestry source
 	orgRoot    bool
 	persist    bool
 	retain     EventRetention
@@ -191,7 +192,7 @@ func New(ctx context.Context, o Options) (*Application, error) {
 		a.topology = newTopology(ttl.Milliseconds(), a.clock, a.readTopology)
 		a.stream = newStream(a.log, a.topology.hear)
 	}
-	if a.ancestry == nil {
+	if a.flat = a.ancestry == nil; a.flat {
 		a.ancestry = noAncestry
 		a.warnHierarchical()
 	}

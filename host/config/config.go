@@ -185,11 +185,12 @@ type Storage struct {
 
 // Provider is the provider API of an application. The first secret is current,
 // the others are still accepted; without any nobody can authenticate. ReadSecrets and
-// CheckSecrets open less.
+// CheckSecrets open less; CheckLookups opens the lookups to the latter.
 type Provider struct {
 	Secrets      []Secret `koanf:"secrets,omitempty"`
 	ReadSecrets  []Secret `koanf:"read_secrets,omitempty"`
 	CheckSecrets []Secret `koanf:"check_secrets,omitempty"`
+	CheckLookups bool     `koanf:"check_lookups"`
 	AuditOptIn   bool     `koanf:"audit_opt_in"`
 }
 

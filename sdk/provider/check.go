@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/json"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -73,6 +74,20 @@ const (
 	ReasonNotGrantable Reason = "not_grantable"     // no grant at this type of scope confers the key
 	ReasonNoGrant      Reason = "no_grant"          // nothing of all that
 )
+
+// Explain holds the parameters of explain: one check whose working is asked for.
+type Explain struct {
+	Principal authz.Principal `json:"principal,omitzero" read:"required"`
+	Key       string          `json:"key" read:"required,id"`
+	Scope     string          `json:"scope,omitempty" read:"target"`
+}
+
+// Check refuses a principal that is nobody, or two.
+func (e *Explain) Check() error { return e.Principal.Validate() }
+
+var opExplain = declare[Explain, access.Explanation](Operation{Op: "explain", Kind: Read,
+	Tag: "evaluation", Summary: "Show the working of a check", Answer: "The answer, and the rows that gave it.",
+	Notes: "The errors are those of `check`. To a secret for checks the answer names no rows. `unsupported` where the serving side has no catalog."}, nil)
 
 var opCheck = declare[Check, CheckAnswer](Operation{Op: "check", Kind: Read,
 	Tag: "evaluation", Summary: "Answer whether a principal may", Answer: "The answer, or one for each member of `checks`.",

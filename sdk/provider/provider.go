@@ -19,6 +19,7 @@ type Provider interface {
 	Capabilities(ctx context.Context) (Capabilities, error)
 
 	Supply
+	Lookups
 	Invalidation
 
 	Grants

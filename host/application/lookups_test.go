@@ -1,0 +1,169 @@
+package application_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/internal/lacking"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// A tree of every shape that the walk reads in its own way: a scope with more children
+// than a chunk, many with few, long lines, and a scope below two parents.
+func TestListScopesOfLargeTreesComeWholeInAnyPages(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	want, all := map[string]bool{}, storage.Commit{ID: "tree"}
+	put := func(scope string, parents ...string) {
+		all.Changes = append(all.Changes, storage.PutScopeParents{Scope: scope, Parents: parents})
+		want[scope] = true
+	}
+	put("docs.folder:top")
+	for i := range 2500 {
+		put(fmt.Sprintf("docs.doc:wide%d", i), "docs.folder:top")
+	}
+	for i := range 300 {
+		folder := fmt.Sprintf("docs.folder:f%d", i)
+		put(folder, "docs.folder:top")
+		for j := range 7 {
+			put(fmt.Sprintf("docs.doc:f%d-%d", i, j), folder)
+		}
+	}
+	line := "docs.folder:top"
+	for i := range 40 {
+		next := fmt.Sprintf("docs.folder:line%d", i)
+		put(next, line)
+		line = next
+	}
+	put("docs.tag:both", "docs.folder:f1", "docs.folder:line7")
+	all.Changes = append(all.Changes, storage.PutScopeParents{Scope: "docs.folder:apart", Parents: []string{}}, storage.PutScopeParents{Scope: "docs.doc:apart", Parents: []string{"docs.folder:apart"}})
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	_, err = app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:u", Pattern: "docs.files.read", Scope: "docs.folder:top"}, root)
+	must(t, err)
+	_, err = app.CreateRevoke(t.Context(), provider.RevokeInput{UserID: "u", Pattern: "docs.*", Scope: "docs.folder:f2"}, root)
+	must(t, err)
+	for i := range 7 {
+		delete(want, fmt.Sprintf("docs.doc:f2-%d", i))
+	}
+	delete(want, "docs.folder:f2")
+	for _, limit := range []int{0, 17, 1000} {
+		q := provider.ScopesQuery{Principal: authz.UserPrincipal("u"), Key: "docs.files.read", Continued: provider.Continued{Limit: limit}}
+		got := map[string]bool{}
+		for _, s := range rows(t, provider.EveryScope(t.Context(), app, q)) {
+			if got[s.Scope] {
+				t.Fatalf("pages of %d: %s twice", limit, s.Scope)
+			}
+			got[s.Scope] = true
+		}
+		for scope := range want {
+			if !got[scope] {
+				t.Errorf("pages of %d: %s is missing", limit, scope)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("pages of %d: %d scopes, want %d", limit, len(got), len(want))
+		}
+	}
+}
+
+func TestListSubjectsOfManyPeopleComeWholeInAnyPages(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	all, want := storage.Commit{ID: "people"}, map[string]bool{}
+	for i := range 2300 {
+		u := authz.User{UserID: fmt.Sprintf("u%d", i), Active: i%100 != 7, GroupIDs: []string{fmt.Sprint("g", i%3)}}
+		if i > 0 {
+			u.ManagerUserID = fmt.Sprintf("u%d", (i-1)/3)
+		}
+		all.Changes = append(all.Changes, storage.UpsertUser{User: u})
+		if u.Active && i%3 != 2 {
+			want["user:"+u.UserID] = true
+		}
+	}
+	for i := range 1200 {
+		id := fmt.Sprintf("own%d", i)
+		all.Changes = append(all.Changes, storage.InsertGrant{Grant: authz.Grant{ID: id, Subject: "user:" + id, Pattern: "docs.files.*", Scope: "docs.folder:1", Provenance: root}})
+		want["user:"+id] = true
+	}
+	all.Changes = append(all.Changes, storage.UpsertGroup{Group: authz.Group{ID: "g0", Name: "g0", Parents: []string{"top"}}}, storage.UpsertGroup{Group: authz.Group{ID: "top", Name: "top"}},
+		storage.InsertGrant{Grant: authz.Grant{ID: "t", Subject: "group:top", Pattern: "docs.files.read", Scope: "*", Provenance: root}},
+		storage.InsertGrant{Grant: authz.Grant{ID: "o", Subject: "group:g1", Pattern: "docs.files.read", Scope: "docs.folder:1", Provenance: root}},
+		storage.InsertGrant{Grant: authz.Grant{ID: "d", Subject: "orgof:u2", Pattern: "docs.files.read", Scope: "docs.folder:1", Provenance: root}})
+	for i := range 2300 { // everybody below u2
+		for above := i; above > 2; {
+			if above = (above - 1) / 3; above == 2 && i%100 != 7 {
+				want[fmt.Sprintf("user:u%d", i)] = true
+			}
+		}
+	}
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	_, err = app.SetScopeParents(t.Context(), []provider.ScopeParents{under("docs.folder:1")}, root)
+	must(t, err)
+	for _, limit := range []int{0, 13, 1000} {
+		got := map[string]bool{}
+		for _, h := range rows(t, provider.EverySubject(t.Context(), app, provider.SubjectsQuery{Key: "docs.files.read", Scope: "docs.folder:1", Continued: provider.Continued{Limit: limit}})) {
+			if got[h.Subject] || !want[h.Subject] {
+				t.Fatalf("pages of %d: %s is told: again %v", limit, h.Subject, got[h.Subject])
+			}
+			if got[h.Subject] = true; len(h.By) == 0 {
+				t.Errorf("%s by nothing", h.Subject)
+			}
+			if h.Subject == "user:u3" && !slices.Equal(h.By[0].Through, []string{"group:g0", "group:top"}) {
+				t.Errorf("u3 through %v", h.By[0].Through)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("pages of %d: %d subjects, want %d", limit, len(got), len(want))
+		}
+	}
+}
+
+func TestLookupsRefuse(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	for _, id := range []string{"1", "2"} {
+		_, err := app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:" + id, Pattern: "docs.admin.read", Scope: "*"}, root)
+		must(t, err)
+	}
+	page, err := app.ListSubjects(t.Context(), provider.SubjectsQuery{Key: "docs.admin.read", Continued: provider.Continued{Limit: 1}})
+	must(t, err)
+	if page.Next == "" || len(page.Subjects) != 1 {
+		t.Fatalf("a page of one: %+v", page)
+	}
+	poor := newApp(t, application.Options{Store: lacking.Store(openStore(t), storage.CapLookups)})
+	u := authz.UserPrincipal("u")
+	for name, refused := range map[string]struct {
+		err  error
+		code authz.Code
+	}{
+		"the place of another list":   {second(app.ListSubjects(t.Context(), provider.SubjectsQuery{Key: "docs.files.read", Continued: provider.Continued{After: page.Next}})), authz.CodeValidation},
+		"a place that is none":        {second(app.ListScopes(t.Context(), provider.ScopesQuery{Principal: u, Key: "docs.files.read", Continued: provider.Continued{After: "user:u"}})), authz.CodeValidation},
+		"nobody":                      {second(app.ListKeys(t.Context(), provider.KeysQuery{})), authz.CodeValidation},
+		"a negative limit":            {second(app.ListKeys(t.Context(), provider.KeysQuery{Principal: u, Continued: provider.Continued{Limit: -1}})), authz.CodeValidation},
+		"no scope":                    {second(app.ListSubjects(t.Context(), provider.SubjectsQuery{Key: "docs.files.read", Scope: "folder"})), authz.CodeValidation},
+		"a driver without lookups":    {second(poor.ListSubjects(t.Context(), provider.SubjectsQuery{Key: "docs.files.read"})), authz.CodeUnsupported},
+		"a key that nobody declares":  {second(app.ListScopes(t.Context(), provider.ScopesQuery{Principal: u, Key: "docs.files.raed"})), ""},
+		"an undeclared key, subjects": {second(app.ListSubjects(t.Context(), provider.SubjectsQuery{Key: "docs.files.raed"})), ""},
+	} {
+		var unknown *authz.UnknownPermissionError
+		switch {
+		case refused.code == "" && !errors.As(refused.err, &unknown):
+			t.Errorf("%s: %v", name, refused.err)
+		case refused.code != "" && authz.CodeOf(refused.err) != refused.code:
+			t.Errorf("%s: %v, want %s", name, refused.err, refused.code)
+		}
+	}
+	flat, err := poor.ListScopes(t.Context(), provider.ScopesQuery{Principal: u, Key: "docs.files.read"})
+	if err != nil || !flat.Expanded {
+		t.Errorf("no hierarchy at all: %+v, %v", flat, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

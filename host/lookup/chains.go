@@ -1,0 +1,97 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// maxParents bounds the parents that a page keeps in memory.
+const maxParents = 100_000
+
+// chains answers chains of many scopes, over recorded parents a thousand with each read.
+type chains struct {
+	lists   *Lists
+	ctx     context.Context
+	parents map[string][]string
+	judged  map[string]access.Chain // over other ancestry
+}
+
+func (l *Lists) chains(ctx context.Context) *chains {
+	return &chains{lists: l, ctx: ctx, parents: map[string][]string{}, judged: map[string]access.Chain{}}
+}
+
+// load reads the parents of scopes, and of all that lies above them, before their chains
+// are asked for.
+func (c *chains) load(scopes []string) error {
+	if c.lists.Recorded == nil {
+		return nil
+	}
+	if len(c.parents) > maxParents {
+		clear(c.parents)
+	}
+	for level := scopes; len(level) > 0; {
+		var missing, next []string
+		for _, s := range level {
+			if _, ok := c.parents[s]; !ok && s != authz.Global {
+				missing = append(missing, s)
+				c.parents[s] = nil
+			}
+		}
+		for some := range slices.Chunk(missing, storage.MaxScopes) {
+			found, err := c.lists.Store.GetScopeParents(c.ctx, some)
+			if err != nil {
+				return err
+			}
+			for s, parents := range found {
+				c.parents[s] = parents
+				next = append(next, parents...)
+			}
+		}
+		level = next
+	}
+	return nil
+}
+
+// of is the chain of a scope. One that cannot be told is an error, as it is of a check.
+func (c *chains) of(scope string) (access.Chain, error) {
+	if scope == authz.Global {
+		return access.Chain{authz.Global}, nil
+	}
+	if c.lists.Recorded == nil {
+		if known, ok := c.judged[scope]; ok {
+			return known, nil
+		}
+		above, err := c.lists.Ancestors(c.ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		chain := access.NewChain(scope, above)
+		if len(c.judged) > maxParents {
+			clear(c.judged)
+		}
+		c.judged[scope] = chain
+		return chain, nil
+	}
+	if _, loaded := c.parents[scope]; !loaded {
+		if err := c.load([]string{scope}); err != nil {
+			return nil, err
+		}
+	}
+	above, err := c.lists.Recorded(scope, func(level []string) (map[string][]string, error) {
+		found := make(map[string][]string, len(level))
+		for _, s := range level {
+			if parents := c.parents[s]; parents != nil {
+				found[s] = parents
+			}
+		}
+		return found, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return access.NewChain(scope, above), nil
+}

@@ -1,0 +1,307 @@
+package lookup
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/access"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// Subjects lists who holds a key at a scope: "everyone" and orgs of nobody that is
+// recorded, with the users who are excepted; the people whom groups, orgs and managers
+// confer it on; services and users with rows of their own.
+func (l *Lists) Subjects(ctx context.Context, in provider.SubjectsQuery) (page provider.SubjectsPage, err error) {
+	in.Scope = cmp.Or(in.Scope, authz.Global)
+	page.Subjects = []provider.Holder{}
+	q, err := l.question(in.Key)
+	if err != nil {
+		return page, err
+	}
+	page.RequiresCondition = q.condition
+	n, err := limit(in.Limit)
+	if err != nil {
+		return page, err
+	}
+	at, err := after(in.After, listOf("subjects", in.Key, in.Scope))
+	if err != nil {
+		return page, err
+	}
+	if err := l.able(); err != nil {
+		return page, err
+	}
+	if in.Scope != authz.Global {
+		if err := authz.ValidateScope(in.Scope); err != nil {
+			return page, authz.Validation("%s", err.Error())
+		}
+	}
+	s, err := q.subjects(ctx, in.Scope, min(n+1, chunk))
+	if err != nil {
+		return page, err
+	}
+	last := at
+	err = s.all(at, func(h provider.Holder, where place) (more bool, err error) {
+		if len(page.Subjects) == n {
+			page.Next, err = last.cursor()
+			return false, err
+		}
+		page.Subjects = append(page.Subjects, h)
+		where.List, where.Path = at.List, slices.Clone(where.Path)
+		last = where
+		return true, nil
+	})
+	return page, err
+}
+
+// tell takes a holder with its place, and says whether more are wanted.
+type tell func(h provider.Holder, at place) (more bool, err error)
+
+// The phases of a list of subjects, in their order.
+const (
+	phaseOpen     = iota // "everyone" and orgs of nobody that is recorded
+	phaseRevoked         // users who are excepted by a revoke
+	phaseInactive        // users who are excepted because they are inactive
+	phaseShared          // people of groups, orgs and managers
+	phaseOwn             // services and users with rows of their own
+	phases
+)
+
+// subjectList are the subjects that hold a key at a scope.
+type subjectList struct {
+	*question
+	*chains
+	chain  access.Chain
+	roles  map[string]authz.Role
+	shared map[string][]authz.Grant // the conferring grants of subjects that are several
+	below  map[string][]authz.Grant // those of single subjects below the scope, which imply the key
+	groups map[string][]string      // the parents of every group
+	orgs   []string                 // the orgs of shared of which nobody is recorded
+	source sources
+	want   int // how many subjects are judged at once
+
+	managers map[string]string // of users that were read
+}
+
+func (q *question) subjects(ctx context.Context, scope string, want int) (*subjectList, error) {
+	s := &subjectList{question: q, chains: q.Lists.chains(ctx), roles: map[string]authz.Role{},
+		shared: map[string][]authz.Grant{}, below: map[string][]authz.Grant{}, want: want, managers: map[string]string{}}
+	var err error
+	if s.chain, err = s.of(scope); err != nil {
+		return nil, err
+	}
+	for _, at := range s.chain {
+		if err := s.gather(at); err != nil {
+			return nil, err
+		}
+	}
+	if q.implied && scope != authz.Global {
+		if err := s.gatherBelow(scope); err != nil {
+			return nil, err
+		}
+	}
+	if s.groups, err = q.Groups(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.findSources()
+}
+
+// single begins the subjects that are one each: services and users. All others sort
+// before them.
+const single = string(authz.SubjectService) + ":"
+
+// gather reads the grants at a scope to subjects that are several.
+func (s *subjectList) gather(scope string) error {
+	page := storage.GrantsAtPage{Limit: 100}
+	for {
+		var read []authz.Grant
+		for g, err := range s.Store.ListGrantsAt(s.ctx, []string{scope}, page) {
+			if err != nil {
+				return err
+			}
+			read = append(read, g)
+		}
+		found, err := s.confer(read)
+		if err != nil {
+			return err
+		}
+		for _, g := range found {
+			if g.Subject < single {
+				s.shared[g.Subject] = append(s.shared[g.Subject], g)
+			}
+		}
+		if len(read) < page.Limit || read[len(read)-1].Subject >= single {
+			return nil
+		}
+		last := read[len(read)-1]
+		page = storage.GrantsAtPage{AfterScope: scope, AfterSubject: last.Subject, AfterID: last.ID, Limit: chunk}
+	}
+}
+
+// gatherBelow reads the grants below a scope, to whomever.
+func (s *subjectList) gatherBelow(scope string) error {
+	if s.Flat {
+		return nil
+	}
+	if s.Recorded == nil {
+		return authz.Rejected(authz.CodeUnsupported,
+			"the key %q is implied on ancestors, and what lies below a scope is known only where the parents of scopes are recorded", s.key)
+	}
+	seen := map[string]bool{scope: true}
+	for level := []string{scope}; len(level) > 0; {
+		var next []string
+		for of := range slices.Chunk(level, chunk) {
+			for e, err := range s.Store.ListEdges(s.ctx, storage.EdgeParent, of, storage.EdgePage{}) {
+				if err != nil {
+					return err
+				}
+				if !seen[e.From] && e.From != authz.Global {
+					seen[e.From] = true
+					next = append(next, e.From)
+				}
+			}
+		}
+		apart := slices.DeleteFunc(slices.Clone(next), func(scope string) bool { return slices.Contains(s.chain, scope) }) // in a circle
+		for at := range slices.Chunk(apart, chunk) {
+			for some, err := range chunks(s.Store.ListGrantsAt(s.ctx, at, storage.GrantsAtPage{})) {
+				if err != nil {
+					return err
+				}
+				found, err := s.confer(some)
+				if err != nil {
+					return err
+				}
+				for _, g := range found {
+					to := s.below
+					if g.Subject < single {
+						to = s.shared
+					}
+					g.Provenance = authz.Provenance{}
+					to[g.Subject] = append(to[g.Subject], g)
+				}
+			}
+		}
+		level = next
+	}
+	return nil
+}
+
+// confer are those of some grants that confer the key.
+func (s *subjectList) confer(grants []authz.Grant) ([]authz.Grant, error) {
+	var missing []string
+	for i := range grants {
+		if id := grants[i].RoleID; id != "" {
+			if _, known := s.roles[id]; !known {
+				s.roles[id] = authz.Role{ID: id}
+				missing = append(missing, id)
+			}
+		}
+	}
+	for some := range slices.Chunk(missing, chunk) {
+		found, err := s.readRoles(some)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			s.roles[r.ID] = r
+		}
+	}
+	named, seen := []authz.Role(nil), map[string]bool{}
+	for i := range grants {
+		if id := grants[i].RoleID; id != "" && !seen[id] {
+			seen[id] = true
+			named = append(named, s.roles[id])
+		}
+	}
+	return s.conferring(grants, named), nil
+}
+
+func (s *subjectList) readRoles(ids []string) ([]authz.Role, error) {
+	if s.Store.Info().Capabilities.Has(storage.CapBatchRoles) {
+		return s.Store.GetRoles(s.ctx, ids)
+	}
+	var roles []authz.Role
+	for _, id := range ids {
+		r, found, err := s.Store.GetRole(s.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			roles = append(roles, r)
+		}
+	}
+	return roles, nil
+}
+
+// all tells every subject after a place.
+func (s *subjectList) all(after place, to tell) error {
+	for phase := after.Phase; phase < phases; phase++ {
+		more, err := s.phase(phase, after, to)
+		if err != nil || !more {
+			return err
+		}
+		after = place{}
+	}
+	return nil
+}
+
+func (s *subjectList) phase(phase int, after place, to tell) (more bool, err error) {
+	in := func(h provider.Holder, at place) (bool, error) {
+		at.Phase = phase
+		return to(h, at)
+	}
+	switch phase {
+	case phaseOpen:
+		return s.open(after, in)
+	case phaseRevoked:
+		return s.exceptRevoked(after, in)
+	case phaseInactive:
+		return s.exceptInactive(after, in)
+	case phaseShared:
+		return s.people(after, in)
+	default:
+		return s.own(after, in)
+	}
+}
+
+// open tells "everyone", then the orgs of which nobody is recorded.
+func (s *subjectList) open(after place, to tell) (more bool, err error) {
+	subjects := s.orgs
+	if len(s.shared[authz.Everyone]) > 0 {
+		subjects = append([]string{authz.Everyone}, subjects...)
+	}
+	for _, subject := range subjects {
+		if subject <= after.At {
+			continue
+		}
+		h := provider.Holder{Subject: subject}
+		s.by(&h, s.shared[subject], nil)
+		if more, err = to(h, place{At: subject}); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// by tells the grants by which a subject holds the key: those on the chain or, where
+// there are none, those that imply it.
+func (s *subjectList) by(h *provider.Holder, grants []authz.Grant, through func(subject string) []string) {
+	direct := slices.ContainsFunc(grants, s.onChain)
+	h.Implied = !direct
+	for _, g := range grants {
+		if direct && !s.onChain(g) {
+			continue
+		}
+		by := provider.HeldBy{GrantID: g.ID, Subject: g.Subject, RoleID: g.RoleID, Pattern: g.Pattern, Scope: g.Scope, ExpiresAt: g.ExpiresAt}
+		if through != nil {
+			by.Through = through(g.Subject)
+		}
+		h.By = append(h.By, by)
+	}
+}
+
+func (s *subjectList) onChain(g authz.Grant) bool {
+	return g.Scope == authz.Global || slices.Contains(s.chain, g.Scope)
+}

@@ -1,0 +1,261 @@
+package lookup
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+// chunk is how many nodes of a level are read and judged at once.
+const chunk = storage.MaxScopes
+
+// tree is walked down from its roots, depth first, siblings in their order. It keeps a
+// chunk of each level in memory, read for many parents at once.
+type tree struct {
+	ctx   context.Context
+	store storage.Lookups
+	kind  storage.EdgeKind
+
+	// enter says which of some nodes are walked; depth counts from 0, the roots.
+	enter func(depth int, nodes []step) ([]step, error)
+
+	// under says whether what lies below a node is walked; nil is everything.
+	under func(depth int, node string) bool
+}
+
+// step is a node under the one that it was reached from.
+type step struct{ node, from string }
+
+// walk yields the path to each node that is entered, roots included, strictly after a
+// path in the walk's order. The path is the walk's own until the next one. It ends with
+// the first error.
+func (t *tree) walk(roots, after []string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		w := walker{tree: t, yield: yield}
+		if len(after) > 0 {
+			at, found := slices.BinarySearch(roots, after[0])
+			if roots = roots[at:]; found {
+				roots = roots[1:]
+				if !w.again(0, step{node: after[0]}, after[1:]) {
+					return
+				}
+			}
+		}
+		for some := range slices.Chunk(roots, chunk) {
+			steps := make([]step, len(some))
+			for i, root := range some {
+				steps[i] = step{node: root}
+			}
+			if !w.all(0, steps) {
+				return
+			}
+		}
+	}
+}
+
+type walker struct {
+	*tree
+	yield func([]string, error) bool
+	path  []string
+	width []int // of each depth: how many parents are read for at once
+}
+
+func (w *walker) fail(err error) bool {
+	w.yield(nil, err)
+	return false
+}
+
+// again goes on below a node that was told before, after a path that begins below it.
+func (w *walker) again(depth int, s step, after []string) bool {
+	entered, err := w.enter(depth, []step{s})
+	switch {
+	case err != nil:
+		return w.fail(err)
+	case len(entered) == 0 || !w.opens(depth, s.node):
+		return true
+	}
+	w.path = append(w.path, s.node)
+	defer w.leave()
+	page := storage.EdgePage{}
+	if len(after) > 0 {
+		if !slices.Contains(w.path, after[0]) && !w.again(depth+1, step{after[0], s.node}, after[1:]) {
+			return false
+		}
+		page = storage.EdgePage{AfterOf: s.node, AfterFrom: after[0]}
+	}
+	return w.pages(depth, s.node, page)
+}
+
+func (w *walker) leave() { w.path = w.path[:len(w.path)-1] }
+
+func (w *walker) opens(depth int, node string) bool { return w.under == nil || w.under(depth, node) }
+
+// pages walks the children of one node, however many there are.
+func (w *walker) pages(depth int, node string, page storage.EdgePage) bool {
+	for {
+		edges, err := w.edges([]string{node}, page)
+		if err != nil {
+			return w.fail(err)
+		}
+		if !w.all(depth+1, stepsOf(edges)) {
+			return false
+		}
+		if len(edges) < chunk {
+			return true
+		}
+		page = storage.EdgePage{AfterOf: node, AfterFrom: edges[len(edges)-1].From}
+	}
+}
+
+// all walks some nodes of a level, one after the other.
+func (w *walker) all(depth int, steps []step) bool {
+	l, err := w.level(depth, steps)
+	if err != nil {
+		return w.fail(err)
+	}
+	return w.some(l, 0, len(l.nodes))
+}
+
+// level is a chunk of one level: the nodes that are entered, in the order of the walk,
+// and what lies below a stretch of them.
+type level struct {
+	depth  int
+	nodes  []step
+	lo, hi int    // the nodes whose children were read
+	below  *level // these children
+	ends   []int  // where those of each node end in it
+}
+
+func (w *walker) level(depth int, steps []step) (*level, error) {
+	if len(steps) == 0 {
+		return &level{depth: depth}, nil
+	}
+	entered, err := w.enter(depth, steps)
+	return &level{depth: depth, nodes: entered}, err
+}
+
+// some walks a stretch of a level.
+func (w *walker) some(l *level, from, to int) bool {
+	for i := from; i < to; i++ {
+		if !w.one(l, i) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) one(l *level, i int) bool {
+	node := l.nodes[i].node
+	if slices.Contains(w.path, node) { // a cycle ends where it began
+		return true
+	}
+	w.path = append(w.path, node)
+	defer w.leave()
+	if !w.yield(w.path, nil) {
+		return false
+	}
+	if !w.opens(l.depth, node) {
+		return true
+	}
+	if i >= l.hi {
+		if err := w.read(l, i); err != nil {
+			return w.fail(err)
+		}
+	}
+	if l.below == nil { // of this node alone, and many
+		return w.pages(l.depth, node, storage.EdgePage{})
+	}
+	start := 0
+	if i > l.lo {
+		start = l.ends[i-l.lo-1]
+	}
+	return w.some(l.below, start, l.ends[i-l.lo])
+}
+
+// read reads the children of nodes from the i-th on: of as many as have less than a
+// chunk of them together. Of a node that has more by itself it keeps none.
+func (w *walker) read(l *level, i int) error {
+	for len(w.width) <= l.depth {
+		w.width = append(w.width, chunk)
+	}
+	width := &w.width[l.depth]
+	for {
+		stretch := l.nodes[i:min(i+*width, len(l.nodes))]
+		var of []string
+		for _, s := range stretch {
+			if w.opens(l.depth, s.node) {
+				of = append(of, s.node)
+			}
+		}
+		edges, err := w.edges(of, storage.EdgePage{})
+		switch {
+		case err != nil:
+			return err
+		case len(edges) == chunk && len(stretch) == 1:
+			l.lo, l.hi, l.below = i, i+1, nil
+			return nil
+		case len(edges) == chunk:
+			*width = max(1, min(*width, len(stretch))/8)
+			continue
+		}
+		if len(edges) < chunk/4 {
+			*width = min(2**width, chunk)
+		}
+		return w.group(l, i, stretch, edges)
+	}
+}
+
+// group puts children, which come in the order of their parents' ids, in the order of
+// the walk.
+func (w *walker) group(l *level, i int, parents []step, edges []storage.Edge) error {
+	of := make(map[string][]storage.Edge, len(parents))
+	for start := 0; start < len(edges); {
+		end := start + 1
+		for end < len(edges) && edges[end].Of == edges[start].Of {
+			end++
+		}
+		of[edges[start].Of] = edges[start:end]
+		start = end
+	}
+	var steps []step
+	for _, p := range parents {
+		steps = append(steps, stepsOf(of[p.node])...)
+	}
+	below, err := w.level(l.depth+1, steps)
+	if err != nil {
+		return err
+	}
+	l.lo, l.hi, l.below, l.ends = i, i+len(parents), below, make([]int, len(parents))
+	end := 0
+	for n, p := range parents {
+		for end < len(below.nodes) && below.nodes[end].from == p.node {
+			end++
+		}
+		l.ends[n] = end
+	}
+	return nil
+}
+
+func stepsOf(edges []storage.Edge) []step {
+	steps := make([]step, len(edges))
+	for i, e := range edges {
+		steps[i] = step{e.From, e.Of}
+	}
+	return steps
+}
+
+func (w *walker) edges(of []string, page storage.EdgePage) (edges []storage.Edge, err error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	page.Limit = chunk
+	for e, err := range w.store.ListEdges(w.ctx, w.kind, of, page) {
+		if err != nil {
+			return nil, err
+		}
+		edges = append(edges, e)
+	}
+	return edges, nil
+}
