@@ -1,14 +1,34 @@
 package lookup_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/authzhost/authz/host/lookup/lookuptest"
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/plugins/postgres/postgres"
+	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+	"github.com/authzhost/authz/plugins/sqlite/sqlite"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 func TestListsEqualChecks(t *testing.T) {
-	driver := memory.New(memory.Options{})
-	defer driver.Close()
-	lookuptest.Property(t, driver)
+	for name, open := range map[string]func(*testing.T) (storage.Driver, error){
+		"memory": func(*testing.T) (storage.Driver, error) { return memory.New(memory.Options{}), nil },
+		"sqlite": func(t *testing.T) (storage.Driver, error) {
+			return sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "authz.db")})
+		},
+		"postgres": func(t *testing.T) (storage.Driver, error) {
+			return postgres.New(t.Context(), postgres.Options{DSN: postgrestest.Database(t)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			driver, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer driver.Close()
+			lookuptest.Property(t, driver)
+		})
+	}
 }

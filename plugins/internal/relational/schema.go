@@ -3,8 +3,8 @@ package relational
 import "github.com/authzhost/authz/sdk/storage"
 
 // SchemaVersion is the version of Tables. Version 1 knew no partitions, version 2
-// no identities of events.
-const SchemaVersion = 3
+// no identities of events, version 3 no tables of edges for lookups.
+const SchemaVersion = 4
 
 // Type is the type of a column.
 type Type int
@@ -56,6 +56,8 @@ const (
 	EventTable          = "AuthzEvent"
 	MetricTable         = "AuthzMetric"
 	ScopeParentTable    = "AuthzScopeParent"
+	ScopeEdgeTable      = "AuthzScopeEdge"
+	UserOrgTable        = "AuthzUserOrg"
 	RecordTable         = "AuthzRecord"
 	LockTable           = "AuthzLock"
 	CommitTable         = "AuthzCommit"
@@ -65,7 +67,7 @@ const (
 // Tables are those of SchemaVersion, in the order of the layout
 // (spec: storage §8).
 var Tables = []Table{
-	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}},
+	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}, {"scope", "subject", "id"}},
 		Columns: columns(text("id"), text("subject"), null(text("roleId")), null(text("pattern")), text("scope"),
 			null(big("expiresAt")), json("provenance"), big("createdAt"))},
 	{Name: RevokeTable, Key: key("id"), Indexes: [][]string{{"userId"}, {"scope"}},
@@ -76,9 +78,9 @@ var Tables = []Table{
 		Columns: columns(text("id"), text("name"), null(text("description")), Column{Name: "virtual", Type: Bool, Default: "false"})},
 	{Name: GroupParentTable, Key: key("childId", "parentId"), Indexes: [][]string{{"parentId"}},
 		Columns: columns(text("childId"), text("parentId"), zero("ordinal"))},
-	{Name: UserTable, Key: key("userId"), Indexes: [][]string{{"managerUserId"}},
+	{Name: UserTable, Key: key("userId"), Indexes: [][]string{{"managerUserId", "userId"}},
 		Columns: columns(text("userId"), Column{Name: "active", Type: Bool}, json("orgIds"), null(text("managerUserId")))},
-	{Name: MembershipTable, Key: key("userId", "groupId"), Indexes: [][]string{{"groupId"}},
+	{Name: MembershipTable, Key: key("userId", "groupId"), Indexes: [][]string{{"groupId", "userId"}},
 		Columns: columns(text("userId"), text("groupId"), zero("ordinal"))},
 	{Name: RequestTable, Key: key("id"), Indexes: [][]string{{"state"}, {"requesterUserId"}, {"createdAt", "id"}},
 		Columns: columns(text("id"), text("requesterUserId"), null(text("roleId")), null(text("pattern")), text("scope"),
@@ -102,6 +104,10 @@ var Tables = []Table{
 		Columns: columns(big("bucket"), text("dimension"), text("subject"), text("metric"), big("count"))},
 	{Name: ScopeParentTable, Key: key("scope"), Capability: storage.CapAncestry,
 		Columns: columns(text("scope"), json("parents"))},
+	{Name: ScopeEdgeTable, Key: key("parentId", "childId"), Indexes: [][]string{{"childId"}}, Capability: storage.CapLookups,
+		Columns: columns(text("parentId"), text("childId"))},
+	{Name: UserOrgTable, Key: key("orgId", "userId"), Indexes: [][]string{{"userId"}}, Capability: storage.CapLookups,
+		Columns: columns(text("orgId"), text("userId"))},
 	{Name: RecordTable, Key: key("collection", "id"), Capability: storage.CapRecords,
 		Indexes: [][]string{{"collection", "key1", "id"}, {"collection", "key2", "id"}, {"collection", "key3", "id"}, {"collection", "key4", "id"}},
 		Columns: columns(text("collection"), text("id"), big("version"), json("data"), null(text("key1")), null(text("key2")),
@@ -113,6 +119,12 @@ var Tables = []Table{
 	{Name: SchemaTable, Key: key("id"),
 		Columns: columns(one("id"), number("version"), text("incarnation"), big("migratedAt"))},
 }
+
+// Replaced are the indexes of version 3 in whose place others came.
+var Replaced = []struct {
+	Table string
+	Index []string
+}{{MembershipTable, []string{"groupId"}}, {UserTable, []string{"managerUserId"}}}
 
 func key(names ...string) []string    { return names }
 func columns(list ...Column) []Column { return list }

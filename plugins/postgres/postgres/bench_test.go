@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/authzhost/authz/plugins/internal/relational/relationaltest"
 	"github.com/authzhost/authz/plugins/postgres/postgres"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
@@ -223,4 +224,9 @@ func BenchmarkReadAccess(b *testing.B) {
 			}
 		})
 	})
+}
+
+func BenchmarkLookups(b *testing.B) {
+	dsn := postgrestest.Database(b)
+	relationaltest.BenchLookups(b, open(b, connect(b, postgres.Options{DSN: dsn}), "p"), func() { sql(b, dsn, "vacuum analyze") })
 }

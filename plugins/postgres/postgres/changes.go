@@ -75,12 +75,10 @@ func (p *plan) change(i int) (int, error) {
 	case storage.DeleteRole:
 		p.deleteRole(ch)
 	case storage.DeleteGroup:
-		p.add(`delete from "AuthzGroup" where "app" = $1 and "id" = $2`, app, ch.ID)
-		p.add(`delete from "AuthzGroupParent" where "app" = $1 and "childId" = $2`, app, ch.ID)
+		p.deleteOwner("AuthzGroup", "id", ch.ID, "AuthzGroupParent", "childId")
 	case storage.DeleteUser:
-		// The record first: its lock makes others wait who write its memberships.
-		p.add(`delete from "AuthzUser" where "app" = $1 and "userId" = $2`, app, ch.UserID)
-		p.add(`delete from "AuthzMembership" where "app" = $1 and "userId" = $2`, app, ch.UserID)
+		p.deleteOwner("AuthzUser", "userId", ch.UserID, "AuthzMembership", "userId")
+		p.deleteDerived(storage.EdgeOrg, "AuthzUser", "userId", ch.UserID)
 	case storage.PutCatalog:
 		return 1, p.putCatalog(ch)
 	case storage.PutImports:
@@ -90,6 +88,7 @@ func (p *plan) change(i int) (int, error) {
 		return len(rows), p.putScopeParents(rows)
 	case storage.DeleteScopeParents:
 		p.add(`delete from "AuthzScopeParent" where "app" = $1 and "scope" = $2`, app, ch.Scope)
+		p.deleteDerived(storage.EdgeParent, "AuthzScopeParent", "scope", ch.Scope)
 	case storage.PutRecord:
 		return 1, p.putRecord(i, ch)
 	case storage.DeleteRecord:

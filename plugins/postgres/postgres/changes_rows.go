@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -99,11 +100,13 @@ func (p *plan) upsertUsers(users []authz.User) error {
 		return err
 	}
 	for piece := range slices.Chunk(users, bulkRows) {
-		var e edges
+		var memberships, orgs edges
 		for _, u := range piece {
-			e.add(u.UserID, u.GroupIDs)
+			memberships.add(u.UserID, u.GroupIDs)
+			orgs.add(u.UserID, u.OrgIDs)
 		}
-		p.putEdges("AuthzMembership", "userId", "groupId", e)
+		p.putEdges("AuthzMembership", "userId", "groupId", memberships)
+		p.putDerived(storage.EdgeOrg, orgs)
 	}
 	return nil
 }
@@ -115,7 +118,7 @@ type edges struct {
 	ordinals []int64
 }
 
-// add lists the edges of one row, each of which is named once.
+// add lists the edges of one row. Each of ordered ones is named once.
 func (e *edges) add(owner string, targets []string) {
 	e.owners = append(e.owners, owner)
 	for i, target := range targets {
@@ -136,6 +139,44 @@ func (p *plan) putEdges(table, from, to string, e edges) {
 			on conflict ("app", `+from+`, `+to+`) do update set "ordinal" = excluded."ordinal" where t."ordinal" <> excluded."ordinal"`,
 			app, e.from, e.to, e.ordinals)
 	}
+}
+
+// putDerived replaces the edges that a table repeats from the lists of the owners,
+// whose rows are locked as with putEdges.
+func (p *plan) putDerived(kind storage.EdgeKind, e edges) {
+	if !p.store.driver.has(storage.CapLookups) {
+		return
+	}
+	app, to := p.store.partition, relational.EdgeSources[kind]
+	p.add(fmt.Sprintf(`delete from %q where "app" = $1 and %q = any($2::text[])
+		and (%q, %q) not in (select n.a, n.b from unnest($3::text[], $4::text[]) n(a, b))`, to.Table, to.From, to.From, to.Of), app, e.owners, nonNil(e.from), nonNil(e.to))
+	if len(e.from) > 0 {
+		p.add(fmt.Sprintf(`insert into %q ("app", %q, %q) select $1, n.a, n.b from unnest($2::text[], $3::text[]) n(a, b)
+			on conflict ("app", %q, %q) do nothing`, to.Table, to.From, to.Of, to.Of, to.From), app, e.from, e.to)
+	}
+}
+
+// deleteOwner deletes a row and the edges that leave it.
+func (p *plan) deleteOwner(owner, key, id, table, from string) {
+	p.add(fmt.Sprintf(`delete from %q where "app" = $1 and %q = $2`, owner, key), p.store.partition, id)
+	p.deleteEdges(table, from, owner, key, id)
+}
+
+// deleteDerived deletes the edges that a table repeats from the list of a row that was
+// deleted before.
+func (p *plan) deleteDerived(kind storage.EdgeKind, owner, key, id string) {
+	if p.store.driver.has(storage.CapLookups) {
+		to := relational.EdgeSources[kind]
+		p.deleteEdges(to.Table, to.From, owner, key, id)
+	}
+}
+
+// deleteEdges deletes the edges that leave a row that was deleted before. Its lock
+// makes others wait who write its edges. Where there was no row there is no lock: who
+// wrote it meanwhile keeps it with its edges.
+func (p *plan) deleteEdges(table, from, owner, key, id string) {
+	p.add(fmt.Sprintf(`delete from %q where "app" = $1 and %q = $2 and not exists (select 1 from %q o where o."app" = $1 and o.%q = $2)`,
+		table, from, owner, key), p.store.partition, id)
 }
 
 func nonNil(list []string) []string {
@@ -163,6 +204,11 @@ func (p *plan) patchUser(ch storage.PatchUser) error {
 		on conflict ("app", "userId") do update set "active" = coalesce($3::boolean, t."active"), "orgIds" = coalesce($4::json, t."orgIds"),
 			"managerUserId" = case when $6::boolean then $5::text else t."managerUserId" end`,
 		p.store.partition, ch.UserID, ch.Active, orgs, manager, ch.ManagerUserID != nil)
+	if ch.OrgIDs != nil {
+		var e edges
+		e.add(ch.UserID, *ch.OrgIDs)
+		p.putDerived(storage.EdgeOrg, e)
+	}
 	if ch.GroupIDs != nil {
 		var e edges
 		e.add(ch.UserID, *ch.GroupIDs)
@@ -202,6 +248,7 @@ func (p *plan) deleteRole(ch storage.DeleteRole) {
 
 func (p *plan) putScopeParents(rows []storage.PutScopeParents) error {
 	for piece := range slices.Chunk(rows, bulkRows) {
+		var e edges
 		scopes, parents := make([]string, len(piece)), make([]string, len(piece))
 		for i, r := range piece {
 			encoded, err := relational.EncodeStrings(r.Parents)
@@ -209,9 +256,11 @@ func (p *plan) putScopeParents(rows []storage.PutScopeParents) error {
 				return errEncoding("a list of scopes", err)
 			}
 			scopes[i], parents[i] = r.Scope, encoded
+			e.add(r.Scope, r.Parents)
 		}
 		p.add(`insert into "AuthzScopeParent" ("app", "scope", "parents") select $1, n.scope, n.parents::json from unnest($2::text[], $3::text[]) n(scope, parents)
 			on conflict ("app", "scope") do update set "parents" = excluded."parents"`, p.store.partition, scopes, parents)
+		p.putDerived(storage.EdgeParent, e)
 	}
 	return nil
 }

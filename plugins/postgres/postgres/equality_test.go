@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -259,6 +260,7 @@ func compare(rt *rapid.T, t *testing.T, model, ours storage.Store, same func(wha
 			return s.ReadAccess(ctx, storage.AccessQuery{UserID: "a", Subjects: []string{"user:a"}, Scope: scope})
 		})
 	}
+	compareLookups(rt, both, t.Context(), page)
 	index := rapid.IntRange(-1, 5).Draw(rt, "index")
 	both("records", func(s storage.Store) (any, error) {
 		return all(s.ListRecords(ctx, "c", storage.RecordFilter{Index: index, Value: userID}, page))
@@ -272,6 +274,21 @@ func compare(rt *rapid.T, t *testing.T, model, ours storage.Store, same func(wha
 	both("service", func(s storage.Store) (any, error) {
 		return s.ReadAccess(ctx, storage.AccessQuery{Subjects: grants.Subjects})
 	})
+}
+
+func compareLookups(rt *rapid.T, both func(string, func(storage.Store) (any, error)), ctx context.Context, page storage.Page) {
+	kind, ids := rapid.SampledFrom(storage.EdgeKinds).Draw(rt, "kind"), rapid.SliceOfN(anyID, 0, 5).Draw(rt, "of")
+	edges := storage.EdgePage{AfterOf: orNone(rt, anyID, "after of"), AfterFrom: orNone(rt, anyID, "after from"), Limit: page.Limit}
+	both("edges", func(s storage.Store) (any, error) { return all(s.ListEdges(ctx, kind, ids, edges)) })
+	scopes := rapid.SliceOfN(anyScope, 0, 3).Draw(rt, "scopes")
+	at := storage.GrantsAtPage{AfterScope: orNone(rt, anyScope, "after scope"), AfterSubject: orNone(rt, anySubject, "after subject"), AfterID: orNone(rt, anyID, "after grant"), Limit: page.Limit}
+	both("grants at", func(s storage.Store) (any, error) { return all(s.ListGrantsAt(ctx, scopes, at)) })
+	both("scopes", func(s storage.Store) (any, error) { return all(s.ListScopes(ctx, page)) })
+	people := storage.PeopleQuery{UserIDs: ids}
+	if rapid.Bool().Draw(rt, "at scopes?") {
+		people.Scopes = append([]string{}, scopes...)
+	}
+	both("people", func(s storage.Store) (any, error) { return s.ReadPeople(ctx, people) })
 }
 
 func sortedMetrics(list iter.Seq2[storage.MetricBucket, error]) (map[storage.MetricBucket]int, error) {

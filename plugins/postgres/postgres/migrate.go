@@ -12,7 +12,7 @@ import (
 )
 
 // migrate moves the tables of an older version to the present one. Those of version
-// 2 lack columns, which are added. Version 1 knew no partitions: every row lands in
+// 2 lack columns, and those of version 3 indexes, which are added. Version 1 knew no partitions: every row lands in
 // the partition "", and every key and index is made anew with the partition first;
 // missing columns are added, and columns whose type or byte order is another are
 // changed.
@@ -23,7 +23,7 @@ func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 		case have == nil:
 			continue
 		case slices.Contains(have, "app"):
-			if err := d.addColumns(ctx, tx, t, have); err != nil {
+			if err := d.addMissing(ctx, tx, t, have); err != nil {
 				return err
 			}
 			continue
@@ -66,8 +66,9 @@ func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 	return nil
 }
 
-// addColumns adds what a table of version 2 lacks, which is null in its rows.
-func (d *driver) addColumns(ctx context.Context, tx pgx.Tx, t relational.Table, have []string) error {
+// addMissing adds the columns that a table of version 2 lacks, which are null in its
+// rows, and the indexes that one of version 3 lacks.
+func (d *driver) addMissing(ctx context.Context, tx pgx.Tx, t relational.Table, have []string) error {
 	for _, c := range t.Columns {
 		if slices.Contains(have, c.Name) {
 			continue
@@ -76,7 +77,15 @@ func (d *driver) addColumns(ctx context.Context, tx pgx.Tx, t relational.Table, 
 			return err
 		}
 	}
-	return nil
+	var script strings.Builder
+	for _, old := range relational.Replaced {
+		if old.Table == t.Name {
+			fmt.Fprintf(&script, "drop index if exists %s;\n", pgx.Identifier{d.options.Schema, indexName(old.Table, old.Index)}.Sanitize())
+		}
+	}
+	script.WriteString(createIndexes(t, "if not exists "))
+	_, err := tx.Exec(ctx, d.sql(script.String()), pgx.QueryExecModeSimpleProtocol)
+	return err
 }
 
 // oldKeys are the statements that drop every key, unique constraint and index of

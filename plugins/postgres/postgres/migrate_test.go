@@ -81,6 +81,9 @@ func checkMigrated(t *testing.T, dsn string, s storage.Store) {
 	if len(versions) != 2 || len(metrics) != 1 || metrics[0].Count != 4 || len(requests) != 1 || requests[0].Justification["why"] != "work" {
 		t.Errorf("versions %v, metrics %v, requests %v", versions, metrics, requests)
 	}
+	if edges := collect(t, s.ListEdges(t.Context(), storage.EdgeOrg, []string{"o"}, storage.EdgePage{})); len(edges) != 1 || edges[0].From != "Ann" {
+		t.Errorf("users of the org: %v", edges)
+	}
 	// What version 1 had no room for works from now on.
 	write(t, s, storage.PutRecord{Record: record("1")}, storage.PutScopeParents{Scope: "docs.doc:1", Parents: []string{"*"}},
 		storage.UpsertUser{User: authz.User{UserID: "Ann", GroupIDs: []string{"z", "b", "a"}}})
@@ -105,14 +108,19 @@ func checkLayout(t *testing.T, dsn string) {
 }
 
 func TestAMigratedDatabaseHasTheLayoutOfAFreshOne(t *testing.T) {
-	fresh, old, second := postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t)
+	fresh, old, second, third := postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t)
 	sql(t, old, version1)
 	connect(t, postgres.Options{DSN: fresh})
 	connect(t, postgres.Options{DSN: old, Migrate: true})
 	connect(t, postgres.Options{DSN: second})
 	sql(t, second, backToVersion2)
 	connect(t, postgres.Options{DSN: second, Migrate: true})
-	for name, dsn := range map[string]string{"1": old, "2": second} {
+	connect(t, postgres.Options{DSN: third})
+	sql(t, third, backToVersion3) // without a partition
+	_, err := postgres.New(t.Context(), postgres.Options{DSN: third})
+	expectCode(t, storage.CodeUnsupported, err)
+	connect(t, postgres.Options{DSN: third, Migrate: true})
+	for name, dsn := range map[string]string{"1": old, "2": second, "3": third} {
 		if diff := cmp.Diff(ask[string](t, fresh, layout), ask[string](t, dsn, layout)); diff != "" {
 			t.Errorf("layout of version %s (-fresh +migrated):\n%s", name, diff)
 		}
@@ -126,8 +134,17 @@ const layout = `select c.relname || '.' || a.attname || ' ' || format_type(a.att
 	where c.relname like 'Authz%' and c.relkind = 'r'
 	union all select tablename || ': ' || indexdef from pg_indexes where tablename like 'Authz%' order by 1`
 
+// backToVersion3 takes from a database what version 3 did not know.
+const backToVersion3 = `
+drop table "AuthzScopeEdge", "AuthzUserOrg";
+drop index "idx_AuthzGrant_app_scope_subject_id", "idx_AuthzMembership_app_groupId_userId", "idx_AuthzUser_app_managerUserId_userId";
+create index "idx_AuthzMembership_app_groupId" on "AuthzMembership" ("app", "groupId");
+create index "idx_AuthzUser_app_managerUserId" on "AuthzUser" ("app", "managerUserId");
+update "AuthzSchema" set "version" = 3;
+`
+
 // backToVersion2 takes from a database what version 2 did not know.
-const backToVersion2 = `
+const backToVersion2 = backToVersion3 + `
 alter table "AuthzEpoch" drop column "identity", drop column "prunedIdentity";
 alter table "AuthzEvent" drop column "identity";
 update "AuthzCommit" set "result" = ("result"::jsonb - 'identity')::json;
@@ -138,6 +155,7 @@ func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	before := open(t, connect(t, postgres.Options{DSN: dsn}), "docs")
 	relationaltest.Fill(t, before)
+	relationaltest.FillEdges(t, before)
 	sql(t, dsn, backToVersion2)
 	_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
 	expectCode(t, storage.CodeUnsupported, err)
@@ -146,21 +164,83 @@ func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
 	}
 	connect(t, postgres.Options{DSN: dsn, Migrate: true})
 	after := open(t, connect(t, postgres.Options{DSN: dsn}), "docs") // needs no leave any more
-	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 3 {
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
 		t.Errorf("role %+v, %v", role, err)
 	}
+	relationaltest.HasEdges(t, after)
 	relationaltest.AfterVersionTwo(t, after)
 	checkLayout(t, dsn)
+}
+
+func TestADatabaseOfVersion3IsRefusedUntilItIsMigrated(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	d := connect(t, postgres.Options{DSN: dsn})
+	before := open(t, d, "docs")
+	relationaltest.FillEdges(t, before)
+	relationaltest.FillEdges(t, open(t, d, ""))
+	sql(t, dsn, backToVersion3)
+	_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
+	expectCode(t, storage.CodeUnsupported, err)
+	if !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), "version 3") {
+		t.Errorf("%v does not name the command and the version", err)
+	}
+	connect(t, postgres.Options{DSN: dsn, Migrate: true})
+	d = connect(t, postgres.Options{DSN: dsn}) // needs no leave any more
+	for _, partition := range []string{"", "docs"} {
+		after := open(t, d, partition)
+		relationaltest.HasEdges(t, after)
+		relationaltest.WritesEdges(t, after)
+	}
+	if after := open(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
+		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
+	}
+	checkLayout(t, dsn)
+}
+
+// What version 3 left out stays out, and takes what needs it along.
+func TestADatabaseOfVersion3WithTablesLeftOutIsMigrated(t *testing.T) {
+	for name, c := range map[string]struct {
+		leftOut string
+		edges   bool
+	}{
+		"ancestry": {`"AuthzScopeParent"`, false},
+		"metrics":  {`"AuthzMetric"`, true},
+		"events":   {`"AuthzEvent", "AuthzEpoch"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn := postgrestest.Database(t)
+			relationaltest.FillEdges(t, open(t, connect(t, postgres.Options{DSN: dsn}), "docs"))
+			sql(t, dsn, backToVersion3, "drop table "+c.leftOut)
+			_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
+			expectCode(t, storage.CodeUnsupported, err)
+			connect(t, postgres.Options{DSN: dsn, Migrate: true})
+			s := open(t, connect(t, postgres.Options{DSN: dsn}), "docs")
+			if has := s.Info().Capabilities.Has(storage.CapLookups); has != c.edges {
+				t.Errorf("lookups %t", has)
+			}
+			if tables := ask[int64](t, dsn, `select count(*) from pg_class where relkind = 'r' and '"' || relname || '"' = any(string_to_array('`+c.leftOut+`', ', '))`); tables[0] != 0 {
+				t.Errorf("%d tables were made that had been left out", tables[0])
+			}
+			if c.edges {
+				relationaltest.HasEdges(t, s)
+				relationaltest.WritesEdges(t, s)
+				return
+			}
+			_, err = s.ReadPeople(t.Context(), storage.PeopleQuery{})
+			expectCode(t, storage.CodeUnsupported, err)
+			write(t, s, storage.UpsertUser{User: authz.User{UserID: "u", OrgIDs: []string{"o"}}}, storage.DeleteUser{UserID: "u"})
+		})
+	}
 }
 
 func TestADatabaseOfALaterVersionIsRefused(t *testing.T) { // R02
 	dsn := postgrestest.Database(t)
 	d := connect(t, postgres.Options{DSN: dsn})
 	open(t, d, "a")
-	sql(t, dsn, `update "AuthzSchema" set "version" = 4`)
+	sql(t, dsn, `update "AuthzSchema" set "version" = 5`)
 	_, err := d.Open(t.Context(), "a")
 	expectCode(t, storage.CodeUnsupported, err)
 	_, err = postgres.New(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
@@ -260,7 +340,7 @@ func waitFor(t testing.TB, what string, done func() bool) {
 func TestALeftOutTableTakesItsCapabilityAlong(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	connect(t, postgres.Options{DSN: dsn})
-	sql(t, dsn, `drop table "AuthzEvent", "AuthzEpoch", "AuthzCatalogVersion", "AuthzImports", "AuthzMetric", "AuthzScopeParent", "AuthzRecord"`)
+	sql(t, dsn, `drop table "AuthzEvent", "AuthzEpoch", "AuthzCatalogVersion", "AuthzImports", "AuthzMetric", "AuthzScopeParent", "AuthzScopeEdge", "AuthzUserOrg", "AuthzRecord"`)
 	s := open(t, connect(t, postgres.Options{DSN: dsn}), "")
 	if diff := cmp.Diff(storage.Capabilities{storage.CapBatchRoles, storage.CapExpand, storage.CapRenewal, storage.CapHealth}, s.Info().Capabilities); diff != "" {
 		t.Fatal(diff)
@@ -278,6 +358,17 @@ func TestALeftOutTableTakesItsCapabilityAlong(t *testing.T) {
 	for _, err := range s.ListCatalogVersions(ctx) {
 		expectCode(t, storage.CodeUnsupported, err)
 	}
+	for _, err := range s.ListScopes(ctx, storage.Page{}) {
+		expectCode(t, storage.CodeUnsupported, err)
+	}
+	for _, err := range s.ListEdges(ctx, storage.EdgeGroup, []string{"g"}, storage.EdgePage{}) {
+		expectCode(t, storage.CodeUnsupported, err)
+	}
+	for _, err := range s.ListGrantsAt(ctx, []string{"*"}, storage.GrantsAtPage{}) {
+		expectCode(t, storage.CodeUnsupported, err)
+	}
+	_, err = s.ReadPeople(ctx, storage.PeopleQuery{})
+	expectCode(t, storage.CodeUnsupported, err)
 	for _, err := range s.Watch(ctx) {
 		expectCode(t, storage.CodeUnsupported, err)
 	}

@@ -53,17 +53,20 @@ func (d *driver) prepare(ctx context.Context) error {
 	})
 }
 
-// content is what a schema holds: the columns of each table of ours, and the
-// newest version that a partition was written by.
+// content is what a schema holds: the columns of each table of ours, the newest
+// version that a partition was written by, and whether grants have the index of
+// version 4, which tells where no partition was opened.
 type content struct {
 	columns map[string][]string
 	version int64
+	indexed bool
 }
 
 func (c content) has(table string) bool { return c.columns[table] != nil }
 
 // old is the version of tables that are to be migrated, else 0. Those of version 1
-// know no partitions, those of version 2 no identities of events.
+// know no partitions, those of version 2 no identities of events, those of version 3
+// no edges for lookups.
 func (c content) old() int64 {
 	lacks := func(table, column string) bool {
 		return c.has(table) && !slices.Contains(c.columns[table], column)
@@ -73,8 +76,16 @@ func (c content) old() int64 {
 		return 1
 	case lacks(relational.EpochTable, "identity"), lacks(relational.EventTable, "identity"):
 		return 2
+	case c.version > 0 && c.version < relational.SchemaVersion, c.version == 0 && c.has(relational.SchemaTable) && c.has(relational.GrantTable) && !c.indexed:
+		return 3
 	}
 	return 0
+}
+
+// leftOut says of a table which a migration does not find that it stays out: of those
+// of version 3 what was left out keeps lacking, and so does what needs it.
+func (c content) leftOut(t relational.Table) bool {
+	return c.old() == 3 && (t.Capability != storage.CapLookups || !c.has(relational.ScopeParentTable))
 }
 
 // complete reports a database that nothing need be made in: one whose optional
@@ -89,7 +100,7 @@ func (c content) capabilities(o Options) storage.Capabilities {
 	for _, capability := range capabilities {
 		missing := slices.ContainsFunc(relational.Tables, func(t relational.Table) bool {
 			needed := t.Capability == capability || capability == storage.CapWatch && t.Capability == storage.CapEvents ||
-				capability == storage.CapAncestors && t.Capability == storage.CapAncestry
+				(capability == storage.CapAncestors || capability == storage.CapLookups) && t.Capability == storage.CapAncestry
 			return needed && !c.has(t.Name)
 		})
 		if !missing {
@@ -119,7 +130,9 @@ func (d *driver) inspect(ctx context.Context, conn *pgx.Conn) (content, error) {
 		return found, err
 	}
 	if found.has(relational.SchemaTable) {
-		err = conn.QueryRow(ctx, d.sql(`select coalesce(max("version"), 0) from "AuthzSchema"`)).Scan(&found.version)
+		err = conn.QueryRow(ctx, d.sql(`select coalesce(max("version"), 0), exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
+			where n.nspname = $1 and c.relname = $2) from "AuthzSchema"`), d.options.Schema, indexName(relational.GrantTable, []string{"scope", "subject", "id"})).
+			Scan(&found.version, &found.indexed)
 	}
 	return found, err
 }
@@ -153,7 +166,7 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 	var script strings.Builder
 	old := found.old()
 	for _, t := range relational.Tables {
-		if !found.has(t.Name) {
+		if !found.has(t.Name) && !found.leftOut(t) {
 			script.WriteString(createTable(t))
 			script.WriteString(createKeys(t))
 		}
@@ -163,6 +176,9 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 	}
+	if old > 0 {
+		script.WriteString(fill(found))
+	}
 	if _, err := tx.Exec(ctx, d.sql(script.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
@@ -170,7 +186,7 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 	case 1:
 		_, err = tx.Exec(ctx, d.sql(`insert into "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt")
 			values ('', 1, $1, $2, `+clock+`)`), relational.SchemaVersion, rand.Text())
-	case 2:
+	case 2, 3:
 		_, err = tx.Exec(ctx, d.sql(`update "AuthzSchema" set "version" = $1, "migratedAt" = `+clock), relational.SchemaVersion)
 	}
 	if err != nil {
@@ -237,8 +253,27 @@ func createTable(t relational.Table) string {
 func createKeys(t relational.Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "alter table %q add constraint %q primary key (%s);\n", t.Name, keyName(t.Name), led(t.Key))
+	b.WriteString(createIndexes(t, ""))
+	return b.String()
+}
+
+func createIndexes(t relational.Table, unless string) string {
+	var b strings.Builder
 	for _, index := range t.Indexes {
-		fmt.Fprintf(&b, "create index %q on %q (%s);\n", indexName(t.Name, index), t.Name, led(index))
+		fmt.Fprintf(&b, "create index %s%q on %q (%s);\n", unless, indexName(t.Name, index), t.Name, led(index))
+	}
+	return b.String()
+}
+
+// fill gives the tables of edges that a migration makes those of the rows there are.
+func fill(found content) string {
+	var b strings.Builder
+	for _, d := range relational.DerivedTables {
+		i := slices.IndexFunc(relational.Tables, func(t relational.Table) bool { return t.Name == d.Edges.Table })
+		if found.has(d.Source) && !found.has(d.Edges.Table) && !found.leftOut(relational.Tables[i]) {
+			fmt.Fprintf(&b, "insert into %q (\"app\", %q, %q) select distinct s.\"app\", v.value, s.%q from %q s cross join lateral json_array_elements_text(s.%q) v;\n",
+				d.Edges.Table, d.Edges.Of, d.Edges.From, d.Key, d.Source, d.List)
+		}
 	}
 	return b.String()
 }

@@ -164,6 +164,10 @@ type listing[T, K any] struct {
 	first int // rows of the first chunk
 	fetch func(ctx context.Context, after K, n int) (chunk[T], error)
 	key   func(T) K
+
+	// ordered compares keys of a query that leaves the order to its plan; nil of one
+	// that sorts.
+	ordered func(a, b K) int
 }
 
 // stream lists rows by key, each chunk a query of its own. refusal, when not nil, is
@@ -191,6 +195,10 @@ func stream[T, K any](ctx context.Context, s *store, refusal error, l listing[T,
 			c, err := l.fetch(ctx, after, asked)
 			if err != nil {
 				yield(none, err)
+				return
+			}
+			if l.ordered != nil && !relational.Ascending(after, c.rows, l.key, l.ordered) {
+				yield(none, storage.Unavailable("", nil, "PostgreSQL answered rows out of their order"))
 				return
 			}
 			for _, row := range c.rows {

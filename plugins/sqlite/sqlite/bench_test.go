@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/authzhost/authz/plugins/internal/relational/relationaltest"
 	"github.com/authzhost/authz/plugins/sqlite/sqlite"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -127,3 +128,5 @@ func BenchmarkReadAccess(b *testing.B) {
 		b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 	})
 }
+
+func BenchmarkLookups(b *testing.B) { relationaltest.BenchLookups(b, openBench(b), func() {}) }

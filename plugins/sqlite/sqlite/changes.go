@@ -61,15 +61,18 @@ func applyChange(w *work, app string, change storage.Change) (result storage.Cha
 		if err := users.put(w, app, ch.User); err != nil {
 			return result, err
 		}
-		err = membershipEdges.replace(w, app, ch.User.UserID, ch.User.GroupIDs)
+		if err := membershipEdges.replace(w, app, ch.User.UserID, ch.User.GroupIDs); err != nil {
+			return result, err
+		}
+		err = orgEdges.replace(w, app, ch.User.UserID, ch.User.OrgIDs)
 	case storage.PatchUser:
 		err = applyPatch(w, app, ch)
 	case storage.DeleteRole:
 		err = deleteRole(w, app, ch)
 	case storage.DeleteGroup:
-		err = removeWithEdges(w, app, groups.remove, parentEdges, ch.ID)
+		err = removeWithEdges(w, app, groups.remove, ch.ID, parentEdges)
 	case storage.DeleteUser:
-		err = removeWithEdges(w, app, users.remove, membershipEdges, ch.UserID)
+		err = removeWithEdges(w, app, users.remove, ch.UserID, membershipEdges, orgEdges)
 	case storage.PutCatalog:
 		err = putCatalog(w, app, ch)
 	case storage.PutImports:
@@ -78,12 +81,9 @@ func applyChange(w *work, app string, change storage.Change) (result storage.Cha
 		}
 		_, err = w.exec(putImportsHead, app, ch.Version, string(ch.Manifest))
 	case storage.PutScopeParents:
-		var parents string
-		if parents, err = listOf(ch.Parents); err == nil {
-			_, err = w.exec(putParents, app, ch.Scope, parents)
-		}
+		err = putScopeParents(w, app, ch)
 	case storage.DeleteScopeParents:
-		_, err = w.exec(deleteParents, app, ch.Scope)
+		err = removeWithEdges(w, app, deleteParents, ch.Scope, scopeEdges)
 	case storage.PutRecord:
 		if err := expectRecord(w, app, ch.Record.Collection, ch.Record.ID, ch.Expect); err != nil {
 			return result, err
@@ -124,12 +124,25 @@ func take[T any](w *work, app string, t table[T], what, id string, mustExist boo
 	return nil, nil
 }
 
-func removeWithEdges(w *work, app, remove string, e edges, id string) error {
-	if _, err := w.exec(remove, app, id); err != nil {
+func removeWithEdges(w *work, app, remove, id string, all ...edges) error {
+	_, err := w.exec(remove, app, id)
+	for _, e := range all {
+		if err == nil {
+			_, err = w.exec(e.none, app, id)
+		}
+	}
+	return err
+}
+
+func putScopeParents(w *work, app string, ch storage.PutScopeParents) error {
+	parents, err := listOf(ch.Parents)
+	if err != nil {
 		return err
 	}
-	_, err := w.exec(e.none, app, id)
-	return err
+	if _, err := w.exec(putParents, app, ch.Scope, parents); err != nil {
+		return err
+	}
+	return scopeEdges.replace(w, app, ch.Scope, ch.Parents)
 }
 
 func applyPatch(w *work, app string, p storage.PatchUser) error {
@@ -153,6 +166,11 @@ func applyPatch(w *work, app string, p storage.PatchUser) error {
 	}
 	if _, err := w.exec(patchUser, app, p.UserID, active, orgs, p.ManagerUserID != nil, manager); err != nil {
 		return err
+	}
+	if p.OrgIDs != nil {
+		if err := orgEdges.replace(w, app, p.UserID, *p.OrgIDs); err != nil {
+			return err
+		}
 	}
 	if p.GroupIDs == nil {
 		return nil

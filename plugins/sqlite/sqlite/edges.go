@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
-// edges are the ordered ends of one row's edges in a table of their own.
+// edges are the ends of one row's edges in a table of their own.
 type edges struct {
 	key  string // of the row in its entity's table
-	list string // an expression: the ends in order, as a JSON list
+	list string // an expression: the ends in order, as a JSON list; "" where there is no order
 	put  string // adds the ends of a list, and puts those that are there in order
 	drop string // removes the ends that a list lacks
 	none string // removes all
@@ -28,13 +29,27 @@ func edgesOf(table, from, to, entity, key string) edges {
 	}
 }
 
+// derivedEdges are the edges that a table repeats from a list.
+func derivedEdges(e relational.EdgeSource) edges {
+	leaving := fmt.Sprintf(`DELETE FROM %s WHERE "app" = ?1 AND "%s" = ?2`, using(e.Table, e.From), e.From)
+	return edges{
+		put: fmt.Sprintf(`INSERT INTO "%s" ("app", "%s", "%s") SELECT ?1, j.value, ?2 FROM json_each(?3) AS j WHERE true
+			ON CONFLICT ("app", "%s", "%s") DO NOTHING`, e.Table, e.Of, e.From, e.Of, e.From),
+		drop: leaving + fmt.Sprintf(` AND "%s" NOT IN (SELECT j.value FROM json_each(?3) AS j)`, e.Of),
+		none: leaving,
+	}
+}
+
 var (
+	scopeEdges = derivedEdges(relational.EdgeSources[storage.EdgeParent])
+	orgEdges   = derivedEdges(relational.EdgeSources[storage.EdgeOrg])
+
 	parentEdges     = edgesOf(relational.GroupParentTable, "childId", "parentId", relational.GroupTable, "id")
 	membershipEdges = edgesOf(relational.MembershipTable, "userId", "groupId", relational.UserTable, "userId")
 )
 
-// replace writes the difference between the stored edges and these, each of which is
-// named once.
+// replace writes the difference between the stored edges and these. Ordered ones are
+// named once each.
 func (e edges) replace(w *work, app, from string, ends []string) error {
 	if len(ends) == 0 {
 		_, err := w.exec(e.none, app, from)

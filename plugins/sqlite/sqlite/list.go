@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -84,6 +85,10 @@ type list[K, T any] struct {
 	chunk     func(after K, limit int) *query
 	scan      func(relational.Scan) (T, error)
 	key       func(T) K
+
+	// ordered compares keys of a query that leaves the order to its plan; nil of one
+	// that sorts.
+	ordered func(a, b K) int
 }
 
 func stream[K, T any](ctx context.Context, s *store, l list[K, T]) iter.Seq2[T, error] {
@@ -105,6 +110,10 @@ func stream[K, T any](ctx context.Context, s *store, l list[K, T]) iter.Seq2[T, 
 			rows, more, err := readChunk(ctx, s, l.chunk(last, n), l.scan)
 			if err != nil {
 				yield(none, err)
+				return
+			}
+			if l.ordered != nil && !relational.Ascending(last, rows, l.key, l.ordered) {
+				yield(none, storage.Unavailable(authz.OutcomeNotApplied, nil, "the database answered rows out of their order"))
 				return
 			}
 			if !deliver(ctx, s, rows, yield) {

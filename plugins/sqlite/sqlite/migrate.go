@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/plugins/internal/relational"
@@ -11,12 +12,12 @@ import (
 )
 
 // migrate brings the tables of an older version into the present layout. Version 2
-// lacks columns, which are added. The rows of version 1 land in the partition "";
+// lacks columns, and version 3 tables and indexes, which are added. The rows of version 1 land in the partition "";
 // SQLite cannot change a primary key, so each table is written anew. All of it happens in the caller's transaction: a second migration waits for
 // the first and finds nothing to do, and one that is killed leaves what was there.
 func migrate(w *work, found layout, now int64) error {
-	if found.version == 2 {
-		return addColumns(w, found)
+	if found.version > 1 {
+		return addMissing(w, found)
 	}
 	for _, t := range relational.Tables {
 		old, there := found.tables[t.Name]
@@ -43,8 +44,9 @@ func migrate(w *work, found layout, now int64) error {
 	return err
 }
 
-// addColumns adds the columns that version 2 lacks, which are NULL in its rows.
-func addColumns(w *work, found layout) error {
+// addMissing adds the columns that version 2 lacks, which are NULL in its rows, and
+// the tables and indexes that version 3 lacks.
+func addMissing(w *work, found layout) error {
 	for _, t := range relational.Tables {
 		have, there := found.tables[t.Name]
 		for _, c := range t.Columns {
@@ -54,6 +56,11 @@ func addColumns(w *work, found layout) error {
 			if _, err := w.exec(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", quote(t.Name), quote(c.Name), columnTypes[c.Type])); err != nil {
 				return err
 			}
+		}
+	}
+	for _, old := range relational.Replaced {
+		if _, err := w.exec("DROP INDEX IF EXISTS " + quote(old.Table+"_"+strings.Join(old.Index, "_"))); err != nil {
+			return err
 		}
 	}
 	if err := create(w, found); err != nil {

@@ -157,6 +157,11 @@ func migrated(t *testing.T, s storage.Store) {
 			t.Errorf("audit %+v, %v", e, err)
 		}
 	}
+	for e, err := range s.ListEdges(ctx, storage.EdgeOrg, []string{"acme"}, storage.EdgePage{}) {
+		if err != nil || e.From != "u1" {
+			t.Errorf("a user of the org: %v, %v", e, err)
+		}
+	}
 	result, err := s.Commit(ctx, storage.Commit{ID: "after", Events: []authz.Event{{Type: authz.EventAll}}, Audit: []authz.AuditEntry{{ID: "a2", At: 9, Hash: "h"}},
 		Changes: []storage.Change{storage.UpsertUser{User: authz.User{UserID: "u1", GroupIDs: []string{"z", "eng"}}}}})
 	if err != nil || (result.UpTo != authz.Position{Seq: 3, Identity: storage.Follow("", "after", 3)}) {
@@ -167,8 +172,21 @@ func migrated(t *testing.T, s storage.Store) {
 	}
 }
 
+// backToVersionThree takes from a database what version 3 did not know.
+const backToVersionThree = `
+DROP TABLE "AuthzScopeEdge";
+DROP TABLE "AuthzUserOrg";
+DROP INDEX "AuthzGrant_scope_subject_id";
+DROP INDEX "AuthzMembership_groupId_userId";
+DROP INDEX "AuthzUser_managerUserId_userId";
+CREATE INDEX "AuthzMembership_groupId" ON "AuthzMembership" ("app", "groupId");
+CREATE INDEX "AuthzUser_managerUserId" ON "AuthzUser" ("app", "managerUserId");
+UPDATE "AuthzSchema" SET "version" = 3;
+PRAGMA user_version = 3;
+`
+
 // backToVersionTwo takes from a database what version 2 did not know.
-const backToVersionTwo = `
+const backToVersionTwo = backToVersionThree + `
 ALTER TABLE "AuthzEpoch" DROP COLUMN "identity";
 ALTER TABLE "AuthzEpoch" DROP COLUMN "prunedIdentity";
 ALTER TABLE "AuthzEvent" DROP COLUMN "identity";
@@ -182,6 +200,7 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 	d := mustOpen(t, sqlite.Options{Path: path})
 	before := mustStore(t, d, "docs")
 	relationaltest.Fill(t, before)
+	relationaltest.FillEdges(t, before)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -198,15 +217,75 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 		t.Errorf("layout (-fresh +migrated):\n%s", diff)
 	}
 	after := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs") // without the option
-	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 3 {
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
 		t.Errorf("role %+v, %v", role, err)
 	}
+	relationaltest.HasEdges(t, after)
 	relationaltest.AfterVersionTwo(t, after)
 	// A second migration has nothing to do.
 	mustOpen(t, sqlite.Options{Path: path, Migrate: true})
+}
+
+func TestVersionThreeIsRefusedAndMigratedWhenAsked(t *testing.T) {
+	path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
+	d := mustOpen(t, sqlite.Options{Path: path})
+	before := mustStore(t, d, "docs")
+	relationaltest.FillEdges(t, before)
+	relationaltest.FillEdges(t, mustStore(t, d, ""))
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, backToVersionThree)
+	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
+	if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), "version 3") {
+		t.Fatalf("version 3 answered %v", err)
+	}
+	migrateAtOnce(t, path)
+	mustOpen(t, sqlite.Options{Path: fresh})
+	if diff := cmp.Diff(layoutIn(t, fresh), layoutIn(t, path)); diff != "" {
+		t.Errorf("layout (-fresh +migrated):\n%s", diff)
+	}
+	d = mustOpen(t, sqlite.Options{Path: path}) // without the option
+	for _, partition := range []string{"", "docs"} {
+		after := mustStore(t, d, partition)
+		relationaltest.HasEdges(t, after)
+		relationaltest.WritesEdges(t, after)
+	}
+	if after := mustStore(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
+		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
+	}
+}
+
+// Without a partition nothing but the header of the file tells version 3.
+func TestVersionThreeWithoutRowsIsMigratedToo(t *testing.T) {
+	path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
+	if err := mustOpen(t, sqlite.Options{Path: path}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, backToVersionThree)
+	if _, err := sqlite.Open(t.Context(), sqlite.Options{Path: path}); storage.CodeOf(err) != storage.CodeUnsupported {
+		t.Fatalf("version 3 answered %v", err)
+	}
+	mustOpen(t, sqlite.Options{Path: path, Migrate: true})
+	mustOpen(t, sqlite.Options{Path: fresh})
+	if diff := cmp.Diff(layoutIn(t, fresh), layoutIn(t, path)); diff != "" {
+		t.Errorf("layout (-fresh +migrated):\n%s", diff)
+	}
+}
+
+// A table of edges that is made anew holds those of the rows there are.
+func TestATableOfEdgesThatIsLostIsFilled(t *testing.T) {
+	path := t.TempDir() + "/authz.db"
+	d := mustOpen(t, sqlite.Options{Path: path})
+	relationaltest.FillEdges(t, mustStore(t, d, "docs"))
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, `DROP TABLE "AuthzScopeEdge"; DROP TABLE "AuthzUserOrg"; PRAGMA user_version = 0`)
+	relationaltest.HasEdges(t, mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs"))
 }
 
 func TestTwoMigrationsOfVersionTwoAtOnce(t *testing.T) {
@@ -283,8 +362,8 @@ func ledByApp(t *testing.T, path string) {
 // R02
 func TestALaterVersionIsRefused(t *testing.T) {
 	for name, statement := range map[string]string{
-		"marked":      `PRAGMA user_version = 4`,
-		"a partition": `UPDATE "AuthzSchema" SET "version" = 4 WHERE "app" = 'docs'`,
+		"marked":      `PRAGMA user_version = 5`,
+		"a partition": `UPDATE "AuthzSchema" SET "version" = 5 WHERE "app" = 'docs'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/authz.db"
@@ -296,7 +375,7 @@ func TestALaterVersionIsRefused(t *testing.T) {
 			execute(t, path, statement)
 			for _, migrate := range []bool{false, true} {
 				_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Migrate: migrate})
-				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 4") {
+				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 5") {
 					t.Errorf("migrate %v: %v", migrate, err)
 				}
 			}

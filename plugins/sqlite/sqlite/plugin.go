@@ -25,7 +25,7 @@ func Plugin(version string) plugin.Plugin {
 		Name:    driverName,
 		Version: version,
 		Storage: plugin.StorageKind{
-			Capabilities: capabilities,
+			Capabilities: storage.AllCapabilities,
 			Configure: func(ctx context.Context, config map[string]any) (storage.Driver, error) {
 				return Open(ctx, optionsOf(config))
 			},

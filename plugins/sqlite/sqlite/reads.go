@@ -99,7 +99,7 @@ func (s *store) ListUsersInGroup(ctx context.Context, groupID string, p storage.
 		arguments: []any{groupID, p}, after: p.After, limit: p.Limit, key: func(userID string) string { return userID },
 		scan: func(scan relational.Scan) (userID string, err error) { return userID, scan(&userID) },
 		chunk: func(after string, limit int) *query {
-			q := s.selecting(`"userId"`, relational.MembershipTable, "groupId")
+			q := s.selecting(`"userId"`, relational.MembershipTable, "groupId_userId")
 			q.and(`"groupId" = ?`, groupID)
 			q.and(`"userId" > ?`, after)
 			q.page(`"userId"`, limit)

@@ -121,7 +121,7 @@ func (db *database) openFailure(ctx context.Context, err error) error {
 
 // layout is what a database holds of ours.
 type layout struct {
-	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities
+	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities, 3 for no edges
 	marked  bool // with the version, in the header of the file
 	tables  map[string][]string
 	names   map[string]bool // of tables and indexes
@@ -163,13 +163,15 @@ func layoutOf(w *work) (found layout, err error) {
 	if epoch, there := found.tables[relational.EpochTable]; there && !slices.Contains(epoch, "identity") {
 		found.version = 2
 	}
-	if !found.names[relational.SchemaTable] {
-		return found, nil
+	newest := mark // where no partition was opened
+	if found.names[relational.SchemaTable] {
+		_, err = w.one(`SELECT coalesce(nullif(max("version"), 0), ?1) FROM "AuthzSchema"`, []any{mark}, &newest)
 	}
-	var newest int64
-	_, err = w.one(`SELECT coalesce(max("version"), 0) FROM "AuthzSchema"`, nil, &newest)
-	if err == nil && newest > relational.SchemaVersion {
+	switch {
+	case err == nil && newest > relational.SchemaVersion:
 		err = errNewer(newest)
+	case newest > 0 && newest < relational.SchemaVersion && found.version > 3:
+		found.version = 3
 	}
 	return found, err
 }
@@ -209,6 +211,9 @@ func create(w *work, found layout) error {
 			if _, err := w.exec(createTable(t, t.Name)); err != nil {
 				return err
 			}
+			if err := fill(w, found, t.Name); err != nil {
+				return err
+			}
 		}
 		for _, index := range t.Indexes {
 			if found.names[indexName(t, index)] {
@@ -220,6 +225,19 @@ func create(w *work, found layout) error {
 		}
 	}
 	return markVersion(w)
+}
+
+// fill gives a table of edges that was made just now those of the rows there are.
+func fill(w *work, found layout, table string) error {
+	for _, d := range relational.DerivedTables {
+		if d.Edges.Table != table || !found.names[d.Source] {
+			continue
+		}
+		_, err := w.exec(fmt.Sprintf(`INSERT INTO %s ("app", %s, %s) SELECT DISTINCT s."app", j.value, s.%s FROM %s AS s, json_each(s.%s) AS j ORDER BY 1, 2, 3`,
+			quote(table), quote(d.Edges.Of), quote(d.Edges.From), quote(d.Key), quote(d.Source), quote(d.List)))
+		return err
+	}
+	return nil
 }
 
 func markVersion(w *work) error {

@@ -12,7 +12,6 @@ import (
 
 // store is one handle on a partition. It satisfies storage.Store.
 type store struct {
-	storage.Unimplemented
 	driver      *driver
 	db          *database
 	app         string // the partition, the first parameter of every statement
@@ -28,14 +27,12 @@ type store struct {
 
 var _ storage.Store = (*store)(nil)
 
-var capabilities = slices.DeleteFunc(slices.Clone(storage.AllCapabilities), func(c storage.Capability) bool { return c == storage.CapLookups })
-
 func (s *store) Info() storage.StoreInfo {
 	return storage.StoreInfo{
 		Partition:     s.app,
 		Incarnation:   s.incarnation,
 		SchemaVersion: relational.SchemaVersion,
-		Capabilities:  slices.Clone(capabilities),
+		Capabilities:  slices.Clone(storage.AllCapabilities),
 	}
 }
 
