@@ -416,6 +416,7 @@ did not take it.`,
 				}
 				return err
 			}
+			var why []string
 			missed := 0
 			rows := [][]string{{"APPLICATION", "RESULT", "SEQ", "TOOK"}}
 			for _, r := range done.Results {
@@ -423,6 +424,9 @@ did not take it.`,
 				if !r.Applied {
 					missed++
 					row[1] = r.Code
+					if r.Message != "" {
+						why = append(why, plain(r.Application)+": "+plain(r.Message))
+					}
 				}
 				if r.Seq != nil {
 					row[2] = fmt.Sprint(*r.Seq)
@@ -432,7 +436,12 @@ did not take it.`,
 				}
 				rows = append(rows, row)
 			}
-			if err := a.printed(c, done, func(w io.Writer) { table(w, rows) }); err != nil || missed == 0 {
+			if err := a.printed(c, done, func(w io.Writer) {
+				table(w, rows)
+				for _, line := range why {
+					fmt.Fprintln(w, line)
+				}
+			}); err != nil || missed == 0 {
 				return err
 			}
 			return fmt.Errorf("%d of %d applications did not take it: they keep what they have, and are asked again; 'authz application probe APP' shows how one is", missed, len(done.Results))

@@ -15,9 +15,10 @@ import (
 
 // Result is the merged organization.
 type Result struct {
-	Snapshot provider.OrgSnapshot // every list in ascending order of id; the catalog is the current side's
-	Counts   Counts               // of the merged set
-	Warnings []string             // never nil
+	Snapshot    provider.OrgSnapshot // every list in ascending order of id; the catalog is the current side's
+	Counts      Counts               // of the merged set
+	Warnings    []string             // never nil
+	Fingerprint string               // of the conflicts, those that are settled included
 }
 
 // Counts is how many rows a snapshot holds.
@@ -72,7 +73,12 @@ func Merge(current Side, incoming []Side, resolutions map[string]authz.Resolutio
 		current = m.merge(current, side, prefix)
 	}
 	result := Result{Counts: CountsOf(current.Snapshot), Warnings: m.warnings.all()}
-	if err := m.judge(fingerprint); err != nil {
+	slices.SortFunc(m.conflicts, func(a, b authz.Conflict) int { return cmp.Compare(a.ID, b.ID) })
+	var err error
+	if result.Fingerprint, err = fingerprintOf(m.conflicts); err != nil {
+		return result, err
+	}
+	if err := m.judge(fingerprint, result.Fingerprint); err != nil {
 		return result, err
 	}
 	order(&current.Snapshot)
@@ -114,12 +120,7 @@ func (m *merger) merge(current, incoming Side, prefix string) Side {
 
 // judge refuses a merge that is not settled. A stale fingerprint comes first: what was
 // decided then may have been about something else.
-func (m *merger) judge(fingerprint string) error {
-	slices.SortFunc(m.conflicts, func(a, b authz.Conflict) int { return cmp.Compare(a.ID, b.ID) })
-	own, err := fingerprintOf(m.conflicts)
-	if err != nil {
-		return err
-	}
+func (m *merger) judge(fingerprint, own string) error {
 	refuse := func(code authz.PromotionCode, listed []authz.Conflict, format string, args ...any) error {
 		return &authz.PromotionConflictError{Code: code, Message: fmt.Sprintf(format, args...),
 			Conflicts: append([]authz.Conflict{}, listed...), Fingerprint: own}

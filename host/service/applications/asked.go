@@ -124,7 +124,7 @@ func (e *Entries) root(ctx context.Context, org string) (Asked, error) {
 	}
 	root, err := e.rootOf(ctx, org, row.Value)
 	if err == nil && row.Value.Moving != "" {
-		root.Relay = relay.Moving(root.Relay)
+		root.Relay = relay.Moving(root.Relay, row.Value.Moving)
 	}
 	return root, err
 }

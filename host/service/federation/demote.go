@@ -86,7 +86,11 @@ func (f *Federation) last(ctx context.Context, org, app string) error {
 	if len(members) == 0 {
 		return nil
 	}
-	return fault.Cloud("not_last_member", "%d other applications are members: the organization goes back to its last one only", len(members)).With("members", members)
+	are := fmt.Sprintf("%d other applications are members", len(members))
+	if len(members) == 1 {
+		are = members[0] + " is a member as well"
+	}
+	return fault.Cloud("not_last_member", "%s: the organization goes back to its last member only", are).With("members", members)
 }
 
 // wouldDemote is the answer of a dry run.
@@ -99,8 +103,11 @@ func (f *Federation) wouldDemote(ctx context.Context, org, app string, entry app
 	if err != nil {
 		return nil, refused(err)
 	}
-	_, out, err := f.leaving(ctx, org, entry, s)
+	s, out, err := f.leaving(ctx, org, entry, s)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := f.encoded(s); err != nil {
 		return nil, err
 	}
 	o, err := f.Applications.Org(ctx, org)

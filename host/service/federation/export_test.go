@@ -29,6 +29,9 @@ func (f *Federation) Settled() {
 	}
 }
 
+// Bound lowers how many bytes a dataset may have.
+func (f *Federation) Bound(bytes int) { f.maxDataset = bytes }
+
 // At has fn called at every point of a move; its error ends the turn there, as the death
 // of the host does.
 func (f *Federation) At(fn func(point string) error) { f.at = fn }

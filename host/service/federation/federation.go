@@ -60,6 +60,8 @@ type Federation struct {
 	// at is called before and after everything that somebody else could see of a move.
 	// Tests end a host there.
 	at func(point string) error
+
+	maxDataset int // in bytes
 }
 
 // job is something that goes on in this process; done is closed when it no longer does.
@@ -81,7 +83,7 @@ func New(o Options) *Federation {
 	or(&o.Times.Answer, 2*time.Minute)
 	or(&o.Times.Verify, time.Minute)
 	or(&o.Times.Pause, 500*time.Millisecond)
-	f := &Federation{Options: o, jobs: map[string]*job{}, at: func(string) error { return nil }}
+	f := &Federation{Options: o, jobs: map[string]*job{}, at: func(string) error { return nil }, maxDataset: maxDataset}
 	f.life, f.end = context.WithCancel(context.Background())
 	return f
 }
@@ -229,7 +231,7 @@ func (f *Federation) goesOn(ctx context.Context, org, app string) error {
 func (f *Federation) stopped(m applications.Move, app string, err error) error {
 	if m.Trouble == "authority_unknown" {
 		return fault.Cloud("authority_unknown", "%s did not say whether it took the organization over: the org domain stays frozen until it answers; repeat the call once it does", app).
-			With("operation", m.Operation)
+			With("application", app).With("operation", m.Operation)
 	}
 	var here *fault.Error
 	if errors.As(err, &here) {

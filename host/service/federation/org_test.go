@@ -2,6 +2,7 @@ package federation_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/authzhost/authz/host/service"
@@ -51,6 +52,9 @@ func TestAMemberCannotBeDemotedWhileThereAreOthers(t *testing.T) {
 	w := merged(t)
 	_, err := w.demote("docs")
 	wantCode(t, err, "not_last_member")
+	if !strings.HasPrefix(err.Error(), "mail is a member as well:") {
+		t.Error(err)
+	}
 	if w.org().Moving != "" {
 		t.Error("something moves")
 	}
@@ -183,6 +187,11 @@ func TestAMemberThatMissesASyncKeepsWhatItHas(t *testing.T) {
 	w.sync(t)
 	w.far["mail"].hinder(func(_ string, _ http.ResponseWriter, _ *http.Request, _ http.Handler) { panic(http.ErrAbortHandler) })
 	w.give(t, "user:zoe", "docs.admin.read")
+	results, err := w.moves.Sync(ctx, w.by(t, "olga"), "mail")
+	must(t, err)
+	if r := results[0]; r.Applied || r.Code != "application_timeout" || r.Message == "" {
+		t.Errorf("synced: %+v", r)
+	}
 	w.syncDue(t)
 	for name, want := range map[string]int{"docs": 1, "mail": 0} {
 		if rows, _ := w.far[name].GetSubjectAccess(ctx, authz.UserPrincipal("zoe")); len(rows.Grants) != want {
@@ -258,6 +267,7 @@ func TestWhileAMoveIsUnderWay(t *testing.T) {
 	wantCode(t, err, "operation_in_progress")
 	_, _, err = other.root.CreateGrant(ctx, a, provider.GrantInput{Subject: "user:x", Pattern: "docs.admin.read"})
 	wantCode(t, err, "org_root_moving")
+	wantField(t, err, "application", "docs")
 	if _, err := other.root.Grants(ctx, a, provider.GrantQuery{}, orgroot.Page{Limit: 10}); err != nil {
 		t.Errorf("the org is not read: %v", err)
 	}
@@ -337,11 +347,62 @@ func TestAMergeConfersNothingThatItsCallerLacks(t *testing.T) {
 	for _, c := range plan.Conflicts {
 		in.Resolutions[c.ID] = authz.Resolution{Action: c.Actions[len(c.Actions)-1]} // unite, accept
 	}
-	_, err = w.moves.Federate(ctx, robot, "mail", in)
-	wantCode(t, err, "escalation_refused")
+	if !strings.HasPrefix(plan.Fingerprint, "sha256:") || len(plan.Conflicts) == 0 {
+		t.Fatalf("%+v", plan)
+	}
+	for _, dry := range []bool{true, false} {
+		in.DryRun = dry
+		_, err = w.moves.Federate(ctx, robot, "mail", in)
+		wantCode(t, err, "escalation_refused")
+	}
+	settled, err := w.federate("mail", federation.Input{DryRun: true, Resolutions: in.Resolutions, Fingerprint: in.Fingerprint})
+	must(t, err)
+	if settled.Fingerprint != in.Fingerprint || len(settled.Conflicts) != 0 {
+		t.Errorf("a settled dry run: %+v", settled)
+	}
 	if w.app("mail").State != applications.Linked || w.org().Moving != "" {
 		t.Errorf("mail is %s", w.app("mail").State)
 	}
 	_, err = w.federate("mail", in) // the owner holds it
 	must(t, err)
+}
+
+// A dataset that no commit takes is refused before anything is frozen, a dry run included.
+func TestAnOrganizationThatIsTooLarge(t *testing.T) {
+	w := newWorld(t, "docs")
+	w.far["docs"].administered(t)
+	for _, dry := range []bool{true, false} {
+		w.moves.Bound(100)
+		_, err := w.federate("docs", federation.Input{DryRun: dry})
+		wantCode(t, err, "validation")
+	}
+	if w.org().Moving != "" {
+		t.Error("something moves")
+	}
+	w.moves.Bound(1 << 20)
+	_, err := w.federate("docs", federation.Input{})
+	must(t, err)
+	w.moves.Bound(100)
+	_, err = w.moves.Demote(ctx, w.by(t, "olga"), "docs", true)
+	wantCode(t, err, "validation")
+}
+
+// What is pushed before the flip moves nothing, so its failure leaves no doubt.
+func TestAFailureBeforeTheFlipIsNotApplied(t *testing.T) {
+	w := newWorld(t, "docs")
+	w.far["docs"].administered(t)
+	_, err := w.federate("docs", federation.Input{})
+	must(t, err)
+	w.far["docs"].hinder(func(op string, rw http.ResponseWriter, r *http.Request, serve http.Handler) {
+		if op == "applyOrgSnapshot" {
+			panic(http.ErrAbortHandler)
+		}
+		serve.ServeHTTP(rw, r)
+	})
+	_, err = w.demote("docs")
+	wantCode(t, err, "application_timeout")
+	wantField(t, err, "outcome", string(authz.OutcomeNotApplied))
+	if w.app("docs").State != applications.Federated || w.org().Moving != "" {
+		t.Errorf("docs is %s", w.app("docs").State)
+	}
 }

@@ -23,12 +23,13 @@ import (
 
 // plan is what a promotion or merge would make of an application's organization.
 type plan struct {
-	head     *authz.Position      // of the application's log, before it was read; nil: it keeps none
-	snapshot provider.OrgSnapshot // what both sides hold afterwards
-	counts   orgmerge.Counts      // of what the application brings
-	virtual  []directory.VirtualParent
-	warnings []string
-	gained   []string // subjects that come to reach somebody whom they did not
+	head        *authz.Position      // of the application's log, before it was read; nil: it keeps none
+	snapshot    provider.OrgSnapshot // what both sides hold afterwards
+	counts      orgmerge.Counts      // of what the application brings
+	virtual     []directory.VirtualParent
+	warnings    []string
+	fingerprint string   // of the conflicts
+	gained      []string // subjects that come to reach somebody whom they did not
 }
 
 // planning is what the plan depends on beside what both sides hold.
@@ -55,7 +56,7 @@ func (f *Federation) plan(ctx context.Context, in planning) (plan, error) {
 		return p, err
 	}
 	result, err := orgmerge.Merge(current, []orgmerge.Side{incoming}, in.resolutions, in.fingerprint)
-	p.counts, p.warnings = orgmerge.CountsOf(incoming.Snapshot), append(p.warnings, result.Warnings...)
+	p.counts, p.warnings, p.fingerprint = orgmerge.CountsOf(incoming.Snapshot), append(p.warnings, result.Warnings...), result.Fingerprint
 	if err != nil {
 		return p, refused(err)
 	}
@@ -65,6 +66,9 @@ func (f *Federation) plan(ctx context.Context, in planning) (plan, error) {
 	}
 	if !orgmerge.Administered(p.snapshot, f.Store.Now(ctx)) {
 		return p, fault.Cloud("no_org_administrator", "nobody active would hold %s at \"*\" afterwards: grant it to somebody first", orgmerge.AdministratorKey)
+	}
+	if _, err := f.encoded(p.snapshot); err != nil {
+		return p, err
 	}
 	if !in.first {
 		p.gained = gained(current.Snapshot, p.snapshot)

@@ -42,13 +42,13 @@ func (f *Federation) Federate(ctx context.Context, a *service.Access, app string
 		}
 	}
 	planned, err := f.plan(ctx, p)
+	var confers []string
+	if err == nil {
+		confers, err = f.mayConfer(ctx, a, planned.gained)
+	}
 	if in.DryRun {
 		return dryRun(planned, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	confers, err := f.mayConfer(ctx, a, planned.gained)
 	if err != nil {
 		return nil, err
 	}
@@ -161,11 +161,11 @@ func (f *Federation) mayConfer(ctx context.Context, a *service.Access, gained []
 // dryRun tells what a move would do. Conflicts that have no resolution yet are no error
 // here: they are what the caller wants to know.
 func dryRun(p plan, err error) (*Federated, error) {
-	out := &Federated{DryRun: true, Conflicts: []authz.Conflict{}, Imported: p.counts, VirtualParents: p.virtual, Warnings: p.warnings}
+	out := &Federated{DryRun: true, Conflicts: []authz.Conflict{}, Fingerprint: p.fingerprint, Imported: p.counts, VirtualParents: p.virtual, Warnings: p.warnings}
 	var conflicts *authz.PromotionConflictError
 	switch {
 	case errors.As(err, &conflicts) && conflicts.Code == authz.UnresolvedConflicts:
-		out.Conflicts, out.Fingerprint = conflicts.Conflicts, conflicts.Fingerprint
+		out.Conflicts = conflicts.Conflicts
 	case err != nil:
 		return nil, err
 	}

@@ -158,13 +158,9 @@ func (r *run) freeze(ctx context.Context) error {
 
 // stage keeps the dataset that the far side is to take, and how its answer begins.
 func (r *run) stage(ctx context.Context, s provider.OrgSnapshot, head *authz.Position, answer any) error {
-	s.Catalog = nil
-	raw, err := authz.Marshal(s)
+	raw, err := r.encoded(s)
 	if err != nil {
-		return fault.Internal(err)
-	}
-	if len(raw) > maxDataset {
-		return fault.Rejected(authz.CodeValidation, "the organization has %d MiB as JSON, and %d go into the one commit that it is", len(raw)>>20, maxDataset>>20)
+		return err
 	}
 	text, err := authz.Marshal(answer)
 	if err != nil {
@@ -179,6 +175,19 @@ func (r *run) stage(ctx context.Context, s provider.OrgSnapshot, head *authz.Pos
 		m.Step, m.Trouble, m.Attempt, m.Position, m.Head, m.Answer, m.Staged, m.Sent, m.Fenced = stepFlip, "", m.Attempt+1, position, head, text, &ref, false, false
 		return nil
 	})
+}
+
+// encoded is a dataset as it is kept and sent: validation above maxDataset.
+func (f *Federation) encoded(s provider.OrgSnapshot) ([]byte, error) {
+	s.Catalog = nil
+	raw, err := authz.Marshal(s)
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	if len(raw) > f.maxDataset {
+		return nil, fault.Rejected(authz.CodeValidation, "the organization has %d KiB as JSON, and %d go into the one commit that it is", len(raw)>>10, f.maxDataset>>10)
+	}
+	return raw, nil
 }
 
 // maxDataset leaves room in a commit of storage for what rows weigh beside their JSON.
@@ -372,7 +381,7 @@ func (r *run) outrank(ctx context.Context, app applications.Asked, head *authz.P
 
 // unknown is a far side that does not say which of both is the root. Both stay frozen.
 func (r *run) unknown(cause error) error {
-	e := fault.Cloud("authority_unknown", "%s does not say whether it took the organization over", r.app)
+	e := fault.Cloud("authority_unknown", "%s does not say whether it took the organization over", r.app).With("application", r.app)
 	e.Cause = cause
 	return e
 }
@@ -411,7 +420,16 @@ func (r *run) nothingSent(ctx context.Context, err error) error {
 	if !errors.As(err, &told) || told.Code == fault.CodeStorage || ctx.Err() != nil {
 		return err
 	}
-	return r.undo(ctx, told)
+	return r.undo(ctx, notApplied(told))
+}
+
+// notApplied says of a failure that the application has taken nothing. What relayed calls
+// say of a call of their own does not hold for the move.
+func notApplied(e *fault.Error) *fault.Error {
+	if _, says := e.Fields["outcome"]; says {
+		e.With("outcome", string(authz.OutcomeNotApplied))
+	}
+	return e
 }
 
 // over ends the move and lets the org domain be written again.

@@ -21,13 +21,21 @@ import (
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Synced is what became of a push at a member. Seq is the position that it has then.
+// Synced is what became of a push at a member. Seq is the position that it has then, Code
+// and Message say why it did not take the push.
 type Synced struct {
 	Application string `json:"application"`
 	Applied     bool   `json:"applied"`
 	Seq         *int64 `json:"seq,omitempty"`
 	DurationMs  *int64 `json:"durationMs,omitempty"`
 	Code        string `json:"code,omitempty"`
+	Message     string `json:"message,omitempty"`
+}
+
+func (s *Synced) failed(e *fault.Error) { s.Code, s.Message = e.Code, e.Message }
+
+func notFederated(mode string) *fault.Error {
+	return fault.Cloud("invalid_transition", "an org that is %s has no members to sync", mode).With("from", mode).With("operation", "sync")
 }
 
 // Slowed cadences, in milliseconds (spec: hosted-api §16).
@@ -45,7 +53,7 @@ func (f *Federation) Sync(ctx context.Context, a *service.Access, application st
 		return nil, err
 	}
 	if o.Mode != account.ModeFederated {
-		return nil, fault.Cloud("invalid_transition", "an org that is %s has no members to sync", o.Mode).With("from", o.Mode).With("operation", "sync")
+		return nil, notFederated(o.Mode)
 	}
 	members, err := f.Applications.Members(ctx, org)
 	if err != nil {
@@ -62,7 +70,7 @@ func (f *Federation) Sync(ctx context.Context, a *service.Access, application st
 		members = slices.DeleteFunc(members, func(m applications.Asked) bool { return m.ID != application })
 	}
 	if o.Moving != "" {
-		return nil, relay.ErrMoving()
+		return nil, relay.ErrMoving(o.Moving)
 	}
 	if err := f.mayByHand(ctx, org); err != nil {
 		return nil, err
@@ -298,8 +306,11 @@ func (f *Federation) syncOne(ctx context.Context, org string, m applications.Ask
 		switch o, err := f.Applications.Org(ctx, org); {
 		case err != nil:
 			return err
-		case o.Moving != "" || o.Mode != account.ModeFederated:
-			result.Code = "org_root_moving"
+		case o.Moving != "":
+			result.failed(relay.ErrMoving(o.Moving))
+			return nil
+		case o.Mode != account.ModeFederated:
+			result.failed(notFederated(o.Mode))
 			return nil
 		}
 		last, _, err := applications.Syncs.Get(ctx, f.Store, org, m.ID)
@@ -332,7 +343,7 @@ func (f *Federation) send(ctx context.Context, org string, m applications.Asked,
 		if !errors.As(failed, &told) {
 			return failed
 		}
-		result.Code = told.Code
+		result.failed(told)
 		next.FailedAt, next.Failures = now, next.Failures+1
 	} else {
 		took := time.Since(began).Milliseconds()

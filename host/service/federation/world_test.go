@@ -67,6 +67,14 @@ func wantCode(t testing.TB, err error, code string) {
 	}
 }
 
+func wantField(t testing.TB, err error, name string, want any) {
+	t.Helper()
+	var e *fault.Error
+	if !errors.As(err, &e) || e.Fields[name] != want {
+		t.Errorf("%v has no %s %q", err, name, want)
+	}
+}
+
 // far is an application elsewhere: a real one, behind the real provider API.
 type far struct {
 	*application.Application

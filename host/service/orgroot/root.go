@@ -356,7 +356,11 @@ func (r *Root) atRoot(ctx context.Context, org string, fn func(applications.Aske
 	err = fn(root)
 	if e := new(fault.Error); errors.As(err, &e) && e.Name == "ProviderWriteRejectedError" && e.Code == string(authz.CodeNotOrgRoot) {
 		if ping, asked := root.Relay.Ping(ctx); asked != nil || !ping.OrgRoot {
-			return fault.Cloud("org_root_moving", "the org root says that it is none; try again when account data and application agree")
+			e := fault.Cloud("org_root_moving", "the org root says that it is none; try again when account data and application agree")
+			if root.ID != "" {
+				e.With("application", root.ID)
+			}
+			return e
 		}
 	}
 	return err

@@ -9,17 +9,22 @@ import (
 )
 
 // Moving is a way to an org root that is being moved: what is read is the root's, and
-// every write is org_root_moving. Two of the same way are equal.
-func Moving(to Linked) Linked { return moving{provider.Calls{Invoker: noWrites{to}}, to} }
+// every write is org_root_moving. application is the one with which it is moved. Two of
+// the same way are equal.
+func Moving(to Linked, application string) Linked {
+	return moving{provider.Calls{Invoker: noWrites{to, application}}, to, application}
+}
 
 // ErrMoving refuses a write of an org root that is being moved.
-func ErrMoving() *fault.Error {
-	return fault.Cloud("org_root_moving", "the org root is being moved; its data is read meanwhile and not written: try again when application.operation has ended")
+func ErrMoving(application string) *fault.Error {
+	return fault.Cloud("org_root_moving", "the org root is being moved with %s; its data is read meanwhile and not written: try again when application.operation has ended", application).
+		With("application", application)
 }
 
 type moving struct {
 	provider.Calls
-	to Linked
+	to          Linked
+	application string
 }
 
 func (m moving) Confirm(ctx context.Context) error               { return m.to.Confirm(ctx) }
@@ -35,14 +40,17 @@ func (m moving) ExportOrgSnapshot(ctx context.Context) (provider.OrgSnapshot, er
 }
 
 func (m moving) ApplyOrgSnapshot(context.Context, provider.ApplyOrgSnapshotInput) error {
-	return ErrMoving()
+	return ErrMoving(m.application)
 }
 
-type noWrites struct{ to Linked }
+type noWrites struct {
+	to          Linked
+	application string
+}
 
 func (n noWrites) Invoke(ctx context.Context, op *provider.Operation, in, out any) error {
 	if op.Kind == provider.Write {
-		return ErrMoving()
+		return ErrMoving(n.application)
 	}
 	return op.Do(ctx, n.to, in, out)
 }
