@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/authzhost/authz/host/api"
@@ -20,8 +21,8 @@ func (a attended) Check(ctx context.Context, p authz.Principal, keys []string, s
 }
 
 // Explain serves the operation explain.
-func (a attended) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
-	return a.explained(ctx, a.byPeople, p, key, scope)
+func (a attended) Explain(ctx context.Context, q *provider.Explain) (access.Explained, error) {
+	return a.around(ctx, a.byPeople, q)
 }
 
 // explained is an explanation of which a denial also names the rows that have expired,
@@ -31,16 +32,42 @@ func (a *Application) explained(ctx context.Context, c *client.Client, p authz.P
 	if err != nil || !e.Denied() {
 		return e, err
 	}
-	supplied, err := a.GetSubjectAccess(ctx, p)
+	rows, err := a.withExpired(ctx, p)
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	if supplied, err = provider.WithExpired(ctx, a, supplied); err != nil {
-		return access.Explanation{}, err
-	}
-	all, err := c.ExplainRows(ctx, &supplied, key, scope)
+	all, err := c.ExplainRows(ctx, &rows, key, scope)
 	e.Expired = all.Expired
 	return e, err
+}
+
+func (a *Application) withExpired(ctx context.Context, p authz.Principal) (authz.SubjectAccess, error) {
+	rows, err := a.GetSubjectAccess(ctx, p)
+	if err != nil {
+		return rows, err
+	}
+	return provider.WithExpired(ctx, a, rows)
+}
+
+// around is an explanation with what lies around it.
+func (a *Application) around(ctx context.Context, c *client.Client, q *provider.Explain) (access.Explained, error) {
+	scope := cmp.Or(q.Scope, authz.Global)
+	e, err := c.Explain(ctx, q.Principal, q.Key, scope)
+	if err != nil {
+		return access.Explained{}, err
+	}
+	rows, err := a.withExpired(ctx, q.Principal)
+	if err != nil {
+		return access.Explained{}, err
+	}
+	if e.Denied() {
+		all, err := c.ExplainRows(ctx, &rows, q.Key, scope)
+		if err != nil {
+			return access.Explained{}, err
+		}
+		e.Expired = all.Expired
+	}
+	return a.Around(ctx, q.Principal, &rows, q.Key, e)
 }
 
 func (h *Host) localApplication(name string) (api.LocalBackend, bool) {

@@ -36,8 +36,8 @@ func (a *Application) Why(ctx context.Context, p authz.Principal, keys []string,
 }
 
 // Explain serves the operation explain.
-func (a *Application) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
-	return a.explained(ctx, a.client, p, key, scope)
+func (a *Application) Explain(ctx context.Context, q *provider.Explain) (access.Explained, error) {
+	return a.around(ctx, a.client, q)
 }
 
 // denials are the reasons of a denial, in the order in which they are told.

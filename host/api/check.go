@@ -37,7 +37,7 @@ type reasoner interface {
 // explainer shows the working of one check on the rows as they stand. An Evaluator that is
 // none serves no explain.
 type explainer interface {
-	Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error)
+	Explain(ctx context.Context, q *provider.Explain) (access.Explained, error)
 }
 
 const maxAwait = 2 * time.Second // for the state that at asks for
@@ -55,15 +55,16 @@ func checkEntry() entry {
 	return e
 }
 
-func explain(ctx context.Context, c *call, in *provider.Explain) (access.Explanation, error) {
+func explain(ctx context.Context, c *call, in *provider.Explain) (access.Explained, error) {
 	e, ok := c.evaluator.(explainer)
 	if !ok {
-		return access.Explanation{}, authz.Rejected(authz.CodeUnsupported,
+		return access.Explained{}, authz.Rejected(authz.CodeUnsupported,
 			"the explain operation needs an Application (a provider with a catalog) on the serving side")
 	}
-	x, err := e.Explain(ctx, in.Principal, in.Key, cmp.Or(in.Scope, authz.Global))
+	x, err := e.Explain(ctx, in)
 	if err == nil && c.rowless {
 		x.MatchedGrants, x.MatchedRevokes, x.ImpliedBy, x.Expired = []authz.Grant{}, []authz.Revoke{}, []authz.Grant{}, nil
+		x.Paths, x.Near = nil, nil
 	}
 	return x, err
 }

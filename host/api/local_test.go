@@ -23,6 +23,7 @@ import (
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // localApp is the application as the host puts it on the socket.
@@ -35,8 +36,8 @@ func (a localApp) Check(ctx context.Context, p authz.Principal, keys []string, s
 	return evaluator{a.client}.Check(ctx, p, keys, scope, fresh)
 }
 
-func (a localApp) Explain(ctx context.Context, p authz.Principal, key, scope string) (access.Explanation, error) {
-	return a.client.Explain(ctx, p, key, scope)
+func (a localApp) Explain(ctx context.Context, q *provider.Explain) (access.Explained, error) {
+	return evaluator{a.client}.Explain(ctx, q)
 }
 
 func (a localApp) Limiter() *admission.Limiter                  { return nil }

@@ -1,12 +1,14 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -99,7 +101,7 @@ func TestPurposesFollowRotation(t *testing.T) {
 func TestExplainTellsNoRowsToASecretForChecks(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	limited := api.Limited{Check: []string{checkSecret}}
-	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "app-1", Evaluator: evaluator{w.client},
+	handler, err := api.NewProviderHandler(api.ProviderOptions{Application: w.app, ApplicationID: "app-1", Evaluator: surrounding{evaluator{w.client}},
 		Secrets: func() []string { return []string{secret} }, Limited: func() api.Limited { return limited }})
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +122,17 @@ func TestExplainTellsNoRowsToASecretForChecks(t *testing.T) {
 	}
 	limited.Lookups = true
 	for _, bearer := range []string{secret, checkSecret} {
-		if got := ask(bearer); !strings.Contains(got, `"subject":"user:u"`) {
+		if got := ask(bearer); !strings.Contains(got, `"subject":"user:u"`) || !strings.Contains(got, `"paths":[`) || !strings.Contains(got, `"near":{`) {
 			t.Errorf("with rows: %s", got)
 		}
 	}
+}
+
+// surrounding tells of every check what lies around it.
+type surrounding struct{ evaluator }
+
+func (s surrounding) Explain(ctx context.Context, q *provider.Explain) (access.Explained, error) {
+	e, err := s.evaluator.Explain(ctx, q)
+	e.Paths, e.Near = []access.Path{{GrantID: "g", Pattern: q.Key}}, &access.Near{GrantAt: authz.Global}
+	return e, err
 }

@@ -16,9 +16,11 @@ import (
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/internal/scripts"
 	"github.com/authzhost/authz/plugins/memory/memory"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -69,6 +71,11 @@ type evaluator struct{ *client.Client }
 
 func (e evaluator) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
 	return e.Client.Check(ctx, p, client.Gate{Keys: keys, Scope: scope, Fresh: fresh})
+}
+
+func (e evaluator) Explain(ctx context.Context, q *provider.Explain) (access.Explained, error) {
+	told, err := e.Client.Explain(ctx, q.Principal, q.Key, q.Scope)
+	return access.Explained{Explanation: told}, err
 }
 
 func newWorld(t testing.TB, o worldOptions) *world {

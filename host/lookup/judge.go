@@ -111,24 +111,32 @@ func (s *subjectList) implying(grants []authz.Grant, revokes []authz.Revoke) (le
 	return left, nil
 }
 
-// through are the groups from one that the user is a member of to the group that a grant
-// names, the shortest way.
 func (s *subjectList) through(record *authz.User, subject string) []string {
+	if record == nil {
+		return nil
+	}
+	return Through(s.groups, record.GroupIDs, subject)
+}
+
+// Through are the groups from one that a user is a direct member of to the group that a
+// grant names, the shortest way; none for another subject. parents are those of every
+// group.
+func Through(parents map[string][]string, direct []string, subject string) []string {
 	kind, id, _ := authz.ParseSubject(subject)
-	if kind != authz.SubjectGroup || record == nil {
+	if kind != authz.SubjectGroup {
 		return nil
 	}
 	from := map[string]string{}
-	for _, g := range record.GroupIDs {
+	for _, g := range direct {
 		from[g] = ""
 	}
-	for level := record.GroupIDs; len(level) > 0; {
+	for level := direct; len(level) > 0; {
 		if _, there := from[id]; there {
 			break
 		}
 		var next []string
 		for _, g := range level {
-			for _, parent := range s.groups[g] {
+			for _, parent := range parents[g] {
 				if _, seen := from[parent]; !seen {
 					from[parent] = g
 					next = append(next, parent)
@@ -136,6 +144,9 @@ func (s *subjectList) through(record *authz.User, subject string) []string {
 			}
 		}
 		level = next
+	}
+	if _, there := from[id]; !there {
+		return nil
 	}
 	var way []string
 	for g := id; g != ""; g = from[g] {

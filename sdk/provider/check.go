@@ -85,8 +85,8 @@ type Explain struct {
 // Check refuses a principal that is nobody, or two.
 func (e *Explain) Check() error { return e.Principal.Validate() }
 
-var opExplain = declare[Explain, access.Explanation](Operation{Op: "explain", Kind: Read,
-	Tag: "evaluation", Summary: "Show the working of a check", Answer: "The answer, and the rows that gave it.",
+var opExplain = declare[Explain, access.Explained](Operation{Op: "explain", Kind: Read,
+	Tag: "evaluation", Summary: "Show the working of a check", Answer: "The answer, the rows that gave it, and what lies around them.",
 	Notes: "The errors are those of `check`. To a secret for checks the answer names no rows. `unsupported` where the serving side has no catalog."}, nil)
 
 var opCheck = declare[Check, CheckAnswer](Operation{Op: "check", Kind: Read,
