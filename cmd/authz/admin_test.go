@@ -39,11 +39,16 @@ type console struct {
 
 func newConsole(t *testing.T) *console {
 	t.Helper()
+	return consoleOver(t, docsCatalog)
+}
+
+func consoleOver(t *testing.T, catalog string) *console {
+	t.Helper()
 	s := newShell(t)
 	path := s.serveFile(func(text string) string {
 		return strings.Replace(text, "    provider:", "    ancestry: {kind: stored}\n    audit: {hash_chain: true}\n    provider:", 1)
 	})
-	s.write("docs.yaml", docsCatalog)
+	s.write("docs.yaml", catalog)
 	host := s.start("serve", "--config", path)
 	eventually(t, "the host is ready", func() bool { return listensAt.MatchString(host.errs.String()) })
 	base := "http://" + listensAt.FindStringSubmatch(host.errs.String())[1]

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
-	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // errDenied is the answer no, for --exit-code.
@@ -66,6 +65,7 @@ type checkParams struct {
 	Key       string          `json:"key"`
 	Scope     string          `json:"scope,omitempty"`
 	Fresh     bool            `json:"fresh,omitempty"`
+	Reason    bool            `json:"reason,omitempty"`
 }
 
 func params(p authz.Principal, args []string) checkParams {
@@ -78,7 +78,7 @@ func params(p authz.Principal, args []string) checkParams {
 
 func newCheck() *cobra.Command {
 	q := &question{}
-	var fresh, exit, strict bool
+	var fresh, exit, strict, reason bool
 	c := &cobra.Command{
 		Use:   "check (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Ask a running host one question",
@@ -94,26 +94,15 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				return err
 			}
 			ask := params(p, args)
-			ask.Fresh = fresh
+			ask.Fresh, ask.Reason = fresh, reason
 			ctx, cancel := context.WithTimeout(c.Context(), callTimeout)
 			defer cancel()
 			var answer struct {
-				Allowed bool `json:"allowed"`
+				Allowed bool            `json:"allowed"`
+				Reason  provider.Reason `json:"reason,omitempty"`
 			}
-			if q.url != "" {
-				remote, err := q.remote()
-				if err != nil {
-					return err
-				}
-				if err := typed(ctx, remote, ask.Scope); err != nil {
-					return err
-				}
-				err = guarded{remote, false}.Call(ctx, "check", ask, &answer)
-				if err != nil {
-					return atScope{err, ask.Scope}
-				}
-			} else if err := q.askLocal(ctx, "check", ask, &answer); err != nil {
-				return atScope{err, ask.Scope}
+			if err := q.ask(ctx, "check", ask.Scope, ask, &answer); err != nil {
+				return err
 			}
 			if !answer.Allowed && q.url == "" {
 				if err := q.doubt(ctx, strict, c.ErrOrStderr()); err != nil {
@@ -126,6 +115,9 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				if answer.Allowed {
 					word = "ALLOWED"
 				}
+				if answer.Reason != "" {
+					word += "  " + string(answer.Reason)
+				}
 				fmt.Fprintln(w, word)
 			})
 			if err == nil && exit && !answer.Allowed {
@@ -136,6 +128,7 @@ Without SCOPE it is the global question, which only global grants answer.`,
 	}
 	q.add(c)
 	q.addURL(c)
+	c.Flags().BoolVar(&reason, "reason", false, "tell in a word why; 'authz explain' shows the rows")
 	c.Flags().BoolVar(&fresh, "fresh", false, "bypass the host's caches")
 	c.Flags().BoolVar(&strict, "strict", false, "refuse to answer for a user of whom nothing is stored, instead of a warning; over the socket")
 	c.Flags().BoolVar(&exit, "exit-code", false, fmt.Sprintf("exit with %d when the answer is no", exitDenied))
@@ -170,65 +163,31 @@ func (q *question) tellExpired(ctx context.Context, ask checkParams, to io.Write
 	}
 }
 
+// ask asks an operation about a scope, over the network where the flags say so.
+func (q *question) ask(ctx context.Context, op, scope string, ask, answer any) error {
+	if q.url == "" {
+		if err := q.askLocal(ctx, op, ask, answer); err != nil {
+			return atScope{err, scope}
+		}
+		return nil
+	}
+	remote, err := q.remote()
+	if err != nil {
+		return err
+	}
+	if err := typed(ctx, remote, scope); err != nil {
+		return err
+	}
+	if err := (guarded{remote, false}).Call(ctx, op, ask, answer); err != nil {
+		return atScope{err, scope}
+	}
+	return nil
+}
+
 func (q *question) askLocal(ctx context.Context, op string, ask, answer any) error {
 	app, err := q.localApplication(ctx)
 	if err != nil {
 		return err
 	}
 	return app.Call(ctx, op, ask, answer)
-}
-
-// explainHosted asks the org root, or whoever owns the scope.
-func (q *question) explainHosted(ctx context.Context, warn io.Writer, ask checkParams, e *access.Explanation) error {
-	if q.app != "" {
-		return usageError{errors.New("with --org the scope says whose it is: leave --app out")}
-	}
-	h, err := q.hosted(warn)
-	if err != nil {
-		return err
-	}
-	query := hostedclient.PrincipalQuery(ask.Principal)
-	query["key"], query["scope"] = ask.Key, cmp.Or(ask.Scope, authz.Global)
-	return h.Ask(ctx, http.MethodGet, []string{"org", "explain"}, query, nil, e)
-}
-
-func newExplain() *cobra.Command {
-	q := &question{}
-	c := &cobra.Command{
-		Use:   "explain (--user ID | --service ID) KEY [SCOPE]",
-		Short: "Show which rows decide a question",
-		Long: `Show the working of a check: the answer, the grants and revokes that decided it, and the
-chain of scopes that was used. The administration socket serves it, and with --org the
-hosted API does.`,
-		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1
-  authz explain --org acme --user u_17 authz_internal.access.manage_grants`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			p, err := q.principal()
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(c.Context(), callTimeout)
-			defer cancel()
-			ask := params(p, args)
-			var e access.Explanation
-			if q.org != "" {
-				err = q.explainHosted(ctx, c.ErrOrStderr(), ask, &e)
-			} else {
-				err = q.askLocal(ctx, "explain", ask, &e)
-			}
-			if err != nil {
-				return atScope{err, ask.Scope}
-			}
-			if !e.Allowed && q.org == "" {
-				if err := q.doubt(ctx, false, c.ErrOrStderr()); err != nil {
-					return err
-				}
-			}
-			return q.print(c.OutOrStdout(), e, func(w io.Writer) { fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope)) })
-		},
-	}
-	q.add(c)
-	q.addOrg(c)
-	return c
 }

@@ -26,6 +26,9 @@ func TestADenialNamesTheGrantThatExpired(t *testing.T) {
 	if len(e.Expired) != 1 || e.Expired[0].RoleID != "reader" || !strings.Contains(said, e.Expired[0].ID) {
 		t.Fatalf("the explanation: %+v", e)
 	}
+	if text := s.do("check", "--reason", "--user", "u_1", "docs.files.read"); text != "DENIED  expired\n" {
+		t.Errorf("check says %s", text)
+	}
 	if text := s.do("explain", "--user", "u_1", "docs.files.read"); !strings.Contains(text, "expired grant "+e.Expired[0].ID+"  role reader to user:u_1 at *, expired ") {
 		t.Errorf("explain says %s", text)
 	}

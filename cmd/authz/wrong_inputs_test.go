@@ -59,7 +59,6 @@ var wrongInputs = []wrongInput{
 	{args: "explain --user ann docs.files.read docs.foldr:f_1", code: 1, says: parts(`Did you mean "docs.folder"?`)},
 	{args: "explain --user anne docs.files.read", says: parts(`warning: nothing is known of the user "anne"`)},
 	{args: "explain docs.files.read", code: 2, says: parts("name who asks")},
-	{args: "explain --user ann docs.files.read --url {url} --token-file secret", code: 2, says: parts("--url and --token-file go with --org")},
 	{args: "explain --user ann docs.files.read --org acmee", code: 2, says: parts("you are not logged in to acmee", "authz login --url URL --org acmee")},
 
 	// serve, quickstart, config

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const explainPage = "../../docs/explain.md"
+
+var (
+	consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+	catalogBlock = regexp.MustCompile("(?s)```yaml catalog\n(.*?)```")
+	anyID        = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}`)
+	anyInstant   = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+)
+
+// The page of examples is what the commands print, and each command that an explanation
+// shows is taken. What it grants, it allows.
+func TestTheExamplesOfExplanationsAreTrue(t *testing.T) {
+	text, err := os.ReadFile(explainPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := consoleOver(t, catalogBlock.FindStringSubmatch(string(text))[1])
+	examples := 0
+	written := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
+		var b strings.Builder
+		b.WriteString("```console\n")
+		for line := range strings.Lines(consoleBlock.FindStringSubmatch(block)[1]) {
+			command, is := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+			if !is {
+				continue // what was printed when the page was written
+			}
+			b.WriteString("$ " + command + "\n")
+			if command == "sleep 2" {
+				time.Sleep(2 * time.Second)
+				continue
+			}
+			args := shellWords(t, command)[1:]
+			out := s.do(args...)
+			if args[0] != "explain" {
+				continue
+			}
+			if over, _, code := s.say("", s.over("url", args)...); code != 0 || !sameButCommands(out, over) {
+				t.Errorf("over the network: %s", over)
+			}
+			b.WriteString(anyInstant.ReplaceAllString(anyID.ReplaceAllString(out, "ID"), "2026-11-27T08:00:00Z"))
+			if strings.HasPrefix(out, "DENIED") {
+				examples++
+				s.mend(t, args, out)
+			}
+		}
+		return b.String() + "```"
+	})
+	if examples != 10 {
+		t.Errorf("%d denials", examples)
+	}
+	if *update {
+		if err := os.WriteFile(explainPage, []byte(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(written, string(text)); d != "" {
+		t.Errorf("run go test ./cmd/authz -run TestTheExamplesOfExplanations -update: %s", d)
+	}
+}
+
+// mend runs every command that an explanation shows. After the first that is no request
+// the answer is yes.
+func (s *console) mend(t *testing.T, args []string, explained string) {
+	t.Helper()
+	_, shown, _ := strings.Cut(explained, "\nto change it")
+	_, shown, _ = strings.Cut(shown, "\n")
+	ran := 0
+	for line := range strings.Lines(shown) {
+		command, _, _ := strings.Cut(strings.TrimSpace(line), "  # ")
+		words := shellWords(t, command)
+		s.do(words[1:]...)
+		if words[1] == "request" {
+			continue
+		}
+		if ran++; ran > 1 {
+			continue
+		}
+		if answer := s.do(append([]string{"check", "--fresh"}, args[1:]...)...); answer != "ALLOWED\n" {
+			t.Errorf("after %s: %s%s", command, answer, s.do(args...))
+		}
+	}
+	if ran == 0 {
+		t.Errorf("nothing mends %s", explained)
+	}
+}
+
+// sameButCommands compares two explanations without the commands below them.
+func sameButCommands(a, b string) bool {
+	a, _, _ = strings.Cut(a, "to change it")
+	b, _, _ = strings.Cut(b, "to change it")
+	return a == b
+}
+
+// shellWords splits a command as a shell does, of words in single quotes at most.
+func shellWords(t *testing.T, command string) (words []string) {
+	t.Helper()
+	for i, part := range strings.Split(command, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	if len(words) == 0 || words[0] != "authz" {
+		t.Fatalf("no command: %s", command)
+	}
+	return words
+}
