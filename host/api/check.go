@@ -61,6 +61,9 @@ func explain(ctx context.Context, c *call, in *provider.Explain) (access.Explain
 		return access.Explained{}, authz.Rejected(authz.CodeUnsupported,
 			"the explain operation needs an Application (a provider with a catalog) on the serving side")
 	}
+	if c.rowless && !in.Empty() {
+		return access.Explained{}, &provider.APIError{Code: provider.Forbidden, Message: "the secret is for checks: what would be is told to those who may read"}
+	}
 	x, err := e.Explain(ctx, in)
 	if err == nil && c.rowless {
 		x.MatchedGrants, x.MatchedRevokes, x.ImpliedBy, x.Expired = []authz.Grant{}, []authz.Revoke{}, []authz.Grant{}, nil

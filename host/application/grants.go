@@ -126,30 +126,7 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[string]authz.Role) (authz.Grant, error) {
 	refused := func(err error) (authz.Grant, error) { return authz.Grant{}, err }
 	scope := orGlobal(in.Scope)
-	if _, _, ok := authz.ParseSubject(in.Subject); !ok {
-		return refused(authz.Validation("%s is not a valid subject id", spell.Quote(in.Subject)))
-	}
-	if err := checkScope(scope); err != nil {
-		return refused(err)
-	}
-	if err := checkNewID("subject", in.Subject); err != nil {
-		return refused(err)
-	}
-	if err := checkNewID("scope", scope); err != nil {
-		return refused(err)
-	}
-	if (in.RoleID == "") == (in.Pattern == "") {
-		return refused(authz.Validation("a grant carries exactly one of roleId / pattern"))
-	}
-	if in.Pattern != "" {
-		if err := d.app.checkPatternAt(ctx, in.Pattern, scope); err != nil {
-			return refused(err)
-		}
-		if issue := d.app.catalog.ValidateGrantableAt(in.Pattern, scope); issue != nil {
-			return refused(authz.Validation("%s", issue.Message))
-		}
-	}
-	if err := checkExpiry("expiresAt", in.ExpiresAt, d.now); err != nil {
+	if err := d.app.checkGrant(ctx, in, d.now); err != nil {
 		return refused(err)
 	}
 	if err := d.requireOrgRootAt(scope, nounGlobalGrant); err != nil {
@@ -164,6 +141,35 @@ func (d *draft) grant(ctx context.Context, in provider.GrantInput, roles map[str
 		ExpiresAt: in.ExpiresAt, Provenance: d.prov, CreatedAt: d.now}
 	d.change(storage.InsertGrant{Grant: row})
 	return row, nil
+}
+
+// checkGrant judges a proposal, but for the role that it names.
+func (a *Application) checkGrant(ctx context.Context, in provider.GrantInput, now int64) error {
+	scope := orGlobal(in.Scope)
+	if _, _, ok := authz.ParseSubject(in.Subject); !ok {
+		return authz.Validation("%s is not a valid subject id", spell.Quote(in.Subject))
+	}
+	if err := checkScope(scope); err != nil {
+		return err
+	}
+	if err := checkNewID("subject", in.Subject); err != nil {
+		return err
+	}
+	if err := checkNewID("scope", scope); err != nil {
+		return err
+	}
+	if (in.RoleID == "") == (in.Pattern == "") {
+		return authz.Validation("a grant carries exactly one of roleId / pattern")
+	}
+	if in.Pattern != "" {
+		if err := a.checkPatternAt(ctx, in.Pattern, scope); err != nil {
+			return err
+		}
+		if issue := a.catalog.ValidateGrantableAt(in.Pattern, scope); issue != nil {
+			return authz.Validation("%s", issue.Message)
+		}
+	}
+	return checkExpiry("expiresAt", in.ExpiresAt, now)
 }
 
 // grantedRole checks a role that a grant names, and holds it in existence until

@@ -69,6 +69,9 @@ func (e Explained) Text(p authz.Principal, key, scope string) string {
 		b.WriteString("  expired grant " + grantTextUntil(g, "expired"))
 	}
 	e.Near.write(&b, key)
+	for _, note := range e.Notes {
+		b.WriteString("  note: " + spell.Echo(note) + "\n")
+	}
 	echoed := make([]string, len(e.ObjectClosure))
 	for i, s := range e.ObjectClosure {
 		echoed[i] = spell.Echo(s)

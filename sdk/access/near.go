@@ -18,6 +18,9 @@ type Explained struct {
 	Explanation
 	Paths []Path `json:"paths,omitempty"` // of MatchedGrants, then of ImpliedBy
 	Near  *Near  `json:"near,omitempty"`  // where another grant would allow: Explanation.Denied
+
+	// Notes say what of a supposed change does not concern the principal.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Path is the way by which one grant confers a key on a principal.

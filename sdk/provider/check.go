@@ -80,6 +80,8 @@ type Explain struct {
 	Principal authz.Principal `json:"principal,omitzero" read:"required"`
 	Key       string          `json:"key" read:"required,id"`
 	Scope     string          `json:"scope,omitempty" read:"target"`
+
+	Supposing
 }
 
 // Check refuses a principal that is nobody, or two.

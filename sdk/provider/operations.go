@@ -168,7 +168,7 @@ type none struct{}
 // Operations is the manifest, in the order of the table (spec: provider-api §6).
 var Operations = []*Operation{
 	&opPing.Operation, &opCapabilities.Operation, &opGetSubjectAccess.Operation, &opResolveAncestors.Operation,
-	&opCheck.Operation, &opExplain.Operation, &opListSubjects.Operation, &opListScopes.Operation, &opListKeys.Operation, &opEventLogHead.Operation, &opEventLogSince.Operation,
+	&opCheck.Operation, &opExplain.Operation, &opListSubjects.Operation, &opListScopes.Operation, &opListKeys.Operation, &opPlan.Operation, &opEventLogHead.Operation, &opEventLogSince.Operation,
 	&opCreateGrant.Operation, &opCreateGrants.Operation, &opDeleteGrant.Operation, &opListGrants.Operation, &opCountGrants.Operation,
 	&opCreateRevoke.Operation, &opDeleteRevoke.Operation, &opListRevokes.Operation,
 	&opDeleteSubject.Operation, &opDeleteScope.Operation,

@@ -20,6 +20,7 @@ type Provider interface {
 
 	Supply
 	Lookups
+	Planner
 	Invalidation
 
 	Grants
