@@ -19,8 +19,8 @@ import (
 
 type applyCommand struct {
 	admin
-	file                string
-	prune, dryRun, exit bool
+	file                        string
+	prune, dryRun, exit, impact bool
 }
 
 func newApply() *cobra.Command {
@@ -53,6 +53,7 @@ one write, those that only lose come first. When a step fails it says what was a
 it again to go on with the rest. The audit log names reconciler:apply:NAME, with --org the key's user.`,
 		Example: `  authz apply -f access.yaml
   authz apply -f access.yaml --prune --yes
+  authz apply -f access.yaml --dry-run --impact
   authz apply -f access.yaml --dry-run --exit-code --url https://authz.example/apps/docs --token-file token
   authz apply -f access.yaml --org acme`,
 		Args: cobra.NoArgs,
@@ -69,6 +70,7 @@ it again to go on with the rest. The audit log names reconciler:apply:NAME, with
 	c.Flags().StringVarP(&a.file, "file", "f", "", "the declaration, - for standard input (required)")
 	c.Flags().BoolVar(&a.prune, "prune", false, "delete what earlier applies of this name made and the file no longer declares")
 	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "show the plan and change nothing")
+	c.Flags().BoolVar(&a.impact, "impact", false, "with --dry-run: also show who would gain and lose what")
 	c.Flags().BoolVar(&a.exit, "exit-code", false, fmt.Sprintf("with --dry-run: exit with %d when there is something to do", exitDenied))
 	_ = c.MarkFlagFilename("file", "json", "yaml", "yml")
 	needs(c, "file")
@@ -79,6 +81,8 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 	switch {
 	case a.exit && !a.dryRun:
 		return usageError{errors.New("--exit-code goes with --dry-run")}
+	case a.impact && !a.dryRun:
+		return usageError{errors.New("--impact goes with --dry-run")}
 	case a.file == "-" && !a.yes && !a.dryRun:
 		return usageError{errors.New("standard input is the declaration: give --yes or --dry-run")}
 	case a.org != "" && a.prune:
@@ -107,7 +111,16 @@ func (a *applyCommand) run(ctx context.Context, c *cobra.Command) error {
 		return fmt.Errorf("%s: %w", input.Name(a.file), err)
 	}
 	if a.dryRun || len(plan.Changes) == 0 {
-		if err := a.printed(c, plan, func(w io.Writer) { printPlan(w, plan) }); err != nil {
+		shown := plannedImpact{Plan: plan}
+		if a.impact {
+			if shown.Impact, err = a.impactOf(ctx, app, plan); err != nil {
+				return err
+			}
+		}
+		if err := a.printed(c, shown, func(w io.Writer) {
+			printPlan(w, plan)
+			printImpact(w, shown.Impact)
+		}); err != nil {
 			return err
 		}
 		if a.exit && len(plan.Changes) > 0 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 const declaredAccess = `
@@ -338,5 +339,50 @@ func TestApplyGoesOnAfterAFailureMidway(t *testing.T) {
 				t.Errorf("once more: exit %d\n%s%s", code, out, errs)
 			}
 		})
+	}
+}
+
+// The impact of a plan is what changes when it is applied.
+func TestApplyTellsItsImpact(t *testing.T) {
+	s := newConsole(t)
+	s.apply(`
+name: team
+roles: [{id: editor, name: Editor, patterns: [docs.files.read, docs.files.delete]}]
+groups: [{id: staff, name: Staff}, {id: writers, name: Writers, parents: [staff]}]
+grants: [{subject: "group:staff", role: editor}]
+`)
+	s.do("user", "groups", "ann", "writers")
+	next := s.file(`
+name: team
+roles: [{id: editor, name: Editor, patterns: [docs.files.read, docs.bills.read]}]
+groups: [{id: staff, name: Staff}, {id: writers, name: Writers, parents: [staff]}]
+grants: [{subject: "group:staff", role: editor}, {subject: "user:ben", role: editor}]
+`)
+	for _, over := range []string{"socket", "url"} {
+		out, errs, code := s.say("", s.over(over, []string{"apply", "-f", next, "--dry-run", "--impact"})...)
+		want := `it would change 4 answers, of 2 people and services that it concerns: 3 gained, 1 lost
+  + user:ann docs.bills.read
+  - user:ann docs.files.delete
+  + user:ben docs.bills.read
+  + user:ben docs.files.read
+`
+		if code != 0 || !strings.HasSuffix(out, want) {
+			t.Errorf("over the %s: exit %d\n%s%s", over, code, out, errs)
+		}
+	}
+	var told struct {
+		Name   string
+		Impact provider.Impact
+	}
+	s.read(&told, "apply", "-f", next, "--dry-run", "--impact")
+	if told.Name != "team" || len(told.Impact.Changes) != 4 {
+		t.Errorf("%+v", told)
+	}
+	s.do("apply", "-f", next, "--yes")
+	for _, e := range told.Impact.Changes {
+		out, _, _ := s.say("", s.over("socket", []string{"check", "--fresh", "--user", strings.TrimPrefix(e.Subject, "user:"), e.Key})...)
+		if (out == "ALLOWED\n") != e.Allowed {
+			t.Errorf("%+v: %s", e, out)
+		}
 	}
 }

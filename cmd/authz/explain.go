@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // explainHosted asks the org root, or whoever owns the scope.
@@ -32,15 +33,19 @@ func (q *question) explainHosted(ctx context.Context, warn io.Writer, ask checkP
 
 func newExplain() *cobra.Command {
 	q := &question{}
+	s := &supposing{}
 	c := &cobra.Command{
 		Use:   "explain (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Show which rows decide a question",
 		Long: `Show the working of a check: the answer, the grants and revokes that decided it, and the
 chain of scopes that was used. Of a denial it shows what came near, and the commands that
 would change it. With --url the provider API is asked; to a secret that may only check it names no
-rows. With --org the hosted API answers.`,
+rows. With --org the hosted API answers.
+
+With --with and --without it answers as if rows were there or gone; nothing is written.`,
 		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1
   authz explain --url https://authz.example/apps/docs --token-file token --user u_1 docs.files.read
+  authz explain --user u_17 docs.files.update_file docs.doc:d_1 --with 'grant group:g_legal role r_editor docs.folder:f_1'
   authz explain --org acme --user u_17 authz_internal.access.manage_grants`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,10 +55,19 @@ rows. With --org the hosted API answers.`,
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), callTimeout)
 			defer cancel()
-			ask := params(p, args)
+			ask := struct {
+				checkParams
+				provider.Supposing
+			}{checkParams: params(p, args)}
+			if ask.Supposing, err = s.read(q.user); err != nil {
+				return err
+			}
 			var e access.Explained
 			if q.org != "" {
-				if err = q.explainHosted(ctx, c.ErrOrStderr(), ask, &e); err != nil {
+				if !ask.Empty() {
+					return usageError{errors.New("--with and --without ask the application itself: leave --org out")}
+				}
+				if err = q.explainHosted(ctx, c.ErrOrStderr(), ask.checkParams, &e); err != nil {
 					err = atScope{err, ask.Scope}
 				}
 			} else {
@@ -74,6 +88,7 @@ rows. With --org the hosted API answers.`,
 		},
 	}
 	q.add(c)
+	s.add(c)
 	q.addURL(c)
 	q.addOrg(c)
 	return c

@@ -97,6 +97,37 @@ func (s *console) mend(t *testing.T, args []string, explained string) {
 	}
 }
 
+// What would be is told, and nothing is written.
+func TestAnExplanationOfWhatWouldBe(t *testing.T) {
+	s := newConsole(t)
+	s.do("role", "create", "reader", "--pattern", "docs.files.read")
+	s.do("group", "create", "staff")
+	s.do("grant", "create", "group:staff", "--role", "reader")
+	s.do("user", "groups", "ben", "staff")
+	var all struct{ Grants []struct{ ID string } }
+	s.read(&all, "grant", "list")
+	ask := []string{"explain", "docs.files.read"}
+	for _, c := range []struct {
+		user, says string
+		flags      []string
+	}{
+		{"ann", "DENIED", nil},
+		{"ann", "ALLOWED", []string{"--with", "grant user:ann role reader"}},
+		{"ann", "ALLOWED", []string{"--with", "grant user:ann docs.files.*"}},
+		{"ann", "ALLOWED", []string{"--with", "groups staff"}},
+		{"ann", "DENIED", []string{"--with", "groups staff", "--with", "revoke ann docs.*"}},
+		{"ann", "note: with.grants[0] is about user:ben, and changes nothing for user:ann", []string{"--with", "grant user:ben docs.files.*"}},
+		{"ben", "ALLOWED", nil},
+		{"ben", "DENIED", []string{"--without", all.Grants[0].ID}},
+		{"ben", "DENIED", []string{"--with", "groups"}},
+		{"ben", "ALLOWED", nil},
+	} {
+		if out := s.do(append(append(ask, "--user", c.user), c.flags...)...); !strings.Contains(out, c.says) {
+			t.Errorf("%s with %q: %s", c.user, c.flags, out)
+		}
+	}
+}
+
 // sameButCommands compares two explanations without the commands below them.
 func sameButCommands(a, b string) bool {
 	a, _, _ = strings.Cut(a, "to change it")
