@@ -53,7 +53,9 @@ func (a *Application) withExpired(ctx context.Context, p authz.Principal) (authz
 func (a *Application) around(ctx context.Context, c *client.Client, q *provider.Explain) (access.Explained, error) {
 	scope := cmp.Or(q.Scope, authz.Global)
 	if !q.Empty() {
-		return a.ifSo(ctx, c, q, scope)
+		return a.ExplainSupposed(ctx, q.Principal, q.Key, q.Supposing, func(rows *authz.SubjectAccess) (access.Explanation, error) {
+			return c.ExplainRows(ctx, rows, q.Key, scope)
+		})
 	}
 	e, err := c.Explain(ctx, q.Principal, q.Key, scope)
 	if err != nil {
@@ -71,21 +73,6 @@ func (a *Application) around(ctx context.Context, c *client.Client, q *provider.
 		e.Expired = all.Expired
 	}
 	return a.Around(ctx, q.Principal, &rows, q.Key, e)
-}
-
-// ifSo explains a check on rows that are supposed.
-func (a *Application) ifSo(ctx context.Context, c *client.Client, q *provider.Explain, scope string) (access.Explained, error) {
-	rows, notes, err := a.SupposedAccess(ctx, q.Principal, q.Supposing)
-	if err != nil {
-		return access.Explained{}, err
-	}
-	e, err := c.ExplainRows(ctx, &rows, q.Key, scope)
-	if err != nil {
-		return access.Explained{}, err
-	}
-	told, err := a.Around(ctx, q.Principal, &rows, q.Key, e)
-	told.Notes = notes
-	return told, err
 }
 
 func (h *Host) localApplication(name string) (api.LocalBackend, bool) {

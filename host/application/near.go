@@ -19,7 +19,12 @@ const maxNearRows = 5000
 // Around adds to the explanation of a check on some rows of a principal what lies around
 // it (spec: access §11.1).
 func (a *Application) Around(ctx context.Context, p authz.Principal, rows *authz.SubjectAccess, key string, e access.Explanation) (access.Explained, error) {
-	n := nearby{a: a, ctx: ctx, key: key, now: a.clock()}
+	return a.around(ctx, p, rows, key, e, nil)
+}
+
+// around is Around on rows that are stored, or supposed where ifSo is not nil.
+func (a *Application) around(ctx context.Context, p authz.Principal, rows *authz.SubjectAccess, key string, e access.Explanation, ifSo *supposed) (access.Explained, error) {
+	n := nearby{a: a, ctx: ctx, key: key, now: a.clock(), ifSo: ifSo}
 	n.out = access.Around(a.catalog, rows, e, key, n.now)
 	if err := n.around(p); err != nil {
 		return access.Explained{}, a.readFailed("explain", err)
@@ -29,11 +34,12 @@ func (a *Application) Around(ctx context.Context, p authz.Principal, rows *authz
 
 // nearby finds what surrounds one explanation.
 type nearby struct {
-	a   *Application
-	ctx context.Context
-	key string
-	now int64
-	out access.Explained
+	a    *Application
+	ctx  context.Context
+	key  string
+	now  int64
+	ifSo *supposed
+	out  access.Explained
 }
 
 func (n *nearby) around(p authz.Principal) error {
@@ -70,20 +76,32 @@ func (n *nearby) ways(p authz.Principal) error {
 	if len(subjects) == 0 || p.IsService() {
 		return nil
 	}
-	user, _, err := n.a.store.GetUser(n.ctx, p.UserID)
-	if err != nil {
-		return err
-	}
-	parents, err := n.a.groupParents(n.ctx)
+	direct, parents, err := n.membership(p.UserID)
 	if err != nil {
 		return err
 	}
 	for i := range n.out.Paths {
 		if subject := subjects[n.out.Paths[i].GrantID]; subject != "" {
-			n.out.Paths[i].Through = lookup.Through(parents, user.GroupIDs, subject)
+			n.out.Paths[i].Through = lookup.Through(parents, direct, subject)
 		}
 	}
 	return nil
+}
+
+// membership is what leads from a user to groups.
+func (n *nearby) membership(userID string) (direct []string, parents map[string][]string, err error) {
+	user, _, err := n.a.store.GetUser(n.ctx, userID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n.ifSo == nil {
+		parents, err = n.a.groupParents(n.ctx)
+		return user.GroupIDs, parents, err
+	}
+	if groups, supposed := n.ifSo.members[userID]; supposed {
+		return groups, n.ifSo.parents, nil
+	}
+	return user.GroupIDs, n.ifSo.parents, nil
 }
 
 // least orders roles by how many keys they confer, the fewest first.

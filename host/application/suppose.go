@@ -9,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/host/internal/cycle"
 	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -31,21 +32,30 @@ type supposed struct {
 	were        map[string][]string // parents as they are stored
 }
 
-// SupposedAccess are the rows of a principal as they would be (spec: lookups §7). notes
-// say what of the change does not concern the principal.
-func (a *Application) SupposedAccess(ctx context.Context, p authz.Principal, in provider.Supposing) (rows authz.SubjectAccess, notes []string, err error) {
+// ExplainSupposed explains a check of a principal as it would be after a change that
+// nobody makes (spec: lookups §7), by explain on the rows of then.
+func (a *Application) ExplainSupposed(ctx context.Context, p authz.Principal, key string, in provider.Supposing,
+	explain func(*authz.SubjectAccess) (access.Explanation, error)) (access.Explained, error) {
 	const op = "explain"
+	none := access.Explained{}
 	if s := principalShape(p); s.err != nil {
-		return rows, nil, s.err
+		return none, s.err
 	}
 	s, err := a.suppose(ctx, in)
 	if err != nil {
-		return rows, nil, a.readFailed(op, err)
+		return none, a.readFailed(op, err)
 	}
-	if rows, err = s.access(ctx, p); err != nil {
-		return rows, nil, a.readFailed(op, err)
+	rows, err := s.access(ctx, p)
+	if err != nil {
+		return none, a.readFailed(op, err)
 	}
-	return rows, s.strangers(p, &rows), nil
+	e, err := explain(&rows)
+	if err != nil {
+		return none, err
+	}
+	told, err := a.around(ctx, p, &rows, key, e, s)
+	told.Notes = s.strangers(p, &rows)
+	return told, err
 }
 
 // suppose judges a change as the operations would that make it, but for rights and
