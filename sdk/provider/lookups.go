@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -160,6 +161,11 @@ func (c Calls) ListSubjects(ctx context.Context, q SubjectsQuery) (SubjectsPage,
 
 func (c Calls) ListScopes(ctx context.Context, q ScopesQuery) (ScopesPage, error) {
 	return ask(ctx, c, opListScopes, q)
+}
+
+// Explain is the operation explain.
+func (c Calls) Explain(ctx context.Context, in Explain) (access.Explained, error) {
+	return ask(ctx, c, opExplain, in)
 }
 
 func (c Calls) ListKeys(ctx context.Context, q KeysQuery) (KeysPage, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"reflect"
+
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // Kind says whether an operation changes anything.
@@ -85,6 +87,9 @@ func (o *Operation) Output() reflect.Type { return o.output }
 // Do carries out an operation that is no list. in points to its input, out to where its
 // output goes. On an error out stays as it was.
 func (o *Operation) Do(ctx context.Context, to Provider, in, out any) error {
+	if o.do == nil {
+		return authz.Rejected(authz.CodeUnsupported, "%s is answered by the serving side itself, not by its provider", o.Op)
+	}
 	return o.do(ctx, to, in, out)
 }
 

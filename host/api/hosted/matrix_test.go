@@ -103,6 +103,7 @@ var shapes = map[string]string{
 	"POST /orgs/{org}/evaluate":                       `{"key":["cloud.seats.read"]}`,
 	"POST /orgs/{org}/org/grants":                     `{"subject":"user:u_7","pattern":"docs.admin.read"}`,
 	"POST /orgs/{org}/org/grants/bulk":                `{"grants":[{"subject":"user:u_7","pattern":"docs.admin.read"}]}`,
+	"POST /orgs/{org}/org/plan":                       `{"with":{"grants":[{"subject":"user:u_7","pattern":"docs.admin.read"}]}}`,
 	"POST /orgs/{org}/requests":                       `{"pattern":"docs.admin.read"}`,
 	"POST /orgs/{org}/applications/{app}/grants":      `{"subject":"user:u_7","pattern":"docs.files.read","scope":"docs.doc:1"}`,
 	"POST /orgs/{org}/applications/{app}/revokes":     `{"userId":"u_7","pattern":"docs.files.read","scope":"docs.doc:1"}`,
@@ -120,6 +121,14 @@ func queryOf(e *endpoint) string {
 		return "?userId=u_7"
 	case "/orgs/{org}/org/explain":
 		return "?userId=u_7&key=authz_internal.access.read&scope=*"
+	case "/orgs/{org}/me/explain":
+		return "?key=authz_internal.access.read&scope=*"
+	case "/orgs/{org}/org/who-can":
+		return "?key=authz_internal.access.read"
+	case "/orgs/{org}/org/where-can":
+		return "?userId=u_7&key=authz_internal.access.read"
+	case "/orgs/{org}/org/what-can":
+		return "?userId=u_7"
 	case "/orgs/{org}/applications/{app}/ancestors":
 		return "?scope=docs.doc:1"
 	}

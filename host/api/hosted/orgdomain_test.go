@@ -96,6 +96,30 @@ func TestRolesExplainAndCatalogOverHTTP(t *testing.T) {
 		t.Errorf("explain: %s", got.raw)
 	}
 	owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=docs.files.read&scope=docs.doc:1", "").want(t, 200, "")
+	if got := owner.call("GET", "/orgs/acme/org/who-can?key=docs.admin.read", "").want(t, 200, ""); !strings.Contains(got.ids("subjects", "subject"), "user:u_7") || got.at("nextCursor") != nil {
+		t.Errorf("who-can: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/where-can?userId=u_7&key=docs.admin.read", "").want(t, 200, ""); got.ids("scopes", "scope") != "*" || got.at("expanded") == nil {
+		t.Errorf("where-can: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/what-can?userId=u_7&application=docs", "").want(t, 200, ""); got.ids("keys", "key") != "docs.admin.read" {
+		t.Errorf("what-can: %s", got.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/what-can?userId=u_7&application=nothing", "").want(t, 404, "application_not_found")
+	owner.call("GET", "/orgs/acme/org/who-can?key=docs.admin.reed", "").want(t, 500, "UnknownPermissionError")
+	owner.call("GET", "/orgs/acme/org/who-can?key=cloud.seats.read", "").want(t, 501, "unsupported")
+	owner.call("GET", "/orgs/acme/org/who-can?key=mail.files.read", "").want(t, 400, "validation")
+	if got := owner.call("POST", "/orgs/acme/org/plan", `{"with":{"grants":[{"subject":"user:u_9","roleId":"reader"}]}}`).want(t, 200, ""); got.ids("changes", "subject") != "user:u_9" {
+		t.Errorf("plan: %s", got.raw)
+	}
+	owner.call("POST", "/orgs/acme/org/plan", `{"with":{"grants":[{"subject":"user:u_9","roleId":"raeder"}]}}`).want(t, 404, "not_found")
+	owner.call("POST", "/orgs/acme/org/plan", `{"with":{"grant":[]}}`).want(t, 400, "invalid_request")
+	if got := owner.call("GET", "/orgs/acme/me/explain?key=docs.admin.read&scope=*", "").want(t, 200, ""); got.at("allowed") != false || got.at("by") == nil {
+		t.Errorf("me/explain: %s", got.raw)
+	}
+	if got := owner.call("GET", "/orgs/acme/me/explain?key=authz_internal.access.read&scope=*", "").want(t, 200, ""); got.at("allowed") != true || strings.Contains(string(got.raw), "provenance") {
+		t.Errorf("me/explain: %s", got.raw)
+	}
 	unknown := owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=docs.admin.reed&scope=*", "").want(t, 500, "UnknownPermissionError")
 	if unknown.text("error", "permission") != "docs.admin.reed" || unknown.at("error", "code") != nil {
 		t.Errorf("unknown key: %s", unknown.raw)
@@ -106,6 +130,19 @@ func TestRolesExplainAndCatalogOverHTTP(t *testing.T) {
 	bulk := owner.call("POST", "/orgs/acme/org/grants/bulk", `{"grants":[{"subject":"user:u_1","pattern":"docs.admin.read"},{"subject":"user:u_2","pattern":"docs.admin.read"}]}`).want(t, 201, "")
 	if bulk.text("home", "kind") != "root" || len(bulk.at("grants").([]any)) != 2 {
 		t.Errorf("bulk: %s", bulk.raw)
+	}
+	var told []string
+	for query := "?key=docs.admin.read&limit=1"; query != ""; {
+		page := owner.call("GET", "/orgs/acme/org/who-can"+query, "").want(t, 200, "")
+		told = append(told, page.ids("subjects", "subject"))
+		query = ""
+		if page.at("nextCursor") != nil {
+			query = "?key=docs.admin.read&limit=1&cursor=" + page.text("nextCursor")
+			owner.call("GET", "/orgs/acme/org/who-can?key=docs.files.read&limit=1&cursor="+page.text("nextCursor"), "").want(t, 400, "invalid_cursor")
+		}
+	}
+	if got := strings.Join(told, " "); !strings.Contains(got, "user:u_1 user:u_2 user:u_7") {
+		t.Errorf("who-can in pages of one: %s", got)
 	}
 	owner.call("POST", "/orgs/acme/org/grants/bulk", `{"grants":[{"subject":"user:u_1","pattern":"docs.admin.read"},{"subject":"user:u_2","pattern":"cloud.seats.read"}]}`).want(t, 400, "mixed_homes")
 	at := owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_1","pattern":"docs.files.read","scope":"docs.doc:1"}`).want(t, 201, "")

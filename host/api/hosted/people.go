@@ -151,7 +151,7 @@ func peopleRows(t *table) {
 			return c.root().SubjectAccess(ctx, c.Access, in.principal())
 		})
 	add(t, endpoint{Method: "GET", Path: at("explain"), Summary: "Why a principal may, or may not", Gate: read, Own: []string{"UnknownPermissionError", "UnknownScopeTypeError", "not_linked", "validation"}},
-		func(ctx context.Context, c *Call, in explain) (access.Explanation, error) {
+		func(ctx context.Context, c *Call, in explain) (access.Explained, error) {
 			return c.root().Explain(ctx, c.Access, in.principal(), in.Key, in.Scope)
 		})
 	add(t, endpoint{Method: "DELETE", Path: at("subjects/{subject}"), Summary: "Delete every row of a subject", Gate: grants, Relayed: true,

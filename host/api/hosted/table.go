@@ -11,6 +11,7 @@ func endpoints() *table {
 	roleRows(t)
 	groupRows(t)
 	peopleRows(t)
+	lookupRows(t)
 	requestRows(t)
 	applicationRows(t)
 	federationRows(t)

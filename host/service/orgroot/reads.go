@@ -52,13 +52,23 @@ func (r *Root) EventLog(ctx context.Context, a *service.Access) (Epoch, error) {
 
 // Explain shows the working of a check at the org root, of keys of cloud in account
 // data. At an instance scope the owner answers the ancestors.
-func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal, key, scope string) (access.Explanation, error) {
+func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal, key, scope string) (access.Explained, error) {
 	if err := r.barePrincipal(ctx, a.Org.ID, p); err != nil {
-		return access.Explanation{}, err
+		return access.Explained{}, err
 	}
 	if cloud.IsPattern(key) {
-		return r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
+		e, err := r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
+		return access.Explained{Explanation: e}, err
 	}
+	e, err := r.explained(ctx, a, p, key, scope)
+	if err != nil {
+		return access.Explained{}, err
+	}
+	return r.around(ctx, a.Org.ID, p, key, scope, e), nil
+}
+
+// explained is the explanation by the rows of the org root.
+func (r *Root) explained(ctx context.Context, a *service.Access, p authz.Principal, key, scope string) (access.Explanation, error) {
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (access.Explanation, error) {
 		words, err := r.wordsOf(ctx, a.Org.ID, to, key)
 		if err != nil {
