@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,24 +11,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const explainPage = "../../docs/explain.md"
-
 var (
 	consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 	catalogBlock = regexp.MustCompile("(?s)```yaml catalog\n(.*?)```")
 	anyID        = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}`)
+	wide         = regexp.MustCompile(`   +`)
 	anyInstant   = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 )
 
-// The page of examples is what the commands print, and each command that an explanation
+// A page of examples is what the commands print, and each command that an explanation
 // shows is taken. What it grants, it allows.
-func TestTheExamplesOfExplanationsAreTrue(t *testing.T) {
-	text, err := os.ReadFile(explainPage)
+func TestTheExamplesOfQuestionsAreTrue(t *testing.T) {
+	for page, denials := range map[string]int{"explain": 10, "lookups": 0} {
+		t.Run(page, func(t *testing.T) { examples(t, "../../docs/"+page+".md", denials) })
+	}
+}
+
+func examples(t *testing.T, page string, denials int) {
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := consoleOver(t, catalogBlock.FindStringSubmatch(string(text))[1])
-	examples := 0
+	shown := 0
 	written := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
 		var b strings.Builder
 		b.WriteString("```console\n")
@@ -43,32 +49,44 @@ func TestTheExamplesOfExplanationsAreTrue(t *testing.T) {
 			}
 			args := shellWords(t, command)[1:]
 			out := s.do(args...)
-			if args[0] != "explain" {
+			if !slices.Contains([]string{"explain", "who-can", "what-can", "where-can"}, args[0]) {
 				continue
 			}
 			if over, _, code := s.say("", s.over("url", args)...); code != 0 || !sameButCommands(out, over) {
 				t.Errorf("over the network: %s", over)
 			}
-			b.WriteString(anyInstant.ReplaceAllString(anyID.ReplaceAllString(out, "ID"), "2026-11-27T08:00:00Z"))
+			b.WriteString(columns(anyInstant.ReplaceAllString(anyID.ReplaceAllString(out, "ID"), "2026-11-27T08:00:00Z")))
 			if strings.HasPrefix(out, "DENIED") {
-				examples++
+				shown++
 				s.mend(t, args, out)
 			}
 		}
 		return b.String() + "```"
 	})
-	if examples != 10 {
-		t.Errorf("%d denials", examples)
+	if shown != denials {
+		t.Errorf("%d denials", shown)
 	}
 	if *update {
-		if err := os.WriteFile(explainPage, []byte(written), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(written), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if d := cmp.Diff(written, string(text)); d != "" {
-		t.Errorf("run go test ./cmd/authz -run TestTheExamplesOfExplanations -update: %s", d)
+		t.Errorf("run go test ./cmd/authz -run TestTheExamplesOfQuestions -update: %s", d)
 	}
+}
+
+// columns takes away what lined up ids that are not shown.
+func columns(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, " ") {
+			line = strings.TrimRight(wide.ReplaceAllString(strings.TrimSuffix(line, "\n"), "  "), " ") + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // mend runs every command that an explanation shows. After the first that is no request

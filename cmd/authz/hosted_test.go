@@ -333,6 +333,9 @@ func TestAccessOverTheHostedAPI(t *testing.T) {
 		t.Errorf("the application says %s", out)
 	}
 	x.shows("group:staff", org("explain", "--user", "u_1", "docs.files.read")...)
+	x.shows("user:u_1", org("who-can", "docs.files.read")...)
+	x.shows("docs.files.read", org("what-can", "u_1", "--member", "docs")...)
+	x.shows("*", org("where-can", "u_1", "docs.files.read")...)
 	x.shows("writers", org("user", "show", "u_1")...)
 	x.works(org("revoke", "create", "u_1", "docs.files.*")...)
 	x.shows("u_1", org("revoke", "list", "--user", "u_1")...)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/authzhost/authz/internal/pages"
 	"github.com/authzhost/authz/sdk/authz"
@@ -21,6 +24,9 @@ type listing struct {
 	member string
 	held   [][]string
 	n      int
+
+	told int             // rows of a lookup, each of which may be several lines
+	also map[string]bool // members beside the rows, in JSON
 }
 
 func (f *outputFlag) listing(to io.Writer, member string, header ...string) *listing {
@@ -55,11 +61,30 @@ func (l *listing) end() (err error) {
 			table(l.to, l.held)
 		}
 	case l.n == 0:
-		_, err = io.WriteString(l.to, `{"`+l.member+"\": []}\n")
+		_, err = io.WriteString(l.to, `{"`+l.member+"\": []"+l.beside()+"}\n")
 	default:
-		_, err = io.WriteString(l.to, "\n]}\n")
+		_, err = io.WriteString(l.to, "\n]"+l.beside()+"}\n")
 	}
 	return err
+}
+
+// beside are the members behind the rows.
+func (l *listing) beside() (text string) {
+	for _, name := range slices.Sorted(maps.Keys(l.also)) {
+		text += fmt.Sprintf(", %q: %v", name, l.also[name])
+	}
+	return text
+}
+
+// cut is the error of a list that ends in the middle. What came of it is printed.
+func (l *listing) cut(err error) error {
+	if l.n == 0 {
+		return err
+	}
+	if !l.json {
+		table(l.to, l.held)
+	}
+	return fmt.Errorf("the list is not whole: %w", err)
 }
 
 // list prints the whole list op, or its first rows.
