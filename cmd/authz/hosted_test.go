@@ -584,6 +584,7 @@ grants:
 	}
 	x.fails(exitDenied, "", apply("--dry-run", "--exit-code")...)
 	x.shows("7 to create, 0 to update, 0 to delete", apply("--dry-run")...)
+	x.shows("+ user:u_1 docs.files.read at docs.folder:f_1", apply("--dry-run", "--impact")...)
 	x.shows("applied 7 changes", apply("--yes")...)
 	x.shows("nothing to do", apply("--dry-run", "--exit-code")...)
 	var listed struct{ Grants []authz.Grant }

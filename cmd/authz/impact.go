@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
+	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/internal/apply"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -23,9 +25,20 @@ func (a *applyCommand) impactOf(ctx context.Context, app *application, plan *app
 	defer cancel()
 	in, impact := plan.Supposing(), new(provider.Impact)
 	if app.hosted != nil {
+		if withoutAccountRows(&in.With) {
+			fmt.Fprintln(a.command.ErrOrStderr(), "note: what the cloud.* rows of the file would change is not told: they are account data")
+		}
 		return impact, app.hosted.Ask(ctx, http.MethodPost, []string{"org", "plan"}, nil, in, impact)
 	}
 	return impact, app.call(ctx, "plan", in, impact)
+}
+
+// withoutAccountRows takes out what no application can judge: rows and roles of cloud.*.
+func withoutAccountRows(in *provider.Supposed) (some bool) {
+	grants, roles := len(in.Grants), len(in.Roles)
+	in.Grants = slices.DeleteFunc(in.Grants, func(g provider.GrantInput) bool { return cloud.IsPattern(g.Pattern) })
+	in.Roles = slices.DeleteFunc(in.Roles, func(r provider.SupposedRole) bool { return slices.ContainsFunc(r.Patterns, cloud.IsPattern) })
+	return len(in.Grants) < grants || len(in.Roles) < roles
 }
 
 func printImpact(w io.Writer, i *provider.Impact) {
