@@ -13,7 +13,7 @@ import (
 )
 
 // layoutVersion is that of the keys and rows, whatever the DB.
-const layoutVersion = 1
+const layoutVersion = 2
 
 type driver struct {
 	db      DB
@@ -76,8 +76,14 @@ func (d *driver) Open(ctx context.Context, name string) (storage.Store, error) {
 		if life.Version > layoutVersion {
 			p.refuse(storage.CodeUnsupported, "the data has layout %d, this driver knows %d", life.Version, layoutVersion)
 		}
+		if life.Version < layoutVersion {
+			beginMigration(p, *life)
+		}
 		s.incarnation = life.Text
 	})
+	if err == nil {
+		err = s.migrate(ctx)
+	}
 	if err != nil {
 		s.close()
 		return nil, err

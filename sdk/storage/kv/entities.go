@@ -13,7 +13,7 @@ import (
 // The entities: the key of a row, and the indexes and values it is found by.
 var (
 	grants = table[authz.Grant]{"grant", func(g *authz.Grant) string { return g.ID }, func(g *authz.Grant) []string {
-		return []string{"subject/" + g.Subject, "scope/" + g.Scope, "role/" + g.RoleID}
+		return []string{"subject/" + g.Subject, "scope/" + g.Scope, "role/" + g.RoleID, "at/" + g.Scope + "\x00" + g.Subject}
 	}}
 	revokes = table[authz.Revoke]{"revoke", func(r *authz.Revoke) string { return r.ID },
 		func(r *authz.Revoke) []string { return []string{"user/" + r.UserID} }}
@@ -22,6 +22,12 @@ var (
 	users  = table[authz.User]{"user", func(u *authz.User) string { return u.UserID }, func(u *authz.User) (found []string) {
 		for _, id := range u.GroupIDs {
 			found = append(found, "group/"+id)
+		}
+		for _, id := range u.OrgIDs {
+			found = append(found, "org/"+id)
+		}
+		if u.ManagerUserID != "" {
+			found = append(found, "manager/"+u.ManagerUserID)
 		}
 		return found
 	}}
@@ -44,7 +50,12 @@ var (
 			}
 			return found
 		}}
-	scopes = table[scopeParents]{"scope", func(s *scopeParents) string { return s.Scope }, nil}
+	scopes = table[scopeParents]{"scope", func(s *scopeParents) string { return s.Scope }, func(s *scopeParents) (found []string) {
+		for _, parent := range s.Parents {
+			found = append(found, "parent/"+parent)
+		}
+		return found
+	}}
 	fences = table[storage.Fence]{"fence", func(f *storage.Fence) string { return f.Key }, nil}
 	heads  = table[head]{"head", func(h *head) string { return h.Name }, nil}
 )

@@ -1,0 +1,78 @@
+package kv
+
+import (
+	"context"
+	"iter"
+)
+
+// Layout 2 has entries by which lookups read: grants by scope and subject, users by org
+// and manager, scopes by parent. Data of layout 1 gets them when its partition is opened.
+// The layout is raised first, so that no older driver writes rows without entries beside
+// it; what is left to do stands in the head "migrating" until it is done.
+
+// migrationRows bounds the rows of one transaction.
+const migrationRows = 1000
+
+func beginMigration(p *partition, life head) {
+	life.Version = layoutVersion
+	heads.put(p, life)
+	heads.put(p, head{Name: "migrating"})
+}
+
+// migrated are the tables that got new entries. Each writes rows again, above a key, and
+// returns the last one, "" at the end.
+var migrated = []func(p *partition, after string) string{
+	func(p *partition, after string) string { return rewrite(p, grants, after) },
+	func(p *partition, after string) string { return rewrite(p, users, after) },
+	func(p *partition, after string) string { return rewrite(p, scopes, after) },
+}
+
+// migrate goes on with a migration until it is done. One that ends before goes on when the
+// partition is next opened.
+func (s *store) migrate(ctx context.Context) error {
+	for done := false; !done; {
+		err := s.update(ctx, func(p *partition) {
+			at := heads.get(p, "migrating")
+			if at == nil {
+				done = true
+				return
+			}
+			if at.Text = migrated[at.Version](p, at.Text); at.Text == "" {
+				at.Version++
+			}
+			if int(at.Version) == len(migrated) {
+				heads.remove(p, "migrating")
+				return
+			}
+			heads.put(p, *at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rewrite[R any](p *partition, t table[R], after string) (last string) {
+	keys, more := firstOf(t.keys(p, after), migrationRows)
+	for _, key := range keys {
+		if row := t.get(p, key); row != nil {
+			t.put(p, *row)
+		}
+	}
+	if !more {
+		return ""
+	}
+	return keys[len(keys)-1]
+}
+
+// firstOf are the first n of some keys; more says that others follow.
+func firstOf(keys iter.Seq[string], n int) (first []string, more bool) {
+	for key := range keys {
+		if len(first) == n {
+			return first, true
+		}
+		first = append(first, key)
+	}
+	return first, false
+}

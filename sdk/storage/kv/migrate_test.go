@@ -1,0 +1,152 @@
+package kv_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+	"github.com/authzhost/authz/sdk/storage/kv"
+)
+
+const life = "/p/head/life"
+
+// layout1 makes of a partition what the driver of layout 1 left.
+func (m *memory) layout1(t *testing.T) {
+	t.Helper()
+	for key := range m.rows {
+		for _, later := range []string{"/p/grant.at/", "/p/user.org/", "/p/user.manager/", "/p/scope.parent/"} {
+			if strings.HasPrefix(key, later) {
+				m.set(key, nil)
+			}
+		}
+	}
+	m.lived(t, 1)
+	m.sort()
+}
+
+func (m *memory) lived(t *testing.T, layout int64) {
+	t.Helper()
+	var head struct {
+		Name, Text string
+		Version    int64
+	}
+	if err := json.Unmarshal(m.rows[life], &head); err != nil {
+		t.Fatal(err)
+	}
+	head.Version = layout
+	raw, err := json.Marshal(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.rows[life] = raw
+}
+
+// dying is a database whose process ends before an update, and is started again.
+type dying struct {
+	*memory
+	left int
+}
+
+var errKilled = errors.New("killed")
+
+func (d *dying) Update(ctx context.Context, change func(kv.Tx) error) error {
+	if d.left == 0 {
+		return errKilled
+	}
+	d.left--
+	return d.memory.Update(ctx, change)
+}
+
+// edges are all that lookups read.
+func edges(t *testing.T, s storage.Store) (all []string) {
+	t.Helper()
+	of := map[storage.EdgeKind][]string{storage.EdgeOrg: {"o1", "o2"}, storage.EdgeManager: {"u0001", "nobody"}, storage.EdgeParent: {"t.folder:0", "t.folder:1"}, storage.EdgeGroup: {"g"}}
+	for _, kind := range storage.EdgeKinds {
+		for e, err := range s.ListEdges(t.Context(), kind, of[kind], storage.EdgePage{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, fmt.Sprint(kind, e))
+		}
+	}
+	for g, err := range s.ListGrantsAt(t.Context(), []string{"*", "t.folder:1"}, storage.GrantsAtPage{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, "grant "+g.ID)
+	}
+	return all
+}
+
+// A partition of layout 1 gets its entries in pieces, whenever the process ends; nothing
+// else of it changes.
+func TestALayoutOfOldIsMigrated(t *testing.T) {
+	db := newMemory()
+	store := openPartition(t, db)
+	for from := 0; from < 2500; from += 500 {
+		commit := storage.Commit{ID: fmt.Sprint("c", from)}
+		for i := from; i < from+500; i++ {
+			user := fmt.Sprintf("u%04d", i)
+			commit.Changes = append(commit.Changes,
+				storage.UpsertUser{User: authz.User{UserID: user, Active: true, GroupIDs: []string{"g"}, OrgIDs: []string{fmt.Sprint("o", i%3)}, ManagerUserID: "u0001"}},
+				storage.InsertGrant{Grant: authz.Grant{ID: fmt.Sprintf("g%04d", i), Subject: "user:" + user, Pattern: "a.b", Scope: []string{"*", "t.folder:1", "t.doc:2"}[i%3], Provenance: authz.AdminProvenance("root")}},
+				storage.PutScopeParents{Scope: fmt.Sprintf("t.doc:%d", i), Parents: []string{fmt.Sprintf("t.folder:%d", i%2)}})
+		}
+		if _, err := store.Commit(t.Context(), commit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, rows := edges(t, store), map[string][]byte{}
+	for key, value := range db.rows {
+		rows[key] = value
+	}
+	if len(want) < 8000 {
+		t.Fatalf("%d edges", len(want))
+	}
+	db.layout1(t)
+	opens := 0
+	for killed := true; killed; opens++ {
+		d := kv.New(&dying{db, 2}, kv.Options{Name: "memory"})
+		store, err := d.Open(t.Context(), "p")
+		if killed = err != nil; killed {
+			if storage.CodeOf(err) != storage.CodeUnavailable {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got := edges(t, store); !slices.Equal(got, want) {
+			t.Errorf("%d edges after the migration, %d before", len(got), len(want))
+		}
+	}
+	if opens < 4 {
+		t.Errorf("it was done in %d openings", opens)
+	}
+	for key, value := range rows {
+		if !bytes.Equal(db.rows[key], value) {
+			t.Fatalf("%q was %s and is %s", key, value, db.rows[key])
+		}
+	}
+	if len(db.rows) != len(rows) {
+		t.Errorf("%d rows, %d before", len(db.rows), len(rows))
+	}
+	db.lived(t, 3)
+	if _, err := kv.New(db, kv.Options{Name: "memory"}).Open(t.Context(), "p"); storage.CodeOf(err) != storage.CodeUnsupported {
+		t.Errorf("a newer layout: %v", err)
+	}
+}
+
+func openPartition(t *testing.T, db kv.DB) storage.Store {
+	t.Helper()
+	store, err := kv.New(db, kv.Options{Name: "memory"}).Open(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
