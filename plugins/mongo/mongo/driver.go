@@ -18,9 +18,9 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// capabilities are all but history and metrics.
+// capabilities are all but history, metrics and ancestors.
 var capabilities = storage.Capabilities{
-	storage.CapEvents, storage.CapImports, storage.CapBatchRoles, storage.CapExpand, storage.CapAncestry, storage.CapRecords, storage.CapWatch,
+	storage.CapEvents, storage.CapImports, storage.CapBatchRoles, storage.CapExpand, storage.CapAncestry, storage.CapLookups, storage.CapRecords, storage.CapWatch,
 	storage.CapRenewal, storage.CapHealth,
 }
 

@@ -147,6 +147,19 @@ func everyRead(t *testing.T, s *store) {
 	for _, err := range s.ListGroups(ctx, storage.Page{}) {
 		note(err)
 	}
+	for _, kind := range storage.EdgeKinds {
+		for _, err := range s.ListEdges(ctx, kind, []string{"a", "g", "u"}, storage.EdgePage{AfterOf: "a", AfterFrom: "b"}) {
+			note(err)
+		}
+	}
+	for _, err := range s.ListGrantsAt(ctx, []string{"*", "x"}, storage.GrantsAtPage{AfterScope: "*", AfterSubject: "user:a", AfterID: "a"}) {
+		note(err)
+	}
+	for _, err := range s.ListScopes(ctx, storage.Page{}) {
+		note(err)
+	}
+	_, err = s.ReadPeople(ctx, storage.PeopleQuery{UserIDs: []string{"u", "v"}, Scopes: []string{"*"}})
+	note(err)
 	for _, err := range s.ListRequests(ctx, storage.RequestFilter{}, storage.RequestPage{AfterID: "a"}) {
 		note(err)
 	}

@@ -54,15 +54,15 @@ type index struct {
 var stones = index{members: []string{"gone", "at"}, sparse: true}
 
 var indexes = map[Name][]index{
-	Grants:   {on("subject", "_id"), on("scope", "_id"), on("roleId", "_id"), stones},
+	Grants:   {on("subject", "_id"), on("scope", "_id"), on("roleId", "_id"), on("scope", "subject", "_id"), stones},
 	Revokes:  {on("userId", "_id"), on("scope", "_id"), stones},
 	Roles:    {stones},
 	Groups:   {on("parents"), stones},
-	Users:    {on("groupIds", "_id"), on("managerUserId"), stones},
+	Users:    {on("groupIds", "_id"), on("orgIds", "_id"), on("managerUserId", "_id"), stones},
 	Requests: {on("state", "createdAt", "_id"), on("requesterUserId", "createdAt", "_id"), on("createdAt", "_id"), stones},
 	Audit:    {on("target", "at", "id"), on("at", "id"), on("actor", "at", "id")},
 	Events:   {on("at")},
-	Scopes:   {stones},
+	Scopes:   {on("parents", "_id"), stones},
 	Records: {on("collection", "key1", "id"), on("collection", "key2", "id"), on("collection", "key3", "id"),
 		on("collection", "key4", "id"), stones},
 	Commits: {on("at")},

@@ -1,0 +1,267 @@
+package mongo
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/authzhost/authz/plugins/mongo/internal/layout"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/storage"
+)
+
+func (s *store) ListScopes(ctx context.Context, p storage.Page) iter.Seq2[string, error] {
+	in := s.partition.in(layout.Scopes)
+	return stream(ctx, s, []any{p}, p.After, p.Limit, query[string, string]{
+		in: in, sort: byID, only: []string{},
+		from:  func(row layout.Row) (string, error) { return row.Text(), nil },
+		key:   func(scope string) string { return scope },
+		after: func(last string) layout.Filter { return in.Above(last, live) },
+	})
+}
+
+// edge is how a kind of edges lies in documents.
+type edge struct {
+	in     layout.Name
+	member string
+}
+
+var edges = map[storage.EdgeKind]edge{
+	storage.EdgeParent: {layout.Scopes, "parents"}, storage.EdgeGroup: {layout.Users, "groupIds"},
+	storage.EdgeOrg: {layout.Users, "orgIds"}, storage.EdgeManager: {layout.Users, "managerUserId"},
+}
+
+// ListEdges reads several ids by one query while what leads to them is few, and one id in
+// pages where it is many.
+func (s *store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []string, p storage.EdgePage) iter.Seq2[storage.Edge, error] {
+	if err := storage.CheckLookup(of, kind); err != nil {
+		return refused[storage.Edge](err)
+	}
+	if err := s.usable(ctx, string(kind), of, p); err != nil {
+		return refused[storage.Edge](err)
+	}
+	if p.Limit < 0 {
+		return refused[storage.Edge](storage.Errorf(storage.CodeValidation, "a page's limit must not be negative"))
+	}
+	e := edgesOf{s, kind, edges[kind]}
+	return func(yield func(storage.Edge, error) bool) {
+		left := p.Limit
+		to := func(found storage.Edge, err error) bool {
+			if !yield(found, err) || err != nil {
+				return false
+			}
+			left--
+			return p.Limit == 0 || left > 0
+		}
+		ids := distinct(of)
+		at, among := slices.BinarySearch(ids, p.AfterOf)
+		if among && p.AfterOf != "" {
+			if !e.one(ctx, p.AfterOf, p.AfterFrom, to) {
+				return
+			}
+			at++
+		}
+		for ids, n := ids[at:], manyIDs; len(ids) > 0; {
+			n = min(n, len(ids))
+			found, whole, err := e.several(ctx, ids[:n])
+			switch {
+			case err != nil:
+				yield(storage.Edge{}, err)
+				return
+			case !whole && n > 1:
+				n /= 2
+				continue
+			case !whole:
+				if !e.one(ctx, ids[0], "", to) {
+					return
+				}
+			}
+			for _, f := range found {
+				if whole && !to(f, nil) {
+					return
+				}
+			}
+			ids, n = ids[n:], min(2*n, manyIDs)
+		}
+	}
+}
+
+// manyIDs is how many ids one query asks for at most.
+const manyIDs = 256
+
+// edgesOf reads edges of one kind.
+type edgesOf struct {
+	s    *store
+	kind storage.EdgeKind
+	edge edge
+}
+
+// one tells the edges of one id in pages; false when no more are wanted.
+func (e edgesOf) one(ctx context.Context, id, after string, to func(storage.Edge, error) bool) bool {
+	in := e.s.partition.in(e.edge.in)
+	for from, err := range stream(ctx, e.s, nil, after, 0, query[string, string]{
+		in: in, sort: byID, only: []string{},
+		from:  func(row layout.Row) (string, error) { return row.Text(), nil },
+		key:   func(from string) string { return from },
+		after: func(last string) layout.Filter { return in.Above(last, eq(e.edge.member, id), live) },
+	}) {
+		if !to(storage.Edge{Of: id, From: from}, err) {
+			return false
+		}
+	}
+	return true
+}
+
+// several are the edges of some ids, in their order; whole is false when they are more
+// than a chunk.
+func (e edgesOf) several(ctx context.Context, ids []string) (found []storage.Edge, whole bool, err error) {
+	in := e.s.partition.in(e.edge.in)
+	err = e.s.read(ctx, func(ctx context.Context) error {
+		rows, cut, err := in.Find(ctx, in.Where(eq(e.edge.member, bson.D{eq("$in", ids)}), live), layout.Page{Limit: chunkRows + 1, Bytes: chunkBytes, Only: []string{e.edge.member}})
+		if err != nil {
+			return err
+		}
+		found, whole = nil, !cut && len(rows) <= chunkRows
+		for _, row := range rows {
+			if !whole {
+				return nil
+			}
+			names, err := e.names(row)
+			if err != nil {
+				return err
+			}
+			for _, of := range distinct(names) {
+				if _, asked := slices.BinarySearch(ids, of); asked {
+					found = append(found, storage.Edge{Of: of, From: row.Text()})
+				}
+			}
+		}
+		slices.SortFunc(found, func(a, b storage.Edge) int {
+			if by := strings.Compare(a.Of, b.Of); by != 0 {
+				return by
+			}
+			return strings.Compare(a.From, b.From)
+		})
+		return nil
+	})
+	return found, whole, err
+}
+
+// names are what a document names by the member of the edge.
+func (e edgesOf) names(row layout.Row) ([]string, error) {
+	var d struct {
+		Parents       []string `bson:"parents"`
+		GroupIDs      []string `bson:"groupIds"`
+		OrgIDs        []string `bson:"orgIds"`
+		ManagerUserID *string  `bson:"managerUserId"`
+	}
+	err := row.Decode(&d)
+	switch {
+	case e.kind == storage.EdgeParent:
+		return d.Parents, err
+	case e.kind == storage.EdgeGroup:
+		return d.GroupIDs, err
+	case e.kind == storage.EdgeOrg:
+		return d.OrgIDs, err
+	case d.ManagerUserID == nil:
+		return nil, err
+	}
+	return []string{*d.ManagerUserID}, err
+}
+
+func (s *store) ListGrantsAt(ctx context.Context, scopes []string, p storage.GrantsAtPage) iter.Seq2[authz.Grant, error] {
+	if err := storage.CheckLookup(scopes, storage.EdgeParent); err != nil {
+		return refused[authz.Grant](err)
+	}
+	ids, in := distinct(scopes), s.partition.in(layout.Grants)
+	if len(ids) == 0 {
+		return empty[authz.Grant](ctx, s, storage.Page{Limit: p.Limit}, scopes, p)
+	}
+	type place struct{ scope, subject, id string }
+	above := func(value any) bson.D { return bson.D{eq("$gt", value)} }
+	return stream(ctx, s, []any{scopes, p}, place{p.AfterScope, p.AfterSubject, p.AfterID}, p.Limit, query[place, authz.Grant]{
+		in: in, sort: bson.D{eq("scope", 1), eq("subject", 1), eq("_id", 1)}, from: grants.from,
+		key: func(g authz.Grant) place { return place{g.Scope, g.Subject, g.ID} },
+		after: func(last place) layout.Filter {
+			if last.scope == "" {
+				return in.Where(eq("scope", bson.D{eq("$in", ids)}), live)
+			}
+			at, among := slices.BinarySearch(ids, last.scope)
+			if !among {
+				return in.Where(eq("scope", bson.D{eq("$in", ids[at:])}), live)
+			}
+			return in.Where(eq("scope", bson.D{eq("$in", ids[at:])}), live, eq("$or", bson.A{
+				bson.D{eq("scope", above(last.scope))},
+				bson.D{eq("scope", last.scope), eq("subject", above(last.subject))},
+				bson.D{eq("scope", last.scope), eq("subject", last.subject), eq("_id", above(in.ID(last.id)))}}))
+		},
+	})
+}
+
+func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people storage.People, err error) {
+	if err := s.usable(ctx, q); err != nil {
+		return people, err
+	}
+	if err := q.Check(); err != nil {
+		return people, err
+	}
+	bound, cancel := bounded(ctx, readWait)
+	defer cancel()
+	err = s.partition.atOneInstant(bound, func() (err error) {
+		people, err = s.partition.readPeople(bound, q)
+		return failed(err)
+	})
+	if err != nil {
+		if ctx.Err() != nil && storage.CodeOf(err) == storage.CodeUnavailable {
+			err = interrupted(ctx)
+		}
+		return storage.People{}, err
+	}
+	storage.SortPeople(&people)
+	return people, nil
+}
+
+// readPeople reads the rows; the caller sees to it that they are of one instant.
+func (p *partition) readPeople(ctx context.Context, q storage.PeopleQuery) (people storage.People, err error) {
+	ids := distinct(q.UserIDs)
+	if len(ids) == 0 {
+		return people, nil
+	}
+	if people.Users, err = byKeys(ctx, p, users, ids); err != nil || q.Scopes != nil && len(q.Scopes) == 0 {
+		return people, err
+	}
+	subjects := make([]string, len(ids))
+	for i, id := range ids {
+		subjects[i] = authz.SubjectOf(authz.SubjectUser, id)
+	}
+	if people.Grants, err = rowsOf(ctx, p, grants, "subject", subjects, q.Scopes); err != nil {
+		return people, err
+	}
+	people.Revokes, err = rowsOf(ctx, p, revokes, "userId", ids, q.Scopes)
+	return people, err
+}
+
+// rowsOf are the rows that name one of some values, at some scopes or, where they are nil,
+// at all.
+func rowsOf[V any](ctx context.Context, p *partition, e entity[V], member string, values, scopes []string) (out []V, err error) {
+	in := p.in(e.in)
+	members := []bson.E{eq(member, bson.D{eq("$in", values)}), live}
+	if scopes != nil {
+		members = append(members, eq("scope", bson.D{eq("$in", distinct(scopes))}))
+	}
+	rows, _, err := in.Find(ctx, in.Where(members...), layout.Page{})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		v, err := e.from(row)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
