@@ -49,7 +49,7 @@ func TestADenialTellsWhatCameNear(t *testing.T) {
 		}
 		around := access.Around(declared, rows, e, c.key, 1)
 		var got []string
-		if n := around.Near; n.Elsewhere != nil && len(n.Elsewhere) > 0 {
+		if n := around.Near; len(n.Elsewhere) > 0 {
 			got = append(got, "elsewhere "+ids(n.Elsewhere))
 		}
 		if len(around.Near.NotGrantable) > 0 {
