@@ -367,7 +367,10 @@ func TestAnOrganizationGoesThereAndBackUnderWrites(t *testing.T) {
 			if a.status == 200 {
 				return
 			}
-			if a.code() != "org_changed" { // the writers are meant to be in the way
+			switch a.code() {
+			case "org_changed": // the writers are meant to be in the way
+			case "application_unavailable", "application_timeout": // a starved machine; nothing was moved, and it says so
+			default:
 				t.Fatalf("%s: %d %s", what, a.status, a.raw)
 			}
 		}

@@ -313,6 +313,8 @@ func walk(t *testing.T, clock *testClock, v visitor, callers map[string]visitor)
 	values := map[string]string{"org": "acme", "app": "docs", "id": "reader", "ns": "docs", "userId": bootUser, "subject": "user:u_9",
 		"scope": "docs.doc:1", "dimension": "grants"}
 	queries := map[string]string{"/orgs/{org}/org/subject-access": "?userId=u_9", "/orgs/{org}/org/explain": "?userId=u_9&key=authz_internal.access.read&scope=*",
+		"/orgs/{org}/org/who-can": "?key=authz_internal.access.read", "/orgs/{org}/org/where-can": "?userId=u_9&key=authz_internal.access.read", "/orgs/{org}/org/what-can": "?userId=u_9",
+		"/orgs/{org}/me/explain":                   "?key=authz_internal.access.read&scope=*",
 		"/orgs/{org}/applications/{app}/ancestors": "?scope=docs.doc:1", "/orgs/{org}/audit": "?mode=export&limit=1000", "/orgs/{org}/retention": "?mode=export&limit=1000"}
 	var refused []string
 	for path, methods := range document.Paths {

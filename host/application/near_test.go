@@ -16,11 +16,10 @@ import (
 // Whoever is denied is told the groups, roles and requests that would allow, with a
 // driver that lists grants by scope and with one that does not.
 func TestADenialTellsWhatWouldAllow(t *testing.T) {
-	store := openStore(t)
-	for name, s := range map[string]storage.Store{"lookups": store, "no lookups": lacking.Store(store, storage.CapLookups)} {
+	for name, s := range map[string]storage.Store{"lookups": openStore(t), "no lookups": lacking.Store(openStore(t), storage.CapLookups)} {
 		t.Run(name, func(t *testing.T) {
-			app := newApp(t, application.Options{Store: s})
-			tag := map[string]string{"lookups": "a", "no lookups": "b"}[name] // the second run adds to the same store
+			app := newApp(t, application.Options{Store: s, IDs: ascending()})
+			const tag = "a"
 			_, err := app.CreateRole(t.Context(), provider.RoleInput{ID: new(tag + "boss"), Name: "boss", Patterns: []string{"docs.admin.read"}}, root)
 			must(t, err)
 			_, err = app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:" + tag + "boss", RoleID: tag + "boss"}, root)
@@ -67,9 +66,13 @@ func TestADenialTellsWhatWouldAllow(t *testing.T) {
 			}
 		})
 	}
-	app := newApp(t, application.Options{Store: store})
+	app := newApp(t, application.Options{})
+	for i := range access.MaxNear + 1 {
+		_, err := app.CreateGrant(t.Context(), provider.GrantInput{Subject: fmt.Sprintf("group:g%02d", i), Pattern: "docs.files.read"}, root)
+		must(t, err)
+	}
 	if e := around(t, app, authz.UserPrincipal("u"), "docs.files.read"); len(e.Near.Groups) != access.MaxNear || !e.Near.More {
-		t.Errorf("of 12 groups %d are told, more is %v", len(e.Near.Groups), e.Near.More)
+		t.Errorf("of 11 groups %d are told, more is %v", len(e.Near.Groups), e.Near.More)
 	}
 }
 
