@@ -10,7 +10,8 @@ import (
 // The layout is raised first, so that no older driver writes rows without entries beside
 // it; what is left to do stands in the head "migrating" until it is done.
 
-// migrationRows bounds the rows of one transaction.
+// migrationRows and chunkBytes bound one transaction; the row that reaches the bytes is its
+// last.
 const migrationRows = 1000
 
 func beginMigration(p *partition, life head) {
@@ -55,9 +56,14 @@ func (s *store) migrate(ctx context.Context) error {
 
 func rewrite[R any](p *partition, t table[R], after string) (last string) {
 	keys, more := firstOf(t.keys(p, after), migrationRows)
-	for _, key := range keys {
-		if row := t.get(p, key); row != nil {
+	size := 0
+	for i, key := range keys {
+		row, bytes := t.read(p, key)
+		if row != nil {
 			t.put(p, *row)
+		}
+		if size += bytes; size >= chunkBytes && (more || i < len(keys)-1) {
+			return key
 		}
 	}
 	if !more {
