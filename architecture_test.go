@@ -41,6 +41,7 @@ var rules = []rule{
 	{room: "", forbidden: []string{module + "host/mesh/meshcases"}, except: []string{"cmd/authz-conformance"}},
 	{room: "host/files", forbidden: []string{module}},
 	{room: "host/anchor", forbidden: allBut("sdk/authz")},
+	{room: "host/condition", forbidden: allBut("sdk/authz", "sdk/catalog")},
 	{room: "host/lookup", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/provider", "sdk/storage", "internal/compiled"),
 		except: []string{"host/lookup/lookuptest"}}, // holds lists to the whole application
 	{room: "host/mesh/eventlog", forbidden: allBut("sdk/authz", "sdk/provider")},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
+	"github.com/authzhost/authz/host/condition"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -45,10 +46,12 @@ type served struct {
 	counts   *counting          // nil when nobody wants them
 	limiter  *admission.Limiter // of its provider API, and of the socket
 	supplied ApplicationOptions
-	log      hclog.Logger
-	secrets  atomic.Pointer[secrets]
-	moves    *moves
-	mesh     *neighbours // nil: it is in no mesh
+
+	conditions *condition.Set // nil: none is configured
+	log        hclog.Logger
+	secrets    atomic.Pointer[secrets]
+	moves      *moves
+	mesh       *neighbours // nil: it is in no mesh
 }
 
 func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*served, error) {
@@ -57,7 +60,10 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{log: log, supplied: h.options.Applications[name].own(), limiter: admission.New(h.config.Load().Limits.InFlight)}
+	a := &served{log: log, supplied: h.options.Applications[name].own(), conditions: h.conditions[name], limiter: admission.New(h.config.Load().Limits.InFlight)}
+	if err := a.supplied.configure(name, a.conditions); err != nil {
+		return nil, err
+	}
 	a.setSecrets(cfg.Provider)
 	a.store, err = store.Open(ctx, driver, cfg.Storage.Partition, store.Options{Logger: log, Application: name,
 		Incarnation: cfg.Storage.Incarnation, OnLost: a.forget, Observe: h.observation.storage(name)})

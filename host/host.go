@@ -14,6 +14,7 @@ import (
 
 	"github.com/authzhost/authz/host/anchor"
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/condition"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -50,14 +51,15 @@ type Host struct {
 	log       hclog.Logger
 	startedAt time.Time
 
-	config  atomic.Pointer[config.Config]
-	plugins *pluginhost.Host
-	sinks   []countSink // of every application
-	apps    map[string]*served
-	dirs    []*directory.Directory // by name
-	service *hostedService         // nil when it is off
-	anchors *anchor.Anchors        // nil when it is off
-	servers []*listener
+	config     atomic.Pointer[config.Config]
+	plugins    *pluginhost.Host
+	sinks      []countSink // of every application
+	apps       map[string]*served
+	conditions map[string]*condition.Set // of applications, while they are opened
+	dirs       []*directory.Directory    // by name
+	service    *hostedService            // nil when it is off
+	anchors    *anchor.Anchors           // nil when it is off
+	servers    []*listener
 
 	observation observation
 
@@ -91,6 +93,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	h.warnOfConfig(cfg)
 	catalogs, err := LoadCatalogs(cfg)
 	if err != nil {
+		return err
+	}
+	if h.conditions, err = LoadConditions(cfg, catalogs); err != nil {
 		return err
 	}
 	if err := h.options.checkSupplied(cfg, catalogs); err != nil {

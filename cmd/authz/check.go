@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -66,6 +68,7 @@ type checkParams struct {
 	Scope     string          `json:"scope,omitempty"`
 	Fresh     bool            `json:"fresh,omitempty"`
 	Reason    bool            `json:"reason,omitempty"`
+	Context   json.RawMessage `json:"context,omitempty"`
 }
 
 func params(p authz.Principal, args []string) checkParams {
@@ -79,6 +82,7 @@ func params(p authz.Principal, args []string) checkParams {
 func newCheck() *cobra.Command {
 	q := &question{}
 	var fresh, exit, strict, reason bool
+	var sent string
 	c := &cobra.Command{
 		Use:   "check (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Ask a running host one question",
@@ -95,6 +99,11 @@ Without SCOPE it is the global question, which only global grants answer.`,
 			}
 			ask := params(p, args)
 			ask.Fresh, ask.Reason = fresh, reason
+			if sent != "" {
+				if ask.Context = json.RawMessage(sent); !json.Valid(ask.Context) {
+					return usageError{fmt.Errorf("--context %s is not JSON", spell.Quote(sent))}
+				}
+			}
 			ctx, cancel := context.WithTimeout(c.Context(), callTimeout)
 			defer cancel()
 			var answer struct {
@@ -128,6 +137,7 @@ Without SCOPE it is the global question, which only global grants answer.`,
 	}
 	q.add(c)
 	q.addURL(c)
+	c.Flags().StringVar(&sent, "context", "", "what the condition of the key judges by, as JSON: '{\"amount\": 5}'")
 	c.Flags().BoolVar(&reason, "reason", false, "tell in a word why; 'authz explain' shows the rows")
 	c.Flags().BoolVar(&fresh, "fresh", false, "bypass the host's caches")
 	c.Flags().BoolVar(&strict, "strict", false, "refuse to answer for a user of whom nothing is stored, instead of a warning; over the socket")

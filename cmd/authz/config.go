@@ -65,7 +65,8 @@ is not disturbed.`,
 
 // checkConfig goes on looking where reading the configuration ended.
 func checkConfig(c *cobra.Command, cfg *config.Config, loaded error, connect bool) error {
-	_, catalogs := host.LoadCatalogs(cfg)
+	built, catalogs := host.LoadCatalogs(cfg)
+	_, conditions := host.LoadConditions(cfg, built)
 	carried, err := embedded()
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func checkConfig(c *cobra.Command, cfg *config.Config, loaded error, connect boo
 		found = append(found, problems...)
 		return err
 	})
-	return errors.Join(cfg.Refuse(loaded, found...), catalogs, err)
+	return errors.Join(cfg.Refuse(loaded, found...), catalogs, conditions, err)
 }
 
 // exposedPlugins are the plugins that other users may write or replace, by instance.

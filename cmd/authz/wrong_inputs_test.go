@@ -69,6 +69,8 @@ var wrongInputs = []wrongInput{
 	{args: "explain --user ann docs.files.read --without nothing", code: 1, says: parts(`no grant and no revoke has the id "nothing"`)},
 	{args: "explain --user ann docs.files.read --without nothing --org acme", code: 2, says: parts("leave --org out")},
 	{args: "apply -f {nowhere} --impact", code: 2, says: parts("--impact goes with --dry-run")},
+	{args: "check --user ann docs.files.read --context {amount:5}", code: 2, says: parts("is not JSON")},
+	{args: `check --user ann docs.files.read --context {"amount":5}`, code: 1, says: parts("this application has none configured")},
 	{args: "who-can", code: 2, says: parts("authz who-can KEY [SCOPE]")},
 	{args: "who-can docs.files.raed", code: 1, says: parts(`Did you mean "docs.files.read"?`)},
 	{args: "who-can docs.files.read f_1", code: 2, says: parts(`"f_1" is no scope`)},

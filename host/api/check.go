@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -32,6 +33,11 @@ type positionAwaiter interface {
 // reasoner says why Check answers as it did. One that is none serves no reason.
 type reasoner interface {
 	Why(ctx context.Context, p authz.Principal, keys []string, scope string, allowed bool) (provider.Reason, error)
+}
+
+// contextual carries what a caller sent to the conditions of its keys.
+type contextual interface {
+	WithContext(ctx context.Context, raw json.RawMessage) (context.Context, error)
 }
 
 // explainer shows the working of one check on the rows as they stand. An Evaluator that is
@@ -125,6 +131,16 @@ func answerOf(allowed bool) any {
 
 // ask answers one question. An error beats an answer that stands beside it.
 func ask(ctx context.Context, e Evaluator, q *provider.Question) (bool, error) {
+	if q.Context != nil {
+		c, ok := e.(contextual)
+		if !ok {
+			return false, authz.Rejected(authz.CodeUnsupported, "the serving side judges no context")
+		}
+		var err error
+		if ctx, err = c.WithContext(ctx, q.Context); err != nil {
+			return false, err
+		}
+	}
 	allowed, err := e.Check(ctx, q.Principal, q.Key, cmp.Or(q.Scope, authz.Global), q.Fresh)
 	return allowed && err == nil, err
 }

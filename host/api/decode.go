@@ -472,6 +472,9 @@ func questions(o object, m provider.Member, v reflect.Value) {
 
 // document hands an object on as it came: whoever it is for reads it.
 func document(o object, m provider.Member, v reflect.Value) {
+	if !m.Required && !o.has(m.Name) {
+		return
+	}
 	raw, _ := o.raw(m.Name)
 	if _, ok := o.objectOf(raw); !ok && m.Rule == provider.RuleDocument {
 		o.refuse(m.Name, "an object")

@@ -146,6 +146,9 @@ func (l *loader) checkApplications(c *Config) {
 		if app.Catalog != "" {
 			l.judge(at("catalog"), app.Catalog, files.Trusted)
 		}
+		if app.Conditions != "" {
+			l.judge(at("conditions"), app.Conditions, files.Trusted)
+		}
 		where := app.Storage
 		l.checkDriver(c, at("storage", "driver"), where.Driver)
 		if why := partitionProblem(where.Partition); why != "" {

@@ -145,6 +145,7 @@ type Observation struct {
 // Application is one application served by the host.
 type Application struct {
 	Catalog          string        `koanf:"catalog"`
+	Conditions       string        `koanf:"conditions"`
 	Storage          Storage       `koanf:"storage"`
 	Provider         Provider      `koanf:"provider"`
 	Ancestry         Ancestry      `koanf:"ancestry"`

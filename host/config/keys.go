@@ -101,6 +101,7 @@ func Keys() []Key {
 		{Path: "metrics.scope_instances", Type: TypeTexts, Meaning: "Scope types whose checks are counted for each scope by itself; `*` is every one. Each scope then is a counter in every sink: for few and lasting ones."},
 
 		{Path: app + "catalog", Type: TypePath, Required: true, Meaning: "The permission catalog, YAML or JSON."},
+		{Path: app + "conditions", Type: TypePath, Meaning: "Conditions in CEL of keys that the catalog declares `requiresCondition`, YAML or JSON ([conditions](conditions.md)): what `check` over the network asks beside rows. Without it such keys are a `MissingConditionError` there."},
 		{Path: app + "storage.driver", Type: TypeText, Required: true, Meaning: "Name of the plugin instance that keeps the rows."},
 		{Path: app + "storage.partition", Type: TypeText, Meaning: "Partition in that driver: 1 to 63 of `A-Z a-z 0-9 _ -`, not beginning with `__`. Left out: the driver's unpartitioned dataset. No two applications share driver and partition."},
 		{Path: app + "storage.incarnation", Type: TypeText, Meaning: "Incarnation of the content, as `authz storage status` shows it. Given, the host refuses to start over any other: content that vanished, was restored, or lost events at a failover. Left out: it starts over whatever is there."},

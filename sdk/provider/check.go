@@ -31,6 +31,9 @@ type Question struct {
 
 	// Reason asks for one beside the answer. It costs what an explanation costs.
 	Reason bool `json:"reason,omitempty"`
+
+	// Context is what conditions of the serving side judge by, an object.
+	Context json.RawMessage `json:"context,omitempty" read:"document"`
 }
 
 // Check refuses a principal that is nobody, or two.
