@@ -83,7 +83,7 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 			}
 			return q.print(c.OutOrStdout(), e, func(w io.Writer) {
 				fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope))
-				q.printWays(w, waysOf(p, ask.Key, e))
+				q.printWays(w, q.waysOf(p, ask.Key, e))
 			})
 		},
 	}
@@ -101,7 +101,7 @@ type way struct {
 }
 
 // waysOf are the commands that would change a denial, those that take least first.
-func waysOf(p authz.Principal, key string, e access.Explained) (ways []way) {
+func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (ways []way) {
 	add := func(does string, command ...string) { ways = append(ways, way{command, does}) }
 	switch {
 	case e.Allowed:
@@ -127,6 +127,9 @@ func waysOf(p authz.Principal, key string, e access.Explained) (ways []way) {
 		return nil
 	}
 	for _, r := range e.Near.Requests {
+		if q.org != "" {
+			break // over the hosted API people ask for themselves
+		}
 		what := []string{"--role", r.RoleID}
 		if r.Pattern != "" {
 			what = []string{"--pattern", r.Pattern}
