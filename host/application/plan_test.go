@@ -22,12 +22,16 @@ var (
 	planRoles    = []string{"r0", "r1", "r2"}
 	planScopes   = []string{"*", "docs.folder:1", "docs.folder:2", "docs.doc:1"}
 	planSubjects = []string{"user:ann", "user:ben", "group:a", "group:b", "group:c", "everyone", "service:robot", "directs:ann", "orgof:ann", "org:o1"}
-	planPatterns = []string{"docs.*", "docs.files.*", "docs.files.read", "docs.files.delete", "docs.admin.read"}
+	planPatterns = []string{"docs.*", "docs.files.*", "docs.files.read", "docs.files.delete", "docs.files.see", "docs.admin.read"}
 )
+
+// seen is a key that a grant below answers above.
+const seen = "docs.files.see"
 
 // planWorld is an application with people, groups, roles and rows of every kind.
 func planWorld(t *rapid.T, tb testing.TB, store storage.Store) *application.Application {
-	app := newApp(tb, application.Options{Store: store, Ancestry: application.Stored(store), IDs: ascending()})
+	app := newApp(tb, application.Options{Store: store, Ancestry: application.Stored(store), IDs: ascending(),
+		Catalog: buildCatalog(tb, []byte(strings.Replace(testCatalog, `"docs.admin.read"`, `"docs.files.see": {"scopes": ["docs.folder", "docs.doc"], "impliedOnAncestors": true}, "docs.admin.read"`, 1)))})
 	ctx := tb.Context()
 	ok := func(err error) {
 		if err != nil {
@@ -149,7 +153,7 @@ func TestAPlanTellsWhatCarryingItOutChanges(t *testing.T) {
 		var want []string
 		for q, was := range before {
 			at := scopes[q.subject]
-			if after[q] != was && (at[q.scope] || more[q.subject][q.scope]) {
+			if after[q] != was && max(at[q.scope], more[q.subject][q.scope]) >= map[bool]int{true: above, false: there}[q.key == seen] {
 				want = append(want, fmt.Sprint(q.subject, " ", q.key, " ", q.scope, " ", after[q]))
 			}
 		}
@@ -180,20 +184,34 @@ func TestAPlanTellsWhatCarryingItOutChanges(t *testing.T) {
 	})
 }
 
+// Where a scope lies to the rows of somebody.
+const (
+	above = iota + 1
+	there
+)
+
 type planQuestion struct{ subject, key, scope string }
 
 // answers are those of every question, and the scopes at which rows of each subject lie.
-func answers(t *testing.T, app *application.Application, subjects map[string]authz.Principal) (map[planQuestion]bool, map[string]map[string]bool) {
-	all, scopes := map[planQuestion]bool{}, map[string]map[string]bool{}
+func answers(t *testing.T, app *application.Application, subjects map[string]authz.Principal) (map[planQuestion]bool, map[string]map[string]int) {
+	all, scopes := map[planQuestion]bool{}, map[string]map[string]int{}
 	for subject, p := range subjects {
 		rows, err := app.GetSubjectAccess(t.Context(), p)
 		must(t, err)
-		scopes[subject] = map[string]bool{"*": true}
+		scopes[subject] = map[string]int{"*": there}
+		note := func(scope string) {
+			scopes[subject][scope] = there
+			ancestors, err := app.ResolveAncestors(t.Context(), scope)
+			must(t, err)
+			for _, a := range ancestors {
+				scopes[subject][a] = max(scopes[subject][a], above)
+			}
+		}
 		for _, g := range rows.Grants {
-			scopes[subject][g.Scope] = true
+			note(g.Scope)
 		}
 		for _, r := range rows.Revokes {
-			scopes[subject][r.Scope] = true
+			note(r.Scope)
 		}
 		for _, key := range app.Catalog().Keys() {
 			for _, scope := range planScopes {
@@ -271,5 +289,31 @@ func TestAPlanSaysWhatItDoesNotTell(t *testing.T) {
 	must(t, err)
 	if impact, err = app.Plan(t.Context(), to("user:v")); err != nil || !slices.Equal(impact.Unresolved, []string{"docs.doc:unrecorded"}) || len(impact.Changes) != 1 {
 		t.Errorf("a scope that is not recorded: %+v, %v", impact, err)
+	}
+}
+
+// A grant of a role that many have concerns whom it is for, and nobody else.
+func TestAPlanOfAGrantConcernsItsSubjectAlone(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store})
+	_, err := app.CreateRole(t.Context(), provider.RoleInput{ID: new("reader"), Name: "Reader", Patterns: []string{"docs.files.read"}}, root)
+	must(t, err)
+	var many []provider.GrantInput
+	for i := range provider.MaxPlanPrincipals + 1 {
+		many = append(many, provider.GrantInput{Subject: fmt.Sprintf("user:u%04d", i), RoleID: "reader"})
+	}
+	for some := range slices.Chunk(many, 500) {
+		_, err := app.CreateGrants(t.Context(), some, root)
+		must(t, err)
+	}
+	impact, err := app.Plan(t.Context(), provider.Supposing{With: provider.Supposed{Grants: []provider.GrantInput{{Subject: "user:new", RoleID: "reader"}}}})
+	must(t, err)
+	if impact.More || impact.Checked != 1 || len(impact.Changes) != 1 {
+		t.Errorf("more is %v, %d checked, %v", impact.More, impact.Checked, impact.Changes)
+	}
+	impact, err = app.Plan(t.Context(), provider.Supposing{With: provider.Supposed{Roles: []provider.SupposedRole{{RoleID: "reader", Patterns: []string{}}}}})
+	must(t, err)
+	if !impact.More || impact.Checked != provider.MaxPlanPrincipals {
+		t.Errorf("of the role itself: more is %v, %d checked", impact.More, impact.Checked)
 	}
 }

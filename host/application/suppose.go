@@ -22,11 +22,12 @@ type supposed struct {
 	now     int64
 	grants  []authz.Grant
 	revokes []authz.Revoke
-	roles   map[string]authz.Role
-	members map[string][]string // by user
-	parents map[string][]string // of every group
-	gone    map[string]bool     // ids of grants and revokes
+	roles   map[string]authz.Role // that the change names
+	members map[string][]string   // by user
+	parents map[string][]string   // of every group
+	gone    map[string]bool       // ids of grants and revokes
 
+	changed     []string // roles with other patterns
 	goneGrants  []authz.Grant
 	goneRevokes []authz.Revoke
 	were        map[string][]string // parents as they are stored
@@ -98,7 +99,7 @@ func (s *supposed) supposeRoles(ctx context.Context, in provider.Supposing) erro
 			return err
 		}
 		role.ID, role.Patterns = r.RoleID, r.Patterns
-		s.roles[r.RoleID] = role
+		s.roles[r.RoleID], s.changed = role, append(s.changed, r.RoleID)
 	}
 	return nil
 }
