@@ -26,27 +26,21 @@ func (a attended) Explain(ctx context.Context, q *provider.Explain) (access.Expl
 }
 
 // explained is an explanation of which a denial also names the rows that have expired,
-// which no supply holds.
-func (a *Application) explained(ctx context.Context, c *client.Client, p authz.Principal, key, scope string) (access.Explanation, error) {
-	e, err := c.Explain(ctx, p, key, scope)
-	if err != nil || !e.Denied() {
-		return e, err
+// which no supply holds: all is then every row of the principal, else nil.
+func (a *Application) explained(ctx context.Context, c *client.Client, p authz.Principal, key, scope string) (e access.Explanation, all *authz.SubjectAccess, err error) {
+	if e, err = c.Explain(ctx, p, key, scope); err != nil || !e.Denied() {
+		return e, nil, err
 	}
-	rows, err := a.withExpired(ctx, p)
-	if err != nil {
-		return access.Explanation{}, err
-	}
-	all, err := c.ExplainRows(ctx, &rows, key, scope)
-	e.Expired = all.Expired
-	return e, err
-}
-
-func (a *Application) withExpired(ctx context.Context, p authz.Principal) (authz.SubjectAccess, error) {
 	rows, err := a.GetSubjectAccess(ctx, p)
 	if err != nil {
-		return rows, err
+		return e, nil, err
 	}
-	return provider.WithExpired(ctx, a, rows)
+	if rows, err = provider.WithExpired(ctx, a, rows); err != nil {
+		return e, nil, err
+	}
+	told, err := c.ExplainRows(ctx, &rows, key, scope)
+	e.Expired = told.Expired
+	return e, &rows, err
 }
 
 // around is an explanation with what lies around it.
@@ -57,22 +51,18 @@ func (a *Application) around(ctx context.Context, c *client.Client, q *provider.
 			return c.ExplainRows(ctx, rows, q.Key, scope)
 		})
 	}
-	e, err := c.Explain(ctx, q.Principal, q.Key, scope)
+	e, rows, err := a.explained(ctx, c, q.Principal, q.Key, scope)
 	if err != nil {
 		return access.Explained{}, err
 	}
-	rows, err := a.withExpired(ctx, q.Principal)
-	if err != nil {
-		return access.Explained{}, err
-	}
-	if e.Denied() {
-		all, err := c.ExplainRows(ctx, &rows, q.Key, scope)
+	if rows == nil {
+		supplied, err := a.GetSubjectAccess(ctx, q.Principal)
 		if err != nil {
 			return access.Explained{}, err
 		}
-		e.Expired = all.Expired
+		rows = &supplied
 	}
-	return a.Around(ctx, q.Principal, &rows, q.Key, e)
+	return a.Around(ctx, q.Principal, rows, q.Key, e)
 }
 
 func (h *Host) localApplication(name string) (api.LocalBackend, bool) {

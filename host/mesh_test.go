@@ -162,6 +162,13 @@ func membersInHosts(t *testing.T, driver storage.Driver, plugin string) {
 	if err != nil || len(explained.MatchedGrants) != 1 || explained.MatchedGrants[0].ID != "mesh:billing:"+grant.ID {
 		t.Errorf("%+v %v", explained, err)
 	}
+	told, err := app.Explain(t.Context(), &provider.Explain{Principal: authz.UserPrincipal("john"), Key: read})
+	if err != nil || told.Near == nil || told.Near.LentBy != "billing" || len(told.Near.Roles) > 0 {
+		t.Errorf("what would allow an imported key: %+v %v", told.Near, err)
+	}
+	if told, err = app.Explain(t.Context(), &provider.Explain{Principal: authz.UserPrincipal("john"), Key: "docs.files.read"}); err != nil || told.Near.LentBy != "" {
+		t.Errorf("of an own key: %+v %v", told.Near, err)
+	}
 	if _, err := billing.app.CreateRevoke(t.Context(), provider.RevokeInput{UserID: "jane", Pattern: read, Scope: "*"}, admin); err != nil {
 		t.Fatal(err)
 	}

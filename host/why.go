@@ -45,7 +45,7 @@ var denials = []provider.Reason{provider.ReasonInactive, provider.ReasonRevoked,
 	provider.ReasonElsewhere, provider.ReasonNotGrantable, provider.ReasonNoGrant}
 
 func (a *Application) whyOf(ctx context.Context, p authz.Principal, key, scope string) (provider.Reason, error) {
-	e, err := a.explained(ctx, a.client, p, key, scope)
+	e, _, err := a.explained(ctx, a.client, p, key, scope)
 	switch {
 	case err != nil:
 		return "", err

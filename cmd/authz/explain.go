@@ -83,7 +83,9 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 			}
 			return q.print(c.OutOrStdout(), e, func(w io.Writer) {
 				fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope))
-				q.printWays(w, q.waysOf(p, ask.Key, e))
+				if ask.Empty() {
+					q.printWays(w, q.waysOf(p, ask.Key, e))
+				}
 			})
 		},
 	}
@@ -119,11 +121,11 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 			does = "lifts the revokes"
 		}
 		if len(e.MatchedGrants) == 0 {
-			does += "; a grant is missing as well"
+			does += "; no grant on the chain confers the key either"
 		}
 		add(does, ids...)
 		return ways
-	case e.Near == nil:
+	case e.Near == nil || e.Near.LentBy != "":
 		return nil
 	}
 	for _, r := range e.Near.Requests {

@@ -43,12 +43,13 @@ type nearby struct {
 }
 
 func (n *nearby) around(p authz.Principal) error {
-	if err := n.ways(p); err != nil || n.out.Near == nil {
-		return err
+	if err := n.ways(p); err != nil || n.out.Near == nil || n.ifSo != nil {
+		return err // what would change a supposition is nobody's question
 	}
 	if l, ok := n.a.store.(lender); ok {
-		if owner, err := l.LentBy(n.ctx, n.key); err != nil || owner != "" {
-			return err // roles and groups of another member confer it
+		owner, err := l.LentBy(n.ctx, n.key)
+		if n.out.Near.LentBy = owner; err != nil || owner != "" {
+			return err
 		}
 	}
 	roles, err := upTo(n, n.a.store.ListRoles(n.ctx, storage.Page{Limit: maxNearRows + 1}))

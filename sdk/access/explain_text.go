@@ -153,6 +153,9 @@ func (n *Near) write(b *strings.Builder, key string) {
 		}
 		fmt.Fprintf(b, "  near: grant %s         %s%s, and not %s\n", grantText(l.Grant), of, strings.Join(echoed, ", "), spell.Echo(key))
 	}
+	if n.LentBy != "" {
+		b.WriteString("  the key is lent by " + spell.Quote(n.LentBy) + ": the roles and groups there confer it\n")
+	}
 	if n.Parentless {
 		b.WriteString("  no scope is above it: its parents may not be recorded\n")
 	}

@@ -54,6 +54,10 @@ type Near struct {
 
 	GrantAt string `json:"grantAt"` // the first scope of the chain at which the key can be granted
 
+	// LentBy is another member of the mesh, whose roles and groups confer the key: they are
+	// not told here.
+	LentBy string `json:"lentBy,omitempty"`
+
 	Roles    []NearRole    `json:"roles,omitempty"`    // those of which a grant at GrantAt would allow
 	Groups   []NearGroup   `json:"groups,omitempty"`   // whose members are allowed
 	Requests []NearRequest `json:"requests,omitempty"` // that the user may submit

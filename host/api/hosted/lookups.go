@@ -3,6 +3,7 @@ package hosted
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/sdk/access"
@@ -117,7 +118,7 @@ func ownOf(e access.Explained) ownExplanation {
 		w := ways[g.ID]
 		return ownRow{Subject: g.Subject, RoleID: g.RoleID, RoleName: w.RoleName, Pattern: cmp.Or(g.Pattern, w.Pattern), Scope: g.Scope, ExpiresAt: g.ExpiresAt, Through: w.Through}
 	}
-	for _, g := range append(e.MatchedGrants, e.ImpliedBy...) {
+	for _, g := range slices.Concat(e.MatchedGrants, e.ImpliedBy) {
 		own.By = append(own.By, row(g))
 	}
 	for _, g := range e.Expired {
