@@ -21,16 +21,16 @@ type plannedImpact struct {
 
 // impactOf asks what a plan would change.
 func (a *applyCommand) impactOf(ctx context.Context, app *application, plan *apply.Plan) (*provider.Impact, error) {
-	ctx, cancel := context.WithTimeout(ctx, longTimeout)
-	defer cancel()
 	in, impact := plan.Supposing(), new(provider.Impact)
 	if app.hosted != nil {
 		if withoutAccountRows(&in.With) {
 			fmt.Fprintln(a.command.ErrOrStderr(), "note: what the cloud.* rows of the file would change is not told: they are account data")
 		}
+		ctx, cancel := context.WithTimeout(ctx, longTimeout)
+		defer cancel()
 		return impact, app.hosted.Ask(ctx, http.MethodPost, []string{"org", "plan"}, nil, in, impact)
 	}
-	return impact, app.call(ctx, "plan", in, impact)
+	return impact, app.long(ctx, "plan", in, impact)
 }
 
 // withoutAccountRows takes out what no application can judge: rows and roles of cloud.*.

@@ -45,17 +45,19 @@ func (l *lookup[Row]) print(ctx context.Context, app *application, limit int, to
 				to.also[name] = string(value) == "true"
 			}
 		}
-		for i, r := range rows {
+		for _, r := range rows {
 			if limit > 0 && to.told == limit {
 				return to.also, to.end()
 			}
 			to.told++
-			lines := [][]string{nil}
-			if !to.json {
-				lines = l.cells(r)
+			if to.json {
+				if err := to.row(r); err != nil {
+					return nil, err
+				}
+				continue
 			}
-			for _, line := range lines {
-				if err := to.row(rows[i], line...); err != nil {
+			for _, line := range l.cells(r) {
+				if err := to.row(r, line...); err != nil {
 					return nil, err
 				}
 			}
@@ -67,8 +69,6 @@ func (l *lookup[Row]) print(ctx context.Context, app *application, limit int, to
 }
 
 func (l *lookup[Row]) page(ctx context.Context, app *application, after string) (members map[string]json.RawMessage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, longTimeout)
-	defer cancel()
 	p := maps.Clone(l.asked)
 	if app.hosted == nil {
 		if after != "" {
@@ -84,6 +84,8 @@ func (l *lookup[Row]) page(ctx context.Context, app *application, after string) 
 	if after != "" {
 		p["cursor"] = after
 	}
+	ctx, cancel := context.WithTimeout(ctx, longTimeout)
+	defer cancel()
 	return members, app.hosted.Ask(ctx, http.MethodGet, []string{"org", l.path}, p, nil, &members)
 }
 
@@ -131,7 +133,7 @@ a deactivation excepts are told as well. The list is whole, or it ends with an e
 			l := lookup[provider.Holder]{op: "listSubjects", path: "who-can", asked: fields{"key": args[0], "scope": scope}, cells: holderCells}
 			said, err := l.print(c.Context(), app, limit, a.listing(c.OutOrStdout(), "subjects", "SUBJECT", "GRANT", "GIVES", "AT", "THROUGH"))
 			if err != nil {
-				return atScope{err, scope}
+				return unrecorded(c.Context(), app, err, scope)
 			}
 			noteCondition(c, said)
 			return nil
@@ -175,7 +177,7 @@ that --member names.`,
 				return [][]string{{k.Key, keyNote(k)}}
 			}}
 			if _, err := l.print(c.Context(), app, limit, a.listing(c.OutOrStdout(), "keys", "KEY", "NOTE")); err != nil {
-				return atScope{err, scope}
+				return unrecorded(c.Context(), app, err, scope)
 			}
 			return nil
 		}),
@@ -256,6 +258,18 @@ func scopeArg(ctx context.Context, app *application, args []string) (string, err
 		return "", usageError{err}
 	}
 	return args[0], needsType(ctx, app, args[0])
+}
+
+// unrecorded advises to record a scope where that is why a list at it is unsupported: the
+// driver may lack the lists as well.
+func unrecorded(ctx context.Context, app *application, err error, scope string) error {
+	if authz.CodeOf(err) != authz.CodeUnsupported || app.hosted != nil {
+		return err
+	}
+	if authz.CodeOf(app.call(ctx, "resolveAncestors", fields{"scope": scope}, nil)) != authz.CodeUnsupported {
+		return err
+	}
+	return atScope{err, scope}
 }
 
 func holderCells(h provider.Holder) (lines [][]string) {

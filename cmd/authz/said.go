@@ -60,7 +60,7 @@ func (e atScope) Unwrap() error { return e.error }
 // hint says how the ancestors of a scope are recorded: without them nothing is answered
 // where the catalog nests its type under another.
 func (e atScope) hint() string {
-	if e.scope == "" || e.scope == authz.Global || authz.CodeOf(e.error) != authz.CodeUnsupported || !strings.Contains(e.error.Error(), "ancest") {
+	if e.scope == "" || e.scope == authz.Global || authz.CodeOf(e.error) != authz.CodeUnsupported {
 		return ""
 	}
 	return "If nothing is recorded of it: 'authz scope parents " + plain(e.scope) + " PARENT', or --none where it is a root."

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -55,7 +56,7 @@ func supposeRow(to *provider.Supposed, user string, row []string) error {
 			in.Scope = rest[0]
 		}
 		to.Grants = append(to.Grants, in)
-		return words.CheckScope(orEverywhere(in.Scope))
+		return words.CheckScope(cmp.Or(in.Scope, authz.Global))
 	case "revoke":
 		if len(rest) < 2 || len(rest) > 3 {
 			return fmt.Errorf("a revoke is 'revoke USER PATTERN [SCOPE]'")
@@ -65,7 +66,7 @@ func supposeRow(to *provider.Supposed, user string, row []string) error {
 			in.Scope = rest[2]
 		}
 		to.Revokes = append(to.Revokes, in)
-		return words.CheckScope(orEverywhere(in.Scope))
+		return words.CheckScope(cmp.Or(in.Scope, authz.Global))
 	case "groups":
 		if user == "" {
 			return fmt.Errorf("a service is in no groups")
@@ -79,11 +80,4 @@ func supposeRow(to *provider.Supposed, user string, row []string) error {
 		}
 		return fmt.Errorf("a row begins with grant, revoke or groups%s", hint)
 	}
-}
-
-func orEverywhere(scope string) string {
-	if scope == "" {
-		return authz.Global
-	}
-	return scope
 }
