@@ -93,13 +93,7 @@ func (p *partition) revokesOf(ctx context.Context, userID string) ([]authz.Revok
 	if err != nil {
 		return nil, err
 	}
-	out := make([]authz.Revoke, len(rows))
-	for i, row := range rows {
-		if out[i], err = revokes.from(row); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return revokes.all(rows)
 }
 
 // grantsOf returns the grants of the subjects by id, and the roles that they name.

@@ -246,7 +246,7 @@ func (p *partition) readPeople(ctx context.Context, q storage.PeopleQuery) (peop
 
 // rowsOf are the rows that name one of some values, at some scopes or, where they are nil,
 // at all.
-func rowsOf[V any](ctx context.Context, p *partition, e entity[V], member string, values, scopes []string) (out []V, err error) {
+func rowsOf[V any](ctx context.Context, p *partition, e entity[V], member string, values, scopes []string) ([]V, error) {
 	in := p.in(e.in)
 	members := []bson.E{eq(member, bson.D{eq("$in", values)}), live}
 	if scopes != nil {
@@ -256,12 +256,5 @@ func rowsOf[V any](ctx context.Context, p *partition, e entity[V], member string
 	if err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		v, err := e.from(row)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
+	return e.all(rows)
 }

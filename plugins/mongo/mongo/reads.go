@@ -117,13 +117,11 @@ func byKeys[V any](ctx context.Context, p *partition, e entity[V], keys []string
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
-			v, err := e.from(row)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, v)
+		read, err := e.all(rows)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, read...)
 	}
 	return out, nil
 }

@@ -22,6 +22,18 @@ type entity[V any] struct {
 	from func(layout.Row) (V, error)
 }
 
+// all reads documents, in their order.
+func (e entity[V]) all(rows []layout.Row) ([]V, error) {
+	out := make([]V, len(rows))
+	for i, row := range rows {
+		var err error
+		if out[i], err = e.from(row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // memberNames are what a stone no longer has.
 var memberNames = map[layout.Name][]string{
 	layout.Grants:  {"subject", "roleId", "pattern", "scope", "expiresAt", "provenance", "createdAt"},
