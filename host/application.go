@@ -54,13 +54,13 @@ type served struct {
 	mesh       *neighbours // nil: it is in no mesh
 }
 
-func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, plugin *pluginhost.Plugin) (*served, error) {
+func (h *Host) openApplication(ctx context.Context, name string, cfg config.Application, vocabulary *catalog.Catalog, conditions *condition.Set, plugin *pluginhost.Plugin) (*served, error) {
 	driver, err := plugin.Storage()
 	if err != nil {
 		return nil, err
 	}
 	log := h.log.Named(name)
-	a := &served{log: log, supplied: h.options.Applications[name].own(), conditions: h.conditions[name], limiter: admission.New(h.config.Load().Limits.InFlight)}
+	a := &served{log: log, supplied: h.options.Applications[name].own(), conditions: conditions, limiter: admission.New(h.config.Load().Limits.InFlight)}
 	if err := a.supplied.configure(name, a.conditions); err != nil {
 		return nil, err
 	}

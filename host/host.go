@@ -14,7 +14,6 @@ import (
 
 	"github.com/authzhost/authz/host/anchor"
 	"github.com/authzhost/authz/host/api"
-	"github.com/authzhost/authz/host/condition"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -51,15 +50,14 @@ type Host struct {
 	log       hclog.Logger
 	startedAt time.Time
 
-	config     atomic.Pointer[config.Config]
-	plugins    *pluginhost.Host
-	sinks      []countSink // of every application
-	apps       map[string]*served
-	conditions map[string]*condition.Set // of applications, while they are opened
-	dirs       []*directory.Directory    // by name
-	service    *hostedService            // nil when it is off
-	anchors    *anchor.Anchors           // nil when it is off
-	servers    []*listener
+	config  atomic.Pointer[config.Config]
+	plugins *pluginhost.Host
+	sinks   []countSink // of every application
+	apps    map[string]*served
+	dirs    []*directory.Directory // by name
+	service *hostedService         // nil when it is off
+	anchors *anchor.Anchors        // nil when it is off
+	servers []*listener
 
 	observation observation
 
@@ -95,7 +93,8 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if h.conditions, err = LoadConditions(cfg, catalogs); err != nil {
+	conditions, err := LoadConditions(cfg, catalogs)
+	if err != nil {
 		return err
 	}
 	if err := h.options.checkSupplied(cfg, catalogs); err != nil {
@@ -124,7 +123,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) error {
 	}
 	for _, name := range sorted(cfg.Applications) {
 		a := cfg.Applications[name]
-		app, err := h.openApplication(ctx, name, a, catalogs[name], drivers[a.Storage.Driver])
+		app, err := h.openApplication(ctx, name, a, catalogs[name], conditions[name], drivers[a.Storage.Driver])
 		if err != nil {
 			return fmt.Errorf("application %q: %w", name, err)
 		}
