@@ -61,8 +61,21 @@ permissions: {docs.files.read: true, docs.files.delete: true}
 	_, err = c.Can(ctx, ann, "docs.files.raed", "docs.folder:9") // never a denial
 	var unknown *authz.UnknownPermissionError
 	fmt.Println(errors.As(err, &unknown), unknown.DidYouMean)
+
+	for holder, err := range c.WhoCan(ctx, "docs.files.read", "docs.folder:9") {
+		fmt.Println(holder.Subject, err)
+	}
+	for key, err := range c.WhatCan(ctx, ann, "docs.folder:9") {
+		fmt.Println(key.Key, err)
+	}
+	for scope, err := range c.WhereCan(ctx, ann, "docs.files.read") {
+		fmt.Println(scope.Scope, err)
+	}
 	// Output:
 	// true <nil>
 	// true forbidden
 	// true [docs.files.read]
+	// user:ann <nil>
+	// docs.files.read <nil>
+	// docs.folder:9 <nil>
 }
