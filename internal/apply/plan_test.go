@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,11 @@ func TestPruneDeletesWhatTheFileMadeAndNothingElse(t *testing.T) {
 	if want := []string{"group staff stays: it has 1 grants that this file did not make", "role editor stays: 1 grants that this file did not make give it"}; !slices.Equal(p.Warnings, want) {
 		t.Errorf("it warned %q", p.Warnings)
 	}
+	in := p.Supposing()
+	gone := provider.Supposed{Roles: []provider.SupposedRole{{RoleID: "approver", Patterns: []string{}}}, Groups: []provider.SupposedGroup{{GroupID: "writers", Parents: []string{}}}}
+	if len(in.Without) != 2 || !reflect.DeepEqual(in.With, gone) {
+		t.Errorf("it supposes %+v", in)
+	}
 
 	// A role of the same id that somebody else made is not the file's.
 	a.grants = nil
@@ -125,6 +131,21 @@ func TestPruneDeletesWhatTheFileMadeAndNothingElse(t *testing.T) {
 	a.does("name: team\n", true, "")
 	if len(a.roles) != 2 || len(a.groups) != 0 {
 		t.Errorf("left are %v and %v", a.roles, a.groups)
+	}
+}
+
+// What an application is asked about a plan is every step of it that changes who may.
+func TestAPlanSupposesItsSteps(t *testing.T) {
+	a := newApplication(t)
+	a.apply(declared, false)
+	p := a.apply(strings.NewReplacer(`patterns: ["docs.files.*"]`, `patterns: [docs.files.read]`, "parents: [staff]", "parents: []", "name: Editor", "name: Writer").Replace(declared)+
+		"  - {subject: \"user:u_2\", role: editor}\n", false)
+	want := provider.Supposing{With: provider.Supposed{
+		Roles:  []provider.SupposedRole{{RoleID: "editor", Patterns: []string{"docs.files.read"}}},
+		Groups: []provider.SupposedGroup{{GroupID: "writers", Parents: []string{}}},
+		Grants: []provider.GrantInput{{Subject: "user:u_2", RoleID: "editor", Scope: "*"}}}}
+	if got := p.Supposing(); !reflect.DeepEqual(got, want) {
+		t.Errorf("it supposes %+v", got)
 	}
 }
 
