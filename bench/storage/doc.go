@@ -1,6 +1,6 @@
 // Command storage measures a host over a storage driver, and beside it the database
 // asked directly for the same rows in the same run: cold checks, writes, long lists,
-// and how soon another host's write is seen.
+// lookups, and how soon another host's write is seen.
 //
 // Everything runs as in production: plugins are processes of their own, databases
 // are real. It builds the host and the plugins of this tree, starts a PostgreSQL of

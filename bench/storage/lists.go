@@ -22,71 +22,96 @@ import (
 // lists reads every grant from a host process of its own, whole and in pages, and
 // watches how much memory host and plugin take for it.
 func lists(ctx context.Context, o Options, add func(string, string, ...any)) (err error) {
-	if _, err := configure(o, "lists"); err != nil {
-		return err
-	}
-	dir := filepath.Join(o.Dir, "lists")
-	cmd := exec.CommandContext(ctx, filepath.Join(o.Bin, "authz"), "serve", "--config", filepath.Join(dir, "host.yaml"))
-	cmd.Env = append(os.Environ(), "SECRET="+secret)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	log, err := cmd.StderrPipe()
+	p, err := serve(ctx, o, "lists", partition)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	defer func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		err = errors.Join(err, cmd.Wait())
-	}()
-	base, err := ready(log)
-	if err != nil {
-		return err
-	}
-	plugins, err := children(cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	if len(plugins) != 1 {
-		return fmt.Errorf("the host has %d child processes, not the plugin alone", len(plugins))
-	}
-	pids := [2]int{plugins[0], cmd.Process.Pid}
+	defer p.stop(&err)
 	// Once, so that what is loaded at first use is not taken for the list's.
-	if _, _, err := page(ctx, base, "", 1000); err != nil {
+	if _, _, err := page(ctx, p.base, "", 1000); err != nil {
 		return err
 	}
-	idle := resident(pids)
-	watch := func(what string, f func() (int, error)) error {
-		done, peak := make(chan struct{}), make(chan [2]int64)
-		go func() { peak <- watchMemory(pids, done) }()
-		start := time.Now()
-		rows, err := f()
-		close(done)
-		most := <-peak
-		if err == nil && rows < o.Grants {
-			err = fmt.Errorf("%s: cut after %d of %d rows", what, rows, o.Grants)
-		}
-		if err == nil {
-			add(what, "%d rows, %.0f rows/s; above idle: plugin %d MiB, host %d MiB", rows, float64(rows)/time.Since(start).Seconds(),
-				(most[0]-idle[0])>>20, (most[1]-idle[1])>>20)
-		}
-		return err
-	}
-	err = watch("list of all grants, whole", func() (int, error) { return whole(ctx, base) })
+	p.settle()
+	err = p.watch("list of all grants, whole", o.Grants, add, func() (int, error) { return whole(ctx, p.base) })
 	if err != nil {
 		return err
 	}
-	return watch("list of all grants, in pages of 10,000", func() (int, error) {
+	return p.watch("list of all grants, in pages of 10,000", o.Grants, add, func() (int, error) {
 		rows, after := 0, ""
 		for {
-			n, next, err := page(ctx, base, after, 10_000)
+			n, next, err := page(ctx, p.base, after, 10_000)
 			if rows += n; err != nil || next == "" {
 				return rows, err
 			}
 			after = next
 		}
 	})
+}
+
+// process is a host in a process of its own, its plugin in another.
+type process struct {
+	cmd  *exec.Cmd
+	base string
+	pids [2]int // plugin, host
+	idle [2]int64
+}
+
+func serve(ctx context.Context, o Options, name, partition string) (*process, error) {
+	if _, err := configure(o, name, partition); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(o.Dir, name)
+	cmd := exec.CommandContext(ctx, filepath.Join(o.Bin, "authz"), "serve", "--config", filepath.Join(dir, "host.yaml"))
+	cmd.Env = append(os.Environ(), "SECRET="+secret)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd}
+	plugins := []int(nil)
+	if p.base, err = ready(log); err == nil {
+		plugins, err = children(cmd.Process.Pid)
+	}
+	if err == nil && len(plugins) != 1 {
+		err = fmt.Errorf("the host has %d child processes, not the plugin alone", len(plugins))
+	}
+	if err != nil {
+		p.stop(&err)
+		return nil, err
+	}
+	p.pids = [2]int{plugins[0], cmd.Process.Pid}
+	return p, nil
+}
+
+func (p *process) stop(err *error) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	*err = errors.Join(*err, p.cmd.Wait())
+}
+
+// settle takes what host and plugin hold now for idle.
+func (p *process) settle() { p.idle = resident(p.pids) }
+
+// watch times f, which reads at least so many rows, and says how much memory it took.
+func (p *process) watch(what string, least int, add func(string, string, ...any), f func() (int, error)) error {
+	done, peak := make(chan struct{}), make(chan [2]int64)
+	go func() { peak <- watchMemory(p.pids, done) }()
+	start := time.Now()
+	rows, err := f()
+	took := time.Since(start)
+	close(done)
+	most := <-peak
+	if err == nil && rows < least {
+		err = fmt.Errorf("%s: cut after %d of %d rows", what, rows, least)
+	}
+	if err == nil {
+		add(what, "%d rows, %.0f rows/s; above idle: plugin %d MiB, host %d MiB", rows, float64(rows)/took.Seconds(),
+			(most[0]-p.idle[0])>>20, (most[1]-p.idle[1])>>20)
+	}
+	return err
 }
 
 // ready finds the address in the host's log, and goes on reading it.
@@ -101,8 +126,8 @@ func ready(log io.Reader) (base string, err error) {
 	return "", errors.Join(errors.New("the host did not become ready"), lines.Err())
 }
 
-func post(ctx context.Context, base string, body string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/listGrants", strings.NewReader(body))
+func post(ctx context.Context, base, operation, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/"+operation, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +135,7 @@ func post(ctx context.Context, base string, body string) (*http.Response, error)
 	res, err := http.DefaultClient.Do(req)
 	if err == nil && res.StatusCode != http.StatusOK {
 		answer, _ := io.ReadAll(res.Body)
-		return nil, fmt.Errorf("listGrants: %s %s", res.Status, answer)
+		return nil, fmt.Errorf("%s: %s %s", operation, res.Status, answer)
 	}
 	return res, err
 }
@@ -118,7 +143,7 @@ func post(ctx context.Context, base string, body string) (*http.Response, error)
 // whole counts rows without keeping them, by a member that every row has once: no
 // text of the world's rows contains it.
 func whole(ctx context.Context, base string) (rows int, err error) {
-	res, err := post(ctx, base, `{}`)
+	res, err := post(ctx, base, "listGrants", `{}`)
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +173,7 @@ func page(ctx context.Context, base, after string, limit int) (rows int, next st
 	if err != nil {
 		return 0, "", err
 	}
-	res, err := post(ctx, base, string(body))
+	res, err := post(ctx, base, "listGrants", string(body))
 	if err != nil {
 		return 0, "", err
 	}

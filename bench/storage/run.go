@@ -17,6 +17,7 @@ import (
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // Options says what to measure.
@@ -33,7 +34,7 @@ type Options struct {
 }
 
 // parts are what Run measures, in its order.
-var parts = []string{"checks", "writes", "visibility", "lists"}
+var parts = []string{"checks", "writes", "visibility", "lists", "lookups"}
 
 // Line is one result.
 type Line struct {
@@ -52,7 +53,7 @@ func Run(ctx context.Context, o Options) (lines []Line, err error) {
 		lines = append(lines, Line{what, fmt.Sprintf(format, args...)})
 		o.Progress(what + ": " + lines[len(lines)-1].Figure)
 	}
-	if err := fill(ctx, o); err != nil {
+	if err := fill(ctx, o, partition, Fill); err != nil {
 		return nil, fmt.Errorf("fill: %w", err)
 	}
 	database, err := openDirect(ctx, o.Driver, o.Database)
@@ -81,6 +82,7 @@ func Run(ctx context.Context, o Options) (lines []Line, err error) {
 			return visibility(ctx, o, a, b, add)
 		},
 		func() error { return lists(ctx, o, add) },
+		func() error { return lookups(ctx, o, database, add) },
 	} {
 		if o.Part != "" && o.Part != parts[i] {
 			continue
@@ -92,8 +94,8 @@ func Run(ctx context.Context, o Options) (lines []Line, err error) {
 	return lines, nil
 }
 
-// fill writes the world through a plugin of its own.
-func fill(ctx context.Context, o Options) (err error) {
+// fill writes a world through a plugin of its own.
+func fill(ctx context.Context, o Options, partition string, world func(context.Context, storage.Store, int, func(done, of int)) error) (err error) {
 	plugins, err := pluginhost.New(pluginhost.Options{Dirs: []string{o.Bin}, RunDir: filepath.Join(o.Dir, "fill")})
 	if err != nil {
 		return err
@@ -112,7 +114,7 @@ func fill(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	began, last := time.Now(), time.Now()
-	return Fill(ctx, store, o.Grants, func(done, of int) {
+	return world(ctx, store, o.Grants, func(done, of int) {
 		if time.Since(last) > 2*time.Second || done == of {
 			last = time.Now()
 			o.Progress(fmt.Sprintf("fill: %d of %d grants, %.0f rows/s", done, of, float64(done)/time.Since(began).Seconds()))
@@ -127,7 +129,7 @@ type instance struct {
 	base string
 }
 
-func configure(o Options, name string) (*config.Config, error) {
+func configure(o Options, name, partition string) (*config.Config, error) {
 	dir := filepath.Join(o.Dir, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ applications:
 }
 
 func start(ctx context.Context, o Options, name string) (*instance, error) {
-	cfg, err := configure(o, name)
+	cfg, err := configure(o, name, partition)
 	if err != nil {
 		return nil, err
 	}
