@@ -20,6 +20,17 @@ type Engine interface {
 	Close()
 }
 
+// Lister is an engine that answers whole lists too, in any order.
+type Lister interface {
+	Engine
+
+	// Who lists the users who may use a key at a scope.
+	Who(ctx context.Context, key string, at workload.ScopeID) ([]string, error)
+
+	// Where lists the scopes at which a user may use a key.
+	Where(ctx context.Context, user, key string) ([]workload.ScopeID, error)
+}
+
 // Check answers the i-th of the questions asked.
 type Check func(i int) (bool, error)
 

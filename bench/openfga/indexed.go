@@ -26,7 +26,7 @@ func Indexed() engine.Peer {
 			if err != nil {
 				return nil, err
 			}
-			return load(ctx, newIndexed(), conditions, tuples, byCondition)
+			return load(ctx, w, newIndexed(), conditions, tuples, byCondition)
 		}}
 }
 

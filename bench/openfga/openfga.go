@@ -14,7 +14,6 @@ import (
 	"github.com/openfga/openfga/pkg/storage"
 	"github.com/openfga/openfga/pkg/storage/memory"
 	"github.com/spf13/viper"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/authzhost/authz/bench/engine"
 	"github.com/authzhost/authz/bench/workload"
@@ -41,7 +40,7 @@ func Relations() engine.Peer {
 	return engine.Peer{Name: "openfga", Module: module,
 		Model: "relations for roles, areas and keys, folders inherit, revokes by `but not`; its in-memory datastore",
 		Load: func(ctx context.Context, w *workload.World) (engine.Engine, error) {
-			return load(ctx, memory.New(memory.WithMaxTuplesPerWrite(batch)), relations(w), relationTuples(w), func(q workload.Question) request {
+			return load(ctx, w, memory.New(memory.WithMaxTuplesPerWrite(batch)), relations(w), relationTuples(w), func(q workload.Question) request {
 				return request{user: "user:" + q.User, relation: "can_" + relation(q.Key), object: object(q.Scope)}
 			})
 		}}
@@ -56,7 +55,7 @@ func Conditions() engine.Peer {
 			if err != nil {
 				return nil, err
 			}
-			return load(ctx, memory.New(memory.WithMaxTuplesPerWrite(batch)), conditions, tuples, byCondition)
+			return load(ctx, w, memory.New(memory.WithMaxTuplesPerWrite(batch)), conditions, tuples, byCondition)
 		}}
 }
 
@@ -71,20 +70,24 @@ type held struct {
 	server         *server.Server
 	store, modelID string
 	translate      func(workload.Question) request
+	scopes         map[string]workload.ScopeID // by object
 }
 
-func load(ctx context.Context, datastore storage.OpenFGADatastore, model string, tuples []*openfgav1.TupleKey, translate func(workload.Question) request) (*held, error) {
+func load(ctx context.Context, w *workload.World, datastore storage.OpenFGADatastore, model string, tuples []*openfgav1.TupleKey, translate func(workload.Question) request) (*held, error) {
 	viper.Set("maxConditionEvaluationCost", conditionCost) // it has no option of its own
 	s, err := server.NewServerWithOpts(
 		server.WithDatastore(datastore),
 		server.WithResolveNodeLimit(resolveNodes),
 		server.WithMaxAuthorizationModelSizeInBytes(modelBytes),
 		server.WithRequestTimeout(time.Minute),
+		// Whole lists: by default they end after 3 s, or a thousand results.
+		server.WithListObjectsDeadline(time.Minute), server.WithListObjectsMaxResults(0),
+		server.WithListUsersDeadline(time.Minute), server.WithListUsersMaxResults(0),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("openfga: %w", err)
 	}
-	h := &held{server: s, translate: translate}
+	h := &held{server: s, translate: translate, scopes: scopesOf(w)}
 	if err := h.write(ctx, model, tuples); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("openfga: %w", err)
@@ -126,11 +129,8 @@ func (h *held) Ask(ctx context.Context, questions []workload.Question) (engine.C
 	}
 	return func(i int) (bool, error) {
 		q := &asked[i]
-		check := &openfgav1.CheckRequest{StoreId: h.store, AuthorizationModelId: h.modelID,
+		check := &openfgav1.CheckRequest{StoreId: h.store, AuthorizationModelId: h.modelID, Context: q.context(),
 			TupleKey: &openfgav1.CheckRequestTupleKey{User: q.user, Relation: q.relation, Object: q.object}}
-		if q.key != "" {
-			check.Context = &structpb.Struct{Fields: map[string]*structpb.Value{"key": structpb.NewStringValue(q.key)}}
-		}
 		answer, err := h.server.Check(ctx, check)
 		if err != nil {
 			return false, err

@@ -1,6 +1,9 @@
 package workload
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Params chooses a world. Zero members take the defaults.
 type Params struct {
@@ -58,6 +61,11 @@ const (
 type ScopeID struct {
 	Kind Kind
 	ID   string
+}
+
+// CompareScopes orders scopes by kind, then by id.
+func CompareScopes(a, b ScopeID) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 }
 
 // Scope is a folder or a document with the folder it lies in; the outermost

@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	questions := flags.Int("questions", 10_000, "questions that all engines must agree on")
 	patience := flags.Duration("patience", 10*time.Minute, "leave out an engine that would take longer to verify; 0 waits for all")
 	engines := flags.String("engines", "all", `engines by comma, as "authz client,opa"`)
+	lists := flags.Bool("lists", false, "compare whole lists, of who may and where, in place of checks; prints markdown")
 	output := flags.String("output", "text", "text, json or markdown")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -59,9 +60,27 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, err)
 		return 2
 	}
+	if *lists {
+		return compareLists(ctx, o, *engines == "all", out, errs)
+	}
 	report, err := compare.Run(ctx, o)
 	if len(report.Worlds) > 0 {
 		err = errors.Join(err, write(report, out))
+	}
+	if err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return 0
+}
+
+func compareLists(ctx context.Context, o compare.Options, all bool, out, errs io.Writer) int {
+	if all {
+		o.Peers = compare.Listers()
+	}
+	lines, err := compare.RunLists(ctx, o)
+	if len(lines) > 0 {
+		err = errors.Join(err, compare.WriteLists(out, lines))
 	}
 	if err != nil {
 		fmt.Fprintln(errs, err)
