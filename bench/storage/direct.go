@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +21,13 @@ type direct interface {
 
 	// write is one durable transaction of a grant, an audit entry and an event.
 	write(ctx context.Context, n int) error
+
+	// list answers the first column of a statement's rows; it reads the others too. A
+	// list among the arguments is one argument, as among has it.
+	list(ctx context.Context, text string, args ...any) ([]string, error)
+
+	// among is the condition that a column is in the list of the n-th argument.
+	among(column string, n int) string
 
 	// settle does what the database's own maintenance would soon have done after
 	// so many new rows.
@@ -46,6 +54,22 @@ func (d *directPostgres) settle(ctx context.Context) error {
 }
 
 func (d *directPostgres) close() { d.pool.Close() }
+
+func (d *directPostgres) among(column string, n int) string {
+	return fmt.Sprintf("%s = any($%d)", column, n)
+}
+
+func (d *directPostgres) list(ctx context.Context, text string, args ...any) (first []string, err error) {
+	rows, err := d.pool.Query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		first = append(first, string(rows.RawValues()[0]))
+	}
+	return first, rows.Err()
+}
 
 func (d *directPostgres) read(ctx context.Context, userID string, subjects []string) error {
 	b := &pgx.Batch{}
@@ -104,6 +128,42 @@ func (d *directSQLite) settle(ctx context.Context) error {
 }
 
 func (d *directSQLite) close() { _ = d.db.Close() }
+
+func (d *directSQLite) among(column string, n int) string {
+	return fmt.Sprintf("%s in (select value from json_each($%d))", column, n)
+}
+
+func (d *directSQLite) list(ctx context.Context, text string, args ...any) (first []string, err error) {
+	for i, arg := range args {
+		if list, ok := arg.([]string); ok {
+			text, err := json.Marshal(list)
+			if err != nil {
+				return nil, err
+			}
+			args[i] = string(text)
+		}
+	}
+	rows, err := d.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = new(sql.RawBytes)
+	}
+	for rows.Next() {
+		if err := rows.Scan(values...); err != nil {
+			return nil, err
+		}
+		first = append(first, string(*values[0].(*sql.RawBytes)))
+	}
+	return first, rows.Err()
+}
 
 func (d *directSQLite) read(ctx context.Context, userID string, subjects []string) error {
 	marks, list := strings.Repeat(", ?", len(subjects))[2:], []any{partition}

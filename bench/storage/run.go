@@ -95,7 +95,20 @@ func Run(ctx context.Context, o Options) (lines []Line, err error) {
 }
 
 // fill writes a world through a plugin of its own.
-func fill(ctx context.Context, o Options, partition string, world func(context.Context, storage.Store, int, func(done, of int)) error) (err error) {
+func fill(ctx context.Context, o Options, partition string, world func(context.Context, storage.Store, int, func(done, of int)) error) error {
+	return throughPlugin(ctx, o, partition, func(store storage.Store) error {
+		began, last := time.Now(), time.Now()
+		return world(ctx, store, o.Grants, func(done, of int) {
+			if time.Since(last) > 2*time.Second || done == of {
+				last = time.Now()
+				o.Progress(fmt.Sprintf("fill: %d of %d grants, %.0f rows/s", done, of, float64(done)/time.Since(began).Seconds()))
+			}
+		})
+	})
+}
+
+// throughPlugin has a partition to itself, through a plugin of its own and no host.
+func throughPlugin(ctx context.Context, o Options, partition string, use func(storage.Store) error) (err error) {
 	plugins, err := pluginhost.New(pluginhost.Options{Dirs: []string{o.Bin}, RunDir: filepath.Join(o.Dir, "fill")})
 	if err != nil {
 		return err
@@ -113,13 +126,7 @@ func fill(ctx context.Context, o Options, partition string, world func(context.C
 	if err != nil {
 		return err
 	}
-	began, last := time.Now(), time.Now()
-	return world(ctx, store, o.Grants, func(done, of int) {
-		if time.Since(last) > 2*time.Second || done == of {
-			last = time.Now()
-			o.Progress(fmt.Sprintf("fill: %d of %d grants, %.0f rows/s", done, of, float64(done)/time.Since(began).Seconds()))
-		}
-	})
+	return use(store)
 }
 
 // instance is one host in this process, its plugin in one of its own.
