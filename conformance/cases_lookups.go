@@ -62,7 +62,7 @@ var lookupCases = []storageCase{
 		first := rows(w, w.ListGrantsAt(w.ctx, []string{"d.f:1"}, storage.GrantsAtPage{AfterSubject: "user:a", AfterScope: "d.f:1", AfterID: "5"}))
 		w.same([]authz.Grant{grant("1", "user:b", at("d.f:1"), ofRole("r"))}, first)
 	}},
-	{ID: "B93", Rule: "readPeople answers the records that exist, the grants to the users themselves and their revokes, at those scopes or at all, each once and by id", Needs: needsLookups, run: func(w *world) {
+	{ID: "B93", Rule: "readPeople answers the records that exist, the grants to the users themselves and their revokes, at those scopes or at all, each once and by id; without the grants where they are left out", Needs: needsLookups, run: func(w *world) {
 		a, b := user("a", in("g2", "g1"), under("b")), user("b")
 		w.write(append(insertGrants(grant("3", "user:a", at("d.f:1")), grant("1", "user:c", at("d.f:1")), grant("2", "user:a"), grant("4", "group:g1", at("d.f:1")), grant("5", "user:d", at("d.f:1"))),
 			storage.UpsertUser{User: b}, storage.UpsertUser{User: a}, storage.UpsertUser{User: user("d")},
@@ -72,6 +72,10 @@ var lookupCases = []storageCase{
 		got = w.people(storage.PeopleQuery{UserIDs: []string{"b", "a", "c"}})
 		w.same([]string{"1", "2", "3"}, ids(got.Grants, grantID))
 		w.same([]string{"r1", "r2"}, ids(got.Revokes, func(r authz.Revoke) string { return r.ID }))
+		for _, scopes := range [][]string{nil, {"d.f:1"}} {
+			got = w.people(storage.PeopleQuery{UserIDs: []string{"a"}, Scopes: scopes, WithoutGrants: true})
+			w.same(storage.People{Users: []authz.User{a}, Revokes: []authz.Revoke{revoke("r2", "a", "d.f:1")}}, got)
+		}
 		w.same(storage.People{Users: []authz.User{a}}, w.people(storage.PeopleQuery{UserIDs: []string{"a"}, Scopes: []string{}}))
 		w.same(storage.People{}, w.people(storage.PeopleQuery{Scopes: []string{"*"}}))
 	}},

@@ -255,6 +255,7 @@ func (e equality) lookups(subjects []string) {
 	if rapid.Bool().Draw(t, "at scopes?") {
 		q.Scopes = append([]string{}, scopes...)
 	}
+	q.WithoutGrants = rapid.IntRange(0, 3).Draw(t, "without grants?") == 0
 	both(e, "people", func(s storage.Store) (storage.People, error) { return s.ReadPeople(ctx, q) })
 	scopePage := storage.Page{After: rapid.SampledFrom([]string{"", "*", "docs.doc:1"}).Draw(t, "after scope"), Limit: limit}
 	bothList(e, "scopes", func(s storage.Store) iter.Seq2[string, error] { return s.ListScopes(ctx, scopePage) })

@@ -56,7 +56,19 @@ func (c *chains) load(scopes []string) error {
 	return nil
 }
 
-// of is the chain of a scope. One that cannot be told is an error, as it is of a check.
+// at is the chain of the scope that is asked about, in one read.
+func (c *chains) at(scope string) (access.Chain, error) {
+	if scope == authz.Global {
+		return access.Chain{authz.Global}, nil
+	}
+	above, err := c.lists.Ancestors(c.ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	return access.NewChain(scope, above), nil
+}
+
+// of is the chain of a scope, which others are near. One that cannot be told is an error, as it is of a check.
 func (c *chains) of(scope string) (access.Chain, error) {
 	if scope == authz.Global {
 		return access.Chain{authz.Global}, nil
@@ -65,11 +77,10 @@ func (c *chains) of(scope string) (access.Chain, error) {
 		if known, ok := c.judged[scope]; ok {
 			return known, nil
 		}
-		above, err := c.lists.Ancestors(c.ctx, scope)
+		chain, err := c.at(scope)
 		if err != nil {
 			return nil, err
 		}
-		chain := access.NewChain(scope, above)
 		if len(c.judged) > maxParents {
 			clear(c.judged)
 		}

@@ -11,9 +11,9 @@ import (
 
 // exceptRevoked tells the users from whom a revoke takes what everyone holds, each at
 // the first of their revokes.
-func (s *subjectList) exceptRevoked(after place, to tell) (more bool, err error) {
+func (s *subjectList) exceptRevoked(after place) error {
 	if len(s.shared[authz.Everyone]) == 0 {
-		return true, nil
+		return nil
 	}
 	scopes := slices.Sorted(slices.Values(s.chain))
 	if s.implied {
@@ -27,43 +27,44 @@ func (s *subjectList) exceptRevoked(after place, to tell) (more bool, err error)
 		if scope == after.At && len(after.Path) > 0 {
 			page.After = after.Path[0]
 		}
-		if more, err = s.exceptAt(scope, page, to); err != nil || !more {
-			return false, err
+		if err := s.exceptAt(scope, page); err != nil || s.extent.cut {
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
-func (s *subjectList) exceptAt(scope string, page storage.Page, to tell) (more bool, err error) {
+func (s *subjectList) exceptAt(scope string, page storage.Page) error {
 	f := storage.RevokeFilter{Scope: &scope}
 	if scope == "" {
 		f.Scope = nil
 	}
 	for some, err := range chunks(s.Store.ListRevokes(s.ctx, f, page)) {
-		if err != nil {
-			return false, err
+		if err != nil || s.extent.over() {
+			return err
 		}
+		last := some[len(some)-1].ID
+		s.extent.examined += len(some)
 		some = slices.DeleteFunc(some, func(r authz.Revoke) bool { return !s.suppresses(&r) })
 		users := make([]string, len(some))
 		for i, r := range some {
 			users[i] = r.UserID
 		}
 		slices.Sort(users)
-		verdicts, err := s.judge(slices.Compact(users))
+		verdicts, err := s.judge(slices.Compact(users), nil)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, r := range some {
 			v := verdicts[r.UserID]
-			if v.ok || v.holder.Except != provider.ExceptRevoked || s.firstRevoke(v.revokes) != r.ID {
-				continue
-			}
-			if more, err := to(v.holder, place{At: scope, Path: []string{r.ID}}); err != nil || !more {
-				return false, err
+			told := !v.ok && v.holder.Except == provider.ExceptRevoked && s.firstRevoke(v.revokes) == r.ID
+			if !s.decided(place{At: scope, Path: []string{r.ID}}, told, v.holder) {
+				return nil
 			}
 		}
+		s.decided(place{At: scope, Path: []string{last}}, false, provider.Holder{})
 	}
-	return true, nil
+	return nil
 }
 
 // firstRevoke is the id of the revoke that the list comes to first.
@@ -78,19 +79,19 @@ func (s *subjectList) firstRevoke(revokes []authz.Revoke) string {
 }
 
 // exceptInactive tells the users who are inactive where everyone holds the key.
-func (s *subjectList) exceptInactive(after place, to tell) (more bool, err error) {
+func (s *subjectList) exceptInactive(after place) error {
 	if len(s.shared[authz.Everyone]) == 0 {
-		return true, nil
+		return nil
 	}
 	active := false
 	for u, err := range s.Store.ListUsers(s.ctx, storage.UserFilter{Active: &active}, storage.Page{After: after.At}) {
 		if err != nil {
-			return false, err
+			return err
 		}
 		h := provider.Holder{Subject: authz.UserPrincipal(u.UserID).Subject(), Except: provider.ExceptInactive}
-		if more, err := to(h, place{At: u.UserID}); err != nil || !more {
-			return false, err
+		if !s.decided(place{At: u.UserID}, true, h) {
+			break
 		}
 	}
-	return true, nil
+	return nil
 }

@@ -17,9 +17,10 @@ type verdict struct {
 	revokes []authz.Revoke // those of the user that match the key, by id
 }
 
-// judge decides users, at most a chunk of them.
-func (s *subjectList) judge(users []string) (map[string]verdict, error) {
-	q := storage.PeopleQuery{UserIDs: users, Scopes: s.chain}
+// judge decides users, at most a chunk of them. own are the grants to them that confer
+// the key, by their subjects; nil is to be read.
+func (s *subjectList) judge(users []string, own map[string][]authz.Grant) (map[string]verdict, error) {
+	q := storage.PeopleQuery{UserIDs: users, Scopes: s.chain, WithoutGrants: own != nil}
 	if s.implied {
 		q.Scopes = nil // revokes below the scope take what is implied there
 	}
@@ -31,13 +32,11 @@ func (s *subjectList) judge(users []string) (map[string]verdict, error) {
 	for i := range people.Users {
 		records[people.Users[i].UserID] = &people.Users[i]
 	}
-	own := make(map[string][]authz.Grant, len(users))
-	conferring, err := s.confer(slices.DeleteFunc(people.Grants, func(g authz.Grant) bool { return !s.onChain(g) }))
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range conferring {
-		own[g.Subject] = append(own[g.Subject], g)
+	read := own == nil
+	if read {
+		if own, err = s.grantsOf(people.Grants); err != nil {
+			return nil, err
+		}
 	}
 	revokes := make(map[string][]authz.Revoke)
 	for _, r := range people.Revokes {
@@ -51,13 +50,31 @@ func (s *subjectList) judge(users []string) (map[string]verdict, error) {
 	verdicts := make(map[string]verdict, len(users))
 	for _, id := range users {
 		subject := authz.UserPrincipal(id).Subject()
-		v, err := s.verdict(id, subject, records[id], append(own[subject], s.below[subject]...), revokes[id])
+		grants := own[subject]
+		if read {
+			grants = append(grants, s.below[subject]...)
+		}
+		v, err := s.verdict(id, subject, records[id], grants, revokes[id])
 		if err != nil {
 			return nil, err
 		}
 		verdicts[id] = v
 	}
 	return verdicts, nil
+}
+
+// grantsOf are those of the grants to users that confer the key on the chain, by their
+// subjects.
+func (s *subjectList) grantsOf(grants []authz.Grant) (map[string][]authz.Grant, error) {
+	conferring, err := s.confer(slices.DeleteFunc(grants, func(g authz.Grant) bool { return !s.onChain(g) }))
+	if err != nil {
+		return nil, err
+	}
+	own := map[string][]authz.Grant{}
+	for _, g := range conferring {
+		own[g.Subject] = append(own[g.Subject], g)
+	}
+	return own, nil
 }
 
 func (s *subjectList) verdict(id, subject string, record *authz.User, grants []authz.Grant, revokes []authz.Revoke) (verdict, error) {

@@ -29,7 +29,7 @@ func (l *Lists) Keys(ctx context.Context, in provider.KeysQuery) (page provider.
 		return page, err
 	}
 	chains := l.chains(ctx)
-	chain, err := chains.of(in.Scope)
+	chain, err := chains.at(in.Scope)
 	if err != nil {
 		return page, err
 	}

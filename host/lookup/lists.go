@@ -62,6 +62,29 @@ func limit(asked int) (int, error) {
 	return asked, nil
 }
 
+// maxExamined is how many candidates a page looks at: it then ends, full or not.
+const maxExamined = 2 * chunk
+
+// extent is how far a page has come.
+type extent struct {
+	limit, told, examined int
+	cut                   bool // before the list's end
+}
+
+// wanted is how many rows more the page takes.
+func (e *extent) wanted() int { return e.limit - e.told }
+
+// batch is how many candidates are read and judged at once: what the page may take, and
+// more where few of them were told.
+func (e *extent) batch() int { return min(chunk, max(64, e.wanted(), e.examined)) }
+
+// over ends the page where it has what it can take. It is asked before anything is read
+// of which the page might tell nothing.
+func (e *extent) over() bool {
+	e.cut = e.cut || e.told >= e.limit || e.examined >= maxExamined
+	return e.cut
+}
+
 // question is a key, and what decides it.
 type question struct {
 	*Lists
@@ -69,6 +92,7 @@ type question struct {
 	implied   bool // grants below answer above
 	condition bool
 	now       int64
+	extent    *extent
 }
 
 func (l *Lists) question(key string) (*question, error) {

@@ -12,35 +12,38 @@ import (
 )
 
 // own tells services, and users whom rows of their own alone confer the key on.
-func (s *subjectList) own(after place, to tell) (more bool, err error) {
+func (s *subjectList) own(after place) error {
 	begin := max(after.At, single)
 	var grants []authz.Grant
-	flush := func() (bool, error) {
+	flush := func() error {
+		if len(grants) == 0 || s.extent.over() {
+			return nil
+		}
+		last := grants[len(grants)-1].Subject
+		s.extent.examined += len(grants)
 		told, err := s.ownOf(grants)
 		if err != nil {
-			return false, err
+			return err
 		}
 		grants = grants[:0]
 		for _, h := range told {
-			if more, err := to(h, place{At: h.Subject}); err != nil || !more {
-				return false, err
+			if !s.decided(place{At: h.Subject}, true, h) {
+				return nil
 			}
 		}
-		return true, nil
+		s.decided(place{At: last}, false, provider.Holder{})
+		return nil
 	}
 	for g, err := range s.singles(begin) {
 		if err != nil {
-			return false, err
+			return err
 		}
-		if n := len(grants); n >= s.want && grants[n-1].Subject != g.Subject {
-			if more, err := flush(); err != nil || !more {
-				return false, err
+		if n := len(grants); n >= s.extent.batch() && grants[n-1].Subject != g.Subject {
+			if err := flush(); err != nil || s.extent.over() {
+				return err
 			}
 		}
 		grants = append(grants, g)
-	}
-	if len(grants) == 0 {
-		return true, nil
 	}
 	return flush()
 }
@@ -51,20 +54,19 @@ func (s *subjectList) ownOf(grants []authz.Grant) (told []provider.Holder, err e
 	if err != nil {
 		return nil, err
 	}
-	byService, users := map[string][]authz.Grant{}, []string(nil)
+	of, users := map[string][]authz.Grant{}, []string(nil)
 	subjects := make([]string, 0, len(conferring))
 	for _, g := range conferring {
 		if kind, id, _ := authz.ParseSubject(g.Subject); kind == authz.SubjectUser {
 			users = append(users, id)
-		} else {
-			byService[g.Subject] = append(byService[g.Subject], g)
 		}
+		of[g.Subject] = append(of[g.Subject], g)
 		subjects = append(subjects, g.Subject)
 	}
 	users = slices.Compact(users)
 	verdicts := map[string]verdict{}
 	for some := range slices.Chunk(users, storage.MaxPeople) {
-		judged, err := s.judge(some)
+		judged, err := s.judge(some, of)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +80,7 @@ func (s *subjectList) ownOf(grants []authz.Grant) (told []provider.Holder, err e
 			continue
 		}
 		h := provider.Holder{Subject: subject}
-		s.by(&h, append(byService[subject], s.shared[authz.Everyone]...), nil)
+		s.by(&h, append(of[subject], s.shared[authz.Everyone]...), nil)
 		told = append(told, h)
 	}
 	return told, nil
@@ -89,7 +91,7 @@ func (s *subjectList) ownOf(grants []authz.Grant) (told []provider.Holder, err e
 func (s *subjectList) singles(after string) iter.Seq2[authz.Grant, error] {
 	lists := make([]iter.Seq2[authz.Grant, error], 0, len(s.chain)+1)
 	for _, scope := range s.chain {
-		lists = append(lists, s.Store.ListGrantsAt(s.ctx, []string{scope}, storage.GrantsAtPage{AfterScope: scope, AfterSubject: after}))
+		lists = append(lists, s.grantsAfter(scope, after))
 	}
 	lists = append(lists, func(yield func(authz.Grant, error) bool) {
 		for _, subject := range slices.Sorted(maps.Keys(s.below)) {
@@ -106,6 +108,35 @@ func (s *subjectList) singles(after string) iter.Seq2[authz.Grant, error] {
 				continue
 			}
 			if !yield(g, err) {
+				return
+			}
+		}
+	}
+}
+
+// grantsAfter are the grants at a scope to subjects after one, read as a page takes them.
+func (s *subjectList) grantsAfter(scope, subject string) iter.Seq2[authz.Grant, error] {
+	return func(yield func(authz.Grant, error) bool) {
+		if grants, whole := s.few[scope]; whole {
+			for _, g := range grants {
+				if g.Subject > subject && !yield(g, nil) {
+					return
+				}
+			}
+			return
+		}
+		page := storage.GrantsAtPage{AfterScope: scope, AfterSubject: subject, AfterID: "\U0010ffff"} // after all of theirs
+		for {
+			page.Limit = s.extent.batch() + 1 // which says whether the last one has more
+			n := 0
+			for g, err := range s.Store.ListGrantsAt(s.ctx, []string{scope}, page) {
+				if !yield(g, err) || err != nil {
+					return
+				}
+				n++
+				page.AfterSubject, page.AfterID = g.Subject, g.ID
+			}
+			if n < page.Limit {
 				return
 			}
 		}

@@ -37,23 +37,31 @@ func (l *Lists) Scopes(ctx context.Context, in provider.ScopesQuery) (page provi
 	if err != nil || !rows.Active {
 		return page, err
 	}
+	q.extent = &extent{limit: n}
 	s, err := q.scopes(ctx, &rows)
 	if err != nil {
 		return page, err
 	}
+	if err := s.load(at.Path); err != nil {
+		return page, err
+	}
 	last := at
 	for row, err := range s.all(at) {
-		switch {
-		case err != nil:
-			return page, err
-		case len(page.Scopes) == n:
-			page.Next, err = last.cursor()
+		if err != nil {
 			return page, err
 		}
+		if q.extent.wanted() == 0 {
+			q.extent.cut = true
+			break
+		}
 		page.Scopes = append(page.Scopes, row.held)
+		q.extent.told++
 		last = place{List: at.List, At: row.at, Path: slices.Clone(row.path)}
 	}
-	return page, nil
+	if q.extent.cut {
+		page.Next, err = last.cursor()
+	}
+	return page, err
 }
 
 // heldAt is a row with its place: the scope, or the path to it.
@@ -204,7 +212,7 @@ func (s *scopeList) scopesAfter(after string) iter.Seq2[string, error] {
 		}
 		named := s.roots[from:]
 		if s.Recorded != nil {
-			for scope, err := range s.Store.ListScopes(s.ctx, storage.Page{After: after}) {
+			for scope, err := range s.recordedAfter(after) {
 				if err != nil {
 					yield("", err)
 					return
@@ -228,7 +236,23 @@ func (s *scopeList) scopesAfter(after string) iter.Seq2[string, error] {
 	}
 }
 
-// chunks collects a sequence in pieces, small ones first: the first page waits for few.
+// recordedAfter are the recorded scopes, until the page is over.
+func (s *scopeList) recordedAfter(after string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for n, limit := 0, 0; n == limit && !s.extent.over(); {
+			n, limit = 0, s.extent.batch()
+			for scope, err := range s.Store.ListScopes(s.ctx, storage.Page{After: after, Limit: limit}) {
+				if !yield(scope, err) || err != nil {
+					return
+				}
+				n++
+				after = scope
+			}
+		}
+	}
+}
+
+// chunks collects a sequence in pieces.
 func chunks[T any](rows iter.Seq2[T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var some []T
@@ -253,7 +277,7 @@ func chunks[T any](rows iter.Seq2[T, error]) iter.Seq2[[]T, error] {
 // walked tells what lies at and below the roots, depth first.
 func (s *scopeList) walked(after place) iter.Seq2[heldAt, error] {
 	return func(yield func(heldAt, error) bool) {
-		t := tree{ctx: s.ctx, store: s.Store, kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
+		t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, few: 64, kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
 			return s.Recorded != nil && (depth > 0 || len(s.granted[node]) > 0)
 		}}
 		for path, err := range t.walk(s.roots, after.Path) {

@@ -136,62 +136,60 @@ var edgesOf = map[authz.SubjectKind]storage.EdgeKind{authz.SubjectDirects: stora
 	authz.SubjectOrg: storage.EdgeOrg, authz.SubjectOrgOf: storage.EdgeManager}
 
 // people tells who comes through a source, each under the first of theirs.
-func (s *subjectList) people(after place, to tell) (more bool, err error) {
+func (s *subjectList) people(after place) error {
 	from := max(0, slices.Index(shares, authz.SubjectKind(after.At)))
 	for _, kind := range shares[from:] {
-		if more, err = s.peopleOf(kind, after.Path, to); err != nil || !more {
-			return false, err
+		if err := s.peopleOf(kind, after.Path); err != nil || s.extent.cut {
+			return err
 		}
 		after = place{}
 	}
-	return true, nil
+	return nil
 }
 
 // peopleOf tells who comes through the sources of one kind.
-func (s *subjectList) peopleOf(kind authz.SubjectKind, after []string, to tell) (more bool, err error) {
+func (s *subjectList) peopleOf(kind authz.SubjectKind, after []string) error {
 	roots := s.source.ids(kind)
 	if len(roots) == 0 {
-		return true, nil
+		return nil
 	}
-	t := tree{ctx: s.ctx, store: s.Store, kind: edgesOf[kind], enter: func(_ int, nodes []step) ([]step, error) { return nodes, nil },
+	t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, few: chunk, kind: edgesOf[kind], enter: func(_ int, nodes []step) ([]step, error) { return nodes, nil },
 		under: func(depth int, _ string) bool { return depth == 0 || kind == authz.SubjectOrgOf }}
 	var paths [][]string
-	flush := func() (bool, error) {
+	flush := func() error {
+		if len(paths) == 0 || s.extent.over() {
+			return nil
+		}
+		s.extent.examined += len(paths)
 		users := make([]string, len(paths))
 		for i, path := range paths {
 			users[i] = path[len(path)-1]
 		}
-		verdicts, err := s.judge(users)
+		verdicts, err := s.judge(users, nil)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, path := range paths {
 			v := verdicts[path[len(path)-1]]
-			if !v.ok || v.first != (source{kind, path[0]}) {
-				continue
-			}
-			if more, err := to(v.holder, place{At: string(kind), Path: path}); err != nil || !more {
-				return false, err
+			if !s.decided(place{At: string(kind), Path: path}, v.ok && v.first == (source{kind, path[0]}), v.holder) {
+				break
 			}
 		}
 		paths = paths[:0]
-		return true, nil
+		return nil
 	}
 	for path, err := range t.walk(roots, after) {
 		if err != nil {
-			return false, err
+			return err
 		}
 		if len(path) == 1 {
 			continue // the source itself
 		}
-		if paths = append(paths, slices.Clone(path)); len(paths) >= s.want {
-			if more, err := flush(); err != nil || !more {
-				return false, err
+		if paths = append(paths, slices.Clone(path)); len(paths) >= s.extent.batch() {
+			if err := flush(); err != nil || s.extent.cut {
+				return err
 			}
 		}
-	}
-	if len(paths) == 0 {
-		return true, nil
 	}
 	return flush()
 }

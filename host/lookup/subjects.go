@@ -38,26 +38,18 @@ func (l *Lists) Subjects(ctx context.Context, in provider.SubjectsQuery) (page p
 			return page, authz.Validation("%s", err.Error())
 		}
 	}
-	s, err := q.subjects(ctx, in.Scope, min(n+1, chunk))
+	q.extent = &extent{limit: n}
+	s, err := q.subjects(ctx, in.Scope)
 	if err != nil {
 		return page, err
 	}
-	last := at
-	err = s.all(at, func(h provider.Holder, where place) (more bool, err error) {
-		if len(page.Subjects) == n {
-			page.Next, err = last.cursor()
-			return false, err
-		}
-		page.Subjects = append(page.Subjects, h)
-		where.List, where.Path = at.List, slices.Clone(where.Path)
-		last = where
-		return true, nil
-	})
+	s.last = at
+	err = s.all(at, func(h provider.Holder) { page.Subjects = append(page.Subjects, h) })
+	if err == nil && s.extent.cut {
+		page.Next, err = s.last.cursor()
+	}
 	return page, err
 }
-
-// tell takes a holder with its place, and says whether more are wanted.
-type tell func(h provider.Holder, at place) (more bool, err error)
 
 // The phases of a list of subjects, in their order.
 const (
@@ -66,7 +58,6 @@ const (
 	phaseInactive        // users who are excepted because they are inactive
 	phaseShared          // people of groups, orgs and managers
 	phaseOwn             // services and users with rows of their own
-	phases
 )
 
 // subjectList are the subjects that hold a key at a scope.
@@ -75,21 +66,24 @@ type subjectList struct {
 	*chains
 	chain  access.Chain
 	roles  map[string]authz.Role
+	few    map[string][]authz.Grant // the grants at scopes that have few
 	shared map[string][]authz.Grant // the conferring grants of subjects that are several
 	below  map[string][]authz.Grant // those of single subjects below the scope, which imply the key
 	groups map[string][]string      // the parents of every group
 	orgs   []string                 // the orgs of shared of which nobody is recorded
 	source sources
-	want   int // how many subjects are judged at once
+	phase  int
+	last   place // the last candidate that was decided
+	told   func(provider.Holder)
 
 	managers map[string]string // of users that were read
 }
 
-func (q *question) subjects(ctx context.Context, scope string, want int) (*subjectList, error) {
+func (q *question) subjects(ctx context.Context, scope string) (*subjectList, error) {
 	s := &subjectList{question: q, chains: q.Lists.chains(ctx), roles: map[string]authz.Role{},
-		shared: map[string][]authz.Grant{}, below: map[string][]authz.Grant{}, want: want, managers: map[string]string{}}
+		shared: map[string][]authz.Grant{}, below: map[string][]authz.Grant{}, few: map[string][]authz.Grant{}, managers: map[string]string{}}
 	var err error
-	if s.chain, err = s.of(scope); err != nil {
+	if s.chain, err = s.at(scope); err != nil {
 		return nil, err
 	}
 	for _, at := range s.chain {
@@ -112,9 +106,10 @@ func (q *question) subjects(ctx context.Context, scope string, want int) (*subje
 // before them.
 const single = string(authz.SubjectService) + ":"
 
-// gather reads the grants at a scope to subjects that are several.
+// gather reads the grants at a scope to subjects that are several, and keeps those to all
+// where they are few.
 func (s *subjectList) gather(scope string) error {
-	page := storage.GrantsAtPage{Limit: 100}
+	page := storage.GrantsAtPage{Limit: 32} // most have few
 	for {
 		var read []authz.Grant
 		for g, err := range s.Store.ListGrantsAt(s.ctx, []string{scope}, page) {
@@ -122,6 +117,9 @@ func (s *subjectList) gather(scope string) error {
 				return err
 			}
 			read = append(read, g)
+		}
+		if page.AfterScope == "" && len(read) < page.Limit {
+			s.few[scope] = read
 		}
 		found, err := s.confer(read)
 		if err != nil {
@@ -235,11 +233,12 @@ func (s *subjectList) readRoles(ids []string) ([]authz.Role, error) {
 	return roles, nil
 }
 
-// all tells every subject after a place.
-func (s *subjectList) all(after place, to tell) error {
-	for phase := after.Phase; phase < phases; phase++ {
-		more, err := s.phase(phase, after, to)
-		if err != nil || !more {
+// all tells every subject after a place, until the page is over.
+func (s *subjectList) all(after place, told func(provider.Holder)) error {
+	s.told = told
+	phases := [...]func(place) error{phaseOpen: s.open, phaseRevoked: s.exceptRevoked, phaseInactive: s.exceptInactive, phaseShared: s.people, phaseOwn: s.own}
+	for s.phase = after.Phase; s.phase < len(phases) && !s.extent.cut; s.phase++ {
+		if err := phases[s.phase](after); err != nil {
 			return err
 		}
 		after = place{}
@@ -247,27 +246,23 @@ func (s *subjectList) all(after place, to tell) error {
 	return nil
 }
 
-func (s *subjectList) phase(phase int, after place, to tell) (more bool, err error) {
-	in := func(h provider.Holder, at place) (bool, error) {
-		at.Phase = phase
-		return to(h, at)
+// decided is the next candidate and, where it is told, its row. It says whether the page
+// takes another one.
+func (s *subjectList) decided(at place, told bool, h provider.Holder) (more bool) {
+	if told && s.extent.wanted() == 0 {
+		s.extent.cut = true
+		return false
 	}
-	switch phase {
-	case phaseOpen:
-		return s.open(after, in)
-	case phaseRevoked:
-		return s.exceptRevoked(after, in)
-	case phaseInactive:
-		return s.exceptInactive(after, in)
-	case phaseShared:
-		return s.people(after, in)
-	default:
-		return s.own(after, in)
+	if told {
+		s.told(h)
+		s.extent.told++
 	}
+	s.last = place{List: s.last.List, Phase: s.phase, At: at.At, Path: slices.Clone(at.Path)}
+	return true
 }
 
 // open tells "everyone", then the orgs of which nobody is recorded.
-func (s *subjectList) open(after place, to tell) (more bool, err error) {
+func (s *subjectList) open(after place) error {
 	subjects := s.orgs
 	if len(s.shared[authz.Everyone]) > 0 {
 		subjects = append([]string{authz.Everyone}, subjects...)
@@ -278,11 +273,11 @@ func (s *subjectList) open(after place, to tell) (more bool, err error) {
 		}
 		h := provider.Holder{Subject: subject}
 		s.by(&h, s.shared[subject], nil)
-		if more, err = to(h, place{At: subject}); err != nil || !more {
-			return false, err
+		if !s.decided(place{At: subject}, true, h) {
+			break
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // by tells the grants by which a subject holds the key: those on the chain or, where

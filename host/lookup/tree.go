@@ -12,11 +12,14 @@ import (
 const chunk = storage.MaxScopes
 
 // tree is walked down from its roots, depth first, siblings in their order. It keeps a
-// chunk of each level in memory, read for many parents at once.
+// batch of each level in memory, read for many parents at once. The walk ends before a
+// batch that its page does not take.
 type tree struct {
-	ctx   context.Context
-	store storage.Lookups
-	kind  storage.EdgeKind
+	ctx    context.Context
+	store  storage.Lookups
+	extent *extent
+	kind   storage.EdgeKind
+	few    int // of so many siblings at first, what is below may fill a page
 
 	// enter says which of some nodes are walked; depth counts from 0, the roots.
 	enter func(depth int, nodes []step) ([]step, error)
@@ -59,7 +62,6 @@ type walker struct {
 	*tree
 	yield func([]string, error) bool
 	path  []string
-	width []int // of each depth: how many parents are read for at once
 }
 
 func (w *walker) fail(err error) bool {
@@ -92,9 +94,13 @@ func (w *walker) leave() { w.path = w.path[:len(w.path)-1] }
 
 func (w *walker) opens(depth int, node string) bool { return w.under == nil || w.under(depth, node) }
 
-// pages walks the children of one node, however many there are.
+// pages walks the children of one node after some of them, however many there are.
 func (w *walker) pages(depth int, node string, page storage.EdgePage) bool {
-	for {
+	for size := w.few; ; size *= 4 {
+		if w.extent.over() {
+			return false
+		}
+		page.Limit = min(size, w.reads())
 		edges, err := w.edges([]string{node}, page)
 		if err != nil {
 			return w.fail(err)
@@ -102,10 +108,10 @@ func (w *walker) pages(depth int, node string, page storage.EdgePage) bool {
 		if !w.all(depth+1, stepsOf(edges)) {
 			return false
 		}
-		if len(edges) < chunk {
+		if len(edges) < page.Limit {
 			return true
 		}
-		page = storage.EdgePage{AfterOf: node, AfterFrom: edges[len(edges)-1].From}
+		page.AfterOf, page.AfterFrom = node, edges[len(edges)-1].From
 	}
 }
 
@@ -126,6 +132,7 @@ type level struct {
 	lo, hi int    // the nodes whose children were read
 	below  *level // these children
 	ends   []int  // where those of each node end in it
+	rest   string // the last child that was read of a single node that has more, or ""
 }
 
 func (w *walker) level(depth int, steps []step) (*level, error) {
@@ -160,52 +167,67 @@ func (w *walker) one(l *level, i int) bool {
 		return true
 	}
 	if i >= l.hi {
+		if w.extent.over() {
+			return false
+		}
 		if err := w.read(l, i); err != nil {
 			return w.fail(err)
 		}
-	}
-	if l.below == nil { // of this node alone, and many
-		return w.pages(l.depth, node, storage.EdgePage{})
 	}
 	start := 0
 	if i > l.lo {
 		start = l.ends[i-l.lo-1]
 	}
-	return w.some(l.below, start, l.ends[i-l.lo])
+	if !w.some(l.below, start, l.ends[i-l.lo]) {
+		return false
+	}
+	if rest := l.rest; rest != "" { // of this node alone, and many
+		l.below = nil
+		return w.pages(l.depth, node, storage.EdgePage{AfterOf: node, AfterFrom: rest})
+	}
+	return true
 }
 
 // read reads the children of nodes from the i-th on: of as many as have less than a
-// chunk of them together. Of a node that has more by itself it keeps none.
+// batch of them together, or the first ones of one that has more by itself.
 func (w *walker) read(l *level, i int) error {
-	for len(w.width) <= l.depth {
-		w.width = append(w.width, chunk)
-	}
-	width := &w.width[l.depth]
+	stretch := l.nodes[i:min(i+chunk, len(l.nodes))]
+	l.rest = ""
 	for {
-		stretch := l.nodes[i:min(i+*width, len(l.nodes))]
 		var of []string
 		for _, s := range stretch {
 			if w.opens(l.depth, s.node) {
 				of = append(of, s.node)
 			}
 		}
-		edges, err := w.edges(of, storage.EdgePage{})
+		page := storage.EdgePage{Limit: w.reads()}
+		if len(of) == 1 {
+			page.Limit = min(page.Limit, w.few)
+		}
+		edges, err := w.edges(of, page)
 		switch {
 		case err != nil:
 			return err
-		case len(edges) == chunk && len(stretch) == 1:
-			l.lo, l.hi, l.below = i, i+1, nil
-			return nil
-		case len(edges) == chunk:
-			*width = max(1, min(*width, len(stretch))/8)
-			continue
+		case len(edges) < page.Limit:
+			return w.group(l, i, stretch, edges)
 		}
-		if len(edges) < chunk/4 {
-			*width = min(2**width, chunk)
+		// All is read of the nodes before the last one that edges lead to.
+		last := edges[len(edges)-1].Of
+		if stretch[0].node == last {
+			l.rest = edges[len(edges)-1].From
+			return w.group(l, i, stretch[:1], edges)
 		}
-		return w.group(l, i, stretch, edges)
+		whole := slices.IndexFunc(stretch, func(s step) bool { return s.node >= last })
+		if whole > 0 {
+			edges = slices.DeleteFunc(edges, func(e storage.Edge) bool { return e.Of == last })
+			return w.group(l, i, stretch[:whole], edges)
+		}
+		stretch = stretch[:max(1, len(stretch)/8)]
 	}
 }
+
+// reads is how many edges are read at once.
+func (w *walker) reads() int { return max(256, w.extent.batch()) }
 
 // group puts children, which come in the order of their parents' ids, in the order of
 // the walk.
@@ -250,7 +272,6 @@ func (w *walker) edges(of []string, page storage.EdgePage) (edges []storage.Edge
 	if len(of) == 0 {
 		return nil, nil
 	}
-	page.Limit = chunk
 	for e, err := range w.store.ListEdges(w.ctx, w.kind, of, page) {
 		if err != nil {
 			return nil, err

@@ -51,7 +51,7 @@ func (s *storageServer) ListGrantsAt(q *pluginv1.GrantsAtQuery, st grpc.ServerSt
 }
 
 func (s *storeClient) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {
-	a, err := read(ctx, s, s.rpc.ReadPeople, &pluginv1.PeopleQuery{Store: s.handle, UserIds: q.UserIDs, Scopes: encodeList(q.Scopes)})
+	a, err := read(ctx, s, s.rpc.ReadPeople, &pluginv1.PeopleQuery{Store: s.handle, UserIds: q.UserIDs, Scopes: encodeList(q.Scopes), WithoutGrants: q.WithoutGrants})
 	if err != nil {
 		return storage.People{}, err
 	}
@@ -62,7 +62,7 @@ func (s *storeClient) ReadPeople(ctx context.Context, q storage.PeopleQuery) (st
 
 func (s *storageServer) ReadPeople(ctx context.Context, q *pluginv1.PeopleQuery) (*pluginv1.People, error) {
 	return answer(s, q, func(store storage.Store) (*pluginv1.People, error) {
-		people, err := store.ReadPeople(ctx, storage.PeopleQuery{UserIDs: q.GetUserIds(), Scopes: decodeList(q.GetScopes())})
+		people, err := store.ReadPeople(ctx, storage.PeopleQuery{UserIDs: q.GetUserIds(), Scopes: decodeList(q.GetScopes()), WithoutGrants: q.GetWithoutGrants()})
 		if err != nil {
 			return nil, err
 		}

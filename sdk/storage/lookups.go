@@ -68,12 +68,13 @@ const MaxPeople = 1000
 // PeopleQuery asks for users, and for what lies at some scopes, at most MaxScopes of
 // them, for each of these users by themselves. Nil Scopes are all scopes.
 type PeopleQuery struct {
-	UserIDs []string
-	Scopes  []string
+	UserIDs       []string
+	Scopes        []string
+	WithoutGrants bool // the answer has no grants
 }
 
 // People answers a PeopleQuery: the records that exist by user id, the grants to the
-// users' own subjects and their revokes by id.
+// users' own subjects unless they are left out, and their revokes by id.
 type People struct {
 	Users   []authz.User
 	Grants  []authz.Grant

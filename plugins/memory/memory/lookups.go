@@ -84,10 +84,12 @@ func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people s
 		if row, found := st.users.byID.get(&authz.User{UserID: id}); found {
 			people.Users = append(people.Users, copyUser(row))
 		}
-		subject := authz.SubjectOf(authz.SubjectUser, id)
-		for g := range st.grants.candidates(storage.GrantFilter{Subject: &subject}, "") {
-			if there(g.Scope) {
-				people.Grants = append(people.Grants, copyGrant(g))
+		if !q.WithoutGrants {
+			subject := authz.SubjectOf(authz.SubjectUser, id)
+			for g := range st.grants.candidates(storage.GrantFilter{Subject: &subject}, "") {
+				if there(g.Scope) {
+					people.Grants = append(people.Grants, copyGrant(g))
+				}
 			}
 		}
 		for r := range st.revokes.candidates(storage.RevokeFilter{UserID: &id}, "") {

@@ -233,12 +233,14 @@ func (p *partition) readPeople(ctx context.Context, q storage.PeopleQuery) (peop
 	if people.Users, err = byKeys(ctx, p, users, ids); err != nil || q.Scopes != nil && len(q.Scopes) == 0 {
 		return people, err
 	}
-	subjects := make([]string, len(ids))
-	for i, id := range ids {
-		subjects[i] = authz.SubjectOf(authz.SubjectUser, id)
-	}
-	if people.Grants, err = rowsOf(ctx, p, grants, "subject", subjects, q.Scopes); err != nil {
-		return people, err
+	if !q.WithoutGrants {
+		subjects := make([]string, len(ids))
+		for i, id := range ids {
+			subjects[i] = authz.SubjectOf(authz.SubjectUser, id)
+		}
+		if people.Grants, err = rowsOf(ctx, p, grants, "subject", subjects, q.Scopes); err != nil {
+			return people, err
+		}
 	}
 	people.Revokes, err = rowsOf(ctx, p, revokes, "userId", ids, q.Scopes)
 	return people, err

@@ -78,19 +78,38 @@ func (s *store) looking(ctx context.Context, ids []string, kind storage.EdgeKind
 // people is one statement, so that its answer is of one instant. It looks into the
 // index of users or subjects once for each of them. Whether what it finds lies at the
 // scopes is asked afterwards: with their indexes each pair would be looked for.
-const people = `
-		select %d::integer, g."id", g."subject", g."roleId", g."pattern", g."scope", g."provenance", null::json, g."expiresAt", g."createdAt"
-			from unnest($3::text[]) s(id) cross join lateral (select * from "AuthzGrant" where "app" = $1 and "subject" = s.id offset 0) g
-			where $4::text[] is null or g."scope" = any($4::text[])
-		union all
-		select %d, t."userId", t."managerUserId", null, null, null, t."orgIds", to_json(` + groupsOfRow + `), t."active"::integer::bigint, null
+const (
+	people = `
+		select %d::integer, t."userId", t."managerUserId", null, null, null, t."orgIds", null::json, t."active"::integer::bigint, null::bigint
 			from unnest($2::text[]) s(id) cross join lateral (select * from "AuthzUser" where "app" = $1 and "userId" = s.id offset 0) t
+		union all
+		select %d, e."groupId", e."userId", null, null, null, null, null, null, e."ordinal"
+			from unnest($2::text[]) s(id) cross join lateral (select * from "AuthzMembership" where "app" = $1 and "userId" = s.id offset 0) e
 		union all
 		select %d, r."id", r."userId", null, r."pattern", r."scope", r."provenance", null, null, r."createdAt"
 			from unnest($2::text[]) s(id) cross join lateral (select * from "AuthzRevoke" where "app" = $1 and "userId" = s.id offset 0) r
-			where $4::text[] is null or r."scope" = any($4::text[])`
+			where $3::text[] is null or r."scope" = any($3::text[])`
+	ofSubjects = `
+		union all
+		select %d, g."id", g."subject", g."roleId", g."pattern", g."scope", g."provenance", null, g."expiresAt", g."createdAt"
+			from unnest($4::text[]) s(id) cross join lateral (select * from "AuthzGrant" where "app" = $1 and "subject" = s.id offset 0) g
+			where $3::text[] is null or g."scope" = any($3::text[])`
+)
 
-var peopleText = fmt.Sprintf(people, accessGrant, accessUser, accessRevoke)
+var (
+	withoutGrants = fmt.Sprintf(people, accessUser, accessMembership, accessRevoke)
+	withGrants    = withoutGrants + fmt.Sprintf(ofSubjects, accessGrant)
+)
+
+// peopleText answers the statement of a query, and its arguments.
+func peopleText(partition string, q storage.PeopleQuery) (text string, args []any) {
+	ids := relational.Distinct(q.UserIDs)
+	args = []any{pgx.QueryExecModeCacheDescribe, partition, ids, q.Scopes}
+	if q.WithoutGrants {
+		return withoutGrants, args
+	}
+	return withGrants, append(args, relational.Subjects(ids))
+}
 
 func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {
 	if err := s.able(ctx, storage.CapLookups, q); err != nil {
@@ -102,11 +121,10 @@ func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.
 	if len(q.UserIDs) == 0 {
 		return storage.People{}, nil
 	}
-	ids := relational.Distinct(q.UserIDs)
-	args := []any{pgx.QueryExecModeCacheDescribe, s.partition, ids, relational.Subjects(ids), q.Scopes}
+	text, args := peopleText(s.partition, q)
 	var out storage.People
 	err := s.driver.read(ctx, func(c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, s.driver.sql(peopleText), args...)
+		rows, err := c.Query(ctx, s.driver.sql(text), args...)
 		if err != nil {
 			return err
 		}
@@ -122,21 +140,25 @@ func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.
 }
 
 func peopleIn(rows pgx.Rows) (out storage.People, err error) {
-	found := newAccessFound()
+	found, groups := newAccessFound(), map[string][]edge{}
 	var r accessRow
 	for rows.Next() {
 		if err := r.read(rows.FieldDescriptions(), rows.RawValues()); err != nil {
 			return out, err
 		}
+		if r.kind == accessMembership { // of several users
+			groups[string(r.b)] = append(groups[string(r.b)], edge{string(r.a), r.n.n})
+			continue
+		}
 		if err := found.add(&r); err != nil {
 			return out, err
 		}
 		if r.kind == accessUser {
-			if found.out.User.GroupIDs, err = relational.DecodeStrings(r.k); err != nil {
-				return out, err
-			}
 			out.Users = append(out.Users, *found.out.User)
 		}
+	}
+	for i := range out.Users {
+		out.Users[i].GroupIDs = sorted(groups[out.Users[i].UserID])
 	}
 	out.Grants, out.Revokes = found.out.Grants, found.out.Revokes
 	return out, rows.Err()

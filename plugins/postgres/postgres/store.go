@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// chunkRows and chunkBytes bound what a list holds at once.
-	chunkRows  = 1000
+	// chunkRows and chunkBytes bound what a list holds at once: a page of a thousand and
+	// the row that says that more follow.
+	chunkRows  = 1024
 	chunkBytes = 1 << 20
 
 	// firstChunk is how many rows a list asks for before it has seen their size.

@@ -12,7 +12,7 @@ import (
 
 // The bounds of a chunk: what a list reads at once and keeps in memory.
 const (
-	chunkRows  = 1000
+	chunkRows  = 1024 // a page of a thousand, and the row that says that more follow
 	chunkBytes = 1 << 20
 )
 

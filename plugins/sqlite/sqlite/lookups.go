@@ -124,9 +124,11 @@ func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people s
 type asked struct {
 	users, subjects string
 	scopes          []any // none for all of them
+	withoutGrants   bool
 }
 
 func askedOf(q storage.PeopleQuery) (a asked, err error) {
+	a.withoutGrants = q.WithoutGrants
 	if a.users, err = listOf(q.UserIDs); err != nil {
 		return a, err
 	}
@@ -146,8 +148,10 @@ func readPeople(w *work, app string, a asked) (people storage.People, err error)
 	if people.Users, err = rowsOf(w, users.Scan, usersOf, app, a.users); err != nil {
 		return people, err
 	}
-	if people.Grants, err = rowsOf(w, grants.Scan, grantsText, append([]any{app, a.subjects}, a.scopes...)...); err != nil {
-		return people, err
+	if !a.withoutGrants {
+		if people.Grants, err = rowsOf(w, grants.Scan, grantsText, append([]any{app, a.subjects}, a.scopes...)...); err != nil {
+			return people, err
+		}
 	}
 	people.Revokes, err = rowsOf(w, revokes.Scan, revokesText, append([]any{app, a.users}, a.scopes...)...)
 	return people, err

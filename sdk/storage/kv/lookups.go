@@ -118,9 +118,11 @@ func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people s
 			if user := users.get(p, id); user != nil {
 				people.Users = append(people.Users, *user)
 			}
-			for g := range grants.all(p, grants.with(p, "subject/"+authz.SubjectOf(authz.SubjectUser, id), "")) {
-				if there(g.Scope) {
-					people.Grants = append(people.Grants, *g)
+			if !q.WithoutGrants {
+				for g := range grants.all(p, grants.with(p, "subject/"+authz.SubjectOf(authz.SubjectUser, id), "")) {
+					if there(g.Scope) {
+						people.Grants = append(people.Grants, *g)
+					}
 				}
 			}
 			for r := range revokes.all(p, revokes.with(p, "user/"+id, "")) {

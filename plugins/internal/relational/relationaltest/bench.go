@@ -45,14 +45,20 @@ func BenchLookups(b *testing.B, s storage.Store, ready func()) {
 	b.Run("edges of 1000", edges(many))
 	b.Run("grants at one", at(half))
 	b.Run("grants at 1000", at(many))
-	b.Run("people at 5", func(b *testing.B) {
-		for b.Loop() {
-			got, err := s.ReadPeople(ctx, storage.PeopleQuery{UserIDs: ids, Scopes: append(many[:4:4], half...)})
-			if err != nil || len(got.Users) != len(ids) || len(got.Grants) == 0 {
-				b.Fatal(len(got.Users), len(got.Grants), err)
+	people := func(q storage.PeopleQuery) func(*testing.B) {
+		q.UserIDs = ids
+		return func(b *testing.B) {
+			for b.Loop() {
+				got, err := s.ReadPeople(ctx, q)
+				if err != nil || len(got.Users) != len(ids) || (len(got.Grants) > 0) == q.WithoutGrants {
+					b.Fatal(len(got.Users), len(got.Grants), err)
+				}
 			}
 		}
-	})
+	}
+	b.Run("people at 5", people(storage.PeopleQuery{Scopes: append(many[:4:4], half...)}))
+	b.Run("people at 20", people(storage.PeopleQuery{Scopes: append(many[:19:19], half...)}))
+	b.Run("people without grants", people(storage.PeopleQuery{Scopes: append(many[:4:4], half...), WithoutGrants: true}))
 }
 
 // benchScope is one for every even number, and one of a thousand others.

@@ -1879,6 +1879,7 @@ type PeopleQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserIds       []string               `protobuf:"bytes,1,rep,name=user_ids,json=userIds,proto3" json:"user_ids,omitempty"`
 	Scopes        *StringList            `protobuf:"bytes,2,opt,name=scopes,proto3" json:"scopes,omitempty"` // absent: all scopes
+	WithoutGrants bool                   `protobuf:"varint,3,opt,name=without_grants,json=withoutGrants,proto3" json:"without_grants,omitempty"`
 	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1926,6 +1927,13 @@ func (x *PeopleQuery) GetScopes() *StringList {
 		return x.Scopes
 	}
 	return nil
+}
+
+func (x *PeopleQuery) GetWithoutGrants() bool {
+	if x != nil {
+		return x.WithoutGrants
+	}
+	return false
 }
 
 func (x *PeopleQuery) GetStore() uint64 {
@@ -3902,10 +3910,11 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\rafter_subject\x18\x03 \x01(\tR\fafterSubject\x12\x19\n" +
 	"\bafter_id\x18\x04 \x01(\tR\aafterId\x12\x14\n" +
 	"\x05limit\x18\x05 \x01(\x03R\x05limit\x12\x14\n" +
-	"\x05store\x18\x0f \x01(\x04R\x05store\"s\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\x9a\x01\n" +
 	"\vPeopleQuery\x12\x19\n" +
 	"\buser_ids\x18\x01 \x03(\tR\auserIds\x123\n" +
-	"\x06scopes\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x06scopes\x12\x14\n" +
+	"\x06scopes\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x06scopes\x12%\n" +
+	"\x0ewithout_grants\x18\x03 \x01(\bR\rwithoutGrants\x12\x14\n" +
 	"\x05store\x18\x0f \x01(\x04R\x05store\"\xdd\x01\n" +
 	"\x06People\x12+\n" +
 	"\x05users\x18\x01 \x03(\v2\x15.authz.plugin.v1.UserR\x05users\x124\n" +
