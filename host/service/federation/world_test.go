@@ -295,8 +295,20 @@ func (f *far) administered(t testing.TB) *far {
 }
 
 // roots are who calls itself the org root: names of applications, "hosted" for the
-// service. A root that is frozen is none.
-func (w *world) rootsNow() (writers []string) {
+// service. A root that is frozen is none. A move may flip between the reads of two
+// partitions, so what is answered was read twice.
+func (w *world) rootsNow() []string {
+	w.t.Helper()
+	for last := w.rootsRead(); ; {
+		again := w.rootsRead()
+		if slices.Equal(last, again) {
+			return again
+		}
+		last = again
+	}
+}
+
+func (w *world) rootsRead() (writers []string) {
 	w.t.Helper()
 	for _, name := range slices.Sorted(keysOf(w.far)) {
 		held, err := application.ReadAuthority(ctx, w.far[name].store)
