@@ -76,6 +76,11 @@ func (s *Service) SignInBootstrap(ctx context.Context, p BootstrapProof) (Signed
 	return s.SignIn(ctx, p.Proved)
 }
 
+// TakesBootstrap reports that the bootstrap credential may sign in.
+func (s *Service) TakesBootstrap() bool {
+	return s.Bootstrap.UserID != "" && *s.bootstrapSecret.Load() != "" && (!s.OIDC || s.Bootstrap.Keep)
+}
+
 // refusal judges everything, whatever fails first.
 func (s *Service) refusal(p BootstrapProof) string {
 	user := subtle.ConstantTimeCompare(secret.Hash(p.UserID), secret.Hash(s.Bootstrap.UserID)) == 1

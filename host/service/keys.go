@@ -118,6 +118,20 @@ func (s *Service) APIKeys(ctx context.Context, a *Access, q KeyQuery, p Page) (L
 	return listed(keys, func(k account.APIKey) string { return oldestFirst(k.CreatedAt, k.ID) }, p), nil
 }
 
+// OneKey is an API key of an org, to whoever may list them.
+func (s *Service) OneKey(ctx context.Context, a *Access, id string) (account.APIKey, error) {
+	if err := a.Require(ctx, cloud.ManageCredentials, authz.Global); err != nil {
+		return account.APIKey{}, err
+	}
+	row, found, err := account.Keys.Get(ctx, s.Accounts, a.Org.ID, id)
+	if err == nil && !found {
+		err = errNoKey()
+	}
+	return row.Value.APIKey, err
+}
+
+func errNoKey() error { return fault.Cloud("api_key_not_found", "API key not found") }
+
 func (s *Service) keysOf(ctx context.Context, org string, wanted func(account.StoredKey) bool) ([]account.Row[account.StoredKey], error) {
 	var rows []account.Row[account.StoredKey]
 	for row, err := range account.Keys.All(ctx, s.Accounts, org) {

@@ -135,7 +135,7 @@ func (s *Service) managed(ctx context.Context, a *Access, id string) (account.Ro
 		return row, err
 	}
 	if !found {
-		return row, fault.Cloud("api_key_not_found", "API key not found")
+		return row, errNoKey()
 	}
 	return row, nil
 }

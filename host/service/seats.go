@@ -72,6 +72,17 @@ func (s *Service) Seats(ctx context.Context, a *Access, q SeatQuery, p Page) (Li
 	return seats, err
 }
 
+// OneSeat is a seat of an org, in any state.
+func (s *Service) OneSeat(ctx context.Context, a *Access, userID string) (account.Seat, error) {
+	row, found, err := account.Seats.Get(ctx, s.Accounts, a.Org.ID, userID)
+	if err == nil && !found {
+		err = errNoSeat()
+	}
+	return row.Value.Seat, err
+}
+
+func errNoSeat() error { return fault.Cloud("seat_not_found", "seat not found") }
+
 // values are the values of rows.
 func values[T any](rows iter.Seq2[account.Row[T], error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -241,7 +252,7 @@ func (s *Service) room(ctx context.Context, org string, seat account.Seat) error
 func (s *Service) seat(ctx context.Context, org, userID string) (account.Row[account.StoredSeat], error) {
 	row, found, err := account.Seats.Get(ctx, s.Accounts, org, userID)
 	if err == nil && (!found || row.Value.State == account.SeatRemoved) {
-		err = fault.Cloud("seat_not_found", "seat not found")
+		err = errNoSeat()
 	}
 	return row, err
 }

@@ -141,6 +141,13 @@ func appRelayRows(t *table) {
 			}
 			return out, err
 		})
+	add(t, endpoint{Method: "GET", Path: at("grants/{id}"), Summary: "A grant of an application", Gate: read, Relayed: true, Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in appRow) (out appGrant, err error) {
+			if out.Grant, err = c.root().OneAppGrant(ctx, c.Access, in.App, in.ID); err == nil {
+				err = c.tagged(out.Grant)
+			}
+			return out, err
+		})
 	add(t, endpoint{Method: "DELETE", Path: at("grants/{id}"), Summary: "Delete an instance grant", Gate: write, Relayed: true, Audit: []string{"O: grant.delete"}},
 		func(ctx context.Context, c *Call, in appRow) (None, error) {
 			return None{}, c.root().DeleteAppGrant(ctx, c.Access, in.App, in.ID)
@@ -160,6 +167,13 @@ func appRelayRows(t *table) {
 		func(ctx context.Context, c *Call, in createAppRevoke) (out appRevoke, err error) {
 			if out.Revoke, err = c.root().CreateAppRevoke(ctx, c.Access, in.App, in.of()); err == nil {
 				c.located("orgs", in.Org, "applications", in.App, "revokes", out.Revoke.ID)
+			}
+			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: at("revokes/{id}"), Summary: "A revoke of an application", Gate: read, Relayed: true, Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in appRow) (out appRevoke, err error) {
+			if out.Revoke, err = c.root().OneAppRevoke(ctx, c.Access, in.App, in.ID); err == nil {
+				err = c.tagged(out.Revoke)
 			}
 			return out, err
 		})

@@ -47,7 +47,28 @@ type sessionID struct {
 	ID string `path:"id"`
 }
 
+// signInMethod is a way to sign in.
+type signInMethod struct {
+	Kind  string `json:"kind"`            // "oidc" or "bootstrap"
+	Start string `json:"start,omitempty"` // where a browser begins
+}
+
+type signInMethods struct {
+	Methods []signInMethod `json:"methods"`
+}
+
 func authRows(t *table) {
+	add(t, endpoint{Method: "GET", Path: "/auth/methods", Summary: "The ways to sign in", Gate: service.Public},
+		func(_ context.Context, c *Call, _ struct{}) (signInMethods, error) {
+			out := signInMethods{Methods: []signInMethod{}}
+			if c.api.o.Services.OIDC != nil {
+				out.Methods = append(out.Methods, signInMethod{Kind: service.MethodOIDC, Start: base + "/auth/oidc/start"})
+			}
+			if c.core().TakesBootstrap() {
+				out.Methods = append(out.Methods, signInMethod{Kind: service.MethodBootstrap})
+			}
+			return out, nil
+		})
 	add(t, endpoint{Method: "POST", Path: "/auth/sign-in", Summary: "Sign in with a proof", Gate: service.Public, Rate: rateSignIn, OriginRule: true,
 		Own: []string{"sign_in_failed", "seat_required", "cap_reached"}, Audit: []string{"A: session.create", "A: session.refuse", "A: seat.activate"},
 		Meter: []string{"admin_seats"}}, signIn)

@@ -21,6 +21,10 @@ type apiKeys struct {
 	NextCursor *string          `json:"nextCursor"`
 }
 
+type apiKey struct {
+	APIKey account.APIKey `json:"apiKey"`
+}
+
 // issuedKey tells a secret once.
 type issuedKey struct {
 	APIKey         account.APIKey `json:"apiKey"`
@@ -84,6 +88,12 @@ func keyRows(t *table) {
 			if err == nil {
 				c.located("orgs", in.Org, "api-keys", out.APIKey.ID)
 			}
+			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/api-keys/{id}", Summary: "An API key, without its secret", Gate: service.Cloud(cloud.ManageCredentials).Recoverable(),
+		Own: []string{"api_key_not_found"}},
+		func(ctx context.Context, c *Call, in keyOf) (out apiKey, err error) {
+			out.APIKey, err = c.core().OneKey(ctx, c.Access, in.ID)
 			return out, err
 		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/api-keys/{id}/rotate", Summary: "Give a key another secret", Gate: service.Me.Recoverable(), GateText: keyGate, Proof: proofInGate,

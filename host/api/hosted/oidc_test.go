@@ -70,6 +70,10 @@ func TestSignInAtAnOpenIDProviderOverHTTP(t *testing.T) {
 	w.api, err = New(o)
 	w.must(err)
 
+	if got := (caller{w: w}).call("GET", "/auth/methods", "").want(t, 200, ""); string(got.raw) != `{"methods":[{"kind":"oidc","start":"/api/v1/auth/oidc/start"},{"kind":"bootstrap"}]}` {
+		t.Errorf("methods: %s", got.raw)
+	}
+
 	fresh := func() browser { return browser{w, map[string]string{}} }
 	start := func(b browser, query string) url.Values {
 		t.Helper()

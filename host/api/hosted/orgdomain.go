@@ -169,6 +169,10 @@ func roleRows(t *table) {
 			}
 			return out, err
 		})
+	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A role", Gate: service.OrgKey(readAccess), Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in objectOf) (roleAnswer, error) {
+			return answer(c.root().OneRole(ctx, c.Access, in.ID))
+		})
 	add(t, endpoint{Method: "PATCH", Path: path + "/{id}", Summary: "Change a role", Gate: byHome, GateText: gate, Relayed: true, Conditional: true,
 		Own: codes("escalation_refused"), Audit: []string{"R: role.update"}},
 		func(ctx context.Context, c *Call, in updateRole) (roleAnswer, error) {
@@ -239,6 +243,10 @@ func groupRows(t *table) {
 				c.located("orgs", in.Org, "org", "groups", out.Group.ID)
 			}
 			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A group", Gate: read, Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in objectOf) (groupAnswer, error) {
+			return answer(c.root().OneGroup(ctx, c.Access, in.ID))
 		})
 	add(t, endpoint{Method: "PATCH", Path: path + "/{id}", Summary: "Change a group", Gate: write, Relayed: true, Conditional: true, Audit: []string{"R: group.update"}},
 		func(ctx context.Context, c *Call, in updateGroup) (groupAnswer, error) {

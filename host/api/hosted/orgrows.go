@@ -225,6 +225,13 @@ func (c *Call) warnings(ctx context.Context, h orgroot.Home, rows ...authz.Grant
 	return append(told, c.root().Unstored(ctx, c.Access, rows...)...)
 }
 
+// tagged gives an answer the ETag of a row that has none of its own.
+func (c *Call) tagged(row any) error {
+	etag, err := orgroot.ETag(row)
+	c.header.Set("ETag", etag)
+	return err
+}
+
 func (c *Call) root() *orgroot.Root { return c.api.o.Services.Root }
 func (c *Call) page() orgroot.Page  { return orgroot.Page(c.Page) }
 
@@ -264,6 +271,15 @@ func rowRows(t *table) {
 			}
 			return out, err
 		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/grants/{id}", Summary: "A grant", Gate: service.OrgKey(readAccess),
+		Own: []string{"not_found", "application_not_found", "not_linked"}},
+		func(ctx context.Context, c *Call, in rowOf) (homedGrant, error) {
+			g, err := c.root().OneGrant(ctx, c.Access, in.ID, in.Application)
+			if err == nil {
+				err = c.tagged(g.Grant)
+			}
+			return homedGrant{Grant: g.Grant, Home: g.Home}, err
+		})
 	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/grants/{id}", Summary: "Delete a grant", Gate: byHome, GateText: manageGrants + accountRowGate,
 		Relayed: true, Own: codes("escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.delete"}},
 		func(ctx context.Context, c *Call, in rowOf) (None, error) {
@@ -287,6 +303,15 @@ func rowRows(t *table) {
 				c.locatedAt(out.Home.Application)
 			}
 			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/revokes/{id}", Summary: "A revoke", Gate: service.OrgKey(readAccess),
+		Own: []string{"not_found", "application_not_found", "not_linked"}},
+		func(ctx context.Context, c *Call, in rowOf) (homedRevoke, error) {
+			v, err := c.root().OneRevoke(ctx, c.Access, in.ID, in.Application)
+			if err == nil {
+				err = c.tagged(v.Revoke)
+			}
+			return homedRevoke{Revoke: v.Revoke, Home: v.Home}, err
 		})
 	add(t, endpoint{Method: "DELETE", Path: "/orgs/{org}/org/revokes/{id}", Summary: "Delete a revoke", Gate: byHome.Recoverable(), GateText: manageRevokes + accountRowGate,
 		Relayed: true, Own: codes("escalation_refused", "application_not_found"), Audit: []string{"R/O: revoke.delete"}},

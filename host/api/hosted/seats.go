@@ -67,6 +67,11 @@ func seatRows(t *table) {
 			}
 			return out, err
 		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/seats/{userId}", Summary: "A seat", Gate: service.Cloud(cloud.SeatsRead).Recoverable(), Own: []string{"seat_not_found"}},
+		func(ctx context.Context, c *Call, in seatOf) (out seatAnswer, err error) {
+			out.Seat, err = c.core().OneSeat(ctx, c.Access, in.UserID)
+			return out, err
+		})
 	add(t, endpoint{Method: "PATCH", Path: "/orgs/{org}/seats/{userId}", Summary: "Change a seat", Gate: service.Me.Recoverable(), Proof: proofOfOwner, Conditional: true,
 		GateText: cloud.UpdateSeat + "@*; own displayName: Seat",
 		Own:      []string{"seat_not_found", "last_owner", "owner_required", "escalation_refused", "limit_reached", "cap_reached", "forbidden"},

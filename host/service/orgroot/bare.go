@@ -82,7 +82,7 @@ func known(ctx context.Context, root applications.Asked, kind authz.SubjectKind,
 		// Everybody is themselves and of everyone; more than that is a record.
 		return len(rows.Revokes) > 0 || len(rows.Closure) > 2 || len(rows.ManagerChain) > 0 || err == nil && !rows.Active, err
 	case authz.SubjectGroup:
-		_, err := find(root.Relay.ListGroups(ctx, before(id)), "group", id, func(g authz.Group) string { return g.ID })
+		_, err := groupOf(ctx, root, id)
 		if isCode(err, string(authz.CodeNotFound)) {
 			return false, nil
 		}
@@ -103,7 +103,7 @@ func (r *Root) Unstored(ctx context.Context, a *service.Access, rows ...authz.Gr
 		kind, id, _ := authz.ParseSubject(g.Subject)
 		if kind == authz.SubjectGroup && !seen[g.Subject] {
 			seen[g.Subject] = true
-			if _, err := find(root.Relay.ListGroups(ctx, before(id)), "group", id, func(g authz.Group) string { return g.ID }); isCode(err, string(authz.CodeNotFound)) {
+			if _, err := groupOf(ctx, root, id); isCode(err, string(authz.CodeNotFound)) {
 				told = append(told, "there is no group "+spell.Quote(id)+": the grant gives nothing until there is one")
 			}
 		}

@@ -64,7 +64,7 @@ func matchGroup(ctx context.Context, to applications.Asked, id string, match Mat
 	if match == nil {
 		return nil
 	}
-	group, err := find(to.Relay.ListGroups(ctx, before(id)), "group", id, func(g authz.Group) string { return g.ID })
+	group, err := groupOf(ctx, to, id)
 	if err != nil {
 		return err
 	}

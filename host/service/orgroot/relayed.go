@@ -124,7 +124,7 @@ func (r *Root) DeleteAppRevoke(ctx context.Context, a *service.Access, applicati
 }
 
 func (r *Root) deleteInstanceGrant(ctx context.Context, a *service.Access, to applications.Asked, id string) error {
-	row, err := find(to.Relay.ListGrants(ctx, provider.GrantQuery{Paging: before(id)}), "grant", id, func(g authz.Grant) string { return g.ID })
+	row, err := grantOf(ctx, to, id)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (r *Root) deleteInstanceGrant(ctx context.Context, a *service.Access, to ap
 }
 
 func (r *Root) deleteInstanceRevoke(ctx context.Context, a *service.Access, to applications.Asked, id string) error {
-	row, err := find(to.Relay.ListRevokes(ctx, provider.RevokeQuery{Paging: before(id)}), "revoke", id, func(v authz.Revoke) string { return v.ID })
+	row, err := revokeOf(ctx, to, id)
 	if err != nil {
 		return err
 	}

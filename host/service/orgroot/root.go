@@ -308,7 +308,7 @@ func (r *Root) Role(ctx context.Context, org, id string) (authz.Role, error) {
 	if err != nil {
 		return authz.Role{}, err
 	}
-	return find(root.Relay.ListRoles(ctx, provider.Paging{}), "role", id, func(role authz.Role) string { return role.ID })
+	return find(root.Relay.ListRoles(ctx, before(id)), "role", id, func(role authz.Role) string { return role.ID })
 }
 
 // Status tells where the root is and whether it answers.
