@@ -90,6 +90,9 @@ func (s *Service) NoteActive(ctx context.Context, org, userID string, active boo
 	}
 }
 
+// provenanceOfSeat is of the grant that a seat stands for. No row has it.
+const provenanceOfSeat authz.ProvenanceKind = "seat"
+
 // seatGrants are what the kind of a principal's seat confers, before any row.
 func seatGrants(p authz.Principal, seat *account.StoredSeat) []authz.Grant {
 	if seat == nil || seat.State != account.SeatActive || !seat.Administers() {
@@ -99,7 +102,11 @@ func seatGrants(p authz.Principal, seat *account.StoredSeat) []authz.Grant {
 	if seat.Kind == account.SeatOwner {
 		role = cloud.RoleOwner
 	}
-	return []authz.Grant{{ID: "seat", Subject: p.Subject(), RoleID: role, Scope: authz.Global}}
+	grant := authz.Grant{ID: "seat", Subject: p.Subject(), RoleID: role, Scope: authz.Global, Provenance: authz.Provenance{Kind: provenanceOfSeat}, CreatedAt: seat.InvitedAt}
+	if seat.ActivatedAt != nil {
+		grant.CreatedAt = *seat.ActivatedAt
+	}
+	return []authz.Grant{grant}
 }
 
 // rows are the account rows of a principal; seat adds the built-in role of its kind.

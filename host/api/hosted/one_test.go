@@ -59,6 +59,21 @@ func TestWhatWasMadeIsWhereItsLocationSays(t *testing.T) {
 	}
 }
 
+func TestASeatsOwnGrantSaysSo(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	seat := owner.call("GET", "/orgs/acme/seats/"+testUser, "").want(t, 200, "")
+	got := owner.call("GET", "/orgs/acme/org/explain?userId="+testUser+"&key=cloud.seats.read&scope=*", "").want(t, 200, "")
+	grants, _ := got.at("matchedGrants").([]any)
+	if len(grants) != 1 {
+		t.Fatalf("%s", got.raw)
+	}
+	grant := grants[0].(map[string]any)
+	if grant["id"] != "seat" || !reflect.DeepEqual(grant["provenance"], map[string]any{"kind": "seat"}) || grant["createdAt"] != seat.at("seat", "activatedAt") {
+		t.Errorf("%s; the seat is %s", got.raw, seat.raw)
+	}
+}
+
 func TestTheWaysToSignIn(t *testing.T) {
 	w := newWorld(t)
 	got := caller{w: w}.call("GET", "/auth/methods", "").want(t, 200, "")
