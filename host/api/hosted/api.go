@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
+	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/internal/throttle"
@@ -63,6 +64,7 @@ type API struct {
 	idempotency *idempotency
 	log         hclog.Logger
 	told        atomic.Int64 // when a refusal for load was logged last
+	handler     http.Handler // serve, compressed where the answer allows it
 }
 
 // cookieName has the prefix that browsers hold to https; over plain HTTP, which is
@@ -89,8 +91,16 @@ func New(o Options) (*API, error) {
 		a.log = hclog.NewNullLogger()
 	}
 	a.table = endpoints()
+	compressed, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.EnableZstd(false))
+	if err != nil {
+		return nil, err
+	}
+	a.handler = compressed(http.HandlerFunc(a.serve))
 	return a, nil
 }
+
+// minCompressed is the least size of a body that is worth compressing, bytes.
+const minCompressed = 1400
 
 // origin is what public_url says.
 type origin struct {
@@ -134,9 +144,13 @@ func (c *Call) name() string {
 	return c.endpoint.Method + " " + c.endpoint.Path
 }
 
-// ServeHTTP answers one request. A panic is an internal error, logged.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := w.Header().Get("X-Request-Id") // by which the access log knows the request
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// serve answers one request. A panic is an internal error, logged.
+func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(gzhttp.HeaderNoCompression, "1") // until an answer may be
+	id := w.Header().Get("X-Request-Id")            // by which the access log knows the request
 	if id == "" {
 		id = uuid.NewString()
 	}

@@ -1,6 +1,11 @@
 package hosted
 
 import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -71,6 +76,50 @@ func TestASeatsOwnGrantSaysSo(t *testing.T) {
 	grant := grants[0].(map[string]any)
 	if grant["id"] != "seat" || !reflect.DeepEqual(grant["provenance"], map[string]any{"kind": "seat"}) || grant["createdAt"] != seat.at("seat", "activatedAt") {
 		t.Errorf("%s; the seat is %s", got.raw, seat.raw)
+	}
+}
+
+func TestListsAreCompressedForWhoAcceptsIt(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	rows := make([]string, 200)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"subject":"user:u_%d","pattern":"docs.admin.read"}`, i)
+	}
+	owner.call("POST", "/orgs/acme/org/grants/bulk", `{"grants":[`+strings.Join(rows, ",")+`]}`).want(t, 201, "")
+	const list = "/orgs/acme/org/grants?limit=1000"
+	plain := owner.with("Accept-Encoding", "identity").call("GET", list, "").want(t, 200, "")
+	for accepted, coded := range map[string]string{"gzip": "gzip", "br, gzip;q=0.5": "gzip", "gzip;q=0": "", "identity": "", "zstd": ""} {
+		answer, err := http.DefaultTransport.RoundTrip(owner.with("Accept-Encoding", accepted).request("GET", list, ""))
+		w.must(err)
+		body, err := io.ReadAll(answer.Body)
+		w.must(err)
+		w.must(answer.Body.Close())
+		if got := answer.Header.Get("Content-Encoding"); got != coded || answer.Header.Get("Vary") != "Accept-Encoding" || answer.Header.Get("No-Gzip-Compression") != "" {
+			t.Errorf("%q: %v", accepted, answer.Header)
+		}
+		if coded == "" {
+			continue
+		}
+		if len(body) > len(plain.raw)/4 {
+			t.Errorf("%d bytes of %d", len(body), len(plain.raw))
+		}
+		unpacked, err := gzip.NewReader(bytes.NewReader(body))
+		w.must(err)
+		if body, err = io.ReadAll(unpacked); err != nil || !bytes.Equal(body, plain.raw) {
+			t.Errorf("%q: another body, %v", accepted, err)
+		}
+	}
+	// Secrets, and what an ETag is of, are sent as they are.
+	long := strings.Repeat("a description that repeats itself, ", 100)
+	owner.call("POST", "/orgs/acme/org/groups", `{"id":"long","name":"Long","description":"`+long+`"}`).want(t, 201, "")
+	for _, path := range []string{"/orgs/acme/org/groups/long", "/auth/session"} {
+		answer, err := http.DefaultTransport.RoundTrip(owner.with("Accept-Encoding", "gzip").request("GET", path, ""))
+		w.must(err)
+		w.must(answer.Body.Close())
+		if answer.StatusCode != 200 || answer.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: %d %v", path, answer.StatusCode, answer.Header)
+		}
 	}
 }
 
