@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,6 +129,7 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 	case e.Near == nil || e.Near.LentBy != "":
 		return nil
 	}
+	asked := e.ObjectClosure[0]
 	for _, r := range e.Near.Requests {
 		if q.org != "" {
 			break // over the hosted API people ask for themselves
@@ -141,11 +143,31 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 	for _, g := range e.Near.Groups {
 		add("members of "+cmp.Or(g.Name, g.GroupID)+" may, by the grant "+g.GrantID, "user", "groups", p.UserID, "--add", g.GroupID)
 	}
+	if q.org == "" && e.Near.Parentless {
+		ways = append(ways, below(asked, e.Near)...)
+	}
+	everywhere := ""
+	if e.Near.GrantAt == authz.Global && asked != authz.Global {
+		everywhere = "everywhere; "
+	}
 	for _, r := range e.Near.Roles {
-		add("the role "+r.Name+" has "+r.Pattern, at([]string{"grant", "create", p.Subject(), "--role", r.RoleID}, e.Near.GrantAt)...)
+		add(everywhere+"the role "+r.Name+" has "+r.Pattern, at([]string{"grant", "create", p.Subject(), "--role", r.RoleID}, e.Near.GrantAt)...)
 	}
 	if len(e.Near.Roles) == 0 {
-		add("no role has it; this gives the key alone", at([]string{"grant", "create", p.Subject(), "--pattern", key}, e.Near.GrantAt)...)
+		add(everywhere+"no role has it; this gives the key alone", at([]string{"grant", "create", p.Subject(), "--pattern", key}, e.Near.GrantAt)...)
+	}
+	return ways
+}
+
+// below are the places of a scope of which nothing is recorded where the principal has the
+// key: at the scopes of grants of the type that lies above.
+func below(scope string, near *access.Near) (ways []way) {
+	var told []string
+	for _, g := range near.Elsewhere {
+		if authz.ScopeType(g.Scope) == near.ParentType && !slices.Contains(told, g.Scope) {
+			told = append(told, g.Scope)
+			ways = append(ways, way{[]string{"scope", "parents", scope, g.Scope}, "if it lies there; whoever may at " + g.Scope + " then may here"})
+		}
 	}
 	return ways
 }

@@ -49,8 +49,9 @@ type Near struct {
 	Lacking []Lacking `json:"lacking,omitempty"` // the nearest first
 
 	// Parentless: nothing is above the scope, though its type lies below another. Perhaps
-	// its parents were never recorded.
-	Parentless bool `json:"parentless,omitempty"`
+	// its parents were never recorded. ParentType is the type that lies above.
+	Parentless bool   `json:"parentless,omitempty"`
+	ParentType string `json:"parentType,omitempty"`
 
 	GrantAt string `json:"grantAt"` // the first scope of the chain at which the key can be granted
 
@@ -118,7 +119,9 @@ func Around(c *catalog.Catalog, rows *authz.SubjectAccess, e Explanation, key st
 	near.Lacking = capped(near, q.lacking())
 	if own := q.chain.own(); len(q.chain) == 2 {
 		t, declared := c.ScopeType(authz.ScopeType(own))
-		near.Parentless = declared && t.Parent != "" && t.Parent != t.Type
+		if near.Parentless = declared && t.Parent != "" && t.Parent != t.Type; near.Parentless {
+			near.ParentType = t.Parent
+		}
 	}
 	out.Near = near
 	return out
