@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // closureTimeout bounds what account surfaces wait for the org root: they go on
@@ -267,8 +269,8 @@ func (a *Access) decide(ctx context.Context, key, scope string) (bool, authz.Den
 }
 
 // ExplainAccount shows the working of a decision by account data.
-func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Principal, key, scope string) (access.Explanation, error) {
-	var none access.Explanation
+func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Principal, key, scope string) (access.Explained, error) {
+	var none access.Explained
 	if !cloud.Catalog().HasKey(key) {
 		return none, fault.UnknownPermission(cloud.Catalog().UnknownPermission(key, authz.ExpectedKey))
 	}
@@ -291,7 +293,37 @@ func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Princi
 	}
 	chains := func(scope string) (access.Chain, error) { return access.NewChain(scope, nil), nil }
 	chain, _ := chains(scope)
-	return access.Explain(cloud.Catalog(), data, key, chain, s.Clock(), chains)
+	now := s.Clock()
+	e, err := access.Explain(cloud.Catalog(), data, key, chain, now, chains)
+	if err != nil {
+		return none, err
+	}
+	out := access.Around(cloud.Catalog(), data, e, key, now)
+	if out.Near == nil {
+		return out, nil
+	}
+	var roles []authz.Role
+	for role, err := range s.AccountRoles(ctx, org, provider.Paging{}) {
+		if err != nil {
+			return none, err
+		}
+		roles = append(roles, role)
+	}
+	slices.SortStableFunc(roles, func(a, b authz.Role) int { return cmp.Compare(keysOf(a), keysOf(b)) })
+	conferring := access.RolesConferring(cloud.Catalog(), roles, key)
+	out.Near.More = out.Near.More || len(conferring) > access.MaxNear
+	out.Near.Roles = conferring[:min(len(conferring), access.MaxNear)]
+	return out, nil
+}
+
+// keysOf is how many keys of cloud a role confers: those that take least are told first.
+func keysOf(role authz.Role) (n int) {
+	for _, key := range cloud.Catalog().Keys() {
+		if slices.ContainsFunc(role.Patterns, func(p string) bool { return authz.Match(p, key) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // Held lists the cloud.* keys that the caller holds anywhere, with the scopes of

@@ -77,6 +77,17 @@ func TestASeatsOwnGrantSaysSo(t *testing.T) {
 	if grant["id"] != "seat" || !reflect.DeepEqual(grant["provenance"], map[string]any{"kind": "seat"}) || grant["createdAt"] != seat.at("seat", "activatedAt") {
 		t.Errorf("%s; the seat is %s", got.raw, seat.raw)
 	}
+	if paths, _ := got.at("paths").([]any); len(paths) != 1 || paths[0].(map[string]any)["grantId"] != "seat" || paths[0].(map[string]any)["pattern"] == nil {
+		t.Errorf("no way from the seat to the key: %s", got.raw)
+	}
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","pattern":"cloud.seats.read"}`).want(t, 201, "")
+	denied := owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=cloud.seats.invite_seat&scope=*", "").want(t, 200, "")
+	if near, _ := denied.at("near", "lacking").([]any); len(near) != 1 {
+		t.Errorf("nothing came near: %s", denied.raw)
+	}
+	if roles, _ := denied.at("near", "roles").([]any); len(roles) != 2 || roles[0].(map[string]any)["roleId"] != "cloud_admin" {
+		t.Errorf("the roles that would allow: %s", denied.raw)
+	}
 }
 
 func TestListsAreCompressedForWhoAcceptsIt(t *testing.T) {

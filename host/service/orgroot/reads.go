@@ -57,8 +57,7 @@ func (r *Root) Explain(ctx context.Context, a *service.Access, p authz.Principal
 		return access.Explained{}, err
 	}
 	if cloud.IsPattern(key) {
-		e, err := r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
-		return access.Explained{Explanation: e}, err
+		return r.account.ExplainAccount(ctx, a.Org.ID, p, key, cmp.Or(scope, authz.Global))
 	}
 	e, err := r.explained(ctx, a, p, key, scope)
 	if err != nil {

@@ -32,7 +32,7 @@ type Applications interface {
 // Account writes and reads the rows of account data; *service.Service does. Each
 // write judges its own gate, which the methods May… judge alone.
 type Account interface {
-	ExplainAccount(ctx context.Context, org string, p authz.Principal, key, scope string) (access.Explanation, error)
+	ExplainAccount(ctx context.Context, org string, p authz.Principal, key, scope string) (access.Explained, error)
 
 	// NoteActive keeps what the root says of a user who has a seat.
 	NoteActive(ctx context.Context, org, userID string, active bool)
