@@ -194,6 +194,7 @@ func TestNoSecretIsAnywhere(t *testing.T) {
 		{"POST", "/orgs/acme/org/grants", `{"subject":"service:ci","pattern":"cloud.applications.read"}`},
 		{"POST", "/orgs/acme/org/revokes", `{"userId":"u_9","pattern":"docs.files.read"}`},
 		{"POST", "/orgs/acme/applications/docs/grants", `{"subject":"user:u_9","pattern":"docs.files.read","scope":"docs.doc:1"}`},
+		{"POST", "/orgs/acme/applications/docs/revokes", `{"userId":"u_9","pattern":"docs.files.read","scope":"docs.doc:1"}`},
 		{"POST", "/orgs/acme/view-as", `{"viewAs":{"kind":"user","userId":"u_9"}}`},
 		{"POST", "/orgs/acme/view-as", `{"viewAs":null}`},
 		{"PUT", "/orgs/acme/billing/caps/admin_seats", `{"cap":10}`},
@@ -319,7 +320,15 @@ func walk(t *testing.T, clock *testClock, v visitor, callers map[string]visitor)
 	var refused []string
 	for path, methods := range document.Paths {
 		path = strings.TrimPrefix(path, "/api/v1")
-		at := pathParameter.ReplaceAllStringFunc(path, func(p string) string { return url.PathEscape(values[strings.Trim(p, "{}")]) })
+		fill := func(path string) string {
+			return pathParameter.ReplaceAllStringFunc(path, func(p string) string { return url.PathEscape(values[strings.Trim(p, "{}")]) })
+		}
+		at := fill(path)
+		if list, one := strings.CutSuffix(path, "/{id}"); one && (document.Paths[list]["get"] != nil || document.Paths["/api/v1"+list]["get"] != nil) {
+			if id := firstID(callers["owner"].must(200, "GET", fill(list), "").raw); id != "" {
+				at = fill(list) + "/" + url.PathEscape(id)
+			}
+		}
 		for method := range methods {
 			method = strings.ToUpper(method)
 			if method == "DELETE" || path == "/auth/sign-out" || path == "/auth/sign-in" || path == "/openapi.json" || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH"}, method) {
@@ -346,6 +355,21 @@ func walk(t *testing.T, clock *testClock, v visitor, callers map[string]visitor)
 		t.Errorf("reads that the owner was refused (-want +got):\n%s", diff)
 	}
 	return calls
+}
+
+// firstID is the id of the first object in a list that an answer has.
+func firstID(answer []byte) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(answer, &members) != nil {
+		return ""
+	}
+	for _, list := range members {
+		var rows []struct{ ID string }
+		if json.Unmarshal(list, &rows) == nil && len(rows) > 0 && rows[0].ID != "" {
+			return rows[0].ID
+		}
+	}
+	return ""
 }
 
 func digestOf(token string) []byte {
