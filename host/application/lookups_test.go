@@ -1,9 +1,11 @@
 package application_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/authzhost/authz/host/application"
@@ -41,18 +43,32 @@ func TestListScopesOfLargeTreesComeWholeInAnyPages(t *testing.T) {
 		line = next
 	}
 	put("docs.tag:both", "docs.folder:f1", "docs.folder:line7")
+	// A level in another order than that of its ids, at whose end one has many.
+	put("docs.folder:A")
+	put("docs.folder:A1", "docs.folder:A")
+	put("docs.folder:A2", "docs.folder:A")
+	for i := range 9 {
+		put(fmt.Sprintf("docs.folder:Az%d", i), "docs.folder:A1")
+		put(fmt.Sprintf("docs.doc:z%d", i), fmt.Sprintf("docs.folder:Az%d", i))
+	}
+	put("docs.folder:Ay", "docs.folder:A2")
+	for i := range 1100 {
+		put(fmt.Sprintf("docs.doc:y%d", i), "docs.folder:Ay")
+	}
 	all.Changes = append(all.Changes, storage.PutScopeParents{Scope: "docs.folder:apart", Parents: []string{}}, storage.PutScopeParents{Scope: "docs.doc:apart", Parents: []string{"docs.folder:apart"}})
 	_, err := store.Commit(t.Context(), all)
 	must(t, err)
-	_, err = app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:u", Pattern: "docs.files.read", Scope: "docs.folder:top"}, root)
-	must(t, err)
+	for _, scope := range []string{"docs.folder:top", "docs.folder:A"} {
+		_, err = app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:u", Pattern: "docs.files.read", Scope: scope}, root)
+		must(t, err)
+	}
 	_, err = app.CreateRevoke(t.Context(), provider.RevokeInput{UserID: "u", Pattern: "docs.*", Scope: "docs.folder:f2"}, root)
 	must(t, err)
 	for i := range 7 {
 		delete(want, fmt.Sprintf("docs.doc:f2-%d", i))
 	}
 	delete(want, "docs.folder:f2")
-	for _, limit := range []int{0, 17, 1000} {
+	for _, limit := range []int{0, 10, 17, 1000} {
 		q := provider.ScopesQuery{Principal: authz.UserPrincipal("u"), Key: "docs.files.read", Continued: provider.Continued{Limit: limit}}
 		got := map[string]bool{}
 		for _, s := range rows(t, provider.EveryScope(t.Context(), app, q)) {
@@ -68,6 +84,102 @@ func TestListScopesOfLargeTreesComeWholeInAnyPages(t *testing.T) {
 		}
 		if len(got) != len(want) {
 			t.Errorf("pages of %d: %d scopes, want %d", limit, len(got), len(want))
+		}
+	}
+}
+
+// Of a grant at "*" every recorded scope is told, and of those that rows name the ones
+// that are not recorded.
+func TestListScopesOfEverywhereComeWholeInAnyPages(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	want, all := map[string]bool{"*": true, "docs.folder:named": true}, storage.Commit{ID: "everywhere"}
+	for i := range 50 {
+		folder := fmt.Sprintf("docs.folder:f%d", i)
+		all.Changes = append(all.Changes, storage.PutScopeParents{Scope: folder, Parents: []string{}})
+		want[folder] = i != 7
+		for j := range 70 {
+			doc := fmt.Sprintf("docs.doc:%d-%d", j, i)
+			all.Changes = append(all.Changes, storage.PutScopeParents{Scope: doc, Parents: []string{folder}})
+			want[doc] = i != 7 && (i != 9 || j != 9)
+		}
+	}
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	for _, scope := range []string{"*", "docs.folder:named", "docs.doc:3-3"} {
+		_, err = app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:u", Pattern: "docs.files.read", Scope: scope}, root)
+		must(t, err)
+	}
+	for _, scope := range []string{"docs.folder:f7", "docs.doc:9-9"} {
+		_, err = app.CreateRevoke(t.Context(), provider.RevokeInput{UserID: "u", Pattern: "docs.*", Scope: scope}, root)
+		must(t, err)
+	}
+	for _, limit := range []int{0, 10, 17, 1000} {
+		got := map[string]bool{}
+		for _, s := range rows(t, provider.EveryScope(t.Context(), app, provider.ScopesQuery{Principal: authz.UserPrincipal("u"), Key: "docs.files.read", Continued: provider.Continued{Limit: limit}})) {
+			if got[s.Scope] || !want[s.Scope] {
+				t.Fatalf("pages of %d: %s is told: again %v", limit, s.Scope, got[s.Scope])
+			}
+			got[s.Scope] = true
+			if named := s.Scope == "docs.folder:named" || s.Scope == "docs.doc:3-3"; (len(s.By) == 2) != named {
+				t.Errorf("pages of %d: %s by %v", limit, s.Scope, s.By)
+			}
+			if s.Scope == "*" && !slices.Equal(s.Except, []string{"docs.doc:9-9", "docs.folder:f7"}) {
+				t.Errorf("everywhere but at %v", s.Except)
+			}
+		}
+		for scope, held := range want {
+			if held && !got[scope] {
+				t.Errorf("pages of %d: %s is missing", limit, scope)
+			}
+		}
+	}
+}
+
+// A page of a list that few are in ends before it is full, and the list is whole all the
+// same: of revokes most of which take another key, and of grants most of which confer
+// another one.
+func TestListSubjectsOfFewAmongManyComeWholeInAnyPages(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	all, excepted, held := storage.Commit{ID: "few"}, map[string]bool{}, map[string]bool{}
+	for i := range 5200 {
+		u, pattern := fmt.Sprintf("u%d", i), "docs.files.write"
+		if i%900 == 5 {
+			pattern = "docs.files.read"
+			excepted["user:"+u], held["user:"+u] = true, true
+		}
+		all.Changes = append(all.Changes,
+			storage.InsertRevoke{Revoke: authz.Revoke{ID: fmt.Sprintf("r%d", i), UserID: u, Pattern: pattern, Scope: "docs.folder:1", Provenance: root}},
+			storage.InsertGrant{Grant: authz.Grant{ID: fmt.Sprintf("g%d", i), Subject: "user:" + u, Pattern: pattern, Scope: "docs.folder:2", Provenance: root}})
+	}
+	all.Changes = append(all.Changes, storage.InsertGrant{Grant: authz.Grant{ID: "all", Subject: "everyone", Pattern: "docs.files.read", Scope: "docs.folder:1", Provenance: root}})
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	_, err = app.SetScopeParents(t.Context(), []provider.ScopeParents{under("docs.folder:1"), under("docs.folder:2")}, root)
+	must(t, err)
+	excepted["everyone"] = true
+	for scope, want := range map[string]map[string]bool{"docs.folder:1": excepted, "docs.folder:2": held} {
+		for _, limit := range []int{0, 3, 1000} {
+			q := provider.SubjectsQuery{Key: "docs.files.read", Scope: scope, Continued: provider.Continued{Limit: limit}}
+			got, pages := map[string]bool{}, 0
+			for {
+				page, err := app.ListSubjects(t.Context(), q)
+				must(t, err)
+				pages++
+				for _, h := range page.Subjects {
+					if got[h.Subject] || !want[h.Subject] || (h.Except == provider.ExceptRevoked) != (scope == "docs.folder:1" && h.Subject != "everyone") {
+						t.Fatalf("%s, pages of %d: %+v is told: again %v", scope, limit, h, got[h.Subject])
+					}
+					got[h.Subject] = true
+				}
+				if q.After = page.Next; q.After == "" {
+					break
+				}
+			}
+			if len(got) != len(want) || pages < 2 {
+				t.Errorf("%s, pages of %d: %d subjects in %d pages, want %d in several", scope, limit, len(got), pages, len(want))
+			}
 		}
 	}
 }
@@ -144,6 +256,9 @@ func TestLookupsRefuse(t *testing.T) {
 		code authz.Code
 	}{
 		"the place of another list":   {second(app.ListSubjects(t.Context(), provider.SubjectsQuery{Key: "docs.files.read", Continued: provider.Continued{After: page.Next}})), authz.CodeValidation},
+		"a place of no phase":         {second(app.ListSubjects(t.Context(), changed(t, page.Next, `"p":4`, `"p":-1`))), authz.CodeValidation},
+		"a place after all phases":    {second(app.ListSubjects(t.Context(), changed(t, page.Next, `"p":4`, `"p":9`))), authz.CodeValidation},
+		"a place that no text names":  {second(app.ListSubjects(t.Context(), changed(t, page.Next, `user:1`, `user:\u0000`))), authz.CodeValidation},
 		"a place that is none":        {second(app.ListScopes(t.Context(), provider.ScopesQuery{Principal: u, Key: "docs.files.read", Continued: provider.Continued{After: "user:u"}})), authz.CodeValidation},
 		"nobody":                      {second(app.ListKeys(t.Context(), provider.KeysQuery{})), authz.CodeValidation},
 		"a negative limit":            {second(app.ListKeys(t.Context(), provider.KeysQuery{Principal: u, Continued: provider.Continued{Limit: -1}})), authz.CodeValidation},
@@ -164,6 +279,18 @@ func TestLookupsRefuse(t *testing.T) {
 	if err != nil || !flat.Expanded {
 		t.Errorf("no hierarchy at all: %+v, %v", flat, err)
 	}
+}
+
+// changed asks on after a place of which somebody changed a part.
+func changed(t *testing.T, cursor, old, with string) provider.SubjectsQuery {
+	t.Helper()
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	must(t, err)
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("the place %s has no %s", text, old)
+	}
+	cursor = base64.RawURLEncoding.EncodeToString([]byte(strings.ReplaceAll(string(text), old, with)))
+	return provider.SubjectsQuery{Key: "docs.admin.read", Continued: provider.Continued{Limit: 1, After: cursor}}
 }
 
 func second[T any](_ T, err error) error { return err }

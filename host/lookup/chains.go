@@ -68,7 +68,8 @@ func (c *chains) at(scope string) (access.Chain, error) {
 	return access.NewChain(scope, above), nil
 }
 
-// of is the chain of a scope, which others are near. One that cannot be told is an error, as it is of a check.
+// of is the chain of one of many scopes. What was read for those before it is not read
+// again. A chain that cannot be told is an error, as in a check.
 func (c *chains) of(scope string) (access.Chain, error) {
 	if scope == authz.Global {
 		return access.Chain{authz.Global}, nil

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -40,10 +42,16 @@ func after(cursor, list string) (at place, err error) {
 		return at, refused
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || json.Unmarshal(text, &at) != nil || at.List != list {
+	if err != nil || json.Unmarshal(text, &at) != nil || at.List != list || !at.possible() {
 		return at, refused
 	}
 	return at, nil
+}
+
+// possible refuses what no page ends at: a caller may have made it.
+func (at place) possible() bool {
+	return at.Phase >= 0 && at.Phase <= phaseOwn &&
+		!slices.ContainsFunc(append([]string{at.At}, at.Path...), func(id string) bool { return strings.ContainsRune(id, 0) })
 }
 
 func (at place) cursor() (string, error) {

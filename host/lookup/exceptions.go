@@ -39,7 +39,7 @@ func (s *subjectList) exceptAt(scope string, page storage.Page) error {
 	if scope == "" {
 		f.Scope = nil
 	}
-	for some, err := range chunks(s.Store.ListRevokes(s.ctx, f, page)) {
+	for some, err := range chunks(s.Store.ListRevokes(s.ctx, f, page), s.extent.batch) {
 		if err != nil || s.extent.over() {
 			return err
 		}

@@ -181,7 +181,7 @@ func (s *scopeList) everywhere(after place) iter.Seq2[heldAt, error] {
 			}
 			after.At = authz.Global
 		}
-		for some, err := range chunks(s.scopesAfter(after.At)) {
+		for some, err := range chunks(s.scopesAfter(after.At), s.extent.batch) {
 			if err == nil {
 				err = s.load(some)
 			}
@@ -252,20 +252,21 @@ func (s *scopeList) recordedAfter(after string) iter.Seq2[string, error] {
 	}
 }
 
-// chunks collects a sequence in pieces.
-func chunks[T any](rows iter.Seq2[T, error]) iter.Seq2[[]T, error] {
+// chunks collects a sequence in pieces of a size, which is asked for each of them.
+func chunks[T any](rows iter.Seq2[T, error], size func() int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var some []T
+		full := size()
 		for row, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if some = append(some, row); len(some) == chunk {
+			if some = append(some, row); len(some) == full {
 				if !yield(some, nil) {
 					return
 				}
-				some = nil
+				some, full = nil, size()
 			}
 		}
 		if len(some) > 0 {
@@ -277,7 +278,7 @@ func chunks[T any](rows iter.Seq2[T, error]) iter.Seq2[[]T, error] {
 // walked tells what lies at and below the roots, depth first.
 func (s *scopeList) walked(after place) iter.Seq2[heldAt, error] {
 	return func(yield func(heldAt, error) bool) {
-		t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, few: 64, kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
+		t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: 64, kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
 			return s.Recorded != nil && (depth > 0 || len(s.granted[node]) > 0)
 		}}
 		for path, err := range t.walk(s.roots, after.Path) {

@@ -153,7 +153,7 @@ func (s *subjectList) peopleOf(kind authz.SubjectKind, after []string) error {
 	if len(roots) == 0 {
 		return nil
 	}
-	t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, few: chunk, kind: edgesOf[kind], enter: func(_ int, nodes []step) ([]step, error) { return nodes, nil },
+	t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: chunk, kind: edgesOf[kind], enter: func(_ int, nodes []step) ([]step, error) { return nodes, nil },
 		under: func(depth int, _ string) bool { return depth == 0 || kind == authz.SubjectOrgOf }}
 	var paths [][]string
 	flush := func() error {

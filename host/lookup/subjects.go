@@ -163,7 +163,7 @@ func (s *subjectList) gatherBelow(scope string) error {
 		}
 		apart := slices.DeleteFunc(slices.Clone(next), func(scope string) bool { return slices.Contains(s.chain, scope) }) // in a circle
 		for at := range slices.Chunk(apart, chunk) {
-			for some, err := range chunks(s.Store.ListGrantsAt(s.ctx, at, storage.GrantsAtPage{})) {
+			for some, err := range chunks(s.Store.ListGrantsAt(s.ctx, at, storage.GrantsAtPage{}), func() int { return chunk }) {
 				if err != nil {
 					return err
 				}

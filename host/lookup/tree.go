@@ -19,7 +19,10 @@ type tree struct {
 	store  storage.Lookups
 	extent *extent
 	kind   storage.EdgeKind
-	few    int // of so many siblings at first, what is below may fill a page
+
+	// siblings is how many of one parent are read at first: what lies below them may fill
+	// the page.
+	siblings int
 
 	// enter says which of some nodes are walked; depth counts from 0, the roots.
 	enter func(depth int, nodes []step) ([]step, error)
@@ -96,7 +99,7 @@ func (w *walker) opens(depth int, node string) bool { return w.under == nil || w
 
 // pages walks the children of one node after some of them, however many there are.
 func (w *walker) pages(depth int, node string, page storage.EdgePage) bool {
-	for size := w.few; ; size *= 4 {
+	for size := w.siblings; ; size *= 4 {
 		if w.extent.over() {
 			return false
 		}
@@ -202,7 +205,7 @@ func (w *walker) read(l *level, i int) error {
 		}
 		page := storage.EdgePage{Limit: w.reads()}
 		if len(of) == 1 {
-			page.Limit = min(page.Limit, w.few)
+			page.Limit = min(page.Limit, w.siblings)
 		}
 		edges, err := w.edges(of, page)
 		switch {
