@@ -159,8 +159,8 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 	return ways
 }
 
-// below are the places of a scope of which nothing is recorded where the principal has the
-// key: at the scopes of grants of the type that lies above.
+// below are parents that a scope of which nothing is recorded could be given: scopes of
+// its parent type at which the principal has the key already.
 func below(scope string, near *access.Near) (ways []way) {
 	var told []string
 	for _, g := range near.Elsewhere {

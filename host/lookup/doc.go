@@ -6,4 +6,6 @@
 // goes on where the one before ended without any of it being kept. A row that is reached
 // by several ways is told where the first of them ends: which that is follows from the
 // row itself.
+//
+// The work of a page is bounded too: it ends where it looked at enough, full or not.
 package lookup

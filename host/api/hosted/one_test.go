@@ -124,12 +124,24 @@ func TestListsAreCompressedForWhoAcceptsIt(t *testing.T) {
 	// Secrets, and what an ETag is of, are sent as they are.
 	long := strings.Repeat("a description that repeats itself, ", 100)
 	owner.call("POST", "/orgs/acme/org/groups", `{"id":"long","name":"Long","description":"`+long+`"}`).want(t, 201, "")
-	for _, path := range []string{"/orgs/acme/org/groups/long", "/auth/session"} {
-		answer, err := http.DefaultTransport.RoundTrip(owner.with("Accept-Encoding", "gzip").request("GET", path, ""))
+	group := owner.call("GET", "/orgs/acme/org/groups/long", "").want(t, 200, "")
+	for _, sent := range []struct {
+		from   caller
+		method string
+		path   string
+		status int
+	}{
+		{owner, "GET", "/orgs/acme/org/groups/long", 200},
+		{owner, "GET", "/auth/session", 200},
+		{owner.with("If-None-Match", group.header.Get("ETag")), "GET", "/orgs/acme/org/groups/long", 304},
+		{owner, "GET", "/orgs/acme/org/groups/none", 404},
+		{owner.with("If-Match", group.header.Get("ETag")), "DELETE", "/orgs/acme/org/groups/long", 204},
+	} {
+		answer, err := http.DefaultTransport.RoundTrip(sent.from.with("Accept-Encoding", "gzip").request(sent.method, sent.path, ""))
 		w.must(err)
 		w.must(answer.Body.Close())
-		if answer.StatusCode != 200 || answer.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%s: %d %v", path, answer.StatusCode, answer.Header)
+		if answer.StatusCode != sent.status || answer.Header.Get("Content-Encoding") != "" || answer.Header.Get("No-Gzip-Compression") != "" {
+			t.Errorf("%s %s: %d %v", sent.method, sent.path, answer.StatusCode, answer.Header)
 		}
 	}
 }

@@ -228,7 +228,9 @@ func (c *Call) warnings(ctx context.Context, h orgroot.Home, rows ...authz.Grant
 // tagged gives an answer the ETag of a row that has none of its own.
 func (c *Call) tagged(row any) error {
 	etag, err := orgroot.ETag(row)
-	c.header.Set("ETag", etag)
+	if err == nil {
+		c.header.Set("ETag", etag)
+	}
 	return err
 }
 
