@@ -3,14 +3,28 @@ package compare
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/authzhost/authz/bench/authz"
 	"github.com/authzhost/authz/bench/engine"
+	"github.com/authzhost/authz/bench/openfga"
 	"github.com/authzhost/authz/bench/workload"
 )
+
+// ListReport is what a comparison of lists found.
+type ListReport struct {
+	Machine Machine    `json:"machine"`
+	Lines   []ListLine `json:"lines"`
+	LeftOut []LeftOut  `json:"leftOut,omitempty"`
+}
+
+// LeftOut is an engine that was not asked, and why.
+type LeftOut struct {
+	Engine string `json:"engine"`
+	Reason string `json:"reason"`
+}
 
 // ListLine is what the lists of one engine took: p50 and p99 of one list, whole.
 type ListLine struct {
@@ -25,23 +39,32 @@ type ListLine struct {
 	Rows     int           `json:"rows"` // of both, over all questions
 }
 
-// Listers are the engines of Peers that answer whole lists in time: a single list of
-// OpenFGA by the model of relations takes minutes in the smallest world.
-func Listers() []engine.Peer {
-	return slices.DeleteFunc(Peers(), func(p engine.Peer) bool {
-		return p.Name != "authz client" && !strings.HasPrefix(p.Name, "openfga ")
-	})
+// Listers are the engines of Peers that answer whole lists in time, and the others.
+func Listers() (peers []engine.Peer, out []LeftOut) {
+	for _, p := range Peers() {
+		switch {
+		case p.Name == openfga.Relations().Name:
+			out = append(out, LeftOut{p.Name, "one list takes minutes in the smallest world, and is cut at its deadline without an error"})
+		case p.Name != authz.Client().Name && !strings.HasPrefix(p.Name, "openfga"):
+			out = append(out, LeftOut{p.Name, "it answers no lists"})
+		default:
+			peers = append(peers, p)
+		}
+	}
+	return peers, out
 }
 
 // RunLists compares lists. Of every question of a world it asks who else may do the
 // same, and where else the same user may. Every list is compared with the rows' own
-// while it is timed; a wrong one ends the comparison with an error.
-func RunLists(ctx context.Context, o Options) (lines []ListLine, err error) {
+// while it is timed; a wrong one ends the comparison with an error, and what was done
+// before is in the report.
+func RunLists(ctx context.Context, o Options) (*ListReport, error) {
+	report := &ListReport{Machine: thisMachine(), Lines: []ListLine{}}
 	for _, users := range o.Users {
 		for _, depth := range o.Depths {
 			w, err := workload.Generate(workload.Params{Users: users, Depth: depth, Questions: o.Questions})
 			if err != nil {
-				return lines, err
+				return report, err
 			}
 			right := rightLists(w)
 			for _, p := range o.Peers {
@@ -50,14 +73,14 @@ func RunLists(ctx context.Context, o Options) (lines []ListLine, err error) {
 				}
 				line, err := lists(ctx, p, w, right)
 				if err != nil {
-					return lines, err
+					return report, err
 				}
 				line.Users, line.Depth = users, depth
-				lines = append(lines, line)
+				report.Lines = append(report.Lines, line)
 			}
 		}
 	}
-	return lines, nil
+	return report, nil
 }
 
 // right are the lists that a question is answered with.
@@ -114,23 +137,4 @@ func lists(ctx context.Context, p engine.Peer, w *workload.World, all []right) (
 	line.Who, line.WhoP99 = who[len(who)/2], who[len(who)*99/100]
 	line.Where, line.WhereP99 = where[len(where)/2], where[len(where)*99/100]
 	return line, nil
-}
-
-// WriteLists writes lines as a table for a document.
-func WriteLists(w io.Writer, lines []ListLine) error {
-	_, err := fmt.Fprintf(w, "%s\n\n| users | deep | engine | who, p50 | p99 | where, p50 | p99 | rows |\n| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |\n", thisMachine())
-	for _, l := range lines {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "| %d | %d | %s %s | %s | %s | %s | %s | %d |\n", l.Users, l.Depth, l.Engine, l.Version,
-				brief(l.Who), brief(l.WhoP99), brief(l.Where), brief(l.WhereP99), l.Rows)
-		}
-	}
-	return err
-}
-
-func brief(d time.Duration) time.Duration {
-	if d > 10*time.Millisecond {
-		return d.Round(100 * time.Microsecond)
-	}
-	return d.Round(time.Microsecond)
 }

@@ -32,20 +32,24 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	users := flags.String("users", "1000,10000", "users of the worlds, by comma")
 	depths := flags.String("depth", "5,20", "depths of the worlds' documents, by comma")
 	seconds := flags.Float64("seconds", 2, "length of each timed run")
-	questions := flags.Int("questions", 10_000, "questions that all engines must agree on")
+	questions := flags.Int("questions", 10_000, "questions that all engines must agree on; with --lists 30 where it is left out")
 	patience := flags.Duration("patience", 10*time.Minute, "leave out an engine that would take longer to verify; 0 waits for all")
 	engines := flags.String("engines", "all", `engines by comma, as "authz client,opa"`)
-	lists := flags.Bool("lists", false, "compare whole lists, of who may and where, in place of checks; prints markdown")
+	lists := flags.Bool("lists", false, "compare whole lists, of who may and where, in place of checks; takes no --seconds and no --patience")
 	output := flags.String("output", "text", "text, json or markdown")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
 		return 2
 	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if *lists && !given["questions"] {
+		*questions = 30
+	}
 	o := compare.Options{Questions: *questions, Each: time.Duration(*seconds * float64(time.Second)), Patience: *patience,
 		Progress: func(line string) { fmt.Fprintln(errs, time.Now().Format(time.TimeOnly), line) }}
-	write := map[string]func(*compare.Report, io.Writer) error{
-		"text": (*compare.Report).WriteText, "json": (*compare.Report).WriteJSON, "markdown": (*compare.Report).WriteMarkdown}[*output]
+	write := map[string]func(report, io.Writer) error{"text": report.WriteText, "json": report.WriteJSON, "markdown": report.WriteMarkdown}[*output]
 	err := errors.Join(
 		integers("--users", *users, &o.Users),
 		integers("--depth", *depths, &o.Depths),
@@ -55,17 +59,16 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		err = errors.Join(err, fmt.Errorf("--output must be text, json or markdown: %q", *output))
 	case *seconds <= 0 || *questions <= 0 || *patience < 0 || flags.NArg() > 0:
 		err = errors.Join(err, errors.New("--seconds and --questions must be positive, --patience not negative, and no arguments may follow"))
+	case *lists && (given["seconds"] || given["patience"]):
+		err = errors.Join(err, errors.New("--lists asks each question once, however long it takes: it takes no --seconds and no --patience"))
 	}
 	if err != nil {
 		fmt.Fprintln(errs, err)
 		return 2
 	}
-	if *lists {
-		return compareLists(ctx, o, *engines == "all", out, errs)
-	}
-	report, err := compare.Run(ctx, o)
-	if len(report.Worlds) > 0 {
-		err = errors.Join(err, write(report, out))
+	found, some, err := measure(ctx, o, *lists, *engines == "all")
+	if some {
+		err = errors.Join(err, write(found, out))
 	}
 	if err != nil {
 		fmt.Fprintln(errs, err)
@@ -74,19 +77,26 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return 0
 }
 
-func compareLists(ctx context.Context, o compare.Options, all bool, out, errs io.Writer) int {
+// report is what either comparison found.
+type report interface {
+	WriteText(io.Writer) error
+	WriteJSON(io.Writer) error
+	WriteMarkdown(io.Writer) error
+}
+
+// measure compares lists or checks, and says whether anything was measured.
+func measure(ctx context.Context, o compare.Options, lists, all bool) (found report, some bool, err error) {
+	if !lists {
+		r, err := compare.Run(ctx, o)
+		return r, len(r.Worlds) > 0, err
+	}
+	var out []compare.LeftOut
 	if all {
-		o.Peers = compare.Listers()
+		o.Peers, out = compare.Listers()
 	}
-	lines, err := compare.RunLists(ctx, o)
-	if len(lines) > 0 {
-		err = errors.Join(err, compare.WriteLists(out, lines))
-	}
-	if err != nil {
-		fmt.Fprintln(errs, err)
-		return 1
-	}
-	return 0
+	r, err := compare.RunLists(ctx, o)
+	r.LeftOut = out
+	return r, len(r.Lines) > 0, err
 }
 
 func integers(name, list string, into *[]int) error {

@@ -14,6 +14,7 @@ func TestMalformedCommandLinesAreRefusedBeforeAnyWork(t *testing.T) {
 	for _, args := range [][]string{
 		{"--users", "many"}, {"--users", "0"}, {"--users", ""}, {"--depth", "5,-1"}, {"--seconds", "0"}, {"--questions", "0"},
 		{"--patience", "-1s"}, {"--output", "xml"}, {"--engines", "zanzibar"}, {"--unknown"}, {"more"},
+		{"--lists", "--seconds", "1"}, {"--lists", "--patience", "1m"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(context.Background(), args, &out, &errs); code != 2 || out.Len() > 0 || errs.Len() == 0 {
@@ -53,6 +54,18 @@ func TestTheCommandVerifiesThenTimesAndReportsAsAsked(t *testing.T) {
 	agreed, timed := strings.Index(errs.String(), "3 engines agree on 200 questions"), strings.Index(errs.String(), "timing")
 	if agreed < 0 || timed < agreed {
 		t.Errorf("nothing may be timed before all agree:\n%s", errs.String())
+	}
+}
+
+func TestListsAreReportedAsAsked(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := []string{"--lists", "--users", "30", "--depth", "3", "--questions", "5", "--engines", "authz client", "--output", "json"}
+	if code := run(context.Background(), args, &out, &errs); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs.String())
+	}
+	var report compare.ListReport
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Lines) != 1 || report.Lines[0].Who <= 0 || report.Machine.Go == "" {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }
 
