@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -56,7 +55,6 @@ func (n *nearby) around(p authz.Principal) error {
 	if err != nil {
 		return err
 	}
-	n.least(roles)
 	conferring := access.RolesConferring(n.a.catalog, roles, n.key)
 	n.out.Near.Roles = first(n, conferring)
 	if p.IsService() {
@@ -103,17 +101,6 @@ func (n *nearby) membership(userID string) (direct []string, parents map[string]
 		return groups, n.ifSo.parents, nil
 	}
 	return user.GroupIDs, n.ifSo.parents, nil
-}
-
-// least orders roles by how many keys they confer, the fewest first.
-func (n *nearby) least(roles []authz.Role) {
-	confers := make(map[string]int, len(roles))
-	for _, r := range roles {
-		for _, p := range r.Patterns {
-			confers[r.ID] += len(n.a.catalog.KeysMatching(p))
-		}
-	}
-	slices.SortStableFunc(roles, func(a, b authz.Role) int { return cmp.Compare(confers[a.ID], confers[b.ID]) })
 }
 
 // requests are those that would be taken: for the key itself, and for roles.

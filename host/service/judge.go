@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -309,21 +308,10 @@ func (s *Service) ExplainAccount(ctx context.Context, org string, p authz.Princi
 		}
 		roles = append(roles, role)
 	}
-	slices.SortStableFunc(roles, func(a, b authz.Role) int { return cmp.Compare(keysOf(a), keysOf(b)) })
 	conferring := access.RolesConferring(cloud.Catalog(), roles, key)
 	out.Near.More = out.Near.More || len(conferring) > access.MaxNear
 	out.Near.Roles = conferring[:min(len(conferring), access.MaxNear)]
 	return out, nil
-}
-
-// keysOf is how many keys of cloud a role confers: those that take least are told first.
-func keysOf(role authz.Role) (n int) {
-	for _, key := range cloud.Catalog().Keys() {
-		if slices.ContainsFunc(role.Patterns, func(p string) bool { return authz.Match(p, key) }) {
-			n++
-		}
-	}
-	return n
 }
 
 // Held lists the cloud.* keys that the caller holds anywhere, with the scopes of

@@ -128,14 +128,19 @@ func Around(c *catalog.Catalog, rows *authz.SubjectAccess, e Explanation, key st
 }
 
 // RolesConferring lists those of some roles that confer the key, each by its first pattern
-// that does.
+// that does. Roles whose patterns match the fewest keys come first.
 func RolesConferring(c *catalog.Catalog, roles []authz.Role, key string) (list []NearRole) {
 	q := hold(&authz.SubjectAccess{}, 0).ask(c, key, nil, nil)
+	confers := make(map[string]int, len(roles))
 	for i := range roles {
 		if pattern := q.conferringPattern(roles[i].Patterns); pattern != "" {
 			list = append(list, NearRole{RoleID: roles[i].ID, Name: roles[i].Name, Pattern: pattern})
+			for _, p := range roles[i].Patterns {
+				confers[roles[i].ID] += len(c.KeysMatching(p))
+			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b NearRole) int { return cmp.Compare(confers[a.RoleID], confers[b.RoleID]) })
 	return list
 }
 

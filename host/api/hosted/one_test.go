@@ -88,6 +88,11 @@ func TestASeatsOwnGrantSaysSo(t *testing.T) {
 	if roles, _ := denied.at("near", "roles").([]any); len(roles) != 2 || roles[0].(map[string]any)["roleId"] != "cloud_admin" {
 		t.Errorf("the roles that would allow: %s", denied.raw)
 	}
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","roleId":"cloud_admin"}`).want(t, 201, "")
+	allowed := owner.call("GET", "/orgs/acme/org/explain?userId=u_7&key=cloud.seats.invite_seat&scope=*", "")
+	if allowed := allowed.want(t, 200, ""); allowed.at("allowed") != true {
+		t.Errorf("the first of the roles does not allow: %s", allowed.raw)
+	}
 }
 
 func TestListsAreCompressedForWhoAcceptsIt(t *testing.T) {
