@@ -237,6 +237,25 @@ func TestListSubjectsOfManyPeopleComeWholeInAnyPages(t *testing.T) {
 	}
 }
 
+// No write makes a circle of scopes, but a database may have one. What is above one scope
+// of a circle is not what is above a sibling of it: here the revoke is.
+func TestListScopesSeesTheRevokeOfACircle(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	all := storage.Commit{ID: "circle", Changes: []storage.Change{
+		storage.PutScopeParents{Scope: "docs.folder:p", Parents: []string{"docs.folder:a"}},
+		storage.InsertRevoke{Revoke: authz.Revoke{ID: "r", UserID: "u", Pattern: "docs.*", Scope: "docs.folder:a", Provenance: root}}}}
+	for _, scope := range []string{"docs.folder:a", "docs.folder:b"} {
+		all.Changes = append(all.Changes, storage.PutScopeParents{Scope: scope, Parents: []string{"docs.folder:p"}},
+			storage.InsertGrant{Grant: authz.Grant{ID: scope, Subject: "user:u", Pattern: "docs.files.read", Scope: scope, Provenance: root}})
+	}
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	if got := rows(t, provider.EveryScope(t.Context(), app, provider.ScopesQuery{Principal: authz.UserPrincipal("u"), Key: "docs.files.read"})); len(got) != 0 {
+		t.Errorf("held in spite of the revoke: %+v", got)
+	}
+}
+
 func TestLookupsRefuse(t *testing.T) {
 	store := openStore(t)
 	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})

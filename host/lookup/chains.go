@@ -18,10 +18,15 @@ type chains struct {
 	ctx     context.Context
 	parents map[string][]string
 	judged  map[string]access.Chain // over other ancestry
+	shared  map[family][]string     // what lies above scopes of one parent
 }
 
+// family are the scopes of one type that have one parent, the same: whatever lies above
+// one of them lies above all.
+type family struct{ scopeType, parent string }
+
 func (l *Lists) chains(ctx context.Context) *chains {
-	return &chains{lists: l, ctx: ctx, parents: map[string][]string{}, judged: map[string]access.Chain{}}
+	return &chains{lists: l, ctx: ctx, parents: map[string][]string{}, judged: map[string]access.Chain{}, shared: map[family][]string{}}
 }
 
 // load reads the parents of scopes, and of all that lies above them, before their chains
@@ -32,6 +37,7 @@ func (c *chains) load(scopes []string) error {
 	}
 	if len(c.parents) > maxParents {
 		clear(c.parents)
+		clear(c.shared)
 	}
 	for level := scopes; len(level) > 0; {
 		var missing, next []string
@@ -93,6 +99,13 @@ func (c *chains) of(scope string) (access.Chain, error) {
 			return nil, err
 		}
 	}
+	of := family{scopeType: authz.ScopeType(scope)}
+	if parents := c.parents[scope]; len(parents) == 1 && parents[0] != authz.Global && parents[0] != scope {
+		of.parent = parents[0]
+		if above, known := c.shared[of]; known {
+			return access.NewChain(scope, above), nil
+		}
+	}
 	above, err := c.lists.Recorded(scope, func(level []string) (map[string][]string, error) {
 		found := make(map[string][]string, len(level))
 		for _, s := range level {
@@ -104,6 +117,10 @@ func (c *chains) of(scope string) (access.Chain, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	// In a circle a scope is above its own parent, and so above its siblings alone.
+	if of.parent != "" && !slices.ContainsFunc(above, func(a string) bool { return slices.Contains(c.parents[a], scope) }) {
+		c.shared[of] = above
 	}
 	return access.NewChain(scope, above), nil
 }
