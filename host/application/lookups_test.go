@@ -1,9 +1,11 @@
 package application_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +133,63 @@ func TestListScopesOfEverywhereComeWholeInAnyPages(t *testing.T) {
 		for scope, held := range want {
 			if held && !got[scope] {
 				t.Errorf("pages of %d: %s is missing", limit, scope)
+			}
+		}
+	}
+}
+
+// A page looks at a bounded number of scopes, also where it tells none of them, and the
+// list is whole all the same.
+func TestListScopesOfFewAmongManyComeWholeInAnyPages(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	all, below := storage.Commit{ID: "few"}, map[string]bool{"docs.folder:1": true, "docs.folder:2": true, "docs.folder:3": true, "docs.folder:2z": true}
+	put := func(scope string, parents ...string) {
+		all.Changes = append(all.Changes, storage.PutScopeParents{Scope: scope, Parents: parents})
+	}
+	put("docs.folder:1")
+	put("docs.folder:2", "docs.folder:1")
+	put("docs.folder:3", "docs.folder:1")
+	put("docs.folder:2z", "docs.folder:3")
+	put("docs.folder:gone")
+	for i := range 4500 {
+		both, gone := fmt.Sprintf("docs.doc:both%d", i), fmt.Sprintf("docs.doc:gone%d", i)
+		put(both, "docs.folder:2", "docs.folder:3") // told below 2, and looked at again below 3
+		put(gone, "docs.folder:gone")
+		below[both] = true
+	}
+	grant := func(user, scope string) {
+		all.Changes = append(all.Changes, storage.InsertGrant{Grant: authz.Grant{ID: "g" + user, Subject: "user:" + user, Pattern: "docs.files.read", Scope: scope, Provenance: root}})
+	}
+	grant("u", "docs.folder:1")
+	grant("all", "*")
+	all.Changes = append(all.Changes, storage.InsertRevoke{Revoke: authz.Revoke{ID: "r", UserID: "all", Pattern: "docs.*", Scope: "docs.folder:gone", Provenance: root}})
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	everywhere := maps.Clone(below)
+	everywhere["*"] = true
+	for user, want := range map[string]map[string]bool{"u": below, "all": everywhere} {
+		for _, limit := range []int{0, 10, 1000} {
+			q := provider.ScopesQuery{Principal: authz.UserPrincipal(user), Key: "docs.files.read", Continued: provider.Continued{Limit: limit}}
+			got, short := map[string]bool{}, 0
+			for {
+				page, err := app.ListScopes(t.Context(), q)
+				must(t, err)
+				for _, s := range page.Scopes {
+					if got[s.Scope] || !want[s.Scope] {
+						t.Fatalf("%s, pages of %d: %s is told: again %v", user, limit, s.Scope, got[s.Scope])
+					}
+					got[s.Scope] = true
+				}
+				if page.Next != "" && len(page.Scopes) < cmp.Or(limit, provider.MaxLookupPage) {
+					short++
+				}
+				if q.After = page.Next; q.After == "" {
+					break
+				}
+			}
+			if len(got) != len(want) || short == 0 {
+				t.Errorf("%s, pages of %d: %d scopes, want %d; %d pages ended before they were full", user, limit, len(got), len(want), short)
 			}
 		}
 	}

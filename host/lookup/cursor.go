@@ -48,7 +48,7 @@ func after(cursor, list string) (at place, err error) {
 	return at, nil
 }
 
-// possible refuses what no page ends at: a caller may have made it.
+// possible reports whether a page may end there: a caller may have made the place.
 func (at place) possible() bool {
 	return at.Phase >= 0 && at.Phase <= phaseOwn &&
 		!slices.ContainsFunc(append([]string{at.At}, at.Path...), func(id string) bool { return strings.ContainsRune(id, 0) })

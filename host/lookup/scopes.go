@@ -50,12 +50,18 @@ func (l *Lists) Scopes(ctx context.Context, in provider.ScopesQuery) (page provi
 		if err != nil {
 			return page, err
 		}
-		if q.extent.wanted() == 0 {
+		switch {
+		case len(row.held.By) == 0:
+			q.extent.examined++
+		case q.extent.wanted() == 0:
 			q.extent.cut = true
+		default:
+			page.Scopes = append(page.Scopes, row.held)
+			q.extent.told++
+		}
+		if q.extent.cut {
 			break
 		}
-		page.Scopes = append(page.Scopes, row.held)
-		q.extent.told++
 		last = place{List: at.List, At: row.at, Path: slices.Clone(row.path)}
 	}
 	if q.extent.cut {
@@ -64,7 +70,8 @@ func (l *Lists) Scopes(ctx context.Context, in provider.ScopesQuery) (page provi
 	return page, err
 }
 
-// heldAt is a row with its place: the scope, or the path to it.
+// heldAt is a candidate with its place: the scope, or the path to it. One that is not
+// held, or told at another place, is by nothing.
 type heldAt struct {
 	held provider.HeldScope
 	at   string
@@ -148,16 +155,16 @@ func (s *scopeList) grants(chain access.Chain) (ids []string) {
 	return ids
 }
 
-// held decides a scope by its chain.
-func (s *scopeList) held(scope string, chain access.Chain) (provider.HeldScope, bool) {
-	row := provider.HeldScope{Scope: scope, By: s.grants(chain)}
+// held decides a scope by its chain. What is not held is by nothing.
+func (s *scopeList) held(scope string, chain access.Chain) provider.HeldScope {
+	row := provider.HeldScope{Scope: scope}
 	if s.takes(chain) {
-		return row, false
+		return row
 	}
-	if len(row.By) == 0 {
+	if row.By = s.grants(chain); len(row.By) == 0 {
 		row.By, row.Implied = s.implied[scope], true
 	}
-	return row, len(row.By) > 0
+	return row
 }
 
 func (s *scopeList) all(after place) iter.Seq2[heldAt, error] {
@@ -174,7 +181,7 @@ func (s *scopeList) all(after place) iter.Seq2[heldAt, error] {
 func (s *scopeList) everywhere(after place) iter.Seq2[heldAt, error] {
 	return func(yield func(heldAt, error) bool) {
 		if after.At == "" {
-			row, _ := s.held(authz.Global, access.Chain{authz.Global})
+			row := s.held(authz.Global, access.Chain{authz.Global})
 			row.Except = slices.Sorted(maps.Keys(s.revoked))
 			if !yield(heldAt{held: row, at: authz.Global}, nil) {
 				return
@@ -195,7 +202,7 @@ func (s *scopeList) everywhere(after place) iter.Seq2[heldAt, error] {
 					yield(heldAt{}, err)
 					return
 				}
-				if row, ok := s.held(scope, chain); ok && !yield(heldAt{held: row, at: scope}, nil) {
+				if !yield(heldAt{held: s.held(scope, chain), at: scope}, nil) {
 					return
 				}
 			}
@@ -281,18 +288,24 @@ func (s *scopeList) walked(after place) iter.Seq2[heldAt, error] {
 		t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: 64, kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
 			return s.Recorded != nil && (depth > 0 || len(s.granted[node]) > 0)
 		}}
-		for path, err := range t.walk(s.roots, after.Path) {
+		for v, err := range t.walk(s.roots, after.Path) {
 			if err != nil {
 				yield(heldAt{}, err)
 				return
 			}
-			scope := path[len(path)-1]
+			if v.out {
+				if !yield(heldAt{path: v.path}, nil) {
+					return
+				}
+				continue
+			}
+			scope := v.path[len(v.path)-1]
 			chain, err := s.of(scope)
 			if err != nil {
 				yield(heldAt{}, err)
 				return
 			}
-			if row, ok := s.held(scope, chain); ok && !yield(heldAt{held: row, path: path}, nil) {
+			if !yield(heldAt{held: s.held(scope, chain), path: v.path}, nil) {
 				return
 			}
 		}
@@ -302,37 +315,33 @@ func (s *scopeList) walked(after place) iter.Seq2[heldAt, error] {
 // enter leaves out what a revoke takes with all that is below it, and what the walk
 // reaches at another place: under itself as a root, or under the first of its parents
 // that a granted scope is above.
-func (s *scopeList) enter(depth int, nodes []step) (entered []step, err error) {
+func (s *scopeList) enter(depth int, nodes []step) error {
 	scopes := make([]string, len(nodes))
 	for i, n := range nodes {
 		scopes[i] = n.node
 	}
 	if err := s.load(scopes); err != nil {
-		return nil, err
+		return err
 	}
-	for _, n := range nodes {
+	for i := range nodes {
+		n := &nodes[i]
 		chain, err := s.of(n.node)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if s.takes(chain) {
+		if n.out = s.takes(chain); n.out || depth == 0 {
 			continue
 		}
-		if depth > 0 {
-			if _, root := slices.BinarySearch(s.roots, n.node); root {
-				continue
-			}
-			first, err := s.firstParent(n.node)
-			if err != nil {
-				return nil, err
-			}
-			if first != n.from {
-				continue
-			}
+		if _, n.out = slices.BinarySearch(s.roots, n.node); n.out {
+			continue
 		}
-		entered = append(entered, n)
+		first, err := s.firstParent(n.node)
+		if err != nil {
+			return err
+		}
+		n.out = first != n.from
 	}
-	return entered, nil
+	return nil
 }
 
 // firstParent is the first parent of a scope that lies at or below a granted one.

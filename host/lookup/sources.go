@@ -153,7 +153,7 @@ func (s *subjectList) peopleOf(kind authz.SubjectKind, after []string) error {
 	if len(roots) == 0 {
 		return nil
 	}
-	t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: chunk, kind: edgesOf[kind], enter: func(_ int, nodes []step) ([]step, error) { return nodes, nil },
+	t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: chunk, kind: edgesOf[kind],
 		under: func(depth int, _ string) bool { return depth == 0 || kind == authz.SubjectOrgOf }}
 	var paths [][]string
 	flush := func() error {
@@ -178,14 +178,14 @@ func (s *subjectList) peopleOf(kind authz.SubjectKind, after []string) error {
 		paths = paths[:0]
 		return nil
 	}
-	for path, err := range t.walk(roots, after) {
+	for v, err := range t.walk(roots, after) {
 		if err != nil {
 			return err
 		}
-		if len(path) == 1 {
+		if len(v.path) == 1 {
 			continue // the source itself
 		}
-		if paths = append(paths, slices.Clone(path)); len(paths) >= s.extent.batch() {
+		if paths = append(paths, slices.Clone(v.path)); len(paths) >= s.extent.batch() {
 			if err := flush(); err != nil || s.extent.cut {
 				return err
 			}

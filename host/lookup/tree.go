@@ -24,21 +24,30 @@ type tree struct {
 	// the page.
 	siblings int
 
-	// enter says which of some nodes are walked; depth counts from 0, the roots.
-	enter func(depth int, nodes []step) ([]step, error)
+	// enter marks which of some nodes are out; depth counts from 0, the roots. Nil is none.
+	enter func(depth int, nodes []step) error
 
 	// under says whether what lies below a node is walked; nil is everything.
 	under func(depth int, node string) bool
 }
 
-// step is a node under the one that it was reached from.
-type step struct{ node, from string }
+// step is a node under the one that it was reached from. Nothing below one that is out is
+// walked.
+type step struct {
+	node, from string
+	out        bool
+}
 
-// walk yields the path to each node that is entered, roots included, strictly after a
-// path in the walk's order. The path is the walk's own until the next one. It ends with
-// the first error.
-func (t *tree) walk(roots, after []string) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
+// visit is a node by the path to it, which is the walk's own until the next one.
+type visit struct {
+	path []string
+	out  bool
+}
+
+// walk yields every node, roots included, strictly after a path in the walk's order. It
+// ends with the first error.
+func (t *tree) walk(roots, after []string) iter.Seq2[visit, error] {
+	return func(yield func(visit, error) bool) {
 		w := walker{tree: t, yield: yield}
 		if len(after) > 0 {
 			at, found := slices.BinarySearch(roots, after[0])
@@ -50,6 +59,9 @@ func (t *tree) walk(roots, after []string) iter.Seq2[[]string, error] {
 			}
 		}
 		for some := range slices.Chunk(roots, chunk) {
+			if w.extent.over() {
+				return
+			}
 			steps := make([]step, len(some))
 			for i, root := range some {
 				steps[i] = step{node: root}
@@ -63,29 +75,29 @@ func (t *tree) walk(roots, after []string) iter.Seq2[[]string, error] {
 
 type walker struct {
 	*tree
-	yield func([]string, error) bool
+	yield func(visit, error) bool
 	path  []string
 }
 
 func (w *walker) fail(err error) bool {
-	w.yield(nil, err)
+	w.yield(visit{}, err)
 	return false
 }
 
 // again goes on below a node that was told before, after a path that begins below it.
 func (w *walker) again(depth int, s step, after []string) bool {
-	entered, err := w.enter(depth, []step{s})
+	l, err := w.level(depth, []step{s})
 	switch {
 	case err != nil:
 		return w.fail(err)
-	case len(entered) == 0 || !w.opens(depth, s.node):
+	case !w.opens(depth, l.nodes[0]):
 		return true
 	}
 	w.path = append(w.path, s.node)
 	defer w.leave()
 	page := storage.EdgePage{}
 	if len(after) > 0 {
-		if !slices.Contains(w.path, after[0]) && !w.again(depth+1, step{after[0], s.node}, after[1:]) {
+		if !slices.Contains(w.path, after[0]) && !w.again(depth+1, step{node: after[0], from: s.node}, after[1:]) {
 			return false
 		}
 		page = storage.EdgePage{AfterOf: s.node, AfterFrom: after[0]}
@@ -95,7 +107,9 @@ func (w *walker) again(depth int, s step, after []string) bool {
 
 func (w *walker) leave() { w.path = w.path[:len(w.path)-1] }
 
-func (w *walker) opens(depth int, node string) bool { return w.under == nil || w.under(depth, node) }
+func (w *walker) opens(depth int, s step) bool {
+	return !s.out && (w.under == nil || w.under(depth, s.node))
+}
 
 // pages walks the children of one node after some of them, however many there are.
 func (w *walker) pages(depth int, node string, page storage.EdgePage) bool {
@@ -127,8 +141,8 @@ func (w *walker) all(depth int, steps []step) bool {
 	return w.some(l, 0, len(l.nodes))
 }
 
-// level is a chunk of one level: the nodes that are entered, in the order of the walk,
-// and what lies below a stretch of them.
+// level is a chunk of one level: its nodes, in the order of the walk, and what lies below
+// a stretch of them.
 type level struct {
 	depth  int
 	nodes  []step
@@ -139,11 +153,11 @@ type level struct {
 }
 
 func (w *walker) level(depth int, steps []step) (*level, error) {
-	if len(steps) == 0 {
-		return &level{depth: depth}, nil
+	l := &level{depth: depth, nodes: steps}
+	if len(steps) == 0 || w.enter == nil {
+		return l, nil
 	}
-	entered, err := w.enter(depth, steps)
-	return &level{depth: depth, nodes: entered}, err
+	return l, w.enter(depth, steps)
 }
 
 // some walks a stretch of a level.
@@ -157,16 +171,17 @@ func (w *walker) some(l *level, from, to int) bool {
 }
 
 func (w *walker) one(l *level, i int) bool {
-	node := l.nodes[i].node
+	s := l.nodes[i]
+	node := s.node
 	if slices.Contains(w.path, node) { // a cycle ends where it began
 		return true
 	}
 	w.path = append(w.path, node)
 	defer w.leave()
-	if !w.yield(w.path, nil) {
+	if !w.yield(visit{w.path, s.out}, nil) {
 		return false
 	}
-	if !w.opens(l.depth, node) {
+	if !w.opens(l.depth, s) {
 		return true
 	}
 	if i >= l.hi {
@@ -199,7 +214,7 @@ func (w *walker) read(l *level, i int) error {
 	for {
 		var of []string
 		for _, s := range stretch {
-			if w.opens(l.depth, s.node) {
+			if w.opens(l.depth, s) {
 				of = append(of, s.node)
 			}
 		}
@@ -266,7 +281,7 @@ func (w *walker) group(l *level, i int, parents []step, edges []storage.Edge) er
 func stepsOf(edges []storage.Edge) []step {
 	steps := make([]step, len(edges))
 	for i, e := range edges {
-		steps[i] = step{e.From, e.Of}
+		steps[i] = step{node: e.From, from: e.Of}
 	}
 	return steps
 }
