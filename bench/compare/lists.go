@@ -26,6 +26,8 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
+func (l LeftOut) String() string { return fmt.Sprintf("Left out: %s, %s.", l.Engine, l.Reason) }
+
 // ListLine is what the lists of one engine took: p50 and p99 of one list, whole.
 type ListLine struct {
 	Engine   string        `json:"engine"`

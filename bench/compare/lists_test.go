@@ -30,35 +30,28 @@ func TestListsOfAllEnginesAreTheRowsOwn(t *testing.T) {
 	}
 }
 
-// lossy forgets the last row of one of the lists.
+// lossy forgets so many of the last rows of each list.
 type lossy struct {
 	engine.Engine
-	who, where bool
+	who, where int
 }
 
 func (l lossy) Who(ctx context.Context, key string, scope workload.ScopeID) ([]string, error) {
 	users, err := l.Engine.(engine.Lister).Who(ctx, key, scope)
-	return users[:len(users)-min(len(users), only(l.who))], err
+	return users[:max(0, len(users)-l.who)], err
 }
 
 func (l lossy) Where(ctx context.Context, user, key string) ([]workload.ScopeID, error) {
 	scopes, err := l.Engine.(engine.Lister).Where(ctx, user, key)
-	return scopes[:len(scopes)-min(len(scopes), only(l.where))], err
-}
-
-func only(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
+	return scopes[:max(0, len(scopes)-l.where)], err
 }
 
 func TestAWrongListIsFoundOut(t *testing.T) {
 	peers, _ := Listers()
 	for _, of := range []struct {
-		who, where bool
+		who, where int
 		says       string
-	}{{true, false, " users may use "}, {false, true, " scopes, want "}} {
+	}{{1, 0, " users may use "}, {0, 1, " scopes, want "}} {
 		spoiled, load := peers[0], peers[0].Load
 		spoiled.Load = func(ctx context.Context, w *workload.World) (engine.Engine, error) {
 			e, err := load(ctx, w)

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -18,9 +17,7 @@ func (l *ListLine) cells() []string {
 
 // WriteJSON writes the report whole; times are in nanoseconds.
 func (r *ListReport) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	return writeJSON(w, r)
 }
 
 // WriteText writes a table aligned by blanks.
@@ -51,7 +48,7 @@ func (r *ListReport) WriteMarkdown(w io.Writer) error {
 
 func (r *ListReport) writeLeftOut(w io.Writer, format string) error {
 	for _, l := range r.LeftOut {
-		if _, err := fmt.Fprintf(w, format, fmt.Sprintf("Left out: %s, %s.", l.Engine, l.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, format, l); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,13 @@ import (
 
 // WriteJSON writes the report whole.
 func (r *Report) WriteJSON(w io.Writer) error {
+	return writeJSON(w, r)
+}
+
+func writeJSON(w io.Writer, report any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	return encoder.Encode(report)
 }
 
 // WriteText writes tables aligned by blanks.
@@ -107,7 +111,7 @@ func (w *World) notes() []string {
 	var notes []string
 	for _, l := range w.Lines {
 		if l.LeftOut != "" {
-			notes = append(notes, fmt.Sprintf("Left out: %s, %s.", l.Engine, l.LeftOut))
+			notes = append(notes, LeftOut{l.Engine, l.LeftOut}.String())
 		} else if l.Warmed < w.Questions {
 			notes = append(notes, fmt.Sprintf("%s was timed on the first %s questions, all that its warm-up of %v reached.", l.Engine, grouped(l.Warmed), maxWarmUp))
 		}
