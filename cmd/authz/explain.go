@@ -159,8 +159,8 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 	return ways
 }
 
-// below are parents that a scope of which nothing is recorded could be given: scopes of
-// its parent type at which the principal has the key already.
+// below are parents that a scope without any could be given: scopes of its parent type at
+// which the principal has the key already.
 func below(scope string, near *access.Near) (ways []way) {
 	var told []string
 	for _, g := range near.Elsewhere {

@@ -128,7 +128,8 @@ func Around(c *catalog.Catalog, rows *authz.SubjectAccess, e Explanation, key st
 }
 
 // RolesConferring lists those of some roles that confer the key, each by its first pattern
-// that does. Roles whose patterns match the fewest keys come first.
+// that does. Roles whose patterns match the fewest keys come first: so that what is offered
+// first gives least.
 func RolesConferring(c *catalog.Catalog, roles []authz.Role, key string) (list []NearRole) {
 	q := hold(&authz.SubjectAccess{}, 0).ask(c, key, nil, nil)
 	confers := make(map[string]int, len(roles))
