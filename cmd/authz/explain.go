@@ -110,16 +110,16 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 	case e.Allowed:
 		return nil
 	case !e.Active:
-		add("gives back what their rows confer", "user", "activate", p.UserID)
+		add("gives back all that is granted to them", "user", "activate", p.UserID)
 		return ways
 	case len(e.MatchedRevokes) > 0:
 		ids := []string{"revoke", "delete"}
 		for _, r := range e.MatchedRevokes {
 			ids = append(ids, r.ID)
 		}
-		does := "lifts the revoke"
+		does := "gives back all of " + e.MatchedRevokes[0].Pattern + " that is granted"
 		if len(e.MatchedRevokes) > 1 {
-			does = "lifts the revokes"
+			does = "gives back all they took that is granted"
 		}
 		if len(e.MatchedGrants) == 0 {
 			does += "; no grant on the chain confers the key either"
@@ -141,7 +141,7 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 		add("asks the approvers, who decide", at(append([]string{"request", "submit", "--as", p.UserID}, what...), r.Scope)...)
 	}
 	for _, g := range e.Near.Groups {
-		add("members of "+cmp.Or(g.Name, g.GroupID)+" may, by the grant "+g.GrantID, "user", "groups", p.UserID, "--add", g.GroupID)
+		add("gives all that members of "+cmp.Or(g.Name, g.GroupID)+" have, by the grant "+g.GrantID+" this key", "user", "groups", p.UserID, "--add", g.GroupID)
 	}
 	if q.org == "" && e.Near.Parentless {
 		ways = append(ways, below(asked, e.Near)...)

@@ -39,7 +39,7 @@ func (e Explained) Text(p authz.Principal, key, scope string) string {
 	fmt.Fprintf(&b, "%s  %s %s %s %s%s\n", answer, spell.Echo(p.Subject()), may, spell.Echo(key), at, condition)
 	switch {
 	case !e.Active:
-		b.WriteString("  because the principal is deactivated: it has no access, whatever its rows\n")
+		b.WriteString("  because the principal is deactivated: it has no access, whatever is granted\n")
 	case len(e.MatchedRevokes) > 0:
 		b.WriteString("  because a revoke on the chain wins over every grant\n")
 	case e.Implied:
@@ -53,7 +53,7 @@ func (e Explained) Text(p authz.Principal, key, scope string) string {
 		b.WriteString("  the catalog declares the key requiresCondition: every gate also asks the application's own condition, which is not asked here\n")
 	}
 	for _, r := range e.MatchedRevokes {
-		fmt.Fprintf(&b, "  revoke %s  %s at %s\n", spell.Echo(r.ID), spell.Echo(r.Pattern), spell.Echo(r.Scope))
+		fmt.Fprintf(&b, "  revoke %s  %s from %s at %s\n", spell.Echo(r.ID), spell.Echo(r.Pattern), spell.Echo(authz.UserPrincipal(r.UserID).Subject()), spell.Echo(r.Scope))
 	}
 	ways := make(map[string]string, len(e.Paths))
 	for _, w := range e.Paths {
@@ -115,7 +115,7 @@ func (n *Near) because(scope string) string {
 	switch {
 	case n == nil:
 	case len(n.NotGrantable) > 0:
-		return "the grants that name the key are at scopes where it does not count: it can be granted " + n.grantable()
+		return "the key does not count where it is granted: it must be granted " + n.grantable()
 	case len(n.Elsewhere) > 0:
 		return "the key is granted elsewhere, and not on the chain of " + spell.Echo(scope)
 	case len(n.Lacking) > 0:
@@ -127,9 +127,9 @@ func (n *Near) because(scope string) string {
 // grantable tells where the key can be granted.
 func (n *Near) grantable() string {
 	if len(n.GrantableAt) == 0 {
-		return `at "*" alone`
+		return `at "*"`
 	}
-	return "at " + strings.Join(n.GrantableAt, ", ") + ` and at "*"`
+	return "at " + strings.Join(n.GrantableAt, ", ") + ` or at "*"`
 }
 
 func (n *Near) write(b *strings.Builder, key string) {
@@ -157,6 +157,6 @@ func (n *Near) write(b *strings.Builder, key string) {
 		b.WriteString("  the key is lent by " + spell.Quote(n.LentBy) + ": the roles and groups there confer it\n")
 	}
 	if n.Parentless {
-		b.WriteString("  no scope is above it: its parents may not be recorded\n")
+		b.WriteString("  nothing but \"*\" is above it: perhaps its parents were never recorded\n")
 	}
 }

@@ -36,7 +36,7 @@ func TestADenialTellsWhatCameNear(t *testing.T) {
 		"the nearest first": {"docs.files.read", "docs.folder:1", []authz.Grant{grant("g1", "", "docs.other.*", "*"), grant("g2", "", "docs.files.list", "*")},
 			"lacking g2 (docs.files.list), lacking g1 (docs.other.*), at docs.folder:1", "because the grants on the chain confer other keys"},
 		"not grantable": {"docs.files.pay", "docs.folder:1", []authz.Grant{grant("g1", "", "docs.files.*", "docs.folder:1")},
-			"not grantable g1, at *", `because the grants that name the key are at scopes where it does not count: it can be granted at "*" alone`},
+			"not grantable g1, at *", `because the key does not count where it is granted: it must be granted at "*"`},
 		"nothing":               {"docs.files.read", "*", nil, "at *", "because no live grant of the principal confers the key on the chain"},
 		"of another namespace":  {"docs.files.read", "*", []authz.Grant{grant("g1", "", "mail.files.read", "*")}, "at *", "no live grant"},
 		"somebody else's grant": {"docs.files.read", "*", []authz.Grant{{ID: "g1", Subject: "user:v", Pattern: "*", Scope: "*"}}, "at *", "no live grant"},
