@@ -18,17 +18,20 @@ var lookupCases = []storageCase{
 		w.same([]string{"d.b:1"}, rows(w, w.ListScopes(w.ctx, storage.Page{After: "d.aa:0", Limit: 1})))
 		w.code(storage.CodeValidation, listError(w.ListScopes(w.ctx, storage.Page{Limit: -1})))
 	}},
-	{ID: "B90", Rule: "listEdges of parents yields by parent, then by scope; of several, of one named twice, of none; a scope stands under each of its parents, and under none that it had before", Needs: needsLookups, run: func(w *world) {
-		w.write(put("d.d:2", "d.f:1", "d.f:2"), put("d.d:1", "d.f:1"), put("d.f:1", "d.top:1"), put("d.f:2"), put("d.old:1", "d.f:1"), put("d.dropped:1", "d.f:2"), put("d.self:1", "d.self:1"))
+	{ID: "B90", Rule: "listEdges of parents yields by parent, then by scope, and tells which scopes have no other parent; of several, of one named twice, of none; a scope stands under each of its parents, and under none that it had before", Needs: needsLookups, run: func(w *world) {
+		w.write(put("d.d:2", "d.f:1", "d.f:2"), put("d.d:1", "d.f:1"), put("d.f:1", "d.top:1"), put("d.f:2"), put("d.old:1", "d.f:1"), put("d.dropped:1", "d.f:2"), put("d.self:1", "d.self:1"), put("d.twice:1", "d.same:1", "d.same:1"))
 		w.write(put("d.old:1", "d.f:9"), storage.DeleteScopeParents{Scope: "d.dropped:1"})
 		below := func(p storage.EdgePage, of ...string) []string { return w.edges(storage.EdgeParent, p, of...) }
-		w.same([]string{"d.f:1<d.d:1", "d.f:1<d.d:2", "d.f:2<d.d:2", "d.f:9<d.old:1", "d.self:1<d.self:1"},
+		w.same([]string{"d.f:1<d.d:1 sole", "d.f:1<d.d:2", "d.f:2<d.d:2", "d.f:9<d.old:1 sole", "d.self:1<d.self:1 sole"},
 			below(storage.EdgePage{}, "d.f:2", "d.self:1", "d.f:9", "d.f:1", "d.f:2", "unknown:1"))
-		w.same([]string{"d.top:1<d.f:1"}, below(storage.EdgePage{}, "d.top:1"))
+		w.same([]string{"d.top:1<d.f:1 sole"}, below(storage.EdgePage{}, "d.top:1"))
+		w.same([]string{"d.same:1<d.twice:1 sole"}, below(storage.EdgePage{}, "d.same:1"))
+		w.same([]string{"d.f:1<d.d:1 sole"}, below(storage.EdgePage{Limit: 1}, "d.f:1"))
 		w.same([]string(nil), below(storage.EdgePage{}))
 		w.same([]string{"d.f:1<d.d:2", "d.f:2<d.d:2"}, below(storage.EdgePage{AfterOf: "d.f:1", AfterFrom: "d.d:1"}, "d.f:2", "d.f:1"))
 		w.same([]string{"d.f:1<d.d:2"}, below(storage.EdgePage{AfterOf: "d.f:1", AfterFrom: "d.d:10", Limit: 1}, "d.f:2", "d.f:1"))
-		w.same([]string{"d.f:2<d.d:2"}, below(storage.EdgePage{AfterOf: "d.f:1z", AfterFrom: "d.z:1"}, "d.f:2", "d.f:1"))
+		w.write(put("d.d:2", "d.f:2"))
+		w.same([]string{"d.f:2<d.d:2 sole"}, below(storage.EdgePage{AfterOf: "d.f:1z", AfterFrom: "d.z:1"}, "d.f:2", "d.f:1"))
 	}},
 	{ID: "B91", Rule: "listEdges of groups, orgs and managers yields the users whose record names them, as it is now, active or not", Needs: needsLookups, run: func(w *world) {
 		off := user("c", in("g2", "g1"), under("m"))
@@ -109,7 +112,7 @@ var lookupCases = []storageCase{
 		for _, parent := range parents {
 			for _, scope := range many(3, parent+"/") {
 				all.Changes = append(all.Changes, put(scope, parent))
-				want = append(want, parent+"<"+scope)
+				want = append(want, parent+"<"+scope+" sole")
 			}
 			all.Changes = append(all.Changes, insertGrants(grant("a"+parent, "user:u", at(parent)), grant("b"+parent, "user:u", at(parent)))...)
 			grants = append(grants, "a"+parent, "b"+parent)
@@ -131,7 +134,7 @@ var lookupCases = []storageCase{
 		w.write(put("d.d:1", "d.f:1"), storage.UpsertUser{User: user("u", in("g"), under("m"))})
 		w.write(insertGrants(grant("1", "user:u", at("d.f:1")))...)
 		w.write(put("d.d:1", "d.f:1"), storage.UpsertUser{User: user("u", in("g"), under("m"))})
-		w.same([]string{"d.f:1<d.d:1"}, w.edges(storage.EdgeParent, storage.EdgePage{}, "d.f:1"))
+		w.same([]string{"d.f:1<d.d:1 sole"}, w.edges(storage.EdgeParent, storage.EdgePage{}, "d.f:1"))
 		w.same([]string{"g<u"}, w.edges(storage.EdgeGroup, storage.EdgePage{}, "g"))
 		w.same([]string{"m<u"}, w.edges(storage.EdgeManager, storage.EdgePage{}, "m"))
 	}},
@@ -145,13 +148,17 @@ func until(at int64) func(*authz.Grant) {
 	return func(g *authz.Grant) { g.ExpiresAt = authz.ExpiresAt(at) }
 }
 
-// edges are listed as Of<From.
+// edges are listed as Of<From, with "sole" behind where they are.
 func (s *named) edges(kind storage.EdgeKind, p storage.EdgePage, of ...string) (all []string) {
 	for e, err := range s.ListEdges(s.w.ctx, kind, of, p) {
 		if err != nil {
 			s.w.Fatalf("listEdges: %v", err)
 		}
-		all = append(all, e.Of+"<"+e.From)
+		edge := e.Of + "<" + e.From
+		if e.Sole {
+			edge += " sole"
+		}
+		all = append(all, edge)
 	}
 	return all
 }

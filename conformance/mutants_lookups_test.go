@@ -48,6 +48,13 @@ var lookupMutants = []mutant{
 		}
 		return s.Store.ListEdges(ctx, kind, of, p)
 	})},
+	{name: "each scope has one parent", kind: "lookup", cases: "B90", store: edgeLists(func(s *store, ctx context.Context, kind storage.EdgeKind, of []string, p storage.EdgePage) iter.Seq2[storage.Edge, error] {
+		rows, err := collected(s.Store.ListEdges(ctx, kind, of, p))
+		for i := range rows {
+			rows[i].Sole = kind == storage.EdgeParent
+		}
+		return listOf(rows, err)
+	})},
 	{name: "an edge of managers is one of groups", kind: "lookup", cases: "B91", store: edgeLists(func(s *store, ctx context.Context, kind storage.EdgeKind, of []string, p storage.EdgePage) iter.Seq2[storage.Edge, error] {
 		if kind == storage.EdgeManager {
 			kind = storage.EdgeGroup

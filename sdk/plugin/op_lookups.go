@@ -72,7 +72,12 @@ func (s *storageServer) ReadPeople(ctx context.Context, q *pluginv1.PeopleQuery)
 	})
 }
 
-func encodeEdge(e storage.Edge) *pluginv1.Edge { return &pluginv1.Edge{Of: e.Of, From: e.From} }
-func decodeEdge(e *pluginv1.Edge) storage.Edge { return storage.Edge{Of: e.GetOf(), From: e.GetFrom()} }
+func encodeEdge(e storage.Edge) *pluginv1.Edge {
+	return &pluginv1.Edge{Of: e.Of, From: e.From, Sole: e.Sole}
+}
+
+func decodeEdge(e *pluginv1.Edge) storage.Edge {
+	return storage.Edge{Of: e.GetOf(), From: e.GetFrom(), Sole: e.GetSole()}
+}
 
 func edgeRows(rows []*pluginv1.Edge) *pluginv1.EdgeRows { return &pluginv1.EdgeRows{Rows: rows} }

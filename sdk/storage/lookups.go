@@ -17,7 +17,7 @@ type Lookups interface {
 
 	// ListEdges yields what points at any of at most MaxScopes rows, ordered by Of, then
 	// by From. An id that is named twice counts once. Without CapAncestry EdgeParent is
-	// unsupported.
+	// unsupported. Sole is told of EdgeParent.
 	ListEdges(ctx context.Context, kind EdgeKind, of []string, p EdgePage) iter.Seq2[Edge, error]
 
 	// ListGrantsAt yields the grants at any of at most MaxScopes scopes, ordered by scope,
@@ -46,6 +46,12 @@ var EdgeKinds = []EdgeKind{EdgeParent, EdgeGroup, EdgeOrg, EdgeManager}
 type Edge struct {
 	Of   string // where it leads
 	From string
+	Sole bool // of EdgeParent: From has no other parent
+}
+
+// ParentEdge is the edge from a scope to one of its parents.
+func ParentEdge(scope, parent string, parents []string) Edge {
+	return Edge{Of: parent, From: scope, Sole: !slices.ContainsFunc(parents, func(p string) bool { return p != parent })}
 }
 
 // EdgePage resumes and bounds a list of edges after one of them. AfterOf "" starts at

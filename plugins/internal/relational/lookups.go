@@ -37,8 +37,13 @@ var DerivedTables = []Derived{
 	{UserTable, "orgIds", "userId", EdgeSources[storage.EdgeOrg]},
 }
 
-// ScanEdge reads Of and From.
-func ScanEdge(scan Scan) (e storage.Edge, err error) { return e, scan(&e.Of, &e.From) }
+// ScanEdge reads Of, From and, as a number, Sole.
+func ScanEdge(scan Scan) (e storage.Edge, err error) {
+	var sole int64
+	err = scan(&e.Of, &e.From, &sole)
+	e.Sole = sole != 0
+	return e, err
+}
 
 // CompareEdges is the order of edges.
 func CompareEdges(a, b storage.Edge) int {

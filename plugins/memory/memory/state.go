@@ -236,7 +236,7 @@ func (r *scopeRows) put(e *edit, row *scopeParents) {
 	r.remove(e, row.scope)
 	r.byID.set(e, row)
 	for _, parent := range row.parents {
-		r.parents.set(e, storage.Edge{Of: parent, From: row.scope})
+		r.parents.set(e, storage.ParentEdge(row.scope, parent, row.parents))
 	}
 }
 

@@ -102,13 +102,16 @@ type edgesOf struct {
 // one tells the edges of one id in pages; false when no more are wanted.
 func (e edgesOf) one(ctx context.Context, id, after string, to func(storage.Edge, error) bool) bool {
 	in := e.s.partition.in(e.edge.in)
-	for from, err := range stream(ctx, e.s, nil, after, 0, query[string, string]{
-		in: in, sort: byID, only: []string{},
-		from:  func(row layout.Row) (string, error) { return row.Text(), nil },
-		key:   func(from string) string { return from },
+	for edge, err := range stream(ctx, e.s, nil, after, 0, query[string, storage.Edge]{
+		in: in, sort: byID, only: []string{e.edge.member},
+		from: func(row layout.Row) (storage.Edge, error) {
+			names, err := e.names(row)
+			return e.to(row, id, names), err
+		},
+		key:   func(edge storage.Edge) string { return edge.From },
 		after: func(last string) layout.Filter { return in.Above(last, eq(e.edge.member, id), live) },
 	}) {
-		if !to(storage.Edge{Of: id, From: from}, err) {
+		if !to(edge, err) {
 			return false
 		}
 	}
@@ -135,7 +138,7 @@ func (e edgesOf) several(ctx context.Context, ids []string) (found []storage.Edg
 			}
 			for _, of := range distinct(names) {
 				if _, asked := slices.BinarySearch(ids, of); asked {
-					found = append(found, storage.Edge{Of: of, From: row.Text()})
+					found = append(found, e.to(row, of, names))
 				}
 			}
 		}
@@ -148,6 +151,14 @@ func (e edgesOf) several(ctx context.Context, ids []string) (found []storage.Edg
 		return nil
 	})
 	return found, whole, err
+}
+
+// to is the edge of a document to one of those that it names.
+func (e edgesOf) to(row layout.Row, of string, names []string) storage.Edge {
+	if e.kind == storage.EdgeParent {
+		return storage.ParentEdge(row.Text(), of, names)
+	}
+	return storage.Edge{Of: of, From: row.Text()}
 }
 
 // names are what a document names by the member of the edge.

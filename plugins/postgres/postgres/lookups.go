@@ -23,7 +23,11 @@ var (
 	edgesTo = func() map[storage.EdgeKind]string {
 		texts := map[storage.EdgeKind]string{}
 		for kind, e := range relational.EdgeSources {
-			texts[kind] = fmt.Sprintf(`select i.id, e.%q from unnest($2::text[]) i(id) cross join lateral (
+			sole := "0::bigint"
+			if kind == storage.EdgeParent {
+				sole = fmt.Sprintf(`(not exists (select from %[1]q o where o."app" = $1 and o.%[2]q = e.%[2]q and o.%[3]q <> i.id))::integer::bigint`, e.Table, e.From, e.Of)
+			}
+			texts[kind] = fmt.Sprintf(`select i.id, e.%q, `+sole+` from unnest($2::text[]) i(id) cross join lateral (
 				select t.%q from %q t where t."app" = $1 and t.%q = i.id and t.%q > case when i.id = $3 then $4::text else '' end
 				order by t.%q limit (select $5::bigint)) e limit $5`, e.From, e.From, e.Table, e.Of, e.From, e.From)
 		}

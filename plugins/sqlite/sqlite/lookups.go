@@ -22,7 +22,11 @@ var (
 			if e.Table != relational.ScopeEdgeTable && e.Table != relational.UserOrgTable { // whose key serves
 				table += " INDEXED BY " + quote(e.Table+"_"+e.Of+"_"+e.From)
 			}
-			texts[kind] = fmt.Sprintf(`SELECT e."%s", e."%s" FROM json_each(?2) AS j CROSS JOIN %s
+			sole := "0"
+			if kind == storage.EdgeParent {
+				sole = fmt.Sprintf(`NOT EXISTS (SELECT 1 FROM %[1]s AS o WHERE o."app" = ?1 AND o.%[2]q = e.%[2]q AND o.%[3]q <> e.%[3]q)`, quote(e.Table), e.From, e.Of)
+			}
+			texts[kind] = fmt.Sprintf(`SELECT e."%s", e."%s", `+sole+` FROM json_each(?2) AS j CROSS JOIN %s
 				WHERE j.value >= ?3 AND e."app" = ?1 AND e."%s" = j.value AND e."%s" > CASE WHEN j.value = ?3 THEN ?4 ELSE '' END LIMIT ?5`, e.Of, e.From, table, e.Of, e.From)
 		}
 		return texts

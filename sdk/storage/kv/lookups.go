@@ -24,9 +24,11 @@ func (s *store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []strin
 	if err := storage.CheckLookup(of, kind); err != nil {
 		return failing[storage.Edge](err)
 	}
-	ids, from := distinct(of), users.with
+	ids, from, edge := distinct(of), users.with, func(_ *partition, of, user string) storage.Edge { return storage.Edge{Of: of, From: user} }
 	if kind == storage.EdgeParent {
-		from = scopes.with
+		from, edge = scopes.with, func(p *partition, of, scope string) storage.Edge {
+			return storage.ParentEdge(scope, of, scopes.get(p, scope).Parents)
+		}
 	}
 	return func(yield func(storage.Edge, error) bool) {
 		at, left := storage.Edge{Of: pg.AfterOf, From: pg.AfterFrom}, pg.Limit
@@ -46,7 +48,7 @@ func (s *store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []strin
 						after = at.From
 					}
 					for key := range from(p, string(kind)+"/"+id, after) {
-						if edges = append(edges, storage.Edge{Of: id, From: key}); len(edges) == n {
+						if edges = append(edges, edge(p, id, key)); len(edges) == n {
 							return
 						}
 					}

@@ -34,7 +34,7 @@ func FillEdges(t *testing.T, s storage.Store) {
 func HasEdges(t *testing.T, s storage.Store) {
 	t.Helper()
 	for kind, want := range map[storage.EdgeKind][]storage.Edge{
-		storage.EdgeParent:  {{Of: odd, From: "d.d:2"}, {Of: "d.f:1", From: "d.d:1"}, {Of: "d.f:1", From: "d.d:2"}},
+		storage.EdgeParent:  {{Of: odd, From: "d.d:2"}, {Of: "d.f:1", From: "d.d:1", Sole: true}, {Of: "d.f:1", From: "d.d:2"}},
 		storage.EdgeGroup:   {{Of: "g", From: "u"}, {Of: "g", From: "v"}, {Of: "h", From: "u"}},
 		storage.EdgeOrg:     {{Of: odd, From: "v"}, {Of: "o1", From: "u"}, {Of: "o2", From: "u"}, {Of: "o2", From: "v"}},
 		storage.EdgeManager: {{Of: "m", From: "u"}, {Of: "m", From: "v"}},
@@ -62,7 +62,7 @@ func WritesEdges(t *testing.T, s storage.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]storage.Edge{{Of: odd, From: "d.d:2"}}, edgesOf(t, s, storage.EdgeParent, "d.f:1", odd)); diff != "" {
+	if diff := cmp.Diff([]storage.Edge{{Of: odd, From: "d.d:2", Sole: true}}, edgesOf(t, s, storage.EdgeParent, "d.f:1", odd)); diff != "" {
 		t.Errorf("parents (-want +got):\n%s", diff)
 	}
 	if left := edgesOf(t, s, storage.EdgeOrg, odd, "o1", "o2"); len(left) > 0 {

@@ -2827,6 +2827,7 @@ type Edge struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Of            string                 `protobuf:"bytes,1,opt,name=of,proto3" json:"of,omitempty"`
 	From          string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	Sole          bool                   `protobuf:"varint,3,opt,name=sole,proto3" json:"sole,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2873,6 +2874,13 @@ func (x *Edge) GetFrom() string {
 		return x.From
 	}
 	return ""
+}
+
+func (x *Edge) GetSole() bool {
+	if x != nil {
+		return x.Sole
+	}
+	return false
 }
 
 type EdgeRows struct {
@@ -3993,10 +4001,11 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"J\n" +
 	"\x06IdRows\x12\x12\n" +
 	"\x04rows\x18\x01 \x03(\tR\x04rows\x12,\n" +
-	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"*\n" +
+	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\">\n" +
 	"\x04Edge\x12\x0e\n" +
 	"\x02of\x18\x01 \x01(\tR\x02of\x12\x12\n" +
-	"\x04from\x18\x02 \x01(\tR\x04from\"c\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x12\n" +
+	"\x04sole\x18\x03 \x01(\bR\x04sole\"c\n" +
 	"\bEdgeRows\x12)\n" +
 	"\x04rows\x18\x01 \x03(\v2\x15.authz.plugin.v1.EdgeR\x04rows\x12,\n" +
 	"\x05piece\x18\x0f \x01(\v2\x16.authz.plugin.v1.FrameR\x05piece\"i\n" +
