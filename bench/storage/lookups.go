@@ -235,9 +235,6 @@ func seamLookups(ctx context.Context, o Options, store storage.Store, add func(s
 				}
 				scopes = append(scopes, e.From)
 			}
-			if _, err := store.GetScopeParents(ctx, scopes); err != nil {
-				return err
-			}
 			for _, err := range store.ListEdges(ctx, storage.EdgeParent, scopes, storage.EdgePage{Limit: 1000}) {
 				if err != nil {
 					return err

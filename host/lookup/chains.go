@@ -62,6 +62,17 @@ func (c *chains) load(scopes []string) error {
 	return nil
 }
 
+// only takes what a list of edges told: the one parent of a scope. It is left to load
+// where what lies above that parent was not read.
+func (c *chains) only(scope, parent string) {
+	if _, loaded := c.parents[parent]; !loaded {
+		return
+	}
+	if _, loaded := c.parents[scope]; !loaded {
+		c.parents[scope] = []string{parent}
+	}
+}
+
 // at is the chain of the scope that is asked about, in one read.
 func (c *chains) at(scope string) (access.Chain, error) {
 	if scope == authz.Global {

@@ -78,10 +78,22 @@ func (e *extent) wanted() int { return e.limit - e.told }
 // more where few of them were told.
 func (e *extent) batch() int { return min(chunk, max(64, e.wanted(), e.examined)) }
 
+// large says that reading for the page takes long beside finding where it begins.
+func (e *extent) large() bool { return e.limit >= 256 }
+
+// enough is how many rows end a page before the next read. A large page goes without its
+// last tenth: for these rows the next page would read almost everything again.
+func (e *extent) enough() int {
+	if e.large() {
+		return e.limit - e.limit/10
+	}
+	return e.limit
+}
+
 // over ends the page where it has what it can take. It is asked before anything is read
 // of which the page might tell nothing.
 func (e *extent) over() bool {
-	e.cut = e.cut || e.told >= e.limit || e.examined >= maxExamined
+	e.cut = e.cut || e.told >= e.enough() || e.examined >= maxExamined
 	return e.cut
 }
 

@@ -235,6 +235,9 @@ func (s *scopeList) scopesAfter(after string) iter.Seq2[string, error] {
 				}
 			}
 		}
+		if s.extent.cut { // recorded ones are left that come before the rest
+			return
+		}
 		for _, scope := range named {
 			if !yield(scope, nil) {
 				return
@@ -285,7 +288,7 @@ func chunks[T any](rows iter.Seq2[T, error], size func() int) iter.Seq2[[]T, err
 // walked tells what lies at and below the roots, depth first.
 func (s *scopeList) walked(after place) iter.Seq2[heldAt, error] {
 	return func(yield func(heldAt, error) bool) {
-		t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: 64, kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
+		t := tree{ctx: s.ctx, store: s.Store, extent: s.extent, siblings: max(64, s.extent.limit/8), kind: storage.EdgeParent, enter: s.enter, under: func(depth int, node string) bool {
 			return s.Recorded != nil && (depth > 0 || len(s.granted[node]) > 0)
 		}}
 		for v, err := range t.walk(s.roots, after.Path) {
@@ -318,7 +321,9 @@ func (s *scopeList) walked(after place) iter.Seq2[heldAt, error] {
 func (s *scopeList) enter(depth int, nodes []step) error {
 	scopes := make([]string, len(nodes))
 	for i, n := range nodes {
-		scopes[i] = n.node
+		if scopes[i] = n.node; n.sole {
+			s.only(n.node, n.from)
+		}
 	}
 	if err := s.load(scopes); err != nil {
 		return err

@@ -35,7 +35,7 @@ type tree struct {
 // walked.
 type step struct {
 	node, from string
-	out        bool
+	sole, out  bool // sole: nothing but from leads to it
 }
 
 // visit is a node by the path to it, which is the walk's own until the next one.
@@ -281,7 +281,7 @@ func (w *walker) group(l *level, i int, parents []step, edges []storage.Edge) er
 func stepsOf(edges []storage.Edge) []step {
 	steps := make([]step, len(edges))
 	for i, e := range edges {
-		steps[i] = step{node: e.From, from: e.Of}
+		steps[i] = step{node: e.From, from: e.Of, sole: e.Sole}
 	}
 	return steps
 }
