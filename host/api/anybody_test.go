@@ -105,6 +105,8 @@ var goodBodies = map[string]string{
 	"setUserActive":         `{"userId":"u","active":false,` + admin + `}`,
 	"setReportingEdge":      `{"userId":"u","managerUserId":"m2",` + admin + `}`,
 	"getReportingEdges":     `{}`,
+	"getUser":               `{"userId":"u"}`,
+	"changeGroupMembership": `{"userId":"u","add":["a"],` + admin + `}`,
 	"dissolveVirtualParent": `{"groupId":"a",` + admin + `}`,
 	"listAuditEvents":       `{"filter":{"target":"r","actor":"root","action":"role.create","from":0,"to":1800000000000,"cursor":{"at":0,"id":""},"limit":1}}`,
 	"reportMetrics": `{"batch":{"instanceId":"i","windowStart":1700000000000,"windowEnd":1700000060000,

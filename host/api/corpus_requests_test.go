@@ -171,7 +171,10 @@ var corpusRequests = map[string][]string{
 	"setUserActive":   {`{"userId":"u","active":false,` + admin + `}`, `{"userId":"gone","active":true,` + admin + `}`},
 	"setReportingEdge": {`{"userId":"u","managerUserId":"w",` + admin + `}`, `{"userId":"u","managerUserId":null,` + admin + `}`, `{"userId":"m","managerUserId":"u",` + admin + `}`,
 		`{"userId":"u","managerUserId":"u",` + admin + `}`},
-	"getReportingEdges":     {`{}`},
+	"getReportingEdges": {`{}`},
+	"getUser":           {`{"userId":"u"}`, `{"userId":"nobody"}`, `{"userId":""}`, `{}`, `{"userId":5}`},
+	"changeGroupMembership": {`{"userId":"u","add":["a"],` + admin + `}`, `{"userId":"u","remove":["a","x"],` + admin + `}`, `{"userId":"u","add":["nobody"],` + admin + `}`, `{"userId":"u",` + admin + `}`,
+		`{"userId":"u","add":["a"],"remove":["a"],` + admin + `}`, `{"userId":"u","add":"a",` + admin + `}`, `{"userId":"u","add":["a"]}`},
 	"dissolveVirtualParent": {`{"groupId":"a",` + admin + `}`, `{"groupId":"c",` + admin + `}`, `{"groupId":"nobody",` + admin + `}`},
 	"listAuditEvents": {
 		`{"filter":{"target":"docs","actor":"root","action":"catalog.publish","from":1,"to":1900000000000,"cursor":{"at":1700000000000,"id":"<audit1>"},"limit":3}}`,

@@ -3,6 +3,7 @@ package application_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -229,5 +230,35 @@ func TestIngestedEventsAreHeardAndNotStored(t *testing.T) {
 	must(t, err)
 	if head.Seq != 0 {
 		t.Errorf("head %d, want 0", head.Seq)
+	}
+}
+
+// Each of many who change one user's groups at once changes its own group alone.
+func TestMembershipsThatAreChangedAtOnceAreAllKept(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store})
+	var writers []func() error
+	var want []string
+	for i := range 20 {
+		id := fmt.Sprintf("g%02d", i)
+		change := provider.MembershipChange{Add: []string{id}}
+		_, err := app.CreateGroup(t.Context(), provider.GroupInput{ID: &id, Name: id}, root)
+		must(t, err)
+		if i%2 == 0 {
+			must(t, app.ChangeGroupMembership(t.Context(), "u", change, root))
+			change = provider.MembershipChange{Remove: []string{id}}
+		} else {
+			want = append(want, id)
+		}
+		writers = append(writers, func() error { return app.ChangeGroupMembership(context.Background(), "u", change, root) })
+	}
+	for _, err := range race(writers...) {
+		must(t, err)
+	}
+	user, err := app.GetUser(t.Context(), "u")
+	must(t, err)
+	slices.Sort(user.GroupIDs)
+	if diff := cmp.Diff(want, user.GroupIDs); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 }

@@ -72,6 +72,8 @@ func TestEffectsAreAsTheTableSays(t *testing.T) {
 		{"memberships are stored once and audited as given", func(ctx context.Context, a *application.Application) error {
 			return a.SetGroupMembership(ctx, "x", []string{"b", "a", "b"}, root)
 		}, effects{[]string{`root user.set_groups x {"groupIds":["b","a","b"]}`}, []authz.Event{authz.UserEvent("x")}}},
+		{"a changed membership is audited as it is then", changeMembership("x", provider.MembershipChange{Add: []string{"b", "b"}, Remove: []string{"a", "gone"}}),
+			effects{[]string{`root user.set_groups x {"groupIds":["b"]}`}, []authz.Event{authz.UserEvent("x")}}},
 		{"deleting an absent role is recorded", func(ctx context.Context, a *application.Application) error {
 			return a.DeleteRole(ctx, "ghost", root)
 		}, effects{[]string{`root role.delete ghost`}, []authz.Event{authz.RoleEvent("ghost")}}},

@@ -232,24 +232,68 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 		if err := d.newUsers(ctx, "userId", userID); err != nil {
 			return err
 		}
-		groups := distinct(groupIDs)
-		for _, g := range groups {
-			_, found, err := a.store.GetGroup(ctx, g)
-			if err != nil {
-				return err
-			}
-			if !found {
-				return authz.Rejected(authz.CodeNotFound, "group %s does not exist", spell.Quote(g))
-			}
+		if err := a.groupsExist(ctx, groupIDs); err != nil {
+			return err
 		}
-		d.change(storage.PatchUser{UserID: userID, GroupIDs: &groups})
-		d.audit("user.set_groups", userID, struct {
-			GroupIDs []string `json:"groupIds"`
-		}{append([]string{}, groupIDs...)})
-		d.emit(authz.UserEvent(userID))
+		d.membership(userID, distinct(groupIDs), groupIDs)
 		return nil
 	}
 	return a.propose(ctx, s, write{op: "setGroupMembership", prov: prov, rootOnly: nounMembership, sections: []string{sectionGroups}, plan: plan})
+}
+
+// ChangeGroupMembership reads and writes the user's groups under one section, so that of
+// two changes at once both are kept.
+func (a *Application) ChangeGroupMembership(ctx context.Context, userID string, change provider.MembershipChange, prov authz.Provenance) error {
+	var s shape
+	s.id("userId", userID)
+	s.ids("group id", change.Add)
+	s.ids("group id", change.Remove)
+	if s.err == nil && len(change.Add)+len(change.Remove) == 0 {
+		s.err = authz.Validation("a change of membership needs add or remove")
+	}
+	for _, id := range change.Add {
+		if s.err == nil && slices.Contains(change.Remove, id) {
+			s.err = authz.Validation("group %s stands in add and in remove", spell.Quote(id))
+		}
+	}
+	plan := func(ctx context.Context, d *draft) error {
+		if err := d.newUsers(ctx, "userId", userID); err != nil {
+			return err
+		}
+		if err := a.groupsExist(ctx, change.Add); err != nil {
+			return err
+		}
+		user, _, err := a.store.GetUser(ctx, userID)
+		if err != nil {
+			return err
+		}
+		groups := slices.DeleteFunc(distinct(slices.Concat(user.GroupIDs, change.Add)), func(id string) bool { return slices.Contains(change.Remove, id) })
+		d.membership(userID, groups, groups)
+		return nil
+	}
+	return a.propose(ctx, s, write{op: "changeGroupMembership", prov: prov, rootOnly: nounMembership, sections: []string{sectionGroups}, plan: plan})
+}
+
+func (a *Application) groupsExist(ctx context.Context, ids []string) error {
+	for _, g := range distinct(ids) {
+		_, found, err := a.store.GetGroup(ctx, g)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return authz.Rejected(authz.CodeNotFound, "group %s does not exist", spell.Quote(g))
+		}
+	}
+	return nil
+}
+
+// membership writes the groups of a user; told is what the audit entry says.
+func (d *draft) membership(userID string, groups, told []string) {
+	d.change(storage.PatchUser{UserID: userID, GroupIDs: &groups})
+	d.audit("user.set_groups", userID, struct {
+		GroupIDs []string `json:"groupIds"`
+	}{append([]string{}, told...)})
+	d.emit(authz.UserEvent(userID))
 }
 
 // GetGroupMembers lists the ids of direct members; an unknown group has none.

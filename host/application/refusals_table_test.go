@@ -215,6 +215,10 @@ var refusals = []refusal{
 	{"memberships name groups that exist", func(ctx context.Context, a *application.Application) error {
 		return a.SetGroupMembership(ctx, "u", []string{"a", "ghost"}, root)
 	}, authz.CodeNotFound, `group "ghost" does not exist`},
+	{"added groups exist", changeMembership("u", provider.MembershipChange{Add: []string{"a", "ghost"}}), authz.CodeNotFound, `group "ghost" does not exist`},
+	{"a change of memberships changes one", changeMembership("u", provider.MembershipChange{}), authz.CodeValidation, "a change of membership needs add or remove"},
+	{"a group is added or taken away", changeMembership("u", provider.MembershipChange{Add: []string{"a", "b"}, Remove: []string{"b"}}), authz.CodeValidation, `group "b" stands in add and in remove`},
+	{"a change of memberships is of a user", changeMembership("", provider.MembershipChange{Add: []string{"a"}}), authz.CodeValidation, "userId must be a non-empty string"},
 	{"memberships are of a user", func(ctx context.Context, a *application.Application) error {
 		return a.SetGroupMembership(ctx, "", nil, root)
 	}, authz.CodeValidation, "userId must be a non-empty string"},
@@ -292,4 +296,10 @@ var refusals = []refusal{
 	{"a virtual group's id is bounded like any other", importing(directory.Snapshot{Groups: []directory.Group{
 		{ID: strings.Repeat("p", 600), Parents: []string{strings.Repeat("q", 600)}}, {ID: strings.Repeat("q", 600), Parents: []string{strings.Repeat("p", 600)}}}}),
 		authz.CodeValidation, "longer than 1024 bytes"},
+}
+
+func changeMembership(userID string, change provider.MembershipChange) func(context.Context, *application.Application) error {
+	return func(ctx context.Context, a *application.Application) error {
+		return a.ChangeGroupMembership(ctx, userID, change, root)
+	}
 }

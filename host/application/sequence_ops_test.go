@@ -154,6 +154,10 @@ var sequenceWrites = map[string]func(ctx context.Context, q *sequence) error{
 	"setGroupMembership": func(ctx context.Context, q *sequence) error {
 		return q.app.SetGroupMembership(ctx, q.pick("user", seqUsers), q.some("groups", seqGroups, 0, 3), root)
 	},
+	"changeGroupMembership": func(ctx context.Context, q *sequence) error {
+		change := provider.MembershipChange{Add: q.some("added", seqGroups, 0, 2), Remove: q.some("removed", seqGroups, 0, 2)}
+		return q.app.ChangeGroupMembership(ctx, q.pick("user", seqUsers), change, root)
+	},
 	"setUserActive": func(ctx context.Context, q *sequence) error {
 		return q.app.SetUserActive(ctx, q.pick("user", seqUsers), q.sometimes("active"), root)
 	},

@@ -98,6 +98,23 @@ func (a *Application) chainAbove(ctx context.Context, userID, managerUserID stri
 	return chain, nil
 }
 
+// GetUser is the record of a user, nil where none is stored.
+func (a *Application) GetUser(ctx context.Context, userID string) (*authz.User, error) {
+	var s shape
+	s.id("userId", userID)
+	if s.err != nil {
+		return nil, s.err
+	}
+	user, found, err := a.store.GetUser(ctx, userID)
+	if err != nil {
+		return nil, a.readFailed("getUser", err)
+	}
+	if !found {
+		return nil, nil
+	}
+	return &user, nil
+}
+
 // GetReportingEdges maps user ids to manager ids for every stored edge.
 func (a *Application) GetReportingEdges(ctx context.Context) (map[string]string, error) {
 	edges, err := a.reportingEdges(ctx)

@@ -18,6 +18,10 @@ type Groups interface {
 	// SetGroupMembership replaces the user's list of groups.
 	SetGroupMembership(ctx context.Context, userID string, groupIDs []string, prov authz.Provenance) error
 
+	// ChangeGroupMembership adds some groups to the user's list and takes others from it.
+	// The rest stays, whoever changes it meanwhile.
+	ChangeGroupMembership(ctx context.Context, userID string, change MembershipChange, prov authz.Provenance) error
+
 	// GetGroupMembers lists the ids of direct members.
 	GetGroupMembers(ctx context.Context, groupID string) ([]string, error)
 
@@ -38,6 +42,13 @@ type GroupInput struct {
 type GroupUpdate struct {
 	Name        *string `json:"name,omitempty"`
 	Description *string `json:"description,omitempty"`
+}
+
+// MembershipChange adds groups to a user and takes groups away. What is there already, or
+// is not there, stays so.
+type MembershipChange struct {
+	Add    []string `json:"add,omitempty"`
+	Remove []string `json:"remove,omitempty"`
 }
 
 type (
@@ -70,6 +81,11 @@ type (
 	setGroupMembershipIn struct {
 		UserID     string           `json:"userId" read:"required"`
 		GroupIDs   []string         `json:"groupIds" read:"required"`
+		Provenance authz.Provenance `json:"provenance" read:"required"`
+	}
+	changeGroupMembershipIn struct {
+		UserID string `json:"userId" read:"required"`
+		MembershipChange
 		Provenance authz.Provenance `json:"provenance" read:"required"`
 	}
 	getGroupMembersIn struct {
@@ -140,6 +156,16 @@ var opSetGroupMembership = declare(Operation{Op: "setGroupMembership", Kind: Wri
 
 func (c Calls) SetGroupMembership(ctx context.Context, userID string, groupIDs []string, prov authz.Provenance) error {
 	return tell(ctx, c, opSetGroupMembership, setGroupMembershipIn{userID, orNone(groupIDs), prov})
+}
+
+var opChangeGroupMembership = declare(Operation{Op: "changeGroupMembership", Kind: Write, Method: "ChangeGroupMembership",
+	Tag: "groups", Summary: "Add groups to a user, and take groups away"},
+	func(ctx context.Context, to Provider, in *changeGroupMembershipIn) (none, error) {
+		return none{}, to.ChangeGroupMembership(ctx, in.UserID, in.MembershipChange, in.Provenance)
+	})
+
+func (c Calls) ChangeGroupMembership(ctx context.Context, userID string, change MembershipChange, prov authz.Provenance) error {
+	return tell(ctx, c, opChangeGroupMembership, changeGroupMembershipIn{userID, change, prov})
 }
 
 var opGetGroupMembers = declare(Operation{Op: "getGroupMembers", Kind: Read, Method: "GetGroupMembers",

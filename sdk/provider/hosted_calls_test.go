@@ -93,7 +93,11 @@ var hostedCalls = map[string]hostedCall{
 	"setGroupParents": {func(ctx context.Context, h *provider.Hosted) error {
 		return failing(h.SetGroupParents(ctx, "g", nil, by))
 	}, "group", "object"},
-	"deleteGroup":           {func(ctx context.Context, h *provider.Hosted) error { return h.DeleteGroup(ctx, "g", by) }, "", ""},
+	"deleteGroup": {func(ctx context.Context, h *provider.Hosted) error { return h.DeleteGroup(ctx, "g", by) }, "", ""},
+	"changeGroupMembership": {func(ctx context.Context, h *provider.Hosted) error {
+		return h.ChangeGroupMembership(ctx, "u", provider.MembershipChange{}, by)
+	}, "", ""},
+	"getUser":               {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetUser(ctx, "u")) }, "user", "nullable"},
 	"setGroupMembership":    {func(ctx context.Context, h *provider.Hosted) error { return h.SetGroupMembership(ctx, "u", nil, by) }, "", ""},
 	"getGroupMembers":       {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetGroupMembers(ctx, "g")) }, "userIds", "list"},
 	"setUserActive":         {func(ctx context.Context, h *provider.Hosted) error { return h.SetUserActive(ctx, "u", true, by) }, "", ""},

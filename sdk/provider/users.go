@@ -15,11 +15,22 @@ type Users interface {
 
 	// GetReportingEdges maps user ids to manager ids.
 	GetReportingEdges(ctx context.Context) (map[string]string, error)
+
+	// GetUser is the record of a user, nil where none is stored.
+	GetUser(ctx context.Context, userID string) (*authz.User, error)
 }
 
 type (
 	edgesOut struct {
 		Edges map[string]string `json:"edges"`
+	}
+
+	userOut struct {
+		User *authz.User `json:"user"`
+	}
+
+	getUserIn struct {
+		UserID string `json:"userId" read:"required"`
 	}
 
 	setUserActiveIn struct {
@@ -77,4 +88,16 @@ var opGetReportingEdges = declare(Operation{Op: "getReportingEdges", Kind: Read,
 func (c Calls) GetReportingEdges(ctx context.Context) (map[string]string, error) {
 	out, err := ask(ctx, c, opGetReportingEdges, none{})
 	return out.Edges, err
+}
+
+var opGetUser = declare(Operation{Op: "getUser", Kind: Read, Method: "GetUser",
+	Tag: "users", Summary: "Read the record of a user", Answer: "The direct groups, the orgs and the manager, or null where nothing is stored of the user."},
+	func(ctx context.Context, to Provider, in *getUserIn) (userOut, error) {
+		user, err := to.GetUser(ctx, in.UserID)
+		return userOut{user}, err
+	})
+
+func (c Calls) GetUser(ctx context.Context, userID string) (*authz.User, error) {
+	out, err := ask(ctx, c, opGetUser, getUserIn{userID})
+	return out.User, err
 }

@@ -174,6 +174,16 @@ var operations = map[string]operation{
 			return nil, r.on.Provider.SetGroupMembership(r.t.Context(), read[string](r.t, a, "userId"), read[[]string](r.t, a, "groupIds"), p)
 		})
 	},
+	"changeGroupMembership": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return written(a["provenance"], func(p authz.Provenance) (any, error) {
+			change := provider.MembershipChange{Add: read[[]string](r.t, a, "add"), Remove: read[[]string](r.t, a, "remove")}
+			return nil, r.on.Provider.ChangeGroupMembership(r.t.Context(), read[string](r.t, a, "userId"), change, p)
+		})
+	},
+	"getUser": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		user, err := r.on.Provider.GetUser(r.t.Context(), read[string](r.t, a, "userId"))
+		return map[string]any{"user": user}, err
+	},
 	"dissolveVirtualParent": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return written(a["provenance"], func(p authz.Provenance) (any, error) {
 			return nil, r.on.Provider.DissolveVirtualParent(r.t.Context(), read[string](r.t, a, "groupId"), p)
