@@ -128,6 +128,15 @@ func (c *Client) orgDomain(op string, p fields) (endpoint, bool) {
 		return e, ok
 	case "setGroupMembership":
 		return at(http.MethodPut, fields{"groupIds": p["groupIds"]}, "users", user, "membership")
+	case "changeGroupMembership": // of one group: each membership has an address
+		if add, _ := p["add"].([]string); len(add) == 1 {
+			return at(http.MethodPut, fields{}, "users", user, "groups", add[0])
+		}
+		if remove, _ := p["remove"].([]string); len(remove) == 1 {
+			return at(http.MethodDelete, nil, "users", user, "groups", remove[0])
+		}
+	case "getUser":
+		return get(nil, "users", user)
 	case "setUserActive":
 		return at(http.MethodPut, fields{"active": p["active"]}, "users", user, "active")
 	case "setReportingEdge":

@@ -56,6 +56,8 @@ func TestNobodyIsPutIntoAGroupThatHoldsMoreThanTheWriter(t *testing.T) {
 		for what, c := range map[string][3]string{
 			"the group itself":         {"PUT", "/org/users/u_writer/membership", `{"groupIds":["staff","admins"]}`},
 			"a group below it":         {"PUT", "/org/users/u_writer/membership", `{"groupIds":["night"]}`},
+			"the group alone":          {"PUT", "/org/users/u_writer/groups/admins", `{}`},
+			"one below it alone":       {"PUT", "/org/users/u_writer/groups/night", `{}`},
 			"a group put below it":     {"PUT", "/org/groups/staff/parents", `{"parents":["admins"]}`},
 			"one put below it by two":  {"PUT", "/org/groups/staff/parents", `{"parents":["night"]}`},
 			"a new group below it":     {"POST", "/org/groups", `{"name":"x","parents":["admins"]}`},
@@ -68,6 +70,9 @@ func TestNobodyIsPutIntoAGroupThatHoldsMoreThanTheWriter(t *testing.T) {
 		// What confers nothing of account data, or nothing new, they write.
 		who.call("PUT", "/orgs/acme/org/users/u_writer/membership", `{"groupIds":["staff"]}`).want(t, 200, "")
 		who.call("PUT", "/orgs/acme/org/users/u_in/membership", `{"groupIds":["admins","staff"]}`).want(t, 200, "")
+		who.call("PUT", "/orgs/acme/org/users/u_in/groups/admins", `{}`).want(t, 204, "")
+		who.call("PUT", "/orgs/acme/org/users/u_writer/groups/staff", `{}`).want(t, 204, "")
+		who.call("DELETE", "/orgs/acme/org/users/u_writer/groups/admins", "").want(t, 204, "")
 		who.call("PUT", "/orgs/acme/org/groups/night/parents", `{"parents":["admins","staff"]}`).want(t, 200, "")
 		w.clock.Add(60_000)
 	}
@@ -215,6 +220,7 @@ func TestStrictEscalationComparesTheOrgDomainToo(t *testing.T) {
 		"a role":                 {"POST", "/org/roles", `{"id":"x","name":"r","patterns":["authz_internal.audit.read"]}`},
 		"a role's patterns":      {"PATCH", "/org/roles/reader", `{"patterns":["*"]}`},
 		"a membership":           {"PUT", "/org/users/u_9/membership", `{"groupIds":["staff"]}`},
+		"one membership":         {"PUT", "/org/users/u_9/groups/staff", `{}`},
 		"a parent":               {"PUT", "/org/groups/admins/parents", `{"parents":["staff"]}`},
 		"a new group":            {"POST", "/org/groups", `{"id":"y","name":"x","parents":["staff"]}`},
 		"a manager":              {"PUT", "/org/users/u_9/manager", `{"managerUserId":"u_boss"}`},

@@ -261,7 +261,9 @@ func (e *escalation) write() {
 	quoted := func(v any) string { raw, _ := json.Marshal(v); return string(raw) }
 	var method, path, body string
 	switch e.next(23) {
-	case 0, 21:
+	case 21:
+		method, path, body = "PUT", "/org/users/"+user+"/groups/"+group, `{}`
+	case 0:
 		method, path, body = "PUT", "/org/users/"+user+"/membership", `{"groupIds":`+quoted([]string{group, e.of(orgGroups)})+`}`
 	case 1, 2:
 		method, path, body = "PUT", "/org/groups/"+group+"/parents", `{"parents":`+quoted([]string{e.of(orgGroups[:4])})+`}`

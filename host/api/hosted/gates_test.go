@@ -66,6 +66,8 @@ func absent(method, path string) string {
 		return "session_not_found"
 	case path == "/orgs/{org}/org/roles/{id}" && method == http.MethodDelete, strings.HasSuffix(path, "/members"):
 		return "" // nothing to delete, nobody in it
+	case strings.HasSuffix(path, "/groups/{groupId}") && method == http.MethodPut:
+		return "not_found"
 	case strings.Contains(path, "/users/{id}"), strings.HasSuffix(path, "{subject}"), strings.HasSuffix(path, "{scope}"):
 		return "" // nobody keeps a list of them
 	case strings.Contains(path, "{id}"):
@@ -148,6 +150,8 @@ func (w *world) existing(t *testing.T, e *endpoint, owner caller, p party, n int
 		if strings.HasSuffix(key, "/parents") {
 			body = `{"parents":[]}`
 		}
+	case strings.HasSuffix(key, "/groups/{groupId}"):
+		values["groupId"] = group()
 	case strings.HasSuffix(key, "/membership"):
 		body = `{"groupIds":["` + group() + `"]}`
 	case strings.HasSuffix(key, "/active"):
@@ -232,7 +236,7 @@ func TestEveryGateOfTheChapter(t *testing.T) {
 			w.clock.Add(60_000) // full buckets
 			people = w.renewed(people)
 			owner := people["owner"].caller
-			gone := map[string]string{"org": "acme", "app": "ghost", "ns": "ghost", "userId": "u_ghost", "id": "ghost", "dimension": "ghost",
+			gone := map[string]string{"org": "acme", "app": "ghost", "ns": "ghost", "userId": "u_ghost", "id": "ghost", "groupId": "ghost", "dimension": "ghost",
 				"subject": "user:u_ghost", "scope": "docs.doc:ghost"}
 			if strings.HasSuffix(r.path, "/demote") { // whatever follows is asked of a federated org
 				w.federate(t, owner)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -166,4 +167,43 @@ func TestTheWaysToSignIn(t *testing.T) {
 	if string(got.raw) != `{"methods":[{"kind":"bootstrap"}]}` {
 		t.Errorf("%s", got.raw)
 	}
+}
+
+// A console reads what a user has, changes one membership, and learns when somebody else
+// changed it first.
+func TestTheGroupsAndTheManagerOfAUserAreReadBeforeTheyAreChanged(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	for _, id := range []string{"eng", "ops", "night"} {
+		owner.call("POST", "/orgs/acme/org/groups", `{"id":"`+id+`","name":"x"}`).want(t, 201, "")
+	}
+	const user = "/orgs/acme/org/users/u_7"
+	record := func(want string) (etag string) {
+		t.Helper()
+		got := owner.call("GET", user, "").want(t, 200, "")
+		etag = got.text("user", "etag")
+		if text := strings.Replace(string(got.raw), `,"etag":`+strconv.Quote(etag), "", 1); text != want {
+			t.Errorf("%s, want %s", text, want)
+		}
+		if etag != got.header.Get("ETag") || etag == "" {
+			t.Errorf("etag %q, header %q", etag, got.header.Get("ETag"))
+		}
+		return etag
+	}
+	record(`{"user":{"userId":"u_7","active":true,"groupIds":[],"orgIds":[],"managerUserId":null,"stored":false}}`)
+	owner.call("PUT", user+"/groups/eng", `{}`).want(t, 204, "")
+	owner.call("PUT", user+"/groups/ops", `{}`).want(t, 204, "")
+	owner.call("PUT", user+"/groups/eng", `{}`).want(t, 204, "")
+	owner.call("PUT", user+"/groups/ghost", `{}`).want(t, 404, "not_found")
+	first := record(`{"user":{"userId":"u_7","active":true,"groupIds":["eng","ops"],"orgIds":[],"managerUserId":null,"stored":true}}`)
+	owner.call("DELETE", user+"/groups/eng", "").want(t, 204, "")
+	owner.call("DELETE", user+"/groups/eng", "").want(t, 204, "")
+
+	owner.with("If-Match", first).call("PUT", user+"/membership", `{"groupIds":["eng","night"]}`).want(t, 409, "precondition_failed")
+	owner.with("If-Match", first).call("PUT", user+"/manager", `{"managerUserId":"u_8"}`).want(t, 409, "precondition_failed")
+	now := record(`{"user":{"userId":"u_7","active":true,"groupIds":["ops"],"orgIds":[],"managerUserId":null,"stored":true}}`)
+	owner.with("If-Match", now).call("PUT", user+"/manager", `{"managerUserId":"u_8"}`).want(t, 200, "")
+	now = record(`{"user":{"userId":"u_7","active":true,"groupIds":["ops"],"orgIds":[],"managerUserId":"u_8","stored":true}}`)
+	owner.with("If-Match", now).call("PUT", user+"/membership", `{"groupIds":["night","ops"]}`).want(t, 200, "")
+	record(`{"user":{"userId":"u_7","active":true,"groupIds":["night","ops"],"orgIds":[],"managerUserId":"u_8","stored":true}}`)
 }

@@ -22,6 +22,20 @@ type users struct {
 	NextCursor *string        `json:"nextCursor"`
 }
 
+type oneUser struct {
+	orgroot.UserRecord
+	Etag string `json:"etag"`
+}
+
+type userAnswer struct {
+	User oneUser `json:"user"`
+}
+
+type memberOf struct {
+	objectOf
+	GroupID string `path:"groupId"`
+}
+
 type membership struct {
 	objectOf
 	GroupIDs []string `json:"groupIds"`
@@ -121,20 +135,40 @@ func peopleRows(t *table) {
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
-	add(t, endpoint{Method: "PUT", Path: at("users/{id}/membership"), Summary: "Replace a user's groups", Gate: service.OrgKey(manageGroups), Relayed: true,
+	add(t, endpoint{Method: "GET", Path: at("users/{id}"), Summary: "What is stored of a user: direct groups, orgs and manager", Gate: read},
+		func(ctx context.Context, c *Call, in objectOf) (out userAnswer, err error) {
+			record, err := c.root().OneUser(ctx, c.Access, in.ID)
+			if err != nil {
+				return out, err
+			}
+			etag, err := orgroot.ETag(record)
+			out.User = oneUser{record, etag}
+			return out, err
+		})
+	add(t, endpoint{Method: "PUT", Path: at("users/{id}/groups/{groupId}"), Summary: "Put a user into a group", Gate: service.OrgKey(manageGroups), Relayed: true,
+		Own: []string{"not_found", "escalation_refused"}, Audit: []string{"R: user.set_groups"}},
+		func(ctx context.Context, c *Call, in memberOf) (None, error) {
+			return None{}, c.root().Join(ctx, c.Access, in.ID, in.GroupID)
+		})
+	add(t, endpoint{Method: "DELETE", Path: at("users/{id}/groups/{groupId}"), Summary: "Take a user out of a group", Gate: service.OrgKey(manageGroups), Relayed: true,
+		Audit: []string{"R: user.set_groups"}},
+		func(ctx context.Context, c *Call, in memberOf) (None, error) {
+			return None{}, c.root().Leave(ctx, c.Access, in.ID, in.GroupID)
+		})
+	add(t, endpoint{Method: "PUT", Path: at("users/{id}/membership"), Summary: "Replace a user's groups", Gate: service.OrgKey(manageGroups), Relayed: true, Conditional: true,
 		Own: []string{"escalation_refused"}, Audit: []string{"R: user.set_groups"}},
 		func(ctx context.Context, c *Call, in membership) (membershipAnswer, error) {
-			return membershipAnswer{in.ID, in.GroupIDs}, c.root().SetMembership(ctx, c.Access, in.ID, in.GroupIDs)
+			return membershipAnswer{in.ID, in.GroupIDs}, c.root().SetMembership(ctx, c.Access, in.ID, in.GroupIDs, c.rootMatch())
 		})
 	add(t, endpoint{Method: "PUT", Path: at("users/{id}/active"), Summary: "Make a user active or inactive", Gate: grants, Relayed: true,
 		Own: []string{"escalation_refused", "owner_required", "last_owner"}, Audit: []string{"R: user.set_active"}},
 		func(ctx context.Context, c *Call, in setActive) (orgroot.User, error) {
 			return orgroot.User{UserID: in.ID, Active: in.Active}, c.root().SetActive(ctx, c.Access, in.ID, in.Active)
 		})
-	add(t, endpoint{Method: "PUT", Path: at("users/{id}/manager"), Summary: "Set a user's manager, or with null clear it", Gate: service.OrgKey(manageReports), Relayed: true,
+	add(t, endpoint{Method: "PUT", Path: at("users/{id}/manager"), Summary: "Set a user's manager, or with null clear it", Gate: service.OrgKey(manageReports), Relayed: true, Conditional: true,
 		Own: []string{"graph_cycle", "escalation_refused"}, Audit: []string{"R: user.set_manager"}},
 		func(ctx context.Context, c *Call, in setManager) (managerAnswer, error) {
-			return managerAnswer{in.ID, in.ManagerUserID.Value}, c.root().SetManager(ctx, c.Access, in.ID, deref(in.ManagerUserID.Value))
+			return managerAnswer{in.ID, in.ManagerUserID.Value}, c.root().SetManager(ctx, c.Access, in.ID, deref(in.ManagerUserID.Value), c.rootMatch())
 		})
 	add(t, endpoint{Method: "GET", Path: at("reporting-edges"), Summary: "Who reports to whom", Gate: read},
 		func(ctx context.Context, c *Call, _ listed) (out edges, err error) {

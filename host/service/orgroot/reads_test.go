@@ -18,8 +18,8 @@ func TestUsersAreWhomTheRowsName(t *testing.T) {
 	w.give(t, "user:a", "docs.admin.read")
 	_, err := w.root.CreateGroup(ctx, a, groupInput("staff"))
 	must(t, err)
-	must(t, w.root.SetMembership(ctx, a, "b", []string{"staff"}))
-	must(t, w.root.SetManager(ctx, a, "c", "d"))
+	must(t, w.root.SetMembership(ctx, a, "b", []string{"staff"}, nil))
+	must(t, w.root.SetManager(ctx, a, "c", "d", nil))
 	must(t, w.root.SetActive(ctx, a, "b", false))
 	yes := true
 	for want, active := range map[string]*bool{"a b c d": nil, "a c d": &yes} {

@@ -19,6 +19,51 @@ type User struct {
 	Active bool   `json:"active"`
 }
 
+// UserRecord is what the root has stored of a user. Stored is false where it has nothing:
+// then the user is active and in no group.
+type UserRecord struct {
+	UserID        string   `json:"userId"`
+	Active        bool     `json:"active"`
+	GroupIDs      []string `json:"groupIds"`
+	OrgIDs        []string `json:"orgIds"`
+	ManagerUserID *string  `json:"managerUserId"`
+	Stored        bool     `json:"stored"`
+}
+
+// OneUser is the record of a user at the root.
+func (r *Root) OneUser(ctx context.Context, a *service.Access, userID string) (UserRecord, error) {
+	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
+		return UserRecord{}, err
+	}
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (UserRecord, error) { return recordOf(ctx, to, userID) })
+}
+
+func recordOf(ctx context.Context, to applications.Asked, userID string) (UserRecord, error) {
+	user, err := to.Relay.GetUser(ctx, userID)
+	if err != nil {
+		return UserRecord{}, err
+	}
+	if user == nil {
+		return UserRecord{UserID: userID, Active: true, GroupIDs: []string{}, OrgIDs: []string{}}, nil
+	}
+	record := UserRecord{UserID: user.UserID, Active: user.Active, GroupIDs: append([]string{}, user.GroupIDs...), OrgIDs: append([]string{}, user.OrgIDs...), Stored: true}
+	if user.ManagerUserID != "" {
+		record.ManagerUserID = &user.ManagerUserID
+	}
+	return record, nil
+}
+
+func matchUser(ctx context.Context, to applications.Asked, userID string, match Match) error {
+	if match == nil {
+		return nil
+	}
+	record, err := recordOf(ctx, to, userID)
+	if err != nil {
+		return err
+	}
+	return match.against(record)
+}
+
 const (
 	maxListedUsers = 100 // a page of users costs a closure each
 	atOnce         = 8
@@ -171,7 +216,7 @@ func eightAtATime(ctx context.Context, n int, ask func(ctx context.Context, i in
 	return context.Cause(ctx)
 }
 
-func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID string, groupIDs []string) error {
+func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID string, groupIDs []string, match Match) error {
 	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
 		return err
 	}
@@ -181,10 +226,40 @@ func (r *Root) SetMembership(ctx context.Context, a *service.Access, userID stri
 		}
 	}
 	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		if err := matchUser(ctx, to, userID, match); err != nil {
+			return err
+		}
 		if err := r.mayJoin(ctx, a, to, userID, groupIDs); err != nil {
 			return err
 		}
 		return to.Relay.SetGroupMembership(ctx, userID, groupIDs, a.Caller.Provenance())
+	})
+}
+
+// Join puts a user into one group, and leaves the others as they are.
+func (r *Root) Join(ctx context.Context, a *service.Access, userID, groupID string) error {
+	return r.changeMembership(ctx, a, userID, groupID, provider.MembershipChange{Add: []string{groupID}})
+}
+
+// Leave takes a user out of one group, in which they need not be.
+func (r *Root) Leave(ctx context.Context, a *service.Access, userID, groupID string) error {
+	return r.changeMembership(ctx, a, userID, groupID, provider.MembershipChange{Remove: []string{groupID}})
+}
+
+func (r *Root) changeMembership(ctx context.Context, a *service.Access, userID, groupID string, change provider.MembershipChange) error {
+	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
+		return err
+	}
+	if err := r.bare(ctx, a.Org.ID, "groupId", authz.SubjectGroup, groupID); err != nil {
+		return err
+	}
+	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		if len(change.Add) > 0 {
+			if err := r.mayJoin(ctx, a, to, userID, change.Add); err != nil {
+				return err
+			}
+		}
+		return to.Relay.ChangeGroupMembership(ctx, userID, change, a.Caller.Provenance())
 	})
 }
 
@@ -216,7 +291,7 @@ func (r *Root) SetActive(ctx context.Context, a *service.Access, userID string, 
 }
 
 // SetManager sets a user's manager; "" clears the edge.
-func (r *Root) SetManager(ctx context.Context, a *service.Access, userID, managerUserID string) error {
+func (r *Root) SetManager(ctx context.Context, a *service.Access, userID, managerUserID string, match Match) error {
 	if err := r.BareUser(ctx, a.Org.ID, "id", userID); err != nil {
 		return err
 	}
@@ -224,6 +299,9 @@ func (r *Root) SetManager(ctx context.Context, a *service.Access, userID, manage
 		return err
 	}
 	return r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		if err := matchUser(ctx, to, userID, match); err != nil {
+			return err
+		}
 		if err := r.mayReport(ctx, a, to, userID, managerUserID); err != nil {
 			return err
 		}
