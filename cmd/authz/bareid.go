@@ -63,7 +63,8 @@ func (g guarded) lookInto(ctx context.Context, op string, members map[string]any
 			return usageError{wrong}
 		}
 		switch {
-		case op == "createGroup" && (name == "id" || name == "parents"), op == "setGroupParents" && name == "parents":
+		case op == "createGroup" && (name == "id" || name == "parents"), op == "setGroupParents" && name == "parents",
+			op == "changeGroupMembership" && (name == "add" || name == "remove"):
 			kind, wanted = authz.SubjectGroup, true
 		case name == "subject":
 			if text, _ := v.(string); text != "" {

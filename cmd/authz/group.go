@@ -47,8 +47,10 @@ func missingGroup(ctx context.Context, app *application, err error, p fields) er
 		parents, _ := in["parents"].([]string)
 		named = append(slices.Clone(named), parents...)
 	}
-	groups, _ := p["groupIds"].([]string)
-	named = append(slices.Clone(named), groups...)
+	for _, member := range []string{"groupIds", "add"} {
+		groups, _ := p[member].([]string)
+		named = append(slices.Clone(named), groups...)
+	}
 	if id, ok := p["groupId"].(string); ok {
 		named = append([]string{id}, named...)
 	}

@@ -81,7 +81,7 @@ without a record is active and in no group. What it adds up to, 'authz entitleme
 			if err != nil {
 				return err
 			}
-			groups, err := directGroups(c.Context(), app, args[0], access.Closure)
+			groups, err := directGroups(c.Context(), app, args[0])
 			if err != nil {
 				return err
 			}
@@ -125,24 +125,36 @@ func accessOf(ctx context.Context, a *application, user string) (access authz.Su
 	return access, a.call(ctx, "getSubjectAccess", fields{"principal": authz.UserPrincipal(user)}, &access)
 }
 
-// directGroups are the groups of a closure that the user is a member of; the
-// others are their ancestors.
-func directGroups(ctx context.Context, a *application, user string, closure []string) ([]string, error) {
-	direct := []string{}
-	for _, subject := range closure {
-		kind, id, _ := authz.ParseSubject(subject)
-		if kind != authz.SubjectGroup {
-			continue
+// directGroups are the groups that the user is a member of.
+func directGroups(ctx context.Context, a *application, user string) ([]string, error) {
+	var answer struct {
+		User *authz.User `json:"user"`
+	}
+	if err := a.call(ctx, "getUser", fields{"userId": user}, &answer); err != nil || answer.User == nil {
+		return []string{}, err
+	}
+	return append([]string{}, answer.User.GroupIDs...), nil
+}
+
+// changeGroups puts a user into groups and takes them out of others. The hosted API does
+// so one by one.
+func changeGroups(ctx context.Context, a *application, user string, add, remove []string) error {
+	changes := []fields{{"userId": user, "add": add, "remove": remove}}
+	if a.hosted != nil {
+		changes = nil
+		for _, id := range add {
+			changes = append(changes, fields{"userId": user, "add": []string{id}})
 		}
-		inside, err := members(ctx, a, id)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(inside, user) {
-			direct = append(direct, id)
+		for _, id := range remove {
+			changes = append(changes, fields{"userId": user, "remove": []string{id}})
 		}
 	}
-	return direct, nil
+	for _, p := range changes {
+		if err := a.call(ctx, "changeGroupMembership", a.by(p), nil); err != nil {
+			return missingGroup(ctx, a, err, p)
+		}
+	}
+	return nil
 }
 
 func newUserGroups() *cobra.Command {
@@ -153,8 +165,8 @@ func newUserGroups() *cobra.Command {
 		Use:   "groups USER [GROUP...]",
 		Short: "Show or change the groups of a user",
 		Long: `Show the groups that a user is a direct member of, replace the whole list by the GROUPs given
-(with --none by nothing), or change it with --add and --remove. These two read the list and
-write it back: of two that change the same user at once the later one wins.`,
+(with --none by nothing), or change it with --add and --remove, which leave the rest of the
+list as it is, whoever changes it at the same time.`,
 		Example: `  authz user groups u_17
   authz user groups u_17 --add writers --remove interns
   authz user groups u_17 staff writers`,
@@ -171,35 +183,34 @@ write it back: of two that change the same user at once the later one wins.`,
 			if err != nil {
 				return err
 			}
-			if !replace {
+			switch {
+			case replace:
+				p := fields{"userId": args[0], "groupIds": groups}
+				if err := app.call(c.Context(), "setGroupMembership", app.by(p), nil); err != nil {
+					return missingGroup(c.Context(), app, err, p)
+				}
+			default:
 				if len(add) == 0 {
 					if err := a.asksAboutUsers(c, app, args[0]); err != nil {
 						return err
 					}
 				}
-				access, err := accessOf(c.Context(), app, args[0])
-				if err != nil {
+				if groups, err = directGroups(c.Context(), app, args[0]); err != nil {
 					return err
 				}
-				if groups, err = directGroups(c.Context(), app, args[0], access.Closure); err != nil {
-					return err
+				if len(add)+len(remove) == 0 {
+					break
 				}
 				for _, id := range remove {
 					if !slices.Contains(groups, id) {
 						fmt.Fprintf(c.ErrOrStderr(), "warning: %s is no direct member of %s\n", plain(args[0]), spell.Quote(id))
 					}
 				}
-				groups = slices.DeleteFunc(groups, func(id string) bool { return slices.Contains(remove, id) })
-				for _, id := range add {
-					if !slices.Contains(groups, id) {
-						groups = append(groups, id)
-					}
+				if err := changeGroups(c.Context(), app, args[0], add, remove); err != nil {
+					return err
 				}
-			}
-			if replace || len(add)+len(remove) > 0 {
-				p := fields{"userId": args[0], "groupIds": groups}
-				if err := app.call(c.Context(), "setGroupMembership", app.by(p), nil); err != nil {
-					return missingGroup(c.Context(), app, err, p)
+				if groups, err = directGroups(c.Context(), app, args[0]); err != nil {
+					return err
 				}
 			}
 			return a.printed(c, map[string]any{"userId": args[0], "groupIds": groups}, func(w io.Writer) { lines(w, groups) })
