@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -325,8 +326,11 @@ func walk(t *testing.T, clock *testClock, v visitor, callers map[string]visitor)
 		}
 		at := fill(path)
 		if list, one := strings.CutSuffix(path, "/{id}"); one && (document.Paths[list]["get"] != nil || document.Paths["/api/v1"+list]["get"] != nil) {
-			if id := firstID(callers["owner"].must(200, "GET", fill(list), "").raw); id != "" {
+			if id, instant := firstOf(callers["owner"].must(200, "GET", fill(list), "").raw); id != "" {
 				at = fill(list) + "/" + url.PathEscape(id)
+				if strings.HasSuffix(list, "/audit") {
+					at += fmt.Sprint("?at=", instant)
+				}
 			}
 		}
 		for method := range methods {
@@ -357,19 +361,22 @@ func walk(t *testing.T, clock *testClock, v visitor, callers map[string]visitor)
 	return calls
 }
 
-// firstID is the id of the first object in a list that an answer has.
-func firstID(answer []byte) string {
+// firstOf is the id of the first object in a list that an answer has, and its instant.
+func firstOf(answer []byte) (id string, at int64) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(answer, &members) != nil {
-		return ""
+		return "", 0
 	}
 	for _, list := range members {
-		var rows []struct{ ID string }
+		var rows []struct {
+			ID string
+			At int64
+		}
 		if json.Unmarshal(list, &rows) == nil && len(rows) > 0 && rows[0].ID != "" {
-			return rows[0].ID
+			return rows[0].ID, rows[0].At
 		}
 	}
-	return ""
+	return "", 0
 }
 
 func digestOf(token string) []byte {

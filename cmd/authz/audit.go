@@ -108,6 +108,9 @@ whole log for that, or what --from and --to leave of it.`,
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "events", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
+			if app.hosted != nil {
+				filter["details"] = "whole"
+			}
 			if c.Flags().Changed("user") {
 				return a.listAbout(c, app, user, filter, limit, l)
 			}

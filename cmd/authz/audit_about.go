@@ -3,12 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/audited"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
@@ -18,20 +18,20 @@ import (
 // record, and what names them as a subject, a manager or somebody who asks.
 type aboutUser struct {
 	id       string
-	subjects []string // theirs, and the groups of those who report to them
+	about    audited.About
 	found    []authz.AuditEntry
 	requests map[string]bool
 	loose    map[string][]authz.AuditEntry // of requests: later entries name the request alone
 }
 
 func newAboutUser(id string) *aboutUser {
-	return &aboutUser{id: id, requests: map[string]bool{}, loose: map[string][]authz.AuditEntry{}, subjects: []string{
-		authz.SubjectOf(authz.SubjectUser, id), authz.SubjectOf(authz.SubjectDirects, id), authz.SubjectOf(authz.SubjectOrgOf, id)}}
+	about, _ := audited.Of(authz.SubjectOf(authz.SubjectUser, id))
+	return &aboutUser{id: id, about: about, requests: map[string]bool{}, loose: map[string][]authz.AuditEntry{}}
 }
 
 func (u *aboutUser) look(e authz.AuditEntry) error {
 	ofRequest := strings.HasPrefix(e.Action, "request.")
-	if u.names(e) {
+	if u.about.Named(e) {
 		u.found = append(u.found, e)
 		if ofRequest && e.Actor != u.id || e.Action == "request.submit" {
 			u.requests[e.Target] = true
@@ -42,31 +42,6 @@ func (u *aboutUser) look(e authz.AuditEntry) error {
 		u.loose[e.Target] = append(u.loose[e.Target], e)
 	}
 	return nil
-}
-
-func (u *aboutUser) names(e authz.AuditEntry) bool {
-	if e.Actor == u.id || slices.Contains(u.subjects, e.Target) || e.Target == u.id && strings.HasPrefix(e.Action, "user.") {
-		return true
-	}
-	var detail any
-	return len(e.Detail) > 0 && json.Unmarshal(e.Detail, &detail) == nil && u.within("", detail)
-}
-
-// within looks at every depth: entries of many rows list them.
-func (u *aboutUser) within(name string, v any) bool {
-	switch v := v.(type) {
-	case string:
-		return slices.Contains(u.subjects, v) || v == u.id && (idKinds[name] == authz.SubjectUser || name == "approvedBy")
-	case []any:
-		return slices.ContainsFunc(v, func(one any) bool { return u.within(name, one) })
-	case map[string]any:
-		for name, one := range v {
-			if u.within(name, one) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // newest are the last of all that was found, oldest first.

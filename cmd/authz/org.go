@@ -145,6 +145,7 @@ cloud.*. 'authz audit list --org ORG' shows what was done at the org's root.`,
 			if err != nil {
 				return err
 			}
+			filter["details"] = "whole"
 			l := a.listing(c.OutOrStdout(), "events", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return all(c, h, []string{"audit"}, filter, limit, l, func(e authz.AuditEntry) []string {
 				return []string{words.Instant(e.At), e.Actor, e.Action, e.Target, orDash(string(e.Detail))}

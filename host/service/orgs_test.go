@@ -329,8 +329,12 @@ func TestTheAccountLogIsReadNewestFirstAndExportedFromTheBeginning(t *testing.T)
 		}
 		return targets, list.Next
 	}
-	if got, next := read(service.AuditQuery{}, service.Page{Limit: 3}); !slices.Equal(got, []string{"u27", "u28", "u29"}) || next != "" {
+	if got, next := read(service.AuditQuery{}, service.Page{Limit: 3}); !slices.Equal(got, []string{"u27", "u28", "u29"}) || next == "" {
 		t.Errorf("recent: %v, %q", got, next)
+	} else if got, next = read(service.AuditQuery{}, service.Page{Limit: 26, After: next}); len(got) != 26 || got[0] != "u01" || got[25] != "u26" || next == "" {
+		t.Errorf("the page before: %v, %q", got, next)
+	} else if got, next = read(service.AuditQuery{}, service.Page{Limit: 1, After: next}); !slices.Equal(got, []string{"u00"}) || next != "" {
+		t.Errorf("the first page: %v, %q", got, next)
 	}
 	if got, _ := read(service.AuditQuery{}, service.Page{Limit: 1000}); len(got) != 30 || got[0] != "u00" {
 		t.Errorf("all of it: %d", len(got))

@@ -152,6 +152,11 @@ func (w *world) existing(t *testing.T, e *endpoint, owner caller, p party, n int
 		}
 	case strings.HasSuffix(key, "/groups/{groupId}"):
 		values["groupId"] = group()
+	case strings.HasSuffix(key, "/audit/{id}"):
+		owner.call("POST", "/orgs/acme/applications/docs/grants", shapes["POST /orgs/{org}/applications/{app}/grants"]).want(t, 201, "")
+		list, _, _ := strings.Cut(pathOf(e, values), "/u_7")
+		event := owner.call("GET", list+"?limit=1", "").want(t, 200, "").at("events").([]any)[0].(map[string]any)
+		values["id"], values["at"] = event["id"].(string), strconv.FormatInt(int64(event["at"].(float64)), 10)
 	case strings.HasSuffix(key, "/membership"):
 		body = `{"groupIds":["` + group() + `"]}`
 	case strings.HasSuffix(key, "/active"):
@@ -200,6 +205,9 @@ func pathOf(e *endpoint, values map[string]string) string {
 	path := e.Path
 	for _, name := range e.parameters {
 		path = strings.Replace(path, "{"+name+"}", values[name], 1)
+	}
+	if at := values["at"]; at != "" {
+		return path + "?at=" + at
 	}
 	return path + queryOf(e)
 }

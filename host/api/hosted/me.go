@@ -2,9 +2,13 @@ package hosted
 
 import (
 	"context"
+	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/audited"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
@@ -50,27 +54,93 @@ type auditFilter struct {
 	Mode   string `query:"mode,omitempty" enum:"recent,export"`
 }
 
+// logFilter is that of the logs themselves.
+type logFilter struct {
+	auditFilter
+	Subject string `query:"subject,omitempty"`
+	Details string `query:"details,omitempty" enum:"short,whole"`
+}
+
+// Check wants a subject that grants may name, and a family of actions.
+func (f logFilter) check() error {
+	if f.Subject != "" {
+		if err := words.CheckSubject(f.Subject); err != nil {
+			return fault.Parameter("subject", "%s", err)
+		}
+	}
+	if strings.Contains(strings.TrimSuffix(f.Action, ".*"), "*") {
+		return fault.Parameter("action", "must be an action, such as grant.create, or a family of them, such as grant.*")
+	}
+	return nil
+}
+
+func (f logFilter) about() *audited.About {
+	if about, ok := audited.Of(f.Subject); ok {
+		return &about
+	}
+	return nil
+}
+
+// short tells that large details are left out: a write of many rows lists them all.
+func (f logFilter) short() bool { return f.Details == "short" || f.Details == "" && f.Mode != "export" }
+
 type listAudit struct {
 	inOrg
-	auditFilter
+	logFilter
 	Paging
 }
 
+// Check is that of the filter.
+func (in listAudit) Check() error { return in.check() }
+
+// maxShortDetail is the longest detail, in bytes, that a list of entries shows.
+const maxShortDetail = 1 << 10
+
+// auditEvent is an entry in a list. DetailBytes is how long a detail is that was left out.
+type auditEvent struct {
+	authz.AuditEntry
+	DetailBytes int `json:"detailBytes,omitempty"`
+}
+
 type auditEvents struct {
-	Events     []authz.AuditEntry `json:"events"`
-	NextCursor *string            `json:"nextCursor"`
+	Events     []auditEvent `json:"events"`
+	NextCursor *string      `json:"nextCursor"`
+}
+
+func (c *Call) events(entries []authz.AuditEntry, next string, short bool) (out auditEvents, err error) {
+	out.Events = make([]auditEvent, len(entries))
+	for i, e := range entries {
+		if n := len(e.Detail); short && n > maxShortDetail {
+			e.Detail, out.Events[i].DetailBytes = nil, n
+		}
+		out.Events[i].AuditEntry = e
+	}
+	out.NextCursor, err = c.next(next)
+	return out, err
+}
+
+type oneEntry struct {
+	objectOf
+	At int64 `query:"at"`
+}
+
+type auditAnswer struct {
+	Event authz.AuditEntry `json:"event"`
 }
 
 func meRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/audit", Summary: "The account log", Gate: service.Cloud(cloud.AuditRead)},
 		func(ctx context.Context, c *Call, in listAudit) (out auditEvents, err error) {
-			list, err := c.core().Audit(ctx, c.Access, service.AuditQuery{Actor: in.Actor, Action: in.Action, Target: in.Target,
+			list, err := c.core().Audit(ctx, c.Access, service.AuditQuery{Actor: in.Actor, Action: in.Action, Target: in.Target, About: in.about(),
 				From: in.From, To: in.To, Export: in.Mode == "export"}, c.Page)
 			if err != nil {
 				return out, err
 			}
-			out.Events = list.Rows
-			out.NextCursor, err = c.next(list.Next)
+			return c.events(list.Rows, list.Next, in.short())
+		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/audit/{id}", Summary: "An entry of the account log, whole", Gate: service.Cloud(cloud.AuditRead), Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in oneEntry) (out auditAnswer, err error) {
+			out.Event, err = c.core().AuditEntry(ctx, c.Access, in.At, in.ID)
 			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/me", Summary: "What the caller may do", Gate: service.Me},

@@ -3,6 +3,7 @@ package hosted
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -206,4 +207,48 @@ func TestTheGroupsAndTheManagerOfAUserAreReadBeforeTheyAreChanged(t *testing.T) 
 	now = record(`{"user":{"userId":"u_7","active":true,"groupIds":["ops"],"orgIds":[],"managerUserId":"u_8","stored":true}}`)
 	owner.with("If-Match", now).call("PUT", user+"/membership", `{"groupIds":["night","ops"]}`).want(t, 200, "")
 	record(`{"user":{"userId":"u_7","active":true,"groupIds":["night","ops"],"orgIds":[],"managerUserId":"u_8","stored":true}}`)
+}
+
+// A list of entries stays small, whatever they say; one entry is read whole.
+func TestAuditListsLeaveOutLargeDetails(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	grants := make([]string, 40)
+	for i := range grants {
+		grants[i] = fmt.Sprintf(`{"subject":"user:u_%d","pattern":"docs.admin.read"}`, i)
+	}
+	owner.call("POST", "/orgs/acme/org/grants/bulk", `{"grants":[`+strings.Join(grants, ",")+`]}`).want(t, 201, "")
+	event := func(query string) map[string]any {
+		t.Helper()
+		return owner.call("GET", "/orgs/acme/org/audit?limit=1"+query, "").want(t, 200, "").at("events").([]any)[0].(map[string]any)
+	}
+	short, whole := event(""), event("&details=whole")
+	detail, _ := json.Marshal(whole["detail"])
+	if short["detail"] != nil || short["detailBytes"] != float64(len(detail)) || short["action"] != "grant.create_bulk" || whole["detailBytes"] != nil || len(detail) < 2000 {
+		t.Errorf("short %v; whole has %d bytes, detailBytes %v", short, len(detail), whole["detailBytes"])
+	}
+	export, shorter := event("&mode=export&action=grant.create_bulk"), event("&mode=export&action=grant.create_bulk&details=short")
+	if export["detail"] == nil || shorter["detail"] != nil {
+		t.Error("an export is whole unless short is asked for")
+	}
+	at := strconv.FormatInt(int64(short["at"].(float64)), 10)
+	one := owner.call("GET", "/orgs/acme/org/audit/"+short["id"].(string)+"?at="+at, "").want(t, 200, "")
+	if !reflect.DeepEqual(one.at("event"), any(whole)) {
+		t.Errorf("one entry is %s", one.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/audit/"+short["id"].(string)+"?at=1", "").want(t, 404, "not_found")
+	owner.call("GET", "/orgs/acme/audit/nothing?at="+at, "").want(t, 404, "not_found")
+	if got := event("&subject=user:u_7"); got["id"] != short["id"] {
+		t.Errorf("about u_7: %v", got)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/audit?subject=user:u_41", "").want(t, 200, ""); len(got.at("events").([]any)) != 0 {
+		t.Errorf("about u_41: %s", got.raw)
+	}
+	for query, advice := range map[string]string{"subject=ann": "write user:ann", "action=grant*": "such as grant.*", "action=*": "such as grant.*", "details=none": "short, whole"} {
+		for _, list := range []string{"org/audit", "audit", "applications/docs/audit"} {
+			if r := owner.call("GET", "/orgs/acme/"+list+"?"+query, "").want(t, 400, "invalid_parameter"); !strings.Contains(string(r.raw), advice) {
+				t.Errorf("%s: %s", query, r.raw)
+			}
+		}
+	}
 }

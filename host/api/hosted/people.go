@@ -204,11 +204,29 @@ func peopleRows(t *table) {
 		})
 	add(t, endpoint{Method: "GET", Path: at("audit"), Summary: "The org root's log", Gate: service.OrgKey(readAudit)},
 		func(ctx context.Context, c *Call, in listAudit) (auditEvents, error) {
-			return c.events(c.root().Audit(ctx, c.Access, in.auditFilter.root(), c.page()))
+			list, err := c.root().Audit(ctx, c.Access, in.root(), c.page())
+			if err != nil {
+				return auditEvents{}, err
+			}
+			return c.events(list.Rows, list.Next, in.short())
+		})
+	add(t, endpoint{Method: "GET", Path: at("audit/{id}"), Summary: "An entry of the org root's log, whole", Gate: service.OrgKey(readAudit), Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in oneEntry) (out auditAnswer, err error) {
+			out.Event, err = c.root().AuditEntry(ctx, c.Access, in.At, in.ID)
+			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/applications/{app}/audit", Summary: "An application's log", Gate: readApp, Relayed: true},
 		func(ctx context.Context, c *Call, in listAppAudit) (auditEvents, error) {
-			return c.events(c.root().AppAudit(ctx, c.Access, in.App, in.auditFilter.root(), c.page()))
+			list, err := c.root().AppAudit(ctx, c.Access, in.App, in.root(), c.page())
+			if err != nil {
+				return auditEvents{}, err
+			}
+			return c.events(list.Rows, list.Next, in.short())
+		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/applications/{app}/audit/{id}", Summary: "An entry of an application's log, whole", Gate: readApp, Relayed: true, Own: []string{"not_found"}},
+		func(ctx context.Context, c *Call, in oneAppEntry) (out auditAnswer, err error) {
+			out.Event, err = c.root().AppAuditEntry(ctx, c.Access, in.App, in.At, in.ID)
+			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: at("epoch"), Summary: "The head of the org root's event log", Gate: service.AnySeat, Own: append([]string{"no_org_root"}, relayCodes...)},
 		func(ctx context.Context, c *Call, _ inOrg) (orgroot.Epoch, error) {
@@ -218,12 +236,21 @@ func peopleRows(t *table) {
 
 type listAppAudit struct {
 	appOf
-	auditFilter
+	logFilter
 	Paging
 }
 
-func (f auditFilter) root() orgroot.AuditFilter {
-	return orgroot.AuditFilter{Target: present(f.Target), Actor: present(f.Actor), Action: present(f.Action), From: f.From, To: f.To, Export: f.Mode == "export"}
+// Check is that of the filter.
+func (in listAppAudit) Check() error { return in.check() }
+
+type oneAppEntry struct {
+	appOf
+	ID string `path:"id"`
+	At int64  `query:"at"`
+}
+
+func (f logFilter) root() orgroot.AuditFilter {
+	return orgroot.AuditFilter{Target: present(f.Target), Actor: present(f.Actor), Action: present(f.Action), About: f.about(), From: f.From, To: f.To, Export: f.Mode == "export"}
 }
 
 // present is nil for what was not asked for.
@@ -232,13 +259,4 @@ func present(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func (c *Call) events(list orgroot.List[authz.AuditEntry], err error) (out auditEvents, _ error) {
-	if err != nil {
-		return out, err
-	}
-	out.Events = list.Rows
-	out.NextCursor, err = c.next(list.Next)
-	return out, err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
@@ -19,6 +21,13 @@ var Log = Collection[authz.AuditEntry]{Name: "log"}
 
 // LogID is where the entry of an instant and an id lies in Log.
 func LogID(at int64, id string) string { return fmt.Sprintf("%013d-%s", at, id) }
+
+// LogInstant is the instant of a LogID.
+func LogInstant(id string) (at int64, ok bool) {
+	digits, _, ok := strings.Cut(id, "-")
+	at, err := strconv.ParseInt(digits, 10, 64)
+	return at, ok && err == nil
+}
 
 // LogHead is the newest entry of a chain. Count is how many entries are part of it.
 type LogHead struct {

@@ -2,30 +2,67 @@ package orgroot
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/internal/audited"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// AuditFilter selects entries of an application's log; nil members are absent. From
-// is inclusive, To exclusive. Export lists forwards from From, else the newest are
-// listed; both ascending by (at, id).
+// AuditFilter selects entries of an application's log; nil members are absent. From is
+// inclusive, To exclusive. An Action that ends with ".*" is any that begins like it.
+// Export lists forwards from From, else the newest come first and each next page is
+// older; both ascending by (at, id).
 type AuditFilter struct {
 	Target, Actor, Action *string
+	About                 *audited.About
 	From, To              *int64
 	Export                bool
 }
 
-func (f AuditFilter) matches(e authz.AuditEntry) bool {
+// family is an action that stands for several, "" for none.
+func (f AuditFilter) family() string {
+	if f.Action != nil && strings.HasSuffix(*f.Action, ".*") {
+		return *f.Action
+	}
+	return ""
+}
+
+// sifts tells that the application selects more than what is wanted.
+func (f AuditFilter) sifts() bool { return f.About != nil || f.family() != "" }
+
+// query is what the application is asked to select.
+func (f AuditFilter) query() provider.AuditQuery {
+	q := provider.AuditQuery{Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To}
+	if f.family() != "" {
+		q.Action = nil
+	}
+	return q
+}
+
+// asked judges what the application answered.
+func (f AuditFilter) asked(e authz.AuditEntry) bool {
+	q := f.query()
 	is := func(want *string, have string) bool { return want == nil || *want == have }
-	return is(f.Target, e.Target) && is(f.Actor, e.Actor) && is(f.Action, e.Action) &&
+	return is(q.Target, e.Target) && is(q.Actor, e.Actor) && is(q.Action, e.Action) &&
 		(f.From == nil || e.At >= *f.From) && (f.To == nil || e.At < *f.To)
 }
+
+func (f AuditFilter) selects(e authz.AuditEntry) bool {
+	return audited.Action(f.family(), e.Action) && (f.About == nil || f.About.Named(e))
+}
+
+// A page that has to look for its entries looks at so many, in pieces: entries of many
+// rows are large.
+const (
+	maxSifted   = 2000
+	siftedPiece = 200
+)
 
 // Audit lists the org root's log.
 func (r *Root) Audit(ctx context.Context, a *service.Access, f AuditFilter, p Page) (List[authz.AuditEntry], error) {
@@ -41,29 +78,169 @@ func (r *Root) AppAudit(ctx context.Context, a *service.Access, application stri
 	return events(ctx, to, f, p)
 }
 
-func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (List[authz.AuditEntry], error) {
-	q := provider.AuditQuery{Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To}
-	limit := int64(p.Limit)
-	if f.Export {
-		limit++
-		cursor, err := cursorOf(p.After)
-		if err != nil {
-			return List[authz.AuditEntry]{}, err
-		}
-		q.Cursor = &cursor
+// AuditEntry is the entry of an instant and an id in the org root's log.
+func (r *Root) AuditEntry(ctx context.Context, a *service.Access, at int64, id string) (authz.AuditEntry, error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (authz.AuditEntry, error) { return auditEntry(ctx, to, at, id) })
+}
+
+// AppAuditEntry is an entry of an application's log.
+func (r *Root) AppAuditEntry(ctx context.Context, a *service.Access, application string, at int64, id string) (authz.AuditEntry, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return authz.AuditEntry{}, err
 	}
-	q.Limit = &limit
-	rows, err := taken(to.Relay.ListAuditEvents(ctx, q), p)
-	rows, err = matching(rows, err, to.ID, f.matches)
+	return auditEntry(ctx, to, at, id)
+}
+
+func auditEntry(ctx context.Context, to applications.Asked, at int64, id string) (found authz.AuditEntry, err error) {
+	err = ofInstant(ctx, to, provider.AuditQuery{}, at, func(e authz.AuditEntry) bool {
+		if e.ID == id {
+			found = e
+		}
+		return found.ID == ""
+	})
+	if err == nil && found.ID == "" {
+		err = rejected(authz.CodeNotFound, "audit entry not found")
+	}
+	return found, err
+}
+
+// ofInstant reads the entries of one instant, in their order, until enough were seen.
+func ofInstant(ctx context.Context, to applications.Asked, q provider.AuditQuery, at int64, each func(authz.AuditEntry) bool) error {
+	end, limit := at+1, int64(siftedPiece)
+	q.From, q.To, q.Limit, q.Cursor = &at, &end, &limit, &authz.AuditCursor{At: at}
+	for {
+		n := int64(0)
+		for e, err := range to.Relay.ListAuditEvents(ctx, q) {
+			if err != nil {
+				return err
+			}
+			if e.At != at || !q.Cursor.Before(e.Cursor()) {
+				return anotherLog(to)
+			}
+			if n++; !each(e) {
+				return nil
+			}
+			next := e.Cursor()
+			q.Cursor = &next
+		}
+		if n < limit {
+			return nil
+		}
+	}
+}
+
+func anotherLog(to applications.Asked) error {
+	return fault.Transport("application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
+}
+
+// log is one that is read in pieces, from a place on.
+type log struct {
+	to applications.Asked
+	f  AuditFilter
+}
+
+// newer are the first n entries after a place, and whether there are more.
+func (l log) newer(ctx context.Context, after authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
+	q, limit := l.f.query(), int64(n+1)
+	q.Cursor, q.Limit = &after, &limit
+	rows, err = taken(l.to.Relay.ListAuditEvents(ctx, q), Page{Limit: n})
+	if err == nil && len(rows) > 0 && !after.Before(rows[0].Cursor()) {
+		err = anotherLog(l.to)
+	}
+	return rows[:min(n, len(rows))], len(rows) > n, err
+}
+
+// older are the last n entries before a place, or of all, and whether there are more.
+func (l log) older(ctx context.Context, before *authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
+	q, same := l.f.query(), []authz.AuditEntry(nil)
+	if before != nil {
+		err := ofInstant(ctx, l.to, l.f.query(), before.At, func(e authz.AuditEntry) bool {
+			if !e.Cursor().Before(*before) {
+				return false
+			}
+			if same = append(same, e); len(same) > 2*n {
+				same = slices.Delete(same, 0, n-1)
+			}
+			return true
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		same = same[max(0, len(same)-n-1):]
+		q.To = &before.At
+	}
+	if limit := int64(n + 1 - len(same)); limit > 0 && (q.From == nil || q.To == nil || *q.From < *q.To) {
+		q.Limit = &limit
+		if rows, err = taken(l.to.Relay.ListAuditEvents(ctx, q), Page{Limit: n + 1}); err != nil {
+			return nil, false, err
+		}
+		if len(rows) > int(limit) {
+			return nil, false, anotherLog(l.to)
+		}
+	}
+	if rows = append(rows, same...); len(rows) > n {
+		return rows[len(rows)-n:], true, nil
+	}
+	return rows, false, nil
+}
+
+// events is a page of a log. What an application cannot select is looked for among what
+// it has, a bounded number of entries for each page, which may end before it is full.
+func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (List[authz.AuditEntry], error) {
+	l, list := log{to, f}, List[authz.AuditEntry]{Rows: []authz.AuditEntry{}}
+	place, err := cursorOf(p.After)
 	if err != nil {
 		return List[authz.AuditEntry]{}, err
 	}
-	for i, e := range rows {
-		if i == 0 && f.Export && !q.Cursor.Before(e.Cursor()) || i > 0 && !rows[i-1].Cursor().Before(e.Cursor()) || !f.Export && i == p.Limit {
-			return List[authz.AuditEntry]{}, fault.Transport("application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
+	more, begun := true, p.After != ""
+	for looked := 0; more && len(list.Rows) < p.Limit && looked < maxSifted; {
+		n := p.Limit
+		if f.sifts() {
+			n = siftedPiece
+		}
+		var rows []authz.AuditEntry
+		switch {
+		case f.Export:
+			rows, more, err = l.newer(ctx, place, n)
+		case begun:
+			rows, more, err = l.older(ctx, &place, n)
+		default:
+			rows, more, err = l.older(ctx, nil, n)
+		}
+		if rows, err = matching(rows, err, to.ID, f.asked); err != nil {
+			return List[authz.AuditEntry]{}, err
+		}
+		for i := 1; i < len(rows); i++ {
+			if !rows[i-1].Cursor().Before(rows[i].Cursor()) {
+				return List[authz.AuditEntry]{}, anotherLog(to)
+			}
+		}
+		if last := len(rows) - 1; begun && !f.Export && last >= 0 && !rows[last].Cursor().Before(place) {
+			return List[authz.AuditEntry]{}, anotherLog(to)
+		}
+		if !f.Export {
+			slices.Reverse(rows)
+		}
+		looked, begun = looked+len(rows), true
+		for i, e := range rows {
+			place = e.Cursor()
+			if !f.selects(e) {
+				continue
+			}
+			if list.Rows = append(list.Rows, e); len(list.Rows) == p.Limit {
+				more = more || i < len(rows)-1
+				break
+			}
 		}
 	}
-	return cut(rows, p, func(e authz.AuditEntry) string { return strconv.FormatInt(e.At, 10) + "/" + e.ID }), nil
+	if !f.Export {
+		slices.Reverse(list.Rows)
+	}
+	if more {
+		list.Next = strconv.FormatInt(place.At, 10) + "/" + place.ID
+	}
+	return list, nil
 }
 
 func cursorOf(position string) (c authz.AuditCursor, err error) {

@@ -72,7 +72,7 @@ func TestTheLogIsExportedPageByPage(t *testing.T) {
 	}
 	recent, err := w.root.Audit(ctx, a, orgroot.AuditFilter{Action: &action}, orgroot.Page{Limit: 2})
 	must(t, err)
-	if len(recent.Rows) != 2 || recent.Next != "" {
+	if len(recent.Rows) != 2 || recent.Next == "" {
 		t.Errorf("%+v", recent)
 	}
 }
