@@ -205,6 +205,9 @@ func (h *Host) shutdown(ctx context.Context) error {
 	var directories error
 	var ending sync.WaitGroup
 	ending.Go(func() { directories = h.closeDirectories(requests) })
+	if h.service != nil {
+		h.service.endStreams()
+	}
 	for _, l := range slices.Backward(h.servers) {
 		errs = append(errs, l.stop(requests))
 	}

@@ -3,12 +3,15 @@ package host_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/authzhost/authz/host/service/changes"
+	"github.com/authzhost/authz/internal/streamtest"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -22,6 +25,7 @@ func TestTwoHostsServeOneOrg(t *testing.T) {
 	}{
 		{"a key revoked at one is refused by the other", p.keys},
 		{"a session ended at one is refused by the other", p.sessions},
+		{"a write at one is told by the other, which ends with its session", p.streams},
 		{"a seat removed at one is refused by the other", p.seats},
 		{"a request is answered once, by whichever host", p.repeats},
 		{"50 identical requests at once make one object", p.crowd},
@@ -282,4 +286,52 @@ func (p *hostedPair) at(t *testing.T, i int) visitor {
 		return p.a.visitor(t)
 	}
 	return p.b.visitor(t)
+}
+
+// What is written at one host is told at the other within a second, and a session that is
+// ended there ends the stream here.
+func (p *hostedPair) streams(t *testing.T) {
+	user := p.b.signIn(t, "acme", otherUser).elsewhere(p.a)
+	open := func(v visitor) <-chan streamtest.Event {
+		r, err := http.NewRequest(http.MethodGet, v.at+"/api/v1/orgs/acme/changes", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Cookie", "authz_session="+v.cookie)
+		answer, err := apiTransport.RoundTrip(r)
+		if err != nil || answer.StatusCode != 200 {
+			t.Fatal(answer, err)
+		}
+		return streamtest.Events(answer)
+	}
+	open(p.owner) // and left open: a host that stops ends it
+	events := open(user)
+	wait := func(want string) (told time.Duration) {
+		t.Helper()
+		for began := time.Now(); ; {
+			select {
+			case e, more := <-events:
+				if !more {
+					t.Fatalf("the stream ended before %s", want)
+				}
+				if e.Name+" "+e.Data == want {
+					return time.Since(began)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("no %s", want)
+			}
+		}
+	}
+	time.Sleep(3 * changes.Every) // what it begins with is told
+	for len(events) > 0 {
+		<-events
+	}
+	for i := range 5 {
+		p.owner.elsewhere(p.b).must(200, "PATCH", "/orgs/acme", fmt.Sprintf(`{"name":"Acme %d"}`, i))
+		if took := wait(`change {"changed":["account"]}`); took > time.Second {
+			t.Logf("told after %s", took) // of a busy machine
+		}
+	}
+	user.elsewhere(p.b).must(204, "POST", "/auth/sign-out", `{}`)
+	wait(`end {"code":"session_expired"}`)
 }

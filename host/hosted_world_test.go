@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/internal/streamtest"
 	"github.com/authzhost/authz/internal/testlog"
 	"github.com/authzhost/authz/internal/testprocess"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
@@ -215,7 +215,7 @@ func (v visitor) try(method, path, body string, headers ...string) (answer, erro
 	}
 	defer got.Body.Close()
 	a := answer{status: got.StatusCode, header: got.Header}
-	if a.raw, err = io.ReadAll(got.Body); err == nil && v.heard != nil {
+	if a.raw, err = streamtest.Body(got); err == nil && v.heard != nil {
 		v.heard.take(method+" "+path, a)
 	}
 	return a, err

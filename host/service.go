@@ -20,6 +20,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/changes"
 	"github.com/authzhost/authz/host/service/federation"
 	"github.com/authzhost/authz/host/service/hostedroot"
 	"github.com/authzhost/authz/host/service/keyring"
@@ -48,6 +49,7 @@ type hostedService struct {
 	moves    *federation.Federation
 	registry *registry.Registry
 	retained *retention.Retention
+	changes  *changes.Watcher
 	core     *service.Service
 	oidc     *oidc.Provider // nil: not configured
 	handler  *hosted.API
@@ -161,8 +163,9 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	s.root.Bind(s.core)
 	s.retained = retention.New(retention.Options{Store: s.accounts, Applications: s.entries, Meters: meters, Logger: s.log})
 	s.moves = federation.New(federation.Options{Store: s.accounts, Applications: s.entries, Roots: s.roots, Meters: meters, Account: s.core, Logger: s.log})
+	s.changes = changes.New(hosted.LookAt(s.core, s.root), 0)
 	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root, Registry: s.registry,
-		Retention: s.retained, Federation: s.moves}
+		Retention: s.retained, Federation: s.moves, Changes: s.changes}
 	if p := c.OIDC; p != nil {
 		s.oidc, err = oidc.New(oidc.Options{
 			Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, UserIDClaim: p.UserIDClaim,
@@ -306,7 +309,15 @@ func (s *hostedService) rekey(ctx context.Context) (keyring.Result, error) {
 		})
 }
 
+// endStreams ends what would otherwise wait until it is cut off.
+func (s *hostedService) endStreams() {
+	if s.changes != nil {
+		s.changes.Close()
+	}
+}
+
 func (s *hostedService) close() error {
+	s.endStreams()
 	if s.end != nil {
 		s.end()
 		s.done.Wait()

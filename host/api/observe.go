@@ -147,6 +147,9 @@ type watched struct {
 // Unwrap serves http.ResponseController.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// Flush is for writers around this one that ask for http.Flusher and unwrap nothing.
+func (w *watched) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
 func (w *watched) WriteHeader(status int) {
 	if w.Status == 0 && status >= http.StatusOK { // what is below is informational
 		w.Status = status

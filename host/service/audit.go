@@ -60,6 +60,12 @@ func (s *Service) AuditEntry(ctx context.Context, a *Access, at int64, id string
 	return row.Value, err
 }
 
+// AccountPosition is where the account log of an org ends.
+func (s *Service) AccountPosition(ctx context.Context, org string) (string, error) {
+	head, _, err := s.Accounts.LogHead(ctx, org)
+	return account.LogID(head.At, head.ID), err
+}
+
 // firstWindow is how far back, in milliseconds, the newest entries are looked for
 // first; each further look goes back twice as far.
 const firstWindow = int64(time.Hour / time.Millisecond)

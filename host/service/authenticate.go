@@ -15,6 +15,9 @@ type Presented struct {
 	Cookie        string   // the session cookie's value
 	Address       string   // the client's, trusted proxies resolved
 	UserAgent     string
+
+	// Quiet is no use of the credential: what is asked by itself keeps no session alive.
+	Quiet bool
 }
 
 const bearer = "bearer "
@@ -88,7 +91,7 @@ func (s *Service) keyCaller(ctx context.Context, text string, p Presented) (Call
 	if !found || prefixes[key.Kind] != prefix || !proves(key, text, now) {
 		return Caller{}, errCredential()
 	}
-	caller := Caller{Org: org.Value, CredentialID: id, Address: p.Address, UserAgent: p.UserAgent}
+	caller := Caller{Org: org.Value, CredentialID: id, Address: p.Address, UserAgent: p.UserAgent, Quiet: p.Quiet}
 	switch key.Kind {
 	case account.KeyAdmin:
 		caller.Kind, caller.UserID = CallerAdmin, key.UserID
@@ -104,7 +107,9 @@ func (s *Service) keyCaller(ctx context.Context, text string, p Presented) (Call
 	case account.KeyPublisher:
 		caller.Kind, caller.Namespace = CallerPublisher, key.Namespace
 	}
-	s.touches.key(org.Value, key.APIKey, now)
+	if !p.Quiet {
+		s.touches.key(org.Value, key.APIKey, now)
+	}
 	return caller, nil
 }
 
@@ -152,11 +157,11 @@ func (s *Service) sessionCaller(ctx context.Context, p Presented) (Caller, accou
 	if !found || !secret.Matches(p.Cookie, row.Value.Hash) || !row.Value.Live(now) {
 		return Caller{}, none, errSession()
 	}
-	if now-row.Value.LastSeenAt >= touchEvery {
+	if !p.Quiet && now-row.Value.LastSeenAt >= touchEvery {
 		s.refresh(ctx, &row, now)
 	}
 	return Caller{Kind: CallerSession, Org: row.Value.Org, UserID: row.Value.UserID, CredentialID: id,
-		Address: p.Address, UserAgent: p.UserAgent}, row, nil
+		Address: p.Address, UserAgent: p.UserAgent, Quiet: p.Quiet}, row, nil
 }
 
 // refresh lengthens the idle life. Where another request did so meanwhile, or

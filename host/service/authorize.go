@@ -96,7 +96,9 @@ func (s *Service) enter(ctx context.Context, caller Caller, org string, write bo
 			return nil, fault.Cloud("seat_required", "the seat is invited; sign in to this org to accept it")
 		}
 		a.Seat = &seat.Value
-		s.touches.seat(org, seat.Value.Seat, s.Clock())
+		if !caller.Quiet {
+			s.touches.seat(org, seat.Value.Seat, s.Clock())
+		}
 	}
 	row, found, err := account.Orgs.Get(ctx, s.Accounts, org, account.OrgID)
 	if err != nil {

@@ -25,6 +25,7 @@ type Caller struct {
 	CredentialID string // of the key or session; no secret
 	Address      string // the client's, trusted proxies resolved
 	UserAgent    string
+	Quiet        bool // this is no use of the credential, nor of the seat
 }
 
 const servicePrefix = "service:"

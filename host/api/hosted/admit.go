@@ -105,17 +105,13 @@ var zeroStanding standing
 // credential reads the one credential that counts: the Authorization header when
 // there is any, else the cookie.
 func (c *Call) credential(ctx context.Context) (service.Caller, error) {
-	r, subject := c.Request, counted(c.Address)
-	p := service.Presented{Authorization: r.Header["Authorization"], Address: c.Address.String(), UserAgent: c.userAgent()}
-	cookies := r.CookiesNamed(c.api.cookieName("session"))
-	if len(cookies) > 0 {
-		p.Cookie = cookies[0].Value
-	}
+	subject := counted(c.Address)
+	p, cookies := c.presented()
 	bad := rateAnybody
 	if len(p.Authorization) > 0 {
 		bad = rateBadCredential
 	}
-	if p.Malformed() || bad == rateAnybody && len(cookies) > 1 { // who set the second one?
+	if p.Malformed() || bad == rateAnybody && cookies > 1 { // who set the second one?
 		if _, limited := c.take(bad, subject); limited != nil {
 			return service.Caller{}, limited
 		}
@@ -136,6 +132,16 @@ func (c *Call) credential(ctx context.Context) (service.Caller, error) {
 		}
 	}
 	return caller, err
+}
+
+// presented is what the request carries to say who it is, and of how many cookies.
+func (c *Call) presented() (p service.Presented, cookies int) {
+	p = service.Presented{Authorization: c.Request.Header["Authorization"], Address: c.Address.String(), UserAgent: c.userAgent(), Quiet: c.endpoint.Signals}
+	all := c.Request.CookiesNamed(c.api.cookieName("session"))
+	if len(all) > 0 {
+		p.Cookie = all[0].Value
+	}
+	return p, len(all)
 }
 
 // checkCSRF holds requests that a cookie vouches for to the token and the origin

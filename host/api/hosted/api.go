@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -191,7 +192,8 @@ func (c *Call) serve(w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	defer ticket.Release()
+	release := sync.OnceFunc(ticket.Release)
+	defer release()
 	ctx = admission.With(ctx, ticket)
 	if err := c.enter(account.Remember(ctx), input); err != nil {
 		show(c.standing, w.Header())
@@ -215,5 +217,8 @@ func (c *Call) serve(w http.ResponseWriter) error {
 		return err
 	}
 	ticket.Answered()
+	if c.endpoint.Signals {
+		release()
+	}
 	return c.answer(w, output)
 }

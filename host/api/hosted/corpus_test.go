@@ -1,7 +1,6 @@
 package hosted
 
 import (
-	"io"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/internal/corpus"
+	"github.com/authzhost/authz/internal/streamtest"
 )
 
 const corpusDir = "testdata/corpus"
@@ -149,7 +149,7 @@ func (c caller) asked(client *http.Client, r *http.Request) corpus.Answer {
 	resp, err := client.Do(r)
 	c.w.must(err)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err := streamtest.Body(resp)
 	c.w.must(err)
 	return corpus.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)}
 }

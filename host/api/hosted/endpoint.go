@@ -63,6 +63,10 @@ type endpoint struct {
 	// OriginRule marks the sign-in, to which it applies without a session.
 	OriginRule bool
 
+	// Signals marks a stream that waits: it is no use of its credential, and holds no
+	// place to work in.
+	Signals bool
+
 	// Produces is the media type of a success, "" for JSON.
 	Produces string
 

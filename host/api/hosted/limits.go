@@ -32,18 +32,23 @@ var (
 	rateAnybody = rate{Name: "reads", PerMinute: 1200}
 )
 
-const maxExports = 2 // running at once in one org
+// What runs at once: exports of one org, streams of one credential, and of all.
+const (
+	maxExports    = 2
+	maxStreams    = 10
+	maxAllStreams = 2000
+)
 
-// limits are the API's buckets, and its running exports.
+// limits are the API's buckets, and what runs long.
 type limits struct {
 	buckets *throttle.Buckets
 
 	mu      sync.Mutex
-	exports map[string]int
+	running map[string]int
 }
 
 func newLimits(clock func() int64) *limits {
-	return &limits{buckets: throttle.New(clock), exports: map[string]int{}}
+	return &limits{buckets: throttle.New(clock), running: map[string]int{}}
 }
 
 // take counts one call, or refuses it without counting.
@@ -65,17 +70,35 @@ func admitted(s standing) (standing, *fault.Error) {
 
 // export admits one more running export of an org; done ends it.
 func (l *limits) export(org string) (done func(), err *fault.Error) {
+	return l.run("exports", "exports "+org, maxExports)
+}
+
+// stream admits one more stream of a credential; done ends it.
+func (l *limits) stream(credential string) (done func(), err *fault.Error) {
+	all, err := l.run("streams", "streams", maxAllStreams)
+	if err != nil {
+		return nil, err
+	}
+	own, err := l.run("streams", "streams "+credential, maxStreams)
+	if err != nil {
+		all()
+		return nil, err
+	}
+	return func() { own(); all() }, nil
+}
+
+func (l *limits) run(bucket, what string, most int) (done func(), err *fault.Error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.exports[org] >= maxExports {
-		return nil, fault.Limited("exports", 1000)
+	if l.running[what] >= most {
+		return nil, fault.Limited(bucket, 1000)
 	}
-	l.exports[org]++
+	l.running[what]++
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.exports[org]--; l.exports[org] == 0 {
-			delete(l.exports, org)
+		if l.running[what]--; l.running[what] == 0 {
+			delete(l.running, what)
 		}
 	}, nil
 }

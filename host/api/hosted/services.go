@@ -4,6 +4,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/changes"
 	"github.com/authzhost/authz/host/service/federation"
 	"github.com/authzhost/authz/host/service/oidc"
 	"github.com/authzhost/authz/host/service/orgroot"
@@ -21,4 +22,5 @@ type Services struct {
 	Root         *orgroot.Root
 	Retention    *retention.Retention
 	Federation   *federation.Federation
+	Changes      *changes.Watcher
 }

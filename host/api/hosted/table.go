@@ -7,6 +7,7 @@ func endpoints() *table {
 	oidcRows(t)
 	orgRows(t)
 	meRows(t)
+	changeRows(t)
 	rowRows(t)
 	roleRows(t)
 	groupRows(t)

@@ -22,12 +22,14 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/billing"
+	"github.com/authzhost/authz/host/service/changes"
 	"github.com/authzhost/authz/host/service/federation"
 	"github.com/authzhost/authz/host/service/hostedroot"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/retention"
+	"github.com/authzhost/authz/internal/streamtest"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -102,10 +104,12 @@ func newWorld(t *testing.T) *world {
 	root.Bind(w.core)
 	moves := federation.New(federation.Options{Store: w.accounts, Applications: entries, Roots: hostedRoots, Meters: meters, Account: w.core, Logger: log})
 	t.Cleanup(moves.Close)
+	watcher := changes.New(LookAt(w.core, root), 20*time.Millisecond)
+	t.Cleanup(watcher.Close)
 	w.options = Options{PublicURL: w.server.URL, Account: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log, Services: Services{
 		Core: w.core, Applications: entries, Meters: meters, Root: root, Registry: catalogs,
 		Retention:  retention.New(retention.Options{Store: w.accounts, Applications: entries, Meters: meters, Logger: log}),
-		Federation: moves,
+		Federation: moves, Changes: watcher,
 	}}
 	w.api, err = New(w.options)
 	w.must(err)
@@ -255,7 +259,7 @@ func (w *world) do(r *http.Request) reply {
 	w.must(err)
 	defer answer.Body.Close()
 	out := reply{status: answer.StatusCode, header: answer.Header}
-	out.raw, err = io.ReadAll(answer.Body)
+	out.raw, err = streamtest.Body(answer)
 	w.must(err)
 	_ = json.Unmarshal(out.raw, &out.body) // 204 and streams are none
 	if err := abides(r, sent, out.status, out.header, out.raw); err != nil {

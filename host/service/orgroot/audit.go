@@ -2,6 +2,7 @@ package orgroot
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,6 +129,64 @@ func ofInstant(ctx context.Context, to applications.Asked, q provider.AuditQuery
 			return nil
 		}
 	}
+}
+
+// Position is where the logs of the org root end, or of an application; before is the
+// position that was answered last, or "".
+func (r *Root) Position(ctx context.Context, org, application, before string) (position string, err error) {
+	read := func(to applications.Asked) (err error) {
+		position, err = positionOf(ctx, to, before)
+		return err
+	}
+	if application == "" {
+		return position, r.atRoot(ctx, org, read)
+	}
+	to, err := r.apps.Linked(ctx, org, application)
+	if err == nil {
+		err = read(to)
+	}
+	return position, err
+}
+
+// IsLinked refuses an application that cannot be asked.
+func (r *Root) IsLinked(ctx context.Context, org, application string) error {
+	_, err := r.apps.Linked(ctx, org, application)
+	return err
+}
+
+// positionOf reads both logs: not all that is audited is an event, nor all events audited.
+func positionOf(ctx context.Context, to applications.Asked, before string) (string, error) {
+	events := ""
+	if log := to.Relay.EventLog(); log != nil {
+		head, err := log.Head(ctx)
+		if err != nil && !unsupported(err) {
+			return "", err
+		}
+		events = fmt.Sprint(head)
+	}
+	one, place := int64(1), authz.AuditCursor{}
+	_, known, ok := strings.Cut(before, "\n")
+	if ok {
+		var err error
+		if place, err = cursorOf(known); err != nil {
+			return "", err
+		}
+		next, err := taken(to.Relay.ListAuditEvents(ctx, provider.AuditQuery{Cursor: &place, Limit: &one}), Page{})
+		if err != nil {
+			return "", err
+		}
+		ok = len(next) == 0
+	}
+	if !ok { // the newest entry may be large: it is read when there is another
+		newest, err := taken(to.Relay.ListAuditEvents(ctx, provider.AuditQuery{Limit: &one}), Page{})
+		if err != nil {
+			return "", err
+		}
+		for _, e := range newest {
+			place = e.Cursor()
+		}
+	}
+	return events + "\n" + strconv.FormatInt(place.At, 10) + "/" + place.ID, nil
 }
 
 func anotherLog(to applications.Asked) error {
