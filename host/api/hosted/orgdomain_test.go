@@ -1,6 +1,7 @@
 package hosted
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -235,10 +236,34 @@ func TestRequestsAndTheQueueOverHTTP(t *testing.T) {
 	portal.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"approved"}`).want(t, 400, "validation")
 	owner.call("POST", "/orgs/acme/requests/"+other+"/decide", `{"decision":"approved"}`).want(t, 400, "validation")
 	admin.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"perhaps"}`).want(t, 400, "invalid_request")
+	for who, may := range map[string]party{"true": admin, "false": portal} {
+		if got := may.call("GET", "/orgs/acme/requests/"+id, "").want(t, 200, ""); fmt.Sprint(got.at("mayDecide")) != who {
+			t.Errorf("mayDecide, of whom %s is expected: %s", who, got.raw)
+		}
+	}
+	if got := admin.call("GET", "/orgs/acme/requests?decided=1", "").want(t, 200, ""); got.ids("entries", "id") != "" {
+		t.Errorf("decided, before: %s", got.raw)
+	}
 	if got := admin.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"approved","note":"n"}`).want(t, 200, ""); got.text("request", "state") != "approved" {
 		t.Errorf("decided: %s", got.raw)
 	}
 	admin.call("POST", "/orgs/acme/requests/"+id+"/decide", `{"decision":"denied"}`).want(t, 409, "conflict")
+	if got := admin.call("GET", "/orgs/acme/requests?decided=1", "").want(t, 200, ""); got.ids("entries", "id") != id {
+		t.Errorf("decided: %s", got.raw)
+	}
+	if got := portal.call("GET", "/orgs/acme/requests?decided=1", "").want(t, 200, ""); got.ids("entries", "id") != "" {
+		t.Errorf("decided by one who decides nothing: %s", got.raw)
+	}
+	if got := admin.call("GET", "/orgs/acme/requests/"+id, "").want(t, 200, ""); got.at("mayDecide") != false {
+		t.Errorf("what is decided: %s", got.raw)
+	}
+	portal.call("GET", "/orgs/acme/requests?decided=1&mine=1", "").want(t, 400, "invalid_parameter")
+	at := int64(owner.call("GET", "/orgs/acme/requests/"+id, "").at("request", "createdAt").(float64))
+	for query, want := range map[string]string{fmt.Sprintf("&to=%d", at): "", fmt.Sprintf("&from=%d&to=%d", at, at+1): id, fmt.Sprintf("&from=%d", at+1): ""} {
+		if got := admin.call("GET", "/orgs/acme/requests?decided=1"+query, "").want(t, 200, ""); got.ids("entries", "id") != want {
+			t.Errorf("%s: %s", query, got.raw)
+		}
+	}
 	mine, _ := ask()
 	admin.call("POST", "/orgs/acme/requests/"+mine+"/cancel", `{}`).want(t, 400, "validation")
 	if got := portal.call("POST", "/orgs/acme/requests/"+mine+"/cancel", `{}`).want(t, 200, ""); got.text("request", "state") != "cancelled" {

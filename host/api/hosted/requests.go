@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -13,15 +14,26 @@ import (
 type listRequests struct {
 	inOrg
 	Mine            bool                `query:"mine,omitempty" flag:"01"`
+	Decided         bool                `query:"decided,omitempty" flag:"01"`
 	State           *authz.RequestState `query:"state,omitempty" enum:"pending,approved,denied,cancelled"`
 	RequesterUserID *string             `query:"requesterUserId,omitempty"`
+	From            *int64              `query:"from,omitempty"`
+	To              *int64              `query:"to,omitempty"`
 	Application     string              `query:"application,omitempty"`
 	Paging
 }
 
-// gate is a seat for one's own requests, which a service has none of.
+// Check tells apart what one asked for and what one decided: nobody decides their own.
+func (in listRequests) Check() error {
+	if in.Mine && in.Decided {
+		return fault.Parameter("decided", "nobody decides their own requests: ask for mine or for decided, one at a time")
+	}
+	return nil
+}
+
+// gate is a seat for one's own requests and decisions, which a service has none of.
 func (in listRequests) gate() service.Gate {
-	if in.Mine {
+	if in.Mine || in.Decided {
 		return service.AnySeat
 	}
 	return service.OrgKey(readRequests)
@@ -76,10 +88,10 @@ func requestRows(t *table) {
 		out.NextCursor, err = c.next(i.Next)
 		return out, err
 	}
-	add(t, endpoint{Method: "GET", Path: path, Summary: "Requests, newest first", Gate: byHome, GateText: "Seat with mine=1, else " + readRequests, Own: rootCodes},
+	add(t, endpoint{Method: "GET", Path: path, Summary: "Requests, newest first", Gate: byHome, GateText: "Seat with mine=1 or decided=1, else " + readRequests, Own: rootCodes},
 		func(ctx context.Context, c *Call, in listRequests) (inbox, error) {
-			i, err := c.root().Requests(ctx, c.Access, orgroot.RequestFilter{Mine: in.Mine, State: in.State,
-				RequesterUserID: in.RequesterUserID, Application: in.Application}, c.page())
+			i, err := c.root().Requests(ctx, c.Access, orgroot.RequestFilter{Mine: in.Mine, Decided: in.Decided, State: in.State,
+				RequesterUserID: in.RequesterUserID, From: in.From, To: in.To, Application: in.Application}, c.page())
 			return listing(c, i, err)
 		})
 	add(t, endpoint{Method: "POST", Path: path, Summary: "Ask for access", Gate: service.AnySeat, Status: http.StatusCreated, Relayed: true,
@@ -101,9 +113,9 @@ func requestRows(t *table) {
 			i, err := c.root().Queue(ctx, c.Access, c.page())
 			return listing(c, i, err)
 		})
-	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A request", Gate: byHome, GateText: "Requester, " + readRequests + ", or an approver now entitled",
+	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A request", Gate: byHome, GateText: "Requester, " + readRequests + ", an approver now entitled, or who decided a stage",
 		Own: codes("application_not_found")},
-		func(ctx context.Context, c *Call, in requestOf) (orgroot.Entry, error) {
+		func(ctx context.Context, c *Call, in requestOf) (orgroot.OneEntry, error) {
 			return c.root().Request(ctx, c.Access, in.ID, in.Application)
 		})
 	add(t, endpoint{Method: "POST", Path: path + "/{id}/decide", Summary: "Decide the current stage of a request", Gate: service.AnySeat, Relayed: true,

@@ -37,7 +37,7 @@ func TestAServicePassesTheGatesWhoseKeysItHolds(t *testing.T) {
 	if said, none := sayings(there), sayings(absent); said != none {
 		t.Errorf("whether there is a request is told: %s, %s", said, none)
 	}
-	for _, of := range []string{"/requests?mine=1", "/requests/queue", "/applications", ""} { // gated on a seat
+	for _, of := range []string{"/requests?mine=1", "/requests?decided=1", "/requests/queue", "/applications", ""} { // gated on a seat
 		granted.call("GET", "/orgs/acme"+of, "").want(t, 403, "credential_not_allowed")
 	}
 	for _, end := range []string{"decide", "cancel"} {

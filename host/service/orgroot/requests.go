@@ -40,25 +40,41 @@ type Inbox struct {
 const sourceTime = 5 * time.Second
 
 // RequestFilter selects requests; nil members are absent. Mine overrides
-// RequesterUserID.
+// RequesterUserID; Decided are those that the caller decided a stage of. From is
+// inclusive, To exclusive: when they were made.
 type RequestFilter struct {
-	Mine            bool
+	Mine, Decided   bool
 	State           *authz.RequestState
 	RequesterUserID *string
+	From, To        *int64
 	Application     string // "" means the org root
 }
 
-// Requests lists requests. It judges the gate itself: a seat for one's own, else
-// authz_internal.requests.read.
+func (f RequestFilter) selects(q authz.Request, user string) bool {
+	return (!f.Decided || decided(q, user)) &&
+		(f.From == nil || q.CreatedAt >= *f.From) && (f.To == nil || q.CreatedAt < *f.To)
+}
+
+// decided reports whether a user decided a stage.
+func decided(q authz.Request, user string) bool {
+	return user != "" && slices.ContainsFunc(q.Decisions, func(d authz.Decision) bool { return d.DecidedBy == user })
+}
+
+// Requests lists requests. It judges the gate itself: a seat for one's own and for those
+// that one decided, else authz_internal.requests.read.
 func (r *Root) Requests(ctx context.Context, a *service.Access, f RequestFilter, p Page) (Inbox, error) {
 	q := provider.RequestQuery{State: f.State, RequesterUserID: f.RequesterUserID}
 	if f.Mine {
 		q.RequesterUserID = &a.Caller.UserID
-	} else if err := r.require(ctx, a, keyRequests, false); err != nil {
-		return Inbox{}, err
+	} else if !f.Decided {
+		if err := r.require(ctx, a, keyRequests, false); err != nil {
+			return Inbox{}, err
+		}
 	}
 	return r.inbox(ctx, a.Org.ID, f.Application, p, func(ctx context.Context, to applications.Asked) iter.Seq2[authz.Request, error] {
-		return only(to.Relay.ListRequests(ctx, q), func(found authz.Request) bool { return requestMatches(found, q) })
+		return only(to.Relay.ListRequests(ctx, q), func(found authz.Request) bool {
+			return requestMatches(found, q) && f.selects(found, a.Caller.UserID)
+		})
 	})
 }
 
@@ -209,43 +225,47 @@ func denies(err error) bool {
 
 func noRequest() error { return rejected(authz.CodeNotFound, "request not found") }
 
+// OneEntry is a request that is read alone. MayDecide tells that the caller is entitled to
+// decide its stage now.
+type OneEntry struct {
+	Entry
+	MayDecide bool `json:"mayDecide"`
+}
+
 // Request reads one request. It judges the gate itself: the requester, an approver
-// who is entitled now, or authz_internal.requests.read; to all others a request
-// that is not there is denied like one that is.
-func (r *Root) Request(ctx context.Context, a *service.Access, id, application string) (Entry, error) {
+// who is entitled now or decided a stage, or authz_internal.requests.read; to all others
+// a request that is not there is denied like one that is.
+func (r *Root) Request(ctx context.Context, a *service.Access, id, application string) (OneEntry, error) {
 	to, entry, found, err := r.locate(ctx, a.Org.ID, id, application)
 	if nobodyToAsk(err) {
 		if denied := r.require(ctx, a, keyRequests, false); denied != nil {
-			return Entry{}, denied
+			return OneEntry{}, denied
 		}
 	}
 	if err != nil {
-		return Entry{}, err
+		return OneEntry{}, err
 	}
 	user := a.Caller.UserID
 	if found && user != "" && entry.Request.RequesterUserID == user {
-		return entry, nil
+		return OneEntry{Entry: entry}, nil // nobody decides their own
 	}
 	denied := r.require(ctx, a, keyRequests, false)
 	if denied != nil && !denies(denied) {
-		return Entry{}, denied
+		return OneEntry{}, denied
 	}
-	if denied != nil {
-		if !found || user == "" {
-			return Entry{}, denied
-		}
-		entitled, err := queued(to.Relay.ListApproverQueue(ctx, user), id)
-		if err != nil {
-			return Entry{}, err
-		}
-		if !entitled {
-			return Entry{}, denied
+	entitled := false
+	if found && user != "" && entry.Request.State == authz.RequestPending {
+		if entitled, err = queued(to.Relay.ListApproverQueue(ctx, user), id); err != nil {
+			return OneEntry{}, err
 		}
 	}
-	if !found {
-		return Entry{}, noRequest()
+	switch {
+	case denied != nil && !entitled && !(found && decided(entry.Request, user)):
+		return OneEntry{}, denied
+	case !found:
+		return OneEntry{}, noRequest()
 	}
-	return entry, nil
+	return OneEntry{entry, entitled}, nil
 }
 
 func queued(rows iter.Seq2[authz.Request, error], id string) (bool, error) {
