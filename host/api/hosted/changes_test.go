@@ -3,6 +3,8 @@ package hosted
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,4 +108,26 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.raw)
 	}
 	w.signIn("acme").listen("")
+}
+
+// The server's deadlines are of requests, and a stream is longer than any.
+func TestAStreamOutlivesTheDeadlinesOfARequest(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	server := httptest.NewUnstartedServer(w.api)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	r := owner.with("Accept", "text/event-stream").request("GET", "/orgs/acme/changes", "")
+	r.URL.Host = strings.TrimPrefix(server.URL, "http://")
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	answer, err := transport.RoundTrip(r)
+	w.must(err)
+	t.Cleanup(func() { _ = answer.Body.Close() })
+	events := streamtest.Events(answer)
+	<-events
+	time.Sleep(700 * time.Millisecond) // more than both
+	owner.call("PATCH", "/orgs/acme", `{"name":"Acme & Sons"}`).want(t, 200, "")
+	next(t, events, `change {"changed":["account"]}`)
 }
