@@ -78,7 +78,7 @@ func (e *extent) wanted() int { return e.limit - e.told }
 // more where few of them were told.
 func (e *extent) batch() int { return min(chunk, max(64, e.wanted(), e.examined)) }
 
-// large says that reading for the page takes long beside finding where it begins.
+// large says that the page has so many rows that a few of them may be left to the next.
 func (e *extent) large() bool { return e.limit >= 256 }
 
 // enough is how many rows end a page before the next read. A large page goes without its

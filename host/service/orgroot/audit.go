@@ -139,7 +139,8 @@ func (r *Root) Position(ctx context.Context, org, application, before string) (p
 		return err
 	}
 	if application == "" {
-		return position, r.atRoot(ctx, org, read)
+		err = r.atRoot(ctx, org, read)
+		return position, err
 	}
 	to, err := r.apps.Linked(ctx, org, application)
 	if err == nil {
