@@ -146,15 +146,19 @@ func (q *question) waysOf(p authz.Principal, key string, e access.Explained) (wa
 	if q.org == "" && e.Near.Parentless {
 		ways = append(ways, below(asked, e.Near)...)
 	}
-	everywhere := ""
-	if e.Near.GrantAt == authz.Global && asked != authz.Global {
-		everywhere = "everywhere; "
+	where := "" // when it gives more than was asked
+	switch at := e.Near.GrantAt; {
+	case at == asked:
+	case at == authz.Global:
+		where = "everywhere; "
+	default:
+		where = "for all in " + at + "; "
 	}
 	for _, r := range e.Near.Roles {
-		add(everywhere+"the role "+r.Name+" has "+r.Pattern, at([]string{"grant", "create", p.Subject(), "--role", r.RoleID}, e.Near.GrantAt)...)
+		add(where+"the role "+r.Name+" has "+r.Pattern, at([]string{"grant", "create", p.Subject(), "--role", r.RoleID}, e.Near.GrantAt)...)
 	}
 	if len(e.Near.Roles) == 0 {
-		add(everywhere+"no role has it; this gives the key alone", at([]string{"grant", "create", p.Subject(), "--pattern", key}, e.Near.GrantAt)...)
+		add(where+"no role has it; this gives the key alone", at([]string{"grant", "create", p.Subject(), "--pattern", key}, e.Near.GrantAt)...)
 	}
 	return ways
 }
