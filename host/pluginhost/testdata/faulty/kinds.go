@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/directory"
@@ -26,7 +27,7 @@ func (sink) Info() metrics.SinkInfo { return metrics.SinkInfo{Name: "faulty"} }
 func (sink) Write(ctx context.Context, w metrics.Window) error {
 	switch w.Application {
 	case "hang":
-		fmt.Println("a window hangs") // in the host's log
+		fmt.Printf("a window hangs in %d.\n", os.Getpid()) // in the host's log
 		<-ctx.Done()
 		return ctx.Err()
 	case "panic":
