@@ -63,6 +63,7 @@ var crashWrites = map[string]func(context.Context, *application.Application) err
 	"setGroupMembership": func(ctx context.Context, a *application.Application) error {
 		return a.SetGroupMembership(ctx, "u", []string{"c"}, root)
 	},
+	"changeGroupMembership": changeMembership("u", provider.MembershipChange{Add: []string{"c"}, Remove: []string{"a"}}),
 	"setUserActive": func(ctx context.Context, a *application.Application) error {
 		return a.SetUserActive(ctx, "u", false, root)
 	},
