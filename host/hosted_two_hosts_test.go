@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -306,19 +308,19 @@ func (p *hostedPair) streams(t *testing.T) {
 	}
 	open(p.owner) // and left open: a host that stops ends it
 	events := open(user)
-	wait := func(want string) (told time.Duration) {
+	wait := func(name, want string) (told time.Duration) {
 		t.Helper()
 		for began := time.Now(); ; {
 			select {
 			case e, more := <-events:
 				if !more {
-					t.Fatalf("the stream ended before %s", want)
+					t.Fatalf("the stream ended before %s of %s", name, want)
 				}
-				if e.Name+" "+e.Data == want {
+				if e.Name == name && strings.Contains(e.Data, strconv.Quote(want)) {
 					return time.Since(began)
 				}
 			case <-time.After(30 * time.Second):
-				t.Fatalf("no %s", want)
+				t.Fatalf("no %s of %s", name, want)
 			}
 		}
 	}
@@ -328,10 +330,10 @@ func (p *hostedPair) streams(t *testing.T) {
 	}
 	for i := range 5 {
 		p.owner.elsewhere(p.b).must(200, "PATCH", "/orgs/acme", fmt.Sprintf(`{"name":"Acme %d"}`, i))
-		if took := wait(`change {"changed":["account"]}`); took > time.Second {
+		if took := wait("change", "account"); took > time.Second {
 			t.Logf("told after %s", took) // of a busy machine
 		}
 	}
 	user.elsewhere(p.b).must(204, "POST", "/auth/sign-out", `{}`)
-	wait(`end {"code":"session_expired"}`)
+	wait("end", "session_expired")
 }
