@@ -131,11 +131,17 @@ func TestAnOutageIsNeverAnAnswer(t *testing.T) {
 		_, err := s.Commit(t.Context(), storage.Commit{ID: "c", Changes: []storage.Change{
 			storage.UpsertRole{Role: authz.Role{ID: "r"}},
 			storage.InsertGrant{Grant: authz.Grant{ID: "g", Subject: "user:u", RoleID: "r"}},
+			storage.PutScopeParents{Scope: "d.d:1", Parents: []string{"d.f:1"}},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.at = at
+		for _, err := range s.ListEdges(t.Context(), storage.EdgeParent, []string{"d.f:1"}, storage.EdgePage{}) {
+			if storage.CodeOf(err) != storage.CodeUnavailable {
+				t.Errorf("%s: edges: %v", at, err)
+			}
+		}
 		if _, err := s.ReadAccess(t.Context(), storage.AccessQuery{Subjects: []string{"user:u"}}); storage.CodeOf(err) != storage.CodeUnavailable {
 			t.Errorf("%s: access: %v", at, err)
 		}

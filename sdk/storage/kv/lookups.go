@@ -24,11 +24,9 @@ func (s *store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []strin
 	if err := storage.CheckLookup(of, kind); err != nil {
 		return failing[storage.Edge](err)
 	}
-	ids, from, edge := distinct(of), users.with, func(_ *partition, of, user string) storage.Edge { return storage.Edge{Of: of, From: user} }
+	ids, from := distinct(of), users.with
 	if kind == storage.EdgeParent {
-		from, edge = scopes.with, func(p *partition, of, scope string) storage.Edge {
-			return storage.ParentEdge(scope, of, scopes.get(p, scope).Parents)
-		}
+		from = scopes.with
 	}
 	return func(yield func(storage.Edge, error) bool) {
 		at, left := storage.Edge{Of: pg.AfterOf, From: pg.AfterFrom}, pg.Limit
@@ -48,7 +46,15 @@ func (s *store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []strin
 						after = at.From
 					}
 					for key := range from(p, string(kind)+"/"+id, after) {
-						if edges = append(edges, edge(p, id, key)); len(edges) == n {
+						edge := storage.Edge{Of: id, From: key}
+						if kind == storage.EdgeParent {
+							row := scopes.get(p, key)
+							if row == nil { // what could not be read ends the view with its error
+								continue
+							}
+							edge = storage.ParentEdge(key, id, row.Parents)
+						}
+						if edges = append(edges, edge); len(edges) == n {
 							return
 						}
 					}
