@@ -449,6 +449,21 @@ func TestHostedListsAreWhole(t *testing.T) {
 	if n := strings.Count(x.works("grant", "list", "--org", "acme", "--limit", "3"), "\n"); n != 4 {
 		t.Errorf("%d lines for 3 grants", n)
 	}
+
+	// Of a person everything is found, behind however many entries: these are one for each
+	// grant of the group.
+	x.works("user", "deactivate", "early", "--org", "acme")
+	x.works("group", "create", "many", "--name", "Many", "--org", "acme")
+	for part := range 2 {
+		declared.Reset()
+		declared.WriteString("grants:\n")
+		for n := range 600 {
+			fmt.Fprintf(&declared, "  - {subject: 'group:many', pattern: docs.files.delete, scope: 'docs.folder:%d-%d'}\n", part, n)
+		}
+		x.works("grant", "create", "--org", "acme", "-f", x.write("group.yaml", declared.String()))
+	}
+	x.works("group", "delete", "many", "--yes", "--org", "acme")
+	x.shows("user.set_active", "audit", "list", "--org", "acme", "--user", "early")
 }
 
 // TestHostedErrorsSayWhatNext: whatever a far side answers is told safely.
