@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/internal/audited"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -60,9 +61,13 @@ func (f *auditFlags) filter(c *cobra.Command) (fields, error) {
 	return filter, nil
 }
 
-// known warns of an action that no entry of an application's log has.
-func (f *auditFlags) known(c *cobra.Command) {
+// known warns of an action that no entry of an application's log has. The hosted API
+// knows families of them too.
+func (f *auditFlags) known(c *cobra.Command, hosted bool) {
 	if f.action == "" || slices.Contains(auditActions, f.action) {
+		return
+	}
+	if prefix, family := audited.Family(f.action); family && hosted && slices.ContainsFunc(auditActions, func(a string) bool { return strings.HasPrefix(a, prefix) }) {
 		return
 	}
 	advice := "known are " + strings.Join(auditActions, ", ")
@@ -81,7 +86,8 @@ func newAuditList() *cobra.Command {
 		Short: "Show the newest entries, oldest first",
 		Long: `Show the newest entries that are asked for, oldest first. With --org it is the log of the org
 root, with --app that of an application; 'authz org audit' shows that of the org's account.
-Long details are cut short; -o json has them whole.
+Long details are cut short; -o json has them whole. With --org, --action may name a family
+of actions, such as 'grant.*'.
 
 --target compares what an entry is filed under: a grant's own id, say. --user finds everything
 about a person: what they did, what was done to their record, and every entry that names
@@ -99,7 +105,7 @@ whole log for that, or what --from and --to leave of it.`,
 			if err != nil {
 				return err
 			}
-			f.known(c)
+			f.known(c, a.org != "")
 			if a.org != "" && limit > pageSize {
 				return usageError{fmt.Errorf("--limit must be from 1 to %d with --org", pageSize)}
 			}

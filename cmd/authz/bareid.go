@@ -32,13 +32,6 @@ func (g guarded) Call(ctx context.Context, op string, params, result any) error 
 	return g.asked.Call(ctx, op, params, result)
 }
 
-// idKinds are the parameters that hold bare ids, by whose they are.
-var idKinds = map[string]authz.SubjectKind{
-	"userId": authz.SubjectUser, "managerUserId": authz.SubjectUser, "requesterUserId": authz.SubjectUser, "byUserId": authz.SubjectUser,
-	"deciderUserId": authz.SubjectUser, "approverUserId": authz.SubjectUser, "actorUserId": authz.SubjectUser, "userIds": authz.SubjectUser,
-	"users": authz.SubjectUser, "groupId": authz.SubjectGroup, "groupIds": authz.SubjectGroup, "serviceId": authz.SubjectService, "orgs": authz.SubjectOrg,
-}
-
 // look leaves directories and outcomes of other systems alone: their ids are what
 // they are.
 func (g guarded) look(ctx context.Context, op string, params any) error {
@@ -58,7 +51,7 @@ func (g guarded) look(ctx context.Context, op string, params any) error {
 
 func (g guarded) lookInto(ctx context.Context, op string, members map[string]any) error {
 	for name, v := range members {
-		kind, wanted := idKinds[name]
+		kind, wanted := words.IDKinds[name]
 		if wrong := wrongWord(op, name, v); wrong != nil {
 			return usageError{wrong}
 		}

@@ -105,7 +105,7 @@ copies and no application: they are there when it is not.`,
 			if err != nil {
 				return err
 			}
-			f.known(c)
+			f.known(c, false)
 			knownApplication(c, h, of)
 			l := a.listing(c.OutOrStdout(), "events", "APPLICATION", "AT", "ACTOR", "ACTION", "TARGET", "DETAIL")
 			return all(c, h, []string{"retention"}, filter, limit, l, func(e retention.Event) []string {

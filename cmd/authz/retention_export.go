@@ -34,7 +34,7 @@ object a line, oldest first. An export that was cut fails, and says after how ma
 			if err != nil {
 				return err
 			}
-			f.known(c)
+			f.known(c, false)
 			knownApplication(c, h, of)
 			w := bufio.NewWriter(c.OutOrStdout())
 			n := 0

@@ -5,16 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
-
-// members are the members of details that hold bare ids, by whose they are.
-var members = map[string]authz.SubjectKind{
-	"userId": authz.SubjectUser, "managerUserId": authz.SubjectUser, "requesterUserId": authz.SubjectUser, "byUserId": authz.SubjectUser,
-	"deciderUserId": authz.SubjectUser, "approverUserId": authz.SubjectUser, "actorUserId": authz.SubjectUser, "approvedBy": authz.SubjectUser,
-	"ownerUserId": authz.SubjectUser, "userIds": authz.SubjectUser, "users": authz.SubjectUser,
-	"groupId": authz.SubjectGroup, "groupIds": authz.SubjectGroup, "serviceId": authz.SubjectService, "orgs": authz.SubjectOrg,
-}
 
 // records are the prefixes of the actions whose target is a bare id, by whose it is.
 var records = map[authz.SubjectKind][]string{authz.SubjectUser: {"user.", "seat."}, authz.SubjectGroup: {"group."}}
@@ -56,7 +49,7 @@ func (a About) Named(e authz.AuditEntry) bool {
 func (a About) within(name string, v any) bool {
 	switch v := v.(type) {
 	case string:
-		return slices.Contains(a.subjects, v) || v == a.id && a.id != "" && members[name] == a.kind
+		return slices.Contains(a.subjects, v) || v == a.id && a.id != "" && words.IDKinds[name] == a.kind
 	case []any:
 		return slices.ContainsFunc(v, func(one any) bool { return a.within(name, one) })
 	case map[string]any:
@@ -69,10 +62,16 @@ func (a About) within(name string, v any) bool {
 	return false
 }
 
-// Action reports whether an action is the one that is wanted. One that ends with ".*" is
-// any that begins like it; "" is any.
+// Family is the prefix that the actions of a family have in common, such as "grant." of
+// "grant.*"; false for what names a single action.
+func Family(wanted string) (prefix string, ok bool) {
+	prefix, ok = strings.CutSuffix(wanted, "*")
+	return prefix, ok && strings.HasSuffix(prefix, ".") && !strings.ContainsAny(strings.TrimSuffix(prefix, "."), ".*") && prefix != "."
+}
+
+// Action reports whether an action is the one that is wanted, or of the family; "" is any.
 func Action(wanted, action string) bool {
-	if prefix, all := strings.CutSuffix(wanted, "*"); all && strings.HasSuffix(prefix, ".") {
+	if prefix, ok := Family(wanted); ok {
 		return strings.HasPrefix(action, prefix)
 	}
 	return wanted == "" || wanted == action

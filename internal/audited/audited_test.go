@@ -47,6 +47,9 @@ func TestFamiliesOfActions(t *testing.T) {
 		"grant.create": {"grant.create": true, "grant.create_bulk": false},
 		"grant.*":      {"grant.create": true, "grants.x": false, "grant": false},
 		"grant*":       {"grant.create": false},
+		".*":           {".x": false, "grant.create": false},
+		"*.*":          {"grant.create": false},
+		"a.b.*":        {"a.b.c": false},
 	} {
 		for action, want := range actions {
 			if audited.Action(wanted, action) != want {

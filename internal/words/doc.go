@@ -1,3 +1,3 @@
-// Package words reads and writes what somebody types of rows: subjects, scopes and
-// instants. What it refuses says what was probably meant.
+// Package words reads and writes what somebody types of rows: subjects, scopes, bare ids
+// and instants. What it refuses says what was probably meant.
 package words
