@@ -13,6 +13,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
+	"github.com/authzhost/authz/internal/audited"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -305,6 +306,49 @@ func TestEvaluateAnswersForTheKeysOwnServiceOnly(t *testing.T) {
 	a := w.enter(caller, "acme")
 	_, err := w.s.Evaluate(t.Context(), a, service.EvaluateInput{Key: []string{cloud.RegistryRead}, Principal: new(authz.UserPrincipal("ci"))})
 	expect(t, "another principal", err, "CloudError principal_mismatch")
+}
+
+func TestPagesOfTheAccountLogAreTheLog(t *testing.T) {
+	w := newWorld(t)
+	owner := w.org("acme")
+	for i := range 40 {
+		if i%20 == 3 { // the rest are of one instant with those around
+			w.pass(7 * time.Hour)
+		}
+		if _, err := w.s.InviteSeat(t.Context(), owner, service.SeatInput{UserID: fmt.Sprintf("u%02d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func(q service.AuditQuery, p service.Page) (ids []string, next string) {
+		t.Helper()
+		list, err := w.s.Audit(t.Context(), owner, q, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list.Rows {
+			ids = append(ids, e.ID)
+		}
+		return ids, list.Next
+	}
+	about, _ := audited.Of("user:u07")
+	for name, q := range map[string]service.AuditQuery{"all": {}, "a family": {Action: "seat.*"}, "of one": {About: &about}} {
+		export := q
+		export.Export = true
+		whole, _ := page(export, service.Page{Limit: 1000})
+		for _, limit := range []int{1, 7, 1000} {
+			var back []string
+			for p := (service.Page{Limit: limit}); ; {
+				ids, next := page(q, p)
+				if back = append(ids, back...); next == "" {
+					break
+				}
+				p.After = next
+			}
+			if len(whole) == 0 || !slices.Equal(back, whole) {
+				t.Errorf("%s, pages of %d: %v, the log is %v", name, limit, back, whole)
+			}
+		}
+	}
 }
 
 func TestTheAccountLogIsReadNewestFirstAndExportedFromTheBeginning(t *testing.T) {

@@ -32,7 +32,11 @@ func LookAt(core *service.Service, root *orgroot.Root) changes.Look {
 		if at.Name == changes.Account {
 			return core.AccountPosition(ctx, at.Org)
 		}
-		return root.Position(ctx, at.Org, strings.TrimPrefix(strings.TrimPrefix(at.Name, changes.Root), changes.Application), before)
+		application := "" // the org root
+		if id, named := strings.CutPrefix(at.Name, changes.Application); named {
+			application = id
+		}
+		return root.Position(ctx, at.Org, application, before)
 	}
 }
 

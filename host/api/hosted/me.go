@@ -2,14 +2,9 @@ package hosted
 
 import (
 	"context"
-	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/cloud"
-	"github.com/authzhost/authz/host/service/fault"
-	"github.com/authzhost/authz/internal/audited"
-	"github.com/authzhost/authz/internal/words"
-	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/client"
 )
 
@@ -42,90 +37,6 @@ type evaluate struct {
 
 type evaluated struct {
 	Allowed bool `json:"allowed"`
-}
-
-// auditFilter is the query of every audit list (spec: hosted-api §15).
-type auditFilter struct {
-	Actor  string `query:"actor,omitempty"`
-	Action string `query:"action,omitempty"`
-	Target string `query:"target,omitempty"`
-	From   *int64 `query:"from,omitempty"`
-	To     *int64 `query:"to,omitempty"`
-	Mode   string `query:"mode,omitempty" enum:"recent,export"`
-}
-
-// logFilter is that of the logs themselves.
-type logFilter struct {
-	auditFilter
-	Subject string `query:"subject,omitempty"`
-	Details string `query:"details,omitempty" enum:"short,whole"`
-}
-
-// Check wants a subject that grants may name, and a family of actions.
-func (f logFilter) check() error {
-	if f.Subject != "" {
-		if err := words.CheckSubject(f.Subject); err != nil {
-			return fault.Parameter("subject", "%s", err)
-		}
-	}
-	if strings.Contains(strings.TrimSuffix(f.Action, ".*"), "*") {
-		return fault.Parameter("action", "must be an action, such as grant.create, or a family of them, such as grant.*")
-	}
-	return nil
-}
-
-func (f logFilter) about() *audited.About {
-	if about, ok := audited.Of(f.Subject); ok {
-		return &about
-	}
-	return nil
-}
-
-// short tells that large details are left out: a write of many rows lists them all.
-func (f logFilter) short() bool { return f.Details == "short" || f.Details == "" && f.Mode != "export" }
-
-type listAudit struct {
-	inOrg
-	logFilter
-	Paging
-}
-
-// Check is that of the filter.
-func (in listAudit) Check() error { return in.check() }
-
-// maxShortDetail is the longest detail, in bytes, that a list of entries shows.
-const maxShortDetail = 1 << 10
-
-// auditEvent is an entry in a list. DetailBytes is how long a detail is that was left out.
-type auditEvent struct {
-	authz.AuditEntry
-	DetailBytes int `json:"detailBytes,omitempty"`
-}
-
-type auditEvents struct {
-	Events     []auditEvent `json:"events"`
-	NextCursor *string      `json:"nextCursor"`
-}
-
-func (c *Call) events(entries []authz.AuditEntry, next string, short bool) (out auditEvents, err error) {
-	out.Events = make([]auditEvent, len(entries))
-	for i, e := range entries {
-		if n := len(e.Detail); short && n > maxShortDetail {
-			e.Detail, out.Events[i].DetailBytes = nil, n
-		}
-		out.Events[i].AuditEntry = e
-	}
-	out.NextCursor, err = c.next(next)
-	return out, err
-}
-
-type oneEntry struct {
-	objectOf
-	At int64 `query:"at"`
-}
-
-type auditAnswer struct {
-	Event authz.AuditEntry `json:"event"`
 }
 
 func meRows(t *table) {

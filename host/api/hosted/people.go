@@ -234,25 +234,6 @@ func peopleRows(t *table) {
 		})
 }
 
-type listAppAudit struct {
-	appOf
-	logFilter
-	Paging
-}
-
-// Check is that of the filter.
-func (in listAppAudit) Check() error { return in.check() }
-
-type oneAppEntry struct {
-	appOf
-	ID string `path:"id"`
-	At int64  `query:"at"`
-}
-
-func (f logFilter) root() orgroot.AuditFilter {
-	return orgroot.AuditFilter{Target: present(f.Target), Actor: present(f.Actor), Action: present(f.Action), About: f.about(), From: f.From, To: f.To, Export: f.Mode == "export"}
-}
-
 // present is nil for what was not asked for.
 func present(s string) *string {
 	if s == "" {

@@ -26,21 +26,22 @@ type AuditFilter struct {
 	Export                bool
 }
 
-// family is an action that stands for several, "" for none.
-func (f AuditFilter) family() string {
-	if f.Action != nil && strings.HasSuffix(*f.Action, ".*") {
-		return *f.Action
+// family tells that the action stands for several.
+func (f AuditFilter) family() bool {
+	if f.Action == nil {
+		return false
 	}
-	return ""
+	_, family := audited.Family(*f.Action)
+	return family
 }
 
 // sifts tells that the application selects more than what is wanted.
-func (f AuditFilter) sifts() bool { return f.About != nil || f.family() != "" }
+func (f AuditFilter) sifts() bool { return f.About != nil || f.family() }
 
 // query is what the application is asked to select.
 func (f AuditFilter) query() provider.AuditQuery {
 	q := provider.AuditQuery{Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To}
-	if f.family() != "" {
+	if f.family() {
 		q.Action = nil
 	}
 	return q
@@ -55,7 +56,7 @@ func (f AuditFilter) asked(e authz.AuditEntry) bool {
 }
 
 func (f AuditFilter) selects(e authz.AuditEntry) bool {
-	return audited.Action(f.family(), e.Action) && (f.About == nil || f.About.Named(e))
+	return (f.Action == nil || audited.Action(*f.Action, e.Action)) && (f.About == nil || f.About.Named(e))
 }
 
 // A page that has to look for its entries looks at so many, in pieces: entries of many
