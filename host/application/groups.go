@@ -45,7 +45,7 @@ func (a *Application) CreateGroup(ctx context.Context, in provider.GroupInput, p
 			return err
 		}
 		row = authz.Group{ID: id, Name: in.Name, Description: in.Description, Parents: distinct(in.Parents)}
-		if err := a.checkParents(ctx, row.Parents); err != nil {
+		if err := a.groupsExist(ctx, "parent group", row.Parents); err != nil {
 			return err
 		}
 		if in.ID != nil && len(row.Parents) > 0 {
@@ -94,7 +94,7 @@ func (a *Application) SetGroupParents(ctx context.Context, id string, parents []
 	s.ids("parent", parents)
 	return a.editGroup(ctx, "setGroupParents", nounParentage, s, id, prov, func(ctx context.Context, d *draft, row *authz.Group) error {
 		row.Parents = distinct(parents)
-		if err := a.checkParents(ctx, row.Parents); err != nil {
+		if err := a.groupsExist(ctx, "parent group", row.Parents); err != nil {
 			return err
 		}
 		if err := a.checkAcyclic(ctx, id, row.Parents); err != nil {
@@ -232,7 +232,7 @@ func (a *Application) SetGroupMembership(ctx context.Context, userID string, gro
 		if err := d.newUsers(ctx, "userId", userID); err != nil {
 			return err
 		}
-		if err := a.groupsExist(ctx, groupIDs); err != nil {
+		if err := a.groupsExist(ctx, "group", groupIDs); err != nil {
 			return err
 		}
 		d.membership(userID, distinct(groupIDs), groupIDs)
@@ -260,7 +260,7 @@ func (a *Application) ChangeGroupMembership(ctx context.Context, userID string, 
 		if err := d.newUsers(ctx, "userId", userID); err != nil {
 			return err
 		}
-		if err := a.groupsExist(ctx, change.Add); err != nil {
+		if err := a.groupsExist(ctx, "group", change.Add); err != nil {
 			return err
 		}
 		user, _, err := a.store.GetUser(ctx, userID)
@@ -274,14 +274,15 @@ func (a *Application) ChangeGroupMembership(ctx context.Context, userID string, 
 	return a.propose(ctx, s, write{op: "changeGroupMembership", prov: prov, rootOnly: nounMembership, sections: []string{sectionGroups}, plan: plan})
 }
 
-func (a *Application) groupsExist(ctx context.Context, ids []string) error {
+// groupsExist refuses a group that is not stored; what says as what it was named.
+func (a *Application) groupsExist(ctx context.Context, what string, ids []string) error {
 	for _, g := range distinct(ids) {
 		_, found, err := a.store.GetGroup(ctx, g)
 		if err != nil {
 			return err
 		}
 		if !found {
-			return authz.Rejected(authz.CodeNotFound, "group %s does not exist", spell.Quote(g))
+			return authz.Rejected(authz.CodeNotFound, "%s %s does not exist", what, spell.Quote(g))
 		}
 	}
 	return nil
@@ -320,19 +321,6 @@ func (a *Application) ListGroups(ctx context.Context, p provider.Paging) iter.Se
 	return listed(a, "listGroups", s.err, func() iter.Seq2[authz.Group, error] {
 		return a.store.ListGroups(ctx, storage.Page(p))
 	})
-}
-
-func (a *Application) checkParents(ctx context.Context, parents []string) error {
-	for _, p := range parents {
-		_, found, err := a.store.GetGroup(ctx, p)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return authz.Rejected(authz.CodeNotFound, "parent group %s does not exist", spell.Quote(p))
-		}
-	}
-	return nil
 }
 
 // checkAcyclic judges the whole parent graph with one edit applied. A cycle

@@ -78,13 +78,13 @@ func (e *extent) wanted() int { return e.limit - e.told }
 // more where few of them were told.
 func (e *extent) batch() int { return min(chunk, max(64, e.wanted(), e.examined)) }
 
-// large says that the page has so many rows that a few of them may be left to the next.
-func (e *extent) large() bool { return e.limit >= 256 }
+// largePage is the limit from which a page goes without its last tenth, where these rows
+// need another read: the next page would read almost all of that again.
+const largePage = 256
 
-// enough is how many rows end a page before the next read. A large page goes without its
-// last tenth: for these rows the next page would read almost everything again.
+// enough is how many rows end a page before the next read.
 func (e *extent) enough() int {
-	if e.large() {
+	if e.limit >= largePage {
 		return e.limit - e.limit/10
 	}
 	return e.limit
