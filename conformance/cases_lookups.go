@@ -138,6 +138,42 @@ var lookupCases = []storageCase{
 		w.same([]string{"g<u"}, w.edges(storage.EdgeGroup, storage.EdgePage{}, "g"))
 		w.same([]string{"m<u"}, w.edges(storage.EdgeManager, storage.EdgePage{}, "m"))
 	}},
+	{ID: "B97", Rule: "listUserIDs yields the ids that records, their managers, grants to users, revokes and requests name, each once, by bytes; a prefix selects, and pages go on after any id", Needs: needsLookups, run: func(w *world) {
+		filed := fullRequest("q")
+		filed.RequesterUserID = "b.requester"
+		w.write(append(insertGrants(grant("1", "user:a.granted", at("d.f:1")), grant("2", "user:a.granted"), grant("3", "group:a.group"), grant("4", "everyone"), grant("5", "user:gone"), grant("6", "service:a.service")),
+			storage.UpsertUser{User: user("a.Z", under("b.manager"))}, storage.UpsertUser{User: user("é")}, storage.UpsertUser{User: user("a.é")}, storage.UpsertUser{User: user("a.granted")}, storage.UpsertUser{User: user("a")},
+			storage.InsertRevoke{Revoke: revoke("r1", "b", "*")}, storage.InsertRevoke{Revoke: revoke("r2", "a.granted", "d.f:1")}, storage.InsertRequest{Request: filed})...)
+		w.write(storage.DeleteGrant{ID: "5"})
+		listed := func(prefix string, p storage.Page) []string { return rows(w, w.ListUserIDs(w.ctx, prefix, p)) }
+		all := []string{"a", "a.Z", "a.granted", "a.é", "b", "b.manager", "b.requester", "é"}
+		w.same(all, listed("", storage.Page{}))
+		for n := 1; n <= len(all); n++ {
+			w.same(all[:n], listed("", storage.Page{Limit: n}))
+			w.same(all[n:], append([]string{}, listed("", storage.Page{After: all[n-1]})...))
+		}
+		w.same(all[1:4], listed("a.", storage.Page{}))
+		w.same(all[:4], listed("a", storage.Page{}))
+		w.same(all[:2], listed("a", storage.Page{Limit: 2}))
+		w.same(all[2:4], listed("a", storage.Page{After: "a.Za"}))
+		w.same([]string{"b.requester"}, listed("b.re", storage.Page{After: "a.granted"}))
+		for _, none := range []string{"a.granted0", "A", "user:", "group"} {
+			w.same([]string(nil), listed(none, storage.Page{}))
+		}
+		w.same([]string(nil), listed("a", storage.Page{After: "b"}))
+		w.code(storage.CodeValidation, listError(w.ListUserIDs(w.ctx, "", storage.Page{Limit: -1})))
+	}},
+	{ID: "B98", Rule: "listUserIDs of more than a chunk, most of whose rows name one user, comes whole", Needs: needsLookups, run: func(w *world) {
+		all, want := changes(), []string{}
+		for i := range 1500 {
+			id := fmt.Sprintf("u%04d", i)
+			want = append(want, id)
+			all.Changes = append(all.Changes, insertGrants(grant("a"+id, "user:"+id), grant("b"+id, "user:u0700"))...)
+		}
+		w.do(all)
+		w.same(want, rows(w, w.ListUserIDs(w.ctx, "", storage.Page{})))
+		w.same(want[650:1450], rows(w, w.ListUserIDs(w.ctx, "u", storage.Page{After: want[649], Limit: 800})))
+	}},
 }
 
 func put(scope string, parents ...string) storage.Change {

@@ -69,6 +69,19 @@ var lookupMutants = []mutant{
 	{name: "grants at scopes leave out what has expired", kind: "lookup", cases: "B92", store: listsOfGrantsAt(func(s *store, ctx context.Context, scopes []string, p storage.GrantsAtPage) iter.Seq2[authz.Grant, error] {
 		return only(s.Store.ListGrantsAt(ctx, scopes, p), func(_ int, g *authz.Grant) bool { return !g.ExpiresAt.Expired(time.Now().UnixMilli()) })
 	})},
+	{name: "users are listed without those who only asked", kind: "lookup", cases: "B97", store: func(s *store) {
+		s.userIDs = func(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+			return only(s.Store.ListUserIDs(ctx, prefix, p), func(_ int, id *string) bool { return !strings.HasSuffix(*id, "requester") })
+		}
+	}},
+	{name: "a page of users goes on at its prefix", kind: "lookup", cases: "B97 B98", store: func(s *store) {
+		s.userIDs = func(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+			if prefix != "" {
+				p.After = ""
+			}
+			return s.Store.ListUserIDs(ctx, prefix, p)
+		}
+	}},
 	{name: "people are read without their scopes", kind: "lookup", cases: "B93", store: func(s *store) {
 		s.readPeople = func(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {
 			q.Scopes = nil

@@ -258,6 +258,9 @@ func (e equality) lookups(subjects []string) {
 	q.WithoutGrants = rapid.IntRange(0, 3).Draw(t, "without grants?") == 0
 	both(e, "people", func(s storage.Store) (storage.People, error) { return s.ReadPeople(ctx, q) })
 	scopePage := storage.Page{After: rapid.SampledFrom([]string{"", "*", "docs.doc:1"}).Draw(t, "after scope"), Limit: limit}
+	idPage := storage.Page{After: rapid.SampledFrom([]string{"", "u", "u1", "v"}).Draw(t, "after user"), Limit: limit}
+	prefix := rapid.SampledFrom([]string{"", "u", "u1", "u1x", "g"}).Draw(t, "prefix")
+	bothList(e, "user ids", func(s storage.Store) iter.Seq2[string, error] { return s.ListUserIDs(ctx, prefix, idPage) })
 	bothList(e, "scopes", func(s storage.Store) iter.Seq2[string, error] { return s.ListScopes(ctx, scopePage) })
 }
 

@@ -280,6 +280,13 @@ func (s *Store) ListScopes(ctx context.Context, p storage.Page) iter.Seq2[string
 		})
 }
 
+func (s *Store) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	return paged(ctx, s, "ListUserIDs", p, func(id string) string { return id },
+		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[string, error] {
+			return st.ListUserIDs(ctx, prefix, p)
+		})
+}
+
 func (s *Store) ListEdges(ctx context.Context, kind storage.EdgeKind, of []string, p storage.EdgePage) iter.Seq2[storage.Edge, error] {
 	return list(ctx, s, "ListEdges", func() walk[storage.Edge] {
 		left := p

@@ -60,6 +60,12 @@ func (s *storeClient) ReadPeople(ctx context.Context, q storage.PeopleQuery) (st
 	return people, unreadable(err, "")
 }
 
+func (s *storageServer) ListUserIds(q *pluginv1.UserIdQuery, st grpc.ServerStreamingServer[pluginv1.IdRows]) error {
+	return stream(s, q, st, func(store storage.Store) iter.Seq2[string, error] {
+		return store.ListUserIDs(st.Context(), q.GetPrefix(), decodePage(q.GetPage()))
+	}, infallible(itself), idRows)
+}
+
 func (s *storageServer) ReadPeople(ctx context.Context, q *pluginv1.PeopleQuery) (*pluginv1.People, error) {
 	return answer(s, q, func(store storage.Store) (*pluginv1.People, error) {
 		people, err := store.ReadPeople(ctx, storage.PeopleQuery{UserIDs: q.GetUserIds(), Scopes: decodeList(q.GetScopes()), WithoutGrants: q.GetWithoutGrants()})
@@ -71,6 +77,12 @@ func (s *storageServer) ReadPeople(ctx context.Context, q *pluginv1.PeopleQuery)
 		return out, nil
 	})
 }
+
+func (s *storeClient) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	return list(ctx, s, s.rpc.ListUserIds, &pluginv1.UserIdQuery{Store: s.handle, Prefix: prefix, Page: encodePage(p)}, infallible(itself))
+}
+
+func itself(id string) string { return id }
 
 func encodeEdge(e storage.Edge) *pluginv1.Edge {
 	return &pluginv1.Edge{Of: e.Of, From: e.From, Sole: e.Sole}

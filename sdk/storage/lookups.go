@@ -24,6 +24,11 @@ type Lookups interface {
 	// subject and id.
 	ListGrantsAt(ctx context.Context, scopes []string, p GrantsAtPage) iter.Seq2[authz.Grant, error]
 
+	// ListUserIDs yields the ids of the users that rows name: records and the managers in
+	// them, grants to users, revokes, and requests by who filed them. Those that begin with
+	// prefix come in their order, each once.
+	ListUserIDs(ctx context.Context, prefix string, p Page) iter.Seq2[string, error]
+
 	// ReadPeople reads what is stored of at most MaxPeople users, all at one instant.
 	ReadPeople(ctx context.Context, q PeopleQuery) (People, error)
 }

@@ -23,7 +23,7 @@ const (
 	CapExpand     Capability = "expand"     // ReadAccess with Expand
 	CapAncestry   Capability = "ancestry"   // scope parents
 	CapAncestors  Capability = "ancestors"  // ReadAccess with Scope; needs CapAncestry
-	CapLookups    Capability = "lookups"    // ListScopes, ListEdges, ListGrantsAt, ReadPeople; needs CapAncestry
+	CapLookups    Capability = "lookups"    // ListScopes, ListEdges, ListGrantsAt, ListUserIDs, ReadPeople; needs CapAncestry
 	CapRecords    Capability = "records"    // records, RequireRecord
 	CapWatch      Capability = "watch"      // Watch
 	CapRenewal    Capability = "renewal"    // Renew
@@ -295,6 +295,10 @@ func (Unimplemented) ListEdges(context.Context, EdgeKind, []string, EdgePage) it
 
 func (Unimplemented) ListGrantsAt(context.Context, []string, GrantsAtPage) iter.Seq2[authz.Grant, error] {
 	return refused[authz.Grant](CapLookups)
+}
+
+func (Unimplemented) ListUserIDs(context.Context, string, Page) iter.Seq2[string, error] {
+	return refused[string](CapLookups)
 }
 
 func (Unimplemented) ReadPeople(context.Context, PeopleQuery) (People, error) {

@@ -2,6 +2,7 @@ package relational
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,6 +22,30 @@ var EdgeSources = map[storage.EdgeKind]EdgeSource{
 	storage.EdgeGroup:   {MembershipTable, "groupId", "userId"},
 	storage.EdgeOrg:     {UserOrgTable, "orgId", "userId"},
 	storage.EdgeManager: {UserTable, "managerUserId", "userId"},
+}
+
+// UserIDSource is where ids of users lie: in a column that an index holds in order, behind
+// a prefix of their own. Index names its columns, Below what no value with the prefix
+// reaches, "" where there is none.
+type UserIDSource struct{ Table, Column, Index, Prefix, Below string }
+
+// UserIDSources are all of them.
+var UserIDSources = []UserIDSource{
+	{UserTable, "userId", "", "", ""},
+	{UserTable, "managerUserId", "managerUserId_userId", "", ""},
+	{GrantTable, "subject", "subject", "user:", "user;"},
+	{RevokeTable, "userId", "userId", "", ""},
+	{RequestTable, "requesterUserId", "requesterUserId", "", ""},
+}
+
+// Where are the conditions on the column: how it compares with an id, which is an
+// expression.
+func (u UserIDSource) Where(compares, id string) string {
+	where := fmt.Sprintf(`%q %s '%s' || %s`, u.Column, compares, u.Prefix, id)
+	if u.Below != "" {
+		where += fmt.Sprintf(` AND %q < '%s'`, u.Column, u.Below)
+	}
+	return where
 }
 
 // Derived are tables that repeat, one row for each distinct value, what a list in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -69,6 +70,63 @@ func (s *store) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gra
 		return grants
 	}
 	return stream(ctx, s, []any{scopes, p}, after, p.Limit, read, func(g *authz.Grant) *authz.Grant { return g }, copyGrant)
+}
+
+func (s *store) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	read := func(st *state, after string, n int) (ids []string) {
+		for id, found := st.userFrom(max(after, prefix), after < prefix); found && strings.HasPrefix(id, prefix); id, found = st.userFrom(id, false) {
+			if ids = append(ids, id); len(ids) == n {
+				break
+			}
+		}
+		return ids
+	}
+	itself := func(id string) string { return id }
+	return stream(ctx, s, []any{prefix, p}, p.After, p.Limit, read, itself, itself)
+}
+
+// beyond is above every id.
+const beyond = "\xff"
+
+// userFrom is the least id of a user above one, or that one itself where it may be.
+func (st *state) userFrom(id string, itself bool) (least string, found bool) {
+	place := beyond
+	if itself {
+		place = ""
+	}
+	consider := func(next string) {
+		if !found || next < least {
+			least, found = next, true
+		}
+	}
+	if user := first(st.users.byID.after(&authz.User{UserID: id})); user != nil {
+		consider((*user).UserID)
+	}
+	if _, there := st.users.byID.get(&authz.User{UserID: id}); there && itself {
+		consider(id)
+	}
+	if edge := first(st.users.edges.manager.after(storage.Edge{Of: id, From: place})); edge != nil {
+		consider(edge.Of)
+	}
+	if g := first(st.grants.bySubject.after(&authz.Grant{Subject: authz.SubjectOf(authz.SubjectUser, id), ID: place})); g != nil {
+		if kind, of, _ := authz.ParseSubject((*g).Subject); kind == authz.SubjectUser {
+			consider(of)
+		}
+	}
+	if r := first(st.revokes.byUser.after(&authz.Revoke{UserID: id, ID: place})); r != nil {
+		consider((*r).UserID)
+	}
+	if r := first(st.requests.byRequester.after(&authz.Request{RequesterUserID: id, ID: place})); r != nil {
+		consider((*r).RequesterUserID)
+	}
+	return least, found
+}
+
+func first[T any](rows iter.Seq[T]) *T {
+	for row := range rows {
+		return &row
+	}
+	return nil
 }
 
 func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people storage.People, err error) {

@@ -52,8 +52,9 @@ func newState() *state {
 			edges: userEdges{orderedEdges(), orderedEdges(), orderedEdges()},
 		},
 		requests: requestRows{
-			byID:      ordered(func(a, b *authz.Request) int { return strings.Compare(a.ID, b.ID) }),
-			byCreated: ordered(func(a, b *authz.Request) int { return compareAt(a.CreatedAt, b.CreatedAt, a.ID, b.ID) }),
+			byID:        ordered(func(a, b *authz.Request) int { return strings.Compare(a.ID, b.ID) }),
+			byCreated:   ordered(func(a, b *authz.Request) int { return compareAt(a.CreatedAt, b.CreatedAt, a.ID, b.ID) }),
+			byRequester: ordered(func(a, b *authz.Request) int { return compare2(a.RequesterUserID, b.RequesterUserID, a.ID, b.ID) }),
 		},
 		versions: ordered(func(a, b *storage.CatalogVersion) int { return cmp.Compare(a.Version, b.Version) }),
 		audit: auditRows{
@@ -204,17 +205,19 @@ func (r *userRows) remove(e *edit, userID string) {
 }
 
 type requestRows struct {
-	byID, byCreated tree[*authz.Request]
+	byID, byCreated, byRequester tree[*authz.Request]
 }
 
 func (r *requestRows) insert(e *edit, row *authz.Request) {
 	r.byID.set(e, row)
 	r.byCreated.set(e, row)
+	r.byRequester.set(e, row)
 }
 
 func (r *requestRows) remove(e *edit, row *authz.Request) {
 	r.byID.remove(e, row)
 	r.byCreated.remove(e, row)
+	r.byRequester.remove(e, row)
 }
 
 type auditRows struct {

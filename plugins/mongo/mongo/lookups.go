@@ -212,6 +212,121 @@ func (s *store) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gra
 	})
 }
 
+// userIDSource is where ids of users lie: in a member that an index holds in order, behind
+// a prefix of their own.
+type userIDSource struct {
+	in            layout.Name
+	member        string // "" for the key
+	prefix, below string
+}
+
+var userIDSources = []userIDSource{
+	{in: layout.Users}, {in: layout.Users, member: "managerUserId"}, {in: layout.Revokes, member: "userId"},
+	{in: layout.Requests, member: "requesterUserId"}, {layout.Grants, "subject", "user:", "user;"},
+}
+
+// ListUserIDs reads a piece of every index, and tells what all of the pieces reach.
+func (s *store) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	if err := s.usable(ctx, prefix, p); err != nil {
+		return refused[string](err)
+	}
+	if p.Limit < 0 {
+		return refused[string](storage.Errorf(storage.CodeValidation, "a page's limit must not be negative"))
+	}
+	return func(yield func(string, error) bool) {
+		for last, left := p.After, p.Limit; ; {
+			n := chunkRows
+			if p.Limit > 0 {
+				n = min(n, left)
+			}
+			ids, whole, err := s.userIDs(ctx, prefix, last, n)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, id := range ids {
+				if err := s.usable(ctx); err != nil {
+					yield("", err)
+					return
+				}
+				if !yield(id, nil) {
+					return
+				}
+				if left--; left == 0 {
+					return
+				}
+				last = id
+			}
+			if whole {
+				return
+			}
+		}
+	}
+}
+
+// userIDs are the ids above one as far as pieces of n rows reach, one of them at least;
+// whole says that no others follow.
+func (s *store) userIDs(ctx context.Context, prefix, after string, n int) (ids []string, whole bool, err error) {
+	end, whole := "", true
+	for _, source := range userIDSources {
+		piece, all, err := s.userIDsIn(ctx, source, prefix, after, n)
+		if err != nil {
+			return nil, false, err
+		}
+		if !all && (whole || piece[len(piece)-1] < end) {
+			end, whole = piece[len(piece)-1], false
+		}
+		ids = append(ids, piece...)
+	}
+	ids = distinct(ids)
+	if !whole {
+		at, _ := slices.BinarySearch(ids, end)
+		ids = ids[:at+1]
+	}
+	return ids, whole, nil
+}
+
+// userIDsIn are those of the first n rows of one source; all says that there are no more.
+func (s *store) userIDsIn(ctx context.Context, source userIDSource, prefix, after string, n int) (ids []string, all bool, err error) {
+	in := s.partition.in(source.in)
+	err = s.read(ctx, func(ctx context.Context) error {
+		ids = nil
+		filter, page := in.Above(max(after, prefix), live), layout.Page{Sort: byID, Limit: int64(n), Bytes: chunkBytes, Only: []string{}}
+		if source.member != "" {
+			within := bson.D{eq("$gt", source.prefix+after)}
+			if after < prefix {
+				within = bson.D{eq("$gte", source.prefix+prefix)}
+			}
+			if source.below != "" {
+				within = append(within, eq("$lt", source.below))
+			}
+			filter, page.Sort, page.Only = in.Where(eq(source.member, within), live), bson.D{eq(source.member, 1)}, []string{source.member}
+		} else if _, found, err := in.One(ctx, in.Key(prefix, live)); err != nil {
+			return err
+		} else if found && after < prefix {
+			ids = append(ids, prefix)
+		}
+		rows, cut, err := in.Find(ctx, filter, page)
+		if err != nil {
+			return err
+		}
+		all = !cut && len(rows) < n
+		for _, row := range rows {
+			id := row.Text()
+			if source.member != "" {
+				id = strings.TrimPrefix(row.Member(source.member), source.prefix)
+			}
+			if !strings.HasPrefix(id, prefix) {
+				all = true
+				return nil
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	return ids, all, err
+}
+
 func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people storage.People, err error) {
 	if err := s.usable(ctx, q); err != nil {
 		return people, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -68,6 +69,37 @@ func (s *store) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gra
 		limit: p.Limit, after: after, first: chunkRows, key: relational.PlaceOf, ordered: relational.ComparePlaces,
 		fetch: func(ctx context.Context, after relational.Place, n int) (chunk[authz.Grant], error) {
 			return several(ctx, s, true, relational.Grants.Scan, grantsAt, nonNil(relational.From(ids, after.Scope)), after.Scope, after.Subject, after.ID, n)
+		}})
+}
+
+// userIDs is a loose scan: each id is looked for above the one before in every index that
+// holds ids of users, so that the rows between cost nothing. %[1]s compares the first.
+const userIDs = `with recursive ids(id) as (select (%[1]s) union all select (%[2]s) from ids where starts_with(ids.id, $3))
+	select ids.id from ids where starts_with(ids.id, $3) limit $4`
+
+var userIDsAbove, userIDsFrom = userIDsText(">"), userIDsText(">=")
+
+func userIDsText(first string) string {
+	next := func(compares, id string) string {
+		var least []string
+		for _, in := range relational.UserIDSources {
+			least = append(least, fmt.Sprintf(`(select substr(min(t.%q), %d) from %q t where t."app" = $1 and t.%s)`,
+				in.Column, len(in.Prefix)+1, in.Table, in.Where(compares, id)))
+		}
+		return "least(" + strings.Join(least, ", ") + ")"
+	}
+	return fmt.Sprintf(userIDs, next(first, "$2"), next(">", "ids.id"))
+}
+
+func (s *store) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	check := s.able(ctx, storage.CapLookups, prefix, p)
+	return stream(ctx, s, check, listing[string, string]{limit: p.Limit, after: p.After, first: chunkRows, key: func(id string) string { return id },
+		ordered: strings.Compare,
+		fetch: func(ctx context.Context, after string, n int) (chunk[string], error) {
+			if after < prefix {
+				return several(ctx, s, true, scanText, userIDsFrom, prefix, prefix, n)
+			}
+			return several(ctx, s, true, scanText, userIDsAbove, after, prefix, n)
 		}})
 }
 

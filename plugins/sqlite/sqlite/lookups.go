@@ -95,6 +95,38 @@ func (s *store) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gra
 	})
 }
 
+// userIDs is a loose scan: each id is looked for above the one before in every index that
+// holds ids of users, so that the rows between cost nothing. %[1]s compares the first.
+const userIDs = `WITH RECURSIVE ids(id) AS (SELECT %[1]s UNION ALL SELECT %[2]s FROM ids WHERE substr(ids.id, 1, length(?3)) = ?3)
+	SELECT ids.id FROM ids WHERE substr(ids.id, 1, length(?3)) = ?3 LIMIT ?4`
+
+var userIDsAbove, userIDsFrom = userIDsText(">"), userIDsText(">=")
+
+func userIDsText(first string) string {
+	next := func(compares, id string) string {
+		var each []string
+		for _, in := range relational.UserIDSources {
+			each = append(each, fmt.Sprintf(`SELECT substr(min(%q), %d) AS id FROM %s WHERE "app" = ?1 AND %s`,
+				in.Column, len(in.Prefix)+1, using(in.Table, in.Index), in.Where(compares, id)))
+		}
+		return "(SELECT min(id) FROM (" + strings.Join(each, " UNION ALL ") + "))"
+	}
+	return fmt.Sprintf(userIDs, next(first, "?2"), next(">", "ids.id"))
+}
+
+func (s *store) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	return stream(ctx, s, list[string, string]{
+		arguments: []any{prefix, p}, after: p.After, limit: p.Limit, key: func(id string) string { return id }, ordered: strings.Compare,
+		scan: func(scan relational.Scan) (id string, err error) { return id, scan(&id) },
+		chunk: func(after string, limit int) *query {
+			if after < prefix {
+				return whole(userIDsFrom, s.app, prefix, prefix, limit)
+			}
+			return whole(userIDsAbove, s.app, after, prefix, limit)
+		},
+	})
+}
+
 // whole is a query that needs nothing more.
 func whole(text string, args ...any) *query {
 	q := &query{args: args}

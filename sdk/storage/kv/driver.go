@@ -13,7 +13,7 @@ import (
 )
 
 // layoutVersion is that of the keys and rows, whatever the DB.
-const layoutVersion = 2
+const layoutVersion = 3
 
 type driver struct {
 	db      DB

@@ -32,7 +32,9 @@ var (
 		return found
 	}}
 	requests = table[authz.Request]{"request", func(r *authz.Request) string { return r.ID },
-		func(r *authz.Request) []string { return []string{"at/" + ordered(r.CreatedAt)} }}
+		func(r *authz.Request) []string {
+			return []string{"at/" + ordered(r.CreatedAt), "requester/" + r.RequesterUserID}
+		}}
 	audit = table[authz.AuditEntry]{"audit", func(e *authz.AuditEntry) string { return e.ID },
 		func(e *authz.AuditEntry) []string {
 			return []string{"at/" + ordered(e.At), "back/" + backwards(place(e.At, e.ID))}

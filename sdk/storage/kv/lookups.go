@@ -115,6 +115,64 @@ func (s *store) ListGrantsAt(ctx context.Context, scopes []string, pg storage.Gr
 	return list(ctx, s, grants, keys, every, place, after, pg.Limit, scopes, pg)
 }
 
+func (s *store) ListUserIDs(ctx context.Context, prefix string, pg storage.Page) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		last, left := pg.After, pg.Limit
+		for more := true; more; {
+			n := chunkRows
+			if pg.Limit > 0 {
+				n = min(n, left)
+			}
+			var ids []string
+			err := s.view(ctx, func(p *partition) {
+				if pg.Limit < 0 {
+					p.refuse(storage.CodeValidation, "a page's limit must not be negative")
+				}
+				id, found := userFrom(p, max(last, prefix), last < prefix)
+				for ; found && strings.HasPrefix(id, prefix) && len(ids) < n; id, found = userFrom(p, id, false) {
+					ids = append(ids, id)
+				}
+			}, prefix, pg)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, id := range ids {
+				if err := s.usable(ctx); err != nil {
+					yield("", err)
+					return
+				}
+				if !yield(id, nil) {
+					return
+				}
+				last = id
+			}
+			left -= len(ids)
+			more = len(ids) == n && (pg.Limit == 0 || left > 0)
+		}
+	}
+}
+
+// userFrom is the least id of a user above one, or that one itself where it may be.
+func userFrom(p *partition, id string, itself bool) (least string, found bool) {
+	for _, named := range []string{"user/", "user.manager/", "grant.subject/" + authz.SubjectOf(authz.SubjectUser, ""), "revoke.user/", "request.requester/"} {
+		above := id
+		if !itself {
+			above += "\x00\xff" // above the entries of the id and below those of longer ones
+		}
+		for entry := range p.following(named, above) {
+			if next, _, _ := strings.Cut(entry, "\x00"); !found || next < least {
+				least, found = next, true
+			}
+			break
+		}
+	}
+	if itself && users.get(p, id) != nil {
+		return id, true
+	}
+	return least, found
+}
+
 // ReadPeople reads everything in one transaction.
 func (s *store) ReadPeople(ctx context.Context, q storage.PeopleQuery) (people storage.People, err error) {
 	if err := q.Check(); err != nil {

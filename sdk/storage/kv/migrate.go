@@ -6,7 +6,8 @@ import (
 )
 
 // Layout 2 has entries by which lookups read: grants by scope and subject, users by org
-// and manager, scopes by parent. Data of layout 1 gets them when its partition is opened.
+// and manager, scopes by parent. Layout 3 has requests by who filed them. Older data gets
+// them when its partition is opened.
 // The layout is raised first, so that no older driver writes rows without entries beside
 // it; what is left to do stands in the head "migrating" until it is done.
 
@@ -15,10 +16,15 @@ import (
 const migrationRows = 1000
 
 func beginMigration(p *partition, life head) {
+	if heads.get(p, "migrating") == nil { // else one that began before goes on
+		heads.put(p, head{Name: "migrating", Version: migratedBy[life.Version]})
+	}
 	life.Version = layoutVersion
 	heads.put(p, life)
-	heads.put(p, head{Name: "migrating"})
 }
+
+// migratedBy is how many of the tables below have their entries in a layout.
+var migratedBy = map[int64]int64{1: 0, 2: 3}
 
 // migrated are the tables that got new entries. Each writes rows again, above a key, and
 // returns the last one, "" at the end.
@@ -26,6 +32,7 @@ var migrated = []func(p *partition, after string) string{
 	func(p *partition, after string) string { return rewrite(p, grants, after) },
 	func(p *partition, after string) string { return rewrite(p, users, after) },
 	func(p *partition, after string) string { return rewrite(p, scopes, after) },
+	func(p *partition, after string) string { return rewrite(p, requests, after) },
 }
 
 // migrate goes on with a migration until it is done. One that ends before goes on when the

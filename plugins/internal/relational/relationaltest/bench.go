@@ -45,6 +45,9 @@ func BenchLookups(b *testing.B, s storage.Store, ready func()) {
 	b.Run("edges of 1000", edges(many))
 	b.Run("grants at one", at(half))
 	b.Run("grants at 1000", at(many))
+	b.Run("user ids", pages(func() iter.Seq2[string, error] {
+		return s.ListUserIDs(ctx, "u1", storage.Page{After: "u15", Limit: 1000})
+	}))
 	people := func(q storage.PeopleQuery) func(*testing.B) {
 		q.UserIDs = ids
 		return func(b *testing.B) {

@@ -248,6 +248,12 @@ func uncertain(err error) bool {
 	return errors.As(err, &e) && e.WriteConcernError != nil
 }
 
+// Member is a member that is text, "" when absent.
+func (r Row) Member(name string) string {
+	v, _ := r.raw.Lookup(name).StringValueOK()
+	return v
+}
+
 // Flag is a boolean member, false when absent.
 func (r Row) Flag(name string) bool {
 	v, _ := r.raw.Lookup(name).BooleanOK()

@@ -797,6 +797,66 @@ func (x *PageQuery) GetStore() uint64 {
 	return 0
 }
 
+type UserIdQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Page          *Page                  `protobuf:"bytes,2,opt,name=page,proto3" json:"page,omitempty"`
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserIdQuery) Reset() {
+	*x = UserIdQuery{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserIdQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserIdQuery) ProtoMessage() {}
+
+func (x *UserIdQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserIdQuery.ProtoReflect.Descriptor instead.
+func (*UserIdQuery) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UserIdQuery) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *UserIdQuery) GetPage() *Page {
+	if x != nil {
+		return x.Page
+	}
+	return nil
+}
+
+func (x *UserIdQuery) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
 type GrantQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Subject       *string                `protobuf:"bytes,1,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
@@ -811,7 +871,7 @@ type GrantQuery struct {
 
 func (x *GrantQuery) Reset() {
 	*x = GrantQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +883,7 @@ func (x *GrantQuery) String() string {
 func (*GrantQuery) ProtoMessage() {}
 
 func (x *GrantQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[15]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +896,7 @@ func (x *GrantQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantQuery.ProtoReflect.Descriptor instead.
 func (*GrantQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{15}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GrantQuery) GetSubject() string {
@@ -893,7 +953,7 @@ type RevokeQuery struct {
 
 func (x *RevokeQuery) Reset() {
 	*x = RevokeQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +965,7 @@ func (x *RevokeQuery) String() string {
 func (*RevokeQuery) ProtoMessage() {}
 
 func (x *RevokeQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[16]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +978,7 @@ func (x *RevokeQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeQuery.ProtoReflect.Descriptor instead.
 func (*RevokeQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{16}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RevokeQuery) GetUserId() string {
@@ -961,7 +1021,7 @@ type UserQuery struct {
 
 func (x *UserQuery) Reset() {
 	*x = UserQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1033,7 @@ func (x *UserQuery) String() string {
 func (*UserQuery) ProtoMessage() {}
 
 func (x *UserQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[17]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1046,7 @@ func (x *UserQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserQuery.ProtoReflect.Descriptor instead.
 func (*UserQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{17}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UserQuery) GetActive() bool {
@@ -1028,7 +1088,7 @@ type GroupQuery struct {
 
 func (x *GroupQuery) Reset() {
 	*x = GroupQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1100,7 @@ func (x *GroupQuery) String() string {
 func (*GroupQuery) ProtoMessage() {}
 
 func (x *GroupQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[18]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1113,7 @@ func (x *GroupQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupQuery.ProtoReflect.Descriptor instead.
 func (*GroupQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{18}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GroupQuery) GetGroupId() string {
@@ -1093,7 +1153,7 @@ type RequestQuery struct {
 
 func (x *RequestQuery) Reset() {
 	*x = RequestQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1165,7 @@ func (x *RequestQuery) String() string {
 func (*RequestQuery) ProtoMessage() {}
 
 func (x *RequestQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[19]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1178,7 @@ func (x *RequestQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestQuery.ProtoReflect.Descriptor instead.
 func (*RequestQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{19}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RequestQuery) GetState() string {
@@ -1193,7 +1253,7 @@ type AuditQuery struct {
 
 func (x *AuditQuery) Reset() {
 	*x = AuditQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1265,7 @@ func (x *AuditQuery) String() string {
 func (*AuditQuery) ProtoMessage() {}
 
 func (x *AuditQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[20]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1278,7 @@ func (x *AuditQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditQuery.ProtoReflect.Descriptor instead.
 func (*AuditQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{20}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AuditQuery) GetTarget() string {
@@ -1287,7 +1347,7 @@ type AuditCursor struct {
 
 func (x *AuditCursor) Reset() {
 	*x = AuditCursor{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1359,7 @@ func (x *AuditCursor) String() string {
 func (*AuditCursor) ProtoMessage() {}
 
 func (x *AuditCursor) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[21]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1372,7 @@ func (x *AuditCursor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditCursor.ProtoReflect.Descriptor instead.
 func (*AuditCursor) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{21}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AuditCursor) GetAt() int64 {
@@ -1341,7 +1401,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1413,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[22]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1426,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{22}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Position) GetSeq() int64 {
@@ -1395,7 +1455,7 @@ type EventQuery struct {
 
 func (x *EventQuery) Reset() {
 	*x = EventQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1467,7 @@ func (x *EventQuery) String() string {
 func (*EventQuery) ProtoMessage() {}
 
 func (x *EventQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[23]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1480,7 @@ func (x *EventQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventQuery.ProtoReflect.Descriptor instead.
 func (*EventQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{23}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EventQuery) GetSeq() int64 {
@@ -1464,7 +1524,7 @@ type EventPage struct {
 
 func (x *EventPage) Reset() {
 	*x = EventPage{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1536,7 @@ func (x *EventPage) String() string {
 func (*EventPage) ProtoMessage() {}
 
 func (x *EventPage) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[24]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1549,7 @@ func (x *EventPage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventPage.ProtoReflect.Descriptor instead.
 func (*EventPage) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{24}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EventPage) GetUpTo() int64 {
@@ -1538,7 +1598,7 @@ type PruneEventsRequest struct {
 
 func (x *PruneEventsRequest) Reset() {
 	*x = PruneEventsRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1610,7 @@ func (x *PruneEventsRequest) String() string {
 func (*PruneEventsRequest) ProtoMessage() {}
 
 func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[25]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1623,7 @@ func (x *PruneEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneEventsRequest.ProtoReflect.Descriptor instead.
 func (*PruneEventsRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{25}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PruneEventsRequest) GetBefore() int64 {
@@ -1600,7 +1660,7 @@ type MetricQuery struct {
 
 func (x *MetricQuery) Reset() {
 	*x = MetricQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1672,7 @@ func (x *MetricQuery) String() string {
 func (*MetricQuery) ProtoMessage() {}
 
 func (x *MetricQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[26]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1685,7 @@ func (x *MetricQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricQuery.ProtoReflect.Descriptor instead.
 func (*MetricQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{26}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MetricQuery) GetDimension() string {
@@ -1672,7 +1732,7 @@ type ScopeParents struct {
 
 func (x *ScopeParents) Reset() {
 	*x = ScopeParents{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1744,7 @@ func (x *ScopeParents) String() string {
 func (*ScopeParents) ProtoMessage() {}
 
 func (x *ScopeParents) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[27]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1757,7 @@ func (x *ScopeParents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeParents.ProtoReflect.Descriptor instead.
 func (*ScopeParents) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{27}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ScopeParents) GetParents() map[string]*StringList {
@@ -1721,7 +1781,7 @@ type EdgeQuery struct {
 
 func (x *EdgeQuery) Reset() {
 	*x = EdgeQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +1793,7 @@ func (x *EdgeQuery) String() string {
 func (*EdgeQuery) ProtoMessage() {}
 
 func (x *EdgeQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[28]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +1806,7 @@ func (x *EdgeQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeQuery.ProtoReflect.Descriptor instead.
 func (*EdgeQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{28}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EdgeQuery) GetKind() string {
@@ -1805,7 +1865,7 @@ type GrantsAtQuery struct {
 
 func (x *GrantsAtQuery) Reset() {
 	*x = GrantsAtQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1877,7 @@ func (x *GrantsAtQuery) String() string {
 func (*GrantsAtQuery) ProtoMessage() {}
 
 func (x *GrantsAtQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[29]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1890,7 @@ func (x *GrantsAtQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantsAtQuery.ProtoReflect.Descriptor instead.
 func (*GrantsAtQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{29}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GrantsAtQuery) GetScopes() []string {
@@ -1887,7 +1947,7 @@ type PeopleQuery struct {
 
 func (x *PeopleQuery) Reset() {
 	*x = PeopleQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1899,7 +1959,7 @@ func (x *PeopleQuery) String() string {
 func (*PeopleQuery) ProtoMessage() {}
 
 func (x *PeopleQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[30]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1912,7 +1972,7 @@ func (x *PeopleQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeopleQuery.ProtoReflect.Descriptor instead.
 func (*PeopleQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{30}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PeopleQuery) GetUserIds() []string {
@@ -1955,7 +2015,7 @@ type People struct {
 
 func (x *People) Reset() {
 	*x = People{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +2027,7 @@ func (x *People) String() string {
 func (*People) ProtoMessage() {}
 
 func (x *People) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +2040,7 @@ func (x *People) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use People.ProtoReflect.Descriptor instead.
 func (*People) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *People) GetUsers() []*User {
@@ -2022,7 +2082,7 @@ type RecordKey struct {
 
 func (x *RecordKey) Reset() {
 	*x = RecordKey{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2094,7 @@ func (x *RecordKey) String() string {
 func (*RecordKey) ProtoMessage() {}
 
 func (x *RecordKey) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2107,7 @@ func (x *RecordKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordKey.ProtoReflect.Descriptor instead.
 func (*RecordKey) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RecordKey) GetCollection() string {
@@ -2084,7 +2144,7 @@ type RecordQuery struct {
 
 func (x *RecordQuery) Reset() {
 	*x = RecordQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2156,7 @@ func (x *RecordQuery) String() string {
 func (*RecordQuery) ProtoMessage() {}
 
 func (x *RecordQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2169,7 @@ func (x *RecordQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordQuery.ProtoReflect.Descriptor instead.
 func (*RecordQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RecordQuery) GetCollection() string {
@@ -2161,7 +2221,7 @@ type AccessQuery struct {
 
 func (x *AccessQuery) Reset() {
 	*x = AccessQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2233,7 @@ func (x *AccessQuery) String() string {
 func (*AccessQuery) ProtoMessage() {}
 
 func (x *AccessQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2246,7 @@ func (x *AccessQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessQuery.ProtoReflect.Descriptor instead.
 func (*AccessQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AccessQuery) GetUserId() string {
@@ -2250,7 +2310,7 @@ type Access struct {
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2262,7 +2322,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2275,7 +2335,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Access) GetUser() *User {
@@ -2372,7 +2432,7 @@ type AccessGrant struct {
 
 func (x *AccessGrant) Reset() {
 	*x = AccessGrant{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2444,7 @@ func (x *AccessGrant) String() string {
 func (*AccessGrant) ProtoMessage() {}
 
 func (x *AccessGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2457,7 @@ func (x *AccessGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessGrant.ProtoReflect.Descriptor instead.
 func (*AccessGrant) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AccessGrant) GetId() string {
@@ -2469,7 +2529,7 @@ type AccessRole struct {
 
 func (x *AccessRole) Reset() {
 	*x = AccessRole{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2541,7 @@ func (x *AccessRole) String() string {
 func (*AccessRole) ProtoMessage() {}
 
 func (x *AccessRole) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2554,7 @@ func (x *AccessRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessRole.ProtoReflect.Descriptor instead.
 func (*AccessRole) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AccessRole) GetRevision() uint64 {
@@ -2521,7 +2581,7 @@ type GrantRows struct {
 
 func (x *GrantRows) Reset() {
 	*x = GrantRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2593,7 @@ func (x *GrantRows) String() string {
 func (*GrantRows) ProtoMessage() {}
 
 func (x *GrantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2606,7 @@ func (x *GrantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRows.ProtoReflect.Descriptor instead.
 func (*GrantRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GrantRows) GetRows() []*Grant {
@@ -2573,7 +2633,7 @@ type RevokeRows struct {
 
 func (x *RevokeRows) Reset() {
 	*x = RevokeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2585,7 +2645,7 @@ func (x *RevokeRows) String() string {
 func (*RevokeRows) ProtoMessage() {}
 
 func (x *RevokeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2598,7 +2658,7 @@ func (x *RevokeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRows.ProtoReflect.Descriptor instead.
 func (*RevokeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RevokeRows) GetRows() []*Revoke {
@@ -2625,7 +2685,7 @@ type RoleRows struct {
 
 func (x *RoleRows) Reset() {
 	*x = RoleRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2697,7 @@ func (x *RoleRows) String() string {
 func (*RoleRows) ProtoMessage() {}
 
 func (x *RoleRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2710,7 @@ func (x *RoleRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleRows.ProtoReflect.Descriptor instead.
 func (*RoleRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RoleRows) GetRows() []*Role {
@@ -2677,7 +2737,7 @@ type GroupRows struct {
 
 func (x *GroupRows) Reset() {
 	*x = GroupRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +2749,7 @@ func (x *GroupRows) String() string {
 func (*GroupRows) ProtoMessage() {}
 
 func (x *GroupRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +2762,7 @@ func (x *GroupRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupRows.ProtoReflect.Descriptor instead.
 func (*GroupRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GroupRows) GetRows() []*Group {
@@ -2729,7 +2789,7 @@ type UserRows struct {
 
 func (x *UserRows) Reset() {
 	*x = UserRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +2801,7 @@ func (x *UserRows) String() string {
 func (*UserRows) ProtoMessage() {}
 
 func (x *UserRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +2814,7 @@ func (x *UserRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserRows.ProtoReflect.Descriptor instead.
 func (*UserRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *UserRows) GetRows() []*User {
@@ -2781,7 +2841,7 @@ type IdRows struct {
 
 func (x *IdRows) Reset() {
 	*x = IdRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2793,7 +2853,7 @@ func (x *IdRows) String() string {
 func (*IdRows) ProtoMessage() {}
 
 func (x *IdRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2806,7 +2866,7 @@ func (x *IdRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdRows.ProtoReflect.Descriptor instead.
 func (*IdRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *IdRows) GetRows() []string {
@@ -2834,7 +2894,7 @@ type Edge struct {
 
 func (x *Edge) Reset() {
 	*x = Edge{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2846,7 +2906,7 @@ func (x *Edge) String() string {
 func (*Edge) ProtoMessage() {}
 
 func (x *Edge) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2859,7 +2919,7 @@ func (x *Edge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edge.ProtoReflect.Descriptor instead.
 func (*Edge) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Edge) GetOf() string {
@@ -2893,7 +2953,7 @@ type EdgeRows struct {
 
 func (x *EdgeRows) Reset() {
 	*x = EdgeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +2965,7 @@ func (x *EdgeRows) String() string {
 func (*EdgeRows) ProtoMessage() {}
 
 func (x *EdgeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +2978,7 @@ func (x *EdgeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRows.ProtoReflect.Descriptor instead.
 func (*EdgeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EdgeRows) GetRows() []*Edge {
@@ -2945,7 +3005,7 @@ type RequestRows struct {
 
 func (x *RequestRows) Reset() {
 	*x = RequestRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3017,7 @@ func (x *RequestRows) String() string {
 func (*RequestRows) ProtoMessage() {}
 
 func (x *RequestRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3030,7 @@ func (x *RequestRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRows.ProtoReflect.Descriptor instead.
 func (*RequestRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RequestRows) GetRows() []*Request {
@@ -2997,7 +3057,7 @@ type CatalogRows struct {
 
 func (x *CatalogRows) Reset() {
 	*x = CatalogRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3009,7 +3069,7 @@ func (x *CatalogRows) String() string {
 func (*CatalogRows) ProtoMessage() {}
 
 func (x *CatalogRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3022,7 +3082,7 @@ func (x *CatalogRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogRows.ProtoReflect.Descriptor instead.
 func (*CatalogRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CatalogRows) GetRows() []*Catalog {
@@ -3048,7 +3108,7 @@ type ImportsRows struct {
 
 func (x *ImportsRows) Reset() {
 	*x = ImportsRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3060,7 +3120,7 @@ func (x *ImportsRows) String() string {
 func (*ImportsRows) ProtoMessage() {}
 
 func (x *ImportsRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3073,7 +3133,7 @@ func (x *ImportsRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportsRows.ProtoReflect.Descriptor instead.
 func (*ImportsRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ImportsRows) GetRows() []*Imports {
@@ -3093,7 +3153,7 @@ type AuditRows struct {
 
 func (x *AuditRows) Reset() {
 	*x = AuditRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3105,7 +3165,7 @@ func (x *AuditRows) String() string {
 func (*AuditRows) ProtoMessage() {}
 
 func (x *AuditRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3118,7 +3178,7 @@ func (x *AuditRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRows.ProtoReflect.Descriptor instead.
 func (*AuditRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AuditRows) GetRows() []*AuditEntry {
@@ -3145,7 +3205,7 @@ type MetricDeltas struct {
 
 func (x *MetricDeltas) Reset() {
 	*x = MetricDeltas{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3157,7 +3217,7 @@ func (x *MetricDeltas) String() string {
 func (*MetricDeltas) ProtoMessage() {}
 
 func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3170,7 +3230,7 @@ func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricDeltas.ProtoReflect.Descriptor instead.
 func (*MetricDeltas) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MetricDeltas) GetRows() []*MetricBucket {
@@ -3197,7 +3257,7 @@ type MetricRows struct {
 
 func (x *MetricRows) Reset() {
 	*x = MetricRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3209,7 +3269,7 @@ func (x *MetricRows) String() string {
 func (*MetricRows) ProtoMessage() {}
 
 func (x *MetricRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3222,7 +3282,7 @@ func (x *MetricRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricRows.ProtoReflect.Descriptor instead.
 func (*MetricRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *MetricRows) GetRows() []*MetricBucket {
@@ -3249,7 +3309,7 @@ type RecordRows struct {
 
 func (x *RecordRows) Reset() {
 	*x = RecordRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3261,7 +3321,7 @@ func (x *RecordRows) String() string {
 func (*RecordRows) ProtoMessage() {}
 
 func (x *RecordRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3274,7 +3334,7 @@ func (x *RecordRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRows.ProtoReflect.Descriptor instead.
 func (*RecordRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RecordRows) GetRows() []*Record {
@@ -3300,7 +3360,7 @@ type CommitRows struct {
 
 func (x *CommitRows) Reset() {
 	*x = CommitRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3312,7 +3372,7 @@ func (x *CommitRows) String() string {
 func (*CommitRows) ProtoMessage() {}
 
 func (x *CommitRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3325,7 +3385,7 @@ func (x *CommitRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRows.ProtoReflect.Descriptor instead.
 func (*CommitRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CommitRows) GetRows() []*CommitResult {
@@ -3344,7 +3404,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3416,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3429,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchRequest) GetStore() uint64 {
@@ -3388,7 +3448,7 @@ type WatchHead struct {
 
 func (x *WatchHead) Reset() {
 	*x = WatchHead{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3400,7 +3460,7 @@ func (x *WatchHead) String() string {
 func (*WatchHead) ProtoMessage() {}
 
 func (x *WatchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3413,7 +3473,7 @@ func (x *WatchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchHead.ProtoReflect.Descriptor instead.
 func (*WatchHead) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{55}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchHead) GetHead() int64 {
@@ -3436,7 +3496,7 @@ type SectionRequest struct {
 
 func (x *SectionRequest) Reset() {
 	*x = SectionRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3448,7 +3508,7 @@ func (x *SectionRequest) String() string {
 func (*SectionRequest) ProtoMessage() {}
 
 func (x *SectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3461,7 +3521,7 @@ func (x *SectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionRequest.ProtoReflect.Descriptor instead.
 func (*SectionRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{56}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SectionRequest) GetOf() isSectionRequest_Of {
@@ -3516,7 +3576,7 @@ type SectionAcquire struct {
 
 func (x *SectionAcquire) Reset() {
 	*x = SectionAcquire{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3528,7 +3588,7 @@ func (x *SectionAcquire) String() string {
 func (*SectionAcquire) ProtoMessage() {}
 
 func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3541,7 +3601,7 @@ func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionAcquire.ProtoReflect.Descriptor instead.
 func (*SectionAcquire) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{57}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SectionAcquire) GetStore() uint64 {
@@ -3578,7 +3638,7 @@ type SectionReply struct {
 
 func (x *SectionReply) Reset() {
 	*x = SectionReply{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3590,7 +3650,7 @@ func (x *SectionReply) String() string {
 func (*SectionReply) ProtoMessage() {}
 
 func (x *SectionReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3603,7 +3663,7 @@ func (x *SectionReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionReply.ProtoReflect.Descriptor instead.
 func (*SectionReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{58}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SectionReply) GetOf() isSectionReply_Of {
@@ -3657,7 +3717,7 @@ type Granted struct {
 
 func (x *Granted) Reset() {
 	*x = Granted{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3669,7 +3729,7 @@ func (x *Granted) String() string {
 func (*Granted) ProtoMessage() {}
 
 func (x *Granted) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3682,7 +3742,7 @@ func (x *Granted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Granted.ProtoReflect.Descriptor instead.
 func (*Granted) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{59}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Granted) GetFence() *Fence {
@@ -3709,7 +3769,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3781,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3794,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{60}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Renewed) GetBeat() int64 {
@@ -3800,6 +3860,10 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05limit\x18\x02 \x01(\x03R\x05limit\"L\n" +
 	"\tPageQuery\x12)\n" +
 	"\x04page\x18\x01 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"f\n" +
+	"\vUserIdQuery\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12)\n" +
+	"\x04page\x18\x02 \x01(\v2\x15.authz.plugin.v1.PageR\x04page\x12\x14\n" +
 	"\x05store\x18\x0f \x01(\x04R\x05store\"\x80\x02\n" +
 	"\n" +
 	"GrantQuery\x12\x1d\n" +
@@ -4055,7 +4119,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\blease_ms\x18\x02 \x01(\x03R\aleaseMs\"K\n" +
 	"\aRenewed\x12\x12\n" +
 	"\x04beat\x18\x01 \x01(\x03R\x04beat\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xc4\x17\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\x8c\x18\n" +
 	"\aStorage\x12@\n" +
 	"\x04Open\x12\x1c.authz.plugin.v1.OpenRequest\x1a\x1a.authz.plugin.v1.OpenReply\x12R\n" +
 	"\n" +
@@ -4095,7 +4159,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\n" +
 	"ListScopes\x12\x1a.authz.plugin.v1.PageQuery\x1a\x17.authz.plugin.v1.IdRows0\x01\x12D\n" +
 	"\tListEdges\x12\x1a.authz.plugin.v1.EdgeQuery\x1a\x19.authz.plugin.v1.EdgeRows0\x01\x12L\n" +
-	"\fListGrantsAt\x12\x1e.authz.plugin.v1.GrantsAtQuery\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12C\n" +
+	"\fListGrantsAt\x12\x1e.authz.plugin.v1.GrantsAtQuery\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12F\n" +
+	"\vListUserIds\x12\x1c.authz.plugin.v1.UserIdQuery\x1a\x17.authz.plugin.v1.IdRows0\x01\x12C\n" +
 	"\n" +
 	"ReadPeople\x12\x1c.authz.plugin.v1.PeopleQuery\x1a\x17.authz.plugin.v1.People\x12D\n" +
 	"\tGetRecord\x12\x1a.authz.plugin.v1.RecordKey\x1a\x1b.authz.plugin.v1.RecordRows\x12J\n" +
@@ -4122,7 +4187,7 @@ func file_authz_plugin_v1_storage_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_storage_proto_rawDescData
 }
 
-var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*Frame)(nil),              // 0: authz.plugin.v1.Frame
 	(*Error)(nil),              // 1: authz.plugin.v1.Error
@@ -4139,218 +4204,222 @@ var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*NumberQuery)(nil),        // 12: authz.plugin.v1.NumberQuery
 	(*Page)(nil),               // 13: authz.plugin.v1.Page
 	(*PageQuery)(nil),          // 14: authz.plugin.v1.PageQuery
-	(*GrantQuery)(nil),         // 15: authz.plugin.v1.GrantQuery
-	(*RevokeQuery)(nil),        // 16: authz.plugin.v1.RevokeQuery
-	(*UserQuery)(nil),          // 17: authz.plugin.v1.UserQuery
-	(*GroupQuery)(nil),         // 18: authz.plugin.v1.GroupQuery
-	(*RequestQuery)(nil),       // 19: authz.plugin.v1.RequestQuery
-	(*AuditQuery)(nil),         // 20: authz.plugin.v1.AuditQuery
-	(*AuditCursor)(nil),        // 21: authz.plugin.v1.AuditCursor
-	(*Position)(nil),           // 22: authz.plugin.v1.Position
-	(*EventQuery)(nil),         // 23: authz.plugin.v1.EventQuery
-	(*EventPage)(nil),          // 24: authz.plugin.v1.EventPage
-	(*PruneEventsRequest)(nil), // 25: authz.plugin.v1.PruneEventsRequest
-	(*MetricQuery)(nil),        // 26: authz.plugin.v1.MetricQuery
-	(*ScopeParents)(nil),       // 27: authz.plugin.v1.ScopeParents
-	(*EdgeQuery)(nil),          // 28: authz.plugin.v1.EdgeQuery
-	(*GrantsAtQuery)(nil),      // 29: authz.plugin.v1.GrantsAtQuery
-	(*PeopleQuery)(nil),        // 30: authz.plugin.v1.PeopleQuery
-	(*People)(nil),             // 31: authz.plugin.v1.People
-	(*RecordKey)(nil),          // 32: authz.plugin.v1.RecordKey
-	(*RecordQuery)(nil),        // 33: authz.plugin.v1.RecordQuery
-	(*AccessQuery)(nil),        // 34: authz.plugin.v1.AccessQuery
-	(*Access)(nil),             // 35: authz.plugin.v1.Access
-	(*AccessGrant)(nil),        // 36: authz.plugin.v1.AccessGrant
-	(*AccessRole)(nil),         // 37: authz.plugin.v1.AccessRole
-	(*GrantRows)(nil),          // 38: authz.plugin.v1.GrantRows
-	(*RevokeRows)(nil),         // 39: authz.plugin.v1.RevokeRows
-	(*RoleRows)(nil),           // 40: authz.plugin.v1.RoleRows
-	(*GroupRows)(nil),          // 41: authz.plugin.v1.GroupRows
-	(*UserRows)(nil),           // 42: authz.plugin.v1.UserRows
-	(*IdRows)(nil),             // 43: authz.plugin.v1.IdRows
-	(*Edge)(nil),               // 44: authz.plugin.v1.Edge
-	(*EdgeRows)(nil),           // 45: authz.plugin.v1.EdgeRows
-	(*RequestRows)(nil),        // 46: authz.plugin.v1.RequestRows
-	(*CatalogRows)(nil),        // 47: authz.plugin.v1.CatalogRows
-	(*ImportsRows)(nil),        // 48: authz.plugin.v1.ImportsRows
-	(*AuditRows)(nil),          // 49: authz.plugin.v1.AuditRows
-	(*MetricDeltas)(nil),       // 50: authz.plugin.v1.MetricDeltas
-	(*MetricRows)(nil),         // 51: authz.plugin.v1.MetricRows
-	(*RecordRows)(nil),         // 52: authz.plugin.v1.RecordRows
-	(*CommitRows)(nil),         // 53: authz.plugin.v1.CommitRows
-	(*WatchRequest)(nil),       // 54: authz.plugin.v1.WatchRequest
-	(*WatchHead)(nil),          // 55: authz.plugin.v1.WatchHead
-	(*SectionRequest)(nil),     // 56: authz.plugin.v1.SectionRequest
-	(*SectionAcquire)(nil),     // 57: authz.plugin.v1.SectionAcquire
-	(*SectionReply)(nil),       // 58: authz.plugin.v1.SectionReply
-	(*Granted)(nil),            // 59: authz.plugin.v1.Granted
-	(*Renewed)(nil),            // 60: authz.plugin.v1.Renewed
-	nil,                        // 61: authz.plugin.v1.ScopeParents.ParentsEntry
-	(*StringList)(nil),         // 62: authz.plugin.v1.StringList
-	(*Event)(nil),              // 63: authz.plugin.v1.Event
-	(*User)(nil),               // 64: authz.plugin.v1.User
-	(*Revoke)(nil),             // 65: authz.plugin.v1.Revoke
-	(*Provenance)(nil),         // 66: authz.plugin.v1.Provenance
-	(*Role)(nil),               // 67: authz.plugin.v1.Role
-	(*Grant)(nil),              // 68: authz.plugin.v1.Grant
-	(*Group)(nil),              // 69: authz.plugin.v1.Group
-	(*Request)(nil),            // 70: authz.plugin.v1.Request
-	(*Catalog)(nil),            // 71: authz.plugin.v1.Catalog
-	(*Imports)(nil),            // 72: authz.plugin.v1.Imports
-	(*AuditEntry)(nil),         // 73: authz.plugin.v1.AuditEntry
-	(*MetricBucket)(nil),       // 74: authz.plugin.v1.MetricBucket
-	(*Record)(nil),             // 75: authz.plugin.v1.Record
-	(*CommitResult)(nil),       // 76: authz.plugin.v1.CommitResult
-	(*Fence)(nil),              // 77: authz.plugin.v1.Fence
-	(*Commit)(nil),             // 78: authz.plugin.v1.Commit
+	(*UserIdQuery)(nil),        // 15: authz.plugin.v1.UserIdQuery
+	(*GrantQuery)(nil),         // 16: authz.plugin.v1.GrantQuery
+	(*RevokeQuery)(nil),        // 17: authz.plugin.v1.RevokeQuery
+	(*UserQuery)(nil),          // 18: authz.plugin.v1.UserQuery
+	(*GroupQuery)(nil),         // 19: authz.plugin.v1.GroupQuery
+	(*RequestQuery)(nil),       // 20: authz.plugin.v1.RequestQuery
+	(*AuditQuery)(nil),         // 21: authz.plugin.v1.AuditQuery
+	(*AuditCursor)(nil),        // 22: authz.plugin.v1.AuditCursor
+	(*Position)(nil),           // 23: authz.plugin.v1.Position
+	(*EventQuery)(nil),         // 24: authz.plugin.v1.EventQuery
+	(*EventPage)(nil),          // 25: authz.plugin.v1.EventPage
+	(*PruneEventsRequest)(nil), // 26: authz.plugin.v1.PruneEventsRequest
+	(*MetricQuery)(nil),        // 27: authz.plugin.v1.MetricQuery
+	(*ScopeParents)(nil),       // 28: authz.plugin.v1.ScopeParents
+	(*EdgeQuery)(nil),          // 29: authz.plugin.v1.EdgeQuery
+	(*GrantsAtQuery)(nil),      // 30: authz.plugin.v1.GrantsAtQuery
+	(*PeopleQuery)(nil),        // 31: authz.plugin.v1.PeopleQuery
+	(*People)(nil),             // 32: authz.plugin.v1.People
+	(*RecordKey)(nil),          // 33: authz.plugin.v1.RecordKey
+	(*RecordQuery)(nil),        // 34: authz.plugin.v1.RecordQuery
+	(*AccessQuery)(nil),        // 35: authz.plugin.v1.AccessQuery
+	(*Access)(nil),             // 36: authz.plugin.v1.Access
+	(*AccessGrant)(nil),        // 37: authz.plugin.v1.AccessGrant
+	(*AccessRole)(nil),         // 38: authz.plugin.v1.AccessRole
+	(*GrantRows)(nil),          // 39: authz.plugin.v1.GrantRows
+	(*RevokeRows)(nil),         // 40: authz.plugin.v1.RevokeRows
+	(*RoleRows)(nil),           // 41: authz.plugin.v1.RoleRows
+	(*GroupRows)(nil),          // 42: authz.plugin.v1.GroupRows
+	(*UserRows)(nil),           // 43: authz.plugin.v1.UserRows
+	(*IdRows)(nil),             // 44: authz.plugin.v1.IdRows
+	(*Edge)(nil),               // 45: authz.plugin.v1.Edge
+	(*EdgeRows)(nil),           // 46: authz.plugin.v1.EdgeRows
+	(*RequestRows)(nil),        // 47: authz.plugin.v1.RequestRows
+	(*CatalogRows)(nil),        // 48: authz.plugin.v1.CatalogRows
+	(*ImportsRows)(nil),        // 49: authz.plugin.v1.ImportsRows
+	(*AuditRows)(nil),          // 50: authz.plugin.v1.AuditRows
+	(*MetricDeltas)(nil),       // 51: authz.plugin.v1.MetricDeltas
+	(*MetricRows)(nil),         // 52: authz.plugin.v1.MetricRows
+	(*RecordRows)(nil),         // 53: authz.plugin.v1.RecordRows
+	(*CommitRows)(nil),         // 54: authz.plugin.v1.CommitRows
+	(*WatchRequest)(nil),       // 55: authz.plugin.v1.WatchRequest
+	(*WatchHead)(nil),          // 56: authz.plugin.v1.WatchHead
+	(*SectionRequest)(nil),     // 57: authz.plugin.v1.SectionRequest
+	(*SectionAcquire)(nil),     // 58: authz.plugin.v1.SectionAcquire
+	(*SectionReply)(nil),       // 59: authz.plugin.v1.SectionReply
+	(*Granted)(nil),            // 60: authz.plugin.v1.Granted
+	(*Renewed)(nil),            // 61: authz.plugin.v1.Renewed
+	nil,                        // 62: authz.plugin.v1.ScopeParents.ParentsEntry
+	(*StringList)(nil),         // 63: authz.plugin.v1.StringList
+	(*Event)(nil),              // 64: authz.plugin.v1.Event
+	(*User)(nil),               // 65: authz.plugin.v1.User
+	(*Revoke)(nil),             // 66: authz.plugin.v1.Revoke
+	(*Provenance)(nil),         // 67: authz.plugin.v1.Provenance
+	(*Role)(nil),               // 68: authz.plugin.v1.Role
+	(*Grant)(nil),              // 69: authz.plugin.v1.Grant
+	(*Group)(nil),              // 70: authz.plugin.v1.Group
+	(*Request)(nil),            // 71: authz.plugin.v1.Request
+	(*Catalog)(nil),            // 72: authz.plugin.v1.Catalog
+	(*Imports)(nil),            // 73: authz.plugin.v1.Imports
+	(*AuditEntry)(nil),         // 74: authz.plugin.v1.AuditEntry
+	(*MetricBucket)(nil),       // 75: authz.plugin.v1.MetricBucket
+	(*Record)(nil),             // 76: authz.plugin.v1.Record
+	(*CommitResult)(nil),       // 77: authz.plugin.v1.CommitResult
+	(*Fence)(nil),              // 78: authz.plugin.v1.Fence
+	(*Commit)(nil),             // 79: authz.plugin.v1.Commit
 }
 var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
-	13, // 0: authz.plugin.v1.PageQuery.page:type_name -> authz.plugin.v1.Page
-	62, // 1: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
-	13, // 2: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
-	13, // 3: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
-	13, // 4: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
-	13, // 5: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
-	21, // 6: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
-	63, // 7: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
-	62, // 8: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
-	61, // 9: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
-	62, // 10: authz.plugin.v1.PeopleQuery.scopes:type_name -> authz.plugin.v1.StringList
-	64, // 11: authz.plugin.v1.People.users:type_name -> authz.plugin.v1.User
-	36, // 12: authz.plugin.v1.People.grants:type_name -> authz.plugin.v1.AccessGrant
-	65, // 13: authz.plugin.v1.People.revokes:type_name -> authz.plugin.v1.Revoke
-	66, // 14: authz.plugin.v1.People.provenances:type_name -> authz.plugin.v1.Provenance
-	13, // 15: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
-	64, // 16: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
-	36, // 17: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
-	65, // 18: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
-	37, // 19: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
-	66, // 20: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
-	27, // 21: authz.plugin.v1.Access.parents:type_name -> authz.plugin.v1.ScopeParents
-	67, // 22: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
-	68, // 23: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
-	0,  // 24: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
-	65, // 25: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
-	0,  // 26: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
-	67, // 27: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
-	0,  // 28: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
-	69, // 29: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
-	0,  // 30: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
-	64, // 31: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
-	0,  // 32: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
-	0,  // 33: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
-	44, // 34: authz.plugin.v1.EdgeRows.rows:type_name -> authz.plugin.v1.Edge
-	0,  // 35: authz.plugin.v1.EdgeRows.piece:type_name -> authz.plugin.v1.Frame
-	70, // 36: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
-	0,  // 37: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
-	71, // 38: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
-	0,  // 39: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
-	72, // 40: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	73, // 41: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
-	0,  // 42: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
-	74, // 43: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
-	74, // 44: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
-	0,  // 45: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
-	75, // 46: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
-	0,  // 47: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
-	76, // 48: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	57, // 49: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	59, // 50: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	60, // 51: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	77, // 52: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
-	1,  // 53: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	62, // 54: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
-	2,  // 55: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
-	4,  // 56: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
-	9,  // 57: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
-	15, // 58: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
-	15, // 59: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
-	9,  // 60: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
-	16, // 61: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
-	9,  // 62: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
-	10, // 63: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
-	14, // 64: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
-	9,  // 65: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
-	14, // 66: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
-	9,  // 67: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
-	17, // 68: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
-	18, // 69: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
-	9,  // 70: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
-	19, // 71: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
-	7,  // 72: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
-	12, // 73: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
-	7,  // 74: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
-	7,  // 75: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
-	20, // 76: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
-	7,  // 77: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
-	23, // 78: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
-	25, // 79: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
-	50, // 80: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
-	26, // 81: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
-	12, // 82: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
-	10, // 83: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
-	14, // 84: authz.plugin.v1.Storage.ListScopes:input_type -> authz.plugin.v1.PageQuery
-	28, // 85: authz.plugin.v1.Storage.ListEdges:input_type -> authz.plugin.v1.EdgeQuery
-	29, // 86: authz.plugin.v1.Storage.ListGrantsAt:input_type -> authz.plugin.v1.GrantsAtQuery
-	30, // 87: authz.plugin.v1.Storage.ReadPeople:input_type -> authz.plugin.v1.PeopleQuery
-	32, // 88: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
-	33, // 89: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
-	34, // 90: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
-	78, // 91: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
-	9,  // 92: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
-	9,  // 93: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
-	7,  // 94: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
-	0,  // 95: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
-	54, // 96: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	56, // 97: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,  // 98: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,  // 99: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	38, // 100: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
-	38, // 101: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
-	11, // 102: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
-	39, // 103: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
-	39, // 104: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
-	40, // 105: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
-	40, // 106: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
-	40, // 107: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
-	41, // 108: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
-	41, // 109: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
-	42, // 110: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
-	42, // 111: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
-	43, // 112: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
-	46, // 113: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
-	46, // 114: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
-	47, // 115: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
-	47, // 116: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
-	47, // 117: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
-	48, // 118: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
-	49, // 119: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
-	22, // 120: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
-	24, // 121: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
-	11, // 122: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
-	6,  // 123: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
-	51, // 124: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
-	11, // 125: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
-	27, // 126: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
-	43, // 127: authz.plugin.v1.Storage.ListScopes:output_type -> authz.plugin.v1.IdRows
-	45, // 128: authz.plugin.v1.Storage.ListEdges:output_type -> authz.plugin.v1.EdgeRows
-	38, // 129: authz.plugin.v1.Storage.ListGrantsAt:output_type -> authz.plugin.v1.GrantRows
-	31, // 130: authz.plugin.v1.Storage.ReadPeople:output_type -> authz.plugin.v1.People
-	52, // 131: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
-	52, // 132: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
-	35, // 133: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
-	76, // 134: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
-	53, // 135: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
-	9,  // 136: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
-	8,  // 137: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
-	0,  // 138: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
-	55, // 139: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	58, // 140: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	98, // [98:141] is the sub-list for method output_type
-	55, // [55:98] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	13,  // 0: authz.plugin.v1.PageQuery.page:type_name -> authz.plugin.v1.Page
+	13,  // 1: authz.plugin.v1.UserIdQuery.page:type_name -> authz.plugin.v1.Page
+	63,  // 2: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
+	13,  // 3: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
+	13,  // 4: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
+	13,  // 5: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
+	13,  // 6: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
+	22,  // 7: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
+	64,  // 8: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
+	63,  // 9: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
+	62,  // 10: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
+	63,  // 11: authz.plugin.v1.PeopleQuery.scopes:type_name -> authz.plugin.v1.StringList
+	65,  // 12: authz.plugin.v1.People.users:type_name -> authz.plugin.v1.User
+	37,  // 13: authz.plugin.v1.People.grants:type_name -> authz.plugin.v1.AccessGrant
+	66,  // 14: authz.plugin.v1.People.revokes:type_name -> authz.plugin.v1.Revoke
+	67,  // 15: authz.plugin.v1.People.provenances:type_name -> authz.plugin.v1.Provenance
+	13,  // 16: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
+	65,  // 17: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
+	37,  // 18: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
+	66,  // 19: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
+	38,  // 20: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
+	67,  // 21: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
+	28,  // 22: authz.plugin.v1.Access.parents:type_name -> authz.plugin.v1.ScopeParents
+	68,  // 23: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
+	69,  // 24: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	0,   // 25: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
+	66,  // 26: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	0,   // 27: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
+	68,  // 28: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	0,   // 29: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
+	70,  // 30: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	0,   // 31: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
+	65,  // 32: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	0,   // 33: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
+	0,   // 34: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
+	45,  // 35: authz.plugin.v1.EdgeRows.rows:type_name -> authz.plugin.v1.Edge
+	0,   // 36: authz.plugin.v1.EdgeRows.piece:type_name -> authz.plugin.v1.Frame
+	71,  // 37: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	0,   // 38: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
+	72,  // 39: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	0,   // 40: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
+	73,  // 41: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	74,  // 42: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	0,   // 43: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
+	75,  // 44: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
+	75,  // 45: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	0,   // 46: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
+	76,  // 47: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	0,   // 48: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
+	77,  // 49: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	58,  // 50: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	60,  // 51: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	61,  // 52: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	78,  // 53: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	1,   // 54: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
+	63,  // 55: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	2,   // 56: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
+	4,   // 57: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
+	9,   // 58: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
+	16,  // 59: authz.plugin.v1.Storage.ListGrants:input_type -> authz.plugin.v1.GrantQuery
+	16,  // 60: authz.plugin.v1.Storage.CountGrants:input_type -> authz.plugin.v1.GrantQuery
+	9,   // 61: authz.plugin.v1.Storage.GetRevoke:input_type -> authz.plugin.v1.Key
+	17,  // 62: authz.plugin.v1.Storage.ListRevokes:input_type -> authz.plugin.v1.RevokeQuery
+	9,   // 63: authz.plugin.v1.Storage.GetRole:input_type -> authz.plugin.v1.Key
+	10,  // 64: authz.plugin.v1.Storage.GetRoles:input_type -> authz.plugin.v1.Keys
+	14,  // 65: authz.plugin.v1.Storage.ListRoles:input_type -> authz.plugin.v1.PageQuery
+	9,   // 66: authz.plugin.v1.Storage.GetGroup:input_type -> authz.plugin.v1.Key
+	14,  // 67: authz.plugin.v1.Storage.ListGroups:input_type -> authz.plugin.v1.PageQuery
+	9,   // 68: authz.plugin.v1.Storage.GetUser:input_type -> authz.plugin.v1.Key
+	18,  // 69: authz.plugin.v1.Storage.ListUsers:input_type -> authz.plugin.v1.UserQuery
+	19,  // 70: authz.plugin.v1.Storage.ListUsersInGroup:input_type -> authz.plugin.v1.GroupQuery
+	9,   // 71: authz.plugin.v1.Storage.GetRequest:input_type -> authz.plugin.v1.Key
+	20,  // 72: authz.plugin.v1.Storage.ListRequests:input_type -> authz.plugin.v1.RequestQuery
+	7,   // 73: authz.plugin.v1.Storage.GetCatalog:input_type -> authz.plugin.v1.Whole
+	12,  // 74: authz.plugin.v1.Storage.GetCatalogVersion:input_type -> authz.plugin.v1.NumberQuery
+	7,   // 75: authz.plugin.v1.Storage.ListCatalogVersions:input_type -> authz.plugin.v1.Whole
+	7,   // 76: authz.plugin.v1.Storage.GetImports:input_type -> authz.plugin.v1.Whole
+	21,  // 77: authz.plugin.v1.Storage.ListAudit:input_type -> authz.plugin.v1.AuditQuery
+	7,   // 78: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
+	24,  // 79: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
+	26,  // 80: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
+	51,  // 81: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
+	27,  // 82: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
+	12,  // 83: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
+	10,  // 84: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
+	14,  // 85: authz.plugin.v1.Storage.ListScopes:input_type -> authz.plugin.v1.PageQuery
+	29,  // 86: authz.plugin.v1.Storage.ListEdges:input_type -> authz.plugin.v1.EdgeQuery
+	30,  // 87: authz.plugin.v1.Storage.ListGrantsAt:input_type -> authz.plugin.v1.GrantsAtQuery
+	15,  // 88: authz.plugin.v1.Storage.ListUserIds:input_type -> authz.plugin.v1.UserIdQuery
+	31,  // 89: authz.plugin.v1.Storage.ReadPeople:input_type -> authz.plugin.v1.PeopleQuery
+	33,  // 90: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
+	34,  // 91: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
+	35,  // 92: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
+	79,  // 93: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
+	9,   // 94: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
+	9,   // 95: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
+	7,   // 96: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
+	0,   // 97: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
+	55,  // 98: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	57,  // 99: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,   // 100: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,   // 101: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	39,  // 102: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
+	39,  // 103: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
+	11,  // 104: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
+	40,  // 105: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
+	40,  // 106: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
+	41,  // 107: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
+	41,  // 108: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
+	41,  // 109: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
+	42,  // 110: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
+	42,  // 111: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
+	43,  // 112: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
+	43,  // 113: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
+	44,  // 114: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
+	47,  // 115: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
+	47,  // 116: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
+	48,  // 117: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
+	48,  // 118: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
+	48,  // 119: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
+	49,  // 120: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
+	50,  // 121: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
+	23,  // 122: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
+	25,  // 123: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
+	11,  // 124: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
+	6,   // 125: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
+	52,  // 126: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
+	11,  // 127: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
+	28,  // 128: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
+	44,  // 129: authz.plugin.v1.Storage.ListScopes:output_type -> authz.plugin.v1.IdRows
+	46,  // 130: authz.plugin.v1.Storage.ListEdges:output_type -> authz.plugin.v1.EdgeRows
+	39,  // 131: authz.plugin.v1.Storage.ListGrantsAt:output_type -> authz.plugin.v1.GrantRows
+	44,  // 132: authz.plugin.v1.Storage.ListUserIds:output_type -> authz.plugin.v1.IdRows
+	32,  // 133: authz.plugin.v1.Storage.ReadPeople:output_type -> authz.plugin.v1.People
+	53,  // 134: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
+	53,  // 135: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
+	36,  // 136: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
+	77,  // 137: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
+	54,  // 138: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
+	9,   // 139: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
+	8,   // 140: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
+	0,   // 141: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
+	56,  // 142: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	59,  // 143: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	100, // [100:144] is the sub-list for method output_type
+	56,  // [56:100] is the sub-list for method input_type
+	56,  // [56:56] is the sub-list for extension type_name
+	56,  // [56:56] is the sub-list for extension extendee
+	0,   // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_authz_plugin_v1_storage_proto_init() }
@@ -4361,19 +4430,19 @@ func file_authz_plugin_v1_storage_proto_init() {
 	file_authz_plugin_v1_commit_proto_init()
 	file_authz_plugin_v1_rows_proto_init()
 	file_authz_plugin_v1_storage_proto_msgTypes[8].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[15].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[16].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[17].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[19].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[18].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[20].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[25].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[21].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[26].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[36].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[56].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[27].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[37].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[57].OneofWrappers = []any{
 		(*SectionRequest_Acquire)(nil),
 		(*SectionRequest_Beat)(nil),
 	}
-	file_authz_plugin_v1_storage_proto_msgTypes[58].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[59].OneofWrappers = []any{
 		(*SectionReply_Granted)(nil),
 		(*SectionReply_Renewed)(nil),
 	}
@@ -4383,7 +4452,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_storage_proto_rawDesc), len(file_authz_plugin_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   62,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
