@@ -35,7 +35,7 @@ func (f *auditFlags) add(c *cobra.Command, a *admin, to string) {
 
 // auditActions are the actions of the log (spec: application §16.1).
 var auditActions = []string{
-	"grant.create", "grant.create_bulk", "grant.delete", "revoke.create", "revoke.delete", "role.create", "role.update", "role.delete",
+	"grant.create", "grant.create_bulk", "grant.change", "grant.delete", "revoke.create", "revoke.delete", "role.create", "role.update", "role.delete",
 	"group.create", "group.update", "group.set_parents", "group.delete", "group.dissolve_virtual_parent", "user.set_groups",
 	"user.set_active", "user.set_manager", "user.deactivate", "request.submit", "request.approved", "request.denied", "request.cancel",
 	"catalog.publish", "imports.publish", "subject.delete", "scope.delete", "scope.set_parents", "reconcile.sweep",

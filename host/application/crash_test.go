@@ -39,6 +39,8 @@ var crashWrites = map[string]func(context.Context, *application.Application) err
 	"deleteGrant": func(ctx context.Context, a *application.Application) error {
 		return a.DeleteGrant(ctx, "g-global", root)
 	},
+	"changeGrants": changeGrants(provider.GrantsChange{Delete: []string{"g-global"}, Expire: []provider.GrantExpiry{{GrantID: "g-doc", ExpiresAt: ptr(now + 9)}},
+		Create: []provider.GrantInput{{Subject: "user:u", RoleID: "reader"}, {Subject: "everyone", Pattern: "docs.*"}}}),
 	"createRevoke": createRevoke(provider.RevokeInput{UserID: "u", Pattern: "docs.*"}),
 	"deleteRevoke": func(ctx context.Context, a *application.Application) error {
 		return a.DeleteRevoke(ctx, "v-global", root)

@@ -62,9 +62,9 @@ func (a *Application) dutySections(in ...provider.GrantInput) ([]string, error) 
 }
 
 // separate refuses the first row that breaks a constraint for its user, judged
-// with what the user has and with the rows before it. roles are those that the
-// rows name.
-func (d *draft) separate(ctx context.Context, rows []authz.Grant, roles map[string]authz.Role) error {
+// with what the user has, without the grants that are gone, and with the rows before
+// it. roles are those that the rows name.
+func (d *draft) separate(ctx context.Context, rows []authz.Grant, roles map[string]authz.Role, gone map[string]bool) error {
 	if !d.app.enforcesDuties() {
 		return nil
 	}
@@ -80,6 +80,7 @@ func (d *draft) separate(ctx context.Context, rows []authz.Grant, roles map[stri
 			if err != nil {
 				return err
 			}
+			data.Grants = slices.DeleteFunc(slices.Clone(data.Grants), func(g authz.Grant) bool { return gone[g.ID] })
 			holder = d.app.duties.Duties(&data, d.now)
 			holders[id] = holder
 		}

@@ -96,7 +96,11 @@ func TestAGrantThatBreaksAConstraintIsRefused(t *testing.T) {
 		{"of a wildcard, the keys that are grantable at its scope", createGrant(provider.GrantInput{Subject: "user:half", Pattern: "app.pay.*", Scope: "app.folder:1"}), twoHalves},
 		{"a message repeats eight keys of a set", createGrants(grantOf("user:new", "app.lock.open"), grantOf("user:new", "app.keys.*")),
 			`the subject would hold [app.keys.k0, app.keys.k1, app.keys.k2, app.keys.k3, app.keys.k4, app.keys.k5, app.keys.k6, app.keys.k7, …(+2 more)] and [app.lock.open]`},
+		{"a grant that is taken away leaves the halves that it did not hold", changeGrants(provider.GrantsChange{Delete: []string{"s7"}, Create: []provider.GrantInput{grantOf("user:half", "app.pay.approve")}}), twoHalves},
+		{"an expired half that is to count again", changeGrants(provider.GrantsChange{Expire: []provider.GrantExpiry{{GrantID: "s6"}}, Create: []provider.GrantInput{grantOf("user:late", "app.pay.approve")}}), twoHalves},
 
+		{"two halves change places", changeGrants(provider.GrantsChange{Delete: []string{"s1"}, Create: []provider.GrantInput{grantOf("user:half", "app.pay.approve")}}), ""},
+		{"a live grant that lasts longer", changeGrants(provider.GrantsChange{Expire: []provider.GrantExpiry{{GrantID: "s1"}}}), ""},
 		{"a global revoke clears", createGrant(grantOf("user:freed", "app.pay.approve")), ""},
 		{"an expired half does not count", createGrant(grantOf("user:late", "app.pay.approve")), ""},
 		{"a half at a scope where it does not apply does not count", createGrant(grantOf("user:elsewhere", "app.pay.approve")), ""},

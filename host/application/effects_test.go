@@ -61,6 +61,12 @@ func TestEffectsAreAsTheTableSays(t *testing.T) {
 				`{"id":"id000003","subject":"user:x","pattern":"*","scope":"*"}]}`},
 			[]authz.Event{authz.SubjectEvent("user:x"), authz.UserEvent("x"), authz.SubjectEvent("group:a")},
 		}},
+		{"a change of grants is one entry, and one event for each subject", changeGrants(provider.GrantsChange{Delete: []string{"g-global"}, Expire: []provider.GrantExpiry{{GrantID: "g-doc", ExpiresAt: ptr(now + 5)}},
+			Create: []provider.GrantInput{{Subject: "user:x", Pattern: "docs.*"}, {Subject: "group:b", RoleID: "reader"}}}), effects{
+			[]string{`root grant.change id000003 {"deleted":[{"id":"g-global","subject":"group:b","pattern":"docs.*","scope":"*"}],` +
+				`"changed":[{"id":"g-doc","subject":"user:u","pattern":"docs.*","scope":"docs.doc:1","expiresAt":1700000000005}],` +
+				`"created":[{"id":"id000001","subject":"user:x","pattern":"docs.*","scope":"*"},{"id":"id000002","subject":"group:b","roleId":"reader","scope":"*"}]}`},
+			[]authz.Event{authz.SubjectEvent("group:b"), authz.SubjectEvent("user:u"), authz.UserEvent("u"), authz.SubjectEvent("user:x"), authz.UserEvent("x")}}},
 		{"an empty bulk leaves no trace", func(ctx context.Context, a *application.Application) error {
 			_, err := a.CreateGrants(ctx, nil, root)
 			return err

@@ -55,7 +55,7 @@ func (a *Application) CreateGrant(ctx context.Context, in provider.GrantInput, p
 		if row, err = d.grant(ctx, in, roles); err != nil {
 			return err
 		}
-		if err := d.separate(ctx, []authz.Grant{row}, roles); err != nil {
+		if err := d.separate(ctx, []authz.Grant{row}, roles, nil); err != nil {
 			return err
 		}
 		d.audit("grant.create", row.ID, detailOf(row))
@@ -112,7 +112,7 @@ func (a *Application) CreateGrants(ctx context.Context, in []provider.GrantInput
 				d.emit(authz.SubjectEvents(row.Subject)...)
 			}
 		}
-		if err := d.separate(ctx, rows, roles); err != nil {
+		if err := d.separate(ctx, rows, roles, nil); err != nil {
 			return err
 		}
 		d.audit("grant.create_bulk", a.ids(), detail)

@@ -56,7 +56,7 @@ type loggedDetail struct {
 	ID, Subject, RoleID, Pattern, Scope, UserID, Name, CopiedFrom string
 	RequesterUserID                                               string
 	ExpiresAt                                                     authz.Expiry
-	Grants                                                        []loggedDetail
+	Grants, Deleted, Changed, Created                             []loggedDetail
 	Parents, GroupIDs                                             []string
 	Active                                                        bool
 	ManagerUserID                                                 string
@@ -126,6 +126,13 @@ func (l *logged) apply(t *rapid.T, e authz.AuditEntry) {
 		}
 	case "grant.create_bulk":
 		for _, g := range d.Grants {
+			l.grants[g.ID] = g.tuple()
+		}
+	case "grant.change":
+		for _, g := range d.Deleted {
+			remove(t, authz.AuditEntry{Action: e.Action, Target: g.ID}, l.grants)
+		}
+		for _, g := range slices.Concat(d.Changed, d.Created) {
 			l.grants[g.ID] = g.tuple()
 		}
 	case "grant.delete":

@@ -125,6 +125,15 @@ var refusals = []refusal{
 	{"an expiry is not now", createGrant(provider.GrantInput{Subject: "everyone", Pattern: "docs.*", ExpiresAt: authz.ExpiresAt(now)}), authz.CodeValidation, "expiresAt is already in the past"},
 	{"a granted role exists", createGrant(provider.GrantInput{Subject: "everyone", RoleID: "ghost"}), authz.CodeNotFound, `role "ghost" does not exist`},
 	{"a granted role has a pattern for the scope", createGrant(provider.GrantInput{Subject: "everyone", RoleID: "reader", Scope: "docs.tag:1"}), authz.CodeValidation, `role "reader" has no pattern grantable at docs.tag:1`},
+	{"a change of grants changes one", changeGrants(provider.GrantsChange{}), authz.CodeValidation, "a change of grants needs delete, expire or create"},
+	{"a change of grants is bounded", changeGrants(provider.GrantsChange{Delete: make([]string, 1001)}), authz.CodeValidation, "a change names at most 1000 grants, this one 1001"},
+	{"a grant is deleted or given an expiry", changeGrants(provider.GrantsChange{Delete: []string{"g-doc"}, Expire: []provider.GrantExpiry{{GrantID: "g-doc"}}}), authz.CodeValidation, `grant "g-doc" stands twice in the change`},
+	{"grants to be changed are named", changeGrants(provider.GrantsChange{Delete: []string{""}}), authz.CodeValidation, "grantId must be a non-empty string"},
+	{"grants to be deleted exist", changeGrants(provider.GrantsChange{Delete: []string{"g-doc", "ghost"}}), authz.CodeNotFound, `grant "ghost" not found`},
+	{"grants to be changed exist", changeGrants(provider.GrantsChange{Expire: []provider.GrantExpiry{{GrantID: "ghost"}}}), authz.CodeNotFound, `grant "ghost" not found`},
+	{"a new expiry is not now", changeGrants(provider.GrantsChange{Expire: []provider.GrantExpiry{{GrantID: "g-doc", ExpiresAt: ptr(now)}}}), authz.CodeValidation, "expiresAt is already in the past"},
+	{"a new expiry is an instant", changeGrants(provider.GrantsChange{Expire: []provider.GrantExpiry{{GrantID: "g-doc", ExpiresAt: ptr(authz.MaxInstant + 1)}}}), authz.CodeValidation, "expiresAt must be a finite epoch-millisecond number — received 9007199254740992"},
+	{"created grants are judged as others", changeGrants(provider.GrantsChange{Delete: []string{"g-doc"}, Create: []provider.GrantInput{{Subject: "everyone", RoleID: "ghost"}}}), authz.CodeNotFound, `role "ghost" does not exist`},
 	{"subjects are bounded", createGrant(provider.GrantInput{Subject: "user:" + long, Pattern: "docs.*"}), authz.CodeValidation, "subject is longer than 1024 bytes"},
 	{"scopes are bounded", createGrant(provider.GrantInput{Subject: "everyone", Pattern: "docs.*", Scope: "docs.doc:" + long}), authz.CodeValidation, "scope is longer than 1024 bytes"},
 	{"text is UTF-8", createGrant(provider.GrantInput{Subject: "user:\xff", Pattern: "docs.*"}), authz.CodeValidation, "subject must be valid UTF-8"},
@@ -296,6 +305,13 @@ var refusals = []refusal{
 	{"a virtual group's id is bounded like any other", importing(directory.Snapshot{Groups: []directory.Group{
 		{ID: strings.Repeat("p", 600), Parents: []string{strings.Repeat("q", 600)}}, {ID: strings.Repeat("q", 600), Parents: []string{strings.Repeat("p", 600)}}}}),
 		authz.CodeValidation, "longer than 1024 bytes"},
+}
+
+func changeGrants(in provider.GrantsChange) func(context.Context, *application.Application) error {
+	return func(ctx context.Context, a *application.Application) error {
+		_, err := a.ChangeGrants(ctx, in, root)
+		return err
+	}
 }
 
 func changeMembership(userID string, change provider.MembershipChange) func(context.Context, *application.Application) error {

@@ -110,6 +110,25 @@ var sequenceWrites = map[string]func(ctx context.Context, q *sequence) error{
 		held := rows(q.t, q.store.ListGrants(ctx, storage.GrantFilter{}, storage.Page{}))
 		return q.app.DeleteGrant(ctx, anyOf(q, "grant", held, func(g authz.Grant) string { return g.ID }), root)
 	},
+	"changeGrants": func(ctx context.Context, q *sequence) error {
+		var in provider.GrantsChange
+		for _, g := range rows(q.t, q.store.ListGrants(ctx, storage.GrantFilter{}, storage.Page{})) {
+			switch rapid.IntRange(0, 3).Draw(q.T, "fate") {
+			case 0:
+				in.Delete = append(in.Delete, g.ID)
+			case 1:
+				e := provider.GrantExpiry{GrantID: g.ID}
+				if q.sometimes("dated") {
+					e.ExpiresAt = ptr(now + int64(rapid.IntRange(-1, 2).Draw(q.T, "expiry")))
+				}
+				in.Expire = append(in.Expire, e)
+			}
+		}
+		for range rapid.IntRange(0, 2).Draw(q.T, "new") {
+			in.Create = append(in.Create, q.grantInput())
+		}
+		return changeGrants(in)(ctx, q.app)
+	},
 	"createRevoke": func(ctx context.Context, q *sequence) error {
 		return createRevoke(provider.RevokeInput{UserID: q.pick("user", seqUsers), Pattern: q.pick("pattern", seqPatterns), Scope: q.pick("scope", seqScopes)})(ctx, q.app)
 	},

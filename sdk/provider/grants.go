@@ -14,6 +14,10 @@ type Grants interface {
 	// CreateGrants writes all rows in one commit, or none.
 	CreateGrants(ctx context.Context, in []GrantInput, prov authz.Provenance) ([]authz.Grant, error)
 	DeleteGrant(ctx context.Context, id string, prov authz.Provenance) error
+
+	// ChangeGrants deletes, gives other expiries and creates in one commit, or does
+	// nothing of it. It answers the rows created, in the order in which they were proposed.
+	ChangeGrants(ctx context.Context, in GrantsChange, prov authz.Provenance) ([]authz.Grant, error)
 	ListGrants(ctx context.Context, q GrantQuery) iter.Seq2[authz.Grant, error]
 	CountGrants(ctx context.Context, q GrantQuery) (int64, error)
 }
@@ -26,6 +30,20 @@ type GrantInput struct {
 	Pattern   string       `json:"pattern,omitempty" read:"pattern"`
 	Scope     string       `json:"scope,omitempty" read:"scope"`
 	ExpiresAt authz.Expiry `json:"expiresAt,omitzero"`
+}
+
+// GrantsChange is a change of several grants. A grant stands in it once.
+type GrantsChange struct {
+	Delete []string      `json:"delete,omitempty"`
+	Expire []GrantExpiry `json:"expire,omitempty"`
+	Create []GrantInput  `json:"create,omitempty"`
+}
+
+// GrantExpiry gives a grant another expiry, an instant in epoch milliseconds; nil takes it
+// away.
+type GrantExpiry struct {
+	GrantID   string `json:"grantId" read:"required"`
+	ExpiresAt *int64 `json:"expiresAt" read:"required,null" doc:"Null: the grant no longer expires."`
 }
 
 // GrantQuery selects grants; nil members are absent.
@@ -56,6 +74,10 @@ type (
 	}
 	createGrantsIn struct {
 		Inputs     []GrantInput     `json:"inputs" read:"required"`
+		Provenance authz.Provenance `json:"provenance" read:"required"`
+	}
+	changeGrantsIn struct {
+		GrantsChange
 		Provenance authz.Provenance `json:"provenance" read:"required"`
 	}
 	deleteGrantIn struct {
@@ -103,6 +125,18 @@ var opDeleteGrant = declare(Operation{Op: "deleteGrant", Kind: Write, Method: "D
 
 func (c Calls) DeleteGrant(ctx context.Context, id string, prov authz.Provenance) error {
 	return tell(ctx, c, opDeleteGrant, deleteGrantIn{id, prov})
+}
+
+var opChangeGrants = declare(Operation{Op: "changeGrants", Kind: Write, Method: "ChangeGrants",
+	Tag: "grants", Summary: "Delete grants, give others another expiry, and create some, all or nothing", Answer: "The rows created, in the order of `create`."},
+	func(ctx context.Context, to Provider, in *changeGrantsIn) (grantsOut, error) {
+		rows, err := to.ChangeGrants(ctx, in.GrantsChange, in.Provenance)
+		return grantsOut{orNone(rows)}, err
+	})
+
+func (c Calls) ChangeGrants(ctx context.Context, in GrantsChange, prov authz.Provenance) ([]authz.Grant, error) {
+	out, err := ask(ctx, c, opChangeGrants, changeGrantsIn{in, prov})
+	return out.Grants, err
 }
 
 var opListGrants = declareList(Operation{Op: "listGrants", Method: "ListGrants", List: "grants",

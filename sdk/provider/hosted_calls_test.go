@@ -97,6 +97,15 @@ var hostedCalls = map[string]hostedCall{
 	"changeGroupMembership": {func(ctx context.Context, h *provider.Hosted) error {
 		return h.ChangeGroupMembership(ctx, "u", provider.MembershipChange{}, by)
 	}, "", ""},
+	"changeGrants": {func(ctx context.Context, h *provider.Hosted) error {
+		return failing(h.ChangeGrants(ctx, provider.GrantsChange{}, by))
+	}, "grants", "list"},
+	"listUsers": {func(ctx context.Context, h *provider.Hosted) error {
+		return ended(h.ListUsers(ctx, provider.UserQuery{}))
+	}, "users", "list"},
+	"listRecordedScopes": {func(ctx context.Context, h *provider.Hosted) error {
+		return ended(h.ListRecordedScopes(ctx, provider.RecordedScopeQuery{}))
+	}, "scopes", "list"},
 	"getUser":               {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetUser(ctx, "u")) }, "user", "nullable"},
 	"setGroupMembership":    {func(ctx context.Context, h *provider.Hosted) error { return h.SetGroupMembership(ctx, "u", nil, by) }, "", ""},
 	"getGroupMembers":       {func(ctx context.Context, h *provider.Hosted) error { return failing(h.GetGroupMembers(ctx, "g")) }, "userIds", "list"},

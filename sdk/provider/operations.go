@@ -174,7 +174,7 @@ type none struct{}
 var Operations = []*Operation{
 	&opPing.Operation, &opCapabilities.Operation, &opGetSubjectAccess.Operation, &opResolveAncestors.Operation,
 	&opCheck.Operation, &opExplain.Operation, &opListSubjects.Operation, &opListScopes.Operation, &opListKeys.Operation, &opPlan.Operation, &opEventLogHead.Operation, &opEventLogSince.Operation,
-	&opCreateGrant.Operation, &opCreateGrants.Operation, &opDeleteGrant.Operation, &opListGrants.Operation, &opCountGrants.Operation,
+	&opCreateGrant.Operation, &opCreateGrants.Operation, &opDeleteGrant.Operation, &opChangeGrants.Operation, &opListGrants.Operation, &opCountGrants.Operation,
 	&opCreateRevoke.Operation, &opDeleteRevoke.Operation, &opListRevokes.Operation,
 	&opDeleteSubject.Operation, &opDeleteScope.Operation,
 	&opSubmitRequest.Operation, &opDecideRequest.Operation, &opCancelRequest.Operation, &opListRequests.Operation, &opListApproverQueue.Operation,
@@ -182,11 +182,11 @@ var Operations = []*Operation{
 	&opListRoles.Operation, &opCreateRole.Operation, &opUpdateRole.Operation, &opDeleteRole.Operation,
 	&opListGroups.Operation, &opCreateGroup.Operation, &opUpdateGroup.Operation, &opSetGroupParents.Operation, &opDeleteGroup.Operation,
 	&opSetGroupMembership.Operation, &opChangeGroupMembership.Operation, &opGetGroupMembers.Operation,
-	&opSetUserActive.Operation, &opSetReportingEdge.Operation, &opGetReportingEdges.Operation, &opGetUser.Operation, &opDissolveVirtualParent.Operation,
+	&opSetUserActive.Operation, &opSetReportingEdge.Operation, &opGetReportingEdges.Operation, &opGetUser.Operation, &opListUsers.Operation, &opDissolveVirtualParent.Operation,
 	&opListAuditEvents.Operation,
 	&opReportMetrics.Operation, &opGetGrantUsage.Operation, &opGetRevokeUsage.Operation, &opGetRoleUsage.Operation,
 	&opGetPermissionUsage.Operation, &opGetScopeTypeUsage.Operation,
-	&opExportOrgSnapshot.Operation, &opApplyOrgSnapshot.Operation, &opSetScopeParents.Operation, &opGetMesh.Operation,
+	&opExportOrgSnapshot.Operation, &opApplyOrgSnapshot.Operation, &opSetScopeParents.Operation, &opListRecordedScopes.Operation, &opGetMesh.Operation,
 }
 
 // LookupOperation finds an operation by its exact name.

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"iter"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -18,6 +19,25 @@ type Users interface {
 
 	// GetUser is the record of a user, nil where none is stored.
 	GetUser(ctx context.Context, userID string) (*authz.User, error)
+
+	// ListUsers lists the users that rows name, by id: those of records and the managers
+	// in them, of grants, of revokes, and of requests that they filed.
+	ListUsers(ctx context.Context, q UserQuery) iter.Seq2[ListedUser, error]
+}
+
+// UserQuery selects users; a nil Active is absent.
+type UserQuery struct {
+	Prefix string `json:"prefix,omitempty" doc:"With which the user id begins."`
+	Active *bool  `json:"active,omitempty" read:"filter"`
+	Stored bool   `json:"stored,omitempty" doc:"Those who have a record, and no others."`
+	Paging `json:"-"`
+}
+
+// ListedUser is a user in a list. Who has no record is active.
+type ListedUser struct {
+	UserID string `json:"userId"`
+	Active bool   `json:"active"`
+	Stored bool   `json:"stored"`
 }
 
 type (
@@ -29,6 +49,10 @@ type (
 		User *authz.User `json:"user"`
 	}
 
+	listUsersIn struct {
+		Paged
+		Filter UserQuery `json:"filter"`
+	}
 	getUserIn struct {
 		UserID string `json:"userId" read:"required"`
 	}
@@ -100,4 +124,16 @@ var opGetUser = declare(Operation{Op: "getUser", Kind: Read, Method: "GetUser",
 func (c Calls) GetUser(ctx context.Context, userID string) (*authz.User, error) {
 	out, err := ask(ctx, c, opGetUser, getUserIn{userID})
 	return out.User, err
+}
+
+var opListUsers = declareList(Operation{Op: "listUsers", Method: "ListUsers", List: "users",
+	Tag: "users", Summary: "List the users that rows name", Answer: "Ascending by user id. Users of whom nothing is stored are unknown here."},
+	func(u *ListedUser) any { return u.UserID },
+	func(ctx context.Context, to Provider, in *listUsersIn) iter.Seq2[ListedUser, error] {
+		in.Filter.Paging = in.paging()
+		return to.ListUsers(ctx, in.Filter)
+	})
+
+func (c Calls) ListUsers(ctx context.Context, q UserQuery) iter.Seq2[ListedUser, error] {
+	return rows(ctx, c, opListUsers, listUsersIn{q.paged(), q})
 }

@@ -74,6 +74,12 @@ var operations = map[string]operation{
 			return nil, r.on.Provider.DeleteGrant(r.t.Context(), read[string](r.t, a, "grantId"), p)
 		})
 	},
+	"changeGrants": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return written(a["provenance"], func(p authz.Provenance) (any, error) {
+			change := provider.GrantsChange{Delete: read[[]string](r.t, a, "delete"), Expire: read[[]provider.GrantExpiry](r.t, a, "expire"), Create: read[[]provider.GrantInput](r.t, a, "create")}
+			return orNil(r.on.Provider.ChangeGrants(r.t.Context(), change, p))
+		})
+	},
 	"listGrants": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return listed(r.on.Provider.ListGrants(r.t.Context(), grantQuery(r.t, a)))
 	},
@@ -179,6 +185,12 @@ var operations = map[string]operation{
 			change := provider.MembershipChange{Add: read[[]string](r.t, a, "add"), Remove: read[[]string](r.t, a, "remove")}
 			return nil, r.on.Provider.ChangeGroupMembership(r.t.Context(), read[string](r.t, a, "userId"), change, p)
 		})
+	},
+	"listUsers": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return listed(r.on.Provider.ListUsers(r.t.Context(), readAll[provider.UserQuery](r.t, a, "filter")))
+	},
+	"listRecordedScopes": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return listed(r.on.Provider.ListRecordedScopes(r.t.Context(), readAll[provider.RecordedScopeQuery](r.t, a, "filter")))
 	},
 	"getUser": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		user, err := r.on.Provider.GetUser(r.t.Context(), read[string](r.t, a, "userId"))
