@@ -136,6 +136,18 @@ var grantCases = []storageCase{
 		w.same([]string{"g3"}, w.grantIDs(storage.GrantFilter{Scope: ptr("docs.doc:1")}))
 		w.same([]string{"g1"}, w.grantIDs(storage.GrantFilter{RoleID: ptr("r1")}))
 	}},
+	{ID: "B10b", Rule: "a grant that is deleted and inserted again in one commit is the new row, found by what the new row says", run: func(w *world) {
+		threeGrants(w)
+		again := grant("g2", "user:u9", at("docs.doc:2"), until(9))
+		w.write(storage.DeleteGrant{ID: "g2", MustExist: true}, storage.InsertGrant{Grant: again})
+		found, _, err := w.GetGrant(w.ctx, "g2")
+		w.same(again, found)
+		w.code("", err)
+		w.same([]string{"g2"}, w.grantIDs(storage.GrantFilter{Subject: ptr("user:u9")}))
+		w.same([]string{}, w.grantIDs(storage.GrantFilter{Subject: ptr("user:u2")}))
+		w.same([]string{"g3"}, w.grantIDs(storage.GrantFilter{Scope: ptr("docs.doc:1")}))
+		w.same([]string{"g1"}, w.grantIDs(storage.GrantFilter{RoleID: ptr("r1")}))
+	}},
 	{ID: "B11", Rule: "of two concurrent deletes exactly one gets the row", run: func(w *world) {
 		stores := []*named{w.named, w.another("")}
 		for round := range 50 {

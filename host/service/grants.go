@@ -133,13 +133,7 @@ func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provi
 		account.Grants.Put(tx, a.Org.ID, row.ID, row, 0)
 		details = append(details, grantDetail{"", row.Subject, row.RoleID, row.Pattern, row.Scope, row.ExpiresAt})
 	}
-	for id, role := range roles {
-		if role.Version > 0 { // built-in ones are no records
-			// Written, though it stays as it is: its deletion, which counted no grant of
-			// it, must not go through beside this one.
-			account.Roles.Put(tx, a.Org.ID, id, role.Value, role.Version)
-		}
-	}
+	s.keepRoles(tx, a.Org.ID, roles)
 	if one && len(rows) == 1 {
 		tx.Audit(a.Org.ID, a.Caller.Actor(), "grant.create", ids[0], details[0])
 	} else {
@@ -153,6 +147,16 @@ func (s *Service) createAccountGrants(ctx context.Context, a *Access, in []provi
 		}{len(rows), ids, details})
 	}
 	return rows, tx.Commit()
+}
+
+// keepRoles writes roles that grants name as they are: their deletion, which counted no
+// grant of them, must not go through beside this commit.
+func (s *Service) keepRoles(tx *account.Tx, org string, roles map[string]account.Row[authz.Role]) {
+	for id, role := range roles {
+		if role.Version > 0 { // built-in ones are no records
+			account.Roles.Put(tx, org, id, role.Value, role.Version)
+		}
+	}
 }
 
 // accountGrant judges one grant as an application would, and answers its patterns.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/host/internal/search"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/cloud"
 	"github.com/authzhost/authz/host/service/fault"
@@ -51,8 +52,9 @@ func (in SeatUpdate) Check() error {
 	return s.err()
 }
 
-// SeatQuery filters seats; "" is any.
-type SeatQuery struct{ State, Kind string }
+// SeatQuery filters seats; "" is any. Typed is what the user id, the display name or the
+// e-mail address has.
+type SeatQuery struct{ State, Kind, Typed string }
 
 type kindDetail struct {
 	Kind string `json:"kind"`
@@ -62,7 +64,8 @@ type kindDetail struct {
 func (s *Service) Seats(ctx context.Context, a *Access, q SeatQuery, p Page) (List[account.Seat], error) {
 	rows := values(account.Seats.Page(ctx, s.Accounts, a.Org.ID, p.After, 0))
 	wanted := func(seat account.StoredSeat) bool {
-		return (q.State == "" || q.State == seat.State) && (q.Kind == "" || q.Kind == seat.Kind)
+		return (q.State == "" || q.State == seat.State) && (q.Kind == "" || q.Kind == seat.Kind) &&
+			search.Finds(q.Typed, seat.UserID, orEmpty(seat.DisplayName), orEmpty(seat.Email))
 	}
 	l, err := taken(rows, wanted, func(seat account.StoredSeat) string { return seat.UserID }, p)
 	seats := List[account.Seat]{Rows: make([]account.Seat, len(l.Rows)), Next: l.Next}
@@ -263,4 +266,11 @@ func (s *Service) inSeats(ctx context.Context, org string, fn func(context.Conte
 	return s.Accounts.Exclusive(ctx, account.SeatsSection(org), func(ctx context.Context) error {
 		return account.Retry(func() error { return fn(ctx) })
 	})
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }

@@ -93,6 +93,36 @@ type appMesh struct {
 	Mesh *provider.MeshView `json:"mesh"`
 }
 
+type countAppGrants struct {
+	appOf
+	grantFilter
+}
+
+type countAppRevokes struct {
+	appOf
+	revokeFilter
+}
+
+type listAppScopes struct {
+	appOf
+	searching
+	Parent *string `query:"parent,omitempty"`
+	Paging
+}
+
+// Check tells a parent that is no scope.
+func (in listAppScopes) Check() error {
+	if in.Parent != nil && authz.ValidateScope(*in.Parent) != nil {
+		return invalid("parent", "is not a scope")
+	}
+	return nil
+}
+
+type appScopes struct {
+	Scopes     []provider.RecordedScope `json:"scopes"`
+	NextCursor *string                  `json:"nextCursor"`
+}
+
 type appAncestors struct {
 	appOf
 	Scope string `query:"scope"`
@@ -141,6 +171,11 @@ func appRelayRows(t *table) {
 			}
 			return out, err
 		})
+	add(t, endpoint{Method: "GET", Path: at("grants/count"), Summary: "How many grants an application has", Gate: read, Relayed: true},
+		func(ctx context.Context, c *Call, in countAppGrants) (count, error) {
+			n, err := c.root().CountAppGrants(ctx, c.Access, in.App, in.of())
+			return count{n}, err
+		})
 	add(t, endpoint{Method: "GET", Path: at("grants/{id}"), Summary: "A grant of an application", Gate: read, Relayed: true, Own: []string{"not_found"}},
 		func(ctx context.Context, c *Call, in appRow) (out appGrant, err error) {
 			if out.Grant, err = c.root().OneAppGrant(ctx, c.Access, in.App, in.ID); err == nil {
@@ -169,6 +204,11 @@ func appRelayRows(t *table) {
 				c.located("orgs", in.Org, "applications", in.App, "revokes", out.Revoke.ID)
 			}
 			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: at("revokes/count"), Summary: "How many revokes an application has", Gate: read, Relayed: true},
+		func(ctx context.Context, c *Call, in countAppRevokes) (count, error) {
+			n, err := c.root().CountAppRevokes(ctx, c.Access, in.App, in.of())
+			return count{n}, err
 		})
 	add(t, endpoint{Method: "GET", Path: at("revokes/{id}"), Summary: "A revoke of an application", Gate: read, Relayed: true, Own: []string{"not_found"}},
 		func(ctx context.Context, c *Call, in appRow) (out appRevoke, err error) {
@@ -199,6 +239,16 @@ func appRelayRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: at("mesh"), Summary: "The mesh that an application is in", Gate: read, Relayed: true},
 		func(ctx context.Context, c *Call, in appOf) (out appMesh, err error) {
 			out.Mesh, err = c.root().AppMesh(ctx, c.Access, in.App)
+			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: at("scopes"), Summary: "The scopes whose parents an application has recorded", Gate: read, Relayed: true, Own: []string{"unsupported"}},
+		func(ctx context.Context, c *Call, in listAppScopes) (out appScopes, err error) {
+			list, err := c.root().AppScopes(ctx, c.Access, in.App, provider.RecordedScopeQuery{Prefix: in.Q, Parent: deref(in.Parent)}, c.page())
+			if err != nil {
+				return out, err
+			}
+			out.Scopes = list.Rows
+			out.NextCursor, err = c.next(list.Next)
 			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: at("ancestors"), Summary: "The ancestors of a scope, for display", Gate: read, Relayed: true},

@@ -213,10 +213,13 @@ func TestStrictEscalationComparesTheOrgDomainToo(t *testing.T) {
 	owner.call("POST", "/orgs/acme/org/roles", `{"id":"auditor","name":"a","patterns":["authz_internal.audit.*"]}`).want(t, 201, "")
 	owner.call("POST", "/orgs/acme/org/roles", `{"id":"reader","name":"r","patterns":["docs.*"]}`).want(t, 201, "")
 	revoke := owner.call("POST", "/orgs/acme/org/revokes", `{"userId":"u_9","pattern":"authz_internal.*"}`).want(t, 201, "").text("revoke", "id")
+	dated := owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_9","roleId":"auditor","expiresAt":9000000000000}`).want(t, 201, "").text("grant", "id")
 	writes := map[string][3]string{
 		"a grant":                {"POST", "/org/grants", `{"subject":"user:u_9","pattern":"authz_internal.audit.read"}`},
 		"everything":             {"POST", "/org/grants", `{"subject":"user:u_9","pattern":"*"}`},
 		"a grant of a role":      {"POST", "/org/grants/bulk", `{"grants":[{"subject":"user:u_9","roleId":"auditor"}]}`},
+		"a grant in a change":    {"POST", "/org/grants/change", `{"create":[{"subject":"user:u_9","pattern":"authz_internal.audit.read"}]}`},
+		"a grant that lasts on":  {"POST", "/org/grants/change", `{"expire":[{"grantId":"` + dated + `","expiresAt":null}]}`},
 		"a role":                 {"POST", "/org/roles", `{"id":"x","name":"r","patterns":["authz_internal.audit.read"]}`},
 		"a role's patterns":      {"PATCH", "/org/roles/reader", `{"patterns":["*"]}`},
 		"a membership":           {"PUT", "/org/users/u_9/membership", `{"groupIds":["staff"]}`},

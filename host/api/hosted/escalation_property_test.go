@@ -260,7 +260,14 @@ func (e *escalation) write() {
 	user, group, service := e.of(orgUsers[e.next(2):]), e.of(orgGroups[:4+e.next(2)]), e.of(orgServices)
 	quoted := func(v any) string { raw, _ := json.Marshal(v); return string(raw) }
 	var method, path, body string
-	switch e.next(23) {
+	switch e.next(24) {
+	case 23:
+		method, path = "POST", "/org/grants/change"
+		taken := `"delete":["` + e.row("grants") + `"]`
+		if e.next(2) == 0 {
+			taken = `"expire":[{"grantId":"` + e.row("grants") + `","expiresAt":null}]`
+		}
+		body = `{` + taken + `,"create":[{"subject":"` + e.of(append(e.subjects(), e.who)) + `","pattern":"` + e.of(append(orgPatterns, ofTheOrg...)) + `"}]}`
 	case 21:
 		method, path, body = "PUT", "/org/users/"+user+"/groups/"+group, `{}`
 	case 0:
@@ -275,7 +282,7 @@ func (e *escalation) write() {
 		if e.next(3) == 0 {
 			body = `{"subject":"` + subject + `","roleId":"r_1","scope":"` + e.of(orgScopes) + `"}`
 		} else {
-			body = `{"subject":"` + subject + `","pattern":"` + e.of(append(orgPatterns, ofTheOrg...)) + `"}`
+			body = `{"subject":"` + subject + `","pattern":"` + e.of(append(orgPatterns, ofTheOrg...)) + `"` + []string{"", fmt.Sprintf(`,"expiresAt":%d`, e.clock.Load()+90_000)}[e.next(2)] + `}`
 		}
 	case 6:
 		method, path = "DELETE", "/org/grants/"+e.row("grants")

@@ -103,6 +103,7 @@ var shapes = map[string]string{
 	"POST /orgs/{org}/evaluate":                       `{"key":["cloud.seats.read"]}`,
 	"POST /orgs/{org}/org/grants":                     `{"subject":"user:u_7","pattern":"docs.admin.read"}`,
 	"POST /orgs/{org}/org/grants/bulk":                `{"grants":[{"subject":"user:u_7","pattern":"docs.admin.read"}]}`,
+	"POST /orgs/{org}/org/grants/change":              `{"create":[{"subject":"user:u_7","pattern":"docs.admin.read"}]}`,
 	"POST /orgs/{org}/org/plan":                       `{"with":{"grants":[{"subject":"user:u_7","pattern":"docs.admin.read"}]}}`,
 	"POST /orgs/{org}/requests":                       `{"pattern":"docs.admin.read"}`,
 	"POST /orgs/{org}/applications/{app}/grants":      `{"subject":"user:u_7","pattern":"docs.files.read","scope":"docs.doc:1"}`,

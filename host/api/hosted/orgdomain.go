@@ -99,6 +99,17 @@ type listed struct {
 	Paging
 }
 
+// searching finds what has what was typed.
+type searching struct {
+	Q string `query:"q,omitempty" min:"1" max:"200"`
+}
+
+type found struct {
+	inOrg
+	searching
+	Paging
+}
+
 type roles struct {
 	Roles      []role  `json:"roles"`
 	NextCursor *string `json:"nextCursor"`
@@ -155,8 +166,8 @@ func roleRows(t *table) {
 		return out, err
 	}
 	add(t, endpoint{Method: "GET", Path: path, Summary: "Roles, by id", Gate: service.OrgKey(readAccess)},
-		func(ctx context.Context, c *Call, _ listed) (out roles, err error) {
-			list, err := c.root().Roles(ctx, c.Access, c.page())
+		func(ctx context.Context, c *Call, in found) (out roles, err error) {
+			list, err := c.root().Roles(ctx, c.Access, in.Q, c.page())
 			out.Roles, out.NextCursor, err = page(c, list, err, roleOf)
 			return out, err
 		})
@@ -230,8 +241,8 @@ func groupRows(t *table) {
 		return out, err
 	}
 	add(t, endpoint{Method: "GET", Path: path, Summary: "Groups, by id", Gate: read},
-		func(ctx context.Context, c *Call, _ listed) (out groups, err error) {
-			list, err := c.root().Groups(ctx, c.Access, c.page())
+		func(ctx context.Context, c *Call, in found) (out groups, err error) {
+			list, err := c.root().Groups(ctx, c.Access, in.Q, c.page())
 			out.Groups, out.NextCursor, err = page(c, list, err, groupOf)
 			return out, err
 		})
@@ -271,6 +282,11 @@ func groupRows(t *table) {
 			out.UserIDs = list.Rows
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: path + "/{id}/members/count", Summary: "How many direct members a group has", Gate: read},
+		func(ctx context.Context, c *Call, in objectOf) (count, error) {
+			n, err := c.root().CountGroupMembers(ctx, c.Access, in.ID)
+			return count{n}, err
 		})
 	add(t, endpoint{Method: "POST", Path: path + "/{id}/dissolve", Summary: "Dissolve a virtual parent", Gate: write, Relayed: true,
 		Audit: []string{"R: group.dissolve_virtual_parent"}},

@@ -2,6 +2,7 @@ package hosted
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/authzhost/authz/host/service"
@@ -162,6 +163,64 @@ func (in createGrants) Check() error {
 	return nil
 }
 
+// grantExpiry gives a grant another expiry; null takes it away, and must be said.
+type grantExpiry struct {
+	GrantID   string          `json:"grantId" min:"1" max:"512"`
+	ExpiresAt Nullable[int64] `json:"expiresAt"`
+}
+
+// changeGrants names by Application the home of instance rows that it names by id.
+type changeGrants struct {
+	inOrg
+	Application string        `json:"application,omitempty" min:"1"`
+	Delete      []string      `json:"delete,omitempty"`
+	Expire      []grantExpiry `json:"expire,omitempty"`
+	Create      []grantInput  `json:"create,omitempty"`
+}
+
+// Check tells what no home accepts.
+func (in changeGrants) Check() error {
+	switch n := len(in.Delete) + len(in.Expire) + len(in.Create); {
+	case n == 0:
+		return invalid("", "needs delete, expire or create")
+	case n > maxChange:
+		return invalid("", fmt.Sprintf("names %d grants, at most %d", n, maxChange))
+	}
+	for i, e := range in.Expire {
+		if err := required(index("expire", i)+".expiresAt", e.ExpiresAt.Set); err != nil {
+			return err
+		}
+	}
+	for i, g := range in.Create {
+		if err := checkGrant(index("create", i), g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxChange bounds the grants of one change.
+const maxChange = 1000
+
+func (in changeGrants) of() orgroot.GrantsChange {
+	change := orgroot.GrantsChange{Application: in.Application, GrantsChange: provider.GrantsChange{Delete: in.Delete, Create: createGrants{Grants: in.Create}.of()}}
+	for _, e := range in.Expire {
+		change.Expire = append(change.Expire, provider.GrantExpiry{GrantID: e.GrantID, ExpiresAt: e.ExpiresAt.Value})
+	}
+	return change
+}
+
+func (in changeGrants) judge(ctx context.Context, c *Call) error {
+	return c.root().MayChangeGrants(ctx, c.Access, in.of())
+}
+
+func (in changeGrants) home() (scope, pattern, roleID string) {
+	if len(in.Create) == 0 {
+		return "", "", ""
+	}
+	return in.Create[0].home()
+}
+
 // rowOf names a row, and the application that keeps it unless that is the root or
 // the account.
 type rowOf struct {
@@ -174,6 +233,11 @@ type listRevokes struct {
 	inOrg
 	revokeFilter
 	Paging
+}
+
+type countRevokes struct {
+	inOrg
+	revokeFilter
 }
 
 type createRevoke struct {
@@ -273,6 +337,16 @@ func rowRows(t *table) {
 			}
 			return out, err
 		})
+	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/org/grants/change", Summary: "Delete grants, give others another expiry and create some, of one home, all or nothing", Gate: byHome,
+		GateText: manageGrants + accountRowGate, Relayed: true,
+		Own: codes("mixed_homes", "escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.change"}},
+		func(ctx context.Context, c *Call, in changeGrants) (out homedGrants, err error) {
+			out.Grants, out.Home, err = c.root().ChangeGrants(ctx, c.Access, in.of())
+			if err == nil {
+				out.Warnings = c.warnings(ctx, out.Home, out.Grants...)
+			}
+			return out, err
+		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/grants/{id}", Summary: "A grant", Gate: service.OrgKey(readAccess),
 		Own: []string{"not_found", "application_not_found", "not_linked"}},
 		func(ctx context.Context, c *Call, in rowOf) (homedGrant, error) {
@@ -296,6 +370,11 @@ func rowRows(t *table) {
 			out.Revokes = list.Rows
 			out.NextCursor, err = c.next(list.Next)
 			return out, err
+		})
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/revokes/count", Summary: "How many revokes there are", Gate: service.OrgKey(readAccess)},
+		func(ctx context.Context, c *Call, in countRevokes) (count, error) {
+			n, err := c.root().CountRevokes(ctx, c.Access, in.of())
+			return count{n}, err
 		})
 	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/org/revokes", Summary: "Create a revoke where it belongs", Gate: byHome.Recoverable(), GateText: manageRevokes + accountRowGate,
 		Status: http.StatusCreated, Relayed: true, Own: codes("owner_required", "last_owner", "application_not_found"), Audit: []string{"R/O: revoke.create"}},

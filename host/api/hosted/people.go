@@ -13,6 +13,7 @@ import (
 type listUsers struct {
 	inOrg
 	Active *bool `query:"active,omitempty"`
+	searching
 	Paging
 }
 
@@ -127,7 +128,7 @@ func peopleRows(t *table) {
 	read, grants := service.OrgKey(readAccess), service.OrgKey(manageGrants)
 	add(t, endpoint{Method: "GET", Path: at("users"), Summary: "Users, by id", Gate: read},
 		func(ctx context.Context, c *Call, in listUsers) (out users, err error) {
-			list, err := c.root().Users(ctx, c.Access, in.Active, c.page())
+			list, err := c.root().Users(ctx, c.Access, orgroot.UserFilter{Active: in.Active, Prefix: in.Q}, c.page())
 			if err != nil {
 				return out, err
 			}

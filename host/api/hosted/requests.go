@@ -39,6 +39,12 @@ func (in listRequests) gate() service.Gate {
 	return service.OrgKey(readRequests)
 }
 
+// queueCount is of those who could be asked.
+type queueCount struct {
+	Count       int64                 `json:"count"`
+	Unavailable []orgroot.Unavailable `json:"unavailable"`
+}
+
 type inbox struct {
 	Entries     []orgroot.Entry       `json:"entries"`
 	Unavailable []orgroot.Unavailable `json:"unavailable"`
@@ -112,6 +118,11 @@ func requestRows(t *table) {
 		func(ctx context.Context, c *Call, _ listed) (inbox, error) {
 			i, err := c.root().Queue(ctx, c.Access, c.page())
 			return listing(c, i, err)
+		})
+	add(t, endpoint{Method: "GET", Path: path + "/queue/count", Summary: "How much the caller may decide now", Gate: service.AnySeat, Own: rootCodes},
+		func(ctx context.Context, c *Call, _ inOrg) (out queueCount, err error) {
+			out.Count, out.Unavailable, err = c.root().CountQueue(ctx, c.Access)
+			return out, err
 		})
 	add(t, endpoint{Method: "GET", Path: path + "/{id}", Summary: "A request", Gate: byHome, GateText: "Requester, " + readRequests + ", an approver now entitled, or who decided a stage",
 		Own: codes("application_not_found")},

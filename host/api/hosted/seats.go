@@ -22,6 +22,7 @@ type listSeats struct {
 	inOrg
 	State string `query:"state,omitempty" enum:"invited,active,removed"`
 	Kind  string `query:"kind,omitempty" enum:"owner,admin,portal"`
+	searching
 	Paging
 }
 
@@ -48,7 +49,7 @@ type updateSeat struct {
 func seatRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/seats", Summary: "Seats, by user id", Gate: service.Cloud(cloud.SeatsRead).Recoverable()},
 		func(ctx context.Context, c *Call, in listSeats) (out seats, err error) {
-			list, err := c.core().Seats(ctx, c.Access, service.SeatQuery{State: in.State, Kind: in.Kind}, c.Page)
+			list, err := c.core().Seats(ctx, c.Access, service.SeatQuery{State: in.State, Kind: in.Kind, Typed: in.Q}, c.Page)
 			if err != nil {
 				return out, err
 			}

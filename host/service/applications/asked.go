@@ -3,15 +3,12 @@ package applications
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
-	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/provider"
 )
 
 // Asked is an application and the way to it. A hosted org root has no id and no entry.
@@ -153,13 +150,4 @@ func (e *Entries) hostedRoot(ctx context.Context, org string) (HostedRoot, error
 		return nil, fault.Internal(errors.New("the org is federated, and this host serves no hosted org roots"))
 	}
 	return e.hosted(ctx, org)
-}
-
-// StoredUsers lists the users that the hosted root has, by id.
-func (e *Entries) StoredUsers(ctx context.Context, org string, active *bool, p provider.Paging) iter.Seq2[authz.User, error] {
-	root, err := e.hostedRoot(ctx, org)
-	if err != nil {
-		return func(yield func(authz.User, error) bool) { yield(authz.User{}, err) }
-	}
-	return root.Users(ctx, active, p)
 }

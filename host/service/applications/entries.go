@@ -3,7 +3,6 @@ package applications
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/secret"
-	"github.com/authzhost/authz/sdk/authz"
-	"github.com/authzhost/authz/sdk/provider"
 )
 
 // Relay asks linked applications; *relay.Relay does.
@@ -38,9 +35,6 @@ type Options struct {
 // HostedRoot is the org root of a federated org; *hostedroot.Link is one.
 type HostedRoot interface {
 	relay.Linked
-
-	// Users lists the stored users by id.
-	Users(ctx context.Context, active *bool, p provider.Paging) iter.Seq2[authz.User, error]
 }
 
 // Entries are the applications of every org. Their methods return *fault.Error and

@@ -64,7 +64,7 @@ func TestAFirstPromotionMovesTheOrganizationAndBack(t *testing.T) {
 	if status.Home != "hosted" || !status.Reachable || status.Application != "" {
 		t.Errorf("the root is %+v", status)
 	}
-	users, err := w.root.Users(ctx, a, nil, orgroot.Page{Limit: 10})
+	users, err := w.root.Users(ctx, a, orgroot.UserFilter{}, orgroot.Page{Limit: 10})
 	must(t, err)
 	if !users.Complete || len(users.Rows) != 1 || users.Rows[0].UserID != "ann" {
 		t.Errorf("users: %+v", users)

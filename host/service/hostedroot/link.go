@@ -3,7 +3,6 @@ package hostedroot
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/relay"
@@ -21,11 +20,6 @@ var _ relay.Linked = (*Link)(nil)
 
 // Root is what the link leads to.
 func (l *Link) Root() *Root { return l.root }
-
-// Users lists the stored users by id.
-func (l *Link) Users(ctx context.Context, active *bool, p provider.Paging) iter.Seq2[authz.User, error] {
-	return l.root.Users(ctx, active, p)
-}
 
 // Confirm has nobody to ask.
 func (l *Link) Confirm(context.Context) error { return nil }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -137,21 +136,6 @@ func (r *Roots) Close() error {
 		delete(r.open, org)
 	}
 	return errors.Join(errs...)
-}
-
-// Users lists the stored users by id.
-func (r *Root) Users(ctx context.Context, active *bool, p provider.Paging) iter.Seq2[authz.User, error] {
-	return func(yield func(authz.User, error) bool) {
-		for u, err := range r.store.ListUsers(ctx, storage.UserFilter{Active: active}, storage.Page{After: p.After, Limit: p.Limit}) {
-			if err != nil {
-				yield(u, failed(err))
-				return
-			}
-			if !yield(u, nil) {
-				return
-			}
-		}
-	}
 }
 
 // Decided tells whether the root has a request of that id which is pending no more.

@@ -36,11 +36,16 @@ func (r *Root) barePrincipal(ctx context.Context, org string, p authz.Principal)
 }
 
 func (r *Root) bareGrants(ctx context.Context, org string, in []provider.GrantInput) error {
+	if len(in) == 1 {
+		return r.bareSubject(ctx, org, "subject", in[0].Subject)
+	}
+	return r.bareSubjects(ctx, org, "grants", in)
+}
+
+// bareSubjects is bareSubject for the elements of a list.
+func (r *Root) bareSubjects(ctx context.Context, org, list string, in []provider.GrantInput) error {
 	for i, g := range in {
-		field := "subject"
-		if len(in) > 1 {
-			field = fmt.Sprintf("grants[%d].subject", i)
-		}
+		field := fmt.Sprintf("%s[%d].subject", list, i)
 		if err := r.bareSubject(ctx, org, field, g.Subject); err != nil {
 			return err
 		}

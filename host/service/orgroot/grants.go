@@ -32,10 +32,7 @@ func homed(id string, h Home) string {
 // Grants lists the grants at a scope (nil means *) by id; at * those of the root
 // and of account data in one list. The position is an id with its home.
 func (r *Root) Grants(ctx context.Context, a *service.Access, q provider.GrantQuery, p Page) (List[HomedGrant], error) {
-	scope := authz.Global
-	if q.Scope != nil {
-		scope = *q.Scope
-	}
+	scope := orGlobal(q.Scope)
 	q.Scope, q.Paging = &scope, provider.Paging{}
 	list := func(to applications.Asked, p Page) ([]authz.Grant, error) {
 		q := q
@@ -54,34 +51,10 @@ func grantMatches(g authz.Grant, q provider.GrantQuery) bool {
 
 // CountGrants counts what Grants lists.
 func (r *Root) CountGrants(ctx context.Context, a *service.Access, q provider.GrantQuery) (int64, error) {
-	scope := authz.Global
-	if q.Scope != nil {
-		scope = *q.Scope
-	}
-	q.Scope, q.Paging = &scope, provider.Paging{}
-	h, err := r.readHome(ctx, a.Org.ID, scope)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	if h != inAccount {
-		if err := r.at(ctx, a.Org.ID, h, func(to applications.Asked) (err error) {
-			n, err = to.Relay.CountGrants(ctx, q)
-			return err
-		}); err != nil {
-			return 0, err
-		}
-	}
-	if h.Kind == "application" {
-		return n, nil
-	}
-	for _, err := range r.account.AccountGrants(ctx, a.Org.ID, q) {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
+	q.Scope, q.Paging = new(orGlobal(q.Scope)), provider.Paging{}
+	return counted(ctx, r, a.Org.ID, *q.Scope,
+		func(to applications.Asked) (int64, error) { return to.Relay.CountGrants(ctx, q) },
+		func() iter.Seq2[authz.Grant, error] { return r.account.AccountGrants(ctx, a.Org.ID, q) })
 }
 
 // MayCreateGrants is the gate of CreateGrant and CreateGrants.
@@ -103,7 +76,7 @@ func (r *Root) oneHome(ctx context.Context, org string, in []provider.GrantInput
 		case i == 0:
 			first = h
 		case h != first:
-			return Home{}, fault.Cloud("mixed_homes", "the grants belong to different homes; send those of each on their own")
+			return Home{}, errMixedHomes()
 		}
 	}
 	return first, nil

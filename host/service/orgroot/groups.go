@@ -3,17 +3,19 @@ package orgroot
 import (
 	"context"
 
+	"github.com/authzhost/authz/host/internal/search"
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
-// Groups lists groups by id.
-func (r *Root) Groups(ctx context.Context, a *service.Access, p Page) (List[authz.Group], error) {
+// Groups lists groups by id, as Roles lists roles.
+func (r *Root) Groups(ctx context.Context, a *service.Access, typed string, p Page) (List[authz.Group], error) {
+	found := func(g authz.Group) bool { return search.Finds(typed, g.ID, g.Name) }
 	id := func(g authz.Group) string { return g.ID }
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (List[authz.Group], error) {
-		rows, err := ordered(to.Relay.ListGroups(ctx, provider.Paging{After: p.After, Limit: p.Limit + 1}), to.ID, p, id)
+		rows, err := ordered(only(to.Relay.ListGroups(ctx, searched(typed, p)), found), to.ID, p, id)
 		if err != nil {
 			return List[authz.Group]{}, err
 		}
@@ -69,6 +71,14 @@ func matchGroup(ctx context.Context, to applications.Asked, id string, match Mat
 		return err
 	}
 	return match.against(group)
+}
+
+// CountGroupMembers counts what GroupMembers lists.
+func (r *Root) CountGroupMembers(ctx context.Context, a *service.Access, id string) (int64, error) {
+	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (int64, error) {
+		members, err := to.Relay.GetGroupMembers(ctx, id)
+		return int64(len(members)), err
+	})
 }
 
 // GroupMembers lists the direct members of a group by id.

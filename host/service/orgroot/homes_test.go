@@ -104,7 +104,7 @@ func TestRowsOfRootAndAccountAreOneList(t *testing.T) {
 	if n, err := w.root.CountGrants(ctx, a, q); err != nil || n != 10 {
 		t.Errorf("%d, %v", n, err)
 	}
-	roles, err := w.root.Roles(ctx, a, orgroot.Page{Limit: 1})
+	roles, err := w.root.Roles(ctx, a, "", orgroot.Page{Limit: 1})
 	must(t, err)
 	if len(roles.Rows) != 1 || roles.Rows[0].ID != "cloud_admin" || roles.Next == "" {
 		t.Errorf("%+v", roles)

@@ -88,6 +88,46 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, a
 	return l, nil
 }
 
+// counted is how many rows merged lists.
+func counted[T any](ctx context.Context, r *Root, org, scope string, atHome func(applications.Asked) (int64, error), account func() iter.Seq2[T, error]) (n int64, err error) {
+	h, err := r.readHome(ctx, org, scope)
+	if err != nil {
+		return 0, err
+	}
+	if h != inAccount {
+		if err := r.at(ctx, org, h, func(to applications.Asked) (err error) {
+			n, err = atHome(to)
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	if h.Kind == "application" {
+		return n, nil
+	}
+	ofAccount, err := length(account())
+	return n + ofAccount, err
+}
+
+// length reads a list to its end.
+func length[T any](rows iter.Seq2[T, error]) (n int64, err error) {
+	for _, err := range rows {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// orGlobal is the scope that a query means.
+func orGlobal(scope *string) string {
+	if scope == nil {
+		return authz.Global
+	}
+	return *scope
+}
+
 // idOf undoes homed.
 func idOf(position string) string {
 	id, _, _ := strings.Cut(position, "\x00")

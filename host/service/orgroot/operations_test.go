@@ -183,7 +183,7 @@ func TestARoleIsListedOnceUnderItsID(t *testing.T) {
 	}
 	var got []string
 	for p := (orgroot.Page{Limit: 1}); ; {
-		l, err := w.root.Roles(ctx, w.by(t, "olga"), p)
+		l, err := w.root.Roles(ctx, w.by(t, "olga"), "", p)
 		must(t, err)
 		for _, role := range l.Rows {
 			got = append(got, role.ID+" "+role.Patterns[0])

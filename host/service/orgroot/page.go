@@ -8,6 +8,7 @@ import (
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // Page and List are those of the core: the next position of a list is for an
@@ -28,6 +29,26 @@ func cut[T any](rows []T, p Page, position func(T) string) List[T] {
 		l.Rows = []T{}
 	}
 	return l
+}
+
+// searched is the part of a list to read for a page: all that follows where something is
+// looked for, of which only some is found.
+func searched(typed string, p Page) provider.Paging {
+	if typed != "" {
+		return provider.Paging{After: p.After}
+	}
+	return provider.Paging{After: p.After, Limit: p.Limit + 1}
+}
+
+// only are the rows that are wanted.
+func only[T any](rows iter.Seq2[T, error], wanted func(T) bool) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for row, err := range rows {
+			if (err != nil || wanted(row)) && !yield(row, err) {
+				return
+			}
+		}
+	}
 }
 
 // ordered reads one row more than a page has, of a list by id that was asked for

@@ -25,7 +25,7 @@ func TestUsersAreWhomTheRowsName(t *testing.T) {
 	for want, active := range map[string]*bool{"a b c d": nil, "a c d": &yes} {
 		var ids []string
 		for p := (orgroot.Page{Limit: 3}); ; {
-			l, err := w.root.Users(ctx, a, active, p)
+			l, err := w.root.Users(ctx, a, orgroot.UserFilter{Active: active}, p)
 			must(t, err)
 			for _, u := range l.Rows {
 				ids = append(ids, u.UserID)

@@ -3,6 +3,8 @@ package orgroot
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
@@ -39,6 +41,48 @@ func (r *Root) AppRevokes(ctx context.Context, a *service.Access, application st
 		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(v authz.Revoke) string { return v.ID })
 		return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
 	}, func(v authz.Revoke) (string, string) { return v.ID, v.Scope })
+}
+
+// CountAppGrants counts what AppGrants lists.
+func (r *Root) CountAppGrants(ctx context.Context, a *service.Access, application string, q provider.GrantQuery) (int64, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return 0, err
+	}
+	n, err := to.Relay.CountGrants(ctx, q)
+	if err != nil || q.Scope != nil {
+		return n, err
+	}
+	q.Scope = new(authz.Global)
+	global, err := to.Relay.CountGrants(ctx, q)
+	return max(n-global, 0), err // rows may come and go between the two
+}
+
+// CountAppRevokes counts what AppRevokes lists.
+func (r *Root) CountAppRevokes(ctx context.Context, a *service.Access, application string, q provider.RevokeQuery) (int64, error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return 0, err
+	}
+	return length(only(to.Relay.ListRevokes(ctx, q), func(v authz.Revoke) bool { return q.Scope != nil || v.Scope != authz.Global }))
+}
+
+// AppScopes lists the scopes whose parents an application has recorded.
+func (r *Root) AppScopes(ctx context.Context, a *service.Access, application string, q provider.RecordedScopeQuery, p Page) (List[provider.RecordedScope], error) {
+	to, err := r.apps.Linked(ctx, a.Org.ID, application)
+	if err != nil {
+		return List[provider.RecordedScope]{}, err
+	}
+	scope := func(s provider.RecordedScope) string { return s.Scope }
+	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
+	rows, err := ordered(to.Relay.ListRecordedScopes(ctx, q), to.ID, p, scope)
+	rows, err = matching(rows, err, to.ID, func(s provider.RecordedScope) bool {
+		return strings.HasPrefix(s.Scope, q.Prefix) && (q.Parent == "" || slices.Contains(s.Parents, q.Parent))
+	})
+	if err != nil {
+		return List[provider.RecordedScope]{}, err
+	}
+	return cut(rows, p, scope), nil
 }
 
 // maxPages bounds how often an application is asked for one page of instance rows,

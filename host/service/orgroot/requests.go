@@ -89,14 +89,10 @@ func (r *Root) Queue(ctx context.Context, a *service.Access, p Page) (Inbox, err
 	})
 }
 
-func only(rows iter.Seq2[authz.Request, error], wanted func(authz.Request) bool) iter.Seq2[authz.Request, error] {
-	return func(yield func(authz.Request, error) bool) {
-		for row, err := range rows {
-			if (err != nil || wanted(row)) && !yield(row, err) {
-				return
-			}
-		}
-	}
+// CountQueue counts what Queue lists, and tells of whom it could not be asked.
+func (r *Root) CountQueue(ctx context.Context, a *service.Access) (int64, []Unavailable, error) {
+	in, err := r.Queue(ctx, a, Page{Limit: math.MaxInt32})
+	return int64(len(in.Rows)), in.Unavailable, err
 }
 
 // inbox asks the sources at the same time, each as long as it may take.

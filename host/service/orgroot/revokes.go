@@ -18,10 +18,7 @@ type HomedRevoke struct {
 
 // Revokes lists the revokes at a scope (nil means *), as Grants does.
 func (r *Root) Revokes(ctx context.Context, a *service.Access, q provider.RevokeQuery, p Page) (List[HomedRevoke], error) {
-	scope := authz.Global
-	if q.Scope != nil {
-		scope = *q.Scope
-	}
+	scope := orGlobal(q.Scope)
 	q.Scope, q.Paging = &scope, provider.Paging{}
 	list := func(to applications.Asked, p Page) ([]authz.Revoke, error) {
 		q := q
@@ -32,6 +29,14 @@ func (r *Root) Revokes(ctx context.Context, a *service.Access, q provider.Revoke
 	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Revoke, error] { return r.account.AccountRevokes(ctx, a.Org.ID, q) },
 		func(v authz.Revoke) string { return v.ID }, func(v authz.Revoke, h Home) HomedRevoke { return HomedRevoke{v, h} })
+}
+
+// CountRevokes counts what Revokes lists.
+func (r *Root) CountRevokes(ctx context.Context, a *service.Access, q provider.RevokeQuery) (int64, error) {
+	q.Scope, q.Paging = new(orGlobal(q.Scope)), provider.Paging{}
+	return counted(ctx, r, a.Org.ID, *q.Scope,
+		func(to applications.Asked) (int64, error) { return length(to.Relay.ListRevokes(ctx, q)) },
+		func() iter.Seq2[authz.Revoke, error] { return r.account.AccountRevokes(ctx, a.Org.ID, q) })
 }
 
 func revokeMatches(v authz.Revoke, q provider.RevokeQuery) bool {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/authzhost/authz/host/internal/search"
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/cloud"
@@ -48,14 +49,16 @@ func (m Match) role() func(authz.Role) error {
 }
 
 // Roles lists the roles of the root and of account data by id. An id that both
-// have, which no write here makes, is shown as account data has it.
-func (r *Root) Roles(ctx context.Context, a *service.Access, p Page) (List[authz.Role], error) {
+// have, which no write here makes, is shown as account data has it. What was typed selects
+// those whose id or name has it; "" selects all.
+func (r *Root) Roles(ctx context.Context, a *service.Access, typed string, p Page) (List[authz.Role], error) {
+	found := func(role authz.Role) bool { return search.Finds(typed, role.ID, role.Name) }
 	list := func(to applications.Asked, p Page) ([]authz.Role, error) {
-		return ordered(to.Relay.ListRoles(ctx, provider.Paging{After: p.After, Limit: p.Limit + 1}), to.ID, p, func(role authz.Role) string { return role.ID })
+		return ordered(only(to.Relay.ListRoles(ctx, searched(typed, p)), found), to.ID, p, func(role authz.Role) string { return role.ID })
 	}
 	return merged(ctx, r, a.Org.ID, authz.Global, p, true, list,
 		func() iter.Seq2[authz.Role, error] {
-			return r.account.AccountRoles(ctx, a.Org.ID, provider.Paging{})
+			return only(r.account.AccountRoles(ctx, a.Org.ID, provider.Paging{}), found)
 		},
 		func(role authz.Role) string { return role.ID }, func(role authz.Role, _ Home) authz.Role { return role })
 }

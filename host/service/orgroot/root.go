@@ -25,7 +25,6 @@ type Applications interface {
 	AllLinked(ctx context.Context, org string) ([]applications.Asked, error)
 	Members(ctx context.Context, org string) ([]applications.Asked, error)
 	NoteDeleted(ctx context.Context, org, userID string) error
-	StoredUsers(ctx context.Context, org string, active *bool, p provider.Paging) iter.Seq2[authz.User, error]
 	OwnerID(ctx context.Context, org, namespace string) (id string, found bool, err error)
 }
 
@@ -47,6 +46,8 @@ type Account interface {
 	IsAccountWrite(ctx context.Context, org, scope, pattern, roleID string) (bool, error)
 
 	MayCreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error
+	MayChangeAccountGrants(ctx context.Context, a *service.Access, in provider.GrantsChange) error
+	ChangeAccountGrants(ctx context.Context, a *service.Access, in provider.GrantsChange) ([]authz.Grant, error)
 	CreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput, one bool) ([]authz.Grant, error)
 	AccountGrant(ctx context.Context, org, id string) (authz.Grant, bool, error)
 	AccountGrants(ctx context.Context, org string, q provider.GrantQuery) iter.Seq2[authz.Grant, error]

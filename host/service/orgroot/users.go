@@ -3,8 +3,7 @@ package orgroot
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 	"sync"
 
 	"github.com/authzhost/authz/host/service"
@@ -64,10 +63,7 @@ func matchUser(ctx context.Context, to applications.Asked, userID string, match 
 	return match.against(record)
 }
 
-const (
-	maxListedUsers = 100 // a page of users costs a closure each
-	atOnce         = 8
-)
+const atOnce = 8
 
 // UserList is a page of users. Complete tells that there are no others.
 type UserList struct {
@@ -75,126 +71,33 @@ type UserList struct {
 	Complete bool
 }
 
-// Users lists users by id, of one activity unless active is nil: those stored at a hosted
-// root, else those whom the root's rows name. There may be others then: a linked root has
-// no list of users. Such a page has at most 100.
-func (r *Root) Users(ctx context.Context, a *service.Access, active *bool, p Page) (l UserList, err error) {
-	err = r.atRoot(ctx, a.Org.ID, func(to applications.Asked) (err error) {
-		if l.Complete = to.Hosted(); l.Complete {
-			l.List, err = r.storedUsers(ctx, a.Org.ID, active, p)
+// UserFilter selects users; a nil Active and a Prefix of "" are absent.
+type UserFilter struct {
+	Active *bool
+	Prefix string // of the id
+}
+
+// Users lists users by id: those stored at a hosted root, else those whom the root's rows
+// name. There may be others then: a linked root knows no user of whom it has no row.
+func (r *Root) Users(ctx context.Context, a *service.Access, f UserFilter, p Page) (l UserList, err error) {
+	err = r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
+		l.Complete = to.Hosted()
+		q := provider.UserQuery{Prefix: f.Prefix, Active: f.Active, Stored: l.Complete, Paging: provider.Paging{After: p.After, Limit: p.Limit + 1}}
+		rows, err := ordered(to.Relay.ListUsers(ctx, q), to.ID, p, func(u provider.ListedUser) string { return u.UserID })
+		rows, err = matching(rows, err, to.ID, func(u provider.ListedUser) bool {
+			return strings.HasPrefix(u.UserID, f.Prefix) && (f.Active == nil || u.Active == *f.Active)
+		})
+		if err != nil {
 			return err
 		}
-		l.List, err = namedUsers(ctx, to, active, p)
-		return err
+		users := make([]User, len(rows))
+		for i, u := range rows {
+			users[i] = User{UserID: u.UserID, Active: u.Active}
+		}
+		l.List = cut(users, p, func(u User) string { return u.UserID })
+		return nil
 	})
 	return l, err
-}
-
-func (r *Root) storedUsers(ctx context.Context, org string, active *bool, p Page) (List[User], error) {
-	stored, err := taken(r.apps.StoredUsers(ctx, org, active, provider.Paging{After: p.After, Limit: p.Limit + 1}), p)
-	if err != nil {
-		return List[User]{}, err
-	}
-	users := make([]User, len(stored))
-	for i, u := range stored {
-		users[i] = User{UserID: u.UserID, Active: u.Active}
-	}
-	return cut(users, p, func(u User) string { return u.UserID }), nil
-}
-
-// namedUsers is a page of those whom the rows name.
-func namedUsers(ctx context.Context, to applications.Asked, active *bool, p Page) (List[User], error) {
-	p.Limit = min(p.Limit, maxListedUsers)
-	ids, err := named(ctx, to)
-	if err != nil {
-		return List[User]{}, err
-	}
-	from, found := slices.BinarySearch(ids, p.After)
-	if found {
-		from++
-	}
-	ids = ids[from:]
-	l := List[User]{Rows: []User{}}
-	// Of users that the filter leaves out one page is looked at and no more.
-	page := ids[:min(len(ids), p.Limit)]
-	users, err := activity(ctx, to, page)
-	if err != nil {
-		return List[User]{}, err
-	}
-	for _, u := range users {
-		if active == nil || u.Active == *active {
-			l.Rows = append(l.Rows, u)
-		}
-	}
-	if len(ids) > len(page) {
-		l.Next = page[len(page)-1]
-	}
-	return l, nil
-}
-
-// named are the ids of users in grants, revokes, memberships, reporting edges and
-// requests, ascending.
-func named(ctx context.Context, to applications.Asked) ([]string, error) {
-	ids := map[string]bool{}
-	for g, err := range to.Relay.ListGrants(ctx, provider.GrantQuery{}) {
-		if err != nil {
-			return nil, err
-		}
-		if kind, id, ok := authz.ParseSubject(g.Subject); ok && kind == authz.SubjectUser {
-			ids[id] = true
-		}
-	}
-	for v, err := range to.Relay.ListRevokes(ctx, provider.RevokeQuery{}) {
-		if err != nil {
-			return nil, err
-		}
-		ids[v.UserID] = true
-	}
-	var groups []string // read to the end first: what follows takes its own time
-	for g, err := range to.Relay.ListGroups(ctx, provider.Paging{}) {
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, g.ID)
-	}
-	for _, group := range groups {
-		members, err := to.Relay.GetGroupMembers(ctx, group)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range members {
-			ids[id] = true
-		}
-	}
-	edges, err := to.Relay.GetReportingEdges(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for user, manager := range edges {
-		ids[user], ids[manager] = true, true
-	}
-	for q, err := range to.Relay.ListRequests(ctx, provider.RequestQuery{}) {
-		if err != nil {
-			return nil, err
-		}
-		ids[q.RequesterUserID] = true
-	}
-	delete(ids, "")
-	return slices.Sorted(maps.Keys(ids)), nil
-}
-
-// activity reads a closure for each user.
-func activity(ctx context.Context, to applications.Asked, ids []string) ([]User, error) {
-	users := make([]User, len(ids))
-	err := eightAtATime(ctx, len(ids), func(ctx context.Context, i int) error {
-		rows, err := to.Relay.GetSubjectAccess(ctx, authz.UserPrincipal(ids[i]))
-		users[i] = User{UserID: ids[i], Active: rows.Active}
-		return err
-	})
-	if err != nil {
-		return nil, failed(err)
-	}
-	return users, nil
 }
 
 // eightAtATime asks n times. The first error ends the others.

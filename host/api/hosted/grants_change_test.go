@@ -1,0 +1,96 @@
+package hosted
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/authzhost/authz/sdk/authz"
+)
+
+// Grants of one home change together, or not at all.
+func TestGrantsChangeTogether(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	made := func(body string) string {
+		return owner.call("POST", "/orgs/acme/org/grants", body).want(t, 201, "").text("grant", "id")
+	}
+	change := func(who caller, status int, code, body string) reply {
+		return who.call("POST", "/orgs/acme/org/grants/change", body).want(t, status, code)
+	}
+	grants := func(scope string) string {
+		var rows []string
+		for _, g := range owner.call("GET", "/orgs/acme/org/grants?scope="+scope, "").want(t, 200, "").at("grants").([]any) {
+			row := g.(map[string]any)
+			line := row["subject"].(string) + " " + row["pattern"].(string)
+			if row["expiresAt"] != nil {
+				line += " dated"
+			}
+			if strings.Contains(line, "user:c_") {
+				rows = append(rows, line)
+			}
+		}
+		return strings.Join(rows, ", ")
+	}
+	for home, h := range map[string]struct{ scope, pattern, named string }{
+		"root":        {"*", "docs.admin.read", ""},
+		"account":     {"*", "cloud.seats.read", ""},
+		"application": {"docs.doc:1", "docs.files.read", `"application":"docs",`},
+	} {
+		row := func(user, rest string) string {
+			return `{"subject":"user:c_` + user + `","pattern":"` + h.pattern + `","scope":"` + h.scope + `"` + rest + `}`
+		}
+		gone, dated := made(row("1", "")), made(row("2", `,"expiresAt":9000000000000`))
+		got := change(owner, 200, "", `{`+h.named+`"delete":["`+gone+`"],"expire":[{"grantId":"`+dated+`","expiresAt":null}],"create":[`+row("3", `,"expiresAt":9000000000000`)+`]}`)
+		if got.text("home", "kind") != home || got.ids("grants", "subject") != "user:c_3" {
+			t.Errorf("%s: %s", home, got.raw)
+		}
+		after := grants(h.scope)
+		if strings.Contains(after, "c_1") || !strings.Contains(after, "c_2 "+h.pattern) || strings.Contains(after, "c_2 "+h.pattern+" dated") || !strings.Contains(after, "c_3 "+h.pattern+" dated") {
+			t.Errorf("%s: %s", home, after)
+		}
+		unknown := map[string]string{"root": "not_found", "application": "not_found", "account": "mixed_homes"}[home] // an id that account data has not may be another home's
+		owner.call("POST", "/orgs/acme/org/grants/change", `{`+h.named+`"delete":["`+dated+`","`+gone+`"]}`).want(t, map[string]int{"not_found": 404, "mixed_homes": 400}[unknown], unknown)
+		change(owner, 400, "validation", `{`+h.named+`"expire":[{"grantId":"`+dated+`","expiresAt":5}]}`)
+		change(owner, 400, "invalid_request", `{"expire":[{"grantId":"`+dated+`"}]}`)
+		if again := grants(h.scope); again != after {
+			t.Errorf("%s, after refusals: %s", home, again)
+		}
+		for name, other := range map[string]string{"root": "docs.admin.read", "account": "cloud.seats.read"} {
+			if name != home {
+				change(owner, 400, "mixed_homes", `{`+h.named+`"delete":["`+dated+`"],"create":[{"subject":"user:c_4","pattern":"`+other+`"}]}`)
+			}
+		}
+		change(owner, 200, "", `{`+h.named+`"delete":["`+dated+`","`+got.at("grants").([]any)[0].(map[string]any)["id"].(string)+`"]}`)
+		if left := grants(h.scope); left != "" {
+			t.Errorf("%s, at the end: %s", home, left)
+		}
+	}
+	change(owner, 400, "invalid_request", `{}`)
+	change(owner, 400, "invalid_request", `{"delete":[`+strings.Repeat(`"x",`, 1000)+`"x"]}`)
+}
+
+// Nobody prolongs an account grant that confers what they do not hold. They may end it.
+func TestAProlongedAccountGrantIsJudgedAsANewOne(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	owner.call("POST", "/orgs/acme/seats", `{"userId":"u_seats"}`).want(t, 201, "")
+	seats := w.signInAs("u_seats")
+	w.stored(authz.Grant{Subject: "user:u_seats", Pattern: "cloud.seats.*", Scope: "*"})
+	dated := func(pattern string) string {
+		return owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_9","pattern":"`+pattern+`","expiresAt":9000000000000}`).want(t, 201, "").text("grant", "id")
+	}
+	billing, own := dated("cloud.billing.read"), dated("cloud.seats.read")
+	change := func(id, expiry string) reply {
+		return seats.call("POST", "/orgs/acme/org/grants/change", `{"expire":[{"grantId":"`+id+`","expiresAt":`+expiry+`}]}`)
+	}
+	for _, later := range []string{"null", "9000000000001"} {
+		change(billing, later).want(t, 403, "escalation_refused")
+		change(own, later).want(t, 200, "")
+	}
+	change(billing, "8999999999999").want(t, 200, "")
+	seats.call("POST", "/orgs/acme/org/grants/change", `{"delete":["`+billing+`"],"create":[{"subject":"user:u_9","pattern":"cloud.billing.read"}]}`).want(t, 403, "escalation_refused")
+	seats.call("POST", "/orgs/acme/org/grants/change", `{"delete":["`+billing+`"]}`).want(t, 200, "")
+	if log := owner.call("GET", "/orgs/acme/audit?action=grant.change&subject=user:u_9", "").want(t, 200, ""); len(log.at("events").([]any)) != 4 {
+		t.Errorf("%s", log.raw)
+	}
+}
