@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // completionTimeout bounds what a press of the tab key may take.
@@ -123,21 +124,8 @@ func pendingRequestIDs(ctx context.Context, a *application) []string {
 	})
 }
 
-// userIDs are those whom the reporting tree and the first rows name: no operation
-// lists all.
 func userIDs(ctx context.Context, a *application) []string {
-	var answer struct{ Edges map[string]string }
-	_ = a.Call(ctx, "getReportingEdges", nil, &answer) // nothing to offer then
-	ids := offered(ctx, a, "listRevokes", "revokes", nil, func(r authz.Revoke) []string { return []string{r.UserID} })
-	for user, manager := range answer.Edges {
-		ids = append(ids, user, manager)
-	}
-	for _, subject := range storedSubjects(ctx, a) {
-		if kind, id, _ := authz.ParseSubject(subject); kind == authz.SubjectUser {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return offered(ctx, a, "listUsers", "users", nil, func(u provider.ListedUser) []string { return []string{u.UserID} })
 }
 
 func storedSubjects(ctx context.Context, a *application) []string {

@@ -18,7 +18,7 @@ import (
 
 func newGrant() *cobra.Command {
 	c := &cobra.Command{Use: "grant", Short: "Give access, and see who was given what", Args: cobra.NoArgs, RunE: showHelp}
-	c.AddCommand(newGrantCreate(), newGrantList(), newGrantDelete())
+	c.AddCommand(newGrantCreate(), newGrantList(), newGrantExpiry(), newGrantDelete())
 	return c
 }
 
@@ -240,6 +240,58 @@ func grantCells(g authz.Grant) []string {
 }
 
 func grantGives(g authz.Grant) string { return words.Gives(g.RoleID, g.Pattern) }
+
+func newGrantExpiry() *cobra.Command {
+	a := &admin{}
+	var expires string
+	c := &cobra.Command{
+		Use:   "expiry ID... --expires (WHEN | never)",
+		Short: "Let grants end at another time",
+		Long: `Let grants end at another time, or never. All of them change together or, when one is refused,
+none. They keep their ids, and who gave them.`,
+		Example: `  authz grant expiry 5f0c1a9e-9d0b-4a4e-8a53-0f1c6a2b7d11 --expires 30d
+  authz grant expiry 5f0c1a9e-9d0b-4a4e-8a53-0f1c6a2b7d11 --expires never`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if expires == "" {
+				return usageError{errors.New("say with --expires when they end, or never")}
+			}
+			var at any
+			var until authz.Expiry
+			if expires != "never" {
+				var err error
+				if until, err = expiry(expires); err != nil {
+					return err
+				}
+				at = until
+			}
+			app, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			entries := make([]fields, len(args))
+			for i, id := range args {
+				entries[i] = fields{"grantId": id, "expiresAt": at}
+			}
+			if err := app.call(c.Context(), "changeGrants", app.by(fields{"expire": entries}), nil); err != nil {
+				if len(args) == 1 {
+					err = absent(c.Context(), app, err, "grant", args[0], grantIDs)
+				}
+				return err
+			}
+			return a.printed(c, fields{"changed": args, "expiresAt": at}, func(w io.Writer) {
+				for _, id := range args {
+					fmt.Fprintf(w, "grant %s expires: %s\n", id, expiryText(until))
+				}
+			})
+		},
+	}
+	a.writes(c)
+	a.addOrg(c)
+	c.Flags().StringVar(&expires, "expires", "", "when they end: "+instantHelp+", or never")
+	c.ValidArgsFunction = a.complete(grantIDs)
+	return c
+}
 
 func newGrantDelete() *cobra.Command {
 	return newDelete("grant", "deleteGrant", "grantId", grantIDs, "Take a grant back",

@@ -347,6 +347,7 @@ func TestAccessOverTheHostedAPI(t *testing.T) {
 	if len(listed.Grants) != 1 || listed.Grants[0].Provenance.Actor() != "boss" {
 		t.Fatalf("docs has %+v", listed.Grants)
 	}
+	x.shows("expires: 2999-01-01", org("grant", "expiry", listed.Grants[0].ID, "--expires", "2999-01-01", "--app", "docs")...)
 	x.works(org("grant", "delete", listed.Grants[0].ID, "--app", "docs")...)
 	x.shows("boss", org("audit", "list", "--action", "role.create")...)
 	x.shows("revoke.create", org("audit", "list", "--user", "u_1")...)
@@ -546,8 +547,11 @@ func TestTheRegistryPeopleAndRetentionOverTheHostedAPI(t *testing.T) {
 
 	x.works("grant", "create", "user:u_1", "--pattern", "docs.*", "--org", "acme") // the root lists whom its rows name
 	x.works("user", "deactivate", "u_1", "--org", "acme")
-	x.shows("boss", "user", "list")
-	if out := x.works("user", "list", "--active", "false"); !strings.Contains(out, "u_1") || strings.Contains(out, "boss") {
+	x.shows("boss", "user", "list", "--org", "acme")
+	if out := x.works("user", "list", "u_", "--org", "acme"); !strings.Contains(out, "u_1") || strings.Contains(out, "boss") {
+		t.Errorf("those whose id begins with u_:\n%s", out)
+	}
+	if out := x.works("user", "list", "--active", "false", "--org", "acme"); !strings.Contains(out, "u_1") || strings.Contains(out, "boss") {
 		t.Errorf("the inactive ones:\n%s", out)
 	}
 

@@ -4,17 +4,57 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 func newScope() *cobra.Command {
 	c := &cobra.Command{Use: "scope", Short: "Resources: where they belong, and clearing up after them", Args: cobra.NoArgs, RunE: showHelp}
-	c.AddCommand(newScopeParents(), newScopeDelete())
+	c.AddCommand(newScopeList(), newScopeParents(), newScopeDelete())
+	return c
+}
+
+func newScopeList() *cobra.Command {
+	a := &admin{}
+	var parent string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list [PREFIX]",
+		Short: "List the resources whose parents are recorded",
+		Long: `List the resources whose parents the host keeps (ancestry.kind stored): all of them, those that
+begin with PREFIX, or with --parent those directly below one.`,
+		Example: `  authz scope list docs.doc:
+  authz scope list --parent docs.folder:f_1`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
+			filter := fields{}
+			if parent != "" {
+				if err := errors.Join(words.CheckScope(parent), needsType(c.Context(), app, parent)); err != nil {
+					return usageError{err}
+				}
+				filter["parent"] = parent
+			}
+			if len(args) > 0 {
+				filter["prefix"] = args[0]
+			}
+			l := a.listing(c.OutOrStdout(), "scopes", "SCOPE", "PARENTS")
+			return list(c.Context(), app, "listRecordedScopes", fields{"filter": filter}, limit, l, func(s provider.RecordedScope) []string {
+				return []string{s.Scope, strings.Join(s.Parents, " ")}
+			})
+		}),
+	}
+	a.reads(c)
+	a.addOrg(c)
+	c.Flags().StringVar(&parent, "parent", "", "only those directly below this one")
+	c.Flags().IntVar(&limit, "limit", 0, "at most so many")
+	a.completes(c, "parent", scopes)
+	c.ValidArgsFunction = a.complete(scopes)
 	return c
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/host/service/orgroot"
-	"github.com/authzhost/authz/internal/hostedclient"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -32,22 +31,37 @@ func newUserList() *cobra.Command {
 	a := &admin{}
 	var limit int
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the people of an org",
-		Long: `List the people of an org, over the hosted API. While the org's root is an application these are
-the people that its rows name, in grants, groups, reporting and requests; there may be others.`,
-		Example: `  authz user list --active false`,
-		Args:    cobra.NoArgs,
-		RunE: a.served(func(c *cobra.Command, h *hostedclient.Client, _ []string) error {
+		Use:   "list [PREFIX]",
+		Short: "List the people that rows name",
+		Long: `List the people that the rows of an application name, in records, grants, revokes, reporting and
+requests; with PREFIX those whose id begins with it. With --org it is the people of the org. While
+its root is an application there may be others, of whom it has no row.`,
+		Example: `  authz user list u_1
+  authz user list --active false --org acme`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.opened(func(c *cobra.Command, app *application, args []string) error {
+			filter := fields{}
+			if f := c.Flags().Lookup("active"); f.Changed {
+				active := f.Value.String()
+				if active != "true" && active != "false" {
+					return usageError{fmt.Errorf("--active must be true or false, not %s", spell.Quote(active))}
+				}
+				filter["active"] = active == "true"
+			}
+			if len(args) > 0 {
+				filter["prefix"] = args[0]
+			}
 			l := a.listing(c.OutOrStdout(), "users", "USER", "ACTIVE")
-			return all(c, h, []string{"org", "users"}, given(c, map[string]string{"active": "active"}), limit, l, func(u orgroot.User) []string {
+			return list(c.Context(), app, "listUsers", fields{"filter": filter}, limit, l, func(u orgroot.User) []string {
 				return []string{u.UserID, strconv.FormatBool(u.Active)}
 			})
 		}),
 	}
-	a.hostedOnly(c)
+	a.reads(c)
+	a.addOrg(c)
 	choice(c, "active", "only those who are, or are not", []string{"true", "false"})
 	c.Flags().IntVar(&limit, "limit", 0, "at most so many")
+	c.ValidArgsFunction = cobra.NoFileCompletions
 	return c
 }
 

@@ -40,6 +40,10 @@ func TestOperationsGoToTheirEndpoints(t *testing.T) {
 		{"decideRequest", object{"requestId": "q", "decision": object{"deciderUserId": "u", "decision": "approve"}}, "docs", `POST /orgs/acme/requests/q/decide {"application":"docs","decision":"approve"}`},
 		{"cancelRequest", object{"requestId": "q"}, "", `POST /orgs/acme/requests/q/cancel {}`},
 		{"createGrants", object{"inputs": []object{in}}, "", `POST /orgs/acme/org/grants/bulk {"grants":[{"id":"i"}]}`},
+		{"changeGrants", object{"delete": []string{"g"}, "provenance": in}, "", `POST /orgs/acme/org/grants/change {"delete":["g"]}`},
+		{"changeGrants", object{"delete": []string{"g"}, "provenance": in}, "docs", `POST /orgs/acme/org/grants/change {"application":"docs","delete":["g"]}`},
+		{"listUsers", object{"filter": object{"prefix": "u", "active": true}, "limit": 3}, "", "GET /orgs/acme/org/users?active=true&limit=3&q=u"},
+		{"listRecordedScopes", object{"filter": object{"prefix": "d", "parent": "docs.folder:1"}}, "docs", "GET /orgs/acme/applications/docs/scopes?parent=docs.folder%3A1&q=d"},
 		{"countGrants", object{"filter": object{"subject": "user:u"}}, "", "GET /orgs/acme/org/grants/count?subject=user%3Au"},
 		{"listRoles", nil, "", "GET /orgs/acme/org/roles"},
 		{"createRole", object{"input": in}, "", `POST /orgs/acme/org/roles {"id":"i"}`},
@@ -83,7 +87,7 @@ func TestOperationsThatAreNotServed(t *testing.T) {
 	for says, err := range map[string]error{
 		"setScopeParents is not served by the hosted API: ask the application itself, without --org": c.Call(t.Context(), "setScopeParents", nil, nil),
 		"check is not served by the hosted API: ask the application itself, without --org":           of("docs").Call(t.Context(), "check", nil, nil),
-		"name the application whose resource it is with --app":                                       c.Call(t.Context(), "resolveAncestors", nil, nil),
+		"name the application whose resources they are with --app":                                   c.Call(t.Context(), "resolveAncestors", nil, nil),
 		"this is about the whole org, not about docs: leave --app out":                               of("docs").Call(t.Context(), "listRoles", nil, nil),
 	} {
 		var misuse *hostedclient.UsageError

@@ -30,8 +30,8 @@ type endpoint struct {
 // endpoint finds the endpoint of an operation. When the client names an
 // application it is the application's own one.
 func (c *Client) endpoint(op string, p fields) (endpoint, error) {
-	if op == "resolveAncestors" && c.App == "" {
-		return endpoint{}, misuse("name the application whose resource it is with --app")
+	if (op == "resolveAncestors" || op == "listRecordedScopes") && c.App == "" {
+		return endpoint{}, misuse("name the application whose resources they are with --app")
 	}
 	if e, ok := c.either(op, p); ok {
 		return e, nil
@@ -68,8 +68,16 @@ func (c *Client) either(op string, p fields) (endpoint, bool) {
 		return get(kind), true
 	case "deleteGrant", "deleteRevoke":
 		return endpoint{method: http.MethodDelete, path: at(kind, text(p, id))}, true
+	case "changeGrants":
+		return endpoint{method: http.MethodPost, path: []string{"org", "grants", "change"}, body: c.named(without(p, "provenance"))}, true
 	case "listAuditEvents":
 		return get("audit"), true
+	case "listRecordedScopes":
+		q := selected(p)
+		if prefix, ok := q["prefix"]; ok {
+			q["q"] = prefix
+		}
+		return endpoint{method: http.MethodGet, path: at("scopes"), query: without(q, "prefix")}, true
 	case "resolveAncestors":
 		return endpoint{method: http.MethodGet, path: at("ancestors"), query: fields{"scope": p["scope"]}}, true
 	case "listRequests":
@@ -100,6 +108,12 @@ func (c *Client) orgDomain(op string, p fields) (endpoint, bool) {
 	switch op {
 	case "createGrants":
 		return at(http.MethodPost, fields{"grants": p["inputs"]}, "grants", "bulk")
+	case "listUsers":
+		q := selected(p)
+		if prefix, ok := q["prefix"]; ok {
+			q["q"] = prefix
+		}
+		return get(without(q, "prefix", "stored"), "users")
 	case "countGrants":
 		return get(selected(p), "grants", "count")
 	case "listRoles":
