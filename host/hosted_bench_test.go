@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -22,7 +23,11 @@ func benchmarked(b *testing.B) *hostedPair {
 	postgrestest.Require(b)
 	buildPlugin(b, "postgres")
 	p := &hostedPair{dsn: postgrestest.Database(b), files: hostedFiles(b)}
-	p.a = openHosted(b, p.postgres(b, bootUser), &p.clock)
+	cfg := p.postgres(b, bootUser)
+	docs := cfg.Applications["docs"]
+	docs.Ancestry.Kind = config.AncestryStored
+	cfg.Applications["docs"] = docs
+	p.a = openHosted(b, cfg, &p.clock)
 	p.owner = p.a.acme(b)
 	app, _ := p.a.Application("docs")
 	const chunk = 10_000
