@@ -10,7 +10,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-host notices run test test-modules redis test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-host notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,7 +61,10 @@ test-modules: ## the modules that stand alone
 redis: ## the Redis adapter alone, against a real server
 	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
 
-test-full: test ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
+clients: ## TypeScript and Go clients, made from the descriptions of both APIs
+	@scripts/clients
+
+test-full: test clients ## also fuzzing, properties at length, mutations, faults in full, and the comparison's equal answers
 	AUTHZ_FULL=1 $(GO) test -timeout 90m ./conformance/... ./plugins/... ./sdk/storage/kv ./cmd/authz-conformance
 	AUTHZ_FULL=1 $(GO) test -run APrometheusServer -timeout 15m ./host
 	cd verify && AUTHZ_FULL=1 $(GO) test -timeout 30m .
