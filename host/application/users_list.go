@@ -79,16 +79,28 @@ func (a *Application) namedUsers(ctx context.Context, q provider.UserQuery) iter
 	}
 }
 
-// userIDs are the ids that rows name. A driver without lookups reads every row for it.
+// userIDs are the ids that rows name. Where the driver cannot list them every row is read:
+// one without lookups, or one that is older than this list.
 func (a *Application) userIDs(ctx context.Context, q provider.UserQuery) iter.Seq2[string, error] {
-	if a.caps.Has(storage.CapLookups) {
-		page := storage.Page{After: q.After}
-		if q.Active == nil {
-			page.Limit = q.Limit
-		}
-		return a.store.ListUserIDs(ctx, q.Prefix, page)
-	}
 	return func(yield func(string, error) bool) {
+		if a.caps.Has(storage.CapLookups) {
+			page := storage.Page{After: q.After}
+			if q.Active == nil {
+				page.Limit = q.Limit
+			}
+			unknown := false
+			for id, err := range a.store.ListUserIDs(ctx, q.Prefix, page) {
+				if unknown = storage.CodeOf(err) == storage.CodeUnsupported; unknown {
+					break
+				}
+				if !yield(id, err) {
+					return
+				}
+			}
+			if !unknown {
+				return
+			}
+		}
 		ids, err := a.userIDsOfRows(ctx)
 		if err != nil {
 			yield("", err)
