@@ -152,6 +152,13 @@ func TestRolesExplainAndCatalogOverHTTP(t *testing.T) {
 	} else {
 		owner.call("DELETE", strings.TrimPrefix(where, w.server.URL+base), "").want(t, 204, "")
 	}
+	if got := owner.call("GET", "/orgs/acme/org/grants?subject=user:u_1&homes=all", "").want(t, 200, ""); got.ids("grants", "pattern") != "docs.admin.read" || len(got.at("unavailable").([]any)) != 0 {
+		t.Errorf("of all homes: %s", got.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/revokes?userId=u_1&homes=all", "").want(t, 200, "")
+	for _, wrong := range []string{"grants?homes=all", "grants?subject=user:u_1&homes=all&scope=*", "grants?subject=user:u_1&homes=some", "revokes?homes=all"} {
+		owner.call("GET", "/orgs/acme/org/"+wrong, "").want(t, 400, "invalid_parameter")
+	}
 	if got := owner.call("GET", "/orgs/acme/org/grants/count?subject=user:u_1", ""); got.at("count") != float64(1) {
 		t.Errorf("count: %s", got.raw)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/authzhost/authz/host/service"
+	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -116,10 +117,36 @@ func (f revokeFilter) of() provider.RevokeQuery {
 // Check tells a scope that is none.
 func (f revokeFilter) Check() error { return checkScope(f.Scope) }
 
+// homes chooses rows of one home, or of all.
+type homes struct {
+	Homes string `query:"homes,omitempty" enum:"all"`
+}
+
+func (h homes) check(of string, named, scope *string) error {
+	switch {
+	case h.Homes == "":
+		return nil
+	case named == nil:
+		return fault.Parameter("homes", "all is of one %s: name it", of)
+	case scope != nil:
+		return fault.Parameter("homes", "all is of every scope: leave scope out")
+	}
+	return nil
+}
+
 type listGrants struct {
 	inOrg
 	grantFilter
+	homes
 	Paging
+}
+
+// Check tells a scope that is none, and homes without a subject.
+func (in listGrants) Check() error {
+	if err := in.homes.check("subject", in.Subject, in.Scope); err != nil {
+		return err
+	}
+	return in.grantFilter.Check()
 }
 
 type countGrants struct {
@@ -232,7 +259,16 @@ type rowOf struct {
 type listRevokes struct {
 	inOrg
 	revokeFilter
+	homes
 	Paging
+}
+
+// Check tells a scope that is none, and homes without a user.
+func (in listRevokes) Check() error {
+	if err := in.homes.check("userId", in.UserID, in.Scope); err != nil {
+		return err
+	}
+	return in.revokeFilter.Check()
 }
 
 type countRevokes struct {
@@ -249,14 +285,17 @@ func (in createRevoke) judge(ctx context.Context, c *Call) error {
 	return c.root().MayCreateRevoke(ctx, c.Access, in.of())
 }
 
+// Unavailable is told of all homes alone.
 type grants struct {
-	Grants     []orgroot.HomedGrant `json:"grants"`
-	NextCursor *string              `json:"nextCursor"`
+	Grants      []orgroot.HomedGrant   `json:"grants"`
+	NextCursor  *string                `json:"nextCursor"`
+	Unavailable *[]orgroot.Unavailable `json:"unavailable,omitempty"`
 }
 
 type revokes struct {
-	Revokes    []orgroot.HomedRevoke `json:"revokes"`
-	NextCursor *string               `json:"nextCursor"`
+	Revokes     []orgroot.HomedRevoke  `json:"revokes"`
+	NextCursor  *string                `json:"nextCursor"`
+	Unavailable *[]orgroot.Unavailable `json:"unavailable,omitempty"`
 }
 
 type count struct {
@@ -304,7 +343,13 @@ func (c *Call) page() orgroot.Page  { return orgroot.Page(c.Page) }
 func rowRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/grants", Summary: "Grants at a scope, by id", Gate: service.OrgKey(readAccess)},
 		func(ctx context.Context, c *Call, in listGrants) (out grants, err error) {
-			list, err := c.root().Grants(ctx, c.Access, in.of(), c.page())
+			var list orgroot.List[orgroot.HomedGrant]
+			if in.Homes == "" {
+				list, err = c.root().Grants(ctx, c.Access, in.of(), c.page())
+			} else {
+				out.Unavailable = new([]orgroot.Unavailable)
+				list, *out.Unavailable, err = c.root().GrantsEverywhere(ctx, c.Access, in.of(), c.page())
+			}
 			if err != nil {
 				return out, err
 			}
@@ -363,7 +408,13 @@ func rowRows(t *table) {
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/revokes", Summary: "Revokes at a scope, by id", Gate: service.OrgKey(readAccess)},
 		func(ctx context.Context, c *Call, in listRevokes) (out revokes, err error) {
-			list, err := c.root().Revokes(ctx, c.Access, in.of(), c.page())
+			var list orgroot.List[orgroot.HomedRevoke]
+			if in.Homes == "" {
+				list, err = c.root().Revokes(ctx, c.Access, in.of(), c.page())
+			} else {
+				out.Unavailable = new([]orgroot.Unavailable)
+				list, *out.Unavailable, err = c.root().RevokesEverywhere(ctx, c.Access, in.of(), c.page())
+			}
 			if err != nil {
 				return out, err
 			}

@@ -58,6 +58,7 @@ type world struct {
 	docs    *application.Application
 	billing *application.Application
 	far     atomic.Pointer[http.HandlerFunc]
+	down    atomic.Bool // billing answers nothing
 }
 
 // patience is longer than any answer takes on a busy machine.
@@ -106,6 +107,10 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 			if far := w.far.Load(); far != nil && name == "docs" {
 				(*far)(rw, req)
+				return
+			}
+			if name == "billing" && w.down.Load() {
+				http.Error(rw, "down", http.StatusBadGateway)
 				return
 			}
 			h.ServeHTTP(rw, req)
