@@ -59,8 +59,15 @@ func (s *Service) ChangeAccountGrants(ctx context.Context, a *Access, in provide
 		ids[i] = account.NewID(ctx)
 	}
 	write := func(ctx context.Context) error {
-		return account.Retry(func() (err error) {
-			rows, err = s.changeAccountGrants(ctx, a, in, ids)
+		return account.Retry(func() error {
+			applied, err := s.Accounts.Applied(ctx)
+			switch {
+			case err != nil:
+			case applied: // by a host that died before it answered
+				rows, err = s.accountGrantsOf(ctx, a.Org.ID, ids)
+			default:
+				rows, err = s.changeAccountGrants(ctx, a, in, ids)
+			}
 			return err
 		})
 	}
@@ -136,10 +143,25 @@ func (s *Service) changeAccountGrants(ctx context.Context, a *Access, in provide
 	return created, tx.Commit()
 }
 
+// accountGrantsOf are the grants of those ids that there still are.
+func (s *Service) accountGrantsOf(ctx context.Context, org string, ids []string) (rows []authz.Grant, err error) {
+	rows = []authz.Grant{}
+	for _, id := range ids {
+		row, found, err := s.AccountGrant(ctx, org, id)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
 func (s *Service) accountGrantRow(ctx context.Context, org, id string) (account.Row[authz.Grant], error) {
 	row, found, err := account.Grants.Get(ctx, s.Accounts, org, id)
 	if err == nil && !found {
-		err = fault.Rejected(authz.CodeNotFound, "grant %s not found", spell.Quote(id))
+		err = fault.Rejected(authz.CodeNotFound, "account data has no grant %s", spell.Quote(id))
 	}
 	return row, err
 }

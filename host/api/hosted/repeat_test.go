@@ -90,6 +90,8 @@ func TestAnAnswerIsNotGivenAgainToWhomItWouldBeRefusedNow(t *testing.T) {
 		"a preview":                 {nil, "/view-as", `{"viewAs":{"kind":"user","userId":"u_1"}}`, 200, "forbidden"},
 		"an account grant":          {[]string{cloudRow("cloud.*", "*")}, "/org/grants", `{"subject":"user:u_1","pattern":"cloud.seats.read"}`, 201, "forbidden"},
 		"what a grant confers":      {[]string{cloudRow("cloud.seats.read", "*"), cloudRow("cloud.seats.update_seat", "*")}, "/org/grants", `{"subject":"user:u_1","pattern":"cloud.seats.read"}`, 201, "escalation_refused"},
+		"a change of grants":        {nil, "/org/grants/change", `{"create":[{"subject":"user:u_1","pattern":"docs.admin.read"}]}`, 200, "forbidden"},
+		"what a change confers":     {[]string{cloudRow("cloud.seats.read", "*"), cloudRow("cloud.seats.update_seat", "*")}, "/org/grants/change", `{"create":[{"subject":"user:u_1","pattern":"cloud.seats.read"}]}`, 200, "escalation_refused"},
 		"what a granted role is":    {[]string{cloudRow("cloud.*", "*"), cloudRow("cloud.seats.*", "*")}, "/org/grants/bulk", `{"grants":[{"subject":"user:u_1","roleId":"billing"}]}`, 201, "escalation_refused"},
 		"an account revoke":         {[]string{cloudRow("cloud.seats.update_seat", "*")}, "/org/revokes", `{"userId":"u_1","pattern":"cloud.seats.read"}`, 201, "forbidden"},
 		"an account role":           {[]string{cloudRow("cloud.seats.update_seat", "*"), cloudRow("cloud.seats.read", "*")}, "/org/roles", `{"name":"r","patterns":["cloud.seats.read"]}`, 201, "forbidden"},

@@ -18,10 +18,14 @@ type GrantsChange struct {
 	provider.GrantsChange
 }
 
-// MayChangeGrants is the gate of ChangeGrants.
+// MayChangeGrants is the gate of ChangeGrants. A grant that lasts longer was judged with
+// the change that it is asked about again.
 func (r *Root) MayChangeGrants(ctx context.Context, a *service.Access, in GrantsChange) error {
-	return r.may(ctx, a, keyGrants, true, func() (Home, error) { return r.homeOfChange(ctx, a.Org.ID, in) },
-		func() error { return r.account.MayChangeAccountGrants(ctx, a, in.GrantsChange) })
+	if err := r.may(ctx, a, keyGrants, true, func() (Home, error) { return r.homeOfChange(ctx, a.Org.ID, in) },
+		func() error { return r.account.MayChangeAccountGrants(ctx, a, in.GrantsChange) }); err != nil {
+		return err
+	}
+	return r.mayGrant(ctx, a, in.Create...)
 }
 
 // ChangeGrants deletes grants, gives others another expiry and creates some, in one commit
@@ -57,7 +61,9 @@ func (r *Root) ChangeGrants(ctx context.Context, a *service.Access, in GrantsCha
 	return created, h, err
 }
 
-// homeOfChange is the home that all grants of a change have in common: mixed_homes.
+// homeOfChange is the home that all grants of a change have in common: mixed_homes. An id
+// that account data does not have, beside others of it, is for account data to refuse: it
+// may have been deleted.
 func (r *Root) homeOfChange(ctx context.Context, org string, in GrantsChange) (Home, error) {
 	named := Home{Kind: "application", Application: in.Application}
 	if in.Application == "" {
@@ -82,13 +88,14 @@ func (r *Root) homeOfChange(ctx context.Context, org string, in GrantsChange) (H
 		switch {
 		case err != nil:
 			return Home{}, err
-		case named == Home{} && ofAccount:
+		case ofAccount && named == Home{}:
 			named = inAccount
-		case named == Home{}:
-			named = atTheRoot
-		case ofAccount != (named == inAccount):
+		case ofAccount && named != inAccount:
 			return Home{}, errMixedHomes()
 		}
+	}
+	if named == (Home{}) {
+		named = atTheRoot
 	}
 	return named, nil
 }
