@@ -26,7 +26,7 @@ func (s *Service) MayChangeAccountGrants(ctx context.Context, a *Access, in prov
 		if err != nil {
 			return err
 		}
-		if found && longer(row.ExpiresAt, expiryOf(e)) {
+		if found && Prolongs(row.ExpiresAt, e) {
 			prolonged = append(prolonged, provider.GrantInput{Subject: row.Subject, RoleID: row.RoleID, Pattern: row.Pattern, Scope: row.Scope})
 		}
 	}
@@ -40,10 +40,10 @@ func expiryOf(e provider.GrantExpiry) authz.Expiry {
 	return authz.ExpiresAt(*e.ExpiresAt)
 }
 
-// longer tells whether a grant that expired then confers after that when it expires later.
-func longer(then, later authz.Expiry) bool {
+// Prolongs tells whether a grant that expires then lasts longer by a change.
+func Prolongs(then authz.Expiry, by provider.GrantExpiry) bool {
 	before, dated := then.At()
-	after, bounded := later.At()
+	after, bounded := expiryOf(by).At()
 	return dated && (!bounded || after > before)
 }
 
@@ -59,15 +59,8 @@ func (s *Service) ChangeAccountGrants(ctx context.Context, a *Access, in provide
 		ids[i] = account.NewID(ctx)
 	}
 	write := func(ctx context.Context) error {
-		return account.Retry(func() error {
-			applied, err := s.Accounts.Applied(ctx)
-			switch {
-			case err != nil:
-			case applied: // by a host that died before it answered
-				rows, err = s.accountGrantsOf(ctx, a.Org.ID, ids)
-			default:
-				rows, err = s.changeAccountGrants(ctx, a, in, ids)
-			}
+		return account.Retry(func() (err error) {
+			rows, err = s.changeAccountGrants(ctx, a, in, ids)
 			return err
 		})
 	}
@@ -113,12 +106,18 @@ func (s *Service) changeAccountGrants(ctx context.Context, a *Access, in provide
 			return nil, err
 		}
 		g, before := row.Value, row.Value.ExpiresAt
+		prolongs := Prolongs(before, e)
+		if prolongs {
+			if err := s.mayEntrust(g.Subject); err != nil {
+				return nil, err
+			}
+		}
 		as := provider.GrantInput{Subject: g.Subject, RoleID: g.RoleID, Pattern: g.Pattern, Scope: g.Scope, ExpiresAt: expiryOf(e)}
 		_, patterns, err := s.accountGrant(ctx, a, as, roles)
 		if err != nil {
 			return nil, err
 		}
-		if g.ExpiresAt = as.ExpiresAt; longer(before, g.ExpiresAt) {
+		if g.ExpiresAt = as.ExpiresAt; prolongs {
 			giving = append(giving, conferred{patterns, g.Scope})
 		}
 		account.Grants.Put(tx, a.Org.ID, g.ID, g, row.Version)
@@ -143,19 +142,23 @@ func (s *Service) changeAccountGrants(ctx context.Context, a *Access, in provide
 	return created, tx.Commit()
 }
 
-// accountGrantsOf are the grants of those ids that there still are.
-func (s *Service) accountGrantsOf(ctx context.Context, org string, ids []string) (rows []authz.Grant, err error) {
-	rows = []authz.Grant{}
-	for _, id := range ids {
-		row, found, err := s.AccountGrant(ctx, org, id)
+// ChangedAccountGrants tells what a change answers that account data made already, before
+// its host died. Then its rows no longer say whose they were.
+func (s *Service) ChangedAccountGrants(ctx context.Context, a *Access, in provider.GrantsChange) (created []authz.Grant, done bool, err error) {
+	if done, err = s.Accounts.Applied(ctx); err != nil || !done {
+		return nil, false, err
+	}
+	created = []authz.Grant{}
+	for range in.Create {
+		row, found, err := s.AccountGrant(ctx, a.Org.ID, account.NewID(ctx))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if found {
-			rows = append(rows, row)
+			created = append(created, row)
 		}
 	}
-	return rows, nil
+	return created, true, nil
 }
 
 func (s *Service) accountGrantRow(ctx context.Context, org, id string) (account.Row[authz.Grant], error) {

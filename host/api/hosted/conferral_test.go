@@ -243,6 +243,7 @@ func TestStrictEscalationComparesTheOrgDomainToo(t *testing.T) {
 			{"POST", "/org/grants", `{"subject":"user:u_9","pattern":"docs.admin.read"}`},
 			{"POST", "/org/grants", `{"subject":"user:u_9","pattern":"authz_internal.access.manage_groups"}`},
 			{"PATCH", "/org/roles/reader", `{"patterns":["docs.admin.read"]}`},
+			{"POST", "/org/grants/change", `{"expire":[{"grantId":"` + dated + `","expiresAt":8999999999999}]}`}, // sooner
 		} {
 			if r := who.call(c[0], "/orgs/acme"+c[1], c[2]); r.status >= 300 {
 				t.Errorf("%s by %s: %d %s", c[2], name, r.status, r.raw)

@@ -31,6 +31,15 @@ type entry struct {
 	Status    int           `json:"status,omitempty"`
 	Header    http.Header   `json:"header,omitempty"`
 	Answer    []byte        `json:"answer,omitempty"` // byte for byte: no driver rewrites it as JSON
+
+	// Sent is where the first request went, which what it wrote may hide; nil in entries
+	// of older hosts.
+	Sent *sent `json:"sent,omitempty"`
+}
+
+// sent names the application of a relayed write; nil is account data.
+type sent struct {
+	Application *string `json:"application"`
 }
 
 // entries are indexed by the day on which they were made, which is how those that
@@ -93,9 +102,12 @@ func (i *idempotency) begin(ctx context.Context, org, id string, body []byte, re
 			return err
 		}
 		now := i.store.Now(ctx)
-		fresh := entry{Body: sum[:], Work: &account.Work{ID: uuid.New(), At: now}, CreatedAt: now, RunningAt: now}
+		fresh := entry{Body: sum[:], Work: &account.Work{ID: uuid.New(), At: now}, CreatedAt: now, RunningAt: now, Sent: &sent{relayed}}
 		if found && now-row.Value.CreatedAt < idempotencyLifetimeMs {
 			known := row.Value
+			if known.Sent != nil {
+				relayed, fresh.Sent = known.Sent.Application, known.Sent
+			}
 			switch {
 			case subtle.ConstantTimeCompare(known.Body, sum[:]) != 1:
 				return fault.Cloud("idempotency_conflict", "this Idempotency-Key was used with another body")

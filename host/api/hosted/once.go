@@ -89,6 +89,9 @@ func (c *Call) relayedTo(ctx context.Context, input any) (*string, error) {
 	if app := c.values["app"]; app != "" {
 		return &app, nil
 	}
+	if change, ok := input.(changeGrants); ok {
+		return c.root().ChangeSentTo(ctx, c.Access, change.of())
+	}
 	if row, ok := input.(homed); ok {
 		scope, pattern, roleID := row.home()
 		ours, err := c.core().IsAccountWrite(ctx, c.org(), scope, pattern, roleID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
@@ -213,7 +214,26 @@ func (in changeGrants) Check() error {
 	case n > maxChange:
 		return invalid("", fmt.Sprintf("names %d grants, at most %d", n, maxChange))
 	}
+	named := map[string]bool{}
+	name := func(path, id string) error {
+		switch {
+		case id == "" || len(id) > 512 || strings.ContainsFunc(id, control):
+			return invalid(path, "is not the id of a grant")
+		case named[id]:
+			return invalid(path, "stands twice in the change")
+		}
+		named[id] = true
+		return nil
+	}
+	for i, id := range in.Delete {
+		if err := name(index("delete", i), id); err != nil {
+			return err
+		}
+	}
 	for i, e := range in.Expire {
+		if err := name(index("expire", i)+".grantId", e.GrantID); err != nil {
+			return err
+		}
 		if err := required(index("expire", i)+".expiresAt", e.ExpiresAt.Set); err != nil {
 			return err
 		}
@@ -239,13 +259,6 @@ func (in changeGrants) of() orgroot.GrantsChange {
 
 func (in changeGrants) judge(ctx context.Context, c *Call) error {
 	return c.root().MayChangeGrants(ctx, c.Access, in.of())
-}
-
-func (in changeGrants) home() (scope, pattern, roleID string) {
-	if len(in.Create) == 0 {
-		return "", "", ""
-	}
-	return in.Create[0].home()
 }
 
 // rowOf names a row, and the application that keeps it unless that is the root or

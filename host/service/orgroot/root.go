@@ -47,6 +47,7 @@ type Account interface {
 
 	MayCreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput) error
 	MayChangeAccountGrants(ctx context.Context, a *service.Access, in provider.GrantsChange) error
+	ChangedAccountGrants(ctx context.Context, a *service.Access, in provider.GrantsChange) (created []authz.Grant, done bool, err error)
 	ChangeAccountGrants(ctx context.Context, a *service.Access, in provider.GrantsChange) ([]authz.Grant, error)
 	CreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput, one bool) ([]authz.Grant, error)
 	AccountGrant(ctx context.Context, org, id string) (authz.Grant, bool, error)
