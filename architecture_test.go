@@ -48,6 +48,8 @@ var rules = []rule{
 	{room: "host/listen", forbidden: append(allBut("host"), module+"host/api", module+"host/service")},
 	{room: "host/mesh/imported", forbidden: allBut("sdk/authz", "sdk/catalog")},
 	{room: "host/internal/cycle", forbidden: []string{module}},
+	{room: "internal/lists", forbidden: []string{module}},
+	{room: "host/internal/search", forbidden: []string{module}},
 	{room: "host/internal/request", forbidden: []string{module}},
 	{room: "host/orgmerge", forbidden: append(allBut("sdk/authz", "sdk/provider", "sdk/storage", "host"), module+"host/application", module+"host/service", module+"host/api", module+"host/store")},
 	{room: "host/directory", forbidden: allBut("sdk/authz", "sdk/directory", "sdk/storage")},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -21,14 +22,14 @@ func (a *Application) ListRecordedScopes(ctx context.Context, q provider.Recorde
 		s.err = authz.Rejected(authz.CodeUnsupported, "recorded scopes can be listed where the storage driver records scope parents and has the capability %q", storage.CapLookups)
 	}
 	return listed(a, "listRecordedScopes", s.err, func() iter.Seq2[provider.RecordedScope, error] {
-		return atMost(a.recordedScopes(ctx, q), q.Limit)
+		return lists.Limited(a.recordedScopes(ctx, q), q.Limit)
 	})
 }
 
 // recordedScopes are those that match, whatever the page's limit.
 func (a *Application) recordedScopes(ctx context.Context, q provider.RecordedScopeQuery) iter.Seq2[provider.RecordedScope, error] {
 	return func(yield func(provider.RecordedScope, error) bool) {
-		for scopes, err := range inPieces(a.scopesFrom(ctx, q), chunkOf(min(q.Limit, storage.MaxScopes))) {
+		for scopes, err := range lists.Pieces(a.scopesFrom(ctx, q), func() int { return chunkOf(min(q.Limit, storage.MaxScopes)) }) {
 			if err != nil {
 				yield(provider.RecordedScope{}, err)
 				return

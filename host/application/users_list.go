@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -22,7 +23,7 @@ func (a *Application) ListUsers(ctx context.Context, q provider.UserQuery) iter.
 		if q.Stored || q.Active != nil && !*q.Active {
 			users = a.storedUsers(ctx, q)
 		}
-		return atMost(users, q.Limit)
+		return lists.Limited(users, q.Limit)
 	})
 }
 
@@ -58,7 +59,7 @@ func (a *Application) storedUsers(ctx context.Context, q provider.UserQuery) ite
 // limit.
 func (a *Application) namedUsers(ctx context.Context, q provider.UserQuery) iter.Seq2[provider.ListedUser, error] {
 	return func(yield func(provider.ListedUser, error) bool) {
-		for ids, err := range inPieces(a.userIDs(ctx, q), chunkOf(min(q.Limit, storage.MaxPeople))) {
+		for ids, err := range lists.Pieces(a.userIDs(ctx, q), func() int { return chunkOf(min(q.Limit, storage.MaxPeople)) }) {
 			if err != nil {
 				yield(provider.ListedUser{}, err)
 				return
@@ -175,41 +176,4 @@ func chunkOf(limit int) int {
 		return storage.MaxPeople
 	}
 	return limit
-}
-
-// inPieces gathers rows, n at a time.
-func inPieces[Row any](rows iter.Seq2[Row, error], n int) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
-		var piece []Row
-		for row, err := range rows {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if piece = append(piece, row); len(piece) == n {
-				if !yield(piece, nil) {
-					return
-				}
-				piece = nil
-			}
-		}
-		if len(piece) > 0 {
-			yield(piece, nil)
-		}
-	}
-}
-
-// atMost are the first n rows, all of them for 0.
-func atMost[Row any](rows iter.Seq2[Row, error], n int) iter.Seq2[Row, error] {
-	if n <= 0 {
-		return rows
-	}
-	return func(yield func(Row, error) bool) {
-		left := n
-		for row, err := range rows {
-			if left--; !yield(row, err) || left == 0 {
-				return
-			}
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
@@ -39,7 +40,7 @@ func (s *subjectList) exceptAt(scope string, page storage.Page) error {
 	if scope == "" {
 		f.Scope = nil
 	}
-	for some, err := range chunks(s.Store.ListRevokes(s.ctx, f, page), s.extent.batch) {
+	for some, err := range lists.Pieces(s.Store.ListRevokes(s.ctx, f, page), s.extent.batch) {
 		if err != nil || s.extent.over() {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -188,7 +189,7 @@ func (s *scopeList) everywhere(after place) iter.Seq2[heldAt, error] {
 			}
 			after.At = authz.Global
 		}
-		for some, err := range chunks(s.scopesAfter(after.At), s.extent.batch) {
+		for some, err := range lists.Pieces(s.scopesAfter(after.At), s.extent.batch) {
 			if err == nil {
 				err = s.load(some)
 			}
@@ -258,29 +259,6 @@ func (s *scopeList) recordedAfter(after string) iter.Seq2[string, error] {
 				n++
 				after = scope
 			}
-		}
-	}
-}
-
-// chunks collects a sequence in pieces of a size, which is asked for each of them.
-func chunks[T any](rows iter.Seq2[T, error], size func() int) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		var some []T
-		full := size()
-		for row, err := range rows {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if some = append(some, row); len(some) == full {
-				if !yield(some, nil) {
-					return
-				}
-				some, full = nil, size()
-			}
-		}
-		if len(some) > 0 {
-			yield(some, nil)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -163,7 +164,7 @@ func (s *subjectList) gatherBelow(scope string) error {
 		}
 		apart := slices.DeleteFunc(slices.Clone(next), func(scope string) bool { return slices.Contains(s.chain, scope) }) // in a circle
 		for at := range slices.Chunk(apart, chunk) {
-			for some, err := range chunks(s.Store.ListGrantsAt(s.ctx, at, storage.GrantsAtPage{}), func() int { return chunk }) {
+			for some, err := range lists.Pieces(s.Store.ListGrantsAt(s.ctx, at, storage.GrantsAtPage{}), func() int { return chunk }) {
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -38,7 +39,7 @@ func (m *Member) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gr
 		apart := func(a, b authz.Grant) bool {
 			return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.ID, b.ID)) <= 0
 		}
-		limited(merged(org.ListGrantsAt(ctx, []string{authz.Global}, all), m.Store.ListGrantsAt(ctx, others, all), apart), p.Limit)(yield)
+		lists.Limited(merged(org.ListGrantsAt(ctx, []string{authz.Global}, all), m.Store.ListGrantsAt(ctx, others, all), apart), p.Limit)(yield)
 	}
 }
 
@@ -56,7 +57,7 @@ func (m *Member) ListUserIDs(ctx context.Context, prefix string, p storage.Page)
 			return
 		}
 		both := merged(org.ListUserIDs(ctx, prefix, p), own, func(a, b string) bool { return a <= b })
-		limited(once(both), p.Limit)(yield)
+		lists.Limited(once(both), p.Limit)(yield)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -35,7 +36,7 @@ func (m *Member) ListRequests(ctx context.Context, f storage.RequestFilter, p st
 			limit := p.Limit
 			p.Limit = 0
 			own := without(m.Store.ListRequests(ctx, f, p), func(r authz.Request) bool { return r.Scope == authz.Global })
-			limited(own, limit)(yield)
+			lists.Limited(own, limit)(yield)
 		}
 	}
 }

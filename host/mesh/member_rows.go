@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -113,7 +114,7 @@ func joined[Row any](ctx context.Context, m *Member, scope *string, p storage.Pa
 			// than is wanted.
 			all := storage.Page{After: p.After}
 			instances := without(list(m.Store, nil, all), func(row Row) bool { return scopeOf(row) == authz.Global })
-			limited(merged(list(org, &globalScope, all), instances, func(a, b Row) bool { return id(a) <= id(b) }), p.Limit)(yield)
+			lists.Limited(merged(list(org, &globalScope, all), instances, func(a, b Row) bool { return id(a) <= id(b) }), p.Limit)(yield)
 		}
 	}
 }
@@ -125,20 +126,6 @@ func without[Row any](rows iter.Seq2[Row, error], gone func(Row) bool) iter.Seq2
 				continue
 			}
 			if !yield(row, err) {
-				return
-			}
-		}
-	}
-}
-
-func limited[Row any](rows iter.Seq2[Row, error], limit int) iter.Seq2[Row, error] {
-	if limit <= 0 {
-		return rows
-	}
-	return func(yield func(Row, error) bool) {
-		left := limit
-		for row, err := range rows {
-			if left--; !yield(row, err) || left == 0 {
 				return
 			}
 		}

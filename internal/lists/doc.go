@@ -1,0 +1,2 @@
+// Package lists cuts lists of storage and of applications into pieces and pages.
+package lists
