@@ -345,7 +345,7 @@ func (s *hostedService) close() error {
 }
 
 // hostedRoot is the way to the org root of an org whose home the service is.
-func (s *hostedService) hostedRoot(ctx context.Context, org string) (applications.HostedRoot, error) {
+func (s *hostedService) hostedRoot(ctx context.Context, org string) (relay.Linked, error) {
 	link, err := s.roots.Link(ctx, org)
 	if err != nil {
 		return nil, err

@@ -20,11 +20,8 @@ type changedGrant struct {
 // What is taken away is judged first, so that two grants can change places under a
 // separation of duties.
 func (a *Application) ChangeGrants(ctx context.Context, in provider.GrantsChange, prov authz.Provenance) ([]authz.Grant, error) {
-	s, err := a.shapeOfChange(in)
+	prov, err := shapeOfChange(in).provenance(prov)
 	if err != nil {
-		return nil, err
-	}
-	if prov, err = s.provenance(prov); err != nil {
 		return nil, err
 	}
 	sections, err := a.changeSections(ctx, in)
@@ -40,13 +37,12 @@ func (a *Application) ChangeGrants(ctx context.Context, in provider.GrantsChange
 }
 
 // shapeOfChange judges what can be judged without any row.
-func (a *Application) shapeOfChange(in provider.GrantsChange) (s shape, err error) {
-	n := len(in.Delete) + len(in.Expire) + len(in.Create)
-	switch {
+func shapeOfChange(in provider.GrantsChange) (s shape) {
+	switch n := len(in.Delete) + len(in.Expire) + len(in.Create); {
 	case n == 0:
-		return s, authz.Validation("a change of grants needs delete, expire or create")
-	case n > MaxGrantsChange:
-		return s, authz.Validation("a change names at most %d grants, this one %d", MaxGrantsChange, n)
+		s.err = authz.Validation("a change of grants needs delete, expire or create")
+	case n > provider.MaxGrantsChange:
+		s.err = authz.Validation("a change names at most %d grants, this one %d", provider.MaxGrantsChange, n)
 	}
 	named := map[string]bool{}
 	name := func(id string) {
@@ -67,11 +63,8 @@ func (a *Application) shapeOfChange(in provider.GrantsChange) (s shape, err erro
 			s.err = own.err
 		}
 	}
-	return s, nil
+	return s
 }
-
-// MaxGrantsChange bounds the grants of one change: each that is named costs a read.
-const MaxGrantsChange = 1000
 
 // changeSections are those of the users who may get rights: of new grants, and of grants
 // that are to count longer, as they are now. A grant never gets another subject.

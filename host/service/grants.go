@@ -80,18 +80,26 @@ func (s *Service) CreateAccountGrants(ctx context.Context, a *Access, in []provi
 	if len(in) > maxGrants {
 		return nil, fault.Rejected(authz.CodeValidation, "at most %d grants at once", maxGrants)
 	}
+	return s.granting(ctx, a, in, func(ctx context.Context, ids []string) ([]authz.Grant, error) {
+		return s.createAccountGrants(ctx, a, in, ids, one)
+	})
+}
+
+// granting tries a write, which creates those grants with the ids, until nothing moves
+// beside it. It warns of what was granted to whom the account does not know.
+func (s *Service) granting(ctx context.Context, a *Access, in []provider.GrantInput, try func(ctx context.Context, ids []string) ([]authz.Grant, error)) ([]authz.Grant, error) {
 	var rows []authz.Grant
 	ids := make([]string, len(in)) // before the first try: a repeat after this host died has the same
 	for i := range ids {
 		ids[i] = account.NewID(ctx)
 	}
-	create := func(ctx context.Context) error {
+	write := func(ctx context.Context) error {
 		return account.Retry(func() (err error) {
-			rows, err = s.createAccountGrants(ctx, a, in, ids, one)
+			rows, err = try(ctx, ids)
 			return err
 		})
 	}
-	err := s.beside(ctx, a.Org.ID, create, func(yield func(string) bool) {
+	err := s.beside(ctx, a.Org.ID, write, func(yield func(string) bool) {
 		for _, g := range in {
 			if !yield(g.Scope) {
 				return

@@ -53,31 +53,9 @@ func (s *Service) ChangeAccountGrants(ctx context.Context, a *Access, in provide
 	if err := s.MayChangeAccountGrants(ctx, a, in); err != nil {
 		return nil, err
 	}
-	var rows []authz.Grant
-	ids := make([]string, len(in.Create)) // before the first try, as for CreateAccountGrants
-	for i := range ids {
-		ids[i] = account.NewID(ctx)
-	}
-	write := func(ctx context.Context) error {
-		return account.Retry(func() (err error) {
-			rows, err = s.changeAccountGrants(ctx, a, in, ids)
-			return err
-		})
-	}
-	err := s.beside(ctx, a.Org.ID, write, func(yield func(string) bool) {
-		for _, g := range in.Create {
-			if !yield(g.Scope) {
-				return
-			}
-		}
+	return s.granting(ctx, a, in.Create, func(ctx context.Context, ids []string) ([]authz.Grant, error) {
+		return s.changeAccountGrants(ctx, a, in, ids)
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range Warnings(rows...) {
-		s.Logger.Warn("account rights were granted: "+w, "org", a.Org.ID, "by", a.Caller.Actor())
-	}
-	return rows, nil
 }
 
 func (s *Service) changeAccountGrants(ctx context.Context, a *Access, in provider.GrantsChange, ids []string) (created []authz.Grant, err error) {

@@ -73,11 +73,7 @@ func (c *Client) either(op string, p fields) (endpoint, bool) {
 	case "listAuditEvents":
 		return get("audit"), true
 	case "listRecordedScopes":
-		q := selected(p)
-		if prefix, ok := q["prefix"]; ok {
-			q["q"] = prefix
-		}
-		return endpoint{method: http.MethodGet, path: at("scopes"), query: without(q, "prefix")}, true
+		return endpoint{method: http.MethodGet, path: at("scopes"), query: byPrefix(p)}, true
 	case "resolveAncestors":
 		return endpoint{method: http.MethodGet, path: at("ancestors"), query: fields{"scope": p["scope"]}}, true
 	case "listRequests":
@@ -109,11 +105,7 @@ func (c *Client) orgDomain(op string, p fields) (endpoint, bool) {
 	case "createGrants":
 		return at(http.MethodPost, fields{"grants": p["inputs"]}, "grants", "bulk")
 	case "listUsers":
-		q := selected(p)
-		if prefix, ok := q["prefix"]; ok {
-			q["q"] = prefix
-		}
-		return get(without(q, "prefix", "stored"), "users")
+		return get(byPrefix(p), "users")
 	case "countGrants":
 		return get(selected(p), "grants", "count")
 	case "listRoles":
@@ -199,6 +191,15 @@ func selected(p fields) fields {
 		}
 	}
 	return q
+}
+
+// byPrefix is selected of a list whose prefix the hosted API calls q.
+func byPrefix(p fields) fields {
+	q := selected(p)
+	if prefix, ok := q["prefix"]; ok {
+		q["q"] = prefix
+	}
+	return without(q, "prefix")
 }
 
 func without(f fields, names ...string) fields {

@@ -32,7 +32,10 @@ type GrantInput struct {
 	ExpiresAt authz.Expiry `json:"expiresAt,omitzero"`
 }
 
-// GrantsChange is a change of several grants. A grant stands in it once.
+// MaxGrantsChange bounds the grants of one GrantsChange: each that is named costs a read.
+const MaxGrantsChange = 1000
+
+// GrantsChange is a change of 1 to MaxGrantsChange grants. A grant stands in it once.
 type GrantsChange struct {
 	Delete []string      `json:"delete,omitempty"`
 	Expire []GrantExpiry `json:"expire,omitempty"`

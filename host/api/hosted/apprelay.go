@@ -112,10 +112,7 @@ type listAppScopes struct {
 
 // Check tells a parent that is no scope.
 func (in listAppScopes) Check() error {
-	if in.Parent != nil && authz.ValidateScope(*in.Parent) != nil {
-		return invalid("parent", "is not a scope")
-	}
-	return nil
+	return checkScopeOf("parent", in.Parent)
 }
 
 type appScopes struct {

@@ -67,9 +67,11 @@ func invalid(path, message string) error {
 	return fault.Invalid(fault.Issue{Path: path, Message: message})
 }
 
-func checkScope(scope *string) error {
+func checkScope(scope *string) error { return checkScopeOf("scope", scope) }
+
+func checkScopeOf(parameter string, scope *string) error {
 	if scope != nil && authz.ValidateScope(*scope) != nil {
-		return fault.Parameter("scope", "is not a scope")
+		return fault.Parameter(parameter, "is not a scope")
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ type entry struct {
 	Header    http.Header   `json:"header,omitempty"`
 	Answer    []byte        `json:"answer,omitempty"` // byte for byte: no driver rewrites it as JSON
 
-	// Sent is where the first request went, which what it wrote may hide; nil in entries
-	// of older hosts.
+	// Sent is where the first request went: what it wrote may hide it from a repeat. Entries
+	// that older hosts began have none.
 	Sent *sent `json:"sent,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func (i *idempotency) begin(ctx context.Context, org, id string, body []byte, re
 		if found && now-row.Value.CreatedAt < idempotencyLifetimeMs {
 			known := row.Value
 			if known.Sent != nil {
-				relayed, fresh.Sent = known.Sent.Application, known.Sent
+				fresh.Sent = known.Sent
 			}
 			switch {
 			case subtle.ConstantTimeCompare(known.Body, sum[:]) != 1:
@@ -118,8 +118,8 @@ func (i *idempotency) begin(ctx context.Context, org, id string, body []byte, re
 				e := fault.Cloud("idempotency_in_progress", "the first request with this Idempotency-Key is still running")
 				e.RetryAfterMs = runningMs - (now - known.RunningAt)
 				return e
-			case relayed != nil:
-				return fault.Transport("application_timeout", *relayed, "unknown",
+			case fresh.Sent.Application != nil:
+				return fault.Transport("application_timeout", *fresh.Sent.Application, "unknown",
 					"the first request with this Idempotency-Key did not end; whether it was applied is unknown")
 			}
 			fresh.Work, fresh.CreatedAt = known.Work, known.CreatedAt
@@ -141,11 +141,11 @@ func (i *idempotency) begin(ctx context.Context, org, id string, body []byte, re
 // end keeps the answer, unless a repeat may better it: then the repeat uses the
 // same work at once, since nobody knows whether its commit stands. A relayed write
 // has no commit here to send again; its repeat begins anew.
-func (i *idempotency) end(ctx context.Context, a *attempt, status int, header http.Header, answer []byte, relayed bool) error {
+func (i *idempotency) end(ctx context.Context, a *attempt, status int, header http.Header, answer []byte) error {
 	tx := i.store.Begin(ctx)
 	e := a.row.Value
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
-		if relayed {
+		if e.Sent.Application != nil {
 			entries.Delete(tx, a.org, a.id, a.row.Version)
 			return tx.Commit()
 		}

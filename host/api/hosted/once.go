@@ -53,22 +53,22 @@ func (c *Call) once(ctx context.Context, w http.ResponseWriter, key string, inpu
 	}
 	if err != nil {
 		e := typed(err)
-		c.keep(ctx, a, statusOf(e), envelope(e, c.requestID), relayed != nil)
+		c.keep(ctx, a, statusOf(e), envelope(e, c.requestID))
 		return err
 	}
 	without, err := withheld(output, body)
 	if err != nil {
 		return err
 	}
-	c.keep(ctx, a, c.status, without, relayed != nil)
+	c.keep(ctx, a, c.status, without)
 	c.write(w, c.status, body)
 	return nil
 }
 
 // keep stores an answer. Where that fails the request itself has still been
 // answered; until its minute is over a repeat is told that it is running.
-func (c *Call) keep(ctx context.Context, a *attempt, status int, body []byte, relayed bool) {
-	if err := c.api.idempotency.end(ctx, a, status, c.header, body, relayed); err != nil {
+func (c *Call) keep(ctx context.Context, a *attempt, status int, body []byte) {
+	if err := c.api.idempotency.end(ctx, a, status, c.header, body); err != nil {
 		c.api.log.Warn("the answer to a request with an Idempotency-Key was not kept", "request_id", c.requestID, "endpoint", c.name(), "error", err)
 	}
 }
@@ -77,6 +77,11 @@ func (c *Call) keep(ctx context.Context, a *attempt, status int, body []byte, re
 // (spec: hosted-api §10).
 type homed interface {
 	home() (scope, pattern, roleID string)
+}
+
+// routed inputs find out themselves where they go, as relayedTo does.
+type routed interface {
+	sentTo(ctx context.Context, c *Call) (*string, error)
 }
 
 // relayedTo names the application that a relayed call goes to: that of the path,
@@ -89,8 +94,8 @@ func (c *Call) relayedTo(ctx context.Context, input any) (*string, error) {
 	if app := c.values["app"]; app != "" {
 		return &app, nil
 	}
-	if change, ok := input.(changeGrants); ok {
-		return c.root().ChangeSentTo(ctx, c.Access, change.of())
+	if own, ok := input.(routed); ok {
+		return own.sentTo(ctx, c)
 	}
 	if row, ok := input.(homed); ok {
 		scope, pattern, roleID := row.home()

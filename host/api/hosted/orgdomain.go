@@ -104,7 +104,7 @@ type searching struct {
 	Q string `query:"q,omitempty" min:"1" max:"200"`
 }
 
-type found struct {
+type searched struct {
 	inOrg
 	searching
 	Paging
@@ -166,7 +166,7 @@ func roleRows(t *table) {
 		return out, err
 	}
 	add(t, endpoint{Method: "GET", Path: path, Summary: "Roles, by id", Gate: service.OrgKey(readAccess)},
-		func(ctx context.Context, c *Call, in found) (out roles, err error) {
+		func(ctx context.Context, c *Call, in searched) (out roles, err error) {
 			list, err := c.root().Roles(ctx, c.Access, in.Q, c.page())
 			out.Roles, out.NextCursor, err = page(c, list, err, roleOf)
 			return out, err
@@ -241,7 +241,7 @@ func groupRows(t *table) {
 		return out, err
 	}
 	add(t, endpoint{Method: "GET", Path: path, Summary: "Groups, by id", Gate: read},
-		func(ctx context.Context, c *Call, in found) (out groups, err error) {
+		func(ctx context.Context, c *Call, in searched) (out groups, err error) {
 			list, err := c.root().Groups(ctx, c.Access, in.Q, c.page())
 			out.Groups, out.NextCursor, err = page(c, list, err, groupOf)
 			return out, err

@@ -2,9 +2,7 @@ package hosted
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
@@ -191,76 +189,6 @@ func (in createGrants) Check() error {
 	return nil
 }
 
-// grantExpiry gives a grant another expiry; null takes it away, and must be said.
-type grantExpiry struct {
-	GrantID   string          `json:"grantId" min:"1" max:"512"`
-	ExpiresAt Nullable[int64] `json:"expiresAt"`
-}
-
-// changeGrants names by Application the home of instance rows that it names by id.
-type changeGrants struct {
-	inOrg
-	Application string        `json:"application,omitempty" min:"1"`
-	Delete      []string      `json:"delete,omitempty"`
-	Expire      []grantExpiry `json:"expire,omitempty"`
-	Create      []grantInput  `json:"create,omitempty"`
-}
-
-// Check tells what no home accepts.
-func (in changeGrants) Check() error {
-	switch n := len(in.Delete) + len(in.Expire) + len(in.Create); {
-	case n == 0:
-		return invalid("", "needs delete, expire or create")
-	case n > maxChange:
-		return invalid("", fmt.Sprintf("names %d grants, at most %d", n, maxChange))
-	}
-	named := map[string]bool{}
-	name := func(path, id string) error {
-		switch {
-		case id == "" || len(id) > 512 || strings.ContainsFunc(id, control):
-			return invalid(path, "is not the id of a grant")
-		case named[id]:
-			return invalid(path, "stands twice in the change")
-		}
-		named[id] = true
-		return nil
-	}
-	for i, id := range in.Delete {
-		if err := name(index("delete", i), id); err != nil {
-			return err
-		}
-	}
-	for i, e := range in.Expire {
-		if err := name(index("expire", i)+".grantId", e.GrantID); err != nil {
-			return err
-		}
-		if err := required(index("expire", i)+".expiresAt", e.ExpiresAt.Set); err != nil {
-			return err
-		}
-	}
-	for i, g := range in.Create {
-		if err := checkGrant(index("create", i), g); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxChange bounds the grants of one change.
-const maxChange = 1000
-
-func (in changeGrants) of() orgroot.GrantsChange {
-	change := orgroot.GrantsChange{Application: in.Application, GrantsChange: provider.GrantsChange{Delete: in.Delete, Create: createGrants{Grants: in.Create}.of()}}
-	for _, e := range in.Expire {
-		change.Expire = append(change.Expire, provider.GrantExpiry{GrantID: e.GrantID, ExpiresAt: e.ExpiresAt.Value})
-	}
-	return change
-}
-
-func (in changeGrants) judge(ctx context.Context, c *Call) error {
-	return c.root().MayChangeGrants(ctx, c.Access, in.of())
-}
-
 // rowOf names a row, and the application that keeps it unless that is the root or
 // the account.
 type rowOf struct {
@@ -395,16 +323,7 @@ func rowRows(t *table) {
 			}
 			return out, err
 		})
-	add(t, endpoint{Method: "POST", Path: "/orgs/{org}/org/grants/change", Summary: "Delete grants, give others another expiry and create some, of one home, all or nothing", Gate: byHome,
-		GateText: manageGrants + accountRowGate, Relayed: true,
-		Own: codes("mixed_homes", "escalation_refused", "application_not_found"), Audit: []string{"R/O: grant.change"}},
-		func(ctx context.Context, c *Call, in changeGrants) (out homedGrants, err error) {
-			out.Grants, out.Home, err = c.root().ChangeGrants(ctx, c.Access, in.of())
-			if err == nil {
-				out.Warnings = c.warnings(ctx, out.Home, out.Grants...)
-			}
-			return out, err
-		})
+	changeRow(t)
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/grants/{id}", Summary: "A grant", Gate: service.OrgKey(readAccess),
 		Own: []string{"not_found", "application_not_found", "not_linked"}},
 		func(ctx context.Context, c *Call, in rowOf) (homedGrant, error) {

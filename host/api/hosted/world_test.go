@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 		Published: func(ctx context.Context, org, pattern string) (bool, error) { return catalogs.Knows(ctx, org, pattern) }})
 	t.Cleanup(func() { w.must(hostedRoots.Close()) })
 	entries := applications.New(applications.Options{Store: w.accounts, Keys: testKeys(t), Relay: far, Meters: meters,
-		Hosted: func(ctx context.Context, org string) (applications.HostedRoot, error) {
+		Hosted: func(ctx context.Context, org string) (relay.Linked, error) {
 			return hostedRoots.Link(ctx, org)
 		}})
 	catalogs = registry.New(registry.Options{Store: w.accounts, Applications: entries, Meters: meters})

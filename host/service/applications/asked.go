@@ -145,7 +145,7 @@ func (e *Entries) rootOf(ctx context.Context, org string, row account.Org) (Aske
 	return e.ask(ctx, org, primary)
 }
 
-func (e *Entries) hostedRoot(ctx context.Context, org string) (HostedRoot, error) {
+func (e *Entries) hostedRoot(ctx context.Context, org string) (relay.Linked, error) {
 	if e.hosted == nil {
 		return nil, fault.Internal(errors.New("the org is federated, and this host serves no hosted org roots"))
 	}

@@ -29,12 +29,7 @@ type Options struct {
 	Meters *billing.Meters
 
 	// Hosted is the way to the org root of an org that is federated; nil serves none.
-	Hosted func(ctx context.Context, org string) (HostedRoot, error)
-}
-
-// HostedRoot is the org root of a federated org; *hostedroot.Link is one.
-type HostedRoot interface {
-	relay.Linked
+	Hosted func(ctx context.Context, org string) (relay.Linked, error)
 }
 
 // Entries are the applications of every org. Their methods return *fault.Error and
@@ -44,7 +39,7 @@ type Entries struct {
 	keys   *secret.Keys
 	relay  Relay
 	meters *billing.Meters
-	hosted func(ctx context.Context, org string) (HostedRoot, error)
+	hosted func(ctx context.Context, org string) (relay.Linked, error)
 }
 
 // New makes entries over the account data.

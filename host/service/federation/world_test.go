@@ -176,7 +176,7 @@ func (w *world) hostWaiting(times federation.Times, far time.Duration) *host {
 	})
 	t.Cleanup(func() { must(t, h.roots.Close()) })
 	h.entries = applications.New(applications.Options{Store: w.accounts, Keys: keys, Relay: h.relay, Meters: h.meters,
-		Hosted: func(ctx context.Context, org string) (applications.HostedRoot, error) { return h.roots.Link(ctx, org) }})
+		Hosted: func(ctx context.Context, org string) (relay.Linked, error) { return h.roots.Link(ctx, org) }})
 	h.registry = registry.New(registry.Options{Store: w.accounts, Applications: h.entries, Meters: h.meters})
 	h.root = orgroot.New(h.entries, w.now)
 	t.Cleanup(h.root.Close)

@@ -34,15 +34,17 @@ func homed(id string, h Home) string {
 func (r *Root) Grants(ctx context.Context, a *service.Access, q provider.GrantQuery, p Page) (List[HomedGrant], error) {
 	scope := orGlobal(q.Scope)
 	q.Scope, q.Paging = &scope, provider.Paging{}
-	list := func(to applications.Asked, p Page) ([]authz.Grant, error) {
-		q := q
-		q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
-		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, p, func(g authz.Grant) string { return g.ID })
-		return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
-	}
+	list := func(to applications.Asked, p Page) ([]authz.Grant, error) { return grantsAt(ctx, to, q, p) }
 	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Grant, error] { return r.account.AccountGrants(ctx, a.Org.ID, q) },
 		func(g authz.Grant) string { return g.ID }, func(g authz.Grant, h Home) HomedGrant { return HomedGrant{g, h} })
+}
+
+// grantsAt reads one row more than a page has, of the grants of an application.
+func grantsAt(ctx context.Context, to applications.Asked, q provider.GrantQuery, p Page) ([]authz.Grant, error) {
+	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
+	rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, p, func(g authz.Grant) string { return g.ID })
+	return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
 }
 
 func grantMatches(g authz.Grant, q provider.GrantQuery) bool {

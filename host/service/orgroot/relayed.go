@@ -23,10 +23,8 @@ func (r *Root) AppGrants(ctx context.Context, a *service.Access, application str
 	if err != nil {
 		return List[authz.Grant]{}, err
 	}
-	return instances(to, q.Scope, p, func(page provider.Paging) ([]authz.Grant, error) {
-		q.Paging = page
-		rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(g authz.Grant) string { return g.ID })
-		return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
+	return instances(q.Scope, p, func(page Page) ([]authz.Grant, error) {
+		return grantsAt(ctx, to, q, page)
 	}, func(g authz.Grant) (string, string) { return g.ID, g.Scope })
 }
 
@@ -36,10 +34,8 @@ func (r *Root) AppRevokes(ctx context.Context, a *service.Access, application st
 	if err != nil {
 		return List[authz.Revoke]{}, err
 	}
-	return instances(to, q.Scope, p, func(page provider.Paging) ([]authz.Revoke, error) {
-		q.Paging = page
-		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, Page{After: page.After, Limit: page.Limit - 1}, func(v authz.Revoke) string { return v.ID })
-		return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
+	return instances(q.Scope, p, func(page Page) ([]authz.Revoke, error) {
+		return revokesAt(ctx, to, q, page)
 	}, func(v authz.Revoke) (string, string) { return v.ID, v.Scope })
 }
 
@@ -92,11 +88,11 @@ const maxPages = 20
 // instances fills a page with the rows that are not at *, unless a scope was asked
 // for. When rows at * fill too many pages of the application it answers what it
 // has, and where to go on.
-func instances[T any](to applications.Asked, scope *string, p Page, read func(provider.Paging) ([]T, error), of func(T) (id, scope string)) (List[T], error) {
+func instances[T any](scope *string, p Page, read func(Page) ([]T, error), of func(T) (id, scope string)) (List[T], error) {
 	l := List[T]{Rows: []T{}}
 	after := p.After
 	for range maxPages {
-		rows, err := read(provider.Paging{After: after, Limit: maxBulk + 1})
+		rows, err := read(Page{After: after, Limit: maxBulk})
 		if err != nil {
 			return List[T]{}, err
 		}

@@ -132,10 +132,9 @@ func readSource(ctx context.Context, to applications.Asked, apart bool, read fun
 	defer cancel()
 	var entries []Entry
 	for row, err := range read(ctx, to) {
-		if e := new(fault.Error); errors.As(err, &e) && e.Name == fault.TransportName {
-			return nil, &Unavailable{to.ID, e.Code}, nil // what came of it is not the whole
-		} else if err != nil {
-			return nil, nil, failed(err)
+		if err != nil { // what came of it is not the whole
+			missing, err := unanswered(to, err)
+			return nil, missing, err
 		}
 		e := entryOf(to.ID, row)
 		if !apart || to.Hosted() == (e.Application == nil) {
@@ -143,6 +142,14 @@ func readSource(ctx context.Context, to applications.Asked, apart bool, read fun
 		}
 	}
 	return entries, nil, nil
+}
+
+// unanswered tells of a source that could not be asked; every other error is one.
+func unanswered(to applications.Asked, err error) (*Unavailable, error) {
+	if e := new(fault.Error); errors.As(err, &e) && e.Name == fault.TransportName {
+		return &Unavailable{to.ID, e.Code}, nil
+	}
+	return nil, failed(err)
 }
 
 // sources are who is asked for an inbox: the application named; of a federated org the

@@ -20,12 +20,7 @@ type HomedRevoke struct {
 func (r *Root) Revokes(ctx context.Context, a *service.Access, q provider.RevokeQuery, p Page) (List[HomedRevoke], error) {
 	scope := orGlobal(q.Scope)
 	q.Scope, q.Paging = &scope, provider.Paging{}
-	list := func(to applications.Asked, p Page) ([]authz.Revoke, error) {
-		q := q
-		q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
-		rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, p, func(v authz.Revoke) string { return v.ID })
-		return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
-	}
+	list := func(to applications.Asked, p Page) ([]authz.Revoke, error) { return revokesAt(ctx, to, q, p) }
 	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Revoke, error] { return r.account.AccountRevokes(ctx, a.Org.ID, q) },
 		func(v authz.Revoke) string { return v.ID }, func(v authz.Revoke, h Home) HomedRevoke { return HomedRevoke{v, h} })
@@ -37,6 +32,13 @@ func (r *Root) CountRevokes(ctx context.Context, a *service.Access, q provider.R
 	return counted(ctx, r, a.Org.ID, *q.Scope,
 		func(to applications.Asked) (int64, error) { return length(to.Relay.ListRevokes(ctx, q)) },
 		func() iter.Seq2[authz.Revoke, error] { return r.account.AccountRevokes(ctx, a.Org.ID, q) })
+}
+
+// revokesAt is grantsAt of revokes.
+func revokesAt(ctx context.Context, to applications.Asked, q provider.RevokeQuery, p Page) ([]authz.Revoke, error) {
+	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
+	rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, p, func(v authz.Revoke) string { return v.ID })
+	return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
 }
 
 func revokeMatches(v authz.Revoke, q provider.RevokeQuery) bool {
