@@ -43,39 +43,6 @@ func (m *Member) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gr
 	}
 }
 
-// ListUserIDs yields whom the organization's rows name, or the own partition's.
-func (m *Member) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		org, err := m.org(ctx)
-		if err != nil {
-			yield("", err)
-			return
-		}
-		own := m.Store.ListUserIDs(ctx, prefix, p)
-		if org == nil {
-			own(yield)
-			return
-		}
-		both := merged(org.ListUserIDs(ctx, prefix, p), own, func(a, b string) bool { return a <= b })
-		lists.Limited(once(both), p.Limit)(yield)
-	}
-}
-
-// once leaves out what equals the row before it.
-func once(rows iter.Seq2[string, error]) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		last, any := "", false
-		for row, err := range rows {
-			if err == nil && any && row == last {
-				continue
-			}
-			if last, any = row, true; !yield(row, err) {
-				return
-			}
-		}
-	}
-}
-
 // ReadPeople reads people and what they have everywhere where the organization's rows
 // are, the rest in the own partition.
 func (m *Member) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {

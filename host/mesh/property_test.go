@@ -340,6 +340,9 @@ func (w *drawn) list(r *reference, member *running) {
 		v.Paging = p
 		return member.ListRevokes(context.Background(), v)
 	}, func(r authz.Revoke) string { return r.ID })
+	same(w, "users", r.listedUsers(), func(p provider.Paging) iter.Seq2[provider.ListedUser, error] {
+		return member.ListUsers(context.Background(), provider.UserQuery{Paging: p})
+	}, func(u provider.ListedUser) string { return u.UserID })
 	same(w, "roles", r.listedRoles(), func(p provider.Paging) iter.Seq2[authz.Role, error] {
 		return member.ListRoles(context.Background(), p)
 	}, func(role authz.Role) string { return role.ID })

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -244,6 +245,35 @@ func (r *reference) listedRevokes(f storage.RevokeFilter) []authz.Revoke {
 	return listedRows(atScope(r.home().revokes, true, revokedAt), atScope(r.stored[r.partition].revokes, false, revokedAt), func(v authz.Revoke) bool {
 		return (f.UserID == nil || *f.UserID == v.UserID) && (f.Scope == nil || *f.Scope == v.Scope)
 	}, func(v authz.Revoke) string { return v.ID })
+}
+
+// listedUsers are those whom the listed rows name.
+func (r *reference) listedUsers() (all []provider.ListedUser) {
+	named := map[string]provider.ListedUser{}
+	for _, u := range r.home().users {
+		named[u.UserID] = provider.ListedUser{UserID: u.UserID, Active: u.Active, Stored: true}
+	}
+	name := func(id string) {
+		if _, known := named[id]; !known && id != "" {
+			named[id] = provider.ListedUser{UserID: id, Active: true}
+		}
+	}
+	for _, u := range r.home().users {
+		name(u.ManagerUserID)
+	}
+	for _, g := range r.listedGrants(storage.GrantFilter{}) {
+		if kind, id, _ := authz.ParseSubject(g.Subject); kind == authz.SubjectUser {
+			name(id)
+		}
+	}
+	for _, v := range r.listedRevokes(storage.RevokeFilter{}) {
+		name(v.UserID)
+	}
+	for _, u := range named {
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(a, b provider.ListedUser) int { return cmp.Compare(a.UserID, b.UserID) })
+	return all
 }
 
 func (r *reference) listedRoles() []authz.Role {
