@@ -154,3 +154,31 @@ func TestAChangeThatMayHaveBeenAppliedIsNotSentAgain(t *testing.T) {
 		t.Errorf("%s", r.raw)
 	}
 }
+
+// An entry that an older host began does not say where its request went: that is found
+// again, as that host did.
+func TestAnEntryOfAnOlderHostIsGoneOnWith(t *testing.T) {
+	for path, c := range map[string]struct {
+		body   string
+		status int
+	}{
+		"/orgs/acme/org/grants":      {`{"subject":"user:u_1","pattern":"cloud.seats.read"}`, 201},
+		"/orgs/acme/org/grants/bulk": {`{"grants":[{"subject":"user:u_1","pattern":"docs.admin.read"}]}`, 504},
+	} {
+		w := newWorld(t)
+		owner := w.acme().with("Idempotency-Key", "k")
+		owner.call("POST", path, c.body).want(t, 201, "")
+		w.dies("acme")
+		for row, err := range entries.All(t.Context(), w.accounts, "acme") {
+			w.must(err)
+			row.Value.Sent = nil
+			tx := w.accounts.Begin(t.Context())
+			entries.Put(tx, "acme", row.ID, row.Value, row.Version)
+			w.must(tx.Commit())
+		}
+		w.clock.Add(runningMs)
+		if r := owner.call("POST", path, c.body); r.status != c.status {
+			t.Errorf("%s: %d %s", path, r.status, r.raw)
+		}
+	}
+}
