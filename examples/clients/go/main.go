@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/authzhost/authz/examples/clients/go/generated/hosted"
 	"github.com/authzhost/authz/examples/clients/go/generated/provider"
@@ -14,24 +15,33 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 4 {
-		log.Fatal("usage: clients URL ORG KEY")
+	var err error
+	switch ctx := context.Background(); {
+	case len(os.Args) == 5 && os.Args[1] == "users":
+		err = users(ctx, os.Args[2], os.Args[3], os.Args[4])
+	case len(os.Args) == 5 && os.Args[1] == "check":
+		err = check(ctx, os.Args[2], os.Args[3], os.Args[4])
+	default:
+		log.Fatal("usage: clients users http://HOST/api/v1 ORG KEY, or clients check http://HOST SECRET USER")
 	}
-	if err := run(context.Background(), os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, base, org, key string) error {
-	bearer := func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+key)
+func bearer(token string) func(context.Context, *http.Request) error {
+	return func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
 	}
-	host, err := hosted.NewClientWithResponses(base, hosted.WithRequestEditorFn(bearer))
+}
+
+// users lists the people of an org, by the hosted API.
+func users(ctx context.Context, base, org, key string) error {
+	host, err := hosted.NewClientWithResponses(base, hosted.WithRequestEditorFn(bearer(key)))
 	if err != nil {
 		return err
 	}
-	_ = provider.WithRequestEditorFn(bearer) // the application's own API takes the same
 	answer, err := host.GetOrgsOrgOrgUsersWithResponse(ctx, org, nil)
 	if err != nil {
 		return err
@@ -42,5 +52,19 @@ func run(ctx context.Context, base, org, key string) error {
 	for _, u := range answer.JSON200.Users {
 		fmt.Println(u.UserId, u.Active)
 	}
+	return nil
+}
+
+// check asks an application whether somebody may read a document.
+func check(ctx context.Context, base, secret, user string) error {
+	application, err := provider.NewClientWithResponses(base, provider.WithRequestEditorFn(bearer(secret)))
+	if err != nil {
+		return err
+	}
+	answer, err := application.CheckWithBodyWithResponse(ctx, "application/json", strings.NewReader(fmt.Sprintf(`{"principal":{"userId":%q},"key":"docs.files.read"}`, user)))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s\n", answer.Body)
 	return nil
 }

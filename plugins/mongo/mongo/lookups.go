@@ -301,10 +301,14 @@ func (s *store) userIDsIn(ctx context.Context, source userIDSource, prefix, afte
 				within = append(within, eq("$lt", source.below))
 			}
 			filter, page.Sort, page.Only = in.Where(eq(source.member, within), live), bson.D{eq(source.member, 1)}, []string{source.member}
-		} else if _, found, err := in.One(ctx, in.Key(prefix, live)); err != nil {
-			return err
-		} else if found && after < prefix {
-			ids = append(ids, prefix)
+		} else if after < prefix { // keys are read above a place, and the prefix may be one
+			_, found, err := in.One(ctx, in.Key(prefix, live))
+			if err != nil {
+				return err
+			}
+			if found {
+				ids = append(ids, prefix)
+			}
 		}
 		rows, cut, err := in.Find(ctx, filter, page)
 		if err != nil {
