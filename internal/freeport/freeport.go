@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"sync"
 )
@@ -26,12 +25,11 @@ func Port() (int, error) {
 		if chosen[port] {
 			continue
 		}
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
+		if keep(port) != nil {
 			continue
 		}
 		chosen[port] = true
-		return port, l.Close()
+		return port, nil
 	}
 	return 0, errors.New("no free port of 127.0.0.1 was found in a thousand attempts: end servers that are not needed, or widen the range below net.ipv4.ip_local_port_range")
 }

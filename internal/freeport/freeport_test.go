@@ -2,6 +2,8 @@ package freeport
 
 import (
 	"net"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -18,6 +20,18 @@ func TestPortsAreFreeDistinctAndNotForOutgoingConnections(t *testing.T) {
 			t.Fatalf("%s was given twice", address)
 		}
 		seen[address] = true
+		if runtime.GOOS == "linux" {
+			_, port, _ := net.SplitHostPort(address)
+			if n, err := strconv.Atoi(port); err != nil || keep(n) == nil {
+				t.Fatalf("%s could be chosen by another process (%v)", address, err)
+			}
+		}
+		// As a server of two lives does.
+		before, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before.Close()
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
