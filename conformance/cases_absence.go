@@ -66,6 +66,7 @@ var absenceCases = []storageCase{
 		w.code(storage.CodeUnsupported, listError(w.ListScopes(w.ctx, storage.Page{})))
 		w.code(storage.CodeUnsupported, listError(w.ListEdges(w.ctx, storage.EdgeGroup, []string{"g"}, storage.EdgePage{})))
 		w.code(storage.CodeUnsupported, listError(w.ListGrantsAt(w.ctx, []string{"*"}, storage.GrantsAtPage{})))
+		w.code(storage.CodeUnsupported, listError(w.FindGrants(w.ctx, authz.GrantSearch{}, storage.FoundPage{})))
 		w.code(storage.CodeUnsupported, listError(w.ListUserIDs(w.ctx, "", storage.Page{})))
 		_, err := w.ReadPeople(w.ctx, storage.PeopleQuery{UserIDs: []string{"u"}})
 		w.code(storage.CodeUnsupported, err)

@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
@@ -174,10 +176,104 @@ var lookupCases = []storageCase{
 		w.same(want, rows(w, w.ListUserIDs(w.ctx, "", storage.Page{})))
 		w.same(want[650:1450], rows(w, w.ListUserIDs(w.ctx, "u", storage.Page{After: want[649], Limit: 800})))
 	}},
+	{ID: "B99", Rule: "findGrants selects by subject, scope, role, pattern, actor, expiry and time, each by itself and together; \"\" is nobody's", Needs: needsLookups, run: func(w *world) {
+		approved := authz.Provenance{Kind: authz.ProvenanceRequest, RequestID: "q", ApprovedBy: "ann"}
+		w.write(insertGrants(
+			grant("1", "user:ann", func(g *authz.Grant) { g.Pattern, g.CreatedAt, g.Provenance = "a.b.*", 10, authz.AdminProvenance("ann") }),
+			grant("2", "user:bob", ofRole("r"), at("d.f:1"), until(50), func(g *authz.Grant) { g.CreatedAt, g.Provenance = 20, approved }),
+			grant("3", "user:ann", ofRole("r"), at("d.f:1"), until(40), func(g *authz.Grant) { g.CreatedAt, g.Provenance = 20, authz.ImportProvenance("ann") }),
+			grant("4", "everyone", ofRole("r"), until(50), func(g *authz.Grant) { g.CreatedAt, g.Provenance = 15, authz.AdminProvenance("bob") }))...)
+		for _, c := range []struct {
+			q    authz.GrantSearch
+			want string
+		}{
+			{authz.GrantSearch{}, "1234"}, {authz.GrantSearch{Subject: new("user:ann")}, "13"}, {authz.GrantSearch{Subject: new("")}, ""},
+			{authz.GrantSearch{Scope: new("*")}, "14"}, {authz.GrantSearch{Scope: new("d.f:1")}, "23"}, {authz.GrantSearch{Instances: true}, "23"},
+			{authz.GrantSearch{Instances: true, Scope: new("*")}, ""}, {authz.GrantSearch{RoleID: new("r")}, "234"}, {authz.GrantSearch{RoleID: new("")}, ""},
+			{authz.GrantSearch{Pattern: new("a.b.*")}, "1"}, {authz.GrantSearch{Pattern: new("a.b.c")}, ""}, {authz.GrantSearch{Pattern: new("")}, ""},
+			{authz.GrantSearch{Actor: new("ann")}, "12"}, {authz.GrantSearch{Actor: new("bob")}, "4"}, {authz.GrantSearch{Actor: new("an")}, ""}, {authz.GrantSearch{Actor: new("")}, ""},
+			{authz.GrantSearch{Expires: new(true)}, "234"}, {authz.GrantSearch{Expires: new(false)}, "1"},
+			{authz.GrantSearch{ExpiresFrom: new(int64(41))}, "24"}, {authz.GrantSearch{ExpiresFrom: new(int64(40)), ExpiresTo: new(int64(50))}, "3"},
+			{authz.GrantSearch{ExpiresTo: new(int64(100))}, "234"}, {authz.GrantSearch{ExpiresTo: new(int64(100)), Expires: new(false)}, ""},
+			{authz.GrantSearch{CreatedFrom: new(int64(15))}, "234"}, {authz.GrantSearch{CreatedTo: new(int64(15))}, "1"},
+			{authz.GrantSearch{CreatedFrom: new(int64(15)), CreatedTo: new(int64(20))}, "4"},
+			{authz.GrantSearch{Actor: new("ann"), Instances: true, ExpiresTo: new(int64(51)), CreatedFrom: new(int64(20))}, "2"},
+		} {
+			for order, reversed := range map[authz.GrantOrder]string{authz.GrantsByID: "1234", authz.GrantsNewest: "3241", authz.GrantsExpiring: "324"} {
+				q, want := c.q, ""
+				q.Order = order
+				for _, id := range reversed {
+					if strings.ContainsRune(c.want, id) {
+						want += string(id)
+					}
+				}
+				w.same(want, w.found(q, storage.FoundPage{}))
+			}
+		}
+		w.code(storage.CodeValidation, listError(w.FindGrants(w.ctx, authz.GrantSearch{Order: "createdAt"}, storage.FoundPage{})))
+		w.code(storage.CodeValidation, listError(w.FindGrants(w.ctx, authz.GrantSearch{}, storage.FoundPage{Limit: -1})))
+	}},
+	{ID: "B99b", Rule: "pages of findGrants go on after any place of its order, and more than a chunk of one instant comes whole", Needs: needsLookups, run: func(w *world) {
+		all := changes()
+		byID, newest, expiring := []string{}, []string{}, []string{}
+		for i := range 1500 {
+			g := grant(fmt.Sprintf("g%04d", i), "user:u", func(g *authz.Grant) { g.CreatedAt = int64(i / 1200) })
+			if i%2 == 0 {
+				g.ExpiresAt = authz.ExpiresAt(int64(i % 4))
+			}
+			all.Changes = append(all.Changes, insertGrants(g)...)
+			byID = append(byID, g.ID)
+		}
+		w.do(all)
+		newest = append(newest, byID...)
+		slices.Reverse(newest)
+		for _, rest := range []int{0, 2} {
+			for i, id := range byID {
+				if i%4 == rest {
+					expiring = append(expiring, id)
+				}
+			}
+		}
+		for order, want := range map[authz.GrantOrder][]string{authz.GrantsByID: byID, authz.GrantsNewest: newest, authz.GrantsExpiring: expiring} {
+			var got []string
+			var places []authz.GrantPlace
+			for _, g := range rows(w, w.FindGrants(w.ctx, authz.GrantSearch{Order: order}, storage.FoundPage{})) {
+				got, places = append(got, g.ID), append(places, order.Place(&g))
+			}
+			w.same(want, got)
+			for _, n := range []int{0, 1, 298, 299, 300, 374, 375, len(want) - 2} {
+				w.same(strings.Join(want[n+1:min(n+4, len(want))], ""), w.found(authz.GrantSearch{Order: order}, storage.FoundPage{After: places[n], Limit: 3}))
+			}
+			w.same("", w.found(authz.GrantSearch{Order: order}, storage.FoundPage{After: places[len(want)-1]}))
+		}
+		gone := authz.GrantPlace{At: 1, ID: "g1350x"}
+		w.same("g1350g1349", w.found(authz.GrantSearch{Order: authz.GrantsNewest}, storage.FoundPage{After: gone, Limit: 2}))
+	}},
+	{ID: "B99c", Rule: "findGrants follows every change of a grant: what was deleted is gone, and another expiry is found where it belongs", Needs: needsLookups, run: func(w *world) {
+		w.write(insertGrants(grant("1", "user:u", until(10)), grant("2", "user:u"), grant("3", "user:u", until(30)))...)
+		w.same("13", w.found(authz.GrantSearch{Order: authz.GrantsExpiring}, storage.FoundPage{}))
+		again := grant("2", "user:u", until(20))
+		w.write(storage.DeleteGrant{ID: "2"}, storage.DeleteGrant{ID: "3"})
+		w.write(insertGrants(again)...)
+		w.same("12", w.found(authz.GrantSearch{Order: authz.GrantsExpiring}, storage.FoundPage{}))
+		w.same("21", w.found(authz.GrantSearch{Order: authz.GrantsNewest}, storage.FoundPage{}))
+		w.same("12", w.found(authz.GrantSearch{}, storage.FoundPage{}))
+	}},
 }
 
 func put(scope string, parents ...string) storage.Change {
 	return storage.PutScopeParents{Scope: scope, Parents: parents}
+}
+
+// found are the ids of grants in one word.
+func (s *named) found(q authz.GrantSearch, p storage.FoundPage) (ids string) {
+	for g, err := range s.FindGrants(s.w.ctx, q, p) {
+		if err != nil {
+			s.w.Fatalf("findGrants: %v", err)
+		}
+		ids += g.ID
+	}
+	return ids
 }
 
 func until(at int64) func(*authz.Grant) {

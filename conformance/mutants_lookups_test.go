@@ -82,6 +82,28 @@ var lookupMutants = []mutant{
 			return s.Store.ListUserIDs(ctx, prefix, p)
 		}
 	}},
+	{name: "grants are found without their actor", kind: "lookup", cases: "B99", store: func(s *store) {
+		s.findGrants = func(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
+			q.Actor = nil
+			return s.Store.FindGrants(ctx, q, p)
+		}
+	}},
+	{name: "pages of the newest grants go on after an instant", kind: "lookup", cases: "B99b", store: func(s *store) {
+		s.findGrants = func(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
+			if q.Order == authz.GrantsNewest && p.After.ID != "" {
+				p.After.ID = "\x01"
+			}
+			return s.Store.FindGrants(ctx, q, p)
+		}
+	}},
+	{name: "grants that expire are found by id", kind: "lookup", cases: "B99 B99b B99c", store: func(s *store) {
+		s.findGrants = func(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
+			if q.Order == authz.GrantsExpiring {
+				q.Order, q.Expires = authz.GrantsByID, new(true)
+			}
+			return s.Store.FindGrants(ctx, q, p)
+		}
+	}},
 	{name: "people are read without their scopes", kind: "lookup", cases: "B93", store: func(s *store) {
 		s.readPeople = func(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {
 			q.Scopes = nil

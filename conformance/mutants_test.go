@@ -188,6 +188,7 @@ type store struct {
 	scopeParents func(context.Context, []string) (map[string][]string, error)
 	listScopes   func(context.Context, storage.Page) iter.Seq2[string, error]
 	userIDs      func(context.Context, string, storage.Page) iter.Seq2[string, error]
+	findGrants   func(context.Context, authz.GrantSearch, storage.FoundPage) iter.Seq2[authz.Grant, error]
 	listEdges    func(context.Context, storage.EdgeKind, []string, storage.EdgePage) iter.Seq2[storage.Edge, error]
 	grantsAt     func(context.Context, []string, storage.GrantsAtPage) iter.Seq2[authz.Grant, error]
 	readPeople   func(context.Context, storage.PeopleQuery) (storage.People, error)
@@ -228,7 +229,7 @@ func wrapped(sound storage.Store) *store {
 		pruneEvents:  sound.PruneEvents,
 		watch:        sound.Watch,
 		scopeParents: sound.GetScopeParents,
-		listScopes:   sound.ListScopes, userIDs: sound.ListUserIDs, listEdges: sound.ListEdges, grantsAt: sound.ListGrantsAt, readPeople: sound.ReadPeople,
+		listScopes:   sound.ListScopes, userIDs: sound.ListUserIDs, findGrants: sound.FindGrants, listEdges: sound.ListEdges, grantsAt: sound.ListGrantsAt, readPeople: sound.ReadPeople,
 		record:       sound.RecordMetrics,
 		pruneMetrics: sound.PruneMetrics,
 		getVersion:   sound.GetCatalogVersion,
@@ -330,6 +331,10 @@ func (s *store) GetScopeParents(ctx context.Context, scopes []string) (map[strin
 
 func (s *store) ListScopes(ctx context.Context, p storage.Page) iter.Seq2[string, error] {
 	return s.listScopes(ctx, p)
+}
+
+func (s *store) FindGrants(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
+	return s.findGrants(ctx, q, p)
 }
 
 func (s *store) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {

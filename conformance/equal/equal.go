@@ -135,9 +135,11 @@ var (
 		kind := rapid.SampledFrom([]string{"user:u", "group:g", "orgof:u", "directs:u"}).Draw(t, "kind")
 		return oneOf(kind).Draw(t, "subject")
 	})
-	someScope   = rapid.SampledFrom([]string{"*", "docs.doc:1", "docs.doc:10"})
-	someInstant = rapid.SampledFrom([]int64{-3, 0, 1, 2, 3, authz.MaxInstant})
-	someState   = rapid.SampledFrom([]authz.RequestState{authz.RequestPending, authz.RequestDenied})
+	someScope      = rapid.SampledFrom([]string{"*", "docs.doc:1", "docs.doc:10"})
+	someInstant    = rapid.SampledFrom([]int64{-3, 0, 1, 2, 3, authz.MaxInstant})
+	someProvenance = rapid.SampledFrom([]authz.Provenance{authz.AdminProvenance("root"), authz.AdminProvenance("u1"), authz.ImportProvenance("u1"),
+		{Kind: authz.ProvenanceRequest, RequestID: "q", ApprovedBy: "u1"}})
+	someState = rapid.SampledFrom([]authz.RequestState{authz.RequestPending, authz.RequestDenied})
 	// An edge is there or it is not: lists of ends name none twice.
 	someIDs = func(kind string) *rapid.Generator[[]string] {
 		return rapid.SliceOfNDistinct(oneOf(kind), 0, 4, rapid.ID[string])
@@ -262,6 +264,23 @@ func (e equality) lookups(subjects []string) {
 	prefix := rapid.SampledFrom([]string{"", "u", "u1", "u1x", "g"}).Draw(t, "prefix")
 	bothList(e, "user ids", func(s storage.Store) iter.Seq2[string, error] { return s.ListUserIDs(ctx, prefix, idPage) })
 	bothList(e, "scopes", func(s storage.Store) iter.Seq2[string, error] { return s.ListScopes(ctx, scopePage) })
+	search, found := e.search(), storage.FoundPage{Limit: limit}
+	if after := rapid.SampledFrom([]string{"", "g", "g1", "g9"}).Draw(t, "after grant"); after != "" {
+		found.After = authz.GrantPlace{At: someInstant.Draw(t, "after instant"), ID: after}
+	}
+	bothList(e, "found grants", func(s storage.Store) iter.Seq2[authz.Grant, error] { return s.FindGrants(ctx, search, found) })
+}
+
+// search draws what grants are looked for by.
+func (e equality) search() (q authz.GrantSearch) {
+	t := e.t
+	q.Subject, q.Scope, q.RoleID = maybe(t, someSubject, "subject"), maybe(t, someScope, "scope"), maybe(t, rapid.SampledFrom([]string{"", "r", "r1"}), "role")
+	q.Pattern, q.Actor = maybe(t, rapid.SampledFrom([]string{"", "docs.read", "docs"}), "pattern"), maybe(t, rapid.SampledFrom([]string{"", "root", "u1"}), "actor")
+	q.Instances, q.Expires = rapid.Bool().Draw(t, "instances"), maybe(t, rapid.Bool(), "expires")
+	q.ExpiresFrom, q.ExpiresTo = maybe(t, someInstant, "expires from"), maybe(t, someInstant, "expires to")
+	q.CreatedFrom, q.CreatedTo = maybe(t, someInstant, "created from"), maybe(t, someInstant, "created to")
+	q.Order = rapid.SampledFrom([]authz.GrantOrder{authz.GrantsByID, authz.GrantsNewest, authz.GrantsExpiring}).Draw(t, "order")
+	return q
 }
 
 // lists compares everything that is there.
@@ -289,7 +308,7 @@ func (e equality) lists() {
 
 func someGrant(t *rapid.T) authz.Grant {
 	g := authz.Grant{ID: oneOf("g").Draw(t, "id"), Subject: someSubject.Draw(t, "subject"), Scope: someScope.Draw(t, "scope"),
-		Provenance: authz.AdminProvenance("root"), CreatedAt: someInstant.Draw(t, "createdAt")}
+		Provenance: someProvenance.Draw(t, "provenance"), CreatedAt: someInstant.Draw(t, "createdAt")}
 	if role := maybe(t, oneOf("r"), "role"); role != nil {
 		g.RoleID = *role
 	} else {

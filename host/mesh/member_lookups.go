@@ -43,6 +43,32 @@ func (m *Member) ListGrantsAt(ctx context.Context, scopes []string, p storage.Gr
 	}
 }
 
+// FindGrants finds the organization's global grants and the own partition's others.
+func (m *Member) FindGrants(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
+	return func(yield func(authz.Grant, error) bool) {
+		org, err := m.org(ctx)
+		if err != nil {
+			yield(authz.Grant{}, err)
+			return
+		}
+		global, instances := q, q
+		global.Scope, instances.Instances = &globalScope, true
+		switch {
+		case org == nil:
+			m.Store.FindGrants(ctx, q, p)(yield)
+		case q.Instances || q.Scope != nil && *q.Scope != authz.Global:
+			m.Store.FindGrants(ctx, instances, p)(yield)
+		case q.Scope != nil:
+			org.FindGrants(ctx, q, p)(yield)
+		default:
+			all := storage.FoundPage{After: p.After} // limited counts across both
+			lists.Limited(merged(org.FindGrants(ctx, global, all), m.Store.FindGrants(ctx, instances, all), func(a, b authz.Grant) bool {
+				return q.Order.Compare(q.Order.Place(&a), q.Order.Place(&b)) <= 0
+			}), p.Limit)(yield)
+		}
+	}
+}
+
 // ReadPeople reads people and what they have everywhere where the organization's rows
 // are, the rest in the own partition.
 func (m *Member) ReadPeople(ctx context.Context, q storage.PeopleQuery) (storage.People, error) {

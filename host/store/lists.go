@@ -112,6 +112,21 @@ func (s *Store) ListGrants(ctx context.Context, f storage.GrantFilter, p storage
 		})
 }
 
+func (s *Store) FindGrants(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
+	return list(ctx, s, "FindGrants", func() walk[authz.Grant] {
+		left := p
+		return walk[authz.Grant]{
+			rows: func(ctx context.Context, st storage.Store) iter.Seq2[authz.Grant, error] {
+				return st.FindGrants(ctx, q, left)
+			},
+			passed: func(g authz.Grant) bool {
+				left.After = q.Order.Place(&g)
+				return spend(&left.Limit)
+			},
+		}
+	})
+}
+
 func (s *Store) ListRevokes(ctx context.Context, f storage.RevokeFilter, p storage.Page) iter.Seq2[authz.Revoke, error] {
 	return paged(ctx, s, "ListRevokes", p, func(r authz.Revoke) string { return r.ID },
 		func(ctx context.Context, st storage.Store, p storage.Page) iter.Seq2[authz.Revoke, error] {

@@ -24,6 +24,9 @@ type Lookups interface {
 	// subject and id.
 	ListGrantsAt(ctx context.Context, scopes []string, p GrantsAtPage) iter.Seq2[authz.Grant, error]
 
+	// FindGrants yields the grants that a search selects, in its order.
+	FindGrants(ctx context.Context, q authz.GrantSearch, p FoundPage) iter.Seq2[authz.Grant, error]
+
 	// ListUserIDs yields the ids of the users that rows name: records and the managers in
 	// them, grants to users, revokes, and requests by who filed them. Those that begin with
 	// prefix come in their order, each once.

@@ -23,7 +23,7 @@ const (
 	CapExpand     Capability = "expand"     // ReadAccess with Expand
 	CapAncestry   Capability = "ancestry"   // scope parents
 	CapAncestors  Capability = "ancestors"  // ReadAccess with Scope; needs CapAncestry
-	CapLookups    Capability = "lookups"    // ListScopes, ListEdges, ListGrantsAt, ListUserIDs, ReadPeople; needs CapAncestry
+	CapLookups    Capability = "lookups"    // ListScopes, ListEdges, ListGrantsAt, FindGrants, ListUserIDs, ReadPeople; needs CapAncestry
 	CapRecords    Capability = "records"    // records, RequireRecord
 	CapWatch      Capability = "watch"      // Watch
 	CapRenewal    Capability = "renewal"    // Renew
@@ -294,6 +294,10 @@ func (Unimplemented) ListEdges(context.Context, EdgeKind, []string, EdgePage) it
 }
 
 func (Unimplemented) ListGrantsAt(context.Context, []string, GrantsAtPage) iter.Seq2[authz.Grant, error] {
+	return refused[authz.Grant](CapLookups)
+}
+
+func (Unimplemented) FindGrants(context.Context, authz.GrantSearch, FoundPage) iter.Seq2[authz.Grant, error] {
 	return refused[authz.Grant](CapLookups)
 }
 

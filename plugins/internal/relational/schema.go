@@ -3,8 +3,9 @@ package relational
 import "github.com/authzhost/authz/sdk/storage"
 
 // SchemaVersion is the version of Tables. Version 1 knew no partitions, version 2
-// no identities of events, version 3 no tables of edges for lookups.
-const SchemaVersion = 4
+// no identities of events, version 3 no tables of edges for lookups, version 4 no indexes
+// of grants by time.
+const SchemaVersion = 5
 
 // Type is the type of a column.
 type Type int
@@ -67,7 +68,7 @@ const (
 // Tables are those of SchemaVersion, in the order of the layout
 // (spec: storage §8).
 var Tables = []Table{
-	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}, {"scope", "subject", "id"}},
+	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}, {"scope", "subject", "id"}, {"createdAt", "id"}, {"expiresAt", "id"}},
 		Columns: columns(text("id"), text("subject"), null(text("roleId")), null(text("pattern")), text("scope"),
 			null(big("expiresAt")), json("provenance"), big("createdAt"))},
 	{Name: RevokeTable, Key: key("id"), Indexes: [][]string{{"userId"}, {"scope"}},

@@ -39,6 +39,8 @@ func newState() *state {
 			byScope:   ordered(func(a, b *authz.Grant) int { return compare2(a.Scope, b.Scope, a.ID, b.ID) }),
 			at:        ordered(compareGrantsAt),
 			byRole:    ordered(func(a, b *authz.Grant) int { return compare2(a.RoleID, b.RoleID, a.ID, b.ID) }),
+			newest:    inOrder(authz.GrantsNewest),
+			expiring:  inOrder(authz.GrantsExpiring),
 		},
 		revokes: revokeRows{
 			byID:    ordered(func(a, b *authz.Revoke) int { return strings.Compare(a.ID, b.ID) }),
@@ -104,10 +106,11 @@ type draft struct {
 func (st *state) draft() *draft { return &draft{state: *st, edit: new(edit)} }
 
 // grantRows keeps each grant under its id and under what grants are found by.
-// byRole holds only grants that name a role.
+// byRole holds only grants that name a role, and expiring only those that expire.
 type grantRows struct {
 	byID, bySubject, byScope, byRole tree[*authz.Grant]
 	at                               tree[*authz.Grant] // by scope, subject and id
+	newest, expiring                 tree[*authz.Grant]
 }
 
 func compareGrantsAt(a, b *authz.Grant) int {
@@ -122,6 +125,10 @@ func (r *grantRows) insert(e *edit, g *authz.Grant) {
 	if g.RoleID != "" {
 		r.byRole.set(e, g)
 	}
+	r.newest.set(e, g)
+	if !g.ExpiresAt.IsZero() {
+		r.expiring.set(e, g)
+	}
 }
 
 func (r *grantRows) remove(e *edit, g *authz.Grant) {
@@ -132,6 +139,14 @@ func (r *grantRows) remove(e *edit, g *authz.Grant) {
 	if g.RoleID != "" {
 		r.byRole.remove(e, g)
 	}
+	r.newest.remove(e, g)
+	if !g.ExpiresAt.IsZero() {
+		r.expiring.remove(e, g)
+	}
+}
+
+func inOrder(o authz.GrantOrder) tree[*authz.Grant] {
+	return ordered(func(a, b *authz.Grant) int { return o.Compare(o.Place(a), o.Place(b)) })
 }
 
 type revokeRows struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/authzhost/authz/plugins/postgres/postgres"
 	"github.com/authzhost/authz/plugins/postgres/postgrestest"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -52,6 +53,14 @@ func TestLookupsGoThroughIndexes(t *testing.T) {
 			collect(t, traced.ListGrantsAt(ctx, list, storage.GrantsAtPage{AfterScope: "d.f:0", AfterSubject: "user:u3", Limit: 1000}))
 		}
 		collect(t, traced.ListScopes(ctx, storage.Page{After: "d.d:5", Limit: 1000}))
+		for _, order := range []authz.GrantOrder{authz.GrantsByID, authz.GrantsNewest, authz.GrantsExpiring} {
+			for _, q := range []authz.GrantSearch{{}, {Instances: true}, {CreatedFrom: new(int64(1))}} {
+				for _, after := range []authz.GrantPlace{{}, {At: 2, ID: "g5"}} {
+					q.Order = order
+					collect(t, traced.FindGrants(ctx, q, storage.FoundPage{After: after, Limit: 100}))
+				}
+			}
+		}
 		for _, after := range []string{"", "u15"} {
 			collect(t, traced.ListUserIDs(ctx, "u1", storage.Page{After: after, Limit: 1000}))
 		}

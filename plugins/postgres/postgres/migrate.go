@@ -12,7 +12,7 @@ import (
 )
 
 // migrate moves the tables of an older version to the present one. Those of version
-// 2 lack columns, and those of version 3 indexes, which are added. Version 1 knew no partitions: every row lands in
+// 2 lack columns, and those of versions 3 and 4 indexes, which are added. Version 1 knew no partitions: every row lands in
 // the partition "", and every key and index is made anew with the partition first;
 // missing columns are added, and columns whose type or byte order is another are
 // changed.
@@ -67,7 +67,7 @@ func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 }
 
 // addMissing adds the columns that a table of version 2 lacks, which are null in its
-// rows, and the indexes that one of version 3 lacks.
+// rows, and the indexes that one of version 3 or 4 lacks.
 func (d *driver) addMissing(ctx context.Context, tx pgx.Tx, t relational.Table, have []string) error {
 	for _, c := range t.Columns {
 		if slices.Contains(have, c.Name) {

@@ -108,19 +108,27 @@ func checkLayout(t *testing.T, dsn string) {
 }
 
 func TestAMigratedDatabaseHasTheLayoutOfAFreshOne(t *testing.T) {
-	fresh, old, second, third := postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t)
+	fresh, old, second := postgrestest.Database(t), postgrestest.Database(t), postgrestest.Database(t)
 	sql(t, old, version1)
 	connect(t, postgres.Options{DSN: fresh})
 	connect(t, postgres.Options{DSN: old, Migrate: true})
 	connect(t, postgres.Options{DSN: second})
 	sql(t, second, backToVersion2)
 	connect(t, postgres.Options{DSN: second, Migrate: true})
-	connect(t, postgres.Options{DSN: third})
-	sql(t, third, backToVersion3) // without a partition
-	_, err := postgres.New(t.Context(), postgres.Options{DSN: third})
-	expectCode(t, storage.CodeUnsupported, err)
-	connect(t, postgres.Options{DSN: third, Migrate: true})
-	for name, dsn := range map[string]string{"1": old, "2": second, "3": third} {
+	databases := map[string]string{"1": old, "2": second}
+	for version, back := range map[string]string{"3": backToVersion3, "4": backToVersion4} {
+		dsn := postgrestest.Database(t)
+		connect(t, postgres.Options{DSN: dsn})
+		sql(t, dsn, back) // without a partition
+		_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
+		expectCode(t, storage.CodeUnsupported, err)
+		if !strings.Contains(err.Error(), "schema version "+version) {
+			t.Errorf("version %s answered %v", version, err)
+		}
+		connect(t, postgres.Options{DSN: dsn, Migrate: true})
+		databases[version] = dsn
+	}
+	for name, dsn := range databases {
 		if diff := cmp.Diff(ask[string](t, fresh, layout), ask[string](t, dsn, layout)); diff != "" {
 			t.Errorf("layout of version %s (-fresh +migrated):\n%s", name, diff)
 		}
@@ -134,8 +142,14 @@ const layout = `select c.relname || '.' || a.attname || ' ' || format_type(a.att
 	where c.relname like 'Authz%' and c.relkind = 'r'
 	union all select tablename || ': ' || indexdef from pg_indexes where tablename like 'Authz%' order by 1`
 
+// backToVersion4 takes from a database what version 4 did not know.
+const backToVersion4 = `
+drop index "idx_AuthzGrant_app_createdAt_id", "idx_AuthzGrant_app_expiresAt_id";
+update "AuthzSchema" set "version" = 4;
+`
+
 // backToVersion3 takes from a database what version 3 did not know.
-const backToVersion3 = `
+const backToVersion3 = backToVersion4 + `
 drop table "AuthzScopeEdge", "AuthzUserOrg";
 drop index "idx_AuthzGrant_app_scope_subject_id", "idx_AuthzMembership_app_groupId_userId", "idx_AuthzUser_app_managerUserId_userId";
 create index "idx_AuthzMembership_app_groupId" on "AuthzMembership" ("app", "groupId");
@@ -164,7 +178,7 @@ func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
 	}
 	connect(t, postgres.Options{DSN: dsn, Migrate: true})
 	after := open(t, connect(t, postgres.Options{DSN: dsn}), "docs") // needs no leave any more
-	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
@@ -175,16 +189,22 @@ func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
 	checkLayout(t, dsn)
 }
 
-func TestADatabaseOfVersion3IsRefusedUntilItIsMigrated(t *testing.T) {
+func TestDatabasesOfVersions3And4AreRefusedUntilTheyAreMigrated(t *testing.T) {
+	for version, back := range map[string]string{"version 3": backToVersion3, "version 4": backToVersion4} {
+		t.Run(version, func(t *testing.T) { migratesIndexes(t, version, back) })
+	}
+}
+
+func migratesIndexes(t *testing.T, version, back string) {
 	dsn := postgrestest.Database(t)
 	d := connect(t, postgres.Options{DSN: dsn})
 	before := open(t, d, "docs")
 	relationaltest.FillEdges(t, before)
 	relationaltest.FillEdges(t, open(t, d, ""))
-	sql(t, dsn, backToVersion3)
+	sql(t, dsn, back)
 	_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
 	expectCode(t, storage.CodeUnsupported, err)
-	if !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), "version 3") {
+	if !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), version) {
 		t.Errorf("%v does not name the command and the version", err)
 	}
 	connect(t, postgres.Options{DSN: dsn, Migrate: true})
@@ -194,7 +214,7 @@ func TestADatabaseOfVersion3IsRefusedUntilItIsMigrated(t *testing.T) {
 		relationaltest.HasEdges(t, after)
 		relationaltest.WritesEdges(t, after)
 	}
-	if after := open(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
+	if after := open(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	checkLayout(t, dsn)
@@ -240,7 +260,7 @@ func TestADatabaseOfALaterVersionIsRefused(t *testing.T) { // R02
 	dsn := postgrestest.Database(t)
 	d := connect(t, postgres.Options{DSN: dsn})
 	open(t, d, "a")
-	sql(t, dsn, `update "AuthzSchema" set "version" = 5`)
+	sql(t, dsn, `update "AuthzSchema" set "version" = 6`)
 	_, err := d.Open(t.Context(), "a")
 	expectCode(t, storage.CodeUnsupported, err)
 	_, err = postgres.New(t.Context(), postgres.Options{DSN: dsn, Migrate: true})

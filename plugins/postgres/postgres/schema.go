@@ -54,19 +54,24 @@ func (d *driver) prepare(ctx context.Context) error {
 }
 
 // content is what a schema holds: the columns of each table of ours, the newest
-// version that a partition was written by, and whether grants have the index of
-// version 4, which tells where no partition was opened.
+// version that a partition was written by, and the indexes of grants, which tell the
+// version where no partition was opened.
 type content struct {
 	columns map[string][]string
 	version int64
-	indexed bool
+	indexes []string
+}
+
+// grantsHave reports an index of grants.
+func (c content) grantsHave(columns ...string) bool {
+	return slices.Contains(c.indexes, indexName(relational.GrantTable, columns))
 }
 
 func (c content) has(table string) bool { return c.columns[table] != nil }
 
 // old is the version of tables that are to be migrated, else 0. Those of version 1
 // know no partitions, those of version 2 no identities of events, those of version 3
-// no edges for lookups.
+// no edges for lookups, those of version 4 no grants by time.
 func (c content) old() int64 {
 	lacks := func(table, column string) bool {
 		return c.has(table) && !slices.Contains(c.columns[table], column)
@@ -76,16 +81,22 @@ func (c content) old() int64 {
 		return 1
 	case lacks(relational.EpochTable, "identity"), lacks(relational.EventTable, "identity"):
 		return 2
-	case c.version > 0 && c.version < relational.SchemaVersion, c.version == 0 && c.has(relational.SchemaTable) && c.has(relational.GrantTable) && !c.indexed:
+	case c.version > 0 && c.version < relational.SchemaVersion:
+		return max(c.version, 3)
+	case c.version > 0, !c.has(relational.SchemaTable), !c.has(relational.GrantTable):
+	case !c.grantsHave("scope", "subject", "id"):
 		return 3
+	case !c.grantsHave("createdAt", "id"):
+		return 4
 	}
 	return 0
 }
 
 // leftOut says of a table which a migration does not find that it stays out: of those
-// of version 3 what was left out keeps lacking, and so does what needs it.
+// of version 3 what was left out keeps lacking, and so does what needs it; version 4 has
+// all tables.
 func (c content) leftOut(t relational.Table) bool {
-	return c.old() == 3 && (t.Capability != storage.CapLookups || !c.has(relational.ScopeParentTable))
+	return c.old() == 4 || c.old() == 3 && (t.Capability != storage.CapLookups || !c.has(relational.ScopeParentTable))
 }
 
 // complete reports a database that nothing need be made in: one whose optional
@@ -130,9 +141,8 @@ func (d *driver) inspect(ctx context.Context, conn *pgx.Conn) (content, error) {
 		return found, err
 	}
 	if found.has(relational.SchemaTable) {
-		err = conn.QueryRow(ctx, d.sql(`select coalesce(max("version"), 0), exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-			where n.nspname = $1 and c.relname = $2) from "AuthzSchema"`), d.options.Schema, indexName(relational.GrantTable, []string{"scope", "subject", "id"})).
-			Scan(&found.version, &found.indexed)
+		err = conn.QueryRow(ctx, d.sql(`select coalesce(max("version"), 0), array(select indexname::text from pg_indexes
+			where schemaname = $1 and tablename = $2) from "AuthzSchema"`), d.options.Schema, relational.GrantTable).Scan(&found.version, &found.indexes)
 	}
 	return found, err
 }
@@ -186,7 +196,7 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 	case 1:
 		_, err = tx.Exec(ctx, d.sql(`insert into "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt")
 			values ('', 1, $1, $2, `+clock+`)`), relational.SchemaVersion, rand.Text())
-	case 2, 3:
+	case 2, 3, 4:
 		_, err = tx.Exec(ctx, d.sql(`update "AuthzSchema" set "version" = $1, "migratedAt" = `+clock), relational.SchemaVersion)
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // migrate brings the tables of an older version into the present layout. Version 2
-// lacks columns, and version 3 tables and indexes, which are added. The rows of version 1 land in the partition "";
+// lacks columns, version 3 tables and indexes, and version 4 indexes, which are added. The rows of version 1 land in the partition "";
 // SQLite cannot change a primary key, so each table is written anew. All of it happens in the caller's transaction: a second migration waits for
 // the first and finds nothing to do, and one that is killed leaves what was there.
 func migrate(w *work, found layout, now int64) error {
@@ -45,7 +45,7 @@ func migrate(w *work, found layout, now int64) error {
 }
 
 // addMissing adds the columns that version 2 lacks, which are NULL in its rows, and
-// the tables and indexes that version 3 lacks.
+// the tables and indexes that versions 3 and 4 lack.
 func addMissing(w *work, found layout) error {
 	for _, t := range relational.Tables {
 		have, there := found.tables[t.Name]

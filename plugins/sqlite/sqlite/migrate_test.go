@@ -172,8 +172,16 @@ func migrated(t *testing.T, s storage.Store) {
 	}
 }
 
+// backToVersionFour takes from a database what version 4 did not know.
+const backToVersionFour = `
+DROP INDEX "AuthzGrant_createdAt_id";
+DROP INDEX "AuthzGrant_expiresAt_id";
+UPDATE "AuthzSchema" SET "version" = 4;
+PRAGMA user_version = 4;
+`
+
 // backToVersionThree takes from a database what version 3 did not know.
-const backToVersionThree = `
+const backToVersionThree = backToVersionFour + `
 DROP TABLE "AuthzScopeEdge";
 DROP TABLE "AuthzUserOrg";
 DROP INDEX "AuthzGrant_scope_subject_id";
@@ -217,7 +225,7 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 		t.Errorf("layout (-fresh +migrated):\n%s", diff)
 	}
 	after := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs") // without the option
-	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
@@ -229,7 +237,16 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 	mustOpen(t, sqlite.Options{Path: path, Migrate: true})
 }
 
-func TestVersionThreeIsRefusedAndMigratedWhenAsked(t *testing.T) {
+// Versions that lack tables and indexes.
+var withoutIndexes = map[string]string{"version 3": backToVersionThree, "version 4": backToVersionFour}
+
+func TestVersionsThreeAndFourAreRefusedAndMigratedWhenAsked(t *testing.T) {
+	for version, back := range withoutIndexes {
+		t.Run(version, func(t *testing.T) { migratesIndexes(t, version, back) })
+	}
+}
+
+func migratesIndexes(t *testing.T, version, back string) {
 	path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
 	d := mustOpen(t, sqlite.Options{Path: path})
 	before := mustStore(t, d, "docs")
@@ -238,10 +255,10 @@ func TestVersionThreeIsRefusedAndMigratedWhenAsked(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, path, backToVersionThree)
+	execute(t, path, back)
 	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
-	if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), "version 3") {
-		t.Fatalf("version 3 answered %v", err)
+	if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "authz storage migrate") || !strings.Contains(err.Error(), version) {
+		t.Fatalf("%s answered %v", version, err)
 	}
 	migrateAtOnce(t, path)
 	mustOpen(t, sqlite.Options{Path: fresh})
@@ -254,25 +271,27 @@ func TestVersionThreeIsRefusedAndMigratedWhenAsked(t *testing.T) {
 		relationaltest.HasEdges(t, after)
 		relationaltest.WritesEdges(t, after)
 	}
-	if after := mustStore(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 4 {
+	if after := mustStore(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 }
 
-// Without a partition nothing but the header of the file tells version 3.
-func TestVersionThreeWithoutRowsIsMigratedToo(t *testing.T) {
-	path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
-	if err := mustOpen(t, sqlite.Options{Path: path}).Close(); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, path, backToVersionThree)
-	if _, err := sqlite.Open(t.Context(), sqlite.Options{Path: path}); storage.CodeOf(err) != storage.CodeUnsupported {
-		t.Fatalf("version 3 answered %v", err)
-	}
-	mustOpen(t, sqlite.Options{Path: path, Migrate: true})
-	mustOpen(t, sqlite.Options{Path: fresh})
-	if diff := cmp.Diff(layoutIn(t, fresh), layoutIn(t, path)); diff != "" {
-		t.Errorf("layout (-fresh +migrated):\n%s", diff)
+// Without a partition nothing but the header of the file tells these versions.
+func TestVersionsThreeAndFourWithoutRowsAreMigratedToo(t *testing.T) {
+	for version, back := range withoutIndexes {
+		path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
+		if err := mustOpen(t, sqlite.Options{Path: path}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, path, back)
+		if _, err := sqlite.Open(t.Context(), sqlite.Options{Path: path}); storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), version) {
+			t.Fatalf("%s answered %v", version, err)
+		}
+		mustOpen(t, sqlite.Options{Path: path, Migrate: true})
+		mustOpen(t, sqlite.Options{Path: fresh})
+		if diff := cmp.Diff(layoutIn(t, fresh), layoutIn(t, path)); diff != "" {
+			t.Errorf("layout (-fresh +migrated):\n%s", diff)
+		}
 	}
 }
 
@@ -362,8 +381,8 @@ func ledByApp(t *testing.T, path string) {
 // R02
 func TestALaterVersionIsRefused(t *testing.T) {
 	for name, statement := range map[string]string{
-		"marked":      `PRAGMA user_version = 5`,
-		"a partition": `UPDATE "AuthzSchema" SET "version" = 5 WHERE "app" = 'docs'`,
+		"marked":      `PRAGMA user_version = 6`,
+		"a partition": `UPDATE "AuthzSchema" SET "version" = 6 WHERE "app" = 'docs'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/authz.db"
@@ -375,7 +394,7 @@ func TestALaterVersionIsRefused(t *testing.T) {
 			execute(t, path, statement)
 			for _, migrate := range []bool{false, true} {
 				_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Migrate: migrate})
-				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 5") {
+				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 6") {
 					t.Errorf("migrate %v: %v", migrate, err)
 				}
 			}

@@ -121,7 +121,7 @@ func (db *database) openFailure(ctx context.Context, err error) error {
 
 // layout is what a database holds of ours.
 type layout struct {
-	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities, 3 for no edges
+	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities, 3 for no edges, 4 for no grants by time
 	marked  bool // with the version, in the header of the file
 	tables  map[string][]string
 	names   map[string]bool // of tables and indexes
@@ -171,7 +171,7 @@ func layoutOf(w *work) (found layout, err error) {
 	case err == nil && newest > relational.SchemaVersion:
 		err = errNewer(newest)
 	case newest > 0 && newest < relational.SchemaVersion && found.version > 3:
-		found.version = 3
+		found.version = int(max(newest, 3))
 	}
 	return found, err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // layoutVersion is that of the keys and rows, whatever the DB.
-const layoutVersion = 3
+const layoutVersion = 4
 
 type driver struct {
 	db      DB

@@ -13,7 +13,12 @@ import (
 // The entities: the key of a row, and the indexes and values it is found by.
 var (
 	grants = table[authz.Grant]{"grant", func(g *authz.Grant) string { return g.ID }, func(g *authz.Grant) []string {
-		return []string{"subject/" + g.Subject, "scope/" + g.Scope, "role/" + g.RoleID, "at/" + g.Scope + "\x00" + g.Subject}
+		found := []string{"subject/" + g.Subject, "scope/" + g.Scope, "role/" + g.RoleID, "at/" + g.Scope + "\x00" + g.Subject,
+			"made/" + backwards(place(g.CreatedAt, g.ID))}
+		if at, expires := g.ExpiresAt.At(); expires {
+			found = append(found, "ends/"+ordered(at))
+		}
+		return found
 	}}
 	revokes = table[authz.Revoke]{"revoke", func(r *authz.Revoke) string { return r.ID },
 		func(r *authz.Revoke) []string { return []string{"user/" + r.UserID} }}

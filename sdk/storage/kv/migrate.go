@@ -6,8 +6,9 @@ import (
 )
 
 // Layout 2 has entries by which lookups read: grants by scope and subject, users by org
-// and manager, scopes by parent. Layout 3 has requests by who filed them. Older data gets
-// them when its partition is opened.
+// and manager, scopes by parent. Layout 3 has requests by who filed them, layout 4 grants by
+// when they were made and when they expire. Older data gets them when its partition is
+// opened.
 // The layout is raised first, so that no older driver writes rows without entries beside
 // it; what is left to do stands in the head "migrating" until it is done.
 
@@ -24,15 +25,16 @@ func beginMigration(p *partition, life head) {
 }
 
 // migratedBy is how many of the tables below have their entries in a layout.
-var migratedBy = map[int64]int64{1: 0, 2: 3}
+var migratedBy = map[int64]int64{1: 0, 2: 3, 3: 4}
 
 // migrated are the tables that got new entries. Each writes rows again, above a key, and
 // returns the last one, "" at the end.
 var migrated = []func(p *partition, after string) string{
-	func(p *partition, after string) string { return rewrite(p, grants, after) },
+	nothing, // of grants, which come last
 	func(p *partition, after string) string { return rewrite(p, users, after) },
 	func(p *partition, after string) string { return rewrite(p, scopes, after) },
 	func(p *partition, after string) string { return rewrite(p, requests, after) },
+	func(p *partition, after string) string { return rewrite(p, grants, after) },
 }
 
 // migrate goes on with a migration until it is done. One that ends before goes on when the
@@ -60,6 +62,8 @@ func (s *store) migrate(ctx context.Context) error {
 	}
 	return nil
 }
+
+func nothing(*partition, string) string { return "" }
 
 func rewrite[R any](p *partition, t table[R], after string) (last string) {
 	keys, more := firstOf(t.keys(p, after), migrationRows)

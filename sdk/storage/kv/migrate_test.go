@@ -19,8 +19,9 @@ const life = "/p/head/life"
 
 // laterEntries are those that the drivers of older layouts did not write.
 var laterEntries = map[int64][]string{
-	1: {"/p/grant.at/", "/p/user.org/", "/p/user.manager/", "/p/scope.parent/", "/p/request.requester/"},
-	2: {"/p/request.requester/"},
+	1: {"/p/grant.at/", "/p/user.org/", "/p/user.manager/", "/p/scope.parent/", "/p/request.requester/", "/p/grant.made/", "/p/grant.ends/"},
+	2: {"/p/request.requester/", "/p/grant.made/", "/p/grant.ends/"},
+	3: {"/p/grant.made/", "/p/grant.ends/"},
 }
 
 // older makes of a partition what the driver of an older layout left.
@@ -88,6 +89,14 @@ func edges(t *testing.T, s storage.Store) (all []string) {
 		}
 		all = append(all, "grant "+g.ID)
 	}
+	for _, order := range []authz.GrantOrder{authz.GrantsNewest, authz.GrantsExpiring} {
+		for g, err := range s.FindGrants(t.Context(), authz.GrantSearch{Order: order}, storage.FoundPage{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(order)+g.ID)
+		}
+	}
 	for id, err := range s.ListUserIDs(t.Context(), "", storage.Page{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -103,6 +112,7 @@ func TestALayoutOfOldIsMigrated(t *testing.T) {
 	for name, old := range map[string]func(*memory){
 		"layout 1": func(m *memory) { m.older(t, 1) },
 		"layout 2": func(m *memory) { m.older(t, 2) },
+		"layout 3": func(m *memory) { m.older(t, 3) },
 		"layout 1 on its way to 2": func(m *memory) {
 			m.older(t, 1)
 			m.lived(t, 2)
@@ -123,7 +133,8 @@ func migrates(t *testing.T, old func(*memory)) {
 			user := fmt.Sprintf("u%04d", i)
 			commit.Changes = append(commit.Changes,
 				storage.UpsertUser{User: authz.User{UserID: user, Active: true, GroupIDs: []string{"g"}, OrgIDs: []string{fmt.Sprint("o", i%3)}, ManagerUserID: "u0001"}},
-				storage.InsertGrant{Grant: authz.Grant{ID: fmt.Sprintf("g%04d", i), Subject: "user:" + user, Pattern: "a.b", Scope: []string{"*", "t.folder:1", "t.doc:2"}[i%3], Provenance: authz.AdminProvenance("root")}},
+				storage.InsertGrant{Grant: authz.Grant{ID: fmt.Sprintf("g%04d", i), Subject: "user:" + user, Pattern: "a.b", Scope: []string{"*", "t.folder:1", "t.doc:2"}[i%3], Provenance: authz.AdminProvenance("root"),
+					CreatedAt: int64(i % 7), ExpiresAt: authz.ExpiresAt(int64(i % 5))}},
 				storage.PutScopeParents{Scope: fmt.Sprintf("t.doc:%d", i), Parents: []string{fmt.Sprintf("t.folder:%d", i%2)}},
 				storage.InsertRequest{Request: authz.Request{ID: fmt.Sprintf("q%04d", i), RequesterUserID: "asked." + user, Pattern: "a.b", Scope: "*", State: authz.RequestPending}})
 		}
@@ -164,7 +175,7 @@ func migrates(t *testing.T, old func(*memory)) {
 	if len(db.rows) != len(rows) {
 		t.Errorf("%d rows, %d before", len(db.rows), len(rows))
 	}
-	db.lived(t, 4)
+	db.lived(t, 5)
 	if _, err := kv.New(db, kv.Options{Name: "memory"}).Open(t.Context(), "p"); storage.CodeOf(err) != storage.CodeUnsupported {
 		t.Errorf("a newer layout: %v", err)
 	}

@@ -54,7 +54,7 @@ type index struct {
 var stones = index{members: []string{"gone", "at"}, sparse: true}
 
 var indexes = map[Name][]index{
-	Grants:   {on("subject", "_id"), on("scope", "_id"), on("roleId", "_id"), on("scope", "subject", "_id"), stones},
+	Grants:   {on("subject", "_id"), on("scope", "_id"), on("roleId", "_id"), on("scope", "subject", "_id"), on("createdAt", "_id"), on("expiresAt", "_id"), stones},
 	Revokes:  {on("userId", "_id"), on("scope", "_id"), stones},
 	Roles:    {stones},
 	Groups:   {on("parents"), stones},

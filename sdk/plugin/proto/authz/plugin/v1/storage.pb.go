@@ -1935,6 +1935,170 @@ func (x *GrantsAtQuery) GetStore() uint64 {
 	return 0
 }
 
+type GrantSearch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Subject       *string                `protobuf:"bytes,1,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	Scope         *string                `protobuf:"bytes,2,opt,name=scope,proto3,oneof" json:"scope,omitempty"`
+	RoleId        *string                `protobuf:"bytes,3,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
+	Pattern       *string                `protobuf:"bytes,4,opt,name=pattern,proto3,oneof" json:"pattern,omitempty"`
+	Actor         *string                `protobuf:"bytes,5,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
+	Instances     bool                   `protobuf:"varint,6,opt,name=instances,proto3" json:"instances,omitempty"`
+	Expires       *bool                  `protobuf:"varint,7,opt,name=expires,proto3,oneof" json:"expires,omitempty"`
+	ExpiresFrom   *int64                 `protobuf:"varint,8,opt,name=expires_from,json=expiresFrom,proto3,oneof" json:"expires_from,omitempty"`
+	ExpiresTo     *int64                 `protobuf:"varint,9,opt,name=expires_to,json=expiresTo,proto3,oneof" json:"expires_to,omitempty"`
+	CreatedFrom   *int64                 `protobuf:"varint,10,opt,name=created_from,json=createdFrom,proto3,oneof" json:"created_from,omitempty"`
+	CreatedTo     *int64                 `protobuf:"varint,11,opt,name=created_to,json=createdTo,proto3,oneof" json:"created_to,omitempty"`
+	Order         string                 `protobuf:"bytes,12,opt,name=order,proto3" json:"order,omitempty"`
+	AfterAt       int64                  `protobuf:"varint,13,opt,name=after_at,json=afterAt,proto3" json:"after_at,omitempty"`
+	AfterId       string                 `protobuf:"bytes,14,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"` // "": from the beginning
+	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
+	Limit         int64                  `protobuf:"varint,16,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantSearch) Reset() {
+	*x = GrantSearch{}
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantSearch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantSearch) ProtoMessage() {}
+
+func (x *GrantSearch) ProtoReflect() protoreflect.Message {
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantSearch.ProtoReflect.Descriptor instead.
+func (*GrantSearch) Descriptor() ([]byte, []int) {
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GrantSearch) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetScope() string {
+	if x != nil && x.Scope != nil {
+		return *x.Scope
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetRoleId() string {
+	if x != nil && x.RoleId != nil {
+		return *x.RoleId
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetPattern() string {
+	if x != nil && x.Pattern != nil {
+		return *x.Pattern
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetActor() string {
+	if x != nil && x.Actor != nil {
+		return *x.Actor
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetInstances() bool {
+	if x != nil {
+		return x.Instances
+	}
+	return false
+}
+
+func (x *GrantSearch) GetExpires() bool {
+	if x != nil && x.Expires != nil {
+		return *x.Expires
+	}
+	return false
+}
+
+func (x *GrantSearch) GetExpiresFrom() int64 {
+	if x != nil && x.ExpiresFrom != nil {
+		return *x.ExpiresFrom
+	}
+	return 0
+}
+
+func (x *GrantSearch) GetExpiresTo() int64 {
+	if x != nil && x.ExpiresTo != nil {
+		return *x.ExpiresTo
+	}
+	return 0
+}
+
+func (x *GrantSearch) GetCreatedFrom() int64 {
+	if x != nil && x.CreatedFrom != nil {
+		return *x.CreatedFrom
+	}
+	return 0
+}
+
+func (x *GrantSearch) GetCreatedTo() int64 {
+	if x != nil && x.CreatedTo != nil {
+		return *x.CreatedTo
+	}
+	return 0
+}
+
+func (x *GrantSearch) GetOrder() string {
+	if x != nil {
+		return x.Order
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetAfterAt() int64 {
+	if x != nil {
+		return x.AfterAt
+	}
+	return 0
+}
+
+func (x *GrantSearch) GetAfterId() string {
+	if x != nil {
+		return x.AfterId
+	}
+	return ""
+}
+
+func (x *GrantSearch) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+func (x *GrantSearch) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
 type PeopleQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserIds       []string               `protobuf:"bytes,1,rep,name=user_ids,json=userIds,proto3" json:"user_ids,omitempty"`
@@ -1947,7 +2111,7 @@ type PeopleQuery struct {
 
 func (x *PeopleQuery) Reset() {
 	*x = PeopleQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2123,7 @@ func (x *PeopleQuery) String() string {
 func (*PeopleQuery) ProtoMessage() {}
 
 func (x *PeopleQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[31]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2136,7 @@ func (x *PeopleQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeopleQuery.ProtoReflect.Descriptor instead.
 func (*PeopleQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{31}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PeopleQuery) GetUserIds() []string {
@@ -2015,7 +2179,7 @@ type People struct {
 
 func (x *People) Reset() {
 	*x = People{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2191,7 @@ func (x *People) String() string {
 func (*People) ProtoMessage() {}
 
 func (x *People) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[32]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2204,7 @@ func (x *People) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use People.ProtoReflect.Descriptor instead.
 func (*People) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{32}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *People) GetUsers() []*User {
@@ -2082,7 +2246,7 @@ type RecordKey struct {
 
 func (x *RecordKey) Reset() {
 	*x = RecordKey{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2258,7 @@ func (x *RecordKey) String() string {
 func (*RecordKey) ProtoMessage() {}
 
 func (x *RecordKey) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[33]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2271,7 @@ func (x *RecordKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordKey.ProtoReflect.Descriptor instead.
 func (*RecordKey) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{33}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RecordKey) GetCollection() string {
@@ -2144,7 +2308,7 @@ type RecordQuery struct {
 
 func (x *RecordQuery) Reset() {
 	*x = RecordQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2320,7 @@ func (x *RecordQuery) String() string {
 func (*RecordQuery) ProtoMessage() {}
 
 func (x *RecordQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[34]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2333,7 @@ func (x *RecordQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordQuery.ProtoReflect.Descriptor instead.
 func (*RecordQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{34}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RecordQuery) GetCollection() string {
@@ -2221,7 +2385,7 @@ type AccessQuery struct {
 
 func (x *AccessQuery) Reset() {
 	*x = AccessQuery{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +2397,7 @@ func (x *AccessQuery) String() string {
 func (*AccessQuery) ProtoMessage() {}
 
 func (x *AccessQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[35]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +2410,7 @@ func (x *AccessQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessQuery.ProtoReflect.Descriptor instead.
 func (*AccessQuery) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{35}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AccessQuery) GetUserId() string {
@@ -2310,7 +2474,7 @@ type Access struct {
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2322,7 +2486,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[36]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2335,7 +2499,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{36}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Access) GetUser() *User {
@@ -2432,7 +2596,7 @@ type AccessGrant struct {
 
 func (x *AccessGrant) Reset() {
 	*x = AccessGrant{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2608,7 @@ func (x *AccessGrant) String() string {
 func (*AccessGrant) ProtoMessage() {}
 
 func (x *AccessGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[37]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2621,7 @@ func (x *AccessGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessGrant.ProtoReflect.Descriptor instead.
 func (*AccessGrant) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{37}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AccessGrant) GetId() string {
@@ -2529,7 +2693,7 @@ type AccessRole struct {
 
 func (x *AccessRole) Reset() {
 	*x = AccessRole{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2541,7 +2705,7 @@ func (x *AccessRole) String() string {
 func (*AccessRole) ProtoMessage() {}
 
 func (x *AccessRole) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[38]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2718,7 @@ func (x *AccessRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessRole.ProtoReflect.Descriptor instead.
 func (*AccessRole) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{38}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AccessRole) GetRevision() uint64 {
@@ -2581,7 +2745,7 @@ type GrantRows struct {
 
 func (x *GrantRows) Reset() {
 	*x = GrantRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2593,7 +2757,7 @@ func (x *GrantRows) String() string {
 func (*GrantRows) ProtoMessage() {}
 
 func (x *GrantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[39]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2606,7 +2770,7 @@ func (x *GrantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRows.ProtoReflect.Descriptor instead.
 func (*GrantRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{39}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GrantRows) GetRows() []*Grant {
@@ -2633,7 +2797,7 @@ type RevokeRows struct {
 
 func (x *RevokeRows) Reset() {
 	*x = RevokeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2809,7 @@ func (x *RevokeRows) String() string {
 func (*RevokeRows) ProtoMessage() {}
 
 func (x *RevokeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[40]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2822,7 @@ func (x *RevokeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRows.ProtoReflect.Descriptor instead.
 func (*RevokeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{40}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RevokeRows) GetRows() []*Revoke {
@@ -2685,7 +2849,7 @@ type RoleRows struct {
 
 func (x *RoleRows) Reset() {
 	*x = RoleRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +2861,7 @@ func (x *RoleRows) String() string {
 func (*RoleRows) ProtoMessage() {}
 
 func (x *RoleRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[41]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +2874,7 @@ func (x *RoleRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleRows.ProtoReflect.Descriptor instead.
 func (*RoleRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{41}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RoleRows) GetRows() []*Role {
@@ -2737,7 +2901,7 @@ type GroupRows struct {
 
 func (x *GroupRows) Reset() {
 	*x = GroupRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +2913,7 @@ func (x *GroupRows) String() string {
 func (*GroupRows) ProtoMessage() {}
 
 func (x *GroupRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[42]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +2926,7 @@ func (x *GroupRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupRows.ProtoReflect.Descriptor instead.
 func (*GroupRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{42}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GroupRows) GetRows() []*Group {
@@ -2789,7 +2953,7 @@ type UserRows struct {
 
 func (x *UserRows) Reset() {
 	*x = UserRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2801,7 +2965,7 @@ func (x *UserRows) String() string {
 func (*UserRows) ProtoMessage() {}
 
 func (x *UserRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[43]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2814,7 +2978,7 @@ func (x *UserRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserRows.ProtoReflect.Descriptor instead.
 func (*UserRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{43}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *UserRows) GetRows() []*User {
@@ -2841,7 +3005,7 @@ type IdRows struct {
 
 func (x *IdRows) Reset() {
 	*x = IdRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2853,7 +3017,7 @@ func (x *IdRows) String() string {
 func (*IdRows) ProtoMessage() {}
 
 func (x *IdRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[44]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2866,7 +3030,7 @@ func (x *IdRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdRows.ProtoReflect.Descriptor instead.
 func (*IdRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{44}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *IdRows) GetRows() []string {
@@ -2894,7 +3058,7 @@ type Edge struct {
 
 func (x *Edge) Reset() {
 	*x = Edge{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2906,7 +3070,7 @@ func (x *Edge) String() string {
 func (*Edge) ProtoMessage() {}
 
 func (x *Edge) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[45]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2919,7 +3083,7 @@ func (x *Edge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edge.ProtoReflect.Descriptor instead.
 func (*Edge) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{45}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Edge) GetOf() string {
@@ -2953,7 +3117,7 @@ type EdgeRows struct {
 
 func (x *EdgeRows) Reset() {
 	*x = EdgeRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2965,7 +3129,7 @@ func (x *EdgeRows) String() string {
 func (*EdgeRows) ProtoMessage() {}
 
 func (x *EdgeRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[46]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +3142,7 @@ func (x *EdgeRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRows.ProtoReflect.Descriptor instead.
 func (*EdgeRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{46}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EdgeRows) GetRows() []*Edge {
@@ -3005,7 +3169,7 @@ type RequestRows struct {
 
 func (x *RequestRows) Reset() {
 	*x = RequestRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3017,7 +3181,7 @@ func (x *RequestRows) String() string {
 func (*RequestRows) ProtoMessage() {}
 
 func (x *RequestRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[47]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3030,7 +3194,7 @@ func (x *RequestRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRows.ProtoReflect.Descriptor instead.
 func (*RequestRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{47}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RequestRows) GetRows() []*Request {
@@ -3057,7 +3221,7 @@ type CatalogRows struct {
 
 func (x *CatalogRows) Reset() {
 	*x = CatalogRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3069,7 +3233,7 @@ func (x *CatalogRows) String() string {
 func (*CatalogRows) ProtoMessage() {}
 
 func (x *CatalogRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[48]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3082,7 +3246,7 @@ func (x *CatalogRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogRows.ProtoReflect.Descriptor instead.
 func (*CatalogRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{48}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CatalogRows) GetRows() []*Catalog {
@@ -3108,7 +3272,7 @@ type ImportsRows struct {
 
 func (x *ImportsRows) Reset() {
 	*x = ImportsRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3120,7 +3284,7 @@ func (x *ImportsRows) String() string {
 func (*ImportsRows) ProtoMessage() {}
 
 func (x *ImportsRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[49]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3133,7 +3297,7 @@ func (x *ImportsRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportsRows.ProtoReflect.Descriptor instead.
 func (*ImportsRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{49}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ImportsRows) GetRows() []*Imports {
@@ -3153,7 +3317,7 @@ type AuditRows struct {
 
 func (x *AuditRows) Reset() {
 	*x = AuditRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3165,7 +3329,7 @@ func (x *AuditRows) String() string {
 func (*AuditRows) ProtoMessage() {}
 
 func (x *AuditRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[50]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3178,7 +3342,7 @@ func (x *AuditRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRows.ProtoReflect.Descriptor instead.
 func (*AuditRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{50}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AuditRows) GetRows() []*AuditEntry {
@@ -3205,7 +3369,7 @@ type MetricDeltas struct {
 
 func (x *MetricDeltas) Reset() {
 	*x = MetricDeltas{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3217,7 +3381,7 @@ func (x *MetricDeltas) String() string {
 func (*MetricDeltas) ProtoMessage() {}
 
 func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[51]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3230,7 +3394,7 @@ func (x *MetricDeltas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricDeltas.ProtoReflect.Descriptor instead.
 func (*MetricDeltas) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{51}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *MetricDeltas) GetRows() []*MetricBucket {
@@ -3257,7 +3421,7 @@ type MetricRows struct {
 
 func (x *MetricRows) Reset() {
 	*x = MetricRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3269,7 +3433,7 @@ func (x *MetricRows) String() string {
 func (*MetricRows) ProtoMessage() {}
 
 func (x *MetricRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[52]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3282,7 +3446,7 @@ func (x *MetricRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricRows.ProtoReflect.Descriptor instead.
 func (*MetricRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{52}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *MetricRows) GetRows() []*MetricBucket {
@@ -3309,7 +3473,7 @@ type RecordRows struct {
 
 func (x *RecordRows) Reset() {
 	*x = RecordRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3321,7 +3485,7 @@ func (x *RecordRows) String() string {
 func (*RecordRows) ProtoMessage() {}
 
 func (x *RecordRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[53]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3334,7 +3498,7 @@ func (x *RecordRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRows.ProtoReflect.Descriptor instead.
 func (*RecordRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{53}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *RecordRows) GetRows() []*Record {
@@ -3360,7 +3524,7 @@ type CommitRows struct {
 
 func (x *CommitRows) Reset() {
 	*x = CommitRows{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3372,7 +3536,7 @@ func (x *CommitRows) String() string {
 func (*CommitRows) ProtoMessage() {}
 
 func (x *CommitRows) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[54]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3385,7 +3549,7 @@ func (x *CommitRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRows.ProtoReflect.Descriptor instead.
 func (*CommitRows) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{54}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CommitRows) GetRows() []*CommitResult {
@@ -3404,7 +3568,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3580,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[55]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3593,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{55}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchRequest) GetStore() uint64 {
@@ -3448,7 +3612,7 @@ type WatchHead struct {
 
 func (x *WatchHead) Reset() {
 	*x = WatchHead{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3624,7 @@ func (x *WatchHead) String() string {
 func (*WatchHead) ProtoMessage() {}
 
 func (x *WatchHead) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[56]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3637,7 @@ func (x *WatchHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchHead.ProtoReflect.Descriptor instead.
 func (*WatchHead) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{56}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WatchHead) GetHead() int64 {
@@ -3496,7 +3660,7 @@ type SectionRequest struct {
 
 func (x *SectionRequest) Reset() {
 	*x = SectionRequest{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3508,7 +3672,7 @@ func (x *SectionRequest) String() string {
 func (*SectionRequest) ProtoMessage() {}
 
 func (x *SectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[57]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3521,7 +3685,7 @@ func (x *SectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionRequest.ProtoReflect.Descriptor instead.
 func (*SectionRequest) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{57}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SectionRequest) GetOf() isSectionRequest_Of {
@@ -3576,7 +3740,7 @@ type SectionAcquire struct {
 
 func (x *SectionAcquire) Reset() {
 	*x = SectionAcquire{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +3752,7 @@ func (x *SectionAcquire) String() string {
 func (*SectionAcquire) ProtoMessage() {}
 
 func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[58]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +3765,7 @@ func (x *SectionAcquire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionAcquire.ProtoReflect.Descriptor instead.
 func (*SectionAcquire) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{58}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SectionAcquire) GetStore() uint64 {
@@ -3638,7 +3802,7 @@ type SectionReply struct {
 
 func (x *SectionReply) Reset() {
 	*x = SectionReply{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +3814,7 @@ func (x *SectionReply) String() string {
 func (*SectionReply) ProtoMessage() {}
 
 func (x *SectionReply) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[59]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3663,7 +3827,7 @@ func (x *SectionReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionReply.ProtoReflect.Descriptor instead.
 func (*SectionReply) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{59}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SectionReply) GetOf() isSectionReply_Of {
@@ -3717,7 +3881,7 @@ type Granted struct {
 
 func (x *Granted) Reset() {
 	*x = Granted{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3729,7 +3893,7 @@ func (x *Granted) String() string {
 func (*Granted) ProtoMessage() {}
 
 func (x *Granted) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[60]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3742,7 +3906,7 @@ func (x *Granted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Granted.ProtoReflect.Descriptor instead.
 func (*Granted) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{60}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Granted) GetFence() *Fence {
@@ -3769,7 +3933,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[61]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +3945,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_authz_plugin_v1_storage_proto_msgTypes[61]
+	mi := &file_authz_plugin_v1_storage_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +3958,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{61}
+	return file_authz_plugin_v1_storage_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Renewed) GetBeat() int64 {
@@ -3982,7 +4146,41 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\rafter_subject\x18\x03 \x01(\tR\fafterSubject\x12\x19\n" +
 	"\bafter_id\x18\x04 \x01(\tR\aafterId\x12\x14\n" +
 	"\x05limit\x18\x05 \x01(\x03R\x05limit\x12\x14\n" +
-	"\x05store\x18\x0f \x01(\x04R\x05store\"\x9a\x01\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\"\xf0\x04\n" +
+	"\vGrantSearch\x12\x1d\n" +
+	"\asubject\x18\x01 \x01(\tH\x00R\asubject\x88\x01\x01\x12\x19\n" +
+	"\x05scope\x18\x02 \x01(\tH\x01R\x05scope\x88\x01\x01\x12\x1c\n" +
+	"\arole_id\x18\x03 \x01(\tH\x02R\x06roleId\x88\x01\x01\x12\x1d\n" +
+	"\apattern\x18\x04 \x01(\tH\x03R\apattern\x88\x01\x01\x12\x19\n" +
+	"\x05actor\x18\x05 \x01(\tH\x04R\x05actor\x88\x01\x01\x12\x1c\n" +
+	"\tinstances\x18\x06 \x01(\bR\tinstances\x12\x1d\n" +
+	"\aexpires\x18\a \x01(\bH\x05R\aexpires\x88\x01\x01\x12&\n" +
+	"\fexpires_from\x18\b \x01(\x03H\x06R\vexpiresFrom\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"expires_to\x18\t \x01(\x03H\aR\texpiresTo\x88\x01\x01\x12&\n" +
+	"\fcreated_from\x18\n" +
+	" \x01(\x03H\bR\vcreatedFrom\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"created_to\x18\v \x01(\x03H\tR\tcreatedTo\x88\x01\x01\x12\x14\n" +
+	"\x05order\x18\f \x01(\tR\x05order\x12\x19\n" +
+	"\bafter_at\x18\r \x01(\x03R\aafterAt\x12\x19\n" +
+	"\bafter_id\x18\x0e \x01(\tR\aafterId\x12\x14\n" +
+	"\x05store\x18\x0f \x01(\x04R\x05store\x12\x14\n" +
+	"\x05limit\x18\x10 \x01(\x03R\x05limitB\n" +
+	"\n" +
+	"\b_subjectB\b\n" +
+	"\x06_scopeB\n" +
+	"\n" +
+	"\b_role_idB\n" +
+	"\n" +
+	"\b_patternB\b\n" +
+	"\x06_actorB\n" +
+	"\n" +
+	"\b_expiresB\x0f\n" +
+	"\r_expires_fromB\r\n" +
+	"\v_expires_toB\x0f\n" +
+	"\r_created_fromB\r\n" +
+	"\v_created_to\"\x9a\x01\n" +
 	"\vPeopleQuery\x12\x19\n" +
 	"\buser_ids\x18\x01 \x03(\tR\auserIds\x123\n" +
 	"\x06scopes\x18\x02 \x01(\v2\x1b.authz.plugin.v1.StringListR\x06scopes\x12%\n" +
@@ -4119,7 +4317,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\blease_ms\x18\x02 \x01(\x03R\aleaseMs\"K\n" +
 	"\aRenewed\x12\x12\n" +
 	"\x04beat\x18\x01 \x01(\x03R\x04beat\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\x8c\x18\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.authz.plugin.v1.ErrorR\x05error2\xd6\x18\n" +
 	"\aStorage\x12@\n" +
 	"\x04Open\x12\x1c.authz.plugin.v1.OpenRequest\x1a\x1a.authz.plugin.v1.OpenReply\x12R\n" +
 	"\n" +
@@ -4159,7 +4357,9 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\n" +
 	"ListScopes\x12\x1a.authz.plugin.v1.PageQuery\x1a\x17.authz.plugin.v1.IdRows0\x01\x12D\n" +
 	"\tListEdges\x12\x1a.authz.plugin.v1.EdgeQuery\x1a\x19.authz.plugin.v1.EdgeRows0\x01\x12L\n" +
-	"\fListGrantsAt\x12\x1e.authz.plugin.v1.GrantsAtQuery\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12F\n" +
+	"\fListGrantsAt\x12\x1e.authz.plugin.v1.GrantsAtQuery\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12H\n" +
+	"\n" +
+	"FindGrants\x12\x1c.authz.plugin.v1.GrantSearch\x1a\x1a.authz.plugin.v1.GrantRows0\x01\x12F\n" +
 	"\vListUserIds\x12\x1c.authz.plugin.v1.UserIdQuery\x1a\x17.authz.plugin.v1.IdRows0\x01\x12C\n" +
 	"\n" +
 	"ReadPeople\x12\x1c.authz.plugin.v1.PeopleQuery\x1a\x17.authz.plugin.v1.People\x12D\n" +
@@ -4187,7 +4387,7 @@ func file_authz_plugin_v1_storage_proto_rawDescGZIP() []byte {
 	return file_authz_plugin_v1_storage_proto_rawDescData
 }
 
-var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_authz_plugin_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*Frame)(nil),              // 0: authz.plugin.v1.Frame
 	(*Error)(nil),              // 1: authz.plugin.v1.Error
@@ -4220,113 +4420,114 @@ var file_authz_plugin_v1_storage_proto_goTypes = []any{
 	(*ScopeParents)(nil),       // 28: authz.plugin.v1.ScopeParents
 	(*EdgeQuery)(nil),          // 29: authz.plugin.v1.EdgeQuery
 	(*GrantsAtQuery)(nil),      // 30: authz.plugin.v1.GrantsAtQuery
-	(*PeopleQuery)(nil),        // 31: authz.plugin.v1.PeopleQuery
-	(*People)(nil),             // 32: authz.plugin.v1.People
-	(*RecordKey)(nil),          // 33: authz.plugin.v1.RecordKey
-	(*RecordQuery)(nil),        // 34: authz.plugin.v1.RecordQuery
-	(*AccessQuery)(nil),        // 35: authz.plugin.v1.AccessQuery
-	(*Access)(nil),             // 36: authz.plugin.v1.Access
-	(*AccessGrant)(nil),        // 37: authz.plugin.v1.AccessGrant
-	(*AccessRole)(nil),         // 38: authz.plugin.v1.AccessRole
-	(*GrantRows)(nil),          // 39: authz.plugin.v1.GrantRows
-	(*RevokeRows)(nil),         // 40: authz.plugin.v1.RevokeRows
-	(*RoleRows)(nil),           // 41: authz.plugin.v1.RoleRows
-	(*GroupRows)(nil),          // 42: authz.plugin.v1.GroupRows
-	(*UserRows)(nil),           // 43: authz.plugin.v1.UserRows
-	(*IdRows)(nil),             // 44: authz.plugin.v1.IdRows
-	(*Edge)(nil),               // 45: authz.plugin.v1.Edge
-	(*EdgeRows)(nil),           // 46: authz.plugin.v1.EdgeRows
-	(*RequestRows)(nil),        // 47: authz.plugin.v1.RequestRows
-	(*CatalogRows)(nil),        // 48: authz.plugin.v1.CatalogRows
-	(*ImportsRows)(nil),        // 49: authz.plugin.v1.ImportsRows
-	(*AuditRows)(nil),          // 50: authz.plugin.v1.AuditRows
-	(*MetricDeltas)(nil),       // 51: authz.plugin.v1.MetricDeltas
-	(*MetricRows)(nil),         // 52: authz.plugin.v1.MetricRows
-	(*RecordRows)(nil),         // 53: authz.plugin.v1.RecordRows
-	(*CommitRows)(nil),         // 54: authz.plugin.v1.CommitRows
-	(*WatchRequest)(nil),       // 55: authz.plugin.v1.WatchRequest
-	(*WatchHead)(nil),          // 56: authz.plugin.v1.WatchHead
-	(*SectionRequest)(nil),     // 57: authz.plugin.v1.SectionRequest
-	(*SectionAcquire)(nil),     // 58: authz.plugin.v1.SectionAcquire
-	(*SectionReply)(nil),       // 59: authz.plugin.v1.SectionReply
-	(*Granted)(nil),            // 60: authz.plugin.v1.Granted
-	(*Renewed)(nil),            // 61: authz.plugin.v1.Renewed
-	nil,                        // 62: authz.plugin.v1.ScopeParents.ParentsEntry
-	(*StringList)(nil),         // 63: authz.plugin.v1.StringList
-	(*Event)(nil),              // 64: authz.plugin.v1.Event
-	(*User)(nil),               // 65: authz.plugin.v1.User
-	(*Revoke)(nil),             // 66: authz.plugin.v1.Revoke
-	(*Provenance)(nil),         // 67: authz.plugin.v1.Provenance
-	(*Role)(nil),               // 68: authz.plugin.v1.Role
-	(*Grant)(nil),              // 69: authz.plugin.v1.Grant
-	(*Group)(nil),              // 70: authz.plugin.v1.Group
-	(*Request)(nil),            // 71: authz.plugin.v1.Request
-	(*Catalog)(nil),            // 72: authz.plugin.v1.Catalog
-	(*Imports)(nil),            // 73: authz.plugin.v1.Imports
-	(*AuditEntry)(nil),         // 74: authz.plugin.v1.AuditEntry
-	(*MetricBucket)(nil),       // 75: authz.plugin.v1.MetricBucket
-	(*Record)(nil),             // 76: authz.plugin.v1.Record
-	(*CommitResult)(nil),       // 77: authz.plugin.v1.CommitResult
-	(*Fence)(nil),              // 78: authz.plugin.v1.Fence
-	(*Commit)(nil),             // 79: authz.plugin.v1.Commit
+	(*GrantSearch)(nil),        // 31: authz.plugin.v1.GrantSearch
+	(*PeopleQuery)(nil),        // 32: authz.plugin.v1.PeopleQuery
+	(*People)(nil),             // 33: authz.plugin.v1.People
+	(*RecordKey)(nil),          // 34: authz.plugin.v1.RecordKey
+	(*RecordQuery)(nil),        // 35: authz.plugin.v1.RecordQuery
+	(*AccessQuery)(nil),        // 36: authz.plugin.v1.AccessQuery
+	(*Access)(nil),             // 37: authz.plugin.v1.Access
+	(*AccessGrant)(nil),        // 38: authz.plugin.v1.AccessGrant
+	(*AccessRole)(nil),         // 39: authz.plugin.v1.AccessRole
+	(*GrantRows)(nil),          // 40: authz.plugin.v1.GrantRows
+	(*RevokeRows)(nil),         // 41: authz.plugin.v1.RevokeRows
+	(*RoleRows)(nil),           // 42: authz.plugin.v1.RoleRows
+	(*GroupRows)(nil),          // 43: authz.plugin.v1.GroupRows
+	(*UserRows)(nil),           // 44: authz.plugin.v1.UserRows
+	(*IdRows)(nil),             // 45: authz.plugin.v1.IdRows
+	(*Edge)(nil),               // 46: authz.plugin.v1.Edge
+	(*EdgeRows)(nil),           // 47: authz.plugin.v1.EdgeRows
+	(*RequestRows)(nil),        // 48: authz.plugin.v1.RequestRows
+	(*CatalogRows)(nil),        // 49: authz.plugin.v1.CatalogRows
+	(*ImportsRows)(nil),        // 50: authz.plugin.v1.ImportsRows
+	(*AuditRows)(nil),          // 51: authz.plugin.v1.AuditRows
+	(*MetricDeltas)(nil),       // 52: authz.plugin.v1.MetricDeltas
+	(*MetricRows)(nil),         // 53: authz.plugin.v1.MetricRows
+	(*RecordRows)(nil),         // 54: authz.plugin.v1.RecordRows
+	(*CommitRows)(nil),         // 55: authz.plugin.v1.CommitRows
+	(*WatchRequest)(nil),       // 56: authz.plugin.v1.WatchRequest
+	(*WatchHead)(nil),          // 57: authz.plugin.v1.WatchHead
+	(*SectionRequest)(nil),     // 58: authz.plugin.v1.SectionRequest
+	(*SectionAcquire)(nil),     // 59: authz.plugin.v1.SectionAcquire
+	(*SectionReply)(nil),       // 60: authz.plugin.v1.SectionReply
+	(*Granted)(nil),            // 61: authz.plugin.v1.Granted
+	(*Renewed)(nil),            // 62: authz.plugin.v1.Renewed
+	nil,                        // 63: authz.plugin.v1.ScopeParents.ParentsEntry
+	(*StringList)(nil),         // 64: authz.plugin.v1.StringList
+	(*Event)(nil),              // 65: authz.plugin.v1.Event
+	(*User)(nil),               // 66: authz.plugin.v1.User
+	(*Revoke)(nil),             // 67: authz.plugin.v1.Revoke
+	(*Provenance)(nil),         // 68: authz.plugin.v1.Provenance
+	(*Role)(nil),               // 69: authz.plugin.v1.Role
+	(*Grant)(nil),              // 70: authz.plugin.v1.Grant
+	(*Group)(nil),              // 71: authz.plugin.v1.Group
+	(*Request)(nil),            // 72: authz.plugin.v1.Request
+	(*Catalog)(nil),            // 73: authz.plugin.v1.Catalog
+	(*Imports)(nil),            // 74: authz.plugin.v1.Imports
+	(*AuditEntry)(nil),         // 75: authz.plugin.v1.AuditEntry
+	(*MetricBucket)(nil),       // 76: authz.plugin.v1.MetricBucket
+	(*Record)(nil),             // 77: authz.plugin.v1.Record
+	(*CommitResult)(nil),       // 78: authz.plugin.v1.CommitResult
+	(*Fence)(nil),              // 79: authz.plugin.v1.Fence
+	(*Commit)(nil),             // 80: authz.plugin.v1.Commit
 }
 var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	13,  // 0: authz.plugin.v1.PageQuery.page:type_name -> authz.plugin.v1.Page
 	13,  // 1: authz.plugin.v1.UserIdQuery.page:type_name -> authz.plugin.v1.Page
-	63,  // 2: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
+	64,  // 2: authz.plugin.v1.GrantQuery.subjects:type_name -> authz.plugin.v1.StringList
 	13,  // 3: authz.plugin.v1.GrantQuery.page:type_name -> authz.plugin.v1.Page
 	13,  // 4: authz.plugin.v1.RevokeQuery.page:type_name -> authz.plugin.v1.Page
 	13,  // 5: authz.plugin.v1.UserQuery.page:type_name -> authz.plugin.v1.Page
 	13,  // 6: authz.plugin.v1.GroupQuery.page:type_name -> authz.plugin.v1.Page
 	22,  // 7: authz.plugin.v1.AuditQuery.cursor:type_name -> authz.plugin.v1.AuditCursor
-	64,  // 8: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
-	63,  // 9: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
-	62,  // 10: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
-	63,  // 11: authz.plugin.v1.PeopleQuery.scopes:type_name -> authz.plugin.v1.StringList
-	65,  // 12: authz.plugin.v1.People.users:type_name -> authz.plugin.v1.User
-	37,  // 13: authz.plugin.v1.People.grants:type_name -> authz.plugin.v1.AccessGrant
-	66,  // 14: authz.plugin.v1.People.revokes:type_name -> authz.plugin.v1.Revoke
-	67,  // 15: authz.plugin.v1.People.provenances:type_name -> authz.plugin.v1.Provenance
+	65,  // 8: authz.plugin.v1.EventPage.events:type_name -> authz.plugin.v1.Event
+	64,  // 9: authz.plugin.v1.MetricQuery.subjects:type_name -> authz.plugin.v1.StringList
+	63,  // 10: authz.plugin.v1.ScopeParents.parents:type_name -> authz.plugin.v1.ScopeParents.ParentsEntry
+	64,  // 11: authz.plugin.v1.PeopleQuery.scopes:type_name -> authz.plugin.v1.StringList
+	66,  // 12: authz.plugin.v1.People.users:type_name -> authz.plugin.v1.User
+	38,  // 13: authz.plugin.v1.People.grants:type_name -> authz.plugin.v1.AccessGrant
+	67,  // 14: authz.plugin.v1.People.revokes:type_name -> authz.plugin.v1.Revoke
+	68,  // 15: authz.plugin.v1.People.provenances:type_name -> authz.plugin.v1.Provenance
 	13,  // 16: authz.plugin.v1.RecordQuery.page:type_name -> authz.plugin.v1.Page
-	65,  // 17: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
-	37,  // 18: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
-	66,  // 19: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
-	38,  // 20: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
-	67,  // 21: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
+	66,  // 17: authz.plugin.v1.Access.user:type_name -> authz.plugin.v1.User
+	38,  // 18: authz.plugin.v1.Access.grants:type_name -> authz.plugin.v1.AccessGrant
+	67,  // 19: authz.plugin.v1.Access.revokes:type_name -> authz.plugin.v1.Revoke
+	39,  // 20: authz.plugin.v1.Access.roles:type_name -> authz.plugin.v1.AccessRole
+	68,  // 21: authz.plugin.v1.Access.provenances:type_name -> authz.plugin.v1.Provenance
 	28,  // 22: authz.plugin.v1.Access.parents:type_name -> authz.plugin.v1.ScopeParents
-	68,  // 23: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
-	69,  // 24: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
+	69,  // 23: authz.plugin.v1.AccessRole.role:type_name -> authz.plugin.v1.Role
+	70,  // 24: authz.plugin.v1.GrantRows.rows:type_name -> authz.plugin.v1.Grant
 	0,   // 25: authz.plugin.v1.GrantRows.piece:type_name -> authz.plugin.v1.Frame
-	66,  // 26: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
+	67,  // 26: authz.plugin.v1.RevokeRows.rows:type_name -> authz.plugin.v1.Revoke
 	0,   // 27: authz.plugin.v1.RevokeRows.piece:type_name -> authz.plugin.v1.Frame
-	68,  // 28: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
+	69,  // 28: authz.plugin.v1.RoleRows.rows:type_name -> authz.plugin.v1.Role
 	0,   // 29: authz.plugin.v1.RoleRows.piece:type_name -> authz.plugin.v1.Frame
-	70,  // 30: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
+	71,  // 30: authz.plugin.v1.GroupRows.rows:type_name -> authz.plugin.v1.Group
 	0,   // 31: authz.plugin.v1.GroupRows.piece:type_name -> authz.plugin.v1.Frame
-	65,  // 32: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
+	66,  // 32: authz.plugin.v1.UserRows.rows:type_name -> authz.plugin.v1.User
 	0,   // 33: authz.plugin.v1.UserRows.piece:type_name -> authz.plugin.v1.Frame
 	0,   // 34: authz.plugin.v1.IdRows.piece:type_name -> authz.plugin.v1.Frame
-	45,  // 35: authz.plugin.v1.EdgeRows.rows:type_name -> authz.plugin.v1.Edge
+	46,  // 35: authz.plugin.v1.EdgeRows.rows:type_name -> authz.plugin.v1.Edge
 	0,   // 36: authz.plugin.v1.EdgeRows.piece:type_name -> authz.plugin.v1.Frame
-	71,  // 37: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
+	72,  // 37: authz.plugin.v1.RequestRows.rows:type_name -> authz.plugin.v1.Request
 	0,   // 38: authz.plugin.v1.RequestRows.piece:type_name -> authz.plugin.v1.Frame
-	72,  // 39: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
+	73,  // 39: authz.plugin.v1.CatalogRows.rows:type_name -> authz.plugin.v1.Catalog
 	0,   // 40: authz.plugin.v1.CatalogRows.piece:type_name -> authz.plugin.v1.Frame
-	73,  // 41: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
-	74,  // 42: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
+	74,  // 41: authz.plugin.v1.ImportsRows.rows:type_name -> authz.plugin.v1.Imports
+	75,  // 42: authz.plugin.v1.AuditRows.rows:type_name -> authz.plugin.v1.AuditEntry
 	0,   // 43: authz.plugin.v1.AuditRows.piece:type_name -> authz.plugin.v1.Frame
-	75,  // 44: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
-	75,  // 45: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
+	76,  // 44: authz.plugin.v1.MetricDeltas.rows:type_name -> authz.plugin.v1.MetricBucket
+	76,  // 45: authz.plugin.v1.MetricRows.rows:type_name -> authz.plugin.v1.MetricBucket
 	0,   // 46: authz.plugin.v1.MetricRows.piece:type_name -> authz.plugin.v1.Frame
-	76,  // 47: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
+	77,  // 47: authz.plugin.v1.RecordRows.rows:type_name -> authz.plugin.v1.Record
 	0,   // 48: authz.plugin.v1.RecordRows.piece:type_name -> authz.plugin.v1.Frame
-	77,  // 49: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
-	58,  // 50: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
-	60,  // 51: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
-	61,  // 52: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
-	78,  // 53: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
+	78,  // 49: authz.plugin.v1.CommitRows.rows:type_name -> authz.plugin.v1.CommitResult
+	59,  // 50: authz.plugin.v1.SectionRequest.acquire:type_name -> authz.plugin.v1.SectionAcquire
+	61,  // 51: authz.plugin.v1.SectionReply.granted:type_name -> authz.plugin.v1.Granted
+	62,  // 52: authz.plugin.v1.SectionReply.renewed:type_name -> authz.plugin.v1.Renewed
+	79,  // 53: authz.plugin.v1.Granted.fence:type_name -> authz.plugin.v1.Fence
 	1,   // 54: authz.plugin.v1.Renewed.error:type_name -> authz.plugin.v1.Error
-	63,  // 55: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
+	64,  // 55: authz.plugin.v1.ScopeParents.ParentsEntry.value:type_name -> authz.plugin.v1.StringList
 	2,   // 56: authz.plugin.v1.Storage.Open:input_type -> authz.plugin.v1.OpenRequest
 	4,   // 57: authz.plugin.v1.Storage.CloseStore:input_type -> authz.plugin.v1.CloseStoreRequest
 	9,   // 58: authz.plugin.v1.Storage.GetGrant:input_type -> authz.plugin.v1.Key
@@ -4352,71 +4553,73 @@ var file_authz_plugin_v1_storage_proto_depIdxs = []int32{
 	7,   // 78: authz.plugin.v1.Storage.HeadSeq:input_type -> authz.plugin.v1.Whole
 	24,  // 79: authz.plugin.v1.Storage.EventsSince:input_type -> authz.plugin.v1.EventQuery
 	26,  // 80: authz.plugin.v1.Storage.PruneEvents:input_type -> authz.plugin.v1.PruneEventsRequest
-	51,  // 81: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
+	52,  // 81: authz.plugin.v1.Storage.RecordMetrics:input_type -> authz.plugin.v1.MetricDeltas
 	27,  // 82: authz.plugin.v1.Storage.ReadMetrics:input_type -> authz.plugin.v1.MetricQuery
 	12,  // 83: authz.plugin.v1.Storage.PruneMetrics:input_type -> authz.plugin.v1.NumberQuery
 	10,  // 84: authz.plugin.v1.Storage.GetScopeParents:input_type -> authz.plugin.v1.Keys
 	14,  // 85: authz.plugin.v1.Storage.ListScopes:input_type -> authz.plugin.v1.PageQuery
 	29,  // 86: authz.plugin.v1.Storage.ListEdges:input_type -> authz.plugin.v1.EdgeQuery
 	30,  // 87: authz.plugin.v1.Storage.ListGrantsAt:input_type -> authz.plugin.v1.GrantsAtQuery
-	15,  // 88: authz.plugin.v1.Storage.ListUserIds:input_type -> authz.plugin.v1.UserIdQuery
-	31,  // 89: authz.plugin.v1.Storage.ReadPeople:input_type -> authz.plugin.v1.PeopleQuery
-	33,  // 90: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
-	34,  // 91: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
-	35,  // 92: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
-	79,  // 93: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
-	9,   // 94: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
-	9,   // 95: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
-	7,   // 96: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
-	0,   // 97: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
-	55,  // 98: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
-	57,  // 99: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
-	3,   // 100: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
-	5,   // 101: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
-	39,  // 102: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
-	39,  // 103: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
-	11,  // 104: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
-	40,  // 105: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
-	40,  // 106: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
-	41,  // 107: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
-	41,  // 108: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
-	41,  // 109: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
-	42,  // 110: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
-	42,  // 111: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
-	43,  // 112: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
-	43,  // 113: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
-	44,  // 114: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
-	47,  // 115: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
-	47,  // 116: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
-	48,  // 117: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
-	48,  // 118: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
-	48,  // 119: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
-	49,  // 120: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
-	50,  // 121: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
-	23,  // 122: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
-	25,  // 123: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
-	11,  // 124: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
-	6,   // 125: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
-	52,  // 126: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
-	11,  // 127: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
-	28,  // 128: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
-	44,  // 129: authz.plugin.v1.Storage.ListScopes:output_type -> authz.plugin.v1.IdRows
-	46,  // 130: authz.plugin.v1.Storage.ListEdges:output_type -> authz.plugin.v1.EdgeRows
-	39,  // 131: authz.plugin.v1.Storage.ListGrantsAt:output_type -> authz.plugin.v1.GrantRows
-	44,  // 132: authz.plugin.v1.Storage.ListUserIds:output_type -> authz.plugin.v1.IdRows
-	32,  // 133: authz.plugin.v1.Storage.ReadPeople:output_type -> authz.plugin.v1.People
-	53,  // 134: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
-	53,  // 135: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
-	36,  // 136: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
-	77,  // 137: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
-	54,  // 138: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
-	9,   // 139: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
-	8,   // 140: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
-	0,   // 141: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
-	56,  // 142: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
-	59,  // 143: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
-	100, // [100:144] is the sub-list for method output_type
-	56,  // [56:100] is the sub-list for method input_type
+	31,  // 88: authz.plugin.v1.Storage.FindGrants:input_type -> authz.plugin.v1.GrantSearch
+	15,  // 89: authz.plugin.v1.Storage.ListUserIds:input_type -> authz.plugin.v1.UserIdQuery
+	32,  // 90: authz.plugin.v1.Storage.ReadPeople:input_type -> authz.plugin.v1.PeopleQuery
+	34,  // 91: authz.plugin.v1.Storage.GetRecord:input_type -> authz.plugin.v1.RecordKey
+	35,  // 92: authz.plugin.v1.Storage.ListRecords:input_type -> authz.plugin.v1.RecordQuery
+	36,  // 93: authz.plugin.v1.Storage.ReadAccess:input_type -> authz.plugin.v1.AccessQuery
+	80,  // 94: authz.plugin.v1.Storage.Commit:input_type -> authz.plugin.v1.Commit
+	9,   // 95: authz.plugin.v1.Storage.GetCommit:input_type -> authz.plugin.v1.Key
+	9,   // 96: authz.plugin.v1.Storage.Renew:input_type -> authz.plugin.v1.Key
+	7,   // 97: authz.plugin.v1.Storage.Health:input_type -> authz.plugin.v1.Whole
+	0,   // 98: authz.plugin.v1.Storage.InPieces:input_type -> authz.plugin.v1.Frame
+	56,  // 99: authz.plugin.v1.Storage.Watch:input_type -> authz.plugin.v1.WatchRequest
+	58,  // 100: authz.plugin.v1.Storage.Acquire:input_type -> authz.plugin.v1.SectionRequest
+	3,   // 101: authz.plugin.v1.Storage.Open:output_type -> authz.plugin.v1.OpenReply
+	5,   // 102: authz.plugin.v1.Storage.CloseStore:output_type -> authz.plugin.v1.CloseStoreReply
+	40,  // 103: authz.plugin.v1.Storage.GetGrant:output_type -> authz.plugin.v1.GrantRows
+	40,  // 104: authz.plugin.v1.Storage.ListGrants:output_type -> authz.plugin.v1.GrantRows
+	11,  // 105: authz.plugin.v1.Storage.CountGrants:output_type -> authz.plugin.v1.Number
+	41,  // 106: authz.plugin.v1.Storage.GetRevoke:output_type -> authz.plugin.v1.RevokeRows
+	41,  // 107: authz.plugin.v1.Storage.ListRevokes:output_type -> authz.plugin.v1.RevokeRows
+	42,  // 108: authz.plugin.v1.Storage.GetRole:output_type -> authz.plugin.v1.RoleRows
+	42,  // 109: authz.plugin.v1.Storage.GetRoles:output_type -> authz.plugin.v1.RoleRows
+	42,  // 110: authz.plugin.v1.Storage.ListRoles:output_type -> authz.plugin.v1.RoleRows
+	43,  // 111: authz.plugin.v1.Storage.GetGroup:output_type -> authz.plugin.v1.GroupRows
+	43,  // 112: authz.plugin.v1.Storage.ListGroups:output_type -> authz.plugin.v1.GroupRows
+	44,  // 113: authz.plugin.v1.Storage.GetUser:output_type -> authz.plugin.v1.UserRows
+	44,  // 114: authz.plugin.v1.Storage.ListUsers:output_type -> authz.plugin.v1.UserRows
+	45,  // 115: authz.plugin.v1.Storage.ListUsersInGroup:output_type -> authz.plugin.v1.IdRows
+	48,  // 116: authz.plugin.v1.Storage.GetRequest:output_type -> authz.plugin.v1.RequestRows
+	48,  // 117: authz.plugin.v1.Storage.ListRequests:output_type -> authz.plugin.v1.RequestRows
+	49,  // 118: authz.plugin.v1.Storage.GetCatalog:output_type -> authz.plugin.v1.CatalogRows
+	49,  // 119: authz.plugin.v1.Storage.GetCatalogVersion:output_type -> authz.plugin.v1.CatalogRows
+	49,  // 120: authz.plugin.v1.Storage.ListCatalogVersions:output_type -> authz.plugin.v1.CatalogRows
+	50,  // 121: authz.plugin.v1.Storage.GetImports:output_type -> authz.plugin.v1.ImportsRows
+	51,  // 122: authz.plugin.v1.Storage.ListAudit:output_type -> authz.plugin.v1.AuditRows
+	23,  // 123: authz.plugin.v1.Storage.HeadSeq:output_type -> authz.plugin.v1.Position
+	25,  // 124: authz.plugin.v1.Storage.EventsSince:output_type -> authz.plugin.v1.EventPage
+	11,  // 125: authz.plugin.v1.Storage.PruneEvents:output_type -> authz.plugin.v1.Number
+	6,   // 126: authz.plugin.v1.Storage.RecordMetrics:output_type -> authz.plugin.v1.Empty
+	53,  // 127: authz.plugin.v1.Storage.ReadMetrics:output_type -> authz.plugin.v1.MetricRows
+	11,  // 128: authz.plugin.v1.Storage.PruneMetrics:output_type -> authz.plugin.v1.Number
+	28,  // 129: authz.plugin.v1.Storage.GetScopeParents:output_type -> authz.plugin.v1.ScopeParents
+	45,  // 130: authz.plugin.v1.Storage.ListScopes:output_type -> authz.plugin.v1.IdRows
+	47,  // 131: authz.plugin.v1.Storage.ListEdges:output_type -> authz.plugin.v1.EdgeRows
+	40,  // 132: authz.plugin.v1.Storage.ListGrantsAt:output_type -> authz.plugin.v1.GrantRows
+	40,  // 133: authz.plugin.v1.Storage.FindGrants:output_type -> authz.plugin.v1.GrantRows
+	45,  // 134: authz.plugin.v1.Storage.ListUserIds:output_type -> authz.plugin.v1.IdRows
+	33,  // 135: authz.plugin.v1.Storage.ReadPeople:output_type -> authz.plugin.v1.People
+	54,  // 136: authz.plugin.v1.Storage.GetRecord:output_type -> authz.plugin.v1.RecordRows
+	54,  // 137: authz.plugin.v1.Storage.ListRecords:output_type -> authz.plugin.v1.RecordRows
+	37,  // 138: authz.plugin.v1.Storage.ReadAccess:output_type -> authz.plugin.v1.Access
+	78,  // 139: authz.plugin.v1.Storage.Commit:output_type -> authz.plugin.v1.CommitResult
+	55,  // 140: authz.plugin.v1.Storage.GetCommit:output_type -> authz.plugin.v1.CommitRows
+	9,   // 141: authz.plugin.v1.Storage.Renew:output_type -> authz.plugin.v1.Key
+	8,   // 142: authz.plugin.v1.Storage.Health:output_type -> authz.plugin.v1.StoreHealth
+	0,   // 143: authz.plugin.v1.Storage.InPieces:output_type -> authz.plugin.v1.Frame
+	57,  // 144: authz.plugin.v1.Storage.Watch:output_type -> authz.plugin.v1.WatchHead
+	60,  // 145: authz.plugin.v1.Storage.Acquire:output_type -> authz.plugin.v1.SectionReply
+	101, // [101:146] is the sub-list for method output_type
+	56,  // [56:101] is the sub-list for method input_type
 	56,  // [56:56] is the sub-list for extension type_name
 	56,  // [56:56] is the sub-list for extension extendee
 	0,   // [0:56] is the sub-list for field type_name
@@ -4437,12 +4640,13 @@ func file_authz_plugin_v1_storage_proto_init() {
 	file_authz_plugin_v1_storage_proto_msgTypes[21].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[26].OneofWrappers = []any{}
 	file_authz_plugin_v1_storage_proto_msgTypes[27].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[37].OneofWrappers = []any{}
-	file_authz_plugin_v1_storage_proto_msgTypes[57].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[31].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[38].OneofWrappers = []any{}
+	file_authz_plugin_v1_storage_proto_msgTypes[58].OneofWrappers = []any{
 		(*SectionRequest_Acquire)(nil),
 		(*SectionRequest_Beat)(nil),
 	}
-	file_authz_plugin_v1_storage_proto_msgTypes[59].OneofWrappers = []any{
+	file_authz_plugin_v1_storage_proto_msgTypes[60].OneofWrappers = []any{
 		(*SectionReply_Granted)(nil),
 		(*SectionReply_Renewed)(nil),
 	}
@@ -4452,7 +4656,7 @@ func file_authz_plugin_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_authz_plugin_v1_storage_proto_rawDesc), len(file_authz_plugin_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   63,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -51,6 +51,7 @@ const (
 	Storage_ListScopes_FullMethodName          = "/authz.plugin.v1.Storage/ListScopes"
 	Storage_ListEdges_FullMethodName           = "/authz.plugin.v1.Storage/ListEdges"
 	Storage_ListGrantsAt_FullMethodName        = "/authz.plugin.v1.Storage/ListGrantsAt"
+	Storage_FindGrants_FullMethodName          = "/authz.plugin.v1.Storage/FindGrants"
 	Storage_ListUserIds_FullMethodName         = "/authz.plugin.v1.Storage/ListUserIds"
 	Storage_ReadPeople_FullMethodName          = "/authz.plugin.v1.Storage/ReadPeople"
 	Storage_GetRecord_FullMethodName           = "/authz.plugin.v1.Storage/GetRecord"
@@ -112,6 +113,7 @@ type StorageClient interface {
 	ListScopes(ctx context.Context, in *PageQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error)
 	ListEdges(ctx context.Context, in *EdgeQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[EdgeRows], error)
 	ListGrantsAt(ctx context.Context, in *GrantsAtQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error)
+	FindGrants(ctx context.Context, in *GrantSearch, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error)
 	ListUserIds(ctx context.Context, in *UserIdQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error)
 	ReadPeople(ctx context.Context, in *PeopleQuery, opts ...grpc.CallOption) (*People, error)
 	GetRecord(ctx context.Context, in *RecordKey, opts ...grpc.CallOption) (*RecordRows, error)
@@ -583,9 +585,28 @@ func (c *storageClient) ListGrantsAt(ctx context.Context, in *GrantsAtQuery, opt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Storage_ListGrantsAtClient = grpc.ServerStreamingClient[GrantRows]
 
+func (c *storageClient) FindGrants(ctx context.Context, in *GrantSearch, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GrantRows], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[13], Storage_FindGrants_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GrantSearch, GrantRows]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_FindGrantsClient = grpc.ServerStreamingClient[GrantRows]
+
 func (c *storageClient) ListUserIds(ctx context.Context, in *UserIdQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[IdRows], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[13], Storage_ListUserIds_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[14], Storage_ListUserIds_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -624,7 +645,7 @@ func (c *storageClient) GetRecord(ctx context.Context, in *RecordKey, opts ...gr
 
 func (c *storageClient) ListRecords(ctx context.Context, in *RecordQuery, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RecordRows], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[14], Storage_ListRecords_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[15], Storage_ListRecords_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -693,7 +714,7 @@ func (c *storageClient) Health(ctx context.Context, in *Whole, opts ...grpc.Call
 
 func (c *storageClient) InPieces(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Frame], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[15], Storage_InPieces_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[16], Storage_InPieces_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -706,7 +727,7 @@ type Storage_InPiecesClient = grpc.BidiStreamingClient[Frame, Frame]
 
 func (c *storageClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHead], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[16], Storage_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[17], Storage_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -725,7 +746,7 @@ type Storage_WatchClient = grpc.ServerStreamingClient[WatchHead]
 
 func (c *storageClient) Acquire(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SectionRequest, SectionReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[17], Storage_Acquire_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Storage_ServiceDesc.Streams[18], Storage_Acquire_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -783,6 +804,7 @@ type StorageServer interface {
 	ListScopes(*PageQuery, grpc.ServerStreamingServer[IdRows]) error
 	ListEdges(*EdgeQuery, grpc.ServerStreamingServer[EdgeRows]) error
 	ListGrantsAt(*GrantsAtQuery, grpc.ServerStreamingServer[GrantRows]) error
+	FindGrants(*GrantSearch, grpc.ServerStreamingServer[GrantRows]) error
 	ListUserIds(*UserIdQuery, grpc.ServerStreamingServer[IdRows]) error
 	ReadPeople(context.Context, *PeopleQuery) (*People, error)
 	GetRecord(context.Context, *RecordKey) (*RecordRows, error)
@@ -912,6 +934,9 @@ func (UnimplementedStorageServer) ListEdges(*EdgeQuery, grpc.ServerStreamingServ
 }
 func (UnimplementedStorageServer) ListGrantsAt(*GrantsAtQuery, grpc.ServerStreamingServer[GrantRows]) error {
 	return status.Error(codes.Unimplemented, "method ListGrantsAt not implemented")
+}
+func (UnimplementedStorageServer) FindGrants(*GrantSearch, grpc.ServerStreamingServer[GrantRows]) error {
+	return status.Error(codes.Unimplemented, "method FindGrants not implemented")
 }
 func (UnimplementedStorageServer) ListUserIds(*UserIdQuery, grpc.ServerStreamingServer[IdRows]) error {
 	return status.Error(codes.Unimplemented, "method ListUserIds not implemented")
@@ -1455,6 +1480,17 @@ func _Storage_ListGrantsAt_Handler(srv interface{}, stream grpc.ServerStream) er
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Storage_ListGrantsAtServer = grpc.ServerStreamingServer[GrantRows]
 
+func _Storage_FindGrants_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GrantSearch)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(StorageServer).FindGrants(m, &grpc.GenericServerStream[GrantSearch, GrantRows]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Storage_FindGrantsServer = grpc.ServerStreamingServer[GrantRows]
+
 func _Storage_ListUserIds_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(UserIdQuery)
 	if err := stream.RecvMsg(m); err != nil {
@@ -1804,6 +1840,11 @@ var Storage_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ListGrantsAt",
 			Handler:       _Storage_ListGrantsAt_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "FindGrants",
+			Handler:       _Storage_FindGrants_Handler,
 			ServerStreams: true,
 		},
 		{

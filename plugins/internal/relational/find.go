@@ -1,0 +1,64 @@
+package relational
+
+import "github.com/authzhost/authz/sdk/authz"
+
+// Condition is one of a query, with a ? for each argument.
+type Condition struct {
+	Text string
+	Args []any
+}
+
+// GrantConditions select the grants of a search, in SQL that PostgreSQL and SQLite read
+// alike.
+func GrantConditions(q authz.GrantSearch) (all []Condition) {
+	and := func(text string, args ...any) { all = append(all, Condition{text, args}) }
+	for _, member := range []struct {
+		column string
+		value  *string
+	}{{"subject", q.Subject}, {"scope", q.Scope}, {"roleId", q.RoleID}, {"pattern", q.Pattern}} {
+		switch {
+		case member.value == nil:
+		case *member.value == "": // a grant without a role has NULL, which is no role's id
+			and("1 = 0")
+		default:
+			and(`"`+member.column+`" = ?`, *member.value)
+		}
+	}
+	if q.Actor != nil {
+		if *q.Actor == "" {
+			and("1 = 0")
+		} else {
+			and(`(("provenance" ->> 'actorUserId') = ? or ("provenance" ->> 'approvedBy') = ?)`, *q.Actor, *q.Actor)
+		}
+	}
+	if q.Instances {
+		and(`"scope" <> '*'`)
+	}
+	if q.Expires != nil && !*q.Expires {
+		and(`"expiresAt" is null`)
+	}
+	if q.Expires != nil && *q.Expires || q.Order == authz.GrantsExpiring {
+		and(`"expiresAt" is not null`)
+	}
+	for _, bound := range []struct {
+		text  string
+		value *int64
+	}{{`"expiresAt" >= ?`, q.ExpiresFrom}, {`"expiresAt" < ?`, q.ExpiresTo}, {`"createdAt" >= ?`, q.CreatedFrom}, {`"createdAt" < ?`, q.CreatedTo}} {
+		if bound.value != nil {
+			and(bound.text, *bound.value)
+		}
+	}
+	return all
+}
+
+// GrantOrder is an order of grants in SQL, and the condition that a grant comes after a
+// place in it.
+func GrantOrder(o authz.GrantOrder, after authz.GrantPlace) (order string, above Condition) {
+	switch o {
+	case authz.GrantsNewest:
+		return `"createdAt" desc, "id" desc`, Condition{`("createdAt", "id") < (?, ?)`, []any{after.At, after.ID}}
+	case authz.GrantsExpiring:
+		return `"expiresAt", "id"`, Condition{`("expiresAt", "id") > (?, ?)`, []any{after.At, after.ID}}
+	}
+	return `"id"`, Condition{`"id" > ?`, []any{after.ID}}
+}
