@@ -106,6 +106,7 @@ var goodBodies = map[string]string{
 	"setReportingEdge":      `{"userId":"u","managerUserId":"m2",` + admin + `}`,
 	"getReportingEdges":     `{}`,
 	"getUser":               `{"userId":"u"}`,
+	"findGrants":            `{"filter":{"subject":"user:u","scope":"*","roleId":"r","pattern":"docs.*","actor":"root","instances":true,"expires":true,"expiresFrom":1,"expiresTo":2,"createdFrom":3,"createdTo":4,"order":"-createdAt"},"after":"5:a","limit":1}`,
 	"listUsers":             `{"filter":{"prefix":"u","active":true,"stored":true},"after":"a","limit":1}`,
 	"listRecordedScopes":    `{"filter":{"prefix":"docs.","parent":"docs.folder:1"},"after":"a","limit":1}`,
 	"changeGrants":          `{"delete":["raw001001"],"expire":[],"create":[{"subject":"user:u","roleId":"r"}],` + admin + `}`,

@@ -97,7 +97,7 @@ func carried(op *provider.Operation) entry {
 		act = func(c *call, in any) action {
 			return listing(op.List, pageOf(in), func(ctx context.Context, row func(any) error) error {
 				return op.Each(ctx, c.app, in, row)
-			}, op.Key)
+			}, func(row any) any { return op.Key(in, row) })
 		}
 	}
 	return entry{Operation: *op, input: op.Input(), act: act, within: patience[op.Op]}

@@ -56,6 +56,8 @@ func TestEveryOperationAnswersItsResult(t *testing.T) {
 			`{"revoke":{"id":…,"userId":"u","pattern":"docs.files.read","scope":"*",` + admin + `,"createdAt":1700000000000}}`},
 		{"listRevokes", `{"filter":{"userId":"u"}}`,
 			`{"revokes":[{"id":…,"userId":"u","pattern":"docs.files.read","scope":"*",` + admin + `,"createdAt":1700000000000}]}`},
+		{"findGrants", `{"filter":{"subject":"everyone","instances":true,"order":"-createdAt"}}`, `{"grants":[{"id":…,"subject":"everyone",
+			"pattern":"docs.files.read","scope":"docs.doc:1",` + admin + `,"createdAt":1700000000000}]}`},
 		{"setUserActive", `{"userId":"u","active":true,` + admin + `}`, `{}`},
 		{"setReportingEdge", `{"userId":"u","managerUserId":"m",` + admin + `}`, `{}`},
 		{"getReportingEdges", ``, `{"edges":{"u":"m"}}`},

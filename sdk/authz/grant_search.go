@@ -2,6 +2,7 @@ package authz
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 )
 
@@ -56,6 +57,24 @@ func (o GrantOrder) Place(g *Grant) GrantPlace {
 		return GrantPlace{at, g.ID}
 	}
 	return GrantPlace{ID: g.ID}
+}
+
+// Text tells a place to a reader of pages: the id, in an order by time behind its instant.
+func (o GrantOrder) Text(at GrantPlace) string {
+	if o == GrantsByID || at.ID == "" {
+		return at.ID
+	}
+	return strconv.FormatInt(at.At, 10) + ":" + at.ID
+}
+
+// Parse undoes Text; false of a text that is no place in this order.
+func (o GrantOrder) Parse(text string) (GrantPlace, bool) {
+	if o == GrantsByID || text == "" {
+		return GrantPlace{ID: text}, true
+	}
+	instant, id, _ := strings.Cut(text, ":")
+	at, err := strconv.ParseInt(instant, 10, 64)
+	return GrantPlace{At: at, ID: id}, err == nil && id != "" && ValidInstant(at)
 }
 
 // Compare orders places.

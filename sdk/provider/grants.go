@@ -20,6 +20,9 @@ type Grants interface {
 	ChangeGrants(ctx context.Context, in GrantsChange, prov authz.Provenance) ([]authz.Grant, error)
 	ListGrants(ctx context.Context, q GrantQuery) iter.Seq2[authz.Grant, error]
 	CountGrants(ctx context.Context, q GrantQuery) (int64, error)
+
+	// FindGrants lists the grants that a search selects, in its order.
+	FindGrants(ctx context.Context, q GrantsQuery) iter.Seq2[authz.Grant, error]
 }
 
 // GrantInput proposes a grant: exactly one of RoleID and Pattern; Scope ""
@@ -57,6 +60,13 @@ type GrantQuery struct {
 	Paging  `json:"-"`
 }
 
+// GrantsQuery is a search, and the page of it that is wanted. Paging.After is the text of a
+// place in its order.
+type GrantsQuery struct {
+	authz.GrantSearch
+	Paging `json:"-"`
+}
+
 type (
 	grantOut struct {
 		Grant authz.Grant `json:"grant"`
@@ -90,6 +100,10 @@ type (
 	listGrantsIn struct {
 		Paged
 		Filter GrantQuery `json:"filter"`
+	}
+	findGrantsIn struct {
+		Paged
+		Filter GrantsQuery `json:"filter"`
 	}
 	countGrantsIn struct {
 		Filter GrantQuery `json:"filter"`
@@ -152,6 +166,18 @@ var opListGrants = declareList(Operation{Op: "listGrants", Method: "ListGrants",
 
 func (c Calls) ListGrants(ctx context.Context, q GrantQuery) iter.Seq2[authz.Grant, error] {
 	return rows(ctx, c, opListGrants, listGrantsIn{q.paged(), q})
+}
+
+var opFindGrants = declareOrdered(Operation{Op: "findGrants", Method: "FindGrants", List: "grants",
+	Tag: "grants", Summary: "Find grants by what they say, in an order", Answer: "The rows in the order of the filter. In an order by time a page goes on after the instant of its last row, a colon and the id."},
+	func(in *findGrantsIn, g *authz.Grant) any { return in.Filter.Order.Text(in.Filter.Order.Place(g)) },
+	func(ctx context.Context, to Provider, in *findGrantsIn) iter.Seq2[authz.Grant, error] {
+		in.Filter.Paging = in.paging()
+		return to.FindGrants(ctx, in.Filter)
+	})
+
+func (c Calls) FindGrants(ctx context.Context, q GrantsQuery) iter.Seq2[authz.Grant, error] {
+	return rows(ctx, c, opFindGrants, findGrantsIn{q.paged(), q})
 }
 
 var opCountGrants = declare(Operation{Op: "countGrants", Kind: Read, Method: "CountGrants",

@@ -100,6 +100,9 @@ var hostedCalls = map[string]hostedCall{
 	"changeGrants": {func(ctx context.Context, h *provider.Hosted) error {
 		return failing(h.ChangeGrants(ctx, provider.GrantsChange{}, by))
 	}, "grants", "list"},
+	"findGrants": {func(ctx context.Context, h *provider.Hosted) error {
+		return ended(h.FindGrants(ctx, provider.GrantsQuery{}))
+	}, "grants", "list"},
 	"listUsers": {func(ctx context.Context, h *provider.Hosted) error {
 		return ended(h.ListUsers(ctx, provider.UserQuery{}))
 	}, "users", "list"},

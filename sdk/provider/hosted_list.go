@@ -26,7 +26,7 @@ func (i invoker) Rows(ctx context.Context, op *Operation, in any, row func(any) 
 		asked, got := min(left, maxPage), 0
 		page.Limit = asked
 		err := i.stream(ctx, op, in, func(r any) error {
-			page.After, _ = op.Key(r).(string)
+			page.After, _ = op.Key(in, r).(string)
 			got++
 			return row(r)
 		})

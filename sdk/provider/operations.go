@@ -70,8 +70,9 @@ type Operation struct {
 	// Lenient answers may lack members: those of older applications do.
 	Lenient bool `json:"-"`
 
-	// Key is the position of a row in its list. The answer names it as next.
-	Key func(row any) any `json:"-"`
+	// Key is the position of a row in the list that was asked for by in. The answer names it
+	// as next.
+	Key func(in, row any) any `json:"-"`
 
 	input, output reflect.Type // of a list the row
 	do            func(ctx context.Context, to Provider, in, out any) error
@@ -136,8 +137,13 @@ func declare[In, Out any](o Operation, do func(ctx context.Context, to Provider,
 type list[In, Row any] struct{ Operation }
 
 func declareList[In, Row any](o Operation, key func(*Row) any, open func(ctx context.Context, to Provider, in *In) iter.Seq2[Row, error]) list[In, Row] {
+	return declareOrdered(o, func(_ *In, row *Row) any { return key(row) }, open)
+}
+
+// declareOrdered is declareList of rows whose position depends on what was asked.
+func declareOrdered[In, Row any](o Operation, key func(*In, *Row) any, open func(ctx context.Context, to Provider, in *In) iter.Seq2[Row, error]) list[In, Row] {
 	o.Kind, o.input, o.output = Read, reflect.TypeFor[In](), reflect.TypeFor[Row]()
-	o.Key = func(row any) any { return key(row.(*Row)) }
+	o.Key = func(in, row any) any { return key(in.(*In), row.(*Row)) }
 	o.each = func(ctx context.Context, to Provider, in any, row func(any) error) error {
 		held := new(Row)
 		for r, err := range open(ctx, to, in.(*In)) {
@@ -174,7 +180,7 @@ type none struct{}
 var Operations = []*Operation{
 	&opPing.Operation, &opCapabilities.Operation, &opGetSubjectAccess.Operation, &opResolveAncestors.Operation,
 	&opCheck.Operation, &opExplain.Operation, &opListSubjects.Operation, &opListScopes.Operation, &opListKeys.Operation, &opPlan.Operation, &opEventLogHead.Operation, &opEventLogSince.Operation,
-	&opCreateGrant.Operation, &opCreateGrants.Operation, &opDeleteGrant.Operation, &opChangeGrants.Operation, &opListGrants.Operation, &opCountGrants.Operation,
+	&opCreateGrant.Operation, &opCreateGrants.Operation, &opDeleteGrant.Operation, &opChangeGrants.Operation, &opListGrants.Operation, &opFindGrants.Operation, &opCountGrants.Operation,
 	&opCreateRevoke.Operation, &opDeleteRevoke.Operation, &opListRevokes.Operation,
 	&opDeleteSubject.Operation, &opDeleteScope.Operation,
 	&opSubmitRequest.Operation, &opDecideRequest.Operation, &opCancelRequest.Operation, &opListRequests.Operation, &opListApproverQueue.Operation,

@@ -186,6 +186,10 @@ var operations = map[string]operation{
 			return nil, r.on.Provider.ChangeGroupMembership(r.t.Context(), read[string](r.t, a, "userId"), change, p)
 		})
 	},
+	"findGrants": func(r *replay, a map[string]json.RawMessage) (any, error) {
+		return listed(r.on.Provider.FindGrants(r.t.Context(), provider.GrantsQuery{GrantSearch: readAll[authz.GrantSearch](r.t, a, "filter"),
+			Paging: provider.Paging{After: read[string](r.t, a, "after"), Limit: read[int](r.t, a, "limit")}}))
+	},
 	"listUsers": func(r *replay, a map[string]json.RawMessage) (any, error) {
 		return listed(r.on.Provider.ListUsers(r.t.Context(), readAll[provider.UserQuery](r.t, a, "filter")))
 	},
