@@ -89,7 +89,9 @@ func BenchmarkHostedLists(b *testing.B) {
 		}
 	}
 	for _, search := range []string{"org/users?q=u_99", "org/roles?q=role%20999", "org/groups?q=north", "org/groups?q=nothing", "seats?q=person%20199", "applications/docs/scopes?q=docs.folder:f_099",
-		"org/audit?subject=user:u_42", "org/audit?action=grant.*", "org/grants?subject=user:u_42"} {
+		"org/audit?subject=user:u_42", "org/audit?action=grant.*", "org/grants?subject=user:u_42",
+		"org/grants?order=-createdAt", "org/grants?order=expiresAt", "org/grants?actor=nobody", "org/grants?pattern=docs.nothing.*", "org/grants?homes=all", "org/grants?homes=all&order=-createdAt",
+		"applications/docs/grants?order=-createdAt", "applications/docs/grants?actor=nobody"} {
 		measure(search, "/orgs/acme/"+search)
 	}
 	for _, count := range []string{"org/grants/count", "org/revokes/count", "org/groups/g_0000/members/count", "requests/queue/count", "applications/docs/grants/count", "applications/docs/revokes/count"} {

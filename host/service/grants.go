@@ -269,16 +269,32 @@ func (s *Service) AccountGrant(ctx context.Context, org, id string) (authz.Grant
 	return row.Value, found, err
 }
 
-// AccountGrants lists grants of account data by id, after q.After, at most q.Limit
-// when that is above 0.
-func (s *Service) AccountGrants(ctx context.Context, org string, q provider.GrantQuery) iter.Seq2[authz.Grant, error] {
+// AccountGrants finds the grants of account data that a search selects, in its order.
+func (s *Service) AccountGrants(ctx context.Context, org string, q authz.GrantSearch) iter.Seq2[authz.Grant, error] {
 	rows := account.Grants.All(ctx, s.Accounts, org)
 	if q.Subject != nil {
 		rows = account.Grants.Under(ctx, s.Accounts, org, *q.Subject)
 	}
-	return selected(values(rows), func(g authz.Grant) bool {
-		return (q.Subject == nil || g.Subject == *q.Subject) && (q.RoleID == nil || g.RoleID == *q.RoleID) && (q.Scope == nil || g.Scope == *q.Scope)
-	}, func(g authz.Grant) string { return g.ID }, q.Paging)
+	found := selected(values(rows), func(g authz.Grant) bool { return q.Selects(&g) }, func(g authz.Grant) string { return g.ID }, provider.Paging{})
+	if q.Order == authz.GrantsByID {
+		return found
+	}
+	return func(yield func(authz.Grant, error) bool) {
+		var sorted []authz.Grant
+		for g, err := range found {
+			if err != nil {
+				yield(g, err)
+				return
+			}
+			sorted = append(sorted, g)
+		}
+		slices.SortFunc(sorted, func(a, b authz.Grant) int { return q.Order.Compare(q.Order.Place(&a), q.Order.Place(&b)) })
+		for _, g := range sorted {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}
 }
 
 // DeleteAccountGrant removes a grant of account data.

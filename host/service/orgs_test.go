@@ -247,7 +247,7 @@ func TestAccountRowsConferOnlyWhatTheirWriterHolds(t *testing.T) {
 	expect(t, "a built-in role", err, rejects)
 	expect(t, "a grant of the role", write(owner, provider.GrantInput{Subject: "user:portal", RoleID: role.ID}), "ok")
 	expect(t, "deleting a role in use", w.s.DeleteAccountRole(t.Context(), owner, role.ID, nil), "ProviderWriteRejectedError conflict")
-	for g, err := range w.s.AccountGrants(t.Context(), "acme", provider.GrantQuery{RoleID: &role.ID}) {
+	for g, err := range w.s.AccountGrants(t.Context(), "acme", authz.GrantSearch{RoleID: &role.ID}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func (s *Service) DeleteAccountRole(ctx context.Context, a *Access, id string, m
 			}
 		}
 		n := 0
-		for _, err := range s.AccountGrants(ctx, a.Org.ID, provider.GrantQuery{RoleID: &id}) {
+		for _, err := range s.AccountGrants(ctx, a.Org.ID, authz.GrantSearch{RoleID: &id}) {
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 
 type listAppGrants struct {
 	appOf
-	grantFilter
+	grantSearch
 	Paging
 }
 
@@ -152,7 +152,7 @@ func appRelayRows(t *table) {
 	at := func(rest string) string { return "/orgs/{org}/applications/{app}/" + rest }
 	add(t, endpoint{Method: "GET", Path: at("grants"), Summary: "An application's grants", Gate: read, Relayed: true},
 		func(ctx context.Context, c *Call, in listAppGrants) (out appGrants, err error) {
-			list, err := c.root().AppGrants(ctx, c.Access, in.App, in.of(), c.page())
+			list, err := c.root().AppGrants(ctx, c.Access, in.App, in.search(), c.page())
 			if err != nil {
 				return out, err
 			}

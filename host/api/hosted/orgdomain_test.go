@@ -156,7 +156,22 @@ func TestRolesExplainAndCatalogOverHTTP(t *testing.T) {
 		t.Errorf("of all homes: %s", got.raw)
 	}
 	owner.call("GET", "/orgs/acme/org/revokes?userId=u_1&homes=all", "").want(t, 200, "")
-	for _, wrong := range []string{"grants?homes=all", "grants?subject=user:u_1&homes=all&scope=*", "grants?subject=user:u_1&homes=some", "revokes?homes=all"} {
+	for query, want := range map[string]string{
+		"order=-createdAt&actor=u_root&pattern=docs.admin.read": "docs.admin.read docs.admin.read",
+		"createdFrom=1900000000000":                             "", "expires=true": "", "order=expiresAt": "", "expires=false&roleId=nobody": "",
+	} {
+		if got := owner.call("GET", "/orgs/acme/org/grants?"+query, "").want(t, 200, ""); got.ids("grants", "pattern") != want {
+			t.Errorf("%s: %s", query, got.raw)
+		}
+	}
+	first := owner.call("GET", "/orgs/acme/org/grants?order=-createdAt&limit=1", "").want(t, 200, "")
+	owner.call("GET", "/orgs/acme/org/grants?limit=1&cursor="+first.at("nextCursor").(string), "").want(t, 400, "invalid_cursor") // it is of its order
+	second := owner.call("GET", "/orgs/acme/org/grants?order=-createdAt&limit=1&cursor="+first.at("nextCursor").(string), "").want(t, 200, "")
+	if a, b := first.ids("grants", "id"), second.ids("grants", "id"); a <= b || b == "" { // of one instant the greater id first
+		t.Errorf("%q before %q", a, b)
+	}
+	for _, wrong := range []string{"grants?order=createdAt", "grants?createdFrom=2&createdTo=2", "grants?expiresFrom=2&expiresTo=1", "grants?expires=false&expiresTo=1", "grants?expires=false&order=expiresAt",
+		"grants?pattern=docs..read", "grants?pattern=docs.*&roleId=r", "grants?actor=user:ann", "grants?actr=ann", "grants?scope=*&homes=all", "grants?subject=user:u_1&homes=all&scope=*", "grants?subject=user:u_1&homes=some", "revokes?homes=all"} {
 		owner.call("GET", "/orgs/acme/org/"+wrong, "").want(t, 400, "invalid_parameter")
 	}
 	if got := owner.call("GET", "/orgs/acme/org/grants/count?subject=user:u_1", ""); got.at("count") != float64(1) {

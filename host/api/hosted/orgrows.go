@@ -121,13 +121,8 @@ type homes struct {
 	Homes string `query:"homes,omitempty" enum:"all"`
 }
 
-func (h homes) check(of string, named, scope *string) error {
-	switch {
-	case h.Homes == "":
-		return nil
-	case named == nil:
-		return fault.Parameter("homes", "all is of one %s: name it", of)
-	case scope != nil:
+func (h homes) check(scope *string) error {
+	if h.Homes != "" && scope != nil {
 		return fault.Parameter("homes", "all is of every scope: leave scope out")
 	}
 	return nil
@@ -135,17 +130,17 @@ func (h homes) check(of string, named, scope *string) error {
 
 type listGrants struct {
 	inOrg
-	grantFilter
+	grantSearch
 	homes
 	Paging
 }
 
-// Check tells a scope that is none, and homes without a subject.
+// Check is that of the search, and tells homes with a scope.
 func (in listGrants) Check() error {
-	if err := in.homes.check("subject", in.Subject, in.Scope); err != nil {
+	if err := in.homes.check(in.Scope); err != nil {
 		return err
 	}
-	return in.grantFilter.Check()
+	return in.grantSearch.Check()
 }
 
 type countGrants struct {
@@ -206,7 +201,10 @@ type listRevokes struct {
 
 // Check tells a scope that is none, and homes without a user.
 func (in listRevokes) Check() error {
-	if err := in.homes.check("userId", in.UserID, in.Scope); err != nil {
+	if in.Homes != "" && in.UserID == nil {
+		return fault.Parameter("homes", "all is of one userId: name it")
+	}
+	if err := in.homes.check(in.Scope); err != nil {
 		return err
 	}
 	return in.revokeFilter.Check()
@@ -282,14 +280,14 @@ func (c *Call) root() *orgroot.Root { return c.api.o.Services.Root }
 func (c *Call) page() orgroot.Page  { return orgroot.Page(c.Page) }
 
 func rowRows(t *table) {
-	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/grants", Summary: "Grants at a scope, by id", Gate: service.OrgKey(readAccess)},
+	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/org/grants", Summary: "Grants at a scope or of all homes, in an order", Gate: service.OrgKey(readAccess)},
 		func(ctx context.Context, c *Call, in listGrants) (out grants, err error) {
 			var list orgroot.List[orgroot.HomedGrant]
 			if in.Homes == "" {
-				list, err = c.root().Grants(ctx, c.Access, in.of(), c.page())
+				list, err = c.root().Grants(ctx, c.Access, in.search(), c.page())
 			} else {
 				out.Unavailable = new([]orgroot.Unavailable)
-				list, *out.Unavailable, err = c.root().GrantsEverywhere(ctx, c.Access, in.of(), c.page())
+				list, *out.Unavailable, err = c.root().GrantsEverywhere(ctx, c.Access, in.search(), c.page())
 			}
 			if err != nil {
 				return out, err

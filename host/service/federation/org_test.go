@@ -268,7 +268,7 @@ func TestWhileAMoveIsUnderWay(t *testing.T) {
 	_, _, err = other.root.CreateGrant(ctx, a, provider.GrantInput{Subject: "user:x", Pattern: "docs.admin.read"})
 	wantCode(t, err, "org_root_moving")
 	wantField(t, err, "application", "docs")
-	if _, err := other.root.Grants(ctx, a, provider.GrantQuery{}, orgroot.Page{Limit: 10}); err != nil {
+	if _, err := other.root.Grants(ctx, a, authz.GrantSearch{}, orgroot.Page{Limit: 10}); err != nil {
 		t.Errorf("the org is not read: %v", err)
 	}
 	done, err := other.moves.Federate(ctx, a, "docs", federation.Input{}) // joins
@@ -310,7 +310,7 @@ func TestPreconditionsOfAMove(t *testing.T) {
 	_, err = w.federate("bare", federation.Input{})
 	wantCode(t, err, "catalog_not_published")
 	// Who does not administer the hosted root merges nothing into it.
-	grants, err := w.root.Grants(ctx, w.by(t, "olga"), provider.GrantQuery{}, orgroot.Page{Limit: 10})
+	grants, err := w.root.Grants(ctx, w.by(t, "olga"), authz.GrantSearch{}, orgroot.Page{Limit: 10})
 	must(t, err)
 	must(t, w.root.DeleteGrant(ctx, w.by(t, "olga"), grants.Rows[0].ID, ""))
 	_, err = w.federate("mail", federation.Input{})

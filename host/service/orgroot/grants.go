@@ -2,6 +2,7 @@ package orgroot
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
@@ -29,26 +30,56 @@ func homed(id string, h Home) string {
 	return id + "\x000"
 }
 
-// Grants lists the grants at a scope (nil means *) by id; at * those of the root
-// and of account data in one list. The position is an id with its home.
-func (r *Root) Grants(ctx context.Context, a *service.Access, q provider.GrantQuery, p Page) (List[HomedGrant], error) {
+// Grants finds the grants at a scope (nil means *); at * those of the root and of account
+// data in one list. The position is a place with its home.
+func (r *Root) Grants(ctx context.Context, a *service.Access, q authz.GrantSearch, p Page) (List[HomedGrant], error) {
 	scope := orGlobal(q.Scope)
-	q.Scope, q.Paging = &scope, provider.Paging{}
+	q.Scope = &scope
 	list := func(to applications.Asked, p Page) ([]authz.Grant, error) { return grantsAt(ctx, to, q, p) }
 	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Grant, error] { return r.account.AccountGrants(ctx, a.Org.ID, q) },
-		func(g authz.Grant) string { return g.ID }, func(g authz.Grant, h Home) HomedGrant { return HomedGrant{g, h} })
+		grantOrder(q.Order), func(g authz.Grant, h Home) HomedGrant { return HomedGrant{g, h} })
 }
 
-// grantsAt reads one row more than a page has, of the grants of an application.
-func grantsAt(ctx context.Context, to applications.Asked, q provider.GrantQuery, p Page) ([]authz.Grant, error) {
-	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
-	rows, err := ordered(to.Relay.ListGrants(ctx, q), to.ID, p, func(g authz.Grant) string { return g.ID })
-	return matching(rows, err, to.ID, func(g authz.Grant) bool { return grantMatches(g, q) })
+func grantOrder(o authz.GrantOrder) order[authz.Grant] {
+	placed := func(text string) authz.GrantPlace {
+		at, _ := o.Parse(text) // of this order's own making
+		return at
+	}
+	return order[authz.Grant]{func(g authz.Grant) string { return o.Text(o.Place(&g)) },
+		func(a, b string) int { return o.Compare(placed(a), placed(b)) }}
 }
 
-func grantMatches(g authz.Grant, q provider.GrantQuery) bool {
-	return (q.Subject == nil || g.Subject == *q.Subject) && (q.RoleID == nil || g.RoleID == *q.RoleID) && (q.Scope == nil || g.Scope == *q.Scope)
+// grantsAt reads one row more than a page has, of the grants of an application. It asks
+// for a plain list where that will do: every application has it.
+func grantsAt(ctx context.Context, to applications.Asked, q authz.GrantSearch, p Page) ([]authz.Grant, error) {
+	page := provider.Paging{After: p.After, Limit: p.Limit + 1}
+	rows := to.Relay.FindGrants(ctx, provider.GrantsQuery{GrantSearch: q, Paging: page})
+	if q == listOf(q) {
+		rows = to.Relay.ListGrants(ctx, provider.GrantQuery{Subject: q.Subject, Scope: q.Scope, RoleID: q.RoleID, Paging: page})
+	}
+	found, err := ordered(rows, to.ID, p, grantOrder(q.Order))
+	return matching(found, err, to.ID, func(g authz.Grant) bool { return q.Selects(&g) })
+}
+
+// listOf is what a plain list knows of a search.
+func listOf(q authz.GrantSearch) authz.GrantSearch {
+	return authz.GrantSearch{Subject: q.Subject, Scope: q.Scope, RoleID: q.RoleID}
+}
+
+// older is the answer of an application that knows no searches.
+func older(err error) bool {
+	var e *provider.TransportError
+	return unsupported(err) || errors.As(err, &e) && e.Code == provider.UnknownOp
+}
+
+// instancesAt is grantsAt without the grants at *. found is false where the application
+// cannot leave them out, and a list of all may do.
+func instancesAt(ctx context.Context, to applications.Asked, q authz.GrantSearch, p Page) (rows []authz.Grant, found bool, err error) {
+	instances := q
+	instances.Instances = true
+	rows, err = grantsAt(ctx, to, instances, p)
+	return rows, q != listOf(q) || !older(err), err
 }
 
 // CountGrants counts what Grants lists.
@@ -56,7 +87,9 @@ func (r *Root) CountGrants(ctx context.Context, a *service.Access, q provider.Gr
 	q.Scope, q.Paging = new(orGlobal(q.Scope)), provider.Paging{}
 	return counted(ctx, r, a.Org.ID, *q.Scope,
 		func(to applications.Asked) (int64, error) { return to.Relay.CountGrants(ctx, q) },
-		func() iter.Seq2[authz.Grant, error] { return r.account.AccountGrants(ctx, a.Org.ID, q) })
+		func() iter.Seq2[authz.Grant, error] {
+			return r.account.AccountGrants(ctx, a.Org.ID, authz.GrantSearch{Subject: q.Subject, Scope: q.Scope, RoleID: q.RoleID})
+		})
 }
 
 // MayCreateGrants is the gate of CreateGrant and CreateGrants.

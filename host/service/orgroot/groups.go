@@ -15,7 +15,7 @@ func (r *Root) Groups(ctx context.Context, a *service.Access, typed string, p Pa
 	found := func(g authz.Group) bool { return search.Finds(typed, g.ID, g.Name) }
 	id := func(g authz.Group) string { return g.ID }
 	return rooted(ctx, r, a.Org.ID, func(to applications.Asked) (List[authz.Group], error) {
-		rows, err := ordered(only(to.Relay.ListGroups(ctx, searched(typed, p)), found), to.ID, p, id)
+		rows, err := ordered(only(to.Relay.ListGroups(ctx, searched(typed, p)), found), to.ID, p, byID(id))
 		if err != nil {
 			return List[authz.Group]{}, err
 		}

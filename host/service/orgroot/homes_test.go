@@ -79,7 +79,7 @@ func TestRowsOfRootAndAccountAreOneList(t *testing.T) {
 		must(t, err)
 	}
 	subject := "user:u"
-	q := provider.GrantQuery{Subject: &subject}
+	q := authz.GrantSearch{Subject: &subject}
 	homes, last, p := map[string]int{}, "", orgroot.Page{Limit: 3}
 	for pages := 1; ; pages++ {
 		l, err := w.root.Grants(ctx, a, q, p)
@@ -101,7 +101,7 @@ func TestRowsOfRootAndAccountAreOneList(t *testing.T) {
 	if homes["root"] != 5 || homes["account"] != 5 {
 		t.Errorf("%v", homes)
 	}
-	if n, err := w.root.CountGrants(ctx, a, q); err != nil || n != 10 {
+	if n, err := w.root.CountGrants(ctx, a, provider.GrantQuery{Subject: &subject}); err != nil || n != 10 {
 		t.Errorf("%d, %v", n, err)
 	}
 	roles, err := w.root.Roles(ctx, a, "", orgroot.Page{Limit: 1})
@@ -126,7 +126,7 @@ func TestGlobalRowsGoThroughTheRootAlone(t *testing.T) {
 	}
 	g, err := w.root.CreateAppGrant(ctx, a, "docs", provider.GrantInput{Subject: "user:u", Pattern: "docs.files.read", Scope: "docs.doc:1"})
 	must(t, err)
-	l, err := w.root.AppGrants(ctx, a, "docs", provider.GrantQuery{}, orgroot.Page{Limit: 10})
+	l, err := w.root.AppGrants(ctx, a, "docs", authz.GrantSearch{}, orgroot.Page{Limit: 10})
 	must(t, err)
 	if len(l.Rows) != 1 || l.Rows[0].ID != g.ID {
 		t.Errorf("%+v", l)
@@ -169,4 +169,4 @@ func TestARequestIsDecidedByItsHomeAndNeverByItsRequester(t *testing.T) {
 	}
 }
 
-func grantQuery() provider.GrantQuery { return provider.GrantQuery{} }
+func grantQuery() authz.GrantSearch { return authz.GrantSearch{} }

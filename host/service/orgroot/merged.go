@@ -25,11 +25,11 @@ func (r *Root) readHome(ctx context.Context, org, scope string) (Home, error) {
 	return r.owner(ctx, org, scope)
 }
 
-// merged is a page of the rows at a scope by id, each with its home. Of two rows
+// merged is a page of the rows at a scope in an order, each with its home. Of two rows
 // with one id accountWins leaves out the root's. A page is full without it: for
 // each row that is left out there is the one of account data.
 func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, accountWins bool, list func(applications.Asked, Page) ([]T, error),
-	account func() iter.Seq2[T, error], id func(T) string, with func(T, Home) H) (List[H], error) {
+	account func() iter.Seq2[T, error], by order[T], with func(T, Home) H) (List[H], error) {
 	h, err := r.readHome(ctx, org, scope)
 	if err != nil {
 		return List[H]{}, err
@@ -38,13 +38,14 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, a
 		at  string
 		row H
 	}
-	after := idOf(p.After)
+	after := unhomed(p.After)
+	compare := func(a, b string) int { return cmp.Or(by.compare(unhomed(a), unhomed(b)), strings.Compare(a, b)) }
 	var all []placed
 	if h != inAccount {
 		if err := r.at(ctx, org, h, func(to applications.Asked) error {
 			rows, err := list(to, Page{After: after, Limit: p.Limit})
 			for _, row := range rows {
-				all = append(all, placed{homed(id(row), h), with(row, h)})
+				all = append(all, placed{homed(by.place(row), h), with(row, h)})
 			}
 			return err
 		}); err != nil {
@@ -57,8 +58,8 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, a
 			if err != nil {
 				return List[H]{}, err
 			}
-			at := homed(id(row), inAccount)
-			if at <= p.After {
+			at := homed(by.place(row), inAccount)
+			if p.After != "" && compare(at, p.After) <= 0 {
 				continue
 			}
 			all = append(all, placed{at, with(row, inAccount)})
@@ -67,11 +68,11 @@ func merged[T, H any](ctx context.Context, r *Root, org, scope string, p Page, a
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(all, func(a, b placed) int { return compare(a.at, b.at) })
 	if accountWins {
 		kept := all[:0]
 		for i, row := range all {
-			if i+1 == len(all) || idOf(row.at) != idOf(all[i+1].at) {
+			if i+1 == len(all) || unhomed(row.at) != unhomed(all[i+1].at) {
 				kept = append(kept, row)
 			}
 		}
@@ -128,10 +129,10 @@ func orGlobal(scope *string) string {
 	return *scope
 }
 
-// idOf undoes homed.
-func idOf(position string) string {
-	id, _, _ := strings.Cut(position, "\x00")
-	return id
+// unhomed undoes homed.
+func unhomed(position string) string {
+	place, _, _ := strings.Cut(position, "\x00")
+	return place
 }
 
 // matching refuses rows that were not asked for: shown under a filter that they do

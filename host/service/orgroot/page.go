@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/authzhost/authz/host/service"
 	"github.com/authzhost/authz/host/service/fault"
@@ -51,18 +52,26 @@ func only[T any](rows iter.Seq2[T, error], wanted func(T) bool) iter.Seq2[T, err
 	}
 }
 
-// ordered reads one row more than a page has, of a list by id that was asked for
-// from p.After on. An application that does not keep to that is not believed:
-// rows would be missed or shown twice.
-func ordered[T any](rows iter.Seq2[T, error], application string, p Page, id func(T) string) ([]T, error) {
+// order is one of rows: where a row stands, as a page tells it, and which place is first.
+type order[T any] struct {
+	place   func(T) string
+	compare func(a, b string) int
+}
+
+func byID[T any](id func(T) string) order[T] { return order[T]{id, strings.Compare} }
+
+// ordered reads one row more than a page has, of a list that was asked for from p.After
+// on. An application that does not keep to its order is not believed: rows would be missed
+// or shown twice.
+func ordered[T any](rows iter.Seq2[T, error], application string, p Page, by order[T]) ([]T, error) {
 	var found []T
 	last := p.After
 	for row, err := range rows {
 		if err != nil {
 			return nil, err
 		}
-		at := id(row)
-		if at <= last {
+		at := by.place(row)
+		if last != "" && by.compare(at, last) <= 0 || at == "" {
 			return nil, fault.Transport("application_protocol_error", application, "", "the application answers a list that is not in the order of the contract")
 		}
 		last = at

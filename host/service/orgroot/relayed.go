@@ -16,12 +16,25 @@ import (
 
 // The relayed rows (spec: hosted-api §8.5). Their gates are the caller's to pass.
 
-// AppGrants lists an application's grants by id: instance rows, unless the query
-// asks for *.
-func (r *Root) AppGrants(ctx context.Context, a *service.Access, application string, q provider.GrantQuery, p Page) (List[authz.Grant], error) {
+// AppGrants finds an application's grants: instance rows, unless the search is for *.
+func (r *Root) AppGrants(ctx context.Context, a *service.Access, application string, q authz.GrantSearch, p Page) (List[authz.Grant], error) {
 	to, err := r.apps.Linked(ctx, a.Org.ID, application)
 	if err != nil {
 		return List[authz.Grant]{}, err
+	}
+	if q.Scope != nil {
+		rows, err := grantsAt(ctx, to, q, p)
+		if err != nil {
+			return List[authz.Grant]{}, err
+		}
+		return cut(rows, p, grantOrder(q.Order).place), nil
+	}
+	rows, found, err := instancesAt(ctx, to, q, p)
+	if found {
+		if err != nil {
+			return List[authz.Grant]{}, err
+		}
+		return cut(rows, p, grantOrder(q.Order).place), nil
 	}
 	return instances(q.Scope, p, func(page Page) ([]authz.Grant, error) {
 		return grantsAt(ctx, to, q, page)
@@ -71,7 +84,7 @@ func (r *Root) AppScopes(ctx context.Context, a *service.Access, application str
 	}
 	scope := func(s provider.RecordedScope) string { return s.Scope }
 	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
-	rows, err := ordered(to.Relay.ListRecordedScopes(ctx, q), to.ID, p, scope)
+	rows, err := ordered(to.Relay.ListRecordedScopes(ctx, q), to.ID, p, byID(scope))
 	rows, err = matching(rows, err, to.ID, func(s provider.RecordedScope) bool {
 		return strings.HasPrefix(s.Scope, q.Prefix) && (q.Parent == "" || slices.Contains(s.Parents, q.Parent))
 	})

@@ -23,7 +23,7 @@ func (r *Root) Revokes(ctx context.Context, a *service.Access, q provider.Revoke
 	list := func(to applications.Asked, p Page) ([]authz.Revoke, error) { return revokesAt(ctx, to, q, p) }
 	return merged(ctx, r, a.Org.ID, scope, p, false, list,
 		func() iter.Seq2[authz.Revoke, error] { return r.account.AccountRevokes(ctx, a.Org.ID, q) },
-		func(v authz.Revoke) string { return v.ID }, func(v authz.Revoke, h Home) HomedRevoke { return HomedRevoke{v, h} })
+		byID(func(v authz.Revoke) string { return v.ID }), func(v authz.Revoke, h Home) HomedRevoke { return HomedRevoke{v, h} })
 }
 
 // CountRevokes counts what Revokes lists.
@@ -37,7 +37,7 @@ func (r *Root) CountRevokes(ctx context.Context, a *service.Access, q provider.R
 // revokesAt is grantsAt of revokes.
 func revokesAt(ctx context.Context, to applications.Asked, q provider.RevokeQuery, p Page) ([]authz.Revoke, error) {
 	q.Paging = provider.Paging{After: p.After, Limit: p.Limit + 1}
-	rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, p, func(v authz.Revoke) string { return v.ID })
+	rows, err := ordered(to.Relay.ListRevokes(ctx, q), to.ID, p, byID(func(v authz.Revoke) string { return v.ID }))
 	return matching(rows, err, to.ID, func(v authz.Revoke) bool { return revokeMatches(v, q) })
 }
 

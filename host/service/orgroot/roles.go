@@ -54,13 +54,13 @@ func (m Match) role() func(authz.Role) error {
 func (r *Root) Roles(ctx context.Context, a *service.Access, typed string, p Page) (List[authz.Role], error) {
 	found := func(role authz.Role) bool { return search.Finds(typed, role.ID, role.Name) }
 	list := func(to applications.Asked, p Page) ([]authz.Role, error) {
-		return ordered(only(to.Relay.ListRoles(ctx, searched(typed, p)), found), to.ID, p, func(role authz.Role) string { return role.ID })
+		return ordered(only(to.Relay.ListRoles(ctx, searched(typed, p)), found), to.ID, p, byID(func(role authz.Role) string { return role.ID }))
 	}
 	return merged(ctx, r, a.Org.ID, authz.Global, p, true, list,
 		func() iter.Seq2[authz.Role, error] {
 			return only(r.account.AccountRoles(ctx, a.Org.ID, provider.Paging{}), found)
 		},
-		func(role authz.Role) string { return role.ID }, func(role authz.Role, _ Home) authz.Role { return role })
+		byID(func(role authz.Role) string { return role.ID }), func(role authz.Role, _ Home) authz.Role { return role })
 }
 
 // MayCreateRole is the gate of CreateRole.

@@ -51,7 +51,7 @@ type Account interface {
 	ChangeAccountGrants(ctx context.Context, a *service.Access, in provider.GrantsChange) ([]authz.Grant, error)
 	CreateAccountGrants(ctx context.Context, a *service.Access, in []provider.GrantInput, one bool) ([]authz.Grant, error)
 	AccountGrant(ctx context.Context, org, id string) (authz.Grant, bool, error)
-	AccountGrants(ctx context.Context, org string, q provider.GrantQuery) iter.Seq2[authz.Grant, error]
+	AccountGrants(ctx context.Context, org string, q authz.GrantSearch) iter.Seq2[authz.Grant, error]
 	DeleteAccountGrant(ctx context.Context, a *service.Access, id string) error
 
 	MayCreateAccountRevoke(ctx context.Context, a *service.Access, in provider.RevokeInput) error

@@ -83,7 +83,7 @@ func (r *Root) Users(ctx context.Context, a *service.Access, f UserFilter, p Pag
 	err = r.atRoot(ctx, a.Org.ID, func(to applications.Asked) error {
 		l.Complete = to.Hosted()
 		q := provider.UserQuery{Prefix: f.Prefix, Active: f.Active, Stored: l.Complete, Paging: provider.Paging{After: p.After, Limit: p.Limit + 1}}
-		rows, err := ordered(to.Relay.ListUsers(ctx, q), to.ID, p, func(u provider.ListedUser) string { return u.UserID })
+		rows, err := ordered(to.Relay.ListUsers(ctx, q), to.ID, p, byID(func(u provider.ListedUser) string { return u.UserID }))
 		rows, err = matching(rows, err, to.ID, func(u provider.ListedUser) bool {
 			return strings.HasPrefix(u.UserID, f.Prefix) && (f.Active == nil || u.Active == *f.Active)
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,6 +60,7 @@ type world struct {
 	billing *application.Application
 	far     atomic.Pointer[http.HandlerFunc]
 	down    atomic.Bool // billing answers nothing
+	older   atomic.Bool // billing knows no searches of grants
 }
 
 // patience is longer than any answer takes on a busy machine.
@@ -108,6 +110,10 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 			if far := w.far.Load(); far != nil && name == "docs" {
 				(*far)(rw, req)
 				return
+			}
+			if name == "billing" && w.older.Load() && strings.HasSuffix(req.URL.Path, "/findGrants") {
+				req.URL.Path = strings.TrimSuffix(req.URL.Path, "findGrants") + "nope"
+				req.RequestURI = req.URL.Path
 			}
 			if name == "billing" && w.down.Load() {
 				http.Error(rw, "down", http.StatusBadGateway)
