@@ -86,7 +86,7 @@ func (g guarded) lookInto(ctx context.Context, op string, members map[string]any
 
 // aboutRows are the operations whose members scope and subject, in the plural too,
 // are such words and nothing else.
-var aboutRows = []string{"check", "explain", "createGrant", "createGrants", "changeGrants", "listGrants", "countGrants", "createRevoke", "listRevokes",
+var aboutRows = []string{"check", "explain", "createGrant", "createGrants", "changeGrants", "listGrants", "findGrants", "countGrants", "createRevoke", "listRevokes",
 	"submitRequest", "listRequests", "setScopeParents", "resolveAncestors", "deleteScope", "deleteSubject", "reconcileRows"}
 
 // wrongWord finds what is no subject, or no scope, where one is wanted.

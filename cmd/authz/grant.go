@@ -179,6 +179,7 @@ func createGrants(c *cobra.Command, a *admin, file string) error {
 func newGrantList() *cobra.Command {
 	a := &admin{}
 	var subject, scope, role string
+	var found grantFlags
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
@@ -187,6 +188,8 @@ func newGrantList() *cobra.Command {
 With --org it is the global ones, or those at --scope, and with --app those at the resources
 of an application.`,
 		Example: `  authz grant list --subject user:u_17
+  authz grant list --by u_admin --from 7d --order newest
+  authz grant list --expires-to 30d --order expiry
   authz grant list --role r_editor -o json | jq -r '.grants[].subject'`,
 		Args: cobra.NoArgs,
 		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
@@ -208,7 +211,16 @@ of an application.`,
 				return err
 			}
 			l := a.listing(c.OutOrStdout(), "grants", "ID", "SUBJECT", "GIVES", "SCOPE", "EXPIRES", "BY")
-			return list(c.Context(), app, "listGrants", filtered(c, map[string]string{"subject": "subject", "scope": "scope", "role": "roleId"}), limit, l, grantCells)
+			p := filtered(c, map[string]string{"subject": "subject", "scope": "scope", "role": "roleId", "pattern": "pattern", "by": "actor"})
+			searched, err := found.add(c, p["filter"].(fields))
+			if err != nil {
+				return err
+			}
+			op := "listGrants"
+			if searched {
+				op = "findGrants"
+			}
+			return list(c.Context(), app, op, p, limit, l, grantCells)
 		}),
 	}
 	a.reads(c)
@@ -216,6 +228,7 @@ of an application.`,
 	c.Flags().StringVar(&subject, "subject", "", "only grants of this subject, such as group:writers")
 	c.Flags().StringVar(&scope, "scope", "", "only grants at exactly this scope")
 	c.Flags().StringVar(&role, "role", "", "only grants of this role")
+	found.flags(c, a)
 	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
 	a.completes(c, "subject", subjects)
 	a.completes(c, "scope", scopes)

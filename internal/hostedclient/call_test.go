@@ -42,6 +42,7 @@ func TestOperationsGoToTheirEndpoints(t *testing.T) {
 		{"createGrants", object{"inputs": []object{in}}, "", `POST /orgs/acme/org/grants/bulk {"grants":[{"id":"i"}]}`},
 		{"changeGrants", object{"delete": []string{"g"}, "provenance": in}, "", `POST /orgs/acme/org/grants/change {"delete":["g"]}`},
 		{"changeGrants", object{"delete": []string{"g"}, "provenance": in}, "docs", `POST /orgs/acme/org/grants/change {"application":"docs","delete":["g"]}`},
+		{"findGrants", object{"filter": object{"actor": "ann", "order": "-createdAt", "createdFrom": 5}, "limit": 3}, "", "GET /orgs/acme/org/grants?actor=ann&createdFrom=5&limit=3&order=-createdAt"},
 		{"listUsers", object{"filter": object{"prefix": "u", "active": true}, "limit": 3}, "", "GET /orgs/acme/org/users?active=true&limit=3&q=u"},
 		{"listUsers", object{"filter": object{"stored": true}}, "", "GET /orgs/acme/org/users?stored=true"}, // which the hosted API refuses: nothing is dropped
 		{"listRecordedScopes", object{"filter": object{"prefix": "d", "parent": "docs.folder:1"}}, "docs", "GET /orgs/acme/applications/docs/scopes?parent=docs.folder%3A1&q=d"},

@@ -64,7 +64,7 @@ func (c *Client) either(op string, p fields) (endpoint, bool) {
 	switch op {
 	case "createGrant", "createRevoke":
 		return endpoint{method: http.MethodPost, path: at(kind), body: p["input"]}, true
-	case "listGrants", "listRevokes":
+	case "listGrants", "findGrants", "listRevokes":
 		return get(kind), true
 	case "deleteGrant", "deleteRevoke":
 		return endpoint{method: http.MethodDelete, path: at(kind, text(p, id))}, true
