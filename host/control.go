@@ -13,6 +13,7 @@ import (
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -82,8 +83,8 @@ func (h *Host) sinkCounts(sink string) (list []api.SinkCounts) {
 		}
 		counts := c.forwarders[at].Counts()
 		one := api.SinkCounts{Application: name, Windows: map[string]uint64{}, Checks: map[string]uint64{}, Pending: counts.Pending}
-		for _, o := range tallies(&counts) {
-			one.Windows[o.name], one.Checks[o.name] = o.Windows, o.Checks
+		for _, o := range metrics.Outcomes() {
+			one.Windows[string(o)], one.Checks[string(o)] = counts.Of(o).Windows, counts.Of(o).Checks
 		}
 		list = append(list, one)
 	}
