@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/authzhost/authz/host/api/hosted"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/internal/stopped"
 	"github.com/authzhost/authz/internal/testlog"
 )
 
@@ -41,10 +43,12 @@ func openOperated(t *testing.T) *operated {
 	cfg := configure(t, hostedLines(hostedFiles(t), bootUser))
 	env := map[string]config.Secret{"TOKEN": config.NewSecret(pluginSecret, "")}
 	cfg.Plugins.Instances = map[string]config.Plugin{
-		"main":  {Plugin: "sqlite", Env: env, Config: config.NewSettings(map[string]any{"path": o.path("authz.db")})},
-		"hr":    {Plugin: "scripted", Env: env, Config: config.NewSettings(map[string]any{"file": o.reading})},
-		"usage": {Plugin: "ledger", Env: env, Config: config.NewSettings(map[string]any{"path": o.path("usage"), "behaves": ""})},
+		"accounts": {Plugin: "memory"},
+		"main":     {Plugin: "sqlite", Env: env, Config: config.NewSettings(map[string]any{"path": o.path("authz.db")})},
+		"hr":       {Plugin: "scripted", Env: env, Config: config.NewSettings(map[string]any{"file": o.reading})},
+		"usage":    {Plugin: "ledger", Env: env, Config: config.NewSettings(map[string]any{"path": o.path("usage"), "behaves": ""})},
 	}
+	cfg.Service.Storage.Driver = "accounts"
 	cfg.Metrics.Sinks, cfg.Metrics.Window = []string{"usage"}, time.Minute
 	cfg.Directories = map[string]config.Directory{
 		"staff": {Importer: "hr", Application: "docs", Source: "staff", Schedule: "0 4 1 1 *", Authoritative: true, MaxDeactivations: 0.1, Timeout: time.Minute}}
@@ -113,6 +117,7 @@ func TestTheOperatorSeesTheHost(t *testing.T) {
 		plugins[i].Since, plugins[i].Version = 0, ""
 	}
 	if diff := cmp.Diff([]hosted.HostPlugin{
+		{Name: "accounts", Plugin: "memory", Kinds: []string{"storage"}, Needed: true, State: "running"},
 		{Name: "hr", Plugin: "scripted", Kinds: []string{"directory_importer"}, State: "running"},
 		{Name: "main", Plugin: "sqlite", Kinds: []string{"storage"}, Needed: true, State: "running"},
 		{Name: "usage", Plugin: "ledger", Kinds: []string{"metrics_sink"}, Embedded: true, State: "running"},
@@ -233,4 +238,27 @@ func TestTheOperatorSeesTheHost(t *testing.T) {
 	if len(pids) < 5 || !slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(s, "could not be started") }) {
 		t.Errorf("there was little to look for: processes %v, %q", pids, secrets)
 	}
+}
+
+// A directory whose storage does not answer is told as it was known, in bounded time.
+func TestTheOperatorIsToldThatADirectorysStorageDoesNotAnswer(t *testing.T) {
+	o := openOperated(t)
+	writeReading(t, o.reading, `{"user":{"userId":"ann"}}`)
+	staff{t, localCaller(o.Host)}.must(nil)
+	pid := o.plugin(t, "main").PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	goOn := func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // it may be gone
+	t.Cleanup(goOn)
+	if err := stopped.Await(pid); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	dir := shownOf[hosted.HostDirectory](o, "directories")[0]
+	if took := time.Since(began); !dir.Stale || dir.Last == nil || dir.Last.Result != "succeeded" || dir.Last.Created != 1 || took > 10*time.Second {
+		t.Errorf("after %v: %+v", took, dir)
+	}
+	goOn()
+	eventually(t, "storage answers again", func() bool { return !shownOf[hosted.HostDirectory](o, "directories")[0].Stale })
 }
