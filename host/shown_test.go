@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -215,7 +214,7 @@ func TestTheOperatorSeesTheHost(t *testing.T) {
 	})
 
 	machine, _ := os.Hostname()
-	secrets = append(secrets, pluginSecret, bootSecret, testSecret, o.dir, filepath.Base(o.dir), "authz.db", "127.0.0.1", ".sock", "0 4 1 1", machine, "/", `\n`)
+	secrets = append(secrets, pluginSecret, bootSecret, testSecret, o.dir, "authz.db", "127.0.0.1", ".sock", "0 4 1 1", `"`+machine+`"`, "/", `\n`)
 	for _, name := range []string{"plugins", "sinks", "directories"} {
 		if len(o.said[name]) == 0 {
 			t.Fatalf("nothing was asked of %s", name)
