@@ -28,7 +28,7 @@ type HostPlugin struct {
 	Name        string         `json:"name"`   // in the configuration
 	Plugin      string         `json:"plugin"` // what it calls itself
 	Version     string         `json:"version"`
-	Kinds       []string       `json:"kinds"`
+	Kinds       []string       `json:"kinds" enum:"storage,metrics_sink,directory_importer"`
 	Embedded    bool           `json:"embedded"` // the host's own binary carries it
 	Needed      bool           `json:"needed"`   // without it the host is not ready
 	State       string         `json:"state" enum:"running,unresponsive,restarting,stopped"`

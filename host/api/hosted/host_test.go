@@ -17,7 +17,7 @@ type testHost struct{}
 
 func (testHost) Plugins() []HostPlugin {
 	return []HostPlugin{{Name: "main", Plugin: "memory", Version: "1", Kinds: []string{"storage"}, Needed: true, State: "running", Since: 1},
-		{Name: "usage", Plugin: "prometheus", Version: "1", Kinds: []string{"sink"}, State: "restarting", Since: 3, Restarts: 2, LastFailure: &PluginFailure{"ended", 3}}}
+		{Name: "usage", Plugin: "prometheus", Version: "1", Kinds: []string{"metrics_sink"}, State: "restarting", Since: 3, Restarts: 2, LastFailure: &PluginFailure{"ended", 3}}}
 }
 
 func (testHost) Sinks() []HostSink {
