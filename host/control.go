@@ -13,6 +13,7 @@ import (
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -71,23 +72,30 @@ func (c control) Plugins(context.Context) ([]api.PluginStatus, error) {
 
 // sinkCounts is what became of the counts on their way to a sink.
 func (h *Host) sinkCounts(sink string) (list []api.SinkCounts) {
-	for _, name := range sorted(h.apps) {
-		c := h.apps[name].counts
-		if c == nil {
-			continue
-		}
-		at := slices.Index(c.sinks, sink)
-		if at < 0 {
-			continue
-		}
-		counts := c.forwarders[at].Counts()
+	for name, forwarder := range h.forwarders(sink) {
+		counts := forwarder.Counts()
 		one := api.SinkCounts{Application: name, Windows: map[string]uint64{}, Checks: map[string]uint64{}, Pending: counts.Pending}
-		for _, o := range tallies(&counts) {
-			one.Windows[o.name], one.Checks[o.name] = o.Windows, o.Checks
+		for _, o := range metrics.Outcomes() {
+			one.Windows[string(o)], one.Checks[string(o)] = counts.Of(o).Windows, counts.Of(o).Checks
 		}
 		list = append(list, one)
 	}
 	return list
+}
+
+// forwarders yields those of a sink by the names of their applications, in order.
+func (h *Host) forwarders(sink string) iter.Seq2[string, *metrics.Forwarder] {
+	return func(yield func(string, *metrics.Forwarder) bool) {
+		for _, name := range sorted(h.apps) {
+			c := h.apps[name].counts
+			if c == nil {
+				continue
+			}
+			if at := slices.Index(c.sinks, sink); at >= 0 && !yield(name, c.forwarders[at]) {
+				return
+			}
+		}
+	}
 }
 
 func (c control) RestartPlugin(ctx context.Context, name string) error {

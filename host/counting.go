@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/application"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/pluginhost"
@@ -123,23 +122,11 @@ func (c *counting) tellSinks(log hclog.Logger) {
 	}
 }
 
-// tallies are what became of a forwarder's windows, by the outcomes that metrics
-// and the administration socket name.
-func tallies(c *metrics.Forwarded) []outcome {
-	return []outcome{{api.OutcomeDelivered, c.Delivered}, {"full", c.Full}, {"refused", c.Refused}, {"unavailable", c.Unavailable},
-		{"unknown", c.Unknown}, {"stopped", c.Stopped}}
-}
-
-type outcome struct {
-	name string
-	metrics.Tally
-}
-
 func outcomes(c *metrics.Forwarded) string {
 	var list []string
-	for _, o := range tallies(c)[1:] {
-		if o.Windows > 0 {
-			list = append(list, fmt.Sprintf("%s: %d", o.name, o.Windows))
+	for _, o := range metrics.Outcomes()[1:] {
+		if n := c.Of(o).Windows; n > 0 {
+			list = append(list, fmt.Sprintf("%s: %d", o, n))
 		}
 	}
 	return strings.Join(list, ", ")

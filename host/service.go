@@ -165,7 +165,7 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 	s.moves = federation.New(federation.Options{Store: s.accounts, Applications: s.entries, Roots: s.roots, Meters: meters, Account: s.core, Logger: s.log})
 	s.changes = changes.New(hosted.LookAt(s.core, s.root), 0)
 	services := hosted.Services{Core: s.core, Applications: s.entries, Meters: meters, Root: s.root, Registry: s.registry,
-		Retention: s.retained, Federation: s.moves, Changes: s.changes}
+		Retention: s.retained, Federation: s.moves, Changes: s.changes, Host: shown{h}}
 	if p := c.OIDC; p != nil {
 		s.oidc, err = oidc.New(oidc.Options{
 			Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, UserIDClaim: p.UserIDClaim,

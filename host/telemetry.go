@@ -176,8 +176,8 @@ func cacheFacts(name string, s client.CacheStatistics) telemetry.Cache {
 
 func sinkFacts(name string, counts metrics.Forwarded) telemetry.Sink {
 	s := telemetry.Sink{Name: name, Repeated: counts.Repeated, Pending: counts.Pending}
-	for _, o := range tallies(&counts) {
-		s.Outcomes = append(s.Outcomes, telemetry.Outcome{Name: o.name, Windows: o.Windows, Checks: o.Checks})
+	for _, o := range metrics.Outcomes() {
+		s.Outcomes = append(s.Outcomes, telemetry.Outcome{Name: string(o), Windows: counts.Of(o).Windows, Checks: counts.Of(o).Checks})
 	}
 	return s
 }

@@ -141,6 +141,9 @@ type directoryList struct {
 // directoryState says what a directory does, and how far it is.
 func directoryState(d hostdirectory.Status) string {
 	if d.Run == nil {
+		if d.Stale {
+			return d.State + ", as last known: storage does not answer"
+		}
 		return d.State
 	}
 	text := d.Run.Phase

@@ -155,6 +155,9 @@ type Status struct {
 	// Resumes says that the next run may ask for changes only.
 	Resumes bool `json:"resumes"`
 
+	// Stale says that storage could not be asked: this is what this host knew.
+	Stale bool `json:"stale,omitempty"`
+
 	// Runs counts those of this host since it started, dry ones apart.
 	Runs map[Result]uint64 `json:"runs"`
 }
@@ -181,15 +184,19 @@ type Progress struct {
 // Status reads the state that other hosts may have written; when that fails, it
 // tells what this host knows.
 func (d *Directory) Status(ctx context.Context) Status {
-	if _, err := d.load(ctx); err != nil {
-		d.log.Debug("the state could not be read", "error", err)
-	}
-	if orgRoot, err := d.o.Application().StoredOrgRoot(ctx); err == nil {
+	_, err := d.load(ctx)
+	orgRoot, rootErr := d.o.Application().StoredOrgRoot(ctx)
+	if rootErr == nil {
 		d.mu.Lock()
 		d.orgRoot = orgRoot
 		d.mu.Unlock()
 	}
-	return d.Known()
+	s := d.Known()
+	if err := errors.Join(err, rootErr); err != nil {
+		d.log.Debug("the state could not be read", "error", err)
+		s.Stale = true
+	}
+	return s
 }
 
 // Known is Status without asking anybody.

@@ -6,6 +6,7 @@ import (
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
 	sdk "github.com/authzhost/authz/sdk/directory"
+	"github.com/authzhost/authz/sdk/storage"
 )
 
 // Report is what a run read and did, or would do.
@@ -44,6 +45,29 @@ const (
 // Results lists every result.
 func Results() []Result { return []Result{Succeeded, Refused, Failed, Cancelled, Skipped, NotOrgRoot} }
 
+// Cause says why a run failed, in a word that holds nothing of what was read.
+type Cause string
+
+// The causes.
+const (
+	CauseLate        Cause = "late"        // it was not read or applied in its time
+	CauseUnavailable Cause = "unavailable" // the importer, what it reads or storage did not answer
+	CauseInvalid     Cause = "invalid"     // what was read cannot be taken as it is
+	CauseOther       Cause = "other"
+)
+
+func causeOf(err error) Cause {
+	switch {
+	case errors.Is(err, errLate):
+		return CauseLate
+	case authz.CodeOf(err) == authz.CodeValidation, authz.CodeOf(err) == authz.CodeGraphCycle:
+		return CauseInvalid
+	case errors.As(err, new(*authz.UnavailableError)), storage.CodeOf(err) == storage.CodeUnavailable:
+		return CauseUnavailable
+	}
+	return CauseOther
+}
+
 // Outcome is what is kept of a run.
 type Outcome struct {
 	Result        Result     `json:"result"`
@@ -54,7 +78,8 @@ type Outcome struct {
 	Authoritative bool       `json:"authoritative"`
 	Incremental   bool       `json:"incremental"`
 	Error         string     `json:"error,omitempty"`
-	Code          authz.Code `json:"code,omitempty"` // of the error
+	Code          authz.Code `json:"code,omitempty"`  // of the error
+	Cause         Cause      `json:"cause,omitempty"` // of a failure
 
 	Entries  int    `json:"entries"`
 	People   int    `json:"people"`
@@ -81,6 +106,9 @@ func (r *run) outcome(err error) *Outcome {
 	}
 	if err != nil {
 		o.Error, o.Code = spell.EchoN(err.Error(), maxError), authz.CodeOf(err)
+	}
+	if o.Result == Failed {
+		o.Cause = causeOf(err)
 	}
 	if a := r.report.Audit; a != nil {
 		o.AuditID = a.Import

@@ -136,7 +136,11 @@ func TestABadReadingChangesNothing(t *testing.T) {
 			if !cmp.Equal(before, w.users()) || audited != w.audited() {
 				t.Error("a bad reading wrote")
 			}
-			if s := d.Status(t.Context()); s.Last.Result != directory.Failed || !strings.Contains(s.Last.Error, c.want) || s.LastSuccess.Entries != 5 {
+			s, cause := d.Status(t.Context()), directory.CauseInvalid
+			if c.want == "hung up" {
+				cause = directory.CauseUnavailable
+			}
+			if s.Last.Result != directory.Failed || !strings.Contains(s.Last.Error, c.want) || s.Last.Cause != cause || s.LastSuccess.Entries != 5 || s.Stale {
 				t.Errorf("%+v", s.Last)
 			}
 		})
@@ -387,8 +391,24 @@ func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 		yield(nil, ctx.Err())
 	})
 	_, err := d.Run(t.Context(), directory.Request{})
-	if err == nil || !strings.Contains(err.Error(), "not read within 50ms") || d.Known().Last.Result != directory.Failed {
+	if err == nil || !strings.Contains(err.Error(), "not read within 50ms") || d.Known().Last.Result != directory.Failed || d.Known().Last.Cause != directory.CauseLate {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAStatusSaysThatStorageCouldNotBeAsked(t *testing.T) {
+	w := newWorld(t)
+	d := w.open()
+	w.importer.says("ann")
+	_, err := d.Run(t.Context(), directory.Request{})
+	must(t, err)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s := d.Status(gone); !s.Stale || s.Last == nil || s.Last.Result != directory.Succeeded {
+		t.Errorf("%+v", s)
+	}
+	if s := d.Status(t.Context()); s.Stale {
+		t.Errorf("%+v", s)
 	}
 }
 

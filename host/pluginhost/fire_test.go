@@ -137,7 +137,7 @@ func TestAPluginThatGivesNoSignOfLifeIsKilledAndReplaced(t *testing.T) {
 	}
 	eventually(t, "another process runs", func() bool { return p.Status().Restarts == 1 })
 	got := p.Status()
-	if got.State != pluginhost.StateRunning || got.PID == pid || alive(pid) || !strings.Contains(got.LastError, "no sign of life for 1.5s") {
+	if got.State != pluginhost.StateRunning || got.PID == pid || alive(pid) || !strings.Contains(got.LastError, "no sign of life for 1.5s") || got.LastFailure != pluginhost.FailureHung {
 		t.Errorf("status %+v, the old process lives: %v", got, alive(pid))
 	}
 	if _, err := open(t, d).Commit(t.Context(), role("r")); err != nil {
@@ -282,7 +282,7 @@ func TestABinaryThatWasReplacedIsNotRestarted(t *testing.T) {
 	kill(t, p)
 	eventually(t, "the other binary is refused by name", func() bool {
 		s := p.Status()
-		return s.State == pluginhost.StateRestarting && strings.Contains(s.LastError, pin) && strings.Contains(s.LastError, found)
+		return s.State == pluginhost.StateRestarting && strings.Contains(s.LastError, pin) && strings.Contains(s.LastError, found) && s.LastFailure == pluginhost.FailureNotStarted
 	})
 	put(good)
 	if err := p.Restart(t.Context()); err != nil {

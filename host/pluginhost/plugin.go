@@ -23,9 +23,23 @@ const (
 	StateStopped      State = "stopped"
 )
 
+// Failure says what a process failed at, in a word that holds nothing of the machine
+// or of the settings; "" is nothing.
+type Failure string
+
+// The failures of a process.
+const (
+	FailureEnded      Failure = "ended"            // it ended, and nobody had asked it to
+	FailureHung       Failure = "hung"             // it gave no sign of life and was killed
+	FailureSettings   Failure = "settings_refused" // it refused its settings
+	FailureNotStarted Failure = "not_started"      // it could not be started, for another reason
+)
+
 // Status is what operators are shown of a plugin. Path is the binary's, of an
 // embedded plugin the host's own; PID is 0 unless a process is there; Since is
-// when the state began, in epoch milliseconds.
+// when the state began, in epoch milliseconds. LastError is the text of the last
+// failure, which may hold anything that the plugin wrote; LastFailure is its word,
+// and FailedAt its time.
 type Status struct {
 	Name      string   `json:"name"`
 	Plugin    string   `json:"plugin"`
@@ -38,6 +52,9 @@ type Status struct {
 	Restarts  int      `json:"restarts"`
 	Since     int64    `json:"since"`
 	LastError string   `json:"lastError,omitempty"`
+
+	LastFailure Failure `json:"lastFailure,omitempty"`
+	FailedAt    int64   `json:"failedAt,omitempty"`
 }
 
 // Plugin is one supervised plugin. One goroutine, run, owns its processes;
@@ -60,6 +77,8 @@ type Plugin struct {
 	restarts    int
 	since       time.Time
 	lastError   string
+	lastFailure Failure
+	failedAt    time.Time
 	onRestart   []func()
 	changed     chan struct{} // closed, and another made, when the state changes
 }
@@ -124,6 +143,9 @@ func (p *Plugin) Status() Status {
 	}
 	for _, k := range p.description.Kinds {
 		s.Kinds = append(s.Kinds, k.Name)
+	}
+	if p.lastFailure != "" {
+		s.LastFailure, s.FailedAt = p.lastFailure, p.failedAt.UnixMilli()
 	}
 	if p.current != nil {
 		s.PID = p.current.child.pid()
@@ -219,14 +241,20 @@ func (p *Plugin) answering(proc *process, answers bool) {
 	}
 }
 
-func (p *Plugin) notRunning(state State, reason string) {
+func (p *Plugin) notRunning(state State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current = nil
 	p.turn(state)
-	if reason != "" {
-		p.lastError = reason
-	}
+}
+
+// failed is notRunning after a failure, while the host tries again.
+func (p *Plugin) failed(failure Failure, reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = nil
+	p.turn(StateRestarting)
+	p.lastError, p.lastFailure, p.failedAt = reason, failure, p.since
 }
 
 func (p *Plugin) restarted() {

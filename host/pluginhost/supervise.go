@@ -2,9 +2,12 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/authzhost/authz/sdk/plugin"
 )
 
 const (
@@ -46,7 +49,7 @@ func (p *Plugin) run(proc *process) {
 			p.finish(proc)
 			return
 		case r := <-p.requests:
-			p.notRunning(StateRestarting, "")
+			p.notRunning(StateRestarting)
 			proc.stop(r.ctx)
 			asked, attempt = &r, 0
 		case <-proc.gone:
@@ -54,7 +57,7 @@ func (p *Plugin) run(proc *process) {
 			attempt = nextAttempt(attempt, time.Since(began))
 		}
 		if proc, attempt = p.relaunch(asked, attempt); proc == nil {
-			p.notRunning(StateStopped, "")
+			p.notRunning(StateStopped)
 			return
 		}
 	}
@@ -62,11 +65,11 @@ func (p *Plugin) run(proc *process) {
 
 // crashed reports the end of a process that nobody asked to end.
 func (p *Plugin) crashed(proc *process) {
-	reason := fmt.Sprintf("the process ended (%s)", proc.child.state())
+	failure, reason := FailureEnded, fmt.Sprintf("the process ended (%s)", proc.child.state())
 	if proc.hung.Load() {
-		reason = fmt.Sprintf("the process gave no sign of life for %s and was killed", p.spec.HangTimeout)
+		failure, reason = FailureHung, fmt.Sprintf("the process gave no sign of life for %s and was killed", p.spec.HangTimeout)
 	}
-	p.notRunning(StateRestarting, reason)
+	p.failed(failure, reason)
 	proc.destroy()
 	p.host.log.Error("plugin crashed", "plugin", p.spec.Name, "path", p.prog.path, "reason", reason,
 		"last_output", proc.output.last())
@@ -108,14 +111,21 @@ func (p *Plugin) relaunch(asked *restartRequest, attempt int) (*process, int) {
 			return proc, attempt
 		}
 		attempt++
-		p.notRunning(StateRestarting, err.Error())
+		p.failed(startFailure(err), err.Error())
 		p.host.log.Error("plugin could not be restarted", "plugin", p.spec.Name, "attempt", attempt, "error", err)
 		answer(err)
 	}
 }
 
+func startFailure(err error) Failure {
+	if errors.As(err, new(*plugin.ConfigError)) {
+		return FailureSettings
+	}
+	return FailureNotStarted
+}
+
 func (p *Plugin) finish(proc *process) {
-	p.notRunning(StateStopped, "")
+	p.notRunning(StateStopped)
 	proc.stop(p.stopPatience())
 }
 

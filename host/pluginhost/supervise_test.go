@@ -90,6 +90,9 @@ func TestAKilledPluginIsRestartedAndOldHandlesStayUnavailable(t *testing.T) {
 	if !strings.Contains(status.LastError, "killed") {
 		t.Errorf("last error %q", status.LastError)
 	}
+	if status.LastFailure != pluginhost.FailureEnded || status.FailedAt == 0 || status.FailedAt > status.Since {
+		t.Errorf("last failure %q at %d", status.LastFailure, status.FailedAt)
+	}
 	if alive(pid) {
 		t.Error("the killed process lives")
 	}

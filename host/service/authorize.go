@@ -72,6 +72,32 @@ func (s *Service) AuthorizeSession(ctx context.Context, caller Caller, write boo
 	return nil
 }
 
+// AuthorizeOperator is Authorize for what the host shows to its operator.
+func (s *Service) AuthorizeOperator(ctx context.Context, caller Caller) error {
+	if !Operator.Admits(caller.Kind) {
+		return ErrNotAllowed()
+	}
+	operates, err := s.operates(ctx, caller)
+	if err == nil && !operates {
+		err = fault.Cloud("operator_required", "only a session of the bootstrap user may see the host")
+	}
+	return err
+}
+
+// operates tells whether a session is the operator's: of the user whom the host's
+// configuration names, opened in no org or with an owner seat that is theirs still.
+// An owner of an org is a tenant, and so is who was invited to one.
+func (s *Service) operates(ctx context.Context, caller Caller) (bool, error) {
+	if caller.Kind != CallerSession || !s.isBootstrap(caller.UserID) {
+		return false, nil
+	}
+	if caller.Org == "" {
+		return true, nil
+	}
+	seat, found, err := account.Seats.Get(ctx, s.Accounts, caller.Org, caller.UserID)
+	return found && seat.Value.Kind == account.SeatOwner && seat.Value.State == account.SeatActive, err
+}
+
 func errReadOnly() error {
 	return fault.Cloud("view_as_read_only", "while previewing nothing can be changed; leave the preview first")
 }

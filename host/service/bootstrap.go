@@ -81,6 +81,11 @@ func (s *Service) TakesBootstrap() bool {
 	return s.Bootstrap.UserID != "" && *s.bootstrapSecret.Load() != "" && (!s.OIDC || s.Bootstrap.Keep)
 }
 
+// isBootstrap tells whether a user is the one whom service.bootstrap names.
+func (s *Service) isBootstrap(userID string) bool {
+	return s.Bootstrap.UserID != "" && userID == s.Bootstrap.UserID
+}
+
 // refusal judges everything, whatever fails first.
 func (s *Service) refusal(p BootstrapProof) string {
 	user := subtle.ConstantTimeCompare(secret.Hash(p.UserID), secret.Hash(s.Bootstrap.UserID)) == 1

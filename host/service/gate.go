@@ -7,6 +7,7 @@ type GateKind int
 const (
 	GatePublic    GateKind = iota
 	GateSession            // any live session; no org
+	GateOperator           // a session of the operator of the host; no org
 	GateSeat               // active seat of any kind, by session or admin key
 	GateOwner              // active owner seat, by session or admin key
 	GateMe                 // an active seat, or a principal key of the org
@@ -38,6 +39,7 @@ func (g Gate) Recoverable() Gate {
 var (
 	Public     = Gate{Kind: GatePublic}
 	AnySession = Gate{Kind: GateSession}
+	Operator   = Gate{Kind: GateOperator}
 	AnySeat    = Gate{Kind: GateSeat}
 	Owner      = Gate{Kind: GateOwner}
 	Me         = Gate{Kind: GateMe}
@@ -60,7 +62,7 @@ func (g Gate) Admits(kind CallerKind) bool {
 	switch g.Kind {
 	case GatePublic:
 		return true
-	case GateSession:
+	case GateSession, GateOperator:
 		return kind == CallerSession
 	case GateSeat, GateOwner:
 		return kind == CallerSession || kind == CallerAdmin

@@ -138,7 +138,7 @@ func (s *Service) mayCreate(caller Caller, owner string) bool {
 	if s.OrgCreation == CreationSession {
 		return owner == caller.UserID
 	}
-	return s.Bootstrap.UserID != "" && caller.UserID == s.Bootstrap.UserID
+	return s.isBootstrap(caller.UserID)
 }
 
 // generatedOrgID makes an org's id of a row's.

@@ -18,11 +18,13 @@ type SessionView struct {
 }
 
 // CurrentSession answers GET /auth/session: viewAs holds the previews in force, by
-// org; nil without one.
+// org; nil without one. MayReadHost tells that it passes the gate Operator.
 type CurrentSession struct {
 	Session   SessionView              `json:"session"`
 	CSRFToken string                   `json:"csrfToken"`
 	ViewAs    map[string]client.ViewAs `json:"viewAs" nullable:"true"`
+
+	MayReadHost bool `json:"mayReadHost"`
 }
 
 // CurrentSession is the caller's session.
@@ -37,7 +39,11 @@ func (s *Service) CurrentSession(ctx context.Context, caller Caller) (CurrentSes
 	if !found {
 		return CurrentSession{}, errSession()
 	}
-	current := CurrentSession{SessionView{row.Value.Session, true}, s.csrfToken(row.ID), nil}
+	operates, err := s.operates(ctx, caller)
+	if err != nil {
+		return CurrentSession{}, err
+	}
+	current := CurrentSession{Session: SessionView{row.Value.Session, true}, CSRFToken: s.csrfToken(row.ID), MayReadHost: operates}
 	if len(row.Value.Views) > 0 {
 		current.ViewAs = row.Value.Views
 	}

@@ -161,7 +161,7 @@ func (s *Service) mayEnterNowhere(ctx context.Context, p Proved) error {
 	if s.OrgCreation == CreationSession && p.Method == MethodOIDC {
 		return nil
 	}
-	if s.Bootstrap.UserID != "" && p.UserID == s.Bootstrap.UserID {
+	if s.isBootstrap(p.UserID) {
 		any, err := s.anyOrg(ctx)
 		if err != nil {
 			return err

@@ -57,6 +57,8 @@ type Forwarder struct {
 	mu       sync.Mutex
 	sequence uint64
 	counts   Forwarded
+	dropped  Outcome // of the last window that was dropped
+	at       time.Time
 }
 
 // Tally counts windows, and the checks observed in them.
@@ -65,6 +67,24 @@ type Tally struct{ Windows, Checks uint64 }
 func (t *Tally) add(w *Window) {
 	t.Windows++
 	t.Checks += w.checks()
+}
+
+// Outcome is what became of a window.
+type Outcome string
+
+// The outcomes: one is delivered, all others are dropped.
+const (
+	OutcomeDelivered   Outcome = "delivered"
+	OutcomeFull        Outcome = "full"
+	OutcomeRefused     Outcome = "refused"
+	OutcomeUnavailable Outcome = "unavailable"
+	OutcomeUnknown     Outcome = "unknown"
+	OutcomeStopped     Outcome = "stopped"
+)
+
+// Outcomes lists every outcome, the delivered one first.
+func Outcomes() []Outcome {
+	return []Outcome{OutcomeDelivered, OutcomeFull, OutcomeRefused, OutcomeUnavailable, OutcomeUnknown, OutcomeStopped}
 }
 
 // Forwarded says what became of the windows of a forwarder. Each counts once, when
@@ -82,9 +102,29 @@ type Forwarded struct {
 	Pending  int    // windows whose fate is not settled
 }
 
+// Of is the tally of an outcome, nil of none.
+func (f *Forwarded) Of(o Outcome) *Tally {
+	switch o {
+	case OutcomeDelivered:
+		return &f.Delivered
+	case OutcomeFull:
+		return &f.Full
+	case OutcomeRefused:
+		return &f.Refused
+	case OutcomeUnavailable:
+		return &f.Unavailable
+	case OutcomeUnknown:
+		return &f.Unknown
+	case OutcomeStopped:
+		return &f.Stopped
+	}
+	return nil
+}
+
 // Dropped adds up what was dropped, for whatever reason.
 func (f *Forwarded) Dropped() (t Tally) {
-	for _, one := range []Tally{f.Full, f.Refused, f.Unavailable, f.Unknown, f.Stopped} {
+	for _, o := range Outcomes()[1:] {
+		one := f.Of(o)
 		t.Windows += one.Windows
 		t.Checks += one.Checks
 	}
@@ -143,10 +183,26 @@ func (f *Forwarder) Forward(b Batch) {
 	w := Window{Application: f.application, Origin: f.origin, Sequence: f.sequence, Batch: b}
 	switch f.queue.put(w) {
 	case refusedFull:
-		f.counts.Full.add(&w)
+		f.settle(OutcomeFull, &w)
 	case refusedStopped:
-		f.counts.Stopped.add(&w)
+		f.settle(OutcomeStopped, &w)
 	}
+}
+
+// settle counts a window whose fate is known; f.mu is held.
+func (f *Forwarder) settle(o Outcome, w *Window) {
+	f.counts.Of(o).add(w)
+	if o != OutcomeDelivered {
+		f.dropped, f.at = o, time.Now()
+	}
+}
+
+// LastDropped tells what became of the last window that was dropped, and when; "" is
+// that none was.
+func (f *Forwarder) LastDropped() (Outcome, time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dropped, f.at
 }
 
 // Counts is what became of the windows until now.
@@ -170,21 +226,15 @@ func (f *Forwarder) Stop(ctx context.Context) {
 	defer cancel()
 	err := f.Flush(ctx)
 	left, ended := f.queue.stop()
-	f.count(func(c *Forwarded) {
-		for i := range left {
-			c.Stopped.add(&left[i])
-		}
-	})
+	f.mu.Lock()
+	for i := range left {
+		f.settle(OutcomeStopped, &left[i])
+	}
+	f.mu.Unlock()
 	<-ended // a delivery outlives its context only by what it takes to settle
 	if err != nil && len(left) > 0 {
 		f.errors.report(fmt.Errorf("metrics: forwarding stopped before %d windows were delivered: %w", len(left), err))
 	}
-}
-
-func (f *Forwarder) count(change func(*Forwarded)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	change(&f.counts)
 }
 
 // deliver settles the fate of one window.
@@ -193,7 +243,7 @@ func (f *Forwarder) deliver(ctx context.Context, w Window) {
 	defer cancel()
 	var lost error       // the last error
 	var unknown, ok bool // whether an earlier call may have had its effect
-	of := func(c *Forwarded) *Tally { return &c.Unavailable }
+	outcome := OutcomeUnavailable
 	for calls := 0; ; calls++ {
 		if calls > 0 && !f.pause(ctx, calls) {
 			break
@@ -203,7 +253,9 @@ func (f *Forwarder) deliver(ctx context.Context, w Window) {
 			break
 		}
 		if calls > 0 {
-			f.count(func(c *Forwarded) { c.Repeated++ })
+			f.mu.Lock()
+			f.counts.Repeated++
+			f.mu.Unlock()
 		}
 		err := f.write(ctx, w)
 		if ok = err == nil; ok {
@@ -211,7 +263,7 @@ func (f *Forwarder) deliver(ctx context.Context, w Window) {
 		}
 		lost = err
 		if refused := new(authz.WriteRejectedError); errors.As(err, &refused) {
-			of = func(c *Forwarded) *Tally { return &c.Refused }
+			outcome = OutcomeRefused
 			break
 		}
 		if mayHaveTaken(err) {
@@ -224,16 +276,15 @@ func (f *Forwarder) deliver(ctx context.Context, w Window) {
 			break
 		}
 	}
-	f.count(func(c *Forwarded) {
-		tally := of(c)
-		switch {
-		case ok:
-			tally = &c.Delivered
-		case unknown:
-			tally = &c.Unknown
-		}
-		tally.add(&w)
-	})
+	switch {
+	case ok:
+		outcome = OutcomeDelivered
+	case unknown:
+		outcome = OutcomeUnknown
+	}
+	f.mu.Lock()
+	f.settle(outcome, &w)
+	f.mu.Unlock()
 	if !ok {
 		f.errors.report(fmt.Errorf("metrics: a window of %d checks was lost: %w", w.checks(), lost))
 	}

@@ -127,6 +127,9 @@ func TestWindowsAreForwardedInOrderUnderTheirSequence(t *testing.T) {
 			t.Errorf("waited %v", waited)
 		}
 		sameCounts(t, metrics.Forwarded{Full: metrics.Tally{Windows: 2, Checks: 7}, Pending: 2}, f.Counts())
+		if why, at := f.LastDropped(); why != metrics.OutcomeFull || !at.Equal(start) {
+			t.Errorf("the last one was dropped as %q at %v", why, at)
+		}
 		if err := f.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -188,6 +191,9 @@ func TestASinkThatIsDownIsAskedAgainUntilThePatienceEnds(t *testing.T) {
 				}
 				if took := time.Since(start); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
+				}
+				if why, at := f.LastDropped(); why == "" != (c.want.Dropped().Windows == 0) || why != "" && (*c.want.Of(why) != one || !at.Equal(time.Now())) {
+					t.Errorf("the last one was dropped as %q at %v", why, at)
 				}
 				sameCounts(t, c.want, f.Counts())
 				asked, taken, _ := s.seen()

@@ -318,6 +318,9 @@ func (c *Call) enter(ctx context.Context, input any) error {
 	if gate.Kind == service.GateSession {
 		return core.AuthorizeSession(ctx, c.Caller, writes)
 	}
+	if gate.Kind == service.GateOperator {
+		return core.AuthorizeOperator(ctx, c.Caller)
+	}
 	if !c.endpoint.inOrg() {
 		if gate.Kind == service.GatePublisher {
 			return c.limitOrg()

@@ -25,6 +25,7 @@ var classes = map[string]class{
 	"csrf_failed": {403, "CloudError"}, "credential_not_allowed": {403, "CloudError"}, "seat_required": {403, "CloudError"},
 	"owner_required": {403, "CloudError"}, "escalation_refused": {403, "CloudError"}, "principal_mismatch": {403, "CloudError"},
 	"org_creation_disabled": {403, "CloudError"}, "view_as_read_only": {403, "CloudError"}, "proof_required": {403, "CloudError"},
+	"operator_required": {403, "CloudError"},
 
 	"org_not_found": {404, "CloudError"}, "application_not_found": {404, "CloudError"}, "seat_not_found": {404, "CloudError"},
 	"api_key_not_found": {404, "CloudError"}, "session_not_found": {404, "CloudError"}, "namespace_not_found": {404, "CloudError"},
@@ -118,6 +119,7 @@ func (e *endpoint) errors() []string {
 	also(e.inOrg() && e.Gate.Admits(service.CallerSession), "seat_required", "inactive")
 	also(!public && e.write() && !e.WhilePreviewing && e.Gate.Admits(service.CallerSession), "view_as_read_only")
 	also(gate == service.GateOwner, "owner_required")
+	also(gate == service.GateOperator, "operator_required")
 	also(gate == service.GateCloud, "forbidden")
 	also(gate == service.GateOrg, append([]string{"forbidden", "no_org_root", "org_root_moving", "UnknownPermissionError"}, relayCodes...)...)
 	also(slices.Contains(e.parameters, "app"), "application_not_found")

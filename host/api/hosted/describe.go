@@ -114,7 +114,7 @@ func (e *endpoint) gateText() string {
 	case e.Gate.Kind == service.GateOrg:
 		return e.Gate.Key
 	}
-	return map[service.GateKind]string{service.GatePublic: "Public", service.GateSession: "Session", service.GateSeat: "Seat",
+	return map[service.GateKind]string{service.GatePublic: "Public", service.GateSession: "Session", service.GateOperator: "Operator", service.GateSeat: "Seat",
 		service.GateOwner: "Owner", service.GateMe: "Seat or principal key", service.GatePublisher: "publisher key",
 		service.GatePrincipal: "principal key"}[e.Gate.Kind]
 }

@@ -27,6 +27,8 @@ func (p party) holds(gate string) (admitted, passes bool) {
 	switch {
 	case gate == "Session":
 		return p.kind == service.CallerSession, true
+	case gate == "Operator":
+		return p.kind == service.CallerSession, p.owner // the bootstrap user is the owner
 	case gate == "Owner":
 		return seat, p.owner
 	case gate == "Seat or principal key":
@@ -272,6 +274,8 @@ func TestEveryGateOfTheChapter(t *testing.T) {
 						got.want(t, 403, "credential_not_allowed")
 					case r.gate == "Owner":
 						got.want(t, 403, "owner_required")
+					case r.gate == "Operator":
+						got.want(t, 403, "operator_required")
 					default:
 						got.want(t, 403, "forbidden")
 						if got.text("error", "name") != "AccessDeniedError" || got.text("error", "permission") == "" {

@@ -50,7 +50,7 @@ func (s *schemas) of(t reflect.Type, tag reflect.StructTag) map[string]any {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return map[string]any{"type": "string"}
 		}
-		out := map[string]any{"type": "array", "items": s.of(t.Elem(), "")}
+		out := map[string]any{"type": "array", "items": s.of(t.Elem(), itemTag(tag))}
 		bound(out, tag, "minItems", "maxItems")
 		return out
 	case reflect.Map:
@@ -59,6 +59,15 @@ func (s *schemas) of(t reflect.Type, tag reflect.StructTag) map[string]any {
 		return s.object(t)
 	}
 	return map[string]any{}
+}
+
+// itemTag is what the tag of a list says of its items: the rest is about the list.
+func itemTag(tag reflect.StructTag) reflect.StructTag {
+	enum := tag.Get("enum")
+	if enum == "" {
+		return ""
+	}
+	return reflect.StructTag(`enum:"` + enum + `"`)
 }
 
 func text(tag reflect.StructTag) map[string]any {
@@ -161,7 +170,7 @@ func example(t reflect.Type, name string, tag reflect.StructTag, depth int) any 
 	if value, known := samples[name]; known && fits(value, t, tag) {
 		return value
 	}
-	if enum := tag.Get("enum"); enum != "" {
+	if enum := tag.Get("enum"); enum != "" && t.Kind() != reflect.Slice {
 		first, _, _ := strings.Cut(enum, ",")
 		return first
 	}
@@ -185,7 +194,7 @@ func example(t reflect.Type, name string, tag reflect.StructTag, depth int) any 
 		if depth > 4 {
 			return []any{}
 		}
-		return []any{example(t.Elem(), strings.TrimSuffix(name, "s"), "", depth+1)}
+		return []any{example(t.Elem(), strings.TrimSuffix(name, "s"), itemTag(tag), depth+1)}
 	case reflect.Struct:
 		if t == expiryType {
 			return samples["expiresAt"]

@@ -23,4 +23,5 @@ type Services struct {
 	Retention    *retention.Retention
 	Federation   *federation.Federation
 	Changes      *changes.Watcher
+	Host         Host
 }

@@ -6,6 +6,7 @@ func endpoints() *table {
 	authRows(t)
 	oidcRows(t)
 	orgRows(t)
+	hostRows(t)
 	meRows(t)
 	changeRows(t)
 	rowRows(t)

@@ -109,7 +109,7 @@ func newWorld(t *testing.T) *world {
 	w.options = Options{PublicURL: w.server.URL, Account: w.accounts, Keys: testKeys(t), Clock: w.clock.Load, Logger: log, Services: Services{
 		Core: w.core, Applications: entries, Meters: meters, Root: root, Registry: catalogs,
 		Retention:  retention.New(retention.Options{Store: w.accounts, Applications: entries, Meters: meters, Logger: log}),
-		Federation: moves, Changes: watcher,
+		Federation: moves, Changes: watcher, Host: testHost{},
 	}}
 	w.api, err = New(w.options)
 	w.must(err)
