@@ -80,6 +80,9 @@ func reviewing[Record any](ctx context.Context, a *Application, op string, userI
 					yield(none, err)
 					return
 				}
+				if !r.candidate {
+					continue
+				}
 				if record, wanted := judge(&r.data, r.now); wanted && !yield(record, nil) {
 					return
 				}
@@ -90,24 +93,23 @@ func reviewing[Record any](ctx context.Context, a *Application, op string, userI
 
 // reviewee is a user with their rows at an instant.
 type reviewee struct {
-	id   string
-	data authz.SubjectAccess
-	now  int64
+	id        string
+	candidate bool // the report is about them
+	data      authz.SubjectAccess
+	now       int64
 }
 
-// reviewed yields the users given, or the default candidates that follow one: every stored
-// user and every user that a grant names. Candidates are read so many at once, 0 is for a
-// list that is read to its end.
+// reviewed yields the users given, or those whom rows name and who follow one. Of these the
+// report is about every stored user and every user that a grant names. They are read so
+// many at once, 0 is for a list that is read to its end.
 func (a *Application) reviewed(ctx context.Context, given *[]string, after string, atOnce int) iter.Seq2[reviewee, error] {
 	return func(yield func(reviewee, error) bool) {
 		tell := func(id string, candidate bool) (more bool) {
-			r := reviewee{id: id, now: a.clock()}
+			r := reviewee{id: id, candidate: candidate, now: a.clock()}
 			var err error
 			r.data, err = a.rowsOf(ctx, a.store, authz.UserPrincipal(id), r.now)
 			if err == nil && !candidate {
-				if candidate, err = a.namedByGrant(ctx, &r.data); err == nil && !candidate {
-					return true
-				}
+				r.candidate, err = a.namedByGrant(ctx, &r.data)
 			}
 			if err != nil {
 				yield(reviewee{}, err)

@@ -54,7 +54,7 @@ func reviewPage[Record any](ctx context.Context, a *Application, op string, q pr
 		if looked == limit {
 			return page, after, nil
 		}
-		if record, wanted := judge(&r.data, r.now); wanted {
+		if record, wanted := judge(&r.data, r.now); wanted && r.candidate {
 			switch fits, err := room.takes(record); {
 			case err != nil:
 				return nil, "", err

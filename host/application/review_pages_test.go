@@ -145,9 +145,27 @@ func TestReportsInPagesAreTheWholeReports(t *testing.T) {
 				t.Errorf("%s: entitlements in pages of %d (-whole +pages):\n%s", name, limit, diff)
 			}
 		}
-		page, err := app.ReviewEntitlements(t.Context(), provider.ReviewQuery{Limit: 1000})
-		if must(t, err); len(page.Users) != provider.MaxReviewed || page.Next == "" {
-			t.Errorf("%s: a page holds %d users, then %q", name, len(page.Users), page.Next)
+	}
+}
+
+func TestAPageLooksAtABoundedNumberOfUsersOfWhomNoReportIs(t *testing.T) {
+	store := openStore(t)
+	var changes []storage.Change
+	for i := range 1000 {
+		changes = append(changes, storage.InsertRevoke{Revoke: authz.Revoke{ID: fmt.Sprint(i), UserID: fmt.Sprintf("u%04d", i), Pattern: "docs.*", Scope: "*", Provenance: root}})
+	}
+	_, err := store.Commit(t.Context(), storage.Commit{ID: "revoked", At: now, Changes: changes})
+	must(t, err)
+	reads := 0
+	app := newApp(t, application.Options{Store: &faulty{Store: store, readAccess: func(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {
+		reads++
+		return store.ReadAccess(ctx, q)
+	}}})
+	for limit, last := range map[int]int{10: 9, 0: 199, 1000: 199} {
+		reads = 0
+		page, err := app.ReviewEntitlements(t.Context(), provider.ReviewQuery{Limit: limit})
+		if must(t, err); len(page.Users) != 0 || page.Next != fmt.Sprintf("u%04d", last) || reads > last+2 {
+			t.Errorf("a page of %d: %d users after %d reads, then %q", limit, len(page.Users), reads, page.Next)
 		}
 	}
 }

@@ -230,3 +230,30 @@ func TestABrokenChainIsFoundOverTheHostedAPI(t *testing.T) {
 		}
 	}
 }
+
+// A hosted root is asked in process: its reports are of its own rows.
+func TestReportsOfAHostedRoot(t *testing.T) {
+	w := newWorld(t)
+	owner := w.acme()
+	w.federate(t, owner)
+	owner.call("POST", "/orgs/acme/org/grants", `{"subject":"user:u_7","pattern":"authz_internal.access.*"}`).want(t, 201, "")
+	if got := owner.call("GET", "/orgs/acme/org/entitlements?userId=u_7", "").want(t, 200, ""); !strings.Contains(string(got.raw), `"key":"authz_internal.access.read","held":true`) {
+		t.Errorf("entitlements: %s", got.raw)
+	}
+	all, n := owner.pages(t, "/orgs/acme/org/entitlements?limit=1", "users")
+	if len(all) != n || n < 2 || !strings.Contains(fmt.Sprint(all), "u_7") {
+		t.Errorf("%d users in %d pages: %v", len(all), n, all)
+	}
+	if got := owner.call("GET", "/orgs/acme/org/sod-violations", "").want(t, 200, ""); got.ids("users", "userId") != "" || got.at("nextCursor") != nil {
+		t.Errorf("violations of what nothing keeps apart: %s", got.raw)
+	}
+	owner.call("GET", "/orgs/acme/org/wildcard-drift?since=1", "").want(t, 404, "not_found")
+	owner.call("GET", "/orgs/acme/applications/docs/wildcard-drift?since=1", "").want(t, 200, "")
+	entries, _ := owner.pages(t, "/orgs/acme/org/audit?mode=export", "events")
+	got := owner.call("GET", "/orgs/acme/org/audit/verify", "").want(t, 200, "")
+	hashed, _ := got.at("hashed").(float64)
+	unhashed, _ := got.at("unhashed").(float64)
+	if got.at("ok") != true || int(hashed+unhashed) != len(entries) || got.at("last", "id") != entries[len(entries)-1].(map[string]any)["id"] {
+		t.Errorf("the log of %d entries: %s", len(entries), got.raw)
+	}
+}
