@@ -131,10 +131,10 @@ func socketPages(ctx context.Context, local *adminsocket.Client, org string) ite
 	}
 }
 
-// accountPages reads an org's account log over the hosted API.
-func accountPages(ctx context.Context, h *hostedclient.Client) iter.Seq2[authz.AuditEntry, error] {
+// hostedLog reads a log of an org over the hosted API.
+func hostedLog(ctx context.Context, h *hostedclient.Client, path ...string) iter.Seq2[authz.AuditEntry, error] {
 	return func(yield func(authz.AuditEntry, error) bool) {
-		err := hostedclient.Rows(ctx, h, []string{"audit"}, "events", fields{"mode": "export"}, 0, func(e authz.AuditEntry) error {
+		err := hostedclient.Rows(ctx, h, path, "events", fields{"mode": "export"}, 0, func(e authz.AuditEntry) error {
 			if !yield(e, nil) {
 				return errStop
 			}

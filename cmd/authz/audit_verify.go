@@ -33,10 +33,14 @@ Entries cut off at the end, and a log that was hashed anew as a whole, show only
 was kept elsewhere: --anchors takes the file of audit.anchor, or a copy of it. It is compared
 with a whole log; an export ends a minute ago, unless it was made with --to 0s.
 
+--org has the hosted API verify the log of the org's root, or with --app of one of its
+applications, part by part; with --prior-hash or --anchors that log is read here.
+
 --account verifies the account logs of the hosted service instead: over the socket those of
 every org and that of none, with --org that of one org over the hosted API.`,
 		Example: `  authz audit verify
   authz audit verify --anchors /var/lib/authz-anchors/anchors.ndjson
+  authz audit verify --org acme --app docs
   authz audit verify --account --org acme
   authz audit verify -f audit.ndjson --prior-hash e3a3c79f8f711f7ae28901cbad43d144e3a5fcd6b9b95225cff69139c2d228d2`,
 		Args: cobra.NoArgs,
@@ -81,7 +85,8 @@ func (v *verification) check(a *admin) error {
 		{v.account && v.file != "", "--account reads the logs themselves: leave out --file"},
 		{v.account && a.app != "", "--account is about the hosted service: leave out --app"},
 		{v.account && a.url != "" && a.org == "", "the account logs are read over the socket, or with --org over the hosted API"},
-		{!v.account && a.org != "", "--org goes with --account here; 'authz audit verify' on the host verifies an application's log"},
+		{v.file != "" && a.org != "", "--file is verified here, and no host is asked: leave out --org"},
+		{!v.account && a.org != "" && v.anchors != "" && a.app == "", "--anchors are of an application's log: name it with --app"},
 	} {
 		if c.wrong {
 			return usageError{errors.New(c.what)}
@@ -191,13 +196,24 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		return one(accountLog+h.Org, accountPages(ctx, h))
+		return one(accountLog+h.Org, hostedLog(ctx, h, "audit"))
 	case v.account:
 		return v.accounts(ctx, a, anchors)
 	}
 	app, err := a.open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if app.hosted != nil {
+		if anchors == nil && v.prior == "" {
+			out, err := partByPart(ctx, app)
+			return []verdict{out}, err
+		}
+		path := []string{"org", "audit"}
+		if a.app != "" {
+			path = []string{"applications", a.app, "audit"}
+		}
+		return one(applicationLog+a.app, afterHash(hostedLog(ctx, app.hosted, path...), v.prior))
 	}
 	if !app.remote && anchors == nil {
 		out, err := v.asked(ctx, app)
@@ -211,7 +227,7 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 		}
 		name = ping.Application
 	}
-	return one(applicationLog+name, afterHash(auditPages(ctx, app, nil, authz.AuditCursor{}), v.prior))
+	return one(applicationLog+name, afterHash(entriesOf(auditPages(ctx, app, nil, authz.AuditCursor{})), v.prior))
 }
 
 // asked has the host verify its log. The answer is the same for an empty log and one
@@ -313,28 +329,63 @@ func exported(file string, in io.Reader) iter.Seq2[authz.AuditEntry, error] {
 	}
 }
 
-// afterHash are the entries that follow the one of a hash, all of them when it is
-// "". It is an error when no entry has it.
-func afterHash(pages iter.Seq2[[]authz.AuditEntry, error], hash string) iter.Seq2[authz.AuditEntry, error] {
+// entriesOf are the entries of pages.
+func entriesOf(pages iter.Seq2[[]authz.AuditEntry, error]) iter.Seq2[authz.AuditEntry, error] {
 	return func(yield func(authz.AuditEntry, error) bool) {
-		found := hash == ""
 		for page, err := range pages {
 			if err != nil {
 				yield(authz.AuditEntry{}, err)
 				return
 			}
 			for _, e := range page {
-				if !found {
-					found = e.Hash == hash
-					continue
-				}
 				if !yield(e, nil) {
 					return
 				}
 			}
 		}
+	}
+}
+
+// afterHash are the entries that follow the one of a hash, all of them when it is
+// "". It is an error when no entry has it.
+func afterHash(entries iter.Seq2[authz.AuditEntry, error], hash string) iter.Seq2[authz.AuditEntry, error] {
+	return func(yield func(authz.AuditEntry, error) bool) {
+		found := hash == ""
+		for e, err := range entries {
+			if err == nil && !found {
+				found = e.Hash == hash
+				continue
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
 		if !found {
 			yield(authz.AuditEntry{}, authz.Rejected(authz.CodeNotFound, "no entry of the log has the hash %s", spell.Quote(hash)))
 		}
+	}
+}
+
+// partByPart has a log verified part by part.
+func partByPart(ctx context.Context, app *application) (verdict, error) {
+	asked, report, before := fields{}, authz.HashChainReport{OK: true}, 0
+	for {
+		var part provider.AuditChainPart
+		if err := app.call(ctx, "reviewAuditChain", asked, &part); err != nil {
+			return verdict{}, err
+		}
+		report.Hashed, before = report.Hashed+part.Hashed, before+part.Unhashed
+		switch {
+		case !part.OK:
+			report = authz.HashChainReport{Index: report.Hashed + before, Reason: part.Reason}
+			return judged("", report, nil, before), nil
+		case !part.More:
+			out := judged("", report, nil, before)
+			if out.OK {
+				out.Before = before
+			}
+			return out, nil
+		}
+		asked["after"] = part.Last
 	}
 }

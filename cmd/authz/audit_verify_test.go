@@ -203,7 +203,7 @@ func TestTheAccountLogIsVerified(t *testing.T) {
 		}
 	}
 	x.fails(exitUsage, "over the socket", "audit", "verify", "--account", "--url", x.base, "--token-file", filepath.Join(x.dir, "secret"))
-	x.fails(exitUsage, "--org goes with --account", "audit", "verify", "--org", "acme")
+	x.fails(exitFailure, "no org root", "audit", "verify", "--org", "acme")
 	if out := x.works("org", "audit", "-o", "json"); !regexp.MustCompile(`"hash": ?"[0-9a-f]{64}"`).MatchString(out) {
 		t.Errorf("the log is listed without its hashes:\n%s", out)
 	}

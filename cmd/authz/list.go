@@ -127,19 +127,21 @@ func whole[T any](ctx context.Context, a *application, op string, p fields, name
 func streamed[T any](ctx context.Context, a *application, op string, p fields, to *listing, cells func(T) [][]string) error {
 	ctx, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
-	err := whole(ctx, a, op, p, to.member, func(r T) error {
-		if to.json {
-			return to.row(r)
-		}
-		for _, line := range cells(r) {
-			if err := to.row(r, line...); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := whole(ctx, a, op, p, to.member, func(r T) error { return lined(to, r, cells) }); err != nil {
 		return err
 	}
 	return to.end()
+}
+
+// lined prints a row of a report, which may be several lines of text.
+func lined[T any](to *listing, row T, cells func(T) [][]string) error {
+	if to.json {
+		return to.row(row)
+	}
+	for _, line := range cells(row) {
+		if err := to.row(row, line...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -75,15 +75,13 @@ var sayings = []saying{
 	{args: "check --user u_1 docs.files.delete docs.folder:f_1 --exit-code", want: []string{"ALLOWED"}},
 	{args: "grant delete {grant} nothing", code: exitFailure, want: []string{"nothing was not deleted, the 1 before it were"}},
 
-	// reports, which do not cross the network
-	{args: "sod", code: exitUsage, way: "url", want: []string{"administration socket alone"}},
-	{args: "sod --exit-code", way: "socket", want: []string{"CONSTRAINT"}},
+	// reports
+	{args: "sod --exit-code", want: []string{"CONSTRAINT"}},
 	{args: "grant create user:u_3 --pattern docs.files.edit_file docs.folder:f_2"},
-	{args: "sod --exit-code", way: "socket", code: exitDenied, want: []string{"u_3", "edit-vs-approve", "[docs.files.edit_file] and [docs.bills.approve]"}},
-	{args: "sod --user u_3 -o json", way: "socket", want: []string{`"edit-vs-approve"`}},
-	{args: "entitlements --user u_2", way: "socket", want: []string{"docs.files.edit_file", "group:writers", "role editor: docs.files.*"}},
-	{args: "entitlements -o json", way: "socket", want: []string{`"entitlements"`, `"u_3"`}},
-	{args: "entitlements", code: exitUsage, way: "url", want: []string{"administration socket alone"}},
+	{args: "sod --exit-code", code: exitDenied, want: []string{"u_3", "edit-vs-approve", "[docs.files.edit_file] and [docs.bills.approve]"}},
+	{args: "sod --user u_3 -o json", want: []string{`"edit-vs-approve"`}},
+	{args: "entitlements --user u_2", want: []string{"docs.files.edit_file", "group:writers", "role editor: docs.files.*"}},
+	{args: "entitlements -o json", want: []string{`"entitlements"`, `"u_3"`}},
 
 	// the catalog
 	{args: "catalog show", code: exitFailure, want: []string{"authz catalog publish"}},
@@ -101,9 +99,9 @@ var sayings = []saying{
 	{args: "catalog versions -o json", way: "socket", want: []string{`"publishedAt"`}},
 	{args: "catalog versions", way: "url", code: exitUsage, want: []string{"administration socket alone"}},
 	{args: "grant create group:staff --pattern docs.*"},
-	{args: "drift --since 1 --exit-code", way: "socket", code: exitDenied, want: []string{"1 permissions added, 1 removed", "docs.bills.read_bill", "group:staff"}},
-	{args: "drift --since 2 -o json", way: "socket", want: []string{`"findings": []`}},
-	{args: "drift --since 9", way: "socket", code: exitFailure, want: []string{"not retained"}},
+	{args: "drift --since 1 --exit-code", code: exitDenied, want: []string{"1 permissions added, 1 removed", "docs.bills.read_bill", "group:staff"}},
+	{args: "drift --since 2 -o json", want: []string{`"findings": []`}},
+	{args: "drift --since 9", code: exitFailure, want: []string{"not retained"}},
 	{args: "drift", way: "socket", code: exitUsage, want: []string{"--since"}},
 	{args: "catalog lint {dir}/docs.yaml", want: []string{"nothing wrong"}},
 	{args: "catalog lint {dir}/bad.yaml", code: exitFailure, want: []string{"error: shop.items.read", "1 errors"}},

@@ -328,6 +328,8 @@ var wrongInputs = []wrongInput{
 	{args: "audit verify -f people.csv --app docs", code: 2, says: parts("--app says whose anchors")},
 	{args: "audit verify --anchors empty", code: 2, says: parts("empty holds no anchor", "audit.anchor.file")},
 	{args: "audit verify --prior-hash zz", code: 1, says: parts(`no audit entry has the hash "zz"`)},
+	{args: "audit verify --org acme -f empty", code: 2, says: parts("leave out --org")},
+	{args: "audit verify --org acme --anchors empty", code: 2, says: parts("name it with --app")},
 	{args: "audit verify --account --app docs", code: 2, says: parts("leave out --app")},
 
 	// catalogs
@@ -355,7 +357,8 @@ var wrongInputs = []wrongInput{
 	{args: "drift --since x", code: 2, says: parts(`--since takes a whole number, not "x"`)},
 	{args: "entitlements --user anne", says: parts(`warning: nothing is known of the user "anne"`)},
 	{args: "entitlements --user user:ann", code: 2, says: parts("write ann")},
-	{args: "entitlements --url {url} --token-file secret", code: 2, says: parts("'authz entitlements' does not cross the network")},
+	{args: "entitlements --org acme --app dcos", code: 1, says: parts(`the org has no application "dcos"`, "authz application list")},
+	{args: "drift --since 7 --org acme", code: 1, says: parts("no org root")},
 	{args: "sod --user anne", says: parts(`warning: nothing is known of the user "anne"`)},
 	{args: "sod extra", code: 2, says: parts(`"extra" is one argument too many`)},
 	{args: "reconcile --users {nowhere}", code: 2, says: parts("{nowhere}: no such file")},

@@ -153,6 +153,7 @@ func populated(t *testing.T) *world {
 		{"setGroupMembership", `{"userId":"v","groupIds":["a"],` + admin + `}`},
 		{"setReportingEdge", `{"userId":"u","managerUserId":"m",` + admin + `}`},
 		{"setScopeParents", `{"entries":[{"scope":"docs.doc:1","parents":["docs.folder:1"]}],` + admin + `}`},
+		{"publishCatalog", `{"document":` + goodDocument + `,` + admin + `}`},
 	} {
 		w.mustOK(step[0], step[1])
 	}

@@ -182,6 +182,10 @@ var corpusRequests = map[string][]string{
 	"changeGroupMembership": {`{"userId":"u","add":["a"],` + admin + `}`, `{"userId":"u","remove":["a","x"],` + admin + `}`, `{"userId":"u","add":["nobody"],` + admin + `}`, `{"userId":"u",` + admin + `}`,
 		`{"userId":"u","add":["a"],"remove":["a"],` + admin + `}`, `{"userId":"u","add":"a",` + admin + `}`, `{"userId":"u","add":["a"]}`},
 	"dissolveVirtualParent": {`{"groupId":"a",` + admin + `}`, `{"groupId":"c",` + admin + `}`, `{"groupId":"nobody",` + admin + `}`},
+	"reviewSodViolations":   {`{"userIds":["u","w"],"limit":1,"after":"u"}`, `{}`, `{"userIds":[]}`, `{"limit":1}`, `{"userIds":["u","u"]}`, `{"userIds":["u"],"after":"w"}`},
+	"reviewEntitlements":    {`{"userIds":["u","w"],"limit":1}`, `{}`, `{"limit":1}`, `{"limit":1,"after":"u"}`, `{"userIds":["u","u"]}`, `{"userIds":["u"],"after":"w"}`},
+	"reviewWildcardDrift":   {`{"sinceVersion":1,"limit":1}`, `{"sinceVersion":2}`, `{"sinceVersion":0}`, `{"sinceVersion":1,"after":"x"}`},
+	"reviewAuditChain":      {`{"limit":2}`, `{}`, `{"after":{"at":1700000000000,"id":"nobody","hash":"00"}}`, `{"after":{"at":1,"id":""}}`},
 	"listAuditEvents": {
 		`{"filter":{"target":"docs","actor":"root","action":"catalog.publish","from":1,"to":1900000000000,"cursor":{"at":1700000000000,"id":"<audit1>"},"limit":3}}`,
 		`{}`, `{"limit":3}`, `{"filter":{"action":"role.create"},"limit":1,"after":{"at":1700000000000,"id":"<audit1>"}}`, `{"filter":{"limit":2}}`, `{"filter":{"actor":"judge"}}`,

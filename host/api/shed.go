@@ -12,6 +12,7 @@ import (
 // readers answer no list and read many rows all the same.
 var readers = map[string]bool{
 	"countGrants": true, "getGroupMembers": true, "getReportingEdges": true, "exportOrgSnapshot": true, "listWildcardDrift": true, "verifyAuditChain": true,
+	"reviewSodViolations": true, "reviewEntitlements": true, "reviewWildcardDrift": true, "reviewAuditChain": true,
 	"listSubjects": true, "listScopes": true, "listKeys": true, "plan": true,
 	"getGrantUsage": true, "getRevokeUsage": true, "getRoleUsage": true, "getPermissionUsage": true, "getScopeTypeUsage": true,
 }

@@ -39,21 +39,35 @@ func (a *Application) checkHistory() error {
 // ctx.
 func (a *Application) ListWildcardDrift(ctx context.Context, sinceVersion int64) (access.DriftReport, error) {
 	const op = "listWildcardDrift"
-	refused := func(err error) (access.DriftReport, error) { return access.DriftReport{}, err }
+	drift, from, to, err := a.driftBetween(ctx, op, sinceVersion, 0)
+	if err != nil {
+		return access.DriftReport{}, err
+	}
+	report := access.DriftReport{FromVersion: from, ToVersion: to, Drift: drift}
+	report.Findings = listed(a, op, nil, func() iter.Seq2[access.DriftFinding, error] {
+		return report.Drift.Findings(a.store.ListGrants(ctx, storage.GrantFilter{}, storage.Page{}), a.store.ListRoles(ctx, storage.Page{}), a.clock())
+	})
+	return report, nil
+}
+
+// driftBetween compares two publications, to 0 the head.
+func (a *Application) driftBetween(ctx context.Context, op string, since, to int64) (drift access.Drift, fromVersion, toVersion int64, err error) {
+	refused := func(err error) (access.Drift, int64, int64, error) { return access.Drift{}, 0, 0, err }
 	var s shape
-	s.instant("sinceVersion", &sinceVersion)
+	s.instant("sinceVersion", &since)
 	if s.err != nil {
 		return refused(s.err)
 	}
 	if err := a.checkHistory(); err != nil {
 		return refused(err)
 	}
-	since, found, err := a.store.GetCatalogVersion(ctx, sinceVersion)
-	switch {
-	case err != nil:
-		return refused(a.readFailed(op, err))
-	case !found:
-		return refused(authz.Rejected(authz.CodeNotFound, "catalog version %d is not retained", sinceVersion))
+	from, err := a.retainedKeys(ctx, op, since)
+	if err != nil {
+		return refused(err)
+	}
+	if to != 0 {
+		keys, err := a.retainedKeys(ctx, op, to)
+		return access.NewDrift(from, keys), since, to, err
 	}
 	head, found, err := a.store.GetCatalog(ctx)
 	switch {
@@ -62,19 +76,19 @@ func (a *Application) ListWildcardDrift(ctx context.Context, sinceVersion int64)
 	case !found:
 		return refused(authz.Rejected(authz.CodeNotFound, "no catalog has been published"))
 	}
-	from, err := a.publishedKeys(op, since.Version, since.Document)
-	if err != nil {
-		return refused(err)
+	keys, err := a.publishedKeys(op, head.Version, head.Document)
+	return access.NewDrift(from, keys), since, head.Version, err
+}
+
+func (a *Application) retainedKeys(ctx context.Context, op string, version int64) ([]string, error) {
+	row, found, err := a.store.GetCatalogVersion(ctx, version)
+	switch {
+	case err != nil:
+		return nil, a.readFailed(op, err)
+	case !found:
+		return nil, authz.Rejected(authz.CodeNotFound, "catalog version %d is not retained", version)
 	}
-	to, err := a.publishedKeys(op, head.Version, head.Document)
-	if err != nil {
-		return refused(err)
-	}
-	report := access.DriftReport{FromVersion: since.Version, ToVersion: head.Version, Drift: access.NewDrift(from, to)}
-	report.Findings = listed(a, op, nil, func() iter.Seq2[access.DriftFinding, error] {
-		return report.Drift.Findings(a.store.ListGrants(ctx, storage.GrantFilter{}, storage.Page{}), a.store.ListRoles(ctx, storage.Page{}), a.clock())
-	})
-	return report, nil
+	return a.publishedKeys(op, row.Version, row.Document)
 }
 
 // publishedKeys reads a document that was checked when it was published: one that

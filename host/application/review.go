@@ -6,9 +6,11 @@ import (
 	"slices"
 
 	"github.com/authzhost/authz/internal/compiled"
+	"github.com/authzhost/authz/internal/lists"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -42,18 +44,22 @@ func (a *Application) ListSodViolations(ctx context.Context, userIDs *[]string) 
 	if userIDs == nil && a.duties.Empty() {
 		userIDs = new([]string) // there is nothing to break
 	}
-	return reviewing(ctx, a, "listSodViolations", userIDs, func(data *authz.SubjectAccess, now int64) (access.Violations, bool) {
-		found := a.duties.Violations(data, now)
-		return access.Violations{UserID: *data.UserID, Violations: found}, len(found) > 0
-	})
+	return reviewing(ctx, a, "listSodViolations", userIDs, a.violations)
+}
+
+func (a *Application) violations(data *authz.SubjectAccess, now int64) (of access.Violations, any bool) {
+	found := a.duties.Violations(data, now)
+	return access.Violations{UserID: *data.UserID, Violations: found}, len(found) > 0
 }
 
 // ExportEntitlements yields what each user's rows confer, and by what; a user
 // with nothing too. The users are those of ListSodViolations.
 func (a *Application) ExportEntitlements(ctx context.Context, userIDs *[]string) iter.Seq2[access.UserEntitlements, error] {
-	return reviewing(ctx, a, "exportEntitlements", userIDs, func(data *authz.SubjectAccess, now int64) (access.UserEntitlements, bool) {
-		return compiled.Entitlements(a.vocabulary, data, now), true
-	})
+	return reviewing(ctx, a, "exportEntitlements", userIDs, a.entitlements)
+}
+
+func (a *Application) entitlements(data *authz.SubjectAccess, now int64) (access.UserEntitlements, bool) {
+	return compiled.Entitlements(a.vocabulary, data, now), true
 }
 
 // reviewing reads the rows of one user after the other, each at one instant, and
@@ -69,18 +75,15 @@ func reviewing[Record any](ctx context.Context, a *Application, op string, userI
 	return listed(a, op, s.err, func() iter.Seq2[Record, error] {
 		return func(yield func(Record, error) bool) {
 			var none Record
-			for id, err := range a.reviewed(ctx, userIDs) {
+			for r, err := range a.reviewed(ctx, userIDs, "", 0) {
 				if err != nil {
 					yield(none, err)
 					return
 				}
-				now := a.clock()
-				data, err := a.rowsOf(ctx, a.store, authz.UserPrincipal(id), now)
-				if err != nil {
-					yield(none, err)
-					return
+				if !r.candidate {
+					continue
 				}
-				if record, wanted := judge(&data, now); wanted && !yield(record, nil) {
+				if record, wanted := judge(&r.data, r.now); wanted && !yield(record, nil) {
 					return
 				}
 			}
@@ -88,63 +91,67 @@ func reviewing[Record any](ctx context.Context, a *Application, op string, userI
 	})
 }
 
-// reviewed yields the ids given, or the default candidates. Of these only the ids
-// that grants name are held in memory: grants do not come in the order of users.
-func (a *Application) reviewed(ctx context.Context, given *[]string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
+// reviewee is a user with their rows at an instant.
+type reviewee struct {
+	id        string
+	candidate bool // the report is about them
+	data      authz.SubjectAccess
+	now       int64
+}
+
+// reviewed yields the users given, or those whom rows name and who follow one. Of these the
+// report is about every stored user and every user that a grant names. They are read so
+// many at once, 0 is for a list that is read to its end.
+func (a *Application) reviewed(ctx context.Context, given *[]string, after string, atOnce int) iter.Seq2[reviewee, error] {
+	return func(yield func(reviewee, error) bool) {
+		tell := func(id string, candidate bool) (more bool) {
+			r := reviewee{id: id, candidate: candidate, now: a.clock()}
+			var err error
+			r.data, err = a.rowsOf(ctx, a.store, authz.UserPrincipal(id), r.now)
+			if err == nil && !candidate {
+				r.candidate, err = a.namedByGrant(ctx, &r.data)
+			}
+			if err != nil {
+				yield(reviewee{}, err)
+				return false
+			}
+			return yield(r, nil)
+		}
 		if given != nil {
 			for _, id := range *given {
-				if !yield(id, nil) {
+				if !tell(id, true) {
 					return
 				}
 			}
 			return
 		}
-		named, err := a.usersNamedByGrants(ctx)
-		if err != nil {
-			yield("", err)
-			return
-		}
-		for user, err := range a.store.ListUsers(ctx, storage.UserFilter{}, storage.Page{}) {
-			if err != nil {
-				yield("", err)
-				return
-			}
-			for len(named) > 0 && named[0] < user.UserID {
-				if !yield(named[0], nil) {
+		for {
+			n := 0
+			for u, err := range lists.Limited(a.namedUsers(ctx, provider.UserQuery{Paging: provider.Paging{After: after, Limit: atOnce}}), atOnce) {
+				if err != nil {
+					yield(reviewee{}, err)
 					return
 				}
-				named = named[1:]
+				n, after = n+1, u.UserID
+				if !tell(u.UserID, u.Stored) {
+					return
+				}
 			}
-			if len(named) > 0 && named[0] == user.UserID {
-				named = named[1:]
-			}
-			if !yield(user.UserID, nil) {
-				return
-			}
-		}
-		for _, id := range named {
-			if !yield(id, nil) {
+			if n == 0 || n < atOnce || atOnce == 0 {
 				return
 			}
 		}
 	}
 }
 
-// usersNamedByGrants lists the ids of "user:" subjects, ascending; rows that have
-// expired count.
-func (a *Application) usersNamedByGrants(ctx context.Context) ([]string, error) {
-	seen := map[string]bool{}
-	ids := []string{}
-	for g, err := range a.store.ListGrants(ctx, storage.GrantFilter{}, storage.Page{}) {
-		if err != nil {
-			return nil, err
-		}
-		if kind, id, _ := authz.ParseSubject(g.Subject); kind == authz.SubjectUser && !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
+// namedByGrant tells that a grant names the user itself; one that has expired counts.
+func (a *Application) namedByGrant(ctx context.Context, data *authz.SubjectAccess) (bool, error) {
+	own := authz.UserPrincipal(*data.UserID).Subject()
+	if slices.ContainsFunc(data.Grants, func(g authz.Grant) bool { return g.Subject == own }) {
+		return true, nil
 	}
-	slices.Sort(ids)
-	return ids, nil
+	for _, err := range a.store.ListGrants(ctx, storage.GrantFilter{Subject: &own}, storage.Page{Limit: 1}) {
+		return err == nil, err
+	}
+	return false, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
+	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -127,6 +128,10 @@ func (s *broken) ListUsers(ctx context.Context, f storage.UserFilter, p storage.
 	return failing(s.Store.ListUsers(ctx, f, p), s.users && f.HasManager == nil)
 }
 
+func (s *broken) ListUserIDs(ctx context.Context, prefix string, p storage.Page) iter.Seq2[string, error] {
+	return failing(s.Store.ListUserIDs(ctx, prefix, p), s.users)
+}
+
 func (s *broken) ListGrants(ctx context.Context, f storage.GrantFilter, p storage.Page) iter.Seq2[authz.Grant, error] {
 	return failing(s.Store.ListGrants(ctx, f, p), s.grants)
 }
@@ -157,6 +162,9 @@ func ends[Row any](t *testing.T, what string, list iter.Seq2[Row, error]) {
 func TestAnOutageEndsAReviewAndIsNeverAShortOne(t *testing.T) {
 	store := openStore(t)
 	dutyRows(t, store)
+	_, err := store.Commit(t.Context(), storage.Commit{ID: "one of whom no grant is", At: now, Changes: []storage.Change{
+		storage.InsertRevoke{Revoke: authz.Revoke{ID: "r", UserID: "revoked", Pattern: "app.*", Scope: "*", Provenance: root}}}})
+	must(t, err)
 	open := func(s storage.Store) *application.Application { return dutiesApp(t, s, application.SoDOff) }
 	publishKeys(t, open(store), "app.pay.create")
 	publishKeys(t, open(store), "app.pay.create", "app.pay.approve")
@@ -168,12 +176,22 @@ func TestAnOutageEndsAReviewAndIsNeverAShortOne(t *testing.T) {
 	} {
 		ends(t, "the report "+what, open(s).ListSodViolations(t.Context(), nil))
 		ends(t, "the export "+what, open(s).ExportEntitlements(t.Context(), nil))
+		_, sodErr := open(s).ReviewSodViolations(t.Context(), provider.ReviewQuery{})
+		_, exportErr := open(s).ReviewEntitlements(t.Context(), provider.ReviewQuery{})
+		for _, err := range []error{sodErr, exportErr} {
+			if asUnavailable(err) == nil {
+				t.Errorf("a page %s: %v", what, err)
+			}
+		}
 	}
 	ends(t, "the versions", open(&broken{Store: store, versions: true}).ListCatalogVersions(t.Context()))
 	for what, s := range map[string]storage.Store{"without roles": &broken{Store: store, roles: true}, "without grants": &broken{Store: store, grants: true}} {
 		report, err := open(s).ListWildcardDrift(t.Context(), 1)
 		must(t, err)
 		ends(t, "the drift "+what, report.Findings)
+		if _, err := open(s).ReviewWildcardDrift(t.Context(), provider.DriftQuery{SinceVersion: 1}); asUnavailable(err) == nil {
+			t.Errorf("a page of the drift %s: %v", what, err)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -66,6 +67,11 @@ func TestVectorsSod(t *testing.T) {
 				if diff := gocmp.Diff(scripts.Decoded(t, c.Report), asVectors(t, got)); diff != "" {
 					t.Errorf("%s, case %d (-want +got):\n%s", name, i, diff)
 				}
+				for limit := range 3 {
+					if diff := gocmp.Diff(got, sodPages(t, app, provider.ReviewQuery{UserIDs: c.UserIDs, Limit: limit})); diff != "" {
+						t.Errorf("%s, case %d, in pages of %d (-whole +pages):\n%s", name, i, limit, diff)
+					}
+				}
 			}
 		}
 	})
@@ -75,7 +81,13 @@ func TestVectorsEntitlements(t *testing.T) {
 	vectors.Replay(t, "entitlements.jsonl", nil, func(t *testing.T, w entitlementsWorld) {
 		for name, app := range inWorld(t, w.World) {
 			for i, c := range w.Cases {
-				got := scripts.SortedExport(rows(t, app.ExportEntitlements(t.Context(), c.UserIDs)))
+				whole := rows(t, app.ExportEntitlements(t.Context(), c.UserIDs))
+				for limit := range 3 {
+					if diff := gocmp.Diff(whole, entitlementPages(t, app, provider.ReviewQuery{UserIDs: c.UserIDs, Limit: limit}), unexported); diff != "" {
+						t.Errorf("%s, case %d, in pages of %d (-whole +pages):\n%s", name, i, limit, diff)
+					}
+				}
+				got := scripts.SortedExport(whole)
 				if diff := gocmp.Diff(scripts.Decoded(t, c.Export), asVectors(t, got)); diff != "" {
 					t.Errorf("%s, case %d (-want +got):\n%s", name, i, diff)
 				}
@@ -114,6 +126,11 @@ func TestVectorsDrift(t *testing.T) {
 		}
 		if diff := gocmp.Diff(access.Drift{GainedKeys: w.Report.GainedKeys, RemovedKeys: w.Report.RemovedKeys}, report.Drift, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+		for limit := range 3 {
+			if diff := gocmp.Diff(rows(t, report.Findings), driftPages(t, app, provider.DriftQuery{SinceVersion: 1, Limit: limit}), unexported); diff != "" {
+				t.Errorf("in pages of %d (-whole +pages):\n%s", limit, diff)
+			}
 		}
 		want, got := scripts.Decoded(t, w.Report.Findings), asVectors(t, scripts.NamedFindings(rows(t, report.Findings), "grant", "role"))
 		scripts.SortJSON(want)

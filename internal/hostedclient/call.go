@@ -88,3 +88,9 @@ func oneCatalog(members map[string]json.RawMessage) error {
 	members["published"] = joined
 	return err
 }
+
+// goesOn tells of a part of a hash chain whether others follow, as the operation does.
+func goesOn(members map[string]json.RawMessage) (err error) {
+	members["more"], err = json.Marshal(members["next"] != nil)
+	return err
+}

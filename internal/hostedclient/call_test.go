@@ -43,6 +43,13 @@ func TestOperationsGoToTheirEndpoints(t *testing.T) {
 		{"changeGrants", object{"delete": []string{"g"}, "provenance": in}, "", `POST /orgs/acme/org/grants/change {"delete":["g"]}`},
 		{"changeGrants", object{"delete": []string{"g"}, "provenance": in}, "docs", `POST /orgs/acme/org/grants/change {"application":"docs","delete":["g"]}`},
 		{"findGrants", object{"filter": object{"actor": "ann", "order": "-createdAt", "createdFrom": 5}, "limit": 3}, "", "GET /orgs/acme/org/grants?actor=ann&createdFrom=5&limit=3&order=-createdAt"},
+		{"reviewSodViolations", object{"limit": 3, "after": json.RawMessage(`"c"`)}, "", "GET /orgs/acme/org/sod-violations?cursor=c&limit=3"},
+		{"reviewSodViolations", object{"userIds": []string{"u"}}, "docs", "GET /orgs/acme/applications/docs/sod-violations?userId=u"},
+		{"reviewEntitlements", object{"userIds": []string{"u"}}, "", "GET /orgs/acme/org/entitlements?userId=u"},
+		{"reviewEntitlements", object{"userIds": []string{"u", "v"}}, "", "GET /orgs/acme/org/entitlements?userIds=%5Bu+v%5D"}, // refused there
+		{"reviewWildcardDrift", object{"sinceVersion": 1, "after": "c"}, "docs", "GET /orgs/acme/applications/docs/wildcard-drift?cursor=c&since=1"},
+		{"reviewAuditChain", object{}, "", "GET /orgs/acme/org/audit/verify"},
+		{"reviewAuditChain", object{"limit": 5, "after": provider.AuditPlace{AuditCursor: authz.AuditCursor{At: 7, ID: "e"}, Hash: "h"}}, "docs", "GET /orgs/acme/applications/docs/audit/verify?at=7&hash=h&id=e&limit=5"},
 		{"listUsers", object{"filter": object{"prefix": "u", "active": true}, "limit": 3}, "", "GET /orgs/acme/org/users?active=true&limit=3&q=u"},
 		{"listUsers", object{"filter": object{"stored": true}}, "", "GET /orgs/acme/org/users?stored=true"}, // which the hosted API refuses: nothing is dropped
 		{"listRecordedScopes", object{"filter": object{"prefix": "d", "parent": "docs.folder:1"}}, "docs", "GET /orgs/acme/applications/docs/scopes?parent=docs.folder%3A1&q=d"},
@@ -111,6 +118,8 @@ func TestAnswersAreThoseOfTheOperation(t *testing.T) {
 	}{
 		{"listRoles", `{"next":"c","nextCursor":"c","roles":[{"id":"a"}]}`, [2]string{`{"roles":[{"id":"a"}],"nextCursor":"c"}`}},
 		{"listRoles", `{"nextCursor":null,"roles":[]}`, [2]string{`{"roles":[],"nextCursor":null}`}},
+		{"reviewAuditChain", `{"more":true,"next":"c","nextCursor":"c","ok":true}`, [2]string{`{"ok":true,"nextCursor":"c"}`}},
+		{"reviewAuditChain", `{"more":false,"nextCursor":null,"ok":true}`, [2]string{`{"ok":true,"nextCursor":null}`}},
 		{"getGroupMembers", `{"userIds":["a","b"]}`, [2]string{`{"userIds":["a"],"nextCursor":"c"}`, `{"userIds":["b"]}`}},
 		{"getGroupMembers", `{"userIds":[]}`, [2]string{`{"userIds":[]}`}},
 		{"listApproverQueue", `{"entries":[1,2]}`, [2]string{`{"entries":[1],"nextCursor":"c"}`, `{"entries":[2]}`}},

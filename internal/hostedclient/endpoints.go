@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/provider"
 )
 
 // fields are the named parameters of an operation.
@@ -72,6 +73,14 @@ func (c *Client) either(op string, p fields) (endpoint, bool) {
 		return endpoint{method: http.MethodPost, path: []string{"org", "grants", "change"}, body: c.named(without(p, "provenance"))}, true
 	case "listAuditEvents":
 		return get("audit"), true
+	case "reviewSodViolations", "reviewEntitlements":
+		return endpoint{method: http.MethodGet, path: at(map[string]string{"reviewSodViolations": "sod-violations", "reviewEntitlements": "entitlements"}[op]), query: ofUser(p)}, true
+	case "reviewWildcardDrift":
+		q := selected(p)
+		q["since"] = p["sinceVersion"]
+		return endpoint{method: http.MethodGet, path: at("wildcard-drift"), query: q}, true
+	case "reviewAuditChain":
+		return endpoint{method: http.MethodGet, path: at("audit", "verify"), query: behind(p), shape: goesOn}, true
 	case "listRecordedScopes":
 		return endpoint{method: http.MethodGet, path: at("scopes"), query: byPrefix(p)}, true
 	case "resolveAncestors":
@@ -200,6 +209,32 @@ func byPrefix(p fields) fields {
 		q["q"] = prefix
 	}
 	return without(q, "prefix")
+}
+
+// ofUser is selected of a report, which is about one user or about everybody.
+func ofUser(p fields) fields {
+	q := selected(p)
+	if ids, ok := p["userIds"].([]string); ok && len(ids) == 1 {
+		q["userId"] = ids[0]
+	} else if ok {
+		q["userIds"] = ids // which the hosted API refuses: nothing is dropped
+	}
+	return q
+}
+
+// behind names the entry that a check of the hash chain begins behind.
+func behind(p fields) fields {
+	q := fields{}
+	if limit, ok := p["limit"]; ok {
+		q["limit"] = limit
+	}
+	if place, ok := p["after"].(provider.AuditPlace); ok {
+		q["at"], q["id"] = place.At, place.ID
+		if place.Hash != "" {
+			q["hash"] = place.Hash
+		}
+	}
+	return q
 }
 
 func without(f fields, names ...string) fields {

@@ -106,7 +106,7 @@ func (d Drift) Findings(grants iter.Seq2[authz.Grant, error], roles iter.Seq2[au
 				}
 				continue
 			}
-			gained := d.gainedBy(g.Pattern)
+			gained := d.GainedBy(g.Pattern)
 			if len(gained) > 0 && !yield(DriftFinding{Via: DriftVia{Kind: DriftViaGrant, Grant: &g}, Pattern: g.Pattern, GainedKeys: gained}, nil) {
 				return
 			}
@@ -116,7 +116,7 @@ func (d Drift) Findings(grants iter.Seq2[authz.Grant, error], roles iter.Seq2[au
 				continue
 			}
 			for _, p := range r.Patterns {
-				gained := d.gainedBy(p)
+				gained := d.GainedBy(p)
 				via := DriftVia{Kind: DriftViaRole, Role: &r, GrantIDs: naming[r.ID]}
 				if len(gained) > 0 && !yield(DriftFinding{Via: via, Pattern: p, GainedKeys: gained}, nil) {
 					return
@@ -132,16 +132,16 @@ func (d Drift) reachingRoles(roles iter.Seq2[authz.Role, error]) ([]authz.Role, 
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(r.Patterns, func(p string) bool { return len(d.gainedBy(p)) > 0 }) {
+		if slices.ContainsFunc(r.Patterns, func(p string) bool { return len(d.GainedBy(p)) > 0 }) {
 			found = append(found, r)
 		}
 	}
 	return found, nil
 }
 
-// gainedBy is the part of GainedKeys that a wildcard matches, none for a concrete
+// GainedBy is the part of GainedKeys that a wildcard matches, none for a concrete
 // pattern.
-func (d Drift) gainedBy(pattern string) []string {
+func (d Drift) GainedBy(pattern string) []string {
 	if pattern == authz.Global {
 		return d.GainedKeys
 	}

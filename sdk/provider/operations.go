@@ -190,6 +190,7 @@ var Operations = []*Operation{
 	&opSetGroupMembership.Operation, &opChangeGroupMembership.Operation, &opGetGroupMembers.Operation,
 	&opSetUserActive.Operation, &opSetReportingEdge.Operation, &opGetReportingEdges.Operation, &opGetUser.Operation, &opListUsers.Operation, &opDissolveVirtualParent.Operation,
 	&opListAuditEvents.Operation,
+	&opReviewSodViolations.Operation, &opReviewEntitlements.Operation, &opReviewWildcardDrift.Operation, &opReviewAuditChain.Operation,
 	&opReportMetrics.Operation, &opGetGrantUsage.Operation, &opGetRevokeUsage.Operation, &opGetRoleUsage.Operation,
 	&opGetPermissionUsage.Operation, &opGetScopeTypeUsage.Operation,
 	&opExportOrgSnapshot.Operation, &opApplyOrgSnapshot.Operation, &opSetScopeParents.Operation, &opListRecordedScopes.Operation, &opGetMesh.Operation,

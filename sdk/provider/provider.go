@@ -21,6 +21,7 @@ type Provider interface {
 	Supply
 	Lookups
 	Planner
+	Reviews
 	Invalidation
 
 	Grants

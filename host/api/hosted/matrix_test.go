@@ -132,6 +132,8 @@ func queryOf(e *endpoint) string {
 		return "?userId=u_7"
 	case "/orgs/{org}/applications/{app}/ancestors":
 		return "?scope=docs.doc:1"
+	case "/orgs/{org}/org/wildcard-drift", "/orgs/{org}/applications/{app}/wildcard-drift":
+		return "?since=1"
 	case "/orgs/{org}/audit/{id}", "/orgs/{org}/org/audit/{id}", "/orgs/{org}/applications/{app}/audit/{id}":
 		return "?at=1"
 	}

@@ -18,6 +18,7 @@ func endpoints() *table {
 	applicationRows(t)
 	federationRows(t)
 	appRelayRows(t)
+	reviewRows(t)
 	registryRows(t)
 	seatRows(t)
 	keyRows(t)

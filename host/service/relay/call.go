@@ -35,7 +35,7 @@ const (
 // whole are the operations whose answers are lists or snapshots.
 var whole = map[string]bool{"listGrants": true, "listRevokes": true, "listRequests": true, "listApproverQueue": true, "listRoles": true,
 	"listGroups": true, "getGroupMembers": true, "getReportingEdges": true, "listAuditEvents": true,
-	"exportOrgSnapshot": true, "applyOrgSnapshot": true}
+	"reviewEntitlements": true, "exportOrgSnapshot": true, "applyOrgSnapshot": true}
 
 var writes = func() map[string]bool {
 	set := map[string]bool{}
