@@ -90,7 +90,7 @@ func (q *GrantSearch) Selects(g *Grant) bool {
 	expiry, expires := g.ExpiresAt.At()
 	among := func(at int64, from, to *int64) bool { return (from == nil || at >= *from) && (to == nil || at < *to) }
 	return wanted(q.Subject, g.Subject) && wanted(q.Scope, g.Scope) && named(q.RoleID, g.RoleID) && named(q.Pattern, g.Pattern) &&
-		(q.Actor == nil || *q.Actor != "" && (*q.Actor == g.Provenance.ActorUserID || *q.Actor == g.Provenance.ApprovedBy)) &&
+		named(q.Actor, cmp.Or(g.Provenance.ActorUserID, g.Provenance.ApprovedBy)) &&
 		!(q.Instances && g.Scope == Global) &&
 		wanted(q.Expires, expires) &&
 		(expires || q.ExpiresFrom == nil && q.ExpiresTo == nil && q.Order != GrantsExpiring) && among(expiry, q.ExpiresFrom, q.ExpiresTo) &&

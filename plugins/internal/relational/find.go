@@ -28,10 +28,13 @@ func GrantConditions(q authz.GrantSearch) (all []Condition) {
 		if *q.Actor == "" {
 			and("1 = 0")
 		} else {
-			and(`(("provenance" ->> 'actorUserId') = ? or ("provenance" ->> 'approvedBy') = ?)`, *q.Actor, *q.Actor)
+			and(Indexed("givenBy")+" = ?", *q.Actor)
 		}
 	}
-	if q.Instances {
+	switch {
+	case instancesByID(q):
+		and(Indexed("instance") + " > ''")
+	case q.Instances:
 		and(`"scope" <> '*'`)
 	}
 	if q.Expires != nil && !*q.Expires {
@@ -51,13 +54,17 @@ func GrantConditions(q authz.GrantSearch) (all []Condition) {
 	return all
 }
 
-// GrantOrder is an order of grants in SQL, and the condition that a grant comes after a
+func instancesByID(q authz.GrantSearch) bool { return q.Instances && q.Order == authz.GrantsByID }
+
+// GrantOrder is the order of a search in SQL, and the condition that a grant comes after a
 // place in it.
-func GrantOrder(o authz.GrantOrder, after authz.GrantPlace) (order string, above Condition) {
-	switch o {
-	case authz.GrantsNewest:
+func GrantOrder(q authz.GrantSearch, after authz.GrantPlace) (order string, above Condition) {
+	switch {
+	case instancesByID(q):
+		return Indexed("instance"), Condition{Indexed("instance") + " > ?", []any{after.ID}}
+	case q.Order == authz.GrantsNewest:
 		return `"createdAt" desc, "id" desc`, Condition{`("createdAt", "id") < (?, ?)`, []any{after.At, after.ID}}
-	case authz.GrantsExpiring:
+	case q.Order == authz.GrantsExpiring:
 		return `"expiresAt", "id"`, Condition{`("expiresAt", "id") > (?, ?)`, []any{after.At, after.ID}}
 	}
 	return `"id"`, Condition{`"id" > ?`, []any{after.ID}}

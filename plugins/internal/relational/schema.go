@@ -4,7 +4,7 @@ import "github.com/authzhost/authz/sdk/storage"
 
 // SchemaVersion is the version of Tables. Version 1 knew no partitions, version 2
 // no identities of events, version 3 no tables of edges for lookups, version 4 no indexes
-// of grants by time.
+// of grants by time, by who gave them, and of those that are not at *.
 const SchemaVersion = 5
 
 // Type is the type of a column.
@@ -28,7 +28,8 @@ type Column struct {
 }
 
 // Table is one table. Every table begins with the column app, the partition,
-// which Columns leaves out; so do Key and each of Indexes, which lead with it.
+// which Columns leaves out; so do Key and each of Indexes, which lead with it. An index
+// names columns, and what is Computed of them.
 type Table struct {
 	Name    string
 	Columns []Column
@@ -68,7 +69,8 @@ const (
 // Tables are those of SchemaVersion, in the order of the layout
 // (spec: storage §8).
 var Tables = []Table{
-	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}, {"scope", "subject", "id"}, {"createdAt", "id"}, {"expiresAt", "id"}},
+	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}, {"scope", "subject", "id"}, {"createdAt", "id"}, {"expiresAt", "id"},
+		{"givenBy", "id"}, {"instance"}},
 		Columns: columns(text("id"), text("subject"), null(text("roleId")), null(text("pattern")), text("scope"),
 			null(big("expiresAt")), json("provenance"), big("createdAt"))},
 	{Name: RevokeTable, Key: key("id"), Indexes: [][]string{{"userId"}, {"scope"}},
@@ -119,6 +121,20 @@ var Tables = []Table{
 		Columns: columns(text("id"), text("digest"), json("result"), big("at"))},
 	{Name: SchemaTable, Key: key("id"),
 		Columns: columns(one("id"), number("version"), text("incarnation"), big("migratedAt"))},
+}
+
+// Computed are what indexes hold of rows beside their columns, by name.
+var Computed = map[string]string{
+	"givenBy":  `coalesce("provenance" ->> 'actorUserId', "provenance" ->> 'approvedBy')`,
+	"instance": `case when "scope" <> '*' then "id" end`, // the order of the rows that are not at *
+}
+
+// Indexed is what an index holds under a name, in SQL.
+func Indexed(name string) string {
+	if computed, ok := Computed[name]; ok {
+		return "(" + computed + ")"
+	}
+	return `"` + name + `"`
 }
 
 // Replaced are the indexes of version 3 in whose place others came.

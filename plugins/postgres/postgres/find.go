@@ -18,7 +18,7 @@ func (s *store) FindGrants(ctx context.Context, q authz.GrantSearch, p storage.F
 		limit: p.Limit, after: p.After, first: chunkRows, key: func(g authz.Grant) authz.GrantPlace { return q.Order.Place(&g) },
 		fetch: func(ctx context.Context, after authz.GrantPlace, n int) (chunk[authz.Grant], error) {
 			w := foundBy(q)
-			order, above := relational.GrantOrder(q.Order, after)
+			order, above := relational.GrantOrder(q, after)
 			if after.ID != "" {
 				w.and(above.Text, above.Args...)
 			}

@@ -270,7 +270,7 @@ func createKeys(t relational.Table) string {
 func createIndexes(t relational.Table, unless string) string {
 	var b strings.Builder
 	for _, index := range t.Indexes {
-		fmt.Fprintf(&b, "create index %s%q on %q (%s);\n", unless, indexName(t.Name, index), t.Name, led(index))
+		fmt.Fprintf(&b, "create index %s%q on %q (%s);\n", unless, indexName(t.Name, index), t.Name, indexed(index))
 	}
 	return b.String()
 }
@@ -293,6 +293,14 @@ func keyName(table string) string { return "pkey_" + table }
 
 func indexName(table string, columns []string) string {
 	return "idx_" + table + "_app_" + strings.Join(columns, "_")
+}
+
+func indexed(names []string) string {
+	list := `"app"`
+	for _, name := range names {
+		list += ", " + relational.Indexed(name)
+	}
+	return list
 }
 
 func led(columns []string) string { return quoted(append([]string{"app"}, columns...), "") }

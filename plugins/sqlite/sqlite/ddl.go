@@ -68,7 +68,10 @@ func createIndex(t relational.Table, index []string) string {
 			columns = append(columns, c)
 		}
 	}
-	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", quote(indexName(t, index)), quote(t.Name), quoted(columns))
+	for i, c := range columns {
+		columns[i] = relational.Indexed(c)
+	}
+	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", quote(indexName(t, index)), quote(t.Name), strings.Join(columns, ", "))
 }
 
 func indexName(t relational.Table, index []string) string {

@@ -176,6 +176,8 @@ func migrated(t *testing.T, s storage.Store) {
 const backToVersionFour = `
 DROP INDEX "AuthzGrant_createdAt_id";
 DROP INDEX "AuthzGrant_expiresAt_id";
+DROP INDEX "AuthzGrant_givenBy_id";
+DROP INDEX "AuthzGrant_instance";
 UPDATE "AuthzSchema" SET "version" = 4;
 PRAGMA user_version = 4;
 `
