@@ -54,7 +54,10 @@ func GrantConditions(q authz.GrantSearch) (all []Condition) {
 	return all
 }
 
-func instancesByID(q authz.GrantSearch) bool { return q.Instances && q.Order == authz.GrantsByID }
+// instancesByID are many: what is of one subject or actor is found by that.
+func instancesByID(q authz.GrantSearch) bool {
+	return q.Instances && q.Order == authz.GrantsByID && q.Subject == nil && q.Actor == nil
+}
 
 // GrantOrder is the order of a search in SQL, and the condition that a grant comes after a
 // place in it.
