@@ -192,36 +192,36 @@ of an application.`,
   authz grant list --expires-to 30d --order expiry
   authz grant list --role r_editor -o json | jq -r '.grants[].subject'`,
 		Args: cobra.NoArgs,
-		RunE: a.opened(func(c *cobra.Command, app *application, _ []string) error {
-			d := newDoubts(app, false, c.ErrOrStderr())
-			if subject != "" && words.CheckSubject(subject) == nil {
-				if err := d.subject(c.Context(), subject); err != nil {
-					return err
-				}
-			}
-			if role != "" {
-				d.role(c.Context(), role)
-			}
-			if scope != "" && words.CheckScope(scope) == nil {
-				if err := d.scope(c.Context(), scope); err != nil {
-					return err
-				}
-			}
-			if err := d.err(); err != nil {
-				return err
-			}
-			l := a.listing(c.OutOrStdout(), "grants", "ID", "SUBJECT", "GIVES", "SCOPE", "EXPIRES", "BY")
+		RunE: func(c *cobra.Command, args []string) error {
 			p := filtered(c, map[string]string{"subject": "subject", "scope": "scope", "role": "roleId", "pattern": "pattern", "by": "actor"})
-			searched, err := found.add(c, p["filter"].(fields))
-			if err != nil {
-				return err
-			}
 			op := "listGrants"
-			if searched {
+			if searched, err := found.add(c, p["filter"].(fields)); err != nil {
+				return err
+			} else if searched {
 				op = "findGrants"
 			}
-			return list(c.Context(), app, op, p, limit, l, grantCells)
-		}),
+			return a.opened(func(c *cobra.Command, app *application, _ []string) error {
+				d := newDoubts(app, false, c.ErrOrStderr())
+				if subject != "" && words.CheckSubject(subject) == nil {
+					if err := d.subject(c.Context(), subject); err != nil {
+						return err
+					}
+				}
+				if role != "" {
+					d.role(c.Context(), role)
+				}
+				if scope != "" && words.CheckScope(scope) == nil {
+					if err := d.scope(c.Context(), scope); err != nil {
+						return err
+					}
+				}
+				if err := d.err(); err != nil {
+					return err
+				}
+				l := a.listing(c.OutOrStdout(), "grants", "ID", "SUBJECT", "GIVES", "SCOPE", "EXPIRES", "BY")
+				return list(c.Context(), app, op, p, limit, l, grantCells)
+			})(c, args)
+		},
 	}
 	a.reads(c)
 	a.addOrg(c)

@@ -348,6 +348,8 @@ func TestAccessOverTheHostedAPI(t *testing.T) {
 		t.Fatalf("docs has %+v", listed.Grants)
 	}
 	x.shows("expires: 2999-01-01", org("grant", "expiry", listed.Grants[0].ID, "--expires", "2999-01-01", "--app", "docs")...)
+	x.shows(listed.Grants[0].ID, org("grant", "list", "--app", "docs", "--by", "boss", "--order", "expiry", "--expires-from", "1d")...)
+	x.shows("[]", org("grant", "list", "--app", "docs", "--by", "nobody", "-o", "json")...)
 	x.works(org("grant", "delete", listed.Grants[0].ID, "--app", "docs")...)
 	x.shows("boss", org("audit", "list", "--action", "role.create")...)
 	x.shows("revoke.create", org("audit", "list", "--user", "u_1")...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,5 +42,35 @@ func TestPeopleAndResourcesAreListedAndGrantsProlonged(t *testing.T) {
 	}
 	if out := x.do("grant", "expiry", ids[0], "--expires", "never"); !strings.Contains(out, ids[0]) {
 		t.Error(out)
+	}
+
+	// All but the first expire now, the newest of them first.
+	listed := func(args ...string) (found []string) {
+		t.Helper()
+		var list struct{ Grants []authz.Grant }
+		x.read(&list, append([]string{"grant", "list"}, args...)...)
+		for _, g := range list.Grants {
+			found = append(found, g.ID)
+		}
+		return found
+	}
+	if got := listed("--no-expiry"); !slices.Equal(got, ids[:1]) {
+		t.Errorf("without expiry: %v, not %v", got, ids[:1])
+	}
+	if got := listed("--order", "expiry", "--expires-to", "3000-01-01"); len(got) != len(ids)-1 || slices.Contains(got, ids[0]) {
+		t.Errorf("by expiry: %v of %v", got, ids)
+	}
+	newest := listed("--order", "newest", "--from", "1h")
+	if len(newest) != len(ids) {
+		t.Errorf("newest: %v of %v", newest, ids)
+	}
+	if got := listed("--order", "newest", "--limit", "1"); !slices.Equal(got, newest[:1]) {
+		t.Errorf("the newest: %v, not %v", got, newest[0])
+	}
+	if got := listed("--by", "nobody"); len(got) != 0 {
+		t.Errorf("of nobody: %v", got)
+	}
+	for _, wrong := range [][2]string{{"--order oldest", "id, newest or expiry"}, {"--from 1h --to 2h", "the first must be the earlier one"}, {"--no-expiry --order expiry", "leave --no-expiry out"}, {"--expires-to soon", "--expires-to"}} {
+		x.fails(exitUsage, wrong[1], append([]string{"grant", "list"}, strings.Fields(wrong[0])...)...)
 	}
 }
