@@ -31,6 +31,7 @@ import (
 	"github.com/authzhost/authz/host/service/retention"
 	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -408,6 +409,11 @@ type hostedHere struct {
 func (a hostedHere) Ping(ctx context.Context) (provider.Ping, error) {
 	orgRoot, err := a.StoredOrgRoot(ctx)
 	return provider.Ping{API: provider.APIVersion, Application: a.name, OrgRoot: orgRoot, HasEventLog: a.HasEventLog(), AuditOptIn: a.auditOptIn}, err
+}
+
+// Explain serves the operation explain.
+func (a hostedHere) Explain(ctx context.Context, in provider.Explain) (access.Explained, error) {
+	return a.Application.Explain(ctx, &in)
 }
 
 // ApplyOrgSnapshot does what the provider API does: the host serves an application of the

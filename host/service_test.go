@@ -302,6 +302,36 @@ func TestALocalApplicationIsLinkedOnlyWhereTheConfigurationListsIt(t *testing.T)
 	}
 }
 
+func TestAnApplicationTellsWhatLiesAroundAnExplanation(t *testing.T) {
+	far, _ := open(t, configure(t, ""))
+	h, _ := openService(t, serve(t, nil))
+	b := browse(t, h)
+	b.found("acme")
+	docs := b.register("acme")
+	for _, at := range []struct {
+		link string
+		*host.Host
+	}{{"local:docs", h}, {"http://" + far.Address() + "/apps/docs", far}} {
+		t.Run(at.link[:5], func(t *testing.T) {
+			b.t = t
+			call(t, caller(at.Host), "createGrant", object{"input": object{"subject": "user:" + serviceOwner, "pattern": "authz_internal.*", "provenance": root}})
+			call(t, caller(at.Host), "publishCatalog", object{"document": json.RawMessage(documentOf(t, "docs", "docs.files.read")), "provenance": root})
+			if secret, ok := b.want(200, "POST", docs+"/link", object{"relayUrl": at.link})["providerSecret"].(string); ok {
+				far.Reload(withSecret(far, t, secret))
+			}
+			b.want(201, "POST", "/orgs/acme/org/grants", object{"subject": "user:u", "pattern": "docs.files.read"})
+			allowed := b.want(200, "GET", "/orgs/acme/org/explain?userId=u&key=docs.files.read&scope=*", nil)
+			if paths, _ := allowed["paths"].([]any); len(paths) != 1 || paths[0].(object)["pattern"] != "docs.files.read" {
+				t.Errorf("no way from the grant to the key: %v", allowed)
+			}
+			denied := b.want(200, "GET", "/orgs/acme/org/explain?userId=nobody&key=docs.files.read&scope=*", nil)
+			if near, _ := denied["near"].(object); near["grantAt"] != "*" {
+				t.Errorf("nothing around a denial: %v", denied)
+			}
+		})
+	}
+}
+
 func TestWhatAnApplicationLoggedIsRetainedByTheHostItself(t *testing.T) {
 	h, _ := openService(t, serve(t, func(c *config.Config) {
 		docs := c.Applications["docs"]
