@@ -302,6 +302,35 @@ func TestALocalApplicationIsLinkedOnlyWhereTheConfigurationListsIt(t *testing.T)
 	}
 }
 
+func TestTheDashboardIsServedUntilItIsSwitchedOff(t *testing.T) {
+	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, on := range []bool{true, false} {
+		h, _ := openService(t, serve(t, func(c *config.Config) { c.Service.Dashboard = on }))
+		for path, want := range map[string]int{"/": 303, "/dashboard": 303, "/dashboard/": 200, "/dashboard/orgs/acme": 200, "/dashboard/assets/none.js": 404, "/dashboards": 404, "/x": 404} {
+			if !on {
+				want = 404
+			}
+			got, err := stay.Get("http://" + h.Address() + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Body.Close()
+			if got.StatusCode != want {
+				t.Errorf("service.dashboard %t: %s answers %d, want %d", on, path, got.StatusCode, want)
+			}
+		}
+	}
+	without, _ := open(t, configure(t, ""))
+	got, err := stay.Get("http://" + without.Address() + "/dashboard/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Body.Close()
+	if got.StatusCode != 404 {
+		t.Errorf("a host without the service answers %d", got.StatusCode)
+	}
+}
+
 func TestAnApplicationTellsWhatLiesAroundAnExplanation(t *testing.T) {
 	far, _ := open(t, configure(t, ""))
 	h, _ := openService(t, serve(t, nil))
