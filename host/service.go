@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/api/dashboard"
 	"github.com/authzhost/authz/host/api/hosted"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/internal/admission"
@@ -177,10 +178,14 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		}
 		services.OIDC = s.oidc
 	}
-	s.handler, err = hosted.New(hosted.Options{
+	face := hosted.Options{
 		PublicURL: publicURL, TrustedProxies: config.Networks(cfg.TrustedProxies), Account: s.accounts, Keys: s.keys,
 		Limiter: s.limiter, Services: services, Clock: clock, Logger: s.log,
-	})
+	}
+	if c.Dashboard {
+		face.SignIn = dashboard.SignIn
+	}
+	s.handler, err = hosted.New(face)
 	return err
 }
 

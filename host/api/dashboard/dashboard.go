@@ -16,8 +16,12 @@ import (
 	"github.com/authzhost/authz/host/internal/request"
 )
 
-// Base is where the dashboard lies.
-const Base = "/dashboard/"
+// Base is where the dashboard lies, SignIn its screen that a browser is sent to whose
+// sign-in failed.
+const (
+	Base   = "/dashboard/"
+	SignIn = Base + "sign-in"
+)
 
 // policy is what a page of the dashboard may do. The hash is that of the one style
 // that React Aria puts into a page by itself.
