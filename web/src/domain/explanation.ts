@@ -54,7 +54,7 @@ function reasonOf(e: Explained, near: Near | null): Reason {
 function route(question: Question, e: Explained, grant: Grant): Route {
   const path = e.paths?.find(p => p.grantId === grant.id)
   const direct = grant.subject === question.subject
-  const groups = (path?.through ?? []).map(id => 'group:' + id)
+  const groups = path?.through ?? []
   return {
     grant,
     through: direct ? [] : groups.length ? groups : [grant.subject],

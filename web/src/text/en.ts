@@ -32,7 +32,7 @@ export const t = {
     choose: 'Chosen',
     hidden: 'Nothing matches the filter',
     reading: (n: string, total?: number) => `Reading… ${n}${total !== undefined ? ` of ${numbers.format(total)}` : ''}`,
-    count: (n: number, total?: number) => (total !== undefined ? `${numbers.format(n)} read of ${numbers.format(total)}` : many(n, 'row', 'rows')),
+    count: (n: number, more: boolean, total?: number) => (!more ? many(n, 'row', 'rows') : total !== undefined ? `${numbers.format(n)} read of ${numbers.format(total)}` : `${numbers.format(n)} read, and there are more`),
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
@@ -164,7 +164,7 @@ export const t = {
     implied: 'Implied',
     expired: 'Expired',
     expiredAt: 'Ended',
-    member: 'is in',
+    member: { user: 'is', service: 'is', group: 'is in', org: 'is in', directs: 'is one of the', orgof: 'is one of', everyone: 'counts as', other: 'is' },
     inside: 'which is in',
     has: 'which has',
     hasSelf: 'has',
@@ -263,7 +263,7 @@ export const t = {
   give: {
     title: 'Give access', lead: 'Nothing is written before you have seen what it changes.', whom: 'To whom', whomHint: 'user:id, group:id, service:id or everyone', wrongSubject: 'Write the kind before the id, as in user:ann or group:eng.',
     what: 'What', byRole: 'A role', byPattern: 'A key or pattern', patternHint: 'A pattern ends with .* and includes what is added later.', scopeHint: 'Left empty: everywhere.', untilHint: 'Left empty: never. Local time.',
-    review: 'Review', reviewTitle: 'This will be done', until: 'until', account: 'Rights of this service itself: nothing of the applications changes.', untold: 'The application cannot list what would change.',
+    review: 'Review', reviewTitle: 'This will be done', until: 'until', forever: 'without an end', account: 'Rights of this service itself: nothing of the applications changes.', untold: 'The application cannot list what would change.',
     noChange: 'It changes no answer: they have all of it already.',
     reach: (people: number, n: number, more: boolean) => `${more ? 'At least ' : ''}${many(people, 'principal gains', 'principals gain')} ${many(n, 'answer', 'answers')}.`,
     unlisted: (subjects: string) => `Whom these mean cannot be listed: ${subjects}.`, unresolved: (n: number) => `${many(n, 'scope has', 'scopes have')} nothing recorded above, and may be missing here.`,

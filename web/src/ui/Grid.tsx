@@ -121,7 +121,7 @@ export function Grid<Row>({ label, rows, columns, rowId, onOpen, chosen, onChoos
         {rows.length === 0 && !isLoading && <div role="row"><div role="gridcell" className="grow">{empty}</div></div>}
       </div>
       <div className="foot">
-        <span role="status">{isLoading ? t.grid.reading(number.format(rows.length), total) : t.grid.count(rows.length, hasMore ? total : undefined)}</span>
+        <span role="status">{isLoading ? t.grid.reading(number.format(rows.length), total) : t.grid.count(rows.length, hasMore ?? false, total)}</span>
         {foot}
       </div>
     </div>

@@ -82,7 +82,7 @@ function lines(n: Picture['nodes'][number]): [string, string] {
     case 'principal':
       return [label(n.label), t.subject[parseSubject(n.label).kind]]
     case 'member':
-      return [label(n.label), n.detail ? t.explain.above(n.detail.split('\n').map(label)) : t.subject[parseSubject(n.label).kind]]
+      return [label(n.label), n.detail ? t.explain.above(n.detail.split('\n').map(label)) : n.label === 'everyone' ? '' : t.subject[parseSubject(n.label).kind]]
     case 'direct':
       return [n.label, '']
     case 'grant':

@@ -4,6 +4,7 @@ import { holds } from '../../api/gates.ts'
 import { useMe } from '../../api/queries.ts'
 import type { Grant } from '../../api/schema.gen.ts'
 import type { Question, Steps } from '../../domain/explanation.ts'
+import { parseSubject } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
@@ -26,7 +27,7 @@ export function Ways({ org, question, steps: s }: { org: string; question: Quest
             <span className={s.reason === 'granted' || s.reason === 'implied' ? 'tag yes' : 'tag'}>{s.reason === 'implied' ? t.explain.implied : t.explain.grant}</span>
             <ol>
               <li><SubjectLink org={org} of={question.subject} /></li>
-              {r.through.map((g, i) => <li key={g}>{i === 0 ? t.explain.member : t.explain.inside} <SubjectLink org={org} of={g} /></li>)}
+              {r.through.map((g, i) => <li key={g}>{i === 0 ? t.explain.member[parseSubject(g).kind] : t.explain.inside} <SubjectLink org={org} of={g} /></li>)}
               <li>{r.through.length ? t.explain.has : t.explain.hasSelf} {r.role && r.grant.roleId ? <>{t.explain.role} <Link to="/orgs/$org/roles/$id" params={{ org, id: r.grant.roleId }}><Name of={r.role} /></Link></> : <>{t.explain.pattern} <Id of={r.pattern} /></>} {r.grant.scope === '*' ? t.everywhere : <>{t.explain.at} <Id of={r.grant.scope} /></>}</li>
               {r.role && r.pattern && <li>{t.explain.withPattern} <Id of={r.pattern} /></li>}
               <li>{t.explain.gives} <Id of={question.key} /></li>

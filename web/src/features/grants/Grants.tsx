@@ -61,7 +61,7 @@ export function Grants() {
       {pages.error ? <Failed of={pages.error} retry={() => void pages.refetch()} /> : (
         <div className={opened ? 'beside open' : 'beside'}>
           <Grid
-            label={t.grants.title} columns={columns} rowId={g => g.id} {...pages.grid} total={total} chosen={chosen} onChoose={setChosen}
+            label={t.grants.title} columns={opened ? columns.slice(0, 3) : columns} rowId={g => g.id} {...pages.grid} total={total} chosen={chosen} onChoose={setChosen}
             onOpen={g => void navigate({ search: old => ({ ...old, open: g.id }), replace: !!open })}
             empty={<Empty title={subject || role || scope ? t.grid.hidden : t.grants.none} />}
             foot={chosen.size > 0 && <span className="row">{t.grants.chosen(chosen.size)} <Button small onPress={() => void copy()}>{t.grants.copy}</Button><Button small kind="bare" onPress={() => setChosen(new Set())}>{t.grants.clear}</Button></span>}

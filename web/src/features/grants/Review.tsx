@@ -17,7 +17,7 @@ export function Review({ of: { input, impact, untold }, busy, onGive, onBack }: 
       <Plan
         steps={[{
           sign: '+',
-          text: <>{input.roleId ? <>{t.explain.role} <Id of={input.roleId} /></> : <Id of={input.pattern ?? ''} />} {t.explain.to} <strong><SubjectName of={input.subject} /></strong> {t.explain.at} <ScopeName of={input.scope ?? '*'} />{input.expiresAt ? <> {t.give.until} <Time at={input.expiresAt} /></> : <span className="dim"> · {t.grants.forever}</span>}</>,
+          text: <>{input.roleId ? <>{t.explain.role} <Id of={input.roleId} /></> : <Id of={input.pattern ?? ''} />} {t.explain.to} <strong><SubjectName of={input.subject} /></strong> {t.explain.at} <ScopeName of={input.scope ?? '*'} />{input.expiresAt ? <> {t.give.until} <Time at={input.expiresAt} /></> : <span className="dim">, {t.give.forever}</span>}</>,
         }]}
       />
       {!impact && <div className="note mind"><p>{untold}</p></div>}

@@ -5,6 +5,7 @@ import { t } from '../../text/en.ts'
 import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, number, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
 
 export function Group() {
@@ -18,11 +19,7 @@ export function Group() {
       {group.error ? <Failed of={group.error} retry={() => void group.refetch()} /> : (
         <>
           {g && g.parents.length > 0 && <p>{t.groups.inside} <span className="row inline">{g.parents.map(p => <SubjectLink key={p} org={org} of={'group:' + p} />)}</span></p>}
-          <nav className="tabs" aria-label={t.person.views}>
-            {([['members', t.groups.members + (count.data ? ` ${number.format(count.data.count)}` : '')], ['access', t.groups.access]] as const).map(([key, label]) => (
-              <Link key={key} to="/orgs/$org/groups/$id" params={{ org, id }} search={key === 'members' ? {} : { tab: key }} aria-current={tab === key ? 'page' : undefined} activeProps={{}}>{label}</Link>
-            ))}
-          </nav>
+          <Tabs label={t.person.views} to="/orgs/$org/groups/$id" org={org} id={id} tabs={[['members', t.groups.members + (count.data ? ` ${number.format(count.data.count)}` : '')], ['access', t.groups.access]]} />
           {tab === 'members' ? <Members org={org} id={id} /> : <Rows org={org} id={id} />}
         </>
       )}

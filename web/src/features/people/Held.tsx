@@ -25,7 +25,7 @@ export function Held({ org, id }: { org: string; id: string }) {
         <span className="dim">{keys.pages && t.person.held(keys.list.length, keys.grid.hasMore)} {scope === '*' ? t.everywhere : ''}</span>
       </div>
       {keys.error ? <Failed of={keys.error} retry={() => void keys.refetch()} /> : !keys.pages ? <Waiting /> : keys.list.length === 0 ? <p className="dim">{t.person.noKeys}</p> : (
-        <div className="columns">
+        <div className="flow">
           {[...groups].map(([group, list]) => (
             <section className="card" key={group}>
               <header><h2 className="mono">{group}</h2><span className="small dim">{list.length}</span></header>
@@ -37,7 +37,7 @@ export function Held({ org, id }: { org: string; id: string }) {
                       <span className="row">
                         {k.implied && <span className="tag">{t.explain.implied}</span>}
                         {k.requiresCondition && <span className="tag mind">{t.person.condition}</span>}
-                        <button type="button" className="chip" aria-expanded={open === k.key} onClick={() => setOpen(open === k.key ? '' : k.key)}>{t.person.where}</button>
+                        <button type="button" className="button bare small" aria-expanded={open === k.key} onClick={() => setOpen(open === k.key ? '' : k.key)}>{t.person.where}</button>
                       </span>
                     </span>
                     {open === k.key && <Where org={org} id={id} k={k.key} />}

@@ -3,6 +3,7 @@ import { useAsk } from '../../api/queries.ts'
 import { t } from '../../text/en.ts'
 import { Name } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
 import { Failed } from '../../ui/States.tsx'
 import { Access } from './Access.tsx'
 import { Held } from './Held.tsx'
@@ -12,7 +13,7 @@ export function Person() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/people/$id' })
   const { tab = 'access' } = useSearch({ from: '/signed-in/orgs/$org/people/$id' })
   const user = useAsk('GET /orgs/{org}/org/users/{id}', { path: { org, id } })
-  const tabs = [['access', t.person.access], ['keys', t.person.keys], ['groups', t.person.groups]] as const
+  const tabs: Array<readonly [string, string]> = [['access', t.person.access], ['keys', t.person.keys], ['groups', t.person.groups]] 
   return (
     <Page
       title={id} full={tab === 'access'}
@@ -26,11 +27,7 @@ export function Person() {
       actions={<Link className="button" to="/orgs/$org/explain" params={{ org }} search={{ user: id }}>{t.person.explain}</Link>}
     >
       {user.error && <Failed of={user.error} retry={() => void user.refetch()} />}
-      <nav className="tabs" aria-label={t.person.views}>
-        {tabs.map(([key, label]) => (
-          <Link key={key} to="/orgs/$org/people/$id" params={{ org, id }} search={key === 'access' ? {} : { tab: key }} aria-current={tab === key ? 'page' : undefined} activeProps={{}}>{label}</Link>
-        ))}
-      </nav>
+      <Tabs label={t.person.views} to="/orgs/$org/people/$id" org={org} id={id} tabs={tabs} />
       {tab === 'access' && <Access org={org} id={id} active={user.data?.user.active ?? true} />}
       {tab === 'keys' && <Held org={org} id={id} />}
       {tab === 'groups' && user.data && <Memberships org={org} user={user.data.user} />}

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { holds } from '../../api/gates.ts'
 import { useAsk, useMe, usePages, useVocabulary } from '../../api/queries.ts'
 import type { Grant, Role as RoleOf } from '../../api/schema.gen.ts'
@@ -7,6 +7,7 @@ import { t } from '../../text/en.ts'
 import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
 
 export function Role() {
@@ -18,11 +19,7 @@ export function Role() {
     <Page title={r?.name ?? id} lead={<><Id of={id} />{r?.description && <> · <Name of={r.description} /></>}</>} full={tab === 'grants'}>
       {role.error ? <Failed of={role.error} retry={() => void role.refetch()} /> : (
         <>
-          <nav className="tabs" aria-label={t.person.views}>
-            {([['keys', t.roles.keys], ['grants', t.places.grants]] as const).map(([key, label]) => (
-              <Link key={key} to="/orgs/$org/roles/$id" params={{ org, id }} search={key === 'keys' ? {} : { tab: key }} aria-current={tab === key ? 'page' : undefined} activeProps={{}}>{label}</Link>
-            ))}
-          </nav>
+          <Tabs label={t.person.views} to="/orgs/$org/roles/$id" org={org} id={id} tabs={[['keys', t.roles.keys], ['grants', t.places.grants]]} />
           {tab === 'keys' ? (r ? <Keys role={r} /> : <Waiting />) : <Granted org={org} id={id} />}
         </>
       )}
