@@ -1,9 +1,10 @@
-import type { QueryClient } from '@tanstack/react-query'
+import type { Query, QueryClient } from '@tanstack/react-query'
 import { url } from './call.ts'
 
 const used = 5 * 60_000 // reads for who has left the screen would keep an idle session alive
 
-const settling = 1000 // a stream begins by telling where things stand
+// A list of several pages is read again when its reader wants it.
+const long = (q: Query) => q.queryKey[2] === 'pages' && ((q.state.data as { pages: unknown[] } | undefined)?.pages.length ?? 0) > 1
 
 /** Hears of changes of an org while the page is visible, and marks what was read as old. */
 export function follow(org: string, queries: QueryClient, ended: () => void): () => void {
@@ -11,25 +12,32 @@ export function follow(org: string, queries: QueryClient, ended: () => void): ()
   let again = 0
   let lastUse = Date.now()
   let waiting = false
-  let opened = 0
+  let told = new Set<string>()
 
-  const refresh = () => {
-    waiting = Date.now() - lastUse > used
-    const mine = { predicate: (q: { queryKey: readonly unknown[] }) => q.queryKey[0] !== 'session' && q.queryKey[2] !== 'pages' }
-    void queries.invalidateQueries({ ...mine, refetchType: waiting ? 'none' : 'active' })
-    void queries.invalidateQueries({ predicate: q => q.queryKey[2] === 'pages', refetchType: 'none' })
+  // written is false where nothing is known to have changed since it was read.
+  const refresh = (written: boolean) => {
+    const left = Date.now() - lastUse > used
+    waiting ||= written && left
+    const refetchType = written && !left ? 'active' : 'none'
+    void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' && !long(q), refetchType })
+    if (written) void queries.invalidateQueries({ predicate: long, refetchType: 'none' })
   }
   const use = () => {
     lastUse = Date.now()
-    if (waiting) refresh()
+    if (!waiting) return
+    waiting = false
+    refresh(true)
   }
   const open = () => {
     clearTimeout(again)
     if (source || document.hidden) return
-    opened = Date.now()
+    told = new Set()
     source = new EventSource(url('GET /orgs/{org}/changes', { path: { org } }))
-    source.addEventListener('change', () => {
-      if (Date.now() - opened > settling) refresh()
+    source.addEventListener('change', e => {
+      const { changed } = JSON.parse((e as MessageEvent<string>).data) as { changed: string[] }
+      const written = changed.some(where => told.has(where)) // the first of each tells where it stands
+      for (const where of changed) told.add(where)
+      refresh(written)
     })
     source.addEventListener('end', () => {
       close()

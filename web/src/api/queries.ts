@@ -51,8 +51,9 @@ type Listing = { [E in Endpoint]: Answer<E> extends Paged ? E : never }[Endpoint
 
 /** A list in pages, one after the other; onAll reads it to its end. */
 export function usePages<E extends Listing, Row>(endpoint: E, input: Input<E>, rows: (page: Answer<E>) => Row[], how: { on?: boolean; limit?: number } = {}) {
+  const queryKey = [endpoint, input, 'pages'] as const
   const of = useInfiniteQuery({
-    queryKey: [endpoint, input, 'pages'] as const,
+    queryKey,
     queryFn: ({ pageParam, signal }) => {
       const query = { ...(input as { query?: {} }).query, limit: how.limit ?? 1000, ...(pageParam ? { cursor: pageParam } : {}) }
       return call(endpoint, { ...input, query } as Input<E>, { signal })
@@ -82,6 +83,6 @@ export function usePages<E extends Listing, Row>(endpoint: E, input: Input<E>, r
   }, [])
   return {
     pages, list, error: of.error, isStale: of.isPlaceholderData, refetch: of.refetch, isPending: of.isPending,
-    grid: { rows: list, hasMore: of.hasNextPage, isLoading: of.isFetching, onMore, onAll },
+    grid: { rows: list, hasMore: of.hasNextPage, isLoading: of.isFetching, onMore, onAll, changed: of.isStale && (queries.getQueryState(queryKey)?.isInvalidated ?? false), onReload: () => void queries.resetQueries({ queryKey }) },
   }
 }

@@ -1,10 +1,11 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useDeferredValue, useEffect, useState } from 'react'
+import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Dialog, Modal, ModalOverlay } from 'react-aria-components'
 import { holds } from '../api/gates.ts'
 import { useAsk, useMe, useOrg, useVocabulary } from '../api/queries.ts'
 import { visible } from '../domain/visible.ts'
 import { t } from '../text/en.ts'
+import { useDebounced } from '../ui/useDebounced.ts'
 import { places } from './places.ts'
 
 interface Command {
@@ -31,10 +32,11 @@ function Search({ close }: { close: () => void }) {
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const q = useDeferredValue(text.trim())
+  const q = text.trim()
+  const asked = useDebounced(q, 120)
   const me = useMe()
-  const on = q.length > 0 && holds(me.data, 'authz_internal.access.read') === 'yes'
-  const find = { path: { org }, query: { q, limit: 6 } }
+  const on = asked.length > 0 && holds(me.data, 'authz_internal.access.read') === 'yes'
+  const find = { path: { org }, query: { q: asked, limit: 6 } }
   const people = useAsk('GET /orgs/{org}/org/users', find, { on, keep: true })
   const groups = useAsk('GET /orgs/{org}/org/groups', find, { on, keep: true })
   const roles = useAsk('GET /orgs/{org}/org/roles', find, { on, keep: true })

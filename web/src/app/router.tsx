@@ -2,7 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet,
 import { queries, sessionQuery } from '../api/queries.ts'
 import { Toasts } from '../ui/Toasts.tsx'
 import { isFailure } from '../api/errors.ts'
-import { Lost } from './lost.tsx'
+import { Lost, LostAlone } from './lost.tsx'
 import { Shell } from './shell.tsx'
 
 type Texts<Name extends string> = { [N in Name]?: string }
@@ -26,7 +26,7 @@ const root = createRootRoute({
       <Toasts />
     </>
   ),
-  notFoundComponent: Lost,
+  notFoundComponent: LostAlone,
 })
 
 const signIn = createRoute({

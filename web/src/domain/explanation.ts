@@ -98,7 +98,9 @@ export function picture(question: Question, s: Steps, direct: string): Picture {
   for (const r of s.revokes.slice(0, drawn)) {
     const row = node(2, 'revoke', r.scope, r.id, r.id)
     const what = node(3, 'revoke', r.pattern, '')
-    line(who, row, true)
+    const way = node(1, 'direct', direct, '') // a revoke names one person
+    line(who, way)
+    line(way, row, true)
     line(row, what, true)
     line(what, key, true)
   }

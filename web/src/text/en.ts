@@ -30,6 +30,8 @@ export const t = {
   },
   grid: {
     choose: 'Chosen',
+    changed: 'Something was written since.',
+    reload: 'Read again',
     hidden: 'Nothing matches the filter',
     reading: (n: string, total?: number) => `Reading… ${n}${total !== undefined ? ` of ${numbers.format(total)}` : ''}`,
     count: (n: number, more: boolean, total?: number) => (!more ? many(n, 'row', 'rows') : total !== undefined ? `${numbers.format(n)} read of ${numbers.format(total)}` : `${numbers.format(n)} read, and there are more`),

@@ -8,6 +8,7 @@ interface Props {
   small?: boolean
   wide?: boolean
   type?: 'button' | 'submit'
+  /** It was pressed and is at work: another press does nothing. */
   busy?: boolean
   label?: string
   expanded?: boolean
@@ -26,7 +27,7 @@ export function Button({ children, onPress, kind, small, wide, type = 'button', 
     )
   }
   return (
-    <AriaButton className={className} type={type} onPress={onPress} isPending={busy} aria-label={label} aria-expanded={expanded}>
+    <AriaButton className={className} type={busy ? 'button' : type} onPress={busy ? undefined : onPress} aria-disabled={busy || undefined} aria-label={label} aria-expanded={expanded}>
       {children}
     </AriaButton>
   )

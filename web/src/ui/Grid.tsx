@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { t } from '../text/en.ts'
+import { Button } from './Button.tsx'
 import { number } from './Id.tsx'
 import { singleLetters, useNarrow } from './settings.ts'
 
@@ -28,12 +29,15 @@ interface Props<Row> {
   onMore?: () => void
   /** Reads on to the end, for End; given where hasMore may be true. */
   onAll?: () => void
+  /** Others have written since it was read. */
+  changed?: boolean
+  onReload?: () => void
   empty: ReactNode
   foot?: ReactNode
 }
 
 /** A list of any length: rows are drawn as they come into sight, and read as they are needed. */
-export function Grid<Row>({ label, rows, columns, rowId, onOpen, chosen, onChoose, total, hasMore, isLoading, onMore, onAll, empty, foot }: Props<Row>) {
+export function Grid<Row>({ label, rows, columns, rowId, onOpen, chosen, onChoose, total, hasMore, isLoading, onMore, onAll, changed, onReload, empty, foot }: Props<Row>) {
   const narrow = useNarrow()
   const height = narrow ? 58 : 36
   const scroll = useRef<HTMLDivElement>(null)
@@ -112,7 +116,7 @@ export function Grid<Row>({ label, rows, columns, rowId, onOpen, chosen, onChoos
                   if (!(e.target as Element).closest('a,button')) onOpen?.(row)
                 }}
               >
-                {onChoose && <div role="gridcell" onClick={e => (e.stopPropagation(), setCurrent(item.index), choose(row))}><span className="tick" aria-hidden="true" /></div>}
+                {onChoose && <div role="gridcell" className="ticked" onClick={e => (e.stopPropagation(), setCurrent(item.index), choose(row))}><span className="tick" aria-hidden="true" /></div>}
                 {columns.map((c, i) => <div role="gridcell" className={i === 0 ? 'first' : c.least ? 'least' : undefined} key={c.id}>{c.cell(row)}</div>)}
               </div>
             )
@@ -122,6 +126,7 @@ export function Grid<Row>({ label, rows, columns, rowId, onOpen, chosen, onChoos
       </div>
       <div className="foot">
         <span role="status">{isLoading ? t.grid.reading(number.format(rows.length), total) : t.grid.count(rows.length, hasMore ?? false, total)}</span>
+        {changed && !isLoading && <span className="row">{t.grid.changed} <Button small onPress={onReload}>{t.grid.reload}</Button></span>}
         {foot}
       </div>
     </div>

@@ -108,7 +108,7 @@ function Form({ initial }: { initial: { who: string; key: string; scope: string 
         <Choose label={t.explain.who} hint={wrong && <span className="wrong">{wrong}</span>} value={who} onChange={setWho} choices={(people.data?.users ?? []).map(u => ({ id: u.userId }))} placeholder={t.explain.whoHint} required />
         <Choose label={t.explain.key} value={key} onChange={setKey} choices={(words.data?.leaves ?? []).map(l => ({ id: l.key, note: l.description }))} mono required />
         <Choose label={t.explain.scope} value={scope} onChange={setScope} choices={suggested} placeholder={t.explain.scopeHint} mono />
-        <div className="field"><span className="label" aria-hidden="true">&nbsp;</span><Button kind="main" type="submit">{t.explain.submit}</Button></div>
+        <div className="field"><span className="label spacer" aria-hidden="true">&nbsp;</span><Button kind="main" type="submit">{t.explain.submit}</Button></div>
       </div>
     </form>
   )

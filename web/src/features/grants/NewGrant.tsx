@@ -115,7 +115,7 @@ export function NewGrant() {
       ) : reviewed ? (
         <Review org={org} of={reviewed} busy={busy} onGive={() => void give()} onBack={again} />
       ) : (
-        <form className="card form" onSubmit={e => void review(e)}>
+        <form className="card form measure" onSubmit={e => void review(e)}>
           <Choose label={t.give.whom} hint={wrong ? <span className="wrong">{wrong}</span> : t.give.whomHint} value={subject} onChange={v => (setWrong(null), setSubject(v))} choices={subjects} required />
           <fieldset className="choice">
             <legend className="label">{t.give.what}</legend>

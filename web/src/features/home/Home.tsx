@@ -35,7 +35,7 @@ export function Home() {
   }
   for (const u of queue.data?.unavailable ?? []) needs.push({ id: 'u' + u.application, kind: 'no', tag: t.home.silent, text: <>{t.home.notAsked} <Name of={u.application} /> <code>{u.code}</code></> })
   for (const a of apps.data?.applications ?? []) {
-    if (a.health && a.health.status !== 'healthy') needs.push({ id: 'a' + a.id, kind: 'no', tag: t.home.application, text: <><Name of={a.name} />: {t.health[a.health.status] ?? a.health.status}</> })
+    if (a.health && !['healthy', 'unverified'].includes(a.health.status)) needs.push({ id: 'a' + a.id, kind: 'no', tag: t.home.application, text: <><Name of={a.name} />: {t.health[a.health.status] ?? a.health.status}</> })
     if (a.state === 'registered') needs.push({ id: 'l' + a.id, kind: 'mind', tag: t.home.application, text: <><Name of={a.name} />: {t.home.notLinked}</> })
     if (a.operation?.trouble) needs.push({ id: 'o' + a.id, kind: 'no', tag: t.home.application, text: <><Name of={a.name} />: <Name of={a.operation.trouble} /></> })
   }
@@ -71,7 +71,7 @@ export function Home() {
             {apps.data.applications.map(a => (
               <li key={a.id}>
                 <span className="grow"><Name of={a.name} /> <Id of={a.id} /> <span className="dim small">{a.namespaces.map(visible).join(', ')}</span></span>
-                {a.state === 'registered' ? <span className="tag mind">{t.home.unlinked}</span> : a.health?.status === 'healthy' ? <span className="tag yes">{t.home.healthy}</span> : <span className="tag no">{a.health?.status ?? 'unverified'}</span>}
+                {a.state === 'registered' ? <span className="tag mind">{t.home.unlinked}</span> : a.health?.status === 'healthy' ? <span className="tag yes">{t.home.healthy}</span> : <span className={!a.health || a.health.status === 'unverified' ? 'tag' : 'tag no'}>{a.health?.status ?? 'unverified'}</span>}
               </li>
             ))}
           </ul>
@@ -103,7 +103,7 @@ function Ask() {
         <Choose label={t.explain.who} value={who} onChange={setWho} choices={(people.data?.users ?? []).map(u => ({ id: u.userId }))} placeholder={t.explain.whoHint} required />
         <Choose label={t.explain.key} value={key} onChange={setKey} choices={(words.data?.leaves ?? []).map(l => ({ id: l.key, note: l.description }))} mono required />
         <Choose label={t.explain.scope} value={scope} onChange={setScope} choices={[]} placeholder={t.explain.scopeHint} mono />
-        <div className="field"><span className="label" aria-hidden="true">&nbsp;</span><Button kind="main" type="submit">{t.explain.submit}</Button></div>
+        <div className="field"><span className="label spacer" aria-hidden="true">&nbsp;</span><Button kind="main" type="submit">{t.explain.submit}</Button></div>
       </div>
     </form>
   )
