@@ -39,7 +39,7 @@ web/node_modules/.installed: web/package-lock.json
 	cd web && npm ci --ignore-scripts --no-audit --no-fund && touch node_modules/.installed
 
 test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts
-	@command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
+	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
 	cd web && npm run --silent check && npm run --silent test
 
 notices: ## write THIRD_PARTY_NOTICES from the modules that the binaries are linked with

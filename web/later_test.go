@@ -36,15 +36,11 @@ var later = map[string][]string{
 		"GET /orgs/{org}/retention",
 		"GET /orgs/{org}/retention/export",
 	},
-	"bar: view-as": {
-		"POST /orgs/{org}/view-as",
-	},
 	"grants: bulk, change": {
 		"POST /orgs/{org}/applications/{app}/grants",
 		"DELETE /orgs/{org}/applications/{app}/grants/{id}",
 		"GET /orgs/{org}/applications/{app}/grants/{id}",
 		"POST /orgs/{org}/org/grants/bulk",
-		"POST /orgs/{org}/org/grants/change",
 		"GET /orgs/{org}/org/grants/{id}",
 	},
 	"groups: writes": {
@@ -60,10 +56,6 @@ var later = map[string][]string{
 		"DELETE /orgs/{org}/api-keys/{id}",
 		"GET /orgs/{org}/api-keys/{id}",
 		"POST /orgs/{org}/api-keys/{id}/rotate",
-	},
-	"me": {
-		"GET /auth/sessions",
-		"DELETE /auth/sessions/{id}",
 	},
 	"people: writes, offboarding": {
 		"GET /orgs/{org}/org/reporting-edges",

@@ -57,6 +57,8 @@ const orgs = createRoute({
   component: lazyRouteComponent(() => import('../features/orgs/Orgs.tsx'), 'Orgs'),
 })
 
+const me = createRoute({ getParentRoute: () => signedIn, path: '/me', component: lazyRouteComponent(() => import('../features/me/Sessions.tsx'), 'Sessions') })
+
 const org = createRoute({ getParentRoute: () => signedIn, path: '/orgs/$org', component: Shell, notFoundComponent: Lost })
 
 const children = [
@@ -87,7 +89,7 @@ const children = [
 ] as const
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, org.addChildren(children)])]),
+  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, me, org.addChildren(children)])]),
   basepath: '/dashboard',
   defaultPreload: false,
   scrollRestoration: true,

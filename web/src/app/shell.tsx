@@ -3,7 +3,10 @@ import { useEffect, useRef, useState } from 'react'
 import { Button as AriaButton, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
 import { follow } from '../api/changes.ts'
 import { queries, useAsk, useMe, useOrg, useSession } from '../api/queries.ts'
+import type { ViewAs } from '../api/schema.gen.ts'
 import { signOut } from '../api/signing.ts'
+import { viewAs } from '../api/preview.ts'
+import { visible } from '../domain/visible.ts'
 import icon from '../icon.svg'
 import { t } from '../text/en.ts'
 import { Button } from '../ui/Button.tsx'
@@ -61,6 +64,7 @@ export function Shell() {
           <div className="end"><Account onHelp={() => setHelp(true)} /></div>
         </div>
         <main id="main" ref={main} tabIndex={-1}>
+          {me.data?.viewAs && <Preview org={org} of={me.data.viewAs} />}
           {me.data?.orgRoot.home === 'none' && <div className="banner">{t.shell.noRoot}</div>}
           {me.data && me.data.orgRoot.home !== 'none' && !me.data.orgRoot.reachable && <div className="banner" role="alert">{t.shell.unreachable(me.data.orgRoot.application ?? '')}</div>}
           {one.error ? <div className="page"><Failed of={one.error} retry={() => void one.refetch()}><Link className="button small" to="/" search={{ all: '1' }}>{t.shell.otherOrgs}</Link></Failed></div> : <Outlet />}
@@ -69,6 +73,26 @@ export function Shell() {
       <Commands isOpen={goTo} onOpenChange={setGoTo} />
       <Shortcuts isOpen={help} onOpenChange={setHelp} onGoTo={() => setGoTo(true)} />
     </>
+  )
+}
+
+/** Says through whose eyes the reader looks, on every screen, and leaves with one press. */
+function Preview({ org, of }: { org: string; of: ViewAs }) {
+  const [error, setError] = useState<unknown>(null)
+  async function leave() {
+    try {
+      await viewAs(org, null)
+    } catch (failed) {
+      setError(failed)
+    }
+  }
+  const who = of.userId ?? t.shell.previewRole(of.roleId ?? '')
+  return (
+    <div className="banner row far" role="status">
+      <span>{t.shell.previewing(visible(who))}</span>
+      {error !== null && <Failed of={error} />}
+      <Button small onPress={() => void leave()}>{t.shell.leavePreview}</Button>
+    </div>
   )
 }
 
@@ -93,11 +117,13 @@ function Account({ onHelp }: { onHelp: () => void }) {
           onAction={key => {
             if (key === 'theme') setTheme(next[theme])
             if (key === 'help') onHelp()
+            if (key === 'sessions') void navigate({ to: '/me' })
             if (key === 'orgs') void navigate({ to: '/', search: { all: '1' } })
             if (key === 'out') void leave()
           }}
         >
           <MenuItem id="orgs" className="option">{t.shell.otherOrgs}</MenuItem>
+          <MenuItem id="sessions" className="option">{t.shell.sessions}</MenuItem>
           <MenuItem id="theme" className="option">{t.shell.theme(theme)}</MenuItem>
           <MenuItem id="help" className="option"><span>{t.shortcuts.title}</span><kbd>?</kbd></MenuItem>
           <MenuItem id="out" className="option">{t.shell.signOut}</MenuItem>

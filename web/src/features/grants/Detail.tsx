@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { call } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
 import { useMe } from '../../api/queries.ts'
@@ -8,8 +8,8 @@ import { parseSubject } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
-import { Failed } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
+import { TakeAway } from './TakeAway.tsx'
 
 interface Props {
   org: string
@@ -23,32 +23,20 @@ interface Props {
 export function Detail({ org, grant: g, home, onClose, onGone }: Props) {
   const me = useMe()
   const [sure, setSure] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const title = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    setSure(false)
-    setError(null)
-  }, [g.id])
+  useEffect(() => setSure(false), [g.id])
   const account = g.home?.kind === 'account'
   const key = account ? 'cloud.seats.update_seat' : 'authz_internal.access.manage_grants'
   const may = holds(me.data, key) === 'yes'
   const { kind, id } = parseSubject(g.subject)
   async function remove() {
-    setBusy(true)
-    try {
-      await call('DELETE /orgs/{org}/org/grants/{id}', { path: { org, id: g.id }, query: home ? { application: home } : {} })
-      say(t.grants.gone)
-      onClose()
-      onGone()
-    } catch (failed) {
-      setError(failed)
-    }
-    setBusy(false)
+    await call('DELETE /orgs/{org}/org/grants/{id}', { path: { org, id: g.id }, query: home ? { application: home } : {} })
+    say(t.grants.gone(1))
+    onClose()
+    onGone()
   }
   return (
     <aside className="card stack" aria-label={t.grants.one} onKeyDown={e => e.key === 'Escape' && onClose()}>
-      <header className="row far"><h2 ref={title} tabIndex={-1}>{t.grants.one}</h2><Button small kind="bare" label={t.close} onPress={onClose}>×</Button></header>
+      <header className="row far"><h2>{t.grants.one}</h2><Button small kind="bare" label={t.close} onPress={onClose}>×</Button></header>
       <dl className="facts">
         <dt>{t.grants.subject}</dt><dd><SubjectLink org={org} of={g.subject} /></dd>
         <dt>{g.roleId ? t.grants.role : t.grants.pattern}</dt><dd>{g.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={g.roleId} /></Link> : <Id of={g.pattern ?? ''} />}</dd>
@@ -62,17 +50,7 @@ export function Detail({ org, grant: g, home, onClose, onGone }: Props) {
       {kind === 'user' && g.pattern && !g.pattern.includes('*') && (
         <Link className="button" to="/orgs/$org/explain" params={{ org }} search={{ user: id, key: g.pattern, scope: g.scope }}>{t.grants.explain}</Link>
       )}
-      {error !== null && <Failed of={error} />}
-      {!sure && (may ? <Button kind="danger" onPress={() => setSure(true)}>{t.grants.remove}</Button> : <Button kind="danger" reason={t.needs(key)}>{t.grants.remove}</Button>)}
-      {sure && (
-        <div className="note no">
-          <div className="stack close grow">
-            <p><strong>{t.grants.removeTitle}</strong></p>
-            <p>{t.grants.removeText}</p>
-            <div className="row"><Button kind="danger main" busy={busy} onPress={() => void remove()}>{t.grants.removeNow}</Button><Button onPress={() => setSure(false)}>{t.cancel}</Button></div>
-          </div>
-        </div>
-      )}
+      {sure ? <TakeAway org={org} grants={[g]} home={home} onSure={remove} onBack={() => setSure(false)} /> : may ? <Button kind="danger" onPress={() => setSure(true)}>{t.grants.remove}</Button> : <Button kind="danger" reason={t.needs(key)}>{t.grants.remove}</Button>}
     </aside>
   )
 }

@@ -1,7 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { call, newKey } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
-import { useAsk, useMe, useOrg, usePages } from '../../api/queries.ts'
+import { queries, useAsk, useMe, useOrg, usePages } from '../../api/queries.ts'
 import type { Grant, HomedGrant } from '../../api/schema.gen.ts'
 import { applyFile } from '../../domain/grants.ts'
 import { t } from '../../text/en.ts'
@@ -14,6 +15,9 @@ import { Empty, Failed } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { Detail } from './Detail.tsx'
 import { Homes } from './Homes.tsx'
+import { TakeAway } from './TakeAway.tsx'
+
+const atOnce = 1000 // of one commit
 
 export function Grants() {
   const org = useOrg()
@@ -22,6 +26,7 @@ export function Grants() {
   const { home = '', subject = '', role = '', scope = '', open } = search
   const me = useMe()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [taking, setTaking] = useState<{ key: string; grants: Grant[] } | null>(null)
   const query = { subject, roleId: role, scope: scope || undefined }
   const path = { org, app: home }
   const root = usePages('GET /orgs/{org}/org/grants', { path: { org }, query }, p => p.grants as Grant[], { on: home === '' })
@@ -47,6 +52,14 @@ export function Grants() {
     await navigator.clipboard.writeText(applyFile(pages.list.filter(g => chosen.has(g.id))))
     say(t.grants.copied(chosen.size))
   }
+  async function takeAway() {
+    if (!taking) return
+    await call('POST /orgs/{org}/org/grants/change', { path: { org }, body: { ...(home ? { application: home } : {}), delete: taking.grants.map(g => g.id) } }, { key: taking.key })
+    say(t.grants.gone(taking.grants.length))
+    setTaking(null)
+    setChosen(new Set())
+    void queries.resetQueries({ predicate: q => q.queryKey[0] !== 'session' })
+  }
   return (
     <Page
       title={t.grants.title} lead={home ? t.grants.leadApp : t.grants.lead} full
@@ -59,14 +72,15 @@ export function Grants() {
         {home && <Filter mono label={t.grants.scope} placeholder={t.grants.scopeHint} value={scope} onChange={scope => set({ scope })} />}
       </div>
       {pages.error ? <Failed of={pages.error} retry={() => void pages.refetch()} /> : (
-        <div className={opened ? 'beside open' : 'beside'}>
+        <div className={opened || taking ? 'beside open' : 'beside'}>
           <Grid
-            label={t.grants.title} columns={opened ? columns.slice(0, 3) : columns} rowId={g => g.id} {...pages.grid} total={total} chosen={chosen} onChoose={setChosen}
+            label={t.grants.title} columns={opened || taking ? columns.slice(0, 3) : columns} rowId={g => g.id} {...pages.grid} total={total} chosen={chosen} onChoose={setChosen}
             onOpen={g => void navigate({ search: old => ({ ...old, open: g.id }), replace: !!open })}
             empty={<Empty title={subject || role || scope ? t.grid.hidden : t.grants.none} />}
-            foot={chosen.size > 0 && <span className="row">{t.grants.chosen(chosen.size)} <Button small onPress={() => void copy()}>{t.grants.copy}</Button><Button small kind="bare" onPress={() => setChosen(new Set())}>{t.grants.clear}</Button></span>}
+            foot={chosen.size > 0 && <span className="row">{t.grants.chosen(chosen.size)} <Button small onPress={() => void copy()}>{t.grants.copy}</Button><Button small kind="danger" reason={!mayGive ? t.needs('authz_internal.access.manage_grants') : chosen.size > atOnce ? t.grants.tooMany(atOnce) : null} onPress={() => setTaking({ key: newKey(), grants: pages.list.filter(g => chosen.has(g.id)) })}>{t.grants.remove}</Button><Button small kind="bare" onPress={() => setChosen(new Set())}>{t.grants.clear}</Button></span>}
           />
-          {opened && <Detail org={org} grant={opened as Grant & Partial<HomedGrant>} home={home} onClose={() => void navigate({ search: old => ({ ...old, open: undefined }), replace: true })} onGone={() => void pages.refetch()} />}
+          {taking && <aside className="card" aria-label={t.grants.taking}><TakeAway org={org} grants={taking.grants} home={home} onSure={takeAway} onBack={() => setTaking(null)} /></aside>}
+          {opened && !taking && <Detail org={org} grant={opened as Grant & Partial<HomedGrant>} home={home} onClose={() => void navigate({ search: old => ({ ...old, open: undefined }), replace: true })} onGone={() => void pages.refetch()} />}
         </div>
       )}
     </Page>

@@ -8,6 +8,7 @@ import { Failed } from '../../ui/States.tsx'
 import { Access } from './Access.tsx'
 import { Held } from './Held.tsx'
 import { Memberships } from './Memberships.tsx'
+import { ViewAs } from './ViewAs.tsx'
 
 export function Person() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/people/$id' })
@@ -24,7 +25,7 @@ export function Person() {
           {user.data.user.managerUserId && <span>{t.person.manager} <Link to="/orgs/$org/people/$id" params={{ org, id: user.data.user.managerUserId }}><Name of={user.data.user.managerUserId} /></Link></span>}
         </span>
       )}
-      actions={<Link className="button" to="/orgs/$org/explain" params={{ org }} search={{ user: id }}>{t.person.explain}</Link>}
+      actions={<><ViewAs org={org} userId={id} /><Link className="button" to="/orgs/$org/explain" params={{ org }} search={{ user: id }}>{t.person.explain}</Link></>}
     >
       {user.error && <Failed of={user.error} retry={() => void user.refetch()} />}
       <Tabs label={t.person.views} to="/orgs/$org/people/$id" org={org} id={id} tabs={tabs} />
