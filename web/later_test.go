@@ -61,8 +61,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/org/reporting-edges",
 		"DELETE /orgs/{org}/org/subjects/{subject}",
 		"PUT /orgs/{org}/org/users/{id}/active",
-		"DELETE /orgs/{org}/org/users/{id}/groups/{groupId}",
-		"PUT /orgs/{org}/org/users/{id}/groups/{groupId}",
 		"PUT /orgs/{org}/org/users/{id}/manager",
 		"PUT /orgs/{org}/org/users/{id}/membership",
 	},

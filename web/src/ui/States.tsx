@@ -10,6 +10,7 @@ export interface Trouble {
   requestId?: string
   wait?: number
   status?: number
+  fields?: Record<string, unknown>
 }
 
 /** Whether a wait has lasted long enough to be shown. */
@@ -43,11 +44,12 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 export function Failed({ of, retry, children }: { of: unknown; retry?: () => void; children?: ReactNode }) {
   const e = of as Trouble
   const known = typeof e?.code === 'string'
+  const lacks = e?.code === 'forbidden' && typeof e.fields?.permission === 'string' ? e.fields.permission : ''
   return (
     <div className="note no" role="alert">
       <div className="grow stack close">
         <div>
-          <p>{known && e.message ? visible(e.message) : t.state.noAnswer}</p>
+          <p>{lacks ? <><strong>{t.state.forbidden}</strong> {t.needs(visible(lacks))}</> : known && e.message ? visible(e.message) : t.state.noAnswer}</p>
           {known && (
             <p className="small dim">
               <code>{visible(e.code!)}</code>
