@@ -21,7 +21,6 @@ var later = map[string][]string{
 		"POST /orgs/{org}/sync",
 	},
 	"ask, requests": {
-		"GET /orgs/{org}/me/explain",
 		"GET /orgs/{org}/requests",
 		"POST /orgs/{org}/requests",
 		"POST /orgs/{org}/requests/{id}/cancel",

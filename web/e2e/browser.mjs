@@ -2,11 +2,12 @@
 // the policy, and nothing that axe finds.
 import { after } from 'node:test'
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const kept = new URL('../.calls/', import.meta.url).pathname // for covered.mjs
 let launched
 
 async function browser() {
@@ -26,6 +27,7 @@ export async function visit(t, h, { width = 1280, height = 800, scheme = 'light'
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const problems = []
   const calls = []
+  const all = new Set()
   if (axed) await context.addInitScript({ content: axe })
   await context.addInitScript(() => document.addEventListener('securitypolicyviolation', e => console.error('policy:', e.violatedDirective, e.blockedURI, e.sample)))
   context.on('page', page => {
@@ -38,11 +40,18 @@ export async function visit(t, h, { width = 1280, height = 800, scheme = 'light'
     page.on('pageerror', e => problems.push(`error: ${e.stack ?? e.message}`))
     page.on('request', r => {
       const at = new URL(r.url())
-      if (at.origin === h.base && at.pathname.startsWith('/api/v1/')) calls.push(`${r.method()} ${at.pathname.slice(7)}`)
+      if (at.origin !== h.base || !at.pathname.startsWith('/api/v1/')) return
+      const call = `${r.method()} ${at.pathname.slice(7)}`
+      calls.push(call)
+      all.add(call)
     })
   })
   const page = await context.newPage()
-  h.visitors.push(() => context.close())
+  h.visitors.push(async () => {
+    await context.close()
+    mkdirSync(kept, { recursive: true })
+    appendFileSync(`${kept}${process.pid}`, [...all].join('\n') + '\n')
+  })
   t.after(() => assert.deepEqual(problems, []))
   return { page, context, calls }
 }

@@ -88,11 +88,13 @@ test('35 a question by keyboard alone', async t => {
   const h = await host(t)
   await world(h)
   const { page } = await asOwner(t, h)
+  await page.getByText('Nothing needs you.').waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Go to…' }).waitFor()
   await page.keyboard.type('explain')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/explain')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.getByRole('combobox', { name: 'Who' }).waitFor()
   for (let i = 0; i < 12; i++) {
     await page.keyboard.press('Tab')

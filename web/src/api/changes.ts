@@ -19,7 +19,7 @@ export function follow(org: string, queries: QueryClient, ended: () => void): ()
     const left = Date.now() - lastUse > used
     waiting ||= written && left
     const refetchType = written && !left ? 'active' : 'none'
-    void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' && !long(q), refetchType })
+    void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' && (written ? !long(q) : q.queryKey[2] !== 'pages'), refetchType })
     if (written) void queries.invalidateQueries({ predicate: long, refetchType: 'none' })
   }
   const use = () => {

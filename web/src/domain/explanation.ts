@@ -1,4 +1,4 @@
-import type { Explained, Grant, Near, Revoke } from '../api/schema.gen.ts'
+import type { Explained, Grant, Near, OwnExplanation, OwnRow, Revoke } from '../api/schema.gen.ts'
 
 export interface Question {
   subject: string // user:ann or service:ci
@@ -37,6 +37,29 @@ export function steps(question: Question, e: Explained): Steps {
     expired: e.expired ?? [],
     chain: e.objectClosure,
     near,
+  }
+}
+
+/** What a caller is told of a check of their own, in the shape of what others are told: who
+ *  made a row, when, and its id are left out. */
+export function ofOneself(userId: string, own: OwnExplanation): Explained {
+  const provenance = { kind: '' }
+  const row = (r: OwnRow, i: number): Grant => {
+    const { subject, roleId, pattern, scope, expiresAt } = r
+    return { id: String(i), subject, scope, provenance, createdAt: 0, ...(roleId ? { roleId } : {}), ...(pattern ? { pattern } : {}), ...(expiresAt ? { expiresAt } : {}) }
+  }
+  const rows = own.by.map(row)
+  return {
+    active: own.active,
+    allowed: own.allowed,
+    implied: own.implied ?? false,
+    matchedGrants: own.implied ? [] : rows,
+    impliedBy: own.implied ? rows : [],
+    matchedRevokes: own.revoked.map((r, i) => ({ id: String(i), userId, provenance, createdAt: 0, ...r })),
+    expired: own.expired.map(row),
+    objectClosure: own.objectClosure,
+    requiresCondition: own.requiresCondition ?? false,
+    paths: own.by.map((r, i) => ({ grantId: String(i), pattern: r.pattern ?? '', ...(r.roleName ? { roleName: r.roleName } : {}), ...(r.through ? { through: r.through } : {}) })),
   }
 }
 

@@ -125,6 +125,10 @@ export const t = {
   explain: {
     title: 'Explain',
     lead: 'Why somebody may do something, or may not. The host answers; nothing is worked out here.',
+    leadOwn: 'Why you may do something, or may not.',
+    keyOwn: 'May I use the key',
+    nothingOwn: 'Ask about one key',
+    mayAskOwn: (what: string[]) => `You may ask for ${what.join(' or ')}; approvers decide.`,
     who: 'Who',
     whoHint: 'A user id, or service:id',
     wrongWho: 'A user id, or service: and the id of a service.',

@@ -1,22 +1,29 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
-import { useAsk, useOrg, useVocabulary } from '../../api/queries.ts'
-import { picture, type Question, steps } from '../../domain/explanation.ts'
+import { useAsk, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
+import { holds } from '../../api/gates.ts'
+import type { Question } from '../../domain/explanation.ts'
 import { namespaceOf } from '../../domain/scopes.ts'
 import { principal } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Choose } from '../../ui/Choose.tsx'
 import { Page } from '../../ui/Page.tsx'
-import { PathPicture } from '../../ui/Path.tsx'
-import { Empty, Loaded } from '../../ui/States.tsx'
+import { Empty, Failed, Loaded, Waiting } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
-import { Chain, Nearest, Ways } from './Lists.tsx'
+import { Answer } from './Answer.tsx'
+import { Mine } from './Mine.tsx'
 import { plainText } from './plain.ts'
-import { Others } from './Others.tsx'
-import { Verdict } from './Verdict.tsx'
 
+/** Why anybody may, for who may read the access of all; why oneself may, for everybody else. */
 export function Explain() {
+  const me = useMe()
+  if (me.error) return <Page title={t.explain.title}><Failed of={me.error} retry={() => void me.refetch()} /></Page>
+  if (!me.data) return <Page title={t.explain.title}><Waiting /></Page>
+  return holds(me.data, 'authz_internal.access.read') === 'no' ? <Mine userId={me.data.caller.userId ?? ''} /> : <Anybody />
+}
+
+function Anybody() {
   const org = useOrg()
   const search = useSearch({ from: '/signed-in/orgs/$org/explain' })
   const subject = search.service ? 'service:' + search.service : search.user ? 'user:' + search.user : ''
@@ -42,33 +49,7 @@ export function Explain() {
       {!asked && <Empty title={t.explain.nothing}><p>{t.explain.nothingHint}</p></Empty>}
       {asked && (
         <Loaded of={answer}>
-          {explained => {
-            const found = steps(question, explained)
-            const shown = found.routes.length > 0 || found.revokes.length > 0
-            const drawing = picture(question, found, t.explain.direct)
-            return (
-              <div className="stack">
-                {explained.notes?.map(n => <div className="note mind" key={n} role="alert"><p>{n}</p></div>)}
-                <Verdict question={question} explained={explained} steps={found} />
-                {shown && (
-                  <section className="card drawn" aria-hidden="true">
-                    <PathPicture picture={drawing} steps={found} />
-                    {drawing.more > 0 && <p className="small dim">{t.explain.more(drawing.more)}</p>}
-                  </section>
-                )}
-                <div className="columns explained">
-                  <div className="stack">
-                    <Ways org={org} question={question} steps={found} />
-                    {!explained.allowed && <Nearest org={org} question={question} steps={found} />}
-                  </div>
-                  <div className="stack">
-                    <Chain steps={found} drawn={shown} />
-                    <Others org={org} question={question} />
-                  </div>
-                </div>
-              </div>
-            )
-          }}
+          {explained => <Answer org={org} question={question} explained={explained} />}
         </Loaded>
       )}
       {answer.error && <p><Link to="/orgs/$org/people" params={{ org }}>{t.explain.elsewhere}</Link></p>}

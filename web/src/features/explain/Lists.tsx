@@ -19,7 +19,7 @@ export function Ways({ org, question, steps: s }: { org: string; question: Quest
         {s.revokes.map(r => (
           <li key={r.id}>
             <span className="tag no">{t.explain.revoke}</span> <Id of={r.pattern} /> {t.explain.takenAt} <ScopeName of={r.scope} />
-            <p className="small dim">{t.explain.revokeHint} · <Time at={r.createdAt} />{by(r.provenance.actorUserId)}</p>
+            <p className="small dim">{t.explain.revokeHint}{r.createdAt > 0 && <> · <Time at={r.createdAt} /></>}{by(r.provenance.actorUserId)}</p>
           </li>
         ))}
         {s.routes.map(r => (
@@ -52,7 +52,7 @@ function Made({ grant }: { grant: Grant }) {
   const p = grant.provenance
   return (
     <p className="small dim">
-      {p.kind === 'seat' ? t.explain.seat : <><Time at={grant.createdAt} />{by(p.actorUserId)}</>}
+      {p.kind === 'seat' ? t.explain.seat : grant.createdAt > 0 && <><Time at={grant.createdAt} />{by(p.actorUserId)}</>}
       {p.requestId && <> · {t.explain.asked}</>}
       {grant.expiresAt ? <> · {t.grants.until} <Time at={grant.expiresAt} /></> : null}
     </p>
