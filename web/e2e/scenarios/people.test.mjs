@@ -26,6 +26,10 @@ test('one person: every row by its way, revokes in front', async t => {
   await page.getByText('1 revoke stands in front').waitFor()
   await page.goto('/dashboard/orgs/acme/people/eve')
   await page.getByText('Deactivated: none of the rows below gives anything.').waitFor()
+  await page.goto('/dashboard/orgs/acme/people/ann?tab=keys')
+  const bills = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'read', exact: true }) })
+  await bills.getByRole('button', { name: 'Where' }).click()
+  await bills.getByText('everywhere').waitFor()
   await page.goto('/dashboard/orgs/acme/people/whoever')
   await page.getByText('nothing is stored of this id').waitFor() // any id may be opened
 })

@@ -8,7 +8,7 @@ const screens = {
   home: '', explain: '/explain', allowed: '/explain?user=ann&key=docs.files.edit&scope=docs.doc:plan', denied: '/explain?user=ben&key=docs.files.edit&scope=docs.doc:plan',
   revoked: '/explain?user=dan&key=docs.files.read&scope=docs.doc:plan', people: '/people', person: '/people/ann', keys: '/people/ann?tab=keys', memberships: '/people/ann?tab=groups',
   groups: '/groups', group: '/groups/staff', 'group-access': '/groups/company?tab=access', roles: '/roles', role: '/roles/office', 'role-grants': '/roles/editor?tab=grants',
-  grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', revokes: '/revokes', inbox: '/inbox', lost: '/nowhere',
+  grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', revokes: '/revokes', 'revokes-app': '/revokes?home=docs', inbox: '/inbox', lost: '/nowhere',
 }
 const most = 8 // calls before the reader asks for more
 const shots = process.env.WEB_SHOTS // a folder, to look at them
