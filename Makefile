@@ -10,7 +10,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-host notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-host web test-web notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,20 @@ build-host: # without the verifier, whose parser is long in the making
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-plugin-$$name ./plugins/$$name || exit 1; done
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/acme-questions ./examples/acme/cmd/acme-questions
+
+web: web/node_modules/.installed ## build the dashboard into web/dist, which is committed
+	$(GO) generate ./web
+	cd web && npm run --silent build
+
+# Exactly the versions of the lock file; no package may run a script.
+web/node_modules/.installed: web/package-lock.json
+	@command -v node >/dev/null || scripts/install-package nodejs "the dashboard is built and tested with it"
+	@command -v npm >/dev/null || scripts/install-package npm "it installs what the dashboard is built of"
+	cd web && npm ci --ignore-scripts --no-audit --no-fund && touch node_modules/.installed
+
+test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts
+	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
+	cd web && npm run --silent check && npm run --silent test
 
 notices: ## write THIRD_PARTY_NOTICES from the modules that the binaries are linked with
 	cd internal/notices/generate && $(GO) run .

@@ -41,6 +41,8 @@ var rules = []rule{
 	{room: "", forbidden: []string{module + "host/mesh/meshcases"}, except: []string{"cmd/authz-conformance"}},
 	{room: "host/files", forbidden: []string{module}},
 	{room: "host/anchor", forbidden: allBut("sdk/authz")},
+	{room: "host/api/dashboard", forbidden: append(allBut("host"), module+"host/api/hosted", module+"host/service", module+"web")},
+	{room: "web", forbidden: []string{module}},
 	{room: "host/condition", forbidden: allBut("sdk/authz", "sdk/catalog")},
 	{room: "host/lookup", forbidden: allBut("sdk/authz", "sdk/catalog", "sdk/access", "sdk/provider", "sdk/storage", "internal/compiled"),
 		except: []string{"host/lookup/lookuptest"}}, // holds lists to the whole application

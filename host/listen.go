@@ -8,11 +8,14 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/authzhost/authz/host/api"
+	"github.com/authzhost/authz/host/api/dashboard"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/host/pluginhost"
+	"github.com/authzhost/authz/web"
 )
 
 // listener is one server with where it listens.
@@ -47,8 +50,9 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err != nil {
 		return err
 	}
+	var at string // where browsers reach the service
 	if cfg.Service != nil {
-		at := publicURL(cfg, listening.net.Addr())
+		at = publicURL(cfg, listening.net.Addr())
 		if h.service, err = h.openService(ctx, cfg, drivers[cfg.Service.Storage.Driver], at); err != nil {
 			return err
 		}
@@ -60,7 +64,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 			return listen.TLSFiles{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Exposed: h.config.Load().AllowsInsecure()}
 		}
 	}
-	public, err := h.publicHandler(cfg)
+	public, err := h.publicHandler(cfg, at)
 	if err != nil {
 		return err
 	}
@@ -134,10 +138,16 @@ func (h *Host) serve(l *listener) {
 	}
 }
 
-func (h *Host) publicHandler(cfg *config.Config) (http.Handler, error) {
+func (h *Host) publicHandler(cfg *config.Config, at string) (http.Handler, error) {
 	o := api.PublicOptions{Providers: map[string]http.Handler{}, Ready: h.Ready, Logger: h.log}
 	if h.service != nil {
 		o.Hosted = h.service.handler
+	}
+	if h.service != nil && cfg.Service.Dashboard {
+		var err error
+		if o.Dashboard, err = dashboard.New(web.Files(), strings.HasPrefix(at, "https:")); err != nil {
+			return nil, err
+		}
 	}
 	bearers := api.NewBearers(config.Networks(cfg.TrustedProxies))
 	for name, a := range cfg.Applications {

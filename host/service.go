@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/api/dashboard"
 	"github.com/authzhost/authz/host/api/hosted"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/internal/admission"
@@ -31,6 +32,7 @@ import (
 	"github.com/authzhost/authz/host/service/retention"
 	"github.com/authzhost/authz/host/service/secret"
 	"github.com/authzhost/authz/host/store"
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/provider"
 	"github.com/authzhost/authz/sdk/storage"
 )
@@ -176,10 +178,14 @@ func (s *hostedService) build(ctx context.Context, h *Host, cfg *config.Config, 
 		}
 		services.OIDC = s.oidc
 	}
-	s.handler, err = hosted.New(hosted.Options{
+	face := hosted.Options{
 		PublicURL: publicURL, TrustedProxies: config.Networks(cfg.TrustedProxies), Account: s.accounts, Keys: s.keys,
 		Limiter: s.limiter, Services: services, Clock: clock, Logger: s.log,
-	})
+	}
+	if c.Dashboard {
+		face.SignIn = dashboard.SignIn
+	}
+	s.handler, err = hosted.New(face)
 	return err
 }
 
@@ -408,6 +414,11 @@ type hostedHere struct {
 func (a hostedHere) Ping(ctx context.Context) (provider.Ping, error) {
 	orgRoot, err := a.StoredOrgRoot(ctx)
 	return provider.Ping{API: provider.APIVersion, Application: a.name, OrgRoot: orgRoot, HasEventLog: a.HasEventLog(), AuditOptIn: a.auditOptIn}, err
+}
+
+// Explain serves the operation explain.
+func (a hostedHere) Explain(ctx context.Context, in provider.Explain) (access.Explained, error) {
+	return a.Application.Explain(ctx, &in)
 }
 
 // ApplyOrgSnapshot does what the provider API does: the host serves an application of the

@@ -302,6 +302,65 @@ func TestALocalApplicationIsLinkedOnlyWhereTheConfigurationListsIt(t *testing.T)
 	}
 }
 
+func TestTheDashboardIsServedUntilItIsSwitchedOff(t *testing.T) {
+	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, on := range []bool{true, false} {
+		h, _ := openService(t, serve(t, func(c *config.Config) { c.Service.Dashboard = on }))
+		for path, want := range map[string]int{"/": 303, "/dashboard": 303, "/dashboard/": 200, "/dashboard/orgs/acme": 200, "/dashboard/assets/none.js": 404, "/dashboards": 404, "/x": 404} {
+			if !on {
+				want = 404
+			}
+			got, err := stay.Get("http://" + h.Address() + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Body.Close()
+			if got.StatusCode != want {
+				t.Errorf("service.dashboard %t: %s answers %d, want %d", on, path, got.StatusCode, want)
+			}
+		}
+	}
+	without, _ := open(t, configure(t, ""))
+	got, err := stay.Get("http://" + without.Address() + "/dashboard/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Body.Close()
+	if got.StatusCode != 404 {
+		t.Errorf("a host without the service answers %d", got.StatusCode)
+	}
+}
+
+func TestAnApplicationTellsWhatLiesAroundAnExplanation(t *testing.T) {
+	far, _ := open(t, configure(t, ""))
+	h, _ := openService(t, serve(t, nil))
+	b := browse(t, h)
+	b.found("acme")
+	docs := b.register("acme")
+	for _, at := range []struct {
+		link string
+		*host.Host
+	}{{"local:docs", h}, {"http://" + far.Address() + "/apps/docs", far}} {
+		t.Run(at.link[:5], func(t *testing.T) {
+			b.t = t
+			call(t, caller(at.Host), "createGrant", object{"input": object{"subject": "user:" + serviceOwner, "pattern": "authz_internal.*", "provenance": root}})
+			call(t, caller(at.Host), "publishCatalog", object{"document": json.RawMessage(documentOf(t, "docs", "docs.files.read")), "provenance": root})
+			if secret, ok := b.want(200, "POST", docs+"/link", object{"relayUrl": at.link})["providerSecret"].(string); ok {
+				far.Reload(withSecret(far, t, secret))
+			}
+			b.want(201, "POST", "/orgs/acme/org/grants", object{"subject": "user:u", "pattern": "docs.files.read"})
+			allowed := b.want(200, "GET", "/orgs/acme/org/explain?userId=u&key=docs.files.read&scope=*", nil)
+			if paths, _ := allowed["paths"].([]any); len(paths) != 1 || paths[0].(object)["pattern"] != "docs.files.read" {
+				t.Errorf("no way from the grant to the key: %v", allowed)
+			}
+			denied := b.want(200, "GET", "/orgs/acme/org/explain?userId=nobody&key=docs.files.read&scope=*", nil)
+			if near, _ := denied["near"].(object); near["grantAt"] != "*" {
+				t.Errorf("nothing around a denial: %v", denied)
+			}
+		})
+	}
+}
+
 func TestWhatAnApplicationLoggedIsRetainedByTheHostItself(t *testing.T) {
 	h, _ := openService(t, serve(t, func(c *config.Config) {
 		docs := c.Applications["docs"]

@@ -52,7 +52,7 @@ var readyAt = regexp.MustCompile(`(?s)authz is ready at (http://\S+).*\n(curl [^
 func TestAnEmptyQuickstartComesUpAndSaysThatThereIsNothingToAsk(t *testing.T) {
 	s := newEmptyMachine(t)
 	host := s.start("quickstart", "--empty", "--listen", "127.0.0.1:0")
-	said := host.waitFor(t, regexp.MustCompile(`(?s)authz is ready at (http://\S+)\n.*nothing to ask yet.*Its hosted API is at .*/api/v1, its org acme.*Serving`))
+	said := host.waitFor(t, regexp.MustCompile(`(?s)authz is ready at (http://\S+)\n.*nothing to ask yet.*The dashboard: http://\S+/dashboard/\n.*Its hosted API is at .*/api/v1, its org acme.*Serving`))
 	token := filepath.Join(s.dir, ".authz", "acme.secret")
 	if out := s.ok("check", "--user", "u_17", "docs.files.delete", "--url", said[1], "--token-file", token); out != "DENIED\n" {
 		t.Errorf("a check printed %q", out)

@@ -257,6 +257,9 @@ func (q *quickstart) showOwner(base string, made bool, cfg *config.Config) error
 		return nil
 	}
 	file := filepath.Join(q.dir, ownerSecret)
+	if cfg.Service.Dashboard {
+		fmt.Fprintf(q.out, "\nThe dashboard: %s/dashboard/\nSign in there with the organization %s, the user id %s and the secret below.\n\n", base, sampleOrg, cfg.Service.Bootstrap.UserID)
+	}
 	if !made {
 		fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, whose secret is in %s\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/authzhost/authz/host/api/dashboard"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -23,6 +24,9 @@ type PublicOptions struct {
 	// Hosted serves everything below /api/v1/; nil when there is no hosted service.
 	Hosted http.Handler
 
+	// Dashboard serves "/", "/dashboard" and everything below it; nil when there is none.
+	Dashboard http.Handler
+
 	// Ready is what /readyz tells. Required.
 	Ready func() bool
 
@@ -37,6 +41,7 @@ type publicHandler struct {
 	providers map[string]http.Handler
 	fallback  http.Handler // of /v1/; nil when there is no default application
 	hosted    http.Handler // of /api/v1/; nil without a hosted service
+	dashboard http.Handler // nil without one
 	ready     func() bool
 	log       *journal
 }
@@ -47,7 +52,7 @@ func NewPublicHandler(o PublicOptions) (http.Handler, error) {
 	if o.Ready == nil {
 		return nil, fmt.Errorf("the public handler needs to know when it is ready")
 	}
-	h := &publicHandler{providers: o.Providers, hosted: o.Hosted, ready: o.Ready, log: newJournal(o.Logger)}
+	h := &publicHandler{providers: o.Providers, hosted: o.Hosted, dashboard: o.Dashboard, ready: o.Ready, log: newJournal(o.Logger)}
 	switch {
 	case o.Default != "":
 		if h.fallback = o.Providers[o.Default]; h.fallback == nil {
@@ -76,6 +81,8 @@ func (h *publicHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveOr404(w, r, h.provider(path[len("/apps"):]))
 	case strings.HasPrefix(path, versionSegment):
 		h.serveOr404(w, r, h.fallback)
+	case h.dashboard != nil && (path == "/" || path == "/dashboard" || strings.HasPrefix(path, dashboard.Base)):
+		h.dashboard.ServeHTTP(w, r)
 	default:
 		http.NotFound(w, r)
 	}

@@ -141,6 +141,7 @@ func Keys() []Key {
 		{Path: "service.storage.incarnation", Type: TypeText, Meaning: "As `applications.NAME.storage.incarnation`, of the account data."},
 		{Path: "service.org_creation", Type: TypeChoice, Values: []string{OrgCreationBootstrap, OrgCreationSession}, Default: OrgCreationBootstrap, Switch: true, Meaning: "Who may create orgs: the bootstrap user alone, or everybody signed in, for themselves."},
 		{Path: "service.strict_escalation", Type: TypeBoolean, Default: "false", Switch: true, Meaning: "Refuse `cloud.*` rights for groups and orgs, whose members an application or a directory decides, and let nobody confer `authz_internal.*` rights over the hosted API that they do not hold. Without it the first is a warning."},
+		{Path: "service.dashboard", Type: TypeBoolean, Default: "true", Switch: true, Meaning: "Serve the [dashboard](dashboard.md) below `/dashboard/`. `false`: its paths answer 404."},
 		{Path: "service.bootstrap.user_id", Type: TypeText, Required: true, Switch: true, Meaning: "The one user who may sign in with `service.bootstrap.secret`: as an owner, or while there is no org."},
 		{Path: "service.bootstrap.secret", Type: TypeReference, Required: true, Reload: true, Switch: true, Meaning: "That user's secret, at least 32 characters."},
 		{Path: "service.bootstrap.keep", Type: TypeBoolean, Default: "false", Switch: true, Meaning: "Heed it also when `service.oidc` is configured: the door for when the provider is down."},

@@ -22,6 +22,7 @@ type Service struct {
 	Storage          ServiceStorage      `koanf:"storage"`
 	OrgCreation      string              `koanf:"org_creation"`
 	StrictEscalation bool                `koanf:"strict_escalation"`
+	Dashboard        bool                `koanf:"dashboard"`
 	Bootstrap        *Bootstrap          `koanf:"bootstrap"` // nil: no such user
 	OIDC             *OIDC               `koanf:"oidc"`      // nil: no OpenID provider
 	Session          Session             `koanf:"session"`

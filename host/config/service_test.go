@@ -28,7 +28,7 @@ func TestServiceDefaultsAreThoseOfTheSpec(t *testing.T) {
 	got := load(t, withKey, keys()...).Service
 	got.HostKeys = nil
 	want := &config.Service{
-		Storage: config.ServiceStorage{Driver: "main"}, OrgCreation: "bootstrap", Local: map[string][]string{},
+		Storage: config.ServiceStorage{Driver: "main"}, OrgCreation: "bootstrap", Dashboard: true, Local: map[string][]string{},
 		Session: config.Session{Lifetime: 12 * time.Hour, Idle: time.Hour},
 	}
 	if d := cmp.Diff(want, got); d != "" {

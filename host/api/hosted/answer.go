@@ -55,6 +55,10 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 	if failed(e) {
 		c.api.log.Error("a request failed", "request_id", c.requestID, "endpoint", c.name(), "name", e.Name, "code", e.Code, "cause", e.Cause)
 	}
+	if to := c.backToSignIn(e); to != "" {
+		_ = redirect{to}.respond(c, w) // which never fails
+		return
+	}
 	h := w.Header()
 	switch {
 	case statusOf(e) == http.StatusUnauthorized:

@@ -22,6 +22,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/host/service/oidc"
 	"github.com/authzhost/authz/host/service/orgroot"
 	"github.com/authzhost/authz/host/service/secret"
 )
@@ -44,6 +45,10 @@ type Options struct {
 
 	// Services are what the rows of the table are bound to.
 	Services Services
+
+	// SignIn is the path of the screen where a browser is sent whose sign-in failed; ""
+	// when there is none.
+	SignIn string
 
 	// Limiter refuses what is too much; nil refuses nothing.
 	Limiter *admission.Limiter
@@ -135,6 +140,7 @@ type Call struct {
 	status    int
 	header    http.Header
 	standing  standing
+	began     oidc.Identity // Org and ReturnTo of the sign-in that this is part of
 	waited    time.Duration // for places
 }
 

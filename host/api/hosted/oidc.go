@@ -1,10 +1,12 @@
 package hosted
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -51,6 +53,22 @@ func wantsJSON(r *http.Request) bool {
 	return false
 }
 
+// backToSignIn is where a browser goes whose sign-in failed, "" for others: to the
+// screen, never elsewhere, with the code, the request and what the sign-in began with.
+func (c *Call) backToSignIn(e *fault.Error) string {
+	if c.endpoint == nil || !c.endpoint.browser || c.api.o.SignIn == "" || wantsJSON(c.Request) {
+		return ""
+	}
+	query := url.Values{"problem": {cmp.Or(e.Code, e.Name)}, "request": {c.requestID}}
+	if c.began.Org != "" {
+		query.Set("org", c.began.Org)
+	}
+	if c.began.ReturnTo != "" {
+		query.Set("returnTo", c.began.ReturnTo)
+	}
+	return c.api.origin.text + c.api.o.SignIn + "?" + query.Encode()
+}
+
 type startOIDC struct {
 	Org      string `query:"org,omitempty" max:"64"`
 	ReturnTo string `query:"returnTo,omitempty" max:"2048"`
@@ -82,6 +100,7 @@ func oidcRows(t *table) {
 			}
 			s, err := p.Start(ctx, in.Org, in.ReturnTo)
 			if err != nil {
+				c.began.Org = in.Org
 				return started{}, err
 			}
 			c.setCookie(c.api.cookieName("oidc"), s.Cookie, int(oidc.Lifetime/time.Second))
@@ -126,6 +145,7 @@ func (c *Call) finishOIDC(ctx context.Context, a oidc.Answer, org, userID string
 	proved := c.proved(org, userID)
 	proved.Method = service.MethodOIDC
 	who, err := p.Finish(ctx, a)
+	c.began = who
 	var refused *oidc.Refused
 	switch {
 	case errors.As(err, &refused):

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/authzhost/authz/host/service/oidc"
 	"github.com/authzhost/authz/host/service/oidc/idptest"
 )
@@ -15,6 +17,21 @@ import (
 type browser struct {
 	w       *world
 	cookies map[string]string
+}
+
+// sentBack is the query that a browser is sent to the sign-in screen with.
+func sentBack(t *testing.T, w *world, r reply) url.Values {
+	t.Helper()
+	to, ours := strings.CutPrefix(r.want(t, 303, "").header.Get("Location"), w.server.URL+"/dashboard/sign-in?")
+	query, err := url.ParseQuery(to)
+	if err != nil || !ours {
+		t.Fatalf("Location %q", r.header.Get("Location"))
+	}
+	if query.Get("request") != r.header.Get("X-Request-Id") {
+		t.Errorf("another request: %v", query)
+	}
+	query.Del("request")
+	return query
 }
 
 func (b browser) get(t *testing.T, path string, header ...string) reply {
@@ -145,6 +162,32 @@ func TestSignInAtAnOpenIDProviderOverHTTP(t *testing.T) {
 		b = fresh()
 		callback(b, start(b, "org="+org)).want(t, 403, "seat_required")
 	}
+
+	// With a dashboard a browser goes to its sign-in, with what the sign-in began with.
+	o.SignIn = "/dashboard/sign-in"
+	w.api, err = New(o)
+	w.must(err)
+	for i, c := range []struct {
+		reply func() reply
+		want  url.Values
+	}{
+		{func() reply { b = fresh(); return callback(b, start(b, "org=acme&returnTo=%2Fdashboard%2Fx")) },
+			url.Values{"problem": {"seat_required"}, "org": {"acme"}, "returnTo": {"/dashboard/x"}}},
+		{func() reply { return callback(b, start(fresh(), "org=acme&returnTo=%2Fdashboard%2Fx")) }, url.Values{"problem": {"sign_in_failed"}}}, // another browser's: nothing of it
+		{func() reply { return callback(b, url.Values{"state": {"x"}, "code": {"secret"}}) }, url.Values{"problem": {"sign_in_failed"}}},
+		{func() reply { return b.get(t, "/auth/oidc/start?org=acme&returnTo=%2F%2Fevil.example") }, url.Values{"problem": {"invalid_parameter"}, "org": {"acme"}}},
+		{func() reply { return b.get(t, "/auth/oidc/callback?nobody=knows", "Accept", "*/*") }, url.Values{"problem": {"invalid_parameter"}}},
+	} {
+		w.clock.Add(15_000)
+		if d := cmp.Diff(c.want, sentBack(t, w, c.reply())); d != "" {
+			t.Errorf("%d: %s", i, d)
+		}
+	}
+	b.get(t, "/auth/oidc/callback?state=x&code=y", "Accept", "application/json").want(t, 401, "sign_in_failed")
+	if got := callback(b, start(b, "org=nowhere")); len(b.cookies) > 0 || got.header.Get("WWW-Authenticate") != "" {
+		t.Errorf("cookies %v, %v", b.cookies, got.header)
+	}
+
 	b = fresh()
 	back = start(b, "org=acme")
 	other := strings.Replace(proof(back.Get("code"), back.Get("state")), `{"org"`, `{"userId":"u_42","org"`, 1)

@@ -33,7 +33,7 @@ type Identity struct {
 	UserID string
 	Email  string // "" unless the provider has verified it
 
-	Org, ReturnTo string // of Start
+	Org, ReturnTo string // of Start; told of a refused proof too, to the browser that began it
 }
 
 // Finish ends a sign-in, good or bad: the same state never works again. A failed
@@ -43,12 +43,14 @@ func (p *Provider) Finish(ctx context.Context, a Answer) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
+	var began Identity // nothing of it to another browser
 	refuse := func(reason Reason, cause error) (Identity, error) {
-		return Identity{}, &Refused{Reason: reason, Org: k.Org, Cause: cause}
+		return began, &Refused{Reason: reason, Org: k.Org, Cause: cause}
 	}
 	if a.Cookie == "" || subtle.ConstantTimeCompare(k.Browser, digest(a.Cookie)) != 1 {
 		return refuse(CookieMismatch, nil)
 	}
+	began = Identity{Org: k.Org, ReturnTo: k.ReturnTo}
 	if a.Issuer != nil && *a.Issuer != p.o.Issuer {
 		return refuse(IssuerMismatch, nil)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -45,6 +46,25 @@ func (a *application) GetSubjectAccess(ctx context.Context, p authz.Principal) (
 		return authz.SubjectAccess{}, err
 	}
 	return rows, nil
+}
+
+// explainer is an application that tells what lies around an explanation. No Provider
+// has to.
+type explainer interface {
+	Explain(ctx context.Context, in provider.Explain) (access.Explained, error)
+}
+
+// Explain asks the application itself: the operation is carried out by no Provider.
+func (a *application) Explain(ctx context.Context, in provider.Explain) (e access.Explained, err error) {
+	err = a.ask(ctx, "explain", func(ctx context.Context, to Backend) (err error) {
+		asked, ok := to.(explainer)
+		if !ok {
+			return authz.Rejected(authz.CodeUnsupported, "the application explains nothing")
+		}
+		e, err = asked.Explain(ctx, in)
+		return err
+	}, nil)
+	return e, err
 }
 
 // OnInvalidate hears the application's own events when it is local.

@@ -60,7 +60,11 @@ func run(root string, check bool) error {
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	text := render(modules)
+	dashboard, err := os.ReadFile(filepath.Join(root, "web", "dist", "third-party.txt")) // which its build writes
+	if err != nil {
+		return err
+	}
+	text := render(modules, dashboard)
 	path := filepath.Join(root, "internal", "notices", "THIRD_PARTY_NOTICES")
 	if !check {
 		return os.WriteFile(path, text, 0o644)

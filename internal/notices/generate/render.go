@@ -11,8 +11,9 @@ import (
 
 const rule = "================================================================================\n"
 
-// render writes each text once, below the modules that it is of.
-func render(modules []*module) []byte {
+// render writes each text once, below the modules that it is of. What the dashboard is
+// built of comes last.
+func render(modules []*module, dashboard []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString(`THIRD-PARTY NOTICES
 
@@ -40,6 +41,7 @@ every binary ('authz version --notices', of the others '--notices').
 	for _, text := range texts {
 		fmt.Fprintf(&b, "\n%s%s\n%s\n%s\n", rule, strings.Join(of[text], "\n"), rule, text)
 	}
+	fmt.Fprintf(&b, "\n%sThe dashboard, which authz carries, is built of the packages below.\n%s\n%s", rule, rule, dashboard)
 	return b.Bytes()
 }
 

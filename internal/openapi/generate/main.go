@@ -1,5 +1,6 @@
-// Command generate writes the OpenAPI document of one of the two HTTP APIs:
-// generate provider FILE, or generate hosted FILE.
+// Command generate writes the OpenAPI document of one of the two HTTP APIs, or the
+// dashboard's types of the second: generate provider FILE, generate hosted FILE, or
+// generate typescript FILE.
 package main
 
 import (
@@ -7,7 +8,9 @@ import (
 	"os"
 
 	"github.com/authzhost/authz/host/api/hosted"
+	"github.com/authzhost/authz/host/api/hosted/openapi"
 	"github.com/authzhost/authz/internal/openapi/describe"
+	"github.com/authzhost/authz/internal/openapi/typescript"
 )
 
 func main() {
@@ -18,9 +21,10 @@ func main() {
 }
 
 func write(args []string) error {
-	documents := map[string]func() ([]byte, error){"provider": describe.Document, "hosted": hosted.Describe}
+	documents := map[string]func() ([]byte, error){"provider": describe.Document, "hosted": hosted.Describe,
+		"typescript": func() ([]byte, error) { return typescript.Types(openapi.Document) }}
 	if len(args) != 2 || documents[args[0]] == nil {
-		return fmt.Errorf("expected provider or hosted, and the name of the file to write")
+		return fmt.Errorf("expected provider, hosted or typescript, and the name of the file to write")
 	}
 	document, err := documents[args[0]]()
 	if err != nil {

@@ -1,0 +1,1 @@
+import{r as e}from"./react-AyOTluXZ.js";var t=e();function n({steps:e}){return(0,t.jsx)(`ul`,{className:`plan`,children:e.map((e,n)=>(0,t.jsxs)(`li`,{className:e.sign===`+`?`add`:e.sign===`−`?`take`:void 0,children:[(0,t.jsx)(`span`,{className:`sign`,children:e.sign}),(0,t.jsx)(`span`,{children:e.text})]},n))})}export{n as t};

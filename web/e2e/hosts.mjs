@@ -1,0 +1,157 @@
+// Real hosts: bin/authz over SQLite, each in a directory of its own, which ends with its test.
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const binary = new URL('../../bin/authz', import.meta.url).pathname
+const starting = 20_000
+const env = { PATH: process.env.PATH, HOME: process.env.HOME } // no AUTHZ_… of who runs the tests
+
+export const owner = 'owner'
+
+// A key that many roles hold, one that has to be granted at folders, one that counts
+// everywhere alone, and one that is implied above.
+const catalog = `
+namespaces: [docs]
+permissions:
+  docs.files.read: {description: Open a document, scopes: [docs.folder, docs.doc]}
+  docs.files.edit: {description: Edit a document, scopes: [docs.folder, docs.doc]}
+  docs.files.delete: {description: Delete a document, scopes: [docs.folder]}
+  docs.files.read_tree: {description: See the folders above a document, scopes: [docs.folder, docs.doc], impliedOnAncestors: true}
+  docs.bills.read: {description: See bills}
+scopeTypes:
+  docs.folder:
+    parent: docs.folder
+  docs.doc: {parent: docs.folder}
+`
+
+/** Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), rows (async of the host). */
+export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap' } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'az-'))
+  const secret = randomBytes(32).toString('base64')
+  const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
+  file('host.key', randomBytes(32).toString('base64'))
+  file('owner.secret', secret)
+  file('docs.secret', randomBytes(32).toString('hex'))
+  file('docs.catalog.yaml', catalog)
+  if (oidc) file('oidc.secret', oidc.secret)
+  file('authz.yaml', `
+listen: 127.0.0.1:0
+ops_listen: ""
+log: {access: false}
+plugin_dirs: []
+run_dir: run
+plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
+service:
+  host_keys: ["file:host.key"]
+  org_creation: ${orgCreation}
+  bootstrap: {user_id: ${owner}, secret: "file:owner.secret", keep: ${keep}}
+  ${oidc ? `oidc: {issuer: "${oidc.issuer}", client_id: dashboard, client_secret: "file:oidc.secret"}` : ''}
+  ${session}
+  local: {acme: [docs], beta: [docs]}
+applications:
+  docs:
+    catalog: docs.catalog.yaml
+    storage: {driver: main, partition: docs}
+    provider: {secret: "file:docs.secret"}
+    ancestry: {kind: stored}
+    client: {unknown_scope_types: error}
+`)
+  const child = spawn(binary, ['serve', '--config', join(dir, 'authz.yaml')], { stdio: ['ignore', 'pipe', 'pipe'], env })
+  let log = ''
+  const base = await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the host did not start:\n' + log)), starting)
+    const read = chunk => {
+      log += chunk
+      const at = /ready: .*?listen=(\S+)/.exec(log)
+      if (!at) return
+      clearTimeout(timer)
+      resolve('http://' + at[1])
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.on('exit', code => reject(new Error(`the host ended with ${code}:\n${log}`)))
+  })
+  const ended = new Promise(resolve => child.on('exit', resolve))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  const visitors = [] // leave before the host does
+  t.after(async () => {
+    for (const leave of visitors) await leave()
+    await stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  /** An operation over the administration socket. */
+  const local = (op, body = {}) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body)
+      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/docs/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
+        let told = ''
+        answer.on('data', c => (told += c))
+        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
+      })
+      r.on('error', reject)
+      r.end(text)
+    })
+  const grant = input => local('createGrant', { input })
+  const h = { base, dir, secret, local, grant, stop, visitors, log: () => log, signIn: (org, user, password) => session_(base, org, user, password) }
+  if (!empty) await found(h)
+  return h
+}
+
+/** Somebody at the API, beside the browser. */
+async function session_(base, org, userId, secret) {
+  const headers = { Origin: base, 'Content-Type': 'application/json' }
+  const told = await fetch(base + '/api/v1/auth/sign-in', { method: 'POST', headers, body: JSON.stringify({ ...(org ? { org } : {}), userId, proof: { kind: 'bootstrap', secret } }) })
+  if (!told.ok) throw new Error(`sign-in: ${told.status} ${await told.text()}`)
+  const { csrfToken, session } = await told.json()
+  const cookie = told.headers.getSetCookie().find(c => c.includes('authz_session')).split(';')[0]
+  const api = async (method, path, body) => {
+    const answer = await fetch(base + '/api/v1' + path, { method, headers: { ...headers, Cookie: cookie, 'X-Authz-Csrf': csrfToken }, ...(body ? { body: JSON.stringify(body) } : {}) })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return text ? JSON.parse(text) : null
+  }
+  return { api, cookie, session }
+}
+
+/** Makes the org acme over the application docs, with its vocabulary published. */
+async function found(h) {
+  await h.grant({ subject: 'user:' + owner, pattern: 'authz_internal.*' })
+  const published = spawnSync(binary, ['catalog', 'publish', join(h.dir, 'docs.catalog.yaml'), '--config', join(h.dir, 'authz.yaml')], { encoding: 'utf8', env })
+  if (published.status !== 0) throw new Error(published.stderr)
+  const first = await h.signIn('', owner, h.secret)
+  await first.api('POST', '/orgs', { id: 'acme', name: 'Acme', ownerUserId: owner })
+  h.owner = await h.signIn('acme', owner, h.secret)
+  await h.owner.api('POST', '/orgs/acme/applications', { id: 'docs', name: 'Documents', namespaces: ['docs'] })
+  await h.owner.api('POST', '/orgs/acme/applications/docs/link', { relayUrl: 'local:docs' })
+  const { published: head } = await h.owner.api('GET', '/orgs/acme/applications/docs/catalog')
+  await h.owner.api('POST', '/orgs/acme/applications/docs/publish', { document: head.document })
+}
+
+/** A little world: folders, roles, groups and people who show every way to a verdict. */
+export async function world(h) {
+  await h.local('setScopeParents', { entries: [{ scope: 'docs.folder:team', parents: [] }, { scope: 'docs.doc:plan', parents: ['docs.folder:team'] }] })
+  const role = (id, name, patterns) => h.local('createRole', { input: { id, name, patterns } })
+  await role('reader', 'Reader', ['docs.files.read'])
+  await role('editor', 'Editor', ['docs.files.*'])
+  await role('office', 'Office', ['docs.files.read', 'docs.bills.read'])
+  const group = (id, name, parents = []) => h.local('createGroup', { input: { id, name, parents } })
+  await group('company', 'Company')
+  await group('staff', 'Staff', ['company'])
+  await h.local('setGroupMembership', { userId: 'ann', groupIds: ['staff'] })
+  await h.grant({ subject: 'group:company', roleId: 'editor', scope: 'docs.folder:team' })
+  await h.grant({ subject: 'user:ben', roleId: 'reader', scope: 'docs.folder:team' })
+  await h.grant({ subject: 'user:dan', roleId: 'editor', scope: '*' })
+  await h.local('createRevoke', { input: { userId: 'dan', pattern: 'docs.files.*', scope: 'docs.folder:team' } })
+  await h.grant({ subject: 'user:eve', roleId: 'editor', scope: '*' })
+  await h.local('setUserActive', { userId: 'eve', active: false })
+  await h.grant({ subject: 'user:finn', roleId: 'editor', scope: 'docs.folder:team', expiresAt: Date.now() + 400 })
+  await h.grant({ subject: 'user:gus', roleId: 'office', scope: 'docs.folder:team' })
+}

@@ -1,0 +1,12 @@
+import type { MeAnswer } from './schema.gen.ts'
+
+export type May = 'yes' | 'no' | 'unknown'
+
+/** What the host said of the caller's own keys: unknown where the org root was silent. */
+export function holds(me: MeAnswer | undefined, key: string, scope = '*'): May {
+  if (!me) return 'unknown'
+  const list = key.startsWith('cloud.') ? me.permissions.account : me.permissions.org
+  if (!list) return 'unknown'
+  const scopes = list.find(held => held.key === key)?.scopes ?? []
+  return scopes.includes('*') || scopes.includes(scope) ? 'yes' : 'no'
+}

@@ -1,0 +1,109 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router'
+import { queries, sessionQuery } from '../api/queries.ts'
+import { Toasts } from '../ui/Toasts.tsx'
+import { isFailure } from '../api/errors.ts'
+import { Lost, LostAlone } from './lost.tsx'
+import { Shell } from './shell.tsx'
+
+type Texts<Name extends string> = { [N in Name]?: string }
+
+/** The texts of an address that a screen knows; others are dropped. */
+function texts<const Name extends string>(...names: Name[]) {
+  return (given: Record<string, unknown>): Texts<Name> => {
+    const known: Texts<Name> = {}
+    for (const name of names) {
+      const value = given[name]
+      if (typeof value === 'string' && value !== '') known[name] = value
+    }
+    return known
+  }
+}
+
+const root = createRootRoute({
+  component: () => (
+    <>
+      <Outlet />
+      <Toasts />
+    </>
+  ),
+  notFoundComponent: LostAlone,
+})
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: texts('org', 'returnTo', 'problem', 'request'),
+  component: lazyRouteComponent(() => import('../features/sign-in/SignIn.tsx'), 'SignIn'),
+})
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: 'signed-in',
+  beforeLoad: async ({ location }) => {
+    try {
+      await queries.ensureQueryData(sessionQuery)
+    } catch (e) {
+      if (isFailure(e) && e.status === 401) throw redirect({ to: '/sign-in', search: { returnTo: '/dashboard' + location.href }, replace: true })
+      throw e
+    }
+  },
+  errorComponent: lazyRouteComponent(() => import('./unreachable.tsx'), 'Unreachable') as never,
+})
+
+const orgs = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/',
+  validateSearch: texts('all'),
+  component: lazyRouteComponent(() => import('../features/orgs/Orgs.tsx'), 'Orgs'),
+})
+
+const me = createRoute({ getParentRoute: () => signedIn, path: '/me', component: lazyRouteComponent(() => import('../features/me/Sessions.tsx'), 'Sessions') })
+
+const org = createRoute({ getParentRoute: () => signedIn, path: '/orgs/$org', component: Shell, notFoundComponent: Lost })
+
+const children = [
+  createRoute({ getParentRoute: () => org, path: '/', component: lazyRouteComponent(() => import('../features/home/Home.tsx'), 'Home') }),
+  createRoute({
+    getParentRoute: () => org, path: '/explain', validateSearch: texts('user', 'service', 'key', 'scope'),
+    component: lazyRouteComponent(() => import('../features/explain/Explain.tsx'), 'Explain'),
+  }),
+  createRoute({ getParentRoute: () => org, path: '/people', validateSearch: texts('q', 'active'), component: lazyRouteComponent(() => import('../features/people/People.tsx'), 'People') }),
+  createRoute({
+    getParentRoute: () => org, path: '/people/$id', validateSearch: texts('tab', 'way', 'q', 'scope'),
+    component: lazyRouteComponent(() => import('../features/people/Person.tsx'), 'Person'),
+  }),
+  createRoute({ getParentRoute: () => org, path: '/groups', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/groups/Groups.tsx'), 'Groups') }),
+  createRoute({ getParentRoute: () => org, path: '/groups/$id', validateSearch: texts('tab'), component: lazyRouteComponent(() => import('../features/groups/Group.tsx'), 'Group') }),
+  createRoute({ getParentRoute: () => org, path: '/roles', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/roles/Roles.tsx'), 'Roles') }),
+  createRoute({ getParentRoute: () => org, path: '/roles/$id', validateSearch: texts('tab', 'home', 'q'), component: lazyRouteComponent(() => import('../features/roles/Role.tsx'), 'Role') }),
+  createRoute({
+    getParentRoute: () => org, path: '/grants', validateSearch: texts('home', 'subject', 'role', 'scope', 'open'),
+    component: lazyRouteComponent(() => import('../features/grants/Grants.tsx'), 'Grants'),
+  }),
+  createRoute({
+    getParentRoute: () => org, path: '/grants/new', validateSearch: texts('subject', 'role', 'pattern', 'scope', 'until'),
+    component: lazyRouteComponent(() => import('../features/grants/NewGrant.tsx'), 'NewGrant'),
+  }),
+  createRoute({ getParentRoute: () => org, path: '/revokes', validateSearch: texts('home', 'user', 'scope'), component: lazyRouteComponent(() => import('../features/grants/Revokes.tsx'), 'Revokes') }),
+  createRoute({ getParentRoute: () => org, path: '/inbox', validateSearch: texts('open', 'from'), component: lazyRouteComponent(() => import('../features/inbox/Inbox.tsx'), 'Inbox') }),
+] as const
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, me, org.addChildren(children)])]),
+  basepath: '/dashboard',
+  defaultPreload: false,
+  scrollRestoration: true,
+  // Addresses as everybody writes them: every value a text.
+  parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: search => {
+    const texts = Object.entries(search).filter((e): e is [string, string] => typeof e[1] === 'string' && e[1] !== '')
+    const text = new URLSearchParams(texts).toString()
+    return text && '?' + text
+  },
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

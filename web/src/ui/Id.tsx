@@ -1,0 +1,48 @@
+import { Link } from '@tanstack/react-router'
+import { parseSubject } from '../domain/subjects.ts'
+import { visible } from '../domain/visible.ts'
+import { t } from '../text/en.ts'
+
+/** Other people's text: nothing in it is hidden, and it turns nothing around it. */
+export function Name({ of }: { of: string }) {
+  return <span className="id">{visible(of)}</span>
+}
+
+/** An id, in the type of ids. */
+export function Id({ of }: { of: string }) {
+  return <code className="id">{visible(of)}</code>
+}
+
+export function SubjectName({ of }: { of: string }) {
+  const { kind, id } = parseSubject(of)
+  if (kind === 'everyone') return <span>{t.subject.everyone}</span>
+  if (kind === 'user') return <Name of={id} />
+  return (
+    <span>
+      <span className="dim">{t.subject[kind]}</span> <Name of={id} />
+    </span>
+  )
+}
+
+/** A subject, with a way to its screen where it has one. */
+export function SubjectLink({ org, of }: { org: string; of: string }) {
+  const { kind, id } = parseSubject(of)
+  if (kind === 'user') return <Link to="/orgs/$org/people/$id" params={{ org, id }}><Name of={id} /></Link>
+  if (kind === 'group') return <Link to="/orgs/$org/groups/$id" params={{ org, id }}><SubjectName of={of} /></Link>
+  return <SubjectName of={of} />
+}
+
+export function ScopeName({ of }: { of: string }) {
+  return of === '*' ? <span>{t.everywhere}</span> : <Id of={of} />
+}
+
+const full = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
+
+/** An instant in local time; in UTC for who points at it. */
+export function Time({ at, date = false }: { at: number; date?: boolean }) {
+  const when = new Date(at)
+  return <time dateTime={when.toISOString()} title={when.toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC')}>{(date ? day : full).format(when)}</time>
+}
+
+export const number = new Intl.NumberFormat('en-GB')

@@ -1,0 +1,21 @@
+import { Link } from '@tanstack/react-router'
+
+interface Props {
+  label: string
+  to: '/orgs/$org/people/$id' | '/orgs/$org/groups/$id' | '/orgs/$org/roles/$id'
+  org: string
+  id: string
+  /** The views; the first is that of the bare address. */
+  tabs: Array<readonly [key: string, label: string]>
+}
+
+/** The views of one thing, each with an address. */
+export function Tabs({ label, to, org, id, tabs }: Props) {
+  return (
+    <nav className="tabs" aria-label={label}>
+      {tabs.map(([key, title], i) => (
+        <Link key={key} to={to} params={{ org, id }} search={{ tab: i === 0 ? undefined : key }} activeOptions={{ exact: false, explicitUndefined: true }}>{title}</Link>
+      ))}
+    </nav>
+  )
+}
