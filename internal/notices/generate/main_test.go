@@ -66,9 +66,12 @@ func TestALicenceThatNobodyLookedAtIsRefused(t *testing.T) {
 }
 
 func TestTheNoticeOfAnMPLModuleSaysWhereItsSourceIs(t *testing.T) {
-	text := string(render([]*module{{path: "github.com/Some/thing", version: "v1.2.3", kinds: []string{mpl}}}))
+	text := string(render([]*module{{path: "github.com/Some/thing", version: "v1.2.3", kinds: []string{mpl}}}, []byte("What the dashboard is built of\n")))
 	if want := "https://proxy.golang.org/github.com/!some/thing/@v/v1.2.3.zip"; !strings.Contains(text, want) {
 		t.Errorf("no %s in\n%s", want, text)
+	}
+	if !strings.HasSuffix(strings.TrimSpace(text), "What the dashboard is built of") {
+		t.Errorf("the dashboard does not come last:\n%s", text)
 	}
 }
 
