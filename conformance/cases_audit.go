@@ -94,6 +94,29 @@ var auditCases = []storageCase{
 			w.Fatalf("detail %q and %q", got[1].Detail, got[2].Detail)
 		}
 	}},
+	{ID: "B56b", Rule: "of a detail longer than detailLimit at most the length is told, of any other nothing is left out, and the entries are the same; a commit takes no entry without its detail", run: func(w *world) {
+		long := json.RawMessage(`{"ids":["` + strings.Repeat("é", 5000) + `"]}`)
+		exact := json.RawMessage(`"` + strings.Repeat("x", 98) + `"`)
+		all := []authz.AuditEntry{entry("a", 1), entry("b", 2), entry("c", 3), entry("d", 4), entry("e", 5)}
+		all[0].Detail, all[1].Detail, all[2].Detail, all[3].Detail = long, exact, json.RawMessage("null"), long
+		w.append(all...)
+		limit, two := int64(100), int64(2)
+		for _, f := range []storage.AuditFilter{{}, {Limit: &two}, {Cursor: cursor(1, "a")}, {Cursor: cursor(0, ""), Limit: &two}} {
+			want := rows(w, w.ListAudit(w.ctx, f))
+			f.DetailLimit = &limit
+			got := rows(w, w.ListAudit(w.ctx, f))
+			for i := range got {
+				if got[i].Detail == nil && got[i].DetailBytes > 0 {
+					want[min(i, len(want)-1)].Shorten(&limit)
+				}
+			}
+			w.same(want, got)
+		}
+		w.same(all, rows(w, w.ListAudit(w.ctx, storage.AuditFilter{})))
+		short := entry("f", 6)
+		short.DetailBytes = 5
+		w.refuse(storage.CodeValidation, storage.Commit{ID: "f", Audit: []authz.AuditEntry{short}})
+	}},
 	{ID: "B57", large: true, Rule: "the newest entry is exact after concurrent appends", run: func(w *world) {
 		w.Each(4, func(i int) {
 			for n := range 50 {

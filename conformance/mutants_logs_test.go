@@ -183,6 +183,17 @@ var logMutants = []mutant{
 	{name: "metrics are pruned through the instant", kind: "prune", cases: "M05", store: func(s *store) {
 		s.pruneMetrics = func(ctx context.Context, before int64) (int64, error) { return s.Store.PruneMetrics(ctx, before+1) }
 	}},
+	{name: "short details are left out with the long ones", kind: "audit", cases: "B56b", store: func(s *store) {
+		s.listAudit = func(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+			return only(s.Store.ListAudit(ctx, f), func(_ int, e *authz.AuditEntry) bool {
+				if f.DetailLimit != nil {
+					limit := *f.DetailLimit - 1
+					e.Shorten(&limit)
+				}
+				return true
+			})
+		}
+	}},
 	{name: "audit entries lose their hash", kind: "audit", cases: "B56", store: committing(func(c *storage.Commit) {
 		c.Audit = slices.Clone(c.Audit)
 		for i := range c.Audit {

@@ -20,13 +20,25 @@ func (a *Application) ListAuditEvents(ctx context.Context, q provider.AuditQuery
 	s.instant("from", q.From)
 	s.instant("to", q.To)
 	s.instant("limit", q.Limit)
+	s.instant("detailLimit", q.DetailLimit)
 	if q.Cursor != nil {
 		s.instant("cursor.at", &q.Cursor.At)
 		s.text("cursor.id", q.Cursor.ID, maxID)
 	}
-	return listed(a, "listAuditEvents", s.err, func() iter.Seq2[authz.AuditEntry, error] {
+	entries := listed(a, "listAuditEvents", s.err, func() iter.Seq2[authz.AuditEntry, error] {
 		return a.store.ListAudit(ctx, storage.AuditFilter(q))
 	})
+	if q.DetailLimit == nil {
+		return entries
+	}
+	return func(yield func(authz.AuditEntry, error) bool) {
+		for e, err := range entries {
+			e.Shorten(q.DetailLimit) // which the driver may not have done
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // newestAudit is the last entry in log order, nil in an empty log. It is read for

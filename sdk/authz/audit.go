@@ -14,6 +14,16 @@ type AuditEntry struct {
 	Detail   json.RawMessage `json:"detail,omitempty"`
 	PrevHash string          `json:"prevHash,omitempty"`
 	Hash     string          `json:"hash,omitempty"`
+
+	// DetailBytes is how long a detail is that a read left out; else 0. It is not stored.
+	DetailBytes int64 `json:"detailBytes,omitempty"`
+}
+
+// Shorten leaves out a detail of more than limit bytes; nil is no limit.
+func (e *AuditEntry) Shorten(limit *int64) {
+	if n := int64(len(e.Detail)); limit != nil && n > *limit {
+		e.Detail, e.DetailBytes = nil, n
+	}
 }
 
 // AuditCursor is a position in log order.

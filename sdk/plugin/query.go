@@ -70,7 +70,7 @@ func decodeRequestQuery(q *pluginv1.RequestQuery) (storage.RequestFilter, storag
 func encodeAuditQuery(store uint64, f storage.AuditFilter) *pluginv1.AuditQuery {
 	q := &pluginv1.AuditQuery{
 		Store:  store,
-		Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To, Limit: f.Limit,
+		Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To, Limit: f.Limit, DetailLimit: f.DetailLimit,
 	}
 	if f.Cursor != nil {
 		q.Cursor = &pluginv1.AuditCursor{At: f.Cursor.At, Id: f.Cursor.ID}
@@ -80,7 +80,7 @@ func encodeAuditQuery(store uint64, f storage.AuditFilter) *pluginv1.AuditQuery 
 
 func decodeAuditQuery(q *pluginv1.AuditQuery) storage.AuditFilter {
 	f := storage.AuditFilter{
-		Target: q.Target, Actor: q.Actor, Action: q.Action, From: q.From, To: q.To, Limit: q.Limit,
+		Target: q.Target, Actor: q.Actor, Action: q.Action, From: q.From, To: q.To, Limit: q.Limit, DetailLimit: q.DetailLimit,
 	}
 	if c := q.GetCursor(); c != nil {
 		f.Cursor = &authz.AuditCursor{At: c.GetAt(), ID: c.GetId()}

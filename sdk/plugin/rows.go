@@ -230,14 +230,14 @@ func decodeRequest(r *pluginv1.Request) (authz.Request, error) {
 func encodeAudit(e authz.AuditEntry) *pluginv1.AuditEntry {
 	return &pluginv1.AuditEntry{
 		Id: e.ID, At: e.At, Actor: e.Actor, Action: e.Action, Target: e.Target,
-		DetailJson: e.Detail, PrevHash: e.PrevHash, Hash: e.Hash,
+		DetailJson: e.Detail, PrevHash: e.PrevHash, Hash: e.Hash, DetailBytes: e.DetailBytes,
 	}
 }
 
 func decodeAudit(e *pluginv1.AuditEntry) authz.AuditEntry {
 	return authz.AuditEntry{
 		ID: e.GetId(), At: e.GetAt(), Actor: e.GetActor(), Action: e.GetAction(), Target: e.GetTarget(),
-		Detail: e.DetailJson, PrevHash: e.GetPrevHash(), Hash: e.GetHash(),
+		Detail: e.DetailJson, PrevHash: e.GetPrevHash(), Hash: e.GetHash(), DetailBytes: e.GetDetailBytes(),
 	}
 }
 

@@ -18,6 +18,8 @@ type AuditQuery struct {
 	To     *int64             `json:"to,omitempty" read:"filter"`
 	Limit  *int64             `json:"limit,omitempty" read:"filter"`
 	Cursor *authz.AuditCursor `json:"cursor,omitempty" read:"filter"`
+
+	DetailLimit *int64 `json:"detailLimit,omitempty" read:"filter" doc:"A longer detail, in bytes, is left out, and detailBytes tells its length."`
 }
 
 // listAuditEventsIn pages forward from the beginning when after or limit stand

@@ -58,6 +58,9 @@ func CheckCommit(c Commit) (Digest, error) {
 		if entry.ID == "" {
 			return Digest{}, errNoKey("an audit entry")
 		}
+		if entry.DetailBytes != 0 {
+			return Digest{}, Errorf(CodeValidation, "audit entry %s was read without its detail", spell.Quote(entry.ID))
+		}
 		text.add(entry)
 	}
 	for _, event := range c.Events {

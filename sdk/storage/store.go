@@ -161,6 +161,10 @@ type AuditFilter struct {
 	To     *int64
 	Limit  *int64
 	Cursor *authz.AuditCursor
+
+	// DetailLimit lets a driver leave out a longer detail, in bytes, and tell its length in
+	// AuditEntry.DetailBytes. Entries and their order are the same without.
+	DetailLimit *int64
 }
 
 // AccessQuery asks for one principal's rows. UserID "" asks for no user record

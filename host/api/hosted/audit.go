@@ -47,8 +47,13 @@ func (f logFilter) about() *audited.About {
 	return nil
 }
 
-// short tells that large details are left out: a write of many rows lists them all.
-func (f logFilter) short() bool { return f.Details == "short" || f.Details == "" && f.Mode != "export" }
+// detailLimit leaves out large details: a write of many rows lists them all.
+func (f logFilter) detailLimit() *int64 {
+	if f.Details == "short" || f.Details == "" && f.Mode != "export" {
+		return new(int64(maxShortDetail))
+	}
+	return nil
+}
 
 type listAudit struct {
 	inOrg
@@ -62,24 +67,15 @@ func (in listAudit) Check() error { return in.check() }
 // maxShortDetail is the longest detail, in bytes, that a list of entries shows.
 const maxShortDetail = 1 << 10
 
-// auditEvent is an entry in a list. DetailBytes is how long a detail is that was left out.
-type auditEvent struct {
-	authz.AuditEntry
-	DetailBytes int `json:"detailBytes,omitempty"`
-}
-
 type auditEvents struct {
-	Events     []auditEvent `json:"events"`
-	NextCursor *string      `json:"nextCursor"`
+	Events     []authz.AuditEntry `json:"events"`
+	NextCursor *string            `json:"nextCursor"`
 }
 
-func (c *Call) events(entries []authz.AuditEntry, next string, short bool) (out auditEvents, err error) {
-	out.Events = make([]auditEvent, len(entries))
-	for i, e := range entries {
-		if n := len(e.Detail); short && n > maxShortDetail {
-			e.Detail, out.Events[i].DetailBytes = nil, n
-		}
-		out.Events[i].AuditEntry = e
+func (c *Call) events(entries []authz.AuditEntry, next string, limit *int64) (out auditEvents, err error) {
+	out.Events = append([]authz.AuditEntry{}, entries...)
+	for i := range out.Events {
+		out.Events[i].Shorten(limit)
 	}
 	out.NextCursor, err = c.next(next)
 	return out, err
@@ -110,5 +106,5 @@ type oneAppEntry struct {
 }
 
 func (f logFilter) root() orgroot.AuditFilter {
-	return orgroot.AuditFilter{Target: present(f.Target), Actor: present(f.Actor), Action: present(f.Action), About: f.about(), From: f.From, To: f.To, Export: f.Mode == "export"}
+	return orgroot.AuditFilter{Target: present(f.Target), Actor: present(f.Actor), Action: present(f.Action), About: f.about(), From: f.From, To: f.To, Export: f.Mode == "export", DetailLimit: f.detailLimit()}
 }

@@ -47,7 +47,7 @@ func meRows(t *table) {
 			if err != nil {
 				return out, err
 			}
-			return c.events(list.Rows, list.Next, in.short())
+			return c.events(list.Rows, list.Next, in.detailLimit())
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/audit/{id}", Summary: "An entry of the account log, whole", Gate: service.Cloud(cloud.AuditRead), Own: []string{"not_found"}},
 		func(ctx context.Context, c *Call, in oneEntry) (out auditAnswer, err error) {

@@ -2,7 +2,9 @@ package orgroot
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +26,7 @@ type AuditFilter struct {
 	About                 *audited.About
 	From, To              *int64
 	Export                bool
+	DetailLimit           *int64 // longer details are left out; nil leaves out none
 }
 
 // family tells that the action stands for several.
@@ -43,6 +46,9 @@ func (f AuditFilter) query() provider.AuditQuery {
 	q := provider.AuditQuery{Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To}
 	if f.family() {
 		q.Action = nil
+	}
+	if f.About == nil { // which looks into details
+		q.DetailLimit = f.DetailLimit
 	}
 	return q
 }
@@ -113,7 +119,7 @@ func ofInstant(ctx context.Context, to applications.Asked, q provider.AuditQuery
 	q.From, q.To, q.Limit, q.Cursor = &at, &end, &limit, &authz.AuditCursor{At: at}
 	for {
 		n := int64(0)
-		for e, err := range to.Relay.ListAuditEvents(ctx, q) {
+		for e, err := range entries(ctx, to, q) {
 			if err != nil {
 				return err
 			}
@@ -195,6 +201,28 @@ func anotherLog(to applications.Asked) error {
 	return fault.Transport("application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
 }
 
+// entries lists those of a log. An application of an older version knows no limit of
+// details and tells them whole.
+func entries(ctx context.Context, to applications.Asked, q provider.AuditQuery) iter.Seq2[authz.AuditEntry, error] {
+	return func(yield func(authz.AuditEntry, error) bool) {
+		for e, err := range to.Relay.ListAuditEvents(ctx, q) {
+			if q.DetailLimit != nil && invalid(err) {
+				q.DetailLimit = nil
+				to.Relay.ListAuditEvents(ctx, q)(yield)
+				return
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func invalid(err error) bool {
+	e := new(fault.Error)
+	return errors.As(err, &e) && e.Name == "ProviderWriteRejectedError" && e.Code == string(authz.CodeValidation)
+}
+
 // log is one that is read in pieces, from a place on.
 type log struct {
 	to applications.Asked
@@ -205,7 +233,7 @@ type log struct {
 func (l log) newer(ctx context.Context, after authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
 	q, limit := l.f.query(), int64(n+1)
 	q.Cursor, q.Limit = &after, &limit
-	rows, err = taken(l.to.Relay.ListAuditEvents(ctx, q), Page{Limit: n})
+	rows, err = taken(entries(ctx, l.to, q), Page{Limit: n})
 	if err == nil && len(rows) > 0 && !after.Before(rows[0].Cursor()) {
 		err = anotherLog(l.to)
 	}
@@ -233,7 +261,7 @@ func (l log) older(ctx context.Context, before *authz.AuditCursor, n int) (rows 
 	}
 	if limit := int64(n + 1 - len(same)); limit > 0 && (q.From == nil || q.To == nil || *q.From < *q.To) {
 		q.Limit = &limit
-		if rows, err = taken(l.to.Relay.ListAuditEvents(ctx, q), Page{Limit: n + 1}); err != nil {
+		if rows, err = taken(entries(ctx, l.to, q), Page{Limit: n + 1}); err != nil {
 			return nil, false, err
 		}
 		if len(rows) > int(limit) {
@@ -289,6 +317,7 @@ func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (
 			if !f.selects(e) {
 				continue
 			}
+			e.Shorten(f.DetailLimit)
 			if list.Rows = append(list.Rows, e); len(list.Rows) == p.Limit {
 				more = more || i < len(rows)-1
 				break

@@ -170,3 +170,42 @@ func TestALogThatLiesIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Long details are left out by the application, or here when it is of an older version.
+func TestLongDetailsOfALogAreLeftOut(t *testing.T) {
+	w := newWorld(t)
+	a := w.by(t, "olga")
+	in := make([]provider.GrantInput, 100)
+	for i := range in {
+		in[i] = provider.GrantInput{Subject: fmt.Sprintf("user:u%d", i), Pattern: "billing.files.read", Scope: "billing.doc:1"}
+	}
+	_, err := w.billing.CreateGrants(ctx, in, authz.AdminProvenance("root"))
+	must(t, err)
+	limit := int64(100)
+	listed := func(f orgroot.AuditFilter) authz.AuditEntry {
+		t.Helper()
+		f.Action = new("grant.create_bulk")
+		l, err := w.root.AppAudit(ctx, a, "billing", f, orgroot.Page{Limit: 10})
+		must(t, err)
+		if len(l.Rows) != 1 {
+			t.Fatalf("%v", l)
+		}
+		return l.Rows[0]
+	}
+	whole := listed(orgroot.AuditFilter{})
+	if whole.DetailBytes != 0 || len(whole.Detail) < 1000 {
+		t.Fatalf("%+v", whole)
+	}
+	want := whole
+	want.Shorten(&limit)
+	about, _ := audited.Of("user:u7")
+	for _, older := range []bool{false, true} {
+		w.older.Store(older)
+		for name, f := range map[string]orgroot.AuditFilter{"newest": {}, "export": {Export: true}, "about somebody": {About: &about}} {
+			f.DetailLimit = &limit
+			if got := listed(f); !cmp.Equal(got, want) {
+				t.Errorf("%s, older %t: %+v, not %+v", name, older, got, want)
+			}
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package orgroot_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -60,7 +62,7 @@ type world struct {
 	billing *application.Application
 	far     atomic.Pointer[http.HandlerFunc]
 	down    atomic.Bool // billing answers nothing
-	older   atomic.Bool // billing knows no searches of grants
+	older   atomic.Bool // billing knows no searches of grants, and no limit of details
 }
 
 // patience is longer than any answer takes on a busy machine.
@@ -114,6 +116,11 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 			if name == "billing" && w.older.Load() && strings.HasSuffix(req.URL.Path, "/findGrants") {
 				req.URL.Path = strings.TrimSuffix(req.URL.Path, "findGrants") + "nope"
 				req.RequestURI = req.URL.Path
+			}
+			if name == "billing" && w.older.Load() && strings.HasSuffix(req.URL.Path, "/listAuditEvents") {
+				body, err := io.ReadAll(req.Body)
+				must(t, err)
+				req.Body = io.NopCloser(bytes.NewReader(bytes.Replace(body, []byte("detailLimit"), []byte("nobodyKnows"), 1)))
 			}
 			if name == "billing" && w.down.Load() {
 				http.Error(rw, "down", http.StatusBadGateway)

@@ -171,13 +171,21 @@ var Audit = Entity[authz.AuditEntry]{
 	Table:   AuditTable,
 	Columns: columnsOf(AuditTable),
 	Args: func(e authz.AuditEntry) ([]any, error) {
-		return []any{e.ID, e.At, e.Actor, e.Action, e.Target, payload(e.Detail), optional(e.PrevHash), optional(e.Hash)}, nil
+		var length *int64
+		if e.Detail != nil {
+			length = new(int64(len(e.Detail)))
+		}
+		return []any{e.ID, e.At, e.Actor, e.Action, e.Target, payload(e.Detail), optional(e.PrevHash), optional(e.Hash), length}, nil
 	},
 	Scan: func(scan Scan) (e authz.AuditEntry, err error) {
 		var detail []byte
 		var prevHash, hash *string
-		err = scan(&e.ID, &e.At, &e.Actor, &e.Action, &e.Target, &detail, &prevHash, &hash)
+		var length *int64
+		err = scan(&e.ID, &e.At, &e.Actor, &e.Action, &e.Target, &detail, &prevHash, &hash, &length)
 		e.Detail, e.PrevHash, e.Hash = detail, textOf(prevHash), textOf(hash)
+		if detail == nil && length != nil {
+			e.DetailBytes = *length
+		}
 		return e, err
 	},
 }

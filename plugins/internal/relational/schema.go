@@ -4,7 +4,7 @@ import "github.com/authzhost/authz/sdk/storage"
 
 // SchemaVersion is the version of Tables. Version 1 knew no partitions, version 2
 // no identities of events, version 3 no tables of edges for lookups, version 4 no indexes
-// of grants by time, by who gave them, and of those that are not at *.
+// of grants by time, by who gave them, and of those that are not at *, and no lengths of details.
 const SchemaVersion = 5
 
 // Type is the type of a column.
@@ -92,7 +92,7 @@ var Tables = []Table{
 	{Name: CatalogTable, Key: key("id"), Columns: columns(one("id"), number("version"), json("document"))},
 	{Name: AuditTable, Key: key("id"), Indexes: [][]string{{"target"}, {"at", "id"}, {"actor"}},
 		Columns: columns(text("id"), big("at"), text("actor"), text("action"), text("target"), null(json("detail")),
-			null(text("prevHash")), null(text("hash")))},
+			null(text("prevHash")), null(text("hash")), null(big("detailBytes")))},
 	{Name: CatalogVersionTable, Key: key("version"), Capability: storage.CapHistory,
 		Columns: columns(number("version"), json("document"), big("publishedAt"))},
 	{Name: ImportsTable, Key: key("id"), Capability: storage.CapImports,

@@ -68,7 +68,7 @@ func (s *store) auditAfter(ctx context.Context, f storage.AuditFilter, after aut
 			w := auditConditions(f)
 			w.and(`("at", "id") `+comparison+` (?, ?)`, after.At, after.ID)
 			w.then(`order by "at", "id" limit ?`, n)
-			return several(ctx, s, true, relational.Audit.Scan, selectAudit+w.String(), w.args...)
+			return several(ctx, s, true, relational.Audit.Scan, "select "+relational.Shortened("t.", f.DetailLimit)+` from "AuthzAudit" t`+w.String(), w.args...)
 		}})
 }
 

@@ -145,6 +145,7 @@ const layout = `select c.relname || '.' || a.attname || ' ' || format_type(a.att
 // backToVersion4 takes from a database what version 4 did not know.
 const backToVersion4 = `
 drop index "idx_AuthzGrant_app_createdAt_id", "idx_AuthzGrant_app_expiresAt_id", "idx_AuthzGrant_app_givenBy_id", "idx_AuthzGrant_app_instance";
+alter table "AuthzAudit" drop column "detailBytes";
 update "AuthzSchema" set "version" = 4;
 `
 

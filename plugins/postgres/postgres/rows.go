@@ -20,7 +20,6 @@ var (
 	selectGroups   = selectRows(relational.Groups, parentsOfRow)
 	selectUsers    = selectRows(relational.Users, groupsOfRow)
 	selectRequests = selectRows(relational.Requests)
-	selectAudit    = selectRows(relational.Audit)
 	selectRecords  = selectRows(relational.Records)
 )
 

@@ -178,6 +178,7 @@ DROP INDEX "AuthzGrant_createdAt_id";
 DROP INDEX "AuthzGrant_expiresAt_id";
 DROP INDEX "AuthzGrant_givenBy_id";
 DROP INDEX "AuthzGrant_instance";
+ALTER TABLE "AuthzAudit" DROP COLUMN "detailBytes";
 UPDATE "AuthzSchema" SET "version" = 4;
 PRAGMA user_version = 4;
 `

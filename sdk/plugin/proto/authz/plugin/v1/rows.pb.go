@@ -811,8 +811,9 @@ type AuditEntry struct {
 	Action        string                 `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
 	Target        string                 `protobuf:"bytes,5,opt,name=target,proto3" json:"target,omitempty"`
 	DetailJson    []byte                 `protobuf:"bytes,6,opt,name=detail_json,json=detailJson,proto3,oneof" json:"detail_json,omitempty"`
-	PrevHash      string                 `protobuf:"bytes,7,opt,name=prev_hash,json=prevHash,proto3" json:"prev_hash,omitempty"` // "" is absent
-	Hash          string                 `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`                         // "" is absent
+	PrevHash      string                 `protobuf:"bytes,7,opt,name=prev_hash,json=prevHash,proto3" json:"prev_hash,omitempty"`           // "" is absent
+	Hash          string                 `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`                                   // "" is absent
+	DetailBytes   int64                  `protobuf:"varint,9,opt,name=detail_bytes,json=detailBytes,proto3" json:"detail_bytes,omitempty"` // of a detail that a read left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -901,6 +902,13 @@ func (x *AuditEntry) GetHash() string {
 		return x.Hash
 	}
 	return ""
+}
+
+func (x *AuditEntry) GetDetailBytes() int64 {
+	if x != nil {
+		return x.DetailBytes
+	}
+	return 0
 }
 
 // Event is an invalidation event; only the member that its type names is set.
@@ -1280,7 +1288,7 @@ const file_authz_plugin_v1_rows_proto_rawDesc = "" +
 	"\aImports\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12(\n" +
 	"\rmanifest_json\x18\x02 \x01(\fH\x00R\fmanifestJson\x88\x01\x01B\x10\n" +
-	"\x0e_manifest_json\"\xd9\x01\n" +
+	"\x0e_manifest_json\"\xfc\x01\n" +
 	"\n" +
 	"AuditEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x0e\n" +
@@ -1291,7 +1299,8 @@ const file_authz_plugin_v1_rows_proto_rawDesc = "" +
 	"\vdetail_json\x18\x06 \x01(\fH\x00R\n" +
 	"detailJson\x88\x01\x01\x12\x1b\n" +
 	"\tprev_hash\x18\a \x01(\tR\bprevHash\x12\x12\n" +
-	"\x04hash\x18\b \x01(\tR\x04hashB\x0e\n" +
+	"\x04hash\x18\b \x01(\tR\x04hash\x12!\n" +
+	"\fdetail_bytes\x18\t \x01(\x03R\vdetailBytesB\x0e\n" +
 	"\f_detail_json\"}\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x17\n" +

@@ -1246,6 +1246,7 @@ type AuditQuery struct {
 	To            *int64                 `protobuf:"varint,5,opt,name=to,proto3,oneof" json:"to,omitempty"`
 	Cursor        *AuditCursor           `protobuf:"bytes,6,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	Limit         *int64                 `protobuf:"varint,7,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	DetailLimit   *int64                 `protobuf:"varint,8,opt,name=detail_limit,json=detailLimit,proto3,oneof" json:"detail_limit,omitempty"` // longer details may be left out
 	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1326,6 +1327,13 @@ func (x *AuditQuery) GetCursor() *AuditCursor {
 func (x *AuditQuery) GetLimit() int64 {
 	if x != nil && x.Limit != nil {
 		return *x.Limit
+	}
+	return 0
+}
+
+func (x *AuditQuery) GetDetailLimit() int64 {
+	if x != nil && x.DetailLimit != nil {
+		return *x.DetailLimit
 	}
 	return 0
 }
@@ -4076,7 +4084,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x12_requester_user_idB\n" +
 	"\n" +
 	"\b_role_idB\b\n" +
-	"\x06_scope\"\xb0\x02\n" +
+	"\x06_scope\"\xe9\x02\n" +
 	"\n" +
 	"AuditQuery\x12\x1b\n" +
 	"\x06target\x18\x01 \x01(\tH\x00R\x06target\x88\x01\x01\x12\x19\n" +
@@ -4085,14 +4093,16 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x04from\x18\x04 \x01(\x03H\x03R\x04from\x88\x01\x01\x12\x13\n" +
 	"\x02to\x18\x05 \x01(\x03H\x04R\x02to\x88\x01\x01\x124\n" +
 	"\x06cursor\x18\x06 \x01(\v2\x1c.authz.plugin.v1.AuditCursorR\x06cursor\x12\x19\n" +
-	"\x05limit\x18\a \x01(\x03H\x05R\x05limit\x88\x01\x01\x12\x14\n" +
+	"\x05limit\x18\a \x01(\x03H\x05R\x05limit\x88\x01\x01\x12&\n" +
+	"\fdetail_limit\x18\b \x01(\x03H\x06R\vdetailLimit\x88\x01\x01\x12\x14\n" +
 	"\x05store\x18\x0f \x01(\x04R\x05storeB\t\n" +
 	"\a_targetB\b\n" +
 	"\x06_actorB\t\n" +
 	"\a_actionB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\b\n" +
-	"\x06_limit\"-\n" +
+	"\x06_limitB\x0f\n" +
+	"\r_detail_limit\"-\n" +
 	"\vAuditCursor\x12\x0e\n" +
 	"\x02at\x18\x01 \x01(\x03R\x02at\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"8\n" +
