@@ -14,14 +14,15 @@ import (
 // withoutGate are the handlers of this project that ask for no permission where
 // they stand, by the file of each.
 var withoutGate = []string{
-	"examples/snapshotpage/main.go", // the template asks the snapshot
-	"examples/viewas/main.go",       // keeps a choice in a cookie, which the session judges
-	"host/api/hosted/api.go",        // its table names the gate of every endpoint
-	"host/api/health.go",            // healthz
-	"host/api/health.go",            // readyz
-	"host/api/local.go",             // the administration socket: who may open it decides
-	"host/api/provider.go",          // authenticates by the application's secret
-	"host/api/public.go",            // routes to the others
+	"examples/snapshotpage/main.go",   // the template asks the snapshot
+	"examples/viewas/main.go",         // keeps a choice in a cookie, which the session judges
+	"host/api/dashboard/dashboard.go", // its files are public
+	"host/api/dashboard/dashboard.go", // serve sends one of them
+	"host/api/hosted/api.go",          // its table names the gate of every endpoint
+	"host/api/health.go",              // healthz
+	"host/api/health.go",              // readyz
+	"host/api/local.go",               // the administration socket: who may open it decides
+	"host/api/provider.go",            // authenticates by the application's secret
 }
 
 // TestThisProjectHasNoFalseReport judges the main module by the sample's catalog.
