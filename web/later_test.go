@@ -20,11 +20,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/applications/{app}/usage/{dimension}",
 		"POST /orgs/{org}/sync",
 	},
-	"ask, requests": {
-		"GET /orgs/{org}/requests",
-		"POST /orgs/{org}/requests",
-		"POST /orgs/{org}/requests/{id}/cancel",
-	},
 	"audit": {
 		"GET /orgs/{org}/applications/{app}/audit",
 		"GET /orgs/{org}/applications/{app}/audit/{id}",

@@ -1,16 +1,15 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call, newKey } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
-import { useAsk, useVocabulary } from '../../api/queries.ts'
+import { useAsk } from '../../api/queries.ts'
 import type { Request } from '../../api/schema.gen.ts'
-import { named } from '../../domain/catalog.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
-import { Id, Name, ScopeName, Time } from '../../ui/Id.tsx'
+import { Name, Time } from '../../ui/Id.tsx'
 import { Failed, Loaded } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
+import { Facts, Given, State } from './Facts.tsx'
 
 interface Props {
   org: string
@@ -29,40 +28,17 @@ export function Decide({ org, id, application, onClose, onDecided }: Props) {
       <Loaded of={one}>
         {({ request: r, mayDecide }) => (
           <div className="stack">
-            <dl className="facts">
-              <dt>{t.inbox.who}</dt><dd><Link to="/orgs/$org/people/$id" params={{ org, id: r.requesterUserId }}><Name of={r.requesterUserId} /></Link></dd>
-              <dt>{t.inbox.what}</dt><dd>{r.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: r.roleId }}><Name of={r.roleId} /></Link> : <Id of={r.pattern ?? ''} />}</dd>
-              <dt>{t.grants.scope}</dt><dd><ScopeName of={r.scope} /></dd>
-              <dt>{t.grants.until}</dt><dd>{r.proposedExpiresAt ? <Time at={r.proposedExpiresAt} /> : t.grants.forever}</dd>
-              <dt>{t.inbox.since}</dt><dd><Time at={r.createdAt} /></dd>
-              <dt>{t.inbox.stage}</dt><dd>{t.inbox.stageOf(Math.min(r.stageIndex + 1, r.stages.length), r.stages.length)}</dd>
-              {Object.entries(r.justification).map(([prompt, text]) => <div className="pair" key={prompt}><dt><Name of={prompt} /></dt><dd><Name of={text} /></dd></div>)}
-            </dl>
-            <Given org={org} request={r} />
+            <Facts org={org} request={r} />
+            <Given patterns={r.pattern ? [r.pattern] : null} org={org} roleId={r.roleId ?? ''} />
             {r.decisions.length > 0 && (
-              <div><h3>{t.inbox.decided}</h3><ul className="list">{r.decisions.map((d, i) => <li key={i}><span><span className={d.decision === 'approved' ? 'tag yes' : 'tag no'}>{d.decision}</span> <Name of={d.decidedBy} />{d.note && <> – <Name of={d.note} /></>}</span><span className="small dim"><Time at={d.at} /></span></li>)}</ul></div>
+              <div><h3>{t.inbox.decided}</h3><ul className="list">{r.decisions.map((d, i) => <li key={i}><span><span className={d.decision === 'approved' ? 'tag yes' : 'tag no'}>{t.requests.states[d.decision] ?? d.decision}</span> <Name of={d.decidedBy} />{d.note && <> – <Name of={d.note} /></>}</span><span className="small dim"><Time at={d.at} /></span></li>)}</ul></div>
             )}
             {r.state === 'pending' && (mayDecide ? <Form org={org} request={r} application={application} onDecided={onDecided} onConflict={() => void one.refetch()} /> : <p className="dim">{t.inbox.notYours}</p>)}
-            {r.state !== 'pending' && <p><span className="tag">{r.state}</span></p>}
+            {r.state !== 'pending' && <p><State of={r.state} /></p>}
           </div>
         )}
       </Loaded>
     </aside>
-  )
-}
-
-/** The keys that an approval would give. */
-function Given({ org, request: r }: { org: string; request: Request }) {
-  const role = useAsk('GET /orgs/{org}/org/roles/{id}', { path: { org, id: r.roleId ?? '' } }, { on: !!r.roleId })
-  const words = useVocabulary()
-  const patterns = r.roleId ? (role.data?.role.patterns ?? []) : [r.pattern ?? '']
-  const keys = words.data ? patterns.flatMap(p => named(words.data, p)) : []
-  if (role.error) return <Failed of={role.error} retry={() => void role.refetch()} />
-  return (
-    <details>
-      <summary>{t.inbox.gives(keys.length)}</summary>
-      <ul className="stack tight">{keys.map(k => <li key={k.key}><Id of={k.key} /> {k.destructive && <span className="tag no">{t.roles.destructive}</span>}</li>)}</ul>
-    </details>
   )
 }
 
