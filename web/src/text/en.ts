@@ -39,7 +39,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',
@@ -304,5 +304,13 @@ export const t = {
     states: { pending: 'waits', approved: 'approved', denied: 'denied', cancelled: 'cancelled' } as Record<string, string>,
     one: (what: string) => `Request for ${what}`, decidedAt: 'Decided', answers: 'Answers', stages: 'Stages and decisions', waits: 'waits for a decision', next: 'comes after', passed: 'passed on', notReached: 'not reached', by: 'by', rule: 'a rule', asked: 'Asked',
     decideIt: 'Decide…', ownDecision: 'Nobody decides their own request.', cancel: 'Cancel the request…', onlyOwn: 'Only who asked may cancel it.', over: 'It is over.', cancelTitle: 'Cancel this request?', cancelled: 'The request is cancelled.', cancelNow: 'Cancel it', keep: 'Keep it', withdraws: 'the request for', explain: 'Explain what I have', again: 'Ask again…', have: 'It is given.',
+  },
+  audit: {
+    title: 'Audit', lead: 'Who changed people and access of the organization, newest first.', leadAccount: 'Who changed seats, keys, applications and sign-ins here, newest first.', leadApp: 'Who changed what this application keeps, newest first.',
+    log: 'Log', org: 'The organization', account: 'Seats and service', one: 'Event', at: 'When', actor: 'Who', action: 'Action', target: 'Target', subject: 'Subject', hash: 'Hash', detail: 'Details', json: 'As JSON',
+    subjectHint: 'About, as user:id', actionHint: 'Action, or grant.*', targetHint: 'Target, an id', from: 'From', to: 'To', none: 'Nothing is recorded yet',
+    left: (bytes: number) => `The details have ${numbers.format(bytes)} bytes.`, whole: 'Read them', longer: 'There is more: copy it to have the whole.', copy: 'Copy as JSON', copied: 'The event is copied.',
+    take: 'Export this', stop: (n: number) => `Stop (${numbers.format(n)} read)`, exported: (n: number) => `${many(n, 'event is', 'events are')} in the file.`,
+    cut: (n: number) => `The file is cut: it has ${many(n, 'event', 'events')}, and not the last ones. Its name and its missing last line say so.`, cutEmpty: 'No event was read, and there is no file.',
   },
 }
