@@ -16,8 +16,8 @@ import { account, useLog } from './log.ts'
 const columns: Array<Column<AuditEvent>> = [
   { id: 'action', title: t.audit.action, width: 'minmax(0, 1fr)', cell: e => <Id of={e.action} /> },
   { id: 'actor', title: t.audit.actor, width: 'minmax(0, 0.9fr)', cell: e => <Name of={e.actor} /> },
-  { id: 'target', title: t.audit.target, width: 'minmax(0, 1.1fr)', cell: e => <Id of={e.target} /> },
   { id: 'at', title: t.audit.at, width: '150px', cell: e => <span className="dim"><Time at={e.at} /></span> },
+  { id: 'target', title: t.audit.target, width: 'minmax(0, 1.1fr)', cell: e => <Id of={e.target} /> },
 ]
 
 /** Who changed what: a log from its newest event backwards. */
