@@ -20,18 +20,7 @@ var later = map[string][]string{
 		"GET /orgs/{org}/applications/{app}/usage/{dimension}",
 		"POST /orgs/{org}/sync",
 	},
-	"ask, requests": {
-		"GET /orgs/{org}/requests",
-		"POST /orgs/{org}/requests",
-		"POST /orgs/{org}/requests/{id}/cancel",
-	},
-	"audit": {
-		"GET /orgs/{org}/applications/{app}/audit",
-		"GET /orgs/{org}/applications/{app}/audit/{id}",
-		"GET /orgs/{org}/audit",
-		"GET /orgs/{org}/audit/{id}",
-		"GET /orgs/{org}/org/audit",
-		"GET /orgs/{org}/org/audit/{id}",
+	"audit: retained events": {
 		"GET /orgs/{org}/retention",
 		"GET /orgs/{org}/retention/export",
 	},

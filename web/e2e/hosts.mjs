@@ -25,6 +25,10 @@ permissions:
 scopeTypes:
   docs.folder:
     parent: docs.folder
+    requestable:
+      patterns: [docs.files.read, docs.files.edit]
+      maxDurationMs: 604800000
+      policy: {stages: [{kind: named_approvers, roleId: approver}]}
   docs.doc: {parent: docs.folder}
 `
 
@@ -154,4 +158,16 @@ export async function world(h) {
   await h.local('setUserActive', { userId: 'eve', active: false })
   await h.grant({ subject: 'user:finn', roleId: 'editor', scope: 'docs.folder:team', expiresAt: Date.now() + 400 })
   await h.grant({ subject: 'user:gus', roleId: 'office', scope: 'docs.folder:team' })
+}
+
+/** The world, with a role that may be asked for: two stages, and what they want to know. */
+export async function requestable(h) {
+  await world(h)
+  for (const [id, name] of [['approver', 'Approver'], ['security', 'Security']]) {
+    await h.local('createRole', { input: { id, name, patterns: ['authz_internal.requests.*'] } })
+    await h.grant({ subject: 'user:owner', roleId: id, scope: '*' })
+  }
+  const stages = ['approver', 'security'].map(roleId => ({ kind: 'named_approvers', roleId }))
+  const prompts = [{ id: 'why', label: 'Reason' }, { id: 'team', label: 'Team', kind: 'select', options: ['finance', 'legal'], required: false }]
+  await h.local('updateRole', { roleId: 'reader', input: { description: 'Opens documents', requestable: { stages, prompts } } })
 }

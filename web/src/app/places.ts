@@ -1,11 +1,11 @@
 import { t } from '../text/en.ts'
 
 /** Where one can go in an org. */
-type To = '/orgs/$org' | '/orgs/$org/inbox' | '/orgs/$org/explain' | '/orgs/$org/people' | '/orgs/$org/groups' | '/orgs/$org/roles' | '/orgs/$org/grants' | '/orgs/$org/revokes'
+type To = '/orgs/$org' | '/orgs/$org/inbox' | '/orgs/$org/requests' | '/orgs/$org/ask' | '/orgs/$org/explain' | '/orgs/$org/audit' | '/orgs/$org/people' | '/orgs/$org/groups' | '/orgs/$org/roles' | '/orgs/$org/grants' | '/orgs/$org/revokes'
 
 export const places: Array<{ title: string; items: Array<{ to: To; label: string }> }> = [
-  { title: '', items: [{ to: '/orgs/$org', label: t.places.home }, { to: '/orgs/$org/inbox', label: t.places.inbox }] },
-  { title: t.places.ask, items: [{ to: '/orgs/$org/explain', label: t.places.explain }] },
+  { title: '', items: [{ to: '/orgs/$org', label: t.places.home }, { to: '/orgs/$org/inbox', label: t.places.inbox }, { to: '/orgs/$org/requests', label: t.places.requests }, { to: '/orgs/$org/ask', label: t.places.askFor }] },
+  { title: t.places.ask, items: [{ to: '/orgs/$org/explain', label: t.places.explain }, { to: '/orgs/$org/audit', label: t.places.audit }] },
   {
     title: t.places.access,
     items: [

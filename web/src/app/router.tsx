@@ -85,7 +85,17 @@ const children = [
     component: lazyRouteComponent(() => import('../features/grants/NewGrant.tsx'), 'NewGrant'),
   }),
   createRoute({ getParentRoute: () => org, path: '/revokes', validateSearch: texts('home', 'user', 'scope'), component: lazyRouteComponent(() => import('../features/grants/Revokes.tsx'), 'Revokes') }),
-  createRoute({ getParentRoute: () => org, path: '/inbox', validateSearch: texts('open', 'from'), component: lazyRouteComponent(() => import('../features/inbox/Inbox.tsx'), 'Inbox') }),
+  createRoute({
+    getParentRoute: () => org, path: '/audit', validateSearch: texts('log', 'actor', 'action', 'target', 'subject', 'from', 'to', 'event'),
+    component: lazyRouteComponent(() => import('../features/audit/Audit.tsx'), 'Audit'),
+  }),
+  createRoute({ getParentRoute: () => org, path: '/inbox', validateSearch: texts('open', 'from'), component: lazyRouteComponent(() => import('../features/requests/Inbox.tsx'), 'Inbox') }),
+  createRoute({
+    getParentRoute: () => org, path: '/requests', validateSearch: texts('list', 'state', 'home', 'who'),
+    component: lazyRouteComponent(() => import('../features/requests/Requests.tsx'), 'Requests'),
+  }),
+  createRoute({ getParentRoute: () => org, path: '/requests/$id', validateSearch: texts('from'), component: lazyRouteComponent(() => import('../features/requests/Request.tsx'), 'OneRequest') }),
+  createRoute({ getParentRoute: () => org, path: '/ask', validateSearch: texts('role', 'pattern', 'scope', 'until'), component: lazyRouteComponent(() => import('../features/requests/Ask.tsx'), 'Ask') }),
 ] as const
 
 export const router = createRouter({

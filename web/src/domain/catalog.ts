@@ -1,4 +1,4 @@
-import type { Catalogs } from '../api/schema.gen.ts'
+import type { Catalogs, Requestable, Role2 } from '../api/schema.gen.ts'
 
 export interface Leaf {
   key: string
@@ -13,6 +13,21 @@ export interface Vocabulary {
   byKey: Map<string, Leaf>
   /** The application that has each namespace. */
   owners: Map<string, string>
+  /** What may be asked for: roles, and keys at scopes of these types. */
+  roles: Role2[]
+  types: AskedType[]
+}
+
+export interface AskedType {
+  type: string
+  patterns: string[]
+  policy: Requestable
+}
+
+// As a catalog has it: its stages stand below a policy.
+interface Typed {
+  type: string
+  requestable: Omit<Requestable, 'stages'> & { patterns?: string[]; policy?: { stages?: Requestable['stages'] } | null }
 }
 
 /** The keys of all catalogs, each once, in order. */
@@ -34,7 +49,8 @@ export function vocabulary(catalogs: Catalogs): Vocabulary {
     }
   }
   const leaves = [...byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
-  return { leaves, byKey, owners }
+  const types = (catalogs.requestable.scopeTypes as Typed[]).map(({ type, requestable: { patterns, policy, ...rest } }) => ({ type, patterns: patterns ?? [], policy: { ...rest, stages: policy?.stages ?? [] } }))
+  return { leaves, byKey, owners, roles: catalogs.requestable.roles, types }
 }
 
 /** The keys that a pattern names today: what a reader is told, never what is decided. */

@@ -19,7 +19,7 @@ export const t = {
   ways: { own: 'Own', group: 'Groups', org: 'Organizations', manager: 'Manager’s line', everyone: 'Everyone' },
   seatKinds: { owner: 'owner', admin: 'administrator', portal: 'portal' } as Record<string, string>,
   health: { unverified: 'nobody has asked it yet', unreachable: 'it cannot be reached', unauthorized: 'it refuses the secret: link it again', mismatch: 'another application answers there', protocol: 'its answers cannot be read' } as Record<string, string>,
-  stage: (kind: string, role: string) => (kind === 'named_approvers' ? `Holders of ${role}` : kind === 'manager' ? 'The manager' : kind.replaceAll('_', ' ')) + (role && kind !== 'named_approvers' ? ` (${role})` : ''),
+  stage: (kind: string, role: string, layers = 1) => (kind === 'named_approvers' ? `Holders of the role ${role}` : kind === 'management' ? (layers > 1 ? `The manager, ${layers} levels up` : 'The manager') : kind === 'auto' ? 'A rule, without anybody' : kind.replaceAll('_', ' ')),
 
   state: {
     waiting: 'Loading',
@@ -39,7 +39,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', ask: 'Understand', explain: 'Explain', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',
@@ -128,7 +128,8 @@ export const t = {
     leadOwn: 'Why you may do something, or may not.',
     keyOwn: 'May I use the key',
     nothingOwn: 'Ask about one key',
-    mayAskOwn: (what: string[]) => `You may ask for ${what.join(' or ')}; approvers decide.`,
+    mayAskOwn: 'You may ask for it; approvers decide.',
+    askFor: (what: string) => `Ask for ${what}…`,
     who: 'Who',
     whoHint: 'A user id, or service:id',
     wrongWho: 'A user id, or service: and the id of a service.',
@@ -288,5 +289,28 @@ export const t = {
     title: 'Inbox', lead: 'Requests that wait for your decision.', one: 'Request', none: 'Nothing waits for you', noneHint: 'What somebody asks for, and you may decide, appears here.', who: 'Who asks', what: 'For', stage: 'Stage',
     stageOf: (n: number, of: number) => `${n} of ${of}`, since: 'Since', decided: 'Decided so far', notYours: 'It is not yours to decide.', gives: (n: number) => `It gives ${many(n, 'key', 'keys')}`,
     decision: 'Decision', approve: 'Approve', deny: 'Deny', note: 'Note to the requester', approveNow: 'Approve', denyNow: 'Deny', chooseFirst: 'Choose a decision first.', approved: 'Approved.', denied: 'Denied.',
+  },
+  ask: {
+    title: 'Ask for access', lead: 'What may be asked for. Approvers decide, and you see what becomes of it.', what: 'What', byRole: 'A role', byPattern: 'A key or pattern at a scope', role: 'Role', pattern: 'Key or pattern',
+    none: 'Nothing can be asked for', noneHint: 'No role and no scope type of this organization says who would decide. Ask an owner.', notRole: 'This role cannot be asked for. Choose one of the list.',
+    notType: (types: string[]) => `Keys may be asked for at scopes of ${types.join(', ')}, as type:id.`, ceiling: (patterns: string[]) => `Of these: ${patterns.join(', ')}.`, scopeOfType: (types: string[]) => `As type:id, of ${types.join(', ')}.`,
+    untilRequired: 'It has to end. Local time.', untilMost: (days: string) => `At most ${days} from now; left empty, as long as that. Local time.`, untilRequiredMost: (days: string) => `It has to end, at most ${days} from now. Local time.`,
+    why: 'What the approvers want to know', optional: 'Not required.', choose: 'Choose…', decides: 'Who decides', review: 'Review', reviewTitle: 'This will be asked', you: 'you', longest: 'for as long as it may last', gives: (n: number) => `It would give ${many(n, 'key', 'keys')}`,
+    submit: 'Send the request', back: 'Back', sent: 'The request is sent.', given: 'Nobody had to decide: you have it.', refused: 'A rule decided: it is denied.',
+  },
+  requests: {
+    title: 'Requests', lead: 'What you asked for, and what became of it.', leadDecided: 'What you decided.', leadAll: 'What anybody asked for.', lists: 'Which requests', mine: 'Mine', decided: 'Decided by me', all: 'All', state: 'State', anyState: 'Any state', home: 'Kept by', root: 'The organization', who: 'Who asks',
+    none: 'You have asked for nothing', noneHint: 'Ask for what you need: approvers decide.', noneDecided: 'You have decided nothing', noneAll: 'Nobody has asked for anything',
+    states: { pending: 'waits', approved: 'approved', denied: 'denied', cancelled: 'cancelled' } as Record<string, string>,
+    one: (what: string) => `Request for ${what}`, decidedAt: 'Decided', answers: 'Answers', stages: 'Stages and decisions', waits: 'waits for a decision', next: 'comes after', passed: 'passed on', notReached: 'not reached', by: 'by', rule: 'a rule', asked: 'Asked',
+    decideIt: 'Decide…', ownDecision: 'Nobody decides their own request.', cancel: 'Cancel the request…', onlyOwn: 'Only who asked may cancel it.', over: 'It is over.', cancelTitle: 'Cancel this request?', cancelled: 'The request is cancelled.', cancelNow: 'Cancel it', keep: 'Keep it', withdraws: 'the request for', explain: 'Explain what I have', again: 'Ask again…', have: 'It is given.',
+  },
+  audit: {
+    title: 'Audit', lead: 'Who changed people and access of the organization, newest first.', leadAccount: 'Who changed seats, keys, applications and sign-ins here, newest first.', leadApp: 'Who changed what this application keeps, newest first.',
+    log: 'Log', org: 'The organization', account: 'Seats and service', one: 'Event', at: 'When', actor: 'Who', action: 'Action', target: 'Target', subject: 'Subject', hash: 'Hash', detail: 'Details', json: 'As JSON',
+    subjectHint: 'About, as user:id', actionHint: 'Action, or grant.*', targetHint: 'Target, an id', from: 'From', to: 'To', none: 'Nothing is recorded yet',
+    left: (bytes: number) => `The details have ${numbers.format(bytes)} bytes.`, whole: 'Read them', longer: 'There is more: copy it to have the whole.', copy: 'Copy as JSON', copied: 'The event is copied.',
+    take: 'Export this', stop: (n: number) => `Stop (${numbers.format(n)} read)`, exported: (n: number) => `${many(n, 'event is', 'events are')} in the file.`,
+    cut: (n: number) => `The file is cut: it has ${many(n, 'event', 'events')}, and not the last ones. Its name and its missing last line say so.`, cutEmpty: 'No event was read, and there is no file.',
   },
 }

@@ -8,6 +8,7 @@ import { parseSubject } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
+import { AskFor } from './AskFor.tsx'
 
 /** The ways and what stands in them, as a list: what the picture shows, and all of it. */
 export function Ways({ org, question, steps: s }: { org: string; question: Question; steps: Steps }) {
@@ -121,7 +122,9 @@ export function Nearest({ org, question, steps: s }: { org: string; question: Qu
               <Give org={org} may={grants} search={{ subject: question.subject, pattern: question.key, scope: near.grantAt }} />
             </li>
           </ul>
-          {may && (near.requests?.length ?? 0) > 0 && <p className="small dim">{t.explain.mayAsk}</p>}
+          {may && near.requests && near.requests.length > 0 && (
+            question.subject === 'user:' + (me.data?.caller.userId ?? '') ? <div className="stack close"><p className="small dim">{t.explain.mayAskOwn}</p><AskFor org={org} requests={near.requests} /></div> : <p className="small dim">{t.explain.mayAsk}</p>
+          )}
         </section>
       )}
       {near.lentBy && <div className="note mind"><p>{t.explain.lentBy} <Name of={near.lentBy} /></p></div>}

@@ -8,6 +8,7 @@ import { Choose } from '../../ui/Choose.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Loaded } from '../../ui/States.tsx'
 import { Answer } from './Answer.tsx'
+import { AskFor } from './AskFor.tsx'
 
 /** Why the reader may, or may not: all that is told to who may not read the access of others. */
 export function Mine({ userId }: { userId: string }) {
@@ -35,7 +36,7 @@ export function Mine({ userId }: { userId: string }) {
           {own => (
             <div className="stack">
               <Answer org={org} question={{ subject: 'user:' + userId, key, scope }} explained={ofOneself(userId, own)} own />
-              {!own.allowed && own.requests.length > 0 && <div className="note"><p>{t.explain.mayAskOwn(own.requests.map(r => r.roleId ?? r.pattern ?? ''))}</p></div>}
+              {!own.allowed && own.requests.length > 0 && <div className="note"><div className="grow stack close"><p>{t.explain.mayAskOwn}</p><AskFor org={org} requests={own.requests} /></div></div>}
             </div>
           )}
         </Loaded>

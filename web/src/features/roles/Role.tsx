@@ -57,7 +57,7 @@ function Keys({ role }: { role: RoleOf }) {
         <header><h2>{t.roles.asking}</h2></header>
         {policy ? (
           <dl className="facts">
-            <dt>{t.roles.stages}</dt><dd><ol className="stack tight">{policy.stages.map((s, i) => <li key={i}>{t.stage(s.kind, s.roleId ?? '')}</li>)}</ol></dd>
+            <dt>{t.roles.stages}</dt><dd><ol className="stack tight">{policy.stages.map((s, i) => <li key={i}>{t.stage(s.kind, s.roleId ?? '', s.layers ?? 1)}</li>)}</ol></dd>
             <dt>{t.roles.expiry}</dt><dd>{policy.requireExpiry ? t.yes : t.no}</dd>
             {policy.maxDurationMs ? <><dt>{t.roles.longest}</dt><dd>{t.days(policy.maxDurationMs)}</dd></> : null}
           </dl>
