@@ -1,5 +1,5 @@
 // Package relational is what the drivers over relational databases share: the
-// tables of schema version 4 (docs/storage.md), and how each entity lies in its
+// tables of SchemaVersion (docs/storage.md), and how each entity lies in its
 // columns.
 //
 // It does no I/O and knows no dialect: statements, transactions and locks are each

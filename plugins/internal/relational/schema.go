@@ -2,9 +2,10 @@ package relational
 
 import "github.com/authzhost/authz/sdk/storage"
 
-// SchemaVersion is the version of Tables. Version 1 knew no partitions, version 2
-// no identities of events, version 3 no tables of edges for lookups, version 4 no indexes
-// of grants by time, by who gave them, and of those that are not at *, and no lengths of details.
+// SchemaVersion is the version of Tables. Version 1 had no partitions. Version 2 had no
+// identities of events. Version 3 had no tables of edges for lookups. Version 4 had no
+// lengths of details, and fewer indexes of grants: none by time, by actor, or of the
+// grants at instances.
 const SchemaVersion = 5
 
 // Type is the type of a column.

@@ -39,8 +39,8 @@ func newState() *state {
 			byScope:   ordered(func(a, b *authz.Grant) int { return compare2(a.Scope, b.Scope, a.ID, b.ID) }),
 			at:        ordered(compareGrantsAt),
 			byRole:    ordered(func(a, b *authz.Grant) int { return compare2(a.RoleID, b.RoleID, a.ID, b.ID) }),
-			newest:    inOrder(authz.GrantsNewest),
-			expiring:  inOrder(authz.GrantsExpiring),
+			newest:    placed(authz.GrantsNewest),
+			expiring:  placed(authz.GrantsExpiring),
 		},
 		revokes: revokeRows{
 			byID:    ordered(func(a, b *authz.Revoke) int { return strings.Compare(a.ID, b.ID) }),
@@ -145,7 +145,8 @@ func (r *grantRows) remove(e *edit, g *authz.Grant) {
 	}
 }
 
-func inOrder(o authz.GrantOrder) tree[*authz.Grant] {
+// placed keeps grants by their places in an order.
+func placed(o authz.GrantOrder) tree[*authz.Grant] {
 	return ordered(func(a, b *authz.Grant) int { return o.Compare(o.Place(a), o.Place(b)) })
 }
 

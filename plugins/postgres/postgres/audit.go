@@ -68,7 +68,11 @@ func (s *store) auditAfter(ctx context.Context, f storage.AuditFilter, after aut
 			w := auditConditions(f)
 			w.and(`("at", "id") `+comparison+` (?, ?)`, after.At, after.ID)
 			w.then(`order by "at", "id" limit ?`, n)
-			return several(ctx, s, true, relational.Audit.Scan, "select "+relational.Shortened("t.", f.DetailLimit)+` from "AuthzAudit" t`+w.String(), w.args...)
+			limit := ""
+			if f.DetailLimit != nil {
+				limit = w.parameter(*f.DetailLimit) + "::bigint"
+			}
+			return several(ctx, s, true, relational.Audit.Scan, "select "+relational.Shortened("t.", limit)+` from "AuthzAudit" t`+w.String(), w.args...)
 		}})
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/authzhost/authz/plugins/internal/relational"
 )
 
-// migrate moves the tables of an older version to the present one. Those of version
-// 2 lack columns, and those of versions 3 and 4 indexes, which are added. Version 1 knew no partitions: every row lands in
-// the partition "", and every key and index is made anew with the partition first;
-// missing columns are added, and columns whose type or byte order is another are
-// changed.
+// migrate moves the tables of an older version to the present one. Those of versions 2
+// and 4 lack columns, and those of versions 2 to 4 indexes, which are added. Version 1 knew
+// no partitions: every row lands in the partition "", and every key and index is made anew
+// with the partition first; missing columns are added, and columns whose type or byte order
+// is another are changed.
 func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 	for _, t := range relational.Tables {
 		have := found.columns[t.Name]
@@ -66,8 +66,8 @@ func (d *driver) migrate(ctx context.Context, tx pgx.Tx, found content) error {
 	return nil
 }
 
-// addMissing adds the columns that a table of version 2 lacks, which are null in its
-// rows, and the indexes that one of version 3 or 4 lacks.
+// addMissing adds the columns that a table of version 2 or 4 lacks, which are null in its
+// rows, and the indexes that it lacks.
 func (d *driver) addMissing(ctx context.Context, tx pgx.Tx, t relational.Table, have []string) error {
 	for _, c := range t.Columns {
 		if slices.Contains(have, c.Name) {

@@ -92,9 +92,9 @@ func (c content) old() int64 {
 	return 0
 }
 
-// leftOut says of a table which a migration does not find that it stays out: of those
-// of version 3 what was left out keeps lacking, and so does what needs it; version 4 has
-// all tables.
+// leftOut says of a table which a migration does not find that it stays out. What version
+// 4 lacks was left out. What version 3 lacks was left out too, except the tables of lookups,
+// which are made where the ancestry that they need is there.
 func (c content) leftOut(t relational.Table) bool {
 	return c.old() == 4 || c.old() == 3 && (t.Capability != storage.CapLookups || !c.has(relational.ScopeParentTable))
 }

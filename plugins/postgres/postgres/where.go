@@ -32,11 +32,16 @@ func (w *where) then(text string, args ...any) {
 func (w *where) write(text string, args []any) {
 	for _, arg := range args {
 		before, after, _ := strings.Cut(text, "?")
-		w.args = append(w.args, arg)
-		w.text.WriteString(before + "$" + strconv.Itoa(len(w.args)+1))
+		w.text.WriteString(before + w.parameter(arg))
 		text = after
 	}
 	w.text.WriteString(text)
+}
+
+// parameter stands for an argument that the text before the conditions names.
+func (w *where) parameter(arg any) string {
+	w.args = append(w.args, arg)
+	return "$" + strconv.Itoa(len(w.args)+1)
 }
 
 // equals adds a condition on one column when the filter has it.

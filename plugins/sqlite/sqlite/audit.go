@@ -53,7 +53,7 @@ func (s *store) auditFrom(ctx context.Context, f storage.AuditFilter, start plac
 		arguments: []any{f}, after: start, limit: limit, scan: audit.Scan,
 		key: func(e authz.AuditEntry) place { return place{AuditCursor: e.Cursor()} },
 		chunk: func(after place, limit int) *query {
-			q := s.auditMatching(relational.Shortened("", f.DetailLimit), f)
+			q := s.auditEntries(f)
 			switch {
 			case after.at:
 				q.and(`("at", "id") >= (?, ?)`, after.At, after.ID)
@@ -74,7 +74,7 @@ func (s *store) newestAudit(ctx context.Context, f storage.AuditFilter, limit in
 			return
 		}
 		var rows []authz.AuditEntry
-		q := s.auditMatching(relational.Shortened("", f.DetailLimit), f)
+		q := s.auditEntries(f)
 		q.page(`"at" DESC, "id" DESC`, limit)
 		err := s.db.read(ctx, func(w *work) (err error) {
 			rows, err = rowsOf(w, audit.Scan, q.text.String(), q.args...)
@@ -104,6 +104,16 @@ func (s *store) auditStart(ctx context.Context, f storage.AuditFilter, n int) (s
 		return err
 	})
 	return start, err
+}
+
+// auditEntries selects entries, without the details that the filter leaves out.
+func (s *store) auditEntries(f storage.AuditFilter) *query {
+	if f.DetailLimit == nil {
+		return s.auditMatching(relational.Shortened("", ""), f)
+	}
+	q := s.auditMatching(relational.Shortened("", "?"), f)
+	q.args = slices.Insert(q.args, 0, any(*f.DetailLimit))
+	return q
 }
 
 func (s *store) auditMatching(columns string, f storage.AuditFilter) *query {

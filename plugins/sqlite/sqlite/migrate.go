@@ -11,10 +11,11 @@ import (
 	"github.com/authzhost/authz/sdk/storage"
 )
 
-// migrate brings the tables of an older version into the present layout. Version 2
-// lacks columns, version 3 tables and indexes, and version 4 indexes, which are added. The rows of version 1 land in the partition "";
-// SQLite cannot change a primary key, so each table is written anew. All of it happens in the caller's transaction: a second migration waits for
-// the first and finds nothing to do, and one that is killed leaves what was there.
+// migrate brings the tables of an older version into the present layout. The columns,
+// tables and indexes that versions 2 to 4 lack are added. The rows of version 1 land in the
+// partition ""; SQLite cannot change a primary key, so each table is written anew. All of
+// it happens in the caller's transaction: a second migration waits for the first and finds
+// nothing to do, and one that is killed leaves what was there.
 func migrate(w *work, found layout, now int64) error {
 	if found.version > 1 {
 		return addMissing(w, found)
@@ -44,8 +45,8 @@ func migrate(w *work, found layout, now int64) error {
 	return err
 }
 
-// addMissing adds the columns that version 2 lacks, which are NULL in its rows, and
-// the tables and indexes that versions 3 and 4 lack.
+// addMissing adds the columns that versions 2 and 4 lack, which are NULL in their rows,
+// and the tables and indexes that versions 2 to 4 lack.
 func addMissing(w *work, found layout) error {
 	for _, t := range relational.Tables {
 		have, there := found.tables[t.Name]
