@@ -158,7 +158,7 @@ func (w *drawn) drawRows(partition string) {
 		}
 	}
 	for range rapid.IntRange(0, 6).Draw(w.T, "grants of "+partition) {
-		g := authz.Grant{Subject: w.one(subjects, "subject"), Scope: w.one(append([]string{"*", "*", "*", "*"}, scopesOfAll...), "scope"), Provenance: admin, CreatedAt: 1}
+		g := authz.Grant{Subject: w.one(subjects, "subject"), Scope: w.one(append([]string{"*", "*", "*", "*"}, scopesOfAll...), "scope"), Provenance: admin, CreatedAt: int64(rapid.IntRange(1, 3).Draw(w.T, "created"))}
 		g.ID = w.id(g.Scope, in)
 		if w.chance(2, "by role") {
 			g.RoleID = w.one([]string{"r0", "r0", "r1", "mesh:billing:r0", "ghost"}, "role")
@@ -335,6 +335,12 @@ func (w *drawn) list(r *reference, member *running) {
 	if n, err := member.CountGrants(context.Background(), q); err != nil || n != int64(len(want)) {
 		w.Fatalf("%s counts %d grants %v, want %d", r.partition, n, err, len(want))
 	}
+	f := provider.GrantsQuery{GrantSearch: authz.GrantSearch{Subject: optional(subjects, "found subject"), Scope: optional(scopesOfAll[:4], "found scope"), Pattern: optional(subtrees, "found pattern"),
+		Instances: w.chance(3, "instances"), Order: rapid.SampledFrom([]authz.GrantOrder{authz.GrantsByID, authz.GrantsNewest, authz.GrantsExpiring}).Draw(w.T, "order")}}
+	same(w, "found grants", r.foundGrants(f.GrantSearch), func(p provider.Paging) iter.Seq2[authz.Grant, error] {
+		f.Paging = p
+		return member.FindGrants(context.Background(), f)
+	}, func(g authz.Grant) string { return f.Order.Text(f.Order.Place(&g)) })
 	v := provider.RevokeQuery{UserID: optional([]string{"jane", "bob"}, "user"), Scope: optional(scopesOfAll[:4], "scope")}
 	same(w, "revokes", r.listedRevokes(storage.RevokeFilter{UserID: v.UserID, Scope: v.Scope}), func(p provider.Paging) iter.Seq2[authz.Revoke, error] {
 		v.Paging = p

@@ -241,6 +241,13 @@ func (r *reference) listedGrants(f storage.GrantFilter) []authz.Grant {
 	}, func(g authz.Grant) string { return g.ID })
 }
 
+// foundGrants are those of listedGrants that a search selects, in its order.
+func (r *reference) foundGrants(q authz.GrantSearch) []authz.Grant {
+	list := slices.DeleteFunc(r.listedGrants(storage.GrantFilter{}), func(g authz.Grant) bool { return !q.Selects(&g) })
+	slices.SortStableFunc(list, func(a, b authz.Grant) int { return q.Order.Compare(q.Order.Place(&a), q.Order.Place(&b)) })
+	return list
+}
+
 func (r *reference) listedRevokes(f storage.RevokeFilter) []authz.Revoke {
 	return listedRows(atScope(r.home().revokes, true, revokedAt), atScope(r.stored[r.partition].revokes, false, revokedAt), func(v authz.Revoke) bool {
 		return (f.UserID == nil || *f.UserID == v.UserID) && (f.Scope == nil || *f.Scope == v.Scope)

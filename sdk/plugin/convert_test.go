@@ -382,6 +382,15 @@ func TestEveryFilterCrossesUnchanged(t *testing.T) {
 		same(t, decodeGrantFilter(q), g)
 		same(t, decodePage(q.GetPage()), page)
 
+		search := authz.GrantSearch{Subject: optional(t, "fs", text), Scope: optional(t, "fsc", text), RoleID: optional(t, "fr", text), Pattern: optional(t, "fp", text),
+			Actor: optional(t, "fa", text), Instances: rapid.Bool().Draw(t, "instances"), Expires: optional(t, "expires", rapid.Bool()),
+			ExpiresFrom: optional(t, "ef", instants), ExpiresTo: optional(t, "et", instants), CreatedFrom: optional(t, "cf", instants), CreatedTo: optional(t, "ct", instants),
+			Order: authz.GrantOrder(some(t, "order"))}
+		place := storage.FoundPage{After: authz.GrantPlace{At: instants.Draw(t, "place"), ID: some(t, "placed")}, Limit: page.Limit}
+		gotSearch, gotPlace := decodeGrantSearch(wire(t, encodeGrantSearch(1, search, place)))
+		same(t, gotSearch, search)
+		same(t, gotPlace, place)
+
 		state := optional(t, "state", text)
 		r := storage.RequestFilter{State: (*authz.RequestState)(state), RequesterUserID: optional(t, "u", text), RoleID: optional(t, "r", text), Scope: optional(t, "s", text)}
 		rp := storage.RequestPage{AfterCreatedAt: instants.Draw(t, "at"), AfterID: some(t, "id"), Limit: 3}

@@ -51,19 +51,13 @@ func (s *storageServer) ListGrantsAt(q *pluginv1.GrantsAtQuery, st grpc.ServerSt
 }
 
 func (s *storeClient) FindGrants(ctx context.Context, q authz.GrantSearch, p storage.FoundPage) iter.Seq2[authz.Grant, error] {
-	return list(ctx, s, s.rpc.FindGrants, &pluginv1.GrantSearch{Store: s.handle,
-		Subject: q.Subject, Scope: q.Scope, RoleId: q.RoleID, Pattern: q.Pattern, Actor: q.Actor, Instances: q.Instances,
-		Expires: q.Expires, ExpiresFrom: q.ExpiresFrom, ExpiresTo: q.ExpiresTo, CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo,
-		Order: string(q.Order), AfterAt: p.After.At, AfterId: p.After.ID, Limit: int64(p.Limit)}, infallible(decodeGrant))
+	return list(ctx, s, s.rpc.FindGrants, encodeGrantSearch(s.handle, q, p), infallible(decodeGrant))
 }
 
 func (s *storageServer) FindGrants(q *pluginv1.GrantSearch, st grpc.ServerStreamingServer[pluginv1.GrantRows]) error {
 	return stream(s, q, st, func(store storage.Store) iter.Seq2[authz.Grant, error] {
-		return store.FindGrants(st.Context(), authz.GrantSearch{
-			Subject: q.Subject, Scope: q.Scope, RoleID: q.RoleId, Pattern: q.Pattern, Actor: q.Actor, Instances: q.GetInstances(),
-			Expires: q.Expires, ExpiresFrom: q.ExpiresFrom, ExpiresTo: q.ExpiresTo, CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo,
-			Order: authz.GrantOrder(q.GetOrder())},
-			storage.FoundPage{After: authz.GrantPlace{At: q.GetAfterAt(), ID: q.GetAfterId()}, Limit: int(q.GetLimit())})
+		search, page := decodeGrantSearch(q)
+		return store.FindGrants(st.Context(), search, page)
 	}, infallible(encodeGrant), grantRows)
 }
 

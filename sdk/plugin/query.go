@@ -67,6 +67,25 @@ func decodeRequestQuery(q *pluginv1.RequestQuery) (storage.RequestFilter, storag
 		}
 }
 
+func encodeGrantSearch(store uint64, q authz.GrantSearch, p storage.FoundPage) *pluginv1.GrantSearch {
+	return &pluginv1.GrantSearch{
+		Store:   store,
+		Subject: q.Subject, Scope: q.Scope, RoleId: q.RoleID, Pattern: q.Pattern, Actor: q.Actor, Instances: q.Instances,
+		Expires: q.Expires, ExpiresFrom: q.ExpiresFrom, ExpiresTo: q.ExpiresTo, CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo,
+		Order: string(q.Order), AfterAt: p.After.At, AfterId: p.After.ID, Limit: int64(p.Limit),
+	}
+}
+
+func decodeGrantSearch(q *pluginv1.GrantSearch) (authz.GrantSearch, storage.FoundPage) {
+	return authz.GrantSearch{
+			Subject: q.Subject, Scope: q.Scope, RoleID: q.RoleId, Pattern: q.Pattern, Actor: q.Actor, Instances: q.GetInstances(),
+			Expires: q.Expires, ExpiresFrom: q.ExpiresFrom, ExpiresTo: q.ExpiresTo, CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo,
+			Order: authz.GrantOrder(q.GetOrder()),
+		}, storage.FoundPage{
+			After: authz.GrantPlace{At: q.GetAfterAt(), ID: q.GetAfterId()}, Limit: int(q.GetLimit()),
+		}
+}
+
 func encodeAuditQuery(store uint64, f storage.AuditFilter) *pluginv1.AuditQuery {
 	q := &pluginv1.AuditQuery{
 		Store:  store,

@@ -20,7 +20,7 @@ import (
 // Few rows under most ids, very many under one, in all that lookups read.
 const skewed = `
 insert into "AuthzGrant" ("app", "id", "subject", "pattern", "scope", "provenance", "createdAt")
-	select 'p', 'g' || i, 'user:u' || i % 5000, 'docs.*', case when i % 2 = 0 then 'd.f:0' else 'd.f:' || i % 9000 end, '{}', 1 from generate_series(1, 60000) i;
+	select 'p', 'g' || i, 'user:u' || i % 5000, 'docs.*', case when i % 2 = 0 then 'd.f:0' else 'd.f:' || i % 9000 end, json_build_object('actorUserId', 'a' || i % 500), 1 from generate_series(1, 60000) i;
 insert into "AuthzScopeEdge" ("app", "parentId", "childId") select 'p', case when i % 2 = 0 then 'd.f:0' else 'd.f:' || i % 9000 end, 'd.d:' || i from generate_series(1, 60000) i;
 insert into "AuthzScopeParent" ("app", "scope", "parents") select 'p', 'd.d:' || i, '[]' from generate_series(1, 60000) i;
 insert into "AuthzUser" ("app", "userId", "active", "orgIds", "managerUserId") select 'p', 'u' || i, true, '[]', case when i % 2 = 0 then 'm' else 'u' || i / 9 end from generate_series(1, 60000) i;
@@ -60,6 +60,9 @@ func TestLookupsGoThroughIndexes(t *testing.T) {
 					collect(t, traced.FindGrants(ctx, q, storage.FoundPage{After: after, Limit: 100}))
 				}
 			}
+		}
+		for _, after := range []string{"", "g5"} { // in an order by time what one gave is sorted
+			collect(t, traced.FindGrants(ctx, authz.GrantSearch{Actor: new("a3")}, storage.FoundPage{After: authz.GrantPlace{ID: after}, Limit: 100}))
 		}
 		for _, after := range []string{"", "u15"} {
 			collect(t, traced.ListUserIDs(ctx, "u1", storage.Page{After: after, Limit: 1000}))

@@ -221,20 +221,23 @@ func migratesIndexes(t *testing.T, version, back string) {
 	checkLayout(t, dsn)
 }
 
-// What version 3 left out stays out, and takes what needs it along.
-func TestADatabaseOfVersion3WithTablesLeftOutIsMigrated(t *testing.T) {
+// What an older version left out stays out, and takes what needs it along.
+func TestADatabaseWithTablesLeftOutIsMigrated(t *testing.T) {
 	for name, c := range map[string]struct {
-		leftOut string
-		edges   bool
+		back, leftOut string
+		edges         bool
 	}{
-		"ancestry": {`"AuthzScopeParent"`, false},
-		"metrics":  {`"AuthzMetric"`, true},
-		"events":   {`"AuthzEvent", "AuthzEpoch"`, true},
+		"ancestry of version 3": {backToVersion3, `"AuthzScopeParent"`, false},
+		"metrics of version 3":  {backToVersion3, `"AuthzMetric"`, true},
+		"events of version 3":   {backToVersion3, `"AuthzEvent", "AuthzEpoch"`, true},
+		"lookups of version 4":  {backToVersion4, `"AuthzScopeEdge", "AuthzUserOrg"`, false},
+		"metrics of version 4":  {backToVersion4, `"AuthzMetric"`, true},
+		"events of version 4":   {backToVersion4, `"AuthzEvent", "AuthzEpoch"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := postgrestest.Database(t)
 			relationaltest.FillEdges(t, open(t, connect(t, postgres.Options{DSN: dsn}), "docs"))
-			sql(t, dsn, backToVersion3, "drop table "+c.leftOut)
+			sql(t, dsn, c.back, "drop table "+c.leftOut)
 			_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
 			expectCode(t, storage.CodeUnsupported, err)
 			connect(t, postgres.Options{DSN: dsn, Migrate: true})

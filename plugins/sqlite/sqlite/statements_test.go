@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/authzhost/authz/plugins/internal/relational"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/storage"
 )
 
@@ -87,6 +88,40 @@ func TestLookupsGoThroughIndexes(t *testing.T) {
 		plan := planOf(t, d.db, text)
 		if !strings.Contains(plan, index) || scansTable(plan) || text != usersOf && strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("not by %s: %s\n%s", index, text, plan)
+		}
+	}
+}
+
+func TestSearchesOfGrantsGoThroughIndexes(t *testing.T) {
+	for index, q := range map[string]authz.GrantSearch{
+		"PRIMARY KEY (app=?)":                             {},
+		"AuthzGrant_instance (app=? AND <expr>>?)":        {Instances: true},
+		"AuthzGrant_givenBy_id (app=? AND <expr>=?)":      {Actor: new("root")},
+		"AuthzGrant_createdAt_id (app=?)":                 {Order: authz.GrantsNewest},
+		"AuthzGrant_createdAt_id (app=? AND createdAt>?)": {Order: authz.GrantsNewest, CreatedFrom: new(int64(1))},
+		"AuthzGrant_expiresAt_id (app=? AND expiresAt>?)": {Order: authz.GrantsExpiring},
+	} {
+		for _, after := range []authz.GrantPlace{{}, {At: 2, ID: "g"}} {
+			seen := &Statements{}
+			d, s := open(t, seen.Observe(Options{Path: tempFile(t)}))
+			for _, err := range s.FindGrants(t.Context(), q, storage.FoundPage{After: after, Limit: 10}) {
+				t.Fatal(err)
+			}
+			name, _, _ := strings.Cut(index, " (")
+			searches := 0
+			for _, text := range slices.Collect(maps.Keys(seen.seen)) { // the plans are statements too
+				if !strings.Contains(text, `FROM "AuthzGrant"`) {
+					continue
+				}
+				searches++
+				plan := planOf(t, d.db, text)
+				if !strings.Contains(plan, name) || after.ID == "" && !strings.Contains(plan, index) || scansTable(plan) || strings.Contains(plan, "TEMP B-TREE") {
+					t.Errorf("not by %s: %s\n%s", index, text, plan)
+				}
+			}
+			if searches != 1 {
+				t.Errorf("%+v made %d statements", q, searches)
+			}
 		}
 	}
 }
