@@ -59,6 +59,8 @@ func (g guarded) lookInto(ctx context.Context, op string, members map[string]any
 		case op == "createGroup" && (name == "id" || name == "parents"), op == "setGroupParents" && name == "parents",
 			op == "changeGroupMembership" && (name == "add" || name == "remove"):
 			kind, wanted = authz.SubjectGroup, true
+		case op == "findGrants" && name == "actor":
+			kind, wanted = authz.SubjectUser, true
 		case name == "subject":
 			if text, _ := v.(string); text != "" {
 				if own, id, ok := authz.ParseSubject(text); ok {

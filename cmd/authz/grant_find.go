@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -70,7 +71,7 @@ func (f *grantFlags) add(c *cobra.Command, filter fields) (searched bool, err er
 	}
 	if f.noExpiry {
 		if f.expiresFrom != "" || f.expiresTo != "" || f.order == "expiry" {
-			return false, usageError{fmt.Errorf("a grant that never expires has no time of expiry: leave --no-expiry out, or the others")}
+			return false, usageError{errors.New("a grant that never expires has no time of expiry: leave --no-expiry out, or the others")}
 		}
 		filter["expires"], searched = false, true
 	}

@@ -162,6 +162,7 @@ var wrongInputs = []wrongInput{
 	{args: "grant create user:ann --role editor --expires 30", code: 2, says: parts(`"30" is no time`, "30d")},
 	{args: "grant create user:ann --role editor --expires 2020-01-01", code: 1, says: parts("expiresAt is already in the past")},
 	{args: "grant create user:ann --role editor --expires=", code: 2, says: parts("--expires is given, and it is empty: leave it out")},
+	{args: "grant list --by user:ann", code: 2, says: parts(`"user:ann" is how grants name a subject`, "write ann")},
 	{args: "grant create user:ann --role editor --actor=", code: 2, says: parts("--actor is given, and it is empty")},
 	{args: "grant create user:ann --role editor --file grants.yaml", code: 2, says: parts("-f stands alone")},
 	{args: "grant create user:ann --role editor --org acmee", code: 2, says: parts("you are not logged in to acmee")},

@@ -1,8 +1,6 @@
 package hosted
 
 import (
-	"strings"
-
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -46,8 +44,6 @@ func (s grantSearch) Check() error {
 		return fault.Parameter("expiresTo", "must be later than expiresFrom")
 	case s.Expires != nil && !*s.Expires && (s.ExpiresFrom != nil || s.ExpiresTo != nil || s.Order == string(authz.GrantsExpiring)):
 		return fault.Parameter("expires", "false selects grants without an expiry, which have no place in time: leave expiresFrom, expiresTo and the order expiresAt out")
-	case s.Actor != nil && strings.HasPrefix(*s.Actor, "user:"):
-		return fault.Parameter("actor", "is the id of a user without its kind: %s", strings.TrimPrefix(*s.Actor, "user:"))
 	}
 	return nil
 }

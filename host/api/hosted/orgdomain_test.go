@@ -171,8 +171,13 @@ func TestRolesExplainAndCatalogOverHTTP(t *testing.T) {
 		t.Errorf("%q before %q", a, b)
 	}
 	for _, wrong := range []string{"grants?order=createdAt", "grants?createdFrom=2&createdTo=2", "grants?expiresFrom=2&expiresTo=1", "grants?expires=false&expiresTo=1", "grants?expires=false&order=expiresAt",
-		"grants?pattern=docs..read", "grants?pattern=docs.*&roleId=r", "grants?actor=user:ann", "grants?actr=ann", "grants?scope=*&homes=all", "grants?subject=user:u_1&homes=all&scope=*", "grants?subject=user:u_1&homes=some", "revokes?homes=all"} {
+		"grants?pattern=docs..read", "grants?pattern=docs.*&roleId=r", "grants?actr=ann", "grants?scope=*&homes=all", "grants?subject=user:u_1&homes=all&scope=*", "grants?subject=user:u_1&homes=some", "revokes?homes=all"} {
 		owner.call("GET", "/orgs/acme/org/"+wrong, "").want(t, 400, "invalid_parameter")
+	}
+	for _, grants := range []string{"org/grants?", "org/grants?homes=all&", "applications/docs/grants?"} {
+		if got := owner.call("GET", "/orgs/acme/"+grants+"actor=user:ann", "").want(t, 400, "invalid_request"); !strings.Contains(string(got.raw), "write ann") {
+			t.Errorf("%s", got.raw)
+		}
 	}
 	if got := owner.call("GET", "/orgs/acme/org/grants/count?subject=user:u_1", ""); got.at("count") != float64(1) {
 		t.Errorf("count: %s", got.raw)

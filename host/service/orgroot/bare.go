@@ -19,6 +19,14 @@ func (r *Root) BareUser(ctx context.Context, org, field, id string) error {
 	return r.bare(ctx, org, field, authz.SubjectUser, id)
 }
 
+// bareActor is BareUser for whom a search names as the giver.
+func (r *Root) bareActor(ctx context.Context, org string, q authz.GrantSearch) error {
+	if q.Actor == nil {
+		return nil
+	}
+	return r.BareUser(ctx, org, "actor", *q.Actor)
+}
+
 // bareSubject is BareUser for the id within a subject.
 func (r *Root) bareSubject(ctx context.Context, org, field, subject string) error {
 	kind, id, ok := authz.ParseSubject(subject)

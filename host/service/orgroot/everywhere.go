@@ -16,6 +16,9 @@ import (
 // account data, and the instance rows of every linked application. Who could not be asked
 // is named: its rows are missing.
 func (r *Root) GrantsEverywhere(ctx context.Context, a *service.Access, q authz.GrantSearch, p Page) (List[HomedGrant], []Unavailable, error) {
+	if err := r.bareActor(ctx, a.Org.ID, q); err != nil {
+		return List[HomedGrant]{}, nil, err
+	}
 	q.Scope = nil
 	list := func(ctx context.Context, to applications.Asked, isRoot bool) ([]authz.Grant, error) {
 		if !isRoot {

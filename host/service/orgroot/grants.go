@@ -33,6 +33,9 @@ func homed(id string, h Home) string {
 // Grants finds the grants at a scope (nil means *); at * those of the root and of account
 // data in one list. The position is a place with its home.
 func (r *Root) Grants(ctx context.Context, a *service.Access, q authz.GrantSearch, p Page) (List[HomedGrant], error) {
+	if err := r.bareActor(ctx, a.Org.ID, q); err != nil {
+		return List[HomedGrant]{}, err
+	}
 	scope := orGlobal(q.Scope)
 	q.Scope = &scope
 	list := func(to applications.Asked, p Page) ([]authz.Grant, error) { return grantsAt(ctx, to, q, p) }

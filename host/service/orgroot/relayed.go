@@ -18,6 +18,9 @@ import (
 
 // AppGrants finds an application's grants: instance rows, unless the search is for *.
 func (r *Root) AppGrants(ctx context.Context, a *service.Access, application string, q authz.GrantSearch, p Page) (List[authz.Grant], error) {
+	if err := r.bareActor(ctx, a.Org.ID, q); err != nil {
+		return List[authz.Grant]{}, err
+	}
 	to, err := r.apps.Linked(ctx, a.Org.ID, application)
 	if err != nil {
 		return List[authz.Grant]{}, err
