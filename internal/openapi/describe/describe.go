@@ -40,6 +40,7 @@ var Schemas = map[reflect.Type]string{
 	reflect.TypeFor[provider.CheckAnswer]():           "CheckResult",
 	reflect.TypeFor[provider.GrantInput]():            "GrantInputWithoutProvenance",
 	reflect.TypeFor[provider.GrantQuery]():            "GrantQuery",
+	reflect.TypeFor[provider.GrantsQuery]():           "GrantSearch",
 	reflect.TypeFor[provider.RoleInput]():             "RoleInput",
 	reflect.TypeFor[provider.RoleUpdate]():            "RoleUpdate",
 	reflect.TypeFor[provider.GroupInput]():            "GroupInput",
