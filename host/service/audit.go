@@ -20,6 +20,7 @@ type AuditQuery struct {
 	About                 *audited.About
 	From, To              *int64
 	Export                bool
+	DetailLimit           *int64 // longer details are left out; nil leaves out none
 }
 
 func (q AuditQuery) selects(e authz.AuditEntry) bool {
@@ -30,6 +31,14 @@ func (q AuditQuery) selects(e authz.AuditEntry) bool {
 
 // Audit lists the account log in the order (at, id).
 func (s *Service) Audit(ctx context.Context, a *Access, q AuditQuery, p Page) (List[authz.AuditEntry], error) {
+	list, err := s.entries(ctx, a, q, p)
+	for i := range list.Rows {
+		list.Rows[i].Shorten(q.DetailLimit)
+	}
+	return list, err
+}
+
+func (s *Service) entries(ctx context.Context, a *Access, q AuditQuery, p Page) (List[authz.AuditEntry], error) {
 	position := func(e authz.AuditEntry) string { return account.LogID(e.At, e.ID) }
 	if !q.Export {
 		return s.recent(ctx, a.Org.ID, q, p)

@@ -72,11 +72,8 @@ type auditEvents struct {
 	NextCursor *string            `json:"nextCursor"`
 }
 
-func (c *Call) events(entries []authz.AuditEntry, next string, limit *int64) (out auditEvents, err error) {
+func (c *Call) events(entries []authz.AuditEntry, next string) (out auditEvents, err error) {
 	out.Events = append([]authz.AuditEntry{}, entries...)
-	for i := range out.Events {
-		out.Events[i].Shorten(limit)
-	}
 	out.NextCursor, err = c.next(next)
 	return out, err
 }

@@ -43,11 +43,11 @@ func meRows(t *table) {
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/audit", Summary: "The account log", Gate: service.Cloud(cloud.AuditRead)},
 		func(ctx context.Context, c *Call, in listAudit) (out auditEvents, err error) {
 			list, err := c.core().Audit(ctx, c.Access, service.AuditQuery{Actor: in.Actor, Action: in.Action, Target: in.Target, About: in.about(),
-				From: in.From, To: in.To, Export: in.Mode == "export"}, c.Page)
+				From: in.From, To: in.To, Export: in.Mode == "export", DetailLimit: in.detailLimit()}, c.Page)
 			if err != nil {
 				return out, err
 			}
-			return c.events(list.Rows, list.Next, in.detailLimit())
+			return c.events(list.Rows, list.Next)
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/audit/{id}", Summary: "An entry of the account log, whole", Gate: service.Cloud(cloud.AuditRead), Own: []string{"not_found"}},
 		func(ctx context.Context, c *Call, in oneEntry) (out auditAnswer, err error) {

@@ -209,7 +209,7 @@ func peopleRows(t *table) {
 			if err != nil {
 				return auditEvents{}, err
 			}
-			return c.events(list.Rows, list.Next, in.detailLimit())
+			return c.events(list.Rows, list.Next)
 		})
 	add(t, endpoint{Method: "GET", Path: at("audit/{id}"), Summary: "An entry of the org root's log, whole", Gate: service.OrgKey(readAudit), Own: []string{"not_found"}},
 		func(ctx context.Context, c *Call, in oneEntry) (out auditAnswer, err error) {
@@ -222,7 +222,7 @@ func peopleRows(t *table) {
 			if err != nil {
 				return auditEvents{}, err
 			}
-			return c.events(list.Rows, list.Next, in.detailLimit())
+			return c.events(list.Rows, list.Next)
 		})
 	add(t, endpoint{Method: "GET", Path: "/orgs/{org}/applications/{app}/audit/{id}", Summary: "An entry of an application's log, whole", Gate: readApp, Relayed: true, Own: []string{"not_found"}},
 		func(ctx context.Context, c *Call, in oneAppEntry) (out auditAnswer, err error) {

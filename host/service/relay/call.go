@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,17 +34,19 @@ const (
 )
 
 // whole are the operations whose answers are lists or snapshots.
-var whole = map[string]bool{"listGrants": true, "listRevokes": true, "listRequests": true, "listApproverQueue": true, "listRoles": true,
-	"listGroups": true, "getGroupMembers": true, "getReportingEdges": true, "listAuditEvents": true,
-	"reviewEntitlements": true, "exportOrgSnapshot": true, "applyOrgSnapshot": true}
+var whole = chosen(func(o *provider.Operation) bool {
+	return o.List != "" || slices.Contains([]string{"getReportingEdges", "reviewEntitlements", "exportOrgSnapshot", "applyOrgSnapshot"}, o.Op)
+})
 
-var writes = func() map[string]bool {
+var writes = chosen(func(o *provider.Operation) bool { return o.Kind == provider.Write })
+
+func chosen(some func(*provider.Operation) bool) map[string]bool {
 	set := map[string]bool{}
 	for _, o := range provider.Operations {
-		set[o.Op] = o.Kind == provider.Write
+		set[o.Op] = some(o)
 	}
 	return set
-}()
+}
 
 func limitOf(op string) int64 {
 	if whole[op] {
