@@ -258,7 +258,7 @@ func (q *quickstart) showOwner(base string, made bool, cfg *config.Config) error
 	}
 	file := filepath.Join(q.dir, ownerSecret)
 	if cfg.Service.Dashboard {
-		fmt.Fprintf(q.out, "\nThe dashboard: %s/dashboard/\nSign in there with the organization %s, the user id %s and the secret below.\n\n", base, sampleOrg, cfg.Service.Bootstrap.UserID)
+		fmt.Fprintf(q.out, "\nThe dashboard: %s/dashboard/\nSign in there with the organization %s, the user id %s and the secret in %s.\n\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))
 	}
 	if !made {
 		fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, whose secret is in %s\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))

@@ -87,7 +87,7 @@ func (e *endpoint) tag() string {
 func (e *endpoint) description() string {
 	text := "Gate: " + e.gateText() + "." + proofTexts[e.Proof]
 	if e.browser {
-		text += " Where the host has a dashboard, a failure sends the browser to its sign-in: 303 with problem and request in the query, to who does not accept application/json."
+		text += " Where the host has a dashboard, a failure sends the browser to its sign-in: 303 with problem and request in the query, unless the request accepts application/json."
 	}
 	if len(e.Audit) > 0 {
 		text += " Audited: " + strings.Join(e.Audit, ", ") + "."
