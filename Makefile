@@ -8,7 +8,7 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -X main.version=$(VERSION)
 
 # Modules of their own: what only their users need.
-MODULES := internal/notices/generate contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
+MODULES := internal/notices/generate internal/prose contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
 .PHONY: help build build-host web test-web notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
