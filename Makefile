@@ -10,7 +10,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate internal/prose contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-host web test-web notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-authz build-host web test-web notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -18,10 +18,12 @@ help: ## show this list
 build: build-host ## build the host, the plugins and the verifier into bin/
 	cd verify && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../$(BIN)/authz-verify ./cmd/authz-verify
 
-build-host: # without the verifier, whose parser is long in the making
+build-authz: # the command alone, which carries what a quickstart needs
 	@mkdir -p $(BIN)
 	@cp internal/notices/THIRD_PARTY_NOTICES LICENSE $(BIN)/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz ./cmd/authz
+
+build-host: build-authz # without the verifier, whose parser is long in the making
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/authz-conformance ./cmd/authz-conformance
 	@for name in memory sqlite postgres mongo ldap prometheus otlp scim file; do \
 	  echo "$(GO) build -o $(BIN)/authz-plugin-$$name ./plugins/$$name"; \
@@ -45,7 +47,9 @@ test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, a
 notices: ## write THIRD_PARTY_NOTICES from the modules that the binaries are linked with
 	cd internal/notices/generate && $(GO) run .
 
-run: build-host ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
+run: ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
+	@test -x $(BIN)/authz || echo "building $(BIN)/authz: a minute or two the first time, seconds from then on"
+	@$(MAKE) --no-print-directory build-authz
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
 
 # SQLite and its C library are C translated to Go: the race detector learns nothing from

@@ -53,7 +53,7 @@ is not disturbed.`,
 			if len(cfg.Applications) == 0 && cfg.Service == nil {
 				fmt.Fprintf(c.ErrOrStderr(), "warning: %s configures neither applications nor the service: a host would answer nothing\n", f.path)
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s is valid: %d applications, %d plugins\n", f.path, len(cfg.Applications), len(cfg.Plugins.Instances))
+			fmt.Fprintf(c.OutOrStdout(), "%s is valid: applications %d, plugins %d\n", f.path, len(cfg.Applications), len(cfg.Plugins.Instances))
 			return nil
 		},
 	}

@@ -116,7 +116,7 @@ func (s *shell) start(args ...string) *running {
 func (r *running) waitFor(t *testing.T, what *regexp.Regexp) []string {
 	t.Helper()
 	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if m := what.FindStringSubmatch(r.out.String()); m != nil {
+		if m := what.FindStringSubmatch(r.out.String() + r.errs.String()); m != nil {
 			return m
 		}
 		select {
