@@ -10,7 +10,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate internal/prose contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-authz build-host web test-web notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-authz build-host web test-web docs notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,15 @@ web/node_modules/.installed: web/package-lock.json
 test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
 	cd web && npm run --silent check && npm run --silent test
+
+docs: website/node_modules/.installed ## a site of the documentation, with a search, in bin/site
+	cd website && npm run --silent build
+	@echo "the site is in $(BIN)/site: serve it as files, such as python3 -m http.server --directory $(BIN)/site"
+
+website/node_modules/.installed: website/package-lock.json
+	@command -v node >/dev/null || scripts/install-package nodejs "the site is built with it"
+	@command -v npm >/dev/null || scripts/install-package npm "it installs what the site is built with"
+	cd website && npm ci --ignore-scripts --no-audit --no-fund && touch node_modules/.installed
 
 notices: ## write THIRD_PARTY_NOTICES from the modules that the binaries are linked with
 	cd internal/notices/generate && $(GO) run .
