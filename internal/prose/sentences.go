@@ -40,7 +40,7 @@ func sentences(source []byte) (list []sentence) {
 }
 
 // A sentence ends at a stop before a space and what can begin another.
-var stop = regexp.MustCompile("([.!?][\"”’)]*)\\s+(?:[A-Z0-9\"“‘(§]|\x00)")
+var stop = regexp.MustCompile("([.!?][\"”’)]*)\\s+(?:[A-Z0-9\"“‘(\u00a7]|\x00)")
 
 // code stands for a code span while sentences are told apart.
 const code = "\x00"
