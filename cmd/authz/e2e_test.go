@@ -19,6 +19,7 @@ import (
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/internal/testprocess"
+	"github.com/authzhost/authz/plugins/postgres/postgrestest"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 				return 1
 			}
 		}
-		return m.Run()
+		return postgrestest.Run(m)
 	}())
 }
 

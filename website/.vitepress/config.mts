@@ -65,6 +65,7 @@ export default defineConfig({
           ['List who may', 'lookups'],
           ['Let people ask', 'requests'],
           ['Use the dashboard', 'dashboard'],
+          ['Go to production', 'production'],
           ['Run a host', 'operations'],
           ['Choose storage', 'storage'],
           ['Read a directory', 'directories'],

@@ -80,6 +80,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
+// Tools is the folder of the programs that belong to the server, such as pg_dump.
+func Tools() (string, error) { return binaries() }
+
 // create fills the folder with a cluster that was never started.
 func (c *Cluster) create(ctx context.Context, o Options) error {
 	if err := chown(c.folder); err != nil {
