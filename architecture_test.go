@@ -22,8 +22,11 @@ type rule struct {
 }
 
 var rules = []rule{
-	{room: "sdk/", forbidden: []string{module + "host", module + "plugins", module + "conformance", module + "cmd", module + "examples"}},
-	{room: "sdk/authz", forbidden: allBut()},
+	{room: "sdk/", forbidden: []string{module + "host", module + "plugins", module + "conformance", module + "cmd", module + "examples"},
+		except: []string{"sdk/authztest"}}, // a host's application over the memory driver, in tests of programs
+	{room: "sdk/authztest", forbidden: []string{module + "host/service", module + "host/api", module + "conformance", module + "cmd", module + "examples"}},
+	{room: "", forbidden: []string{module + "sdk/authztest"}},
+	{room: "sdk/authz", forbidden: allBut(), except: []string{"sdk/authztest"}},
 	{room: "internal/spell", forbidden: []string{module}},
 	{room: "sdk/catalog", forbidden: allBut("sdk/authz")},
 	{room: "sdk/access", forbidden: allBut("sdk/authz", "sdk/catalog")},
@@ -63,6 +66,8 @@ var rules = []rule{
 	{room: "internal/input", forbidden: allBut("sdk/authz")},
 	{room: "internal/pages", forbidden: allBut("sdk/authz")},
 	{room: "internal/words", forbidden: allBut("sdk/authz")},
+	{room: "internal/rows", forbidden: allBut("sdk/authz", "sdk/provider")},
+	{room: "internal/remedies", forbidden: allBut("sdk/authz", "sdk/access")},
 	{room: "examples/", forbidden: []string{module + "plugins", module + "cmd"},
 		except: []string{"examples/internal/demo"}}, // a host of the examples' own, over the memory driver
 	{room: "examples/internal/demo", forbidden: []string{module + "cmd"}},
