@@ -17,6 +17,7 @@ func TestTheExcerptsOfTheGuidesStandInTheirExamples(t *testing.T) {
 		"writing-a-sink.md":      "examples/vendor-sink",
 		"writing-an-importer.md": "examples/vendor-importer",
 		"testing-your-app.md":    "sdk/authztest",
+		"middleware.md":          "sdk",
 	} {
 		text, err := os.ReadFile(filepath.Join("docs", guide))
 		if err != nil {
