@@ -69,6 +69,7 @@ var rules = []rule{
 	{room: "internal/input", forbidden: allBut("sdk/authz")},
 	{room: "internal/pages", forbidden: allBut("sdk/authz")},
 	{room: "internal/words", forbidden: allBut("sdk/authz")},
+	{room: "internal/catalogdoc", forbidden: allBut("sdk/authz", "sdk/catalog")},
 	{room: "internal/rows", forbidden: allBut("sdk/authz", "sdk/provider")},
 	{room: "internal/remedies", forbidden: allBut("sdk/authz", "sdk/access")},
 	{room: "examples/", forbidden: []string{module + "plugins", module + "cmd"},
