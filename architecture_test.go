@@ -22,8 +22,14 @@ type rule struct {
 }
 
 var rules = []rule{
-	{room: "sdk/", forbidden: []string{module + "host", module + "plugins", module + "conformance", module + "cmd", module + "examples"}},
-	{room: "sdk/authz", forbidden: allBut()},
+	{room: "sdk/", forbidden: []string{module + "host", module + "plugins", module + "conformance", module + "cmd", module + "examples"},
+		except: []string{"sdk/authztest"}}, // a host's application over the memory driver, in tests of programs
+	{room: "sdk/authztest", forbidden: []string{module + "host/service", module + "host/api", module + "conformance", module + "cmd", module + "examples"}},
+	{room: "", forbidden: []string{module + "sdk/authztest"}},
+	{room: "sdk/authz", forbidden: allBut(), except: []string{"sdk/authztest", "sdk/authzhttp", "sdk/authzgrpc"}},
+	{room: "sdk/authzhttp", forbidden: allBut("sdk/authz", "sdk/client")},
+	{room: "sdk/authzgrpc", forbidden: allBut("sdk/authz", "sdk/client")},
+	{room: "sdk/internal/gate", forbidden: allBut("sdk/authz", "sdk/client")},
 	{room: "internal/spell", forbidden: []string{module}},
 	{room: "sdk/catalog", forbidden: allBut("sdk/authz")},
 	{room: "sdk/access", forbidden: allBut("sdk/authz", "sdk/catalog")},
@@ -63,11 +69,14 @@ var rules = []rule{
 	{room: "internal/input", forbidden: allBut("sdk/authz")},
 	{room: "internal/pages", forbidden: allBut("sdk/authz")},
 	{room: "internal/words", forbidden: allBut("sdk/authz")},
+	{room: "internal/catalogdoc", forbidden: allBut("sdk/authz", "sdk/catalog")},
+	{room: "internal/rows", forbidden: allBut("sdk/authz", "sdk/provider")},
+	{room: "internal/remedies", forbidden: allBut("sdk/authz", "sdk/access")},
 	{room: "examples/", forbidden: []string{module + "plugins", module + "cmd"},
 		except: []string{"examples/internal/demo"}}, // a host of the examples' own, over the memory driver
 	{room: "examples/internal/demo", forbidden: []string{module + "cmd"}},
 	{room: "", forbidden: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc"},
-		except: []string{"sdk/plugin", "host/pluginhost"}},
+		except: []string{"sdk/plugin", "host/pluginhost", "sdk/authzgrpc"}},
 	{room: "", forbidden: []string{"google.golang.org/protobuf"},
 		except: []string{"sdk/plugin", "host/pluginhost", "plugins/prometheus"}}, // whose remote-write is protobuf
 }

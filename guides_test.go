@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every excerpt in a guide to plugins says which file of its example it is from, and
+// Every excerpt in these guides says which file of its example it is from, and
 // stands there as it does in the guide.
 func TestTheExcerptsOfTheGuidesStandInTheirExamples(t *testing.T) {
 	excerpt := regexp.MustCompile("(?s)(?:<!-- from (\\S+) -->\n)?```go\n(.*?)```")
@@ -16,6 +16,8 @@ func TestTheExcerptsOfTheGuidesStandInTheirExamples(t *testing.T) {
 		"writing-a-driver.md":    "examples/vendor-driver",
 		"writing-a-sink.md":      "examples/vendor-sink",
 		"writing-an-importer.md": "examples/vendor-importer",
+		"testing-your-app.md":    "sdk/authztest",
+		"middleware.md":          "sdk",
 	} {
 		text, err := os.ReadFile(filepath.Join("docs", guide))
 		if err != nil {

@@ -25,8 +25,8 @@ import (
 )
 
 func newCatalog() *cobra.Command {
-	c := &cobra.Command{Use: "catalog", Short: "The vocabulary of permissions: check, publish and compare it", Args: cobra.NoArgs, RunE: showHelp}
-	c.AddCommand(newCatalogLint(), newCatalogPublish(), newCatalogDiff(), newCatalogVersions(), newCatalogShow())
+	c := &cobra.Command{Use: "catalog", Short: "The vocabulary of permissions: begin, check, publish and compare it", Args: cobra.NoArgs, RunE: showHelp}
+	c.AddCommand(newCatalogInit(), newCatalogLint(), newCatalogDocument(), newCatalogPublish(), newCatalogDiff(), newCatalogVersions(), newCatalogShow())
 	return c
 }
 
@@ -59,19 +59,33 @@ func loadCatalog(in io.Reader, path string) (declared catalog.Input, built *cata
 
 // lintCatalog is everything wrong with a file: what keeps it from being built, or
 // what breaks the conventions.
-func lintCatalog(in io.Reader, path string) (*catalog.Catalog, []authz.Issue, error) {
+func lintCatalog(in io.Reader, path string) (*catalog.Catalog, []suggestedIssue, error) {
 	input, built, err := loadCatalog(in, path)
 	var broken *authz.CatalogError
 	switch {
 	case errors.As(err, &broken):
-		return nil, broken.Issues, nil
+		return nil, suggested(&input, broken.Issues), nil
 	case err != nil:
 		return nil, nil, err
 	}
-	return built, input.Locate(catalog.Lint(built)), nil
+	return built, suggested(&input, input.Locate(catalog.Lint(built))), nil
 }
 
-func countIssues(issues []authz.Issue) (errs, warnings int) {
+// suggestedIssue is an issue with the name that was probably meant.
+type suggestedIssue struct {
+	authz.Issue
+	DidYouMean string `json:"didYouMean,omitempty"`
+}
+
+func suggested(in *catalog.Input, issues []authz.Issue) []suggestedIssue {
+	all := make([]suggestedIssue, len(issues))
+	for i, issue := range issues {
+		all[i] = suggestedIssue{issue, in.Suggest(issue)}
+	}
+	return all
+}
+
+func countIssues(issues []suggestedIssue) (errs, warnings int) {
 	for _, i := range issues {
 		if i.Severity == authz.SeverityError {
 			errs++
@@ -83,12 +97,16 @@ func countIssues(issues []authz.Issue) (errs, warnings int) {
 }
 
 // printIssues writes them as compilers do, so that editors find the place.
-func printIssues(w io.Writer, file string, issues []authz.Issue) {
+func printIssues(w io.Writer, file string, issues []suggestedIssue) {
 	for _, i := range issues {
 		if i.Line > 0 {
 			fmt.Fprintf(w, "%s:%d:%d: ", file, i.Line, i.Column)
 		}
-		fmt.Fprintf(w, "%s: %s: %s\n", i.Severity, plain(i.Path), plain(i.Message))
+		hint := ""
+		if i.DidYouMean != "" && !strings.Contains(strings.ToLower(i.Message), "did you mean") {
+			hint = "; did you mean " + spell.Quote(i.DidYouMean) + "?"
+		}
+		fmt.Fprintf(w, "%s: %s: %s%s\n", i.Severity, plain(i.Path), plain(i.Message), hint)
 	}
 }
 
@@ -99,8 +117,9 @@ func newCatalogLint() *cobra.Command {
 		Use:   "lint FILE",
 		Short: "Say everything that is wrong with a catalog, without a host",
 		Long: `Say everything that is wrong with a catalog (JSON or YAML): what would keep a host from
-starting with it, and what breaks the conventions. The exit code is 1 when there is an error,
-with --strict also when there is a warning.`,
+starting with it, and what breaks the conventions, each with its line and column and the name
+that was probably meant. The exit code is 1 when there is an error, with --strict also when
+there is a warning, and 2 when the file is no JSON or YAML.`,
 		Example: `  authz catalog lint docs.catalog.yaml --strict`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -111,7 +130,7 @@ with --strict also when there is a warning.`,
 			if err != nil {
 				return err
 			}
-			err = o.print(c.OutOrStdout(), map[string][]authz.Issue{"issues": append([]authz.Issue{}, issues...)}, func(w io.Writer) {
+			err = o.print(c.OutOrStdout(), map[string][]suggestedIssue{"issues": append([]suggestedIssue{}, issues...)}, func(w io.Writer) {
 				printIssues(w, input.Name(args[0]), issues)
 				if len(issues) == 0 {
 					fmt.Fprintf(w, "%s has nothing wrong with it\n", input.Name(args[0]))

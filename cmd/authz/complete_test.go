@@ -50,6 +50,8 @@ func TestTheTabKeyAsksTheHost(t *testing.T) {
 		{"audit list --action role.", "role.create", ""},
 		{"request list --state ~", "pending", ""},
 		{"catalog lint ~", "yaml", ""},
+		{"catalog init ~", "yaml", "json"},
+		{"catalog document ~", "yaml", ""},
 	} {
 		words := strings.Fields(c.args)
 		last := len(words) - 1

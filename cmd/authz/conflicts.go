@@ -399,14 +399,14 @@ func settledBy(c *cobra.Command, file string) string {
 	if file == "" || file == input.Stdin {
 		file = "decided.yaml"
 	}
-	return sameCommand(c, "dry-run", "resolutions", "fingerprint") + " --resolutions " + shellQuote(file)
+	return sameCommand(c, "dry-run", "resolutions", "fingerprint") + " --resolutions " + words.Shell(file)
 }
 
 // sameCommand is the command that runs, without some of its flags.
 func sameCommand(c *cobra.Command, without ...string) string {
 	text := c.CommandPath()
 	for _, arg := range c.Flags().Args() {
-		text += " " + shellQuote(arg)
+		text += " " + words.Shell(arg)
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
@@ -420,7 +420,7 @@ func sameCommand(c *cobra.Command, without ...string) string {
 		case f.Value.Type() == "bool":
 			text += " --" + f.Name + "=" + value
 		default:
-			text += " --" + f.Name + " " + shellQuote(value)
+			text += " --" + f.Name + " " + words.Shell(value)
 		}
 	})
 	return text

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/internal/hostedclient"
+	"github.com/authzhost/authz/internal/words"
 )
 
 // hostedHint says what to do about an error of the hosted API, "" when its text does.
 func hostedHint(e *hostedclient.Error) string {
 	advice := adviceAbout(e)
 	if e.Application != "" {
-		advice = strings.ReplaceAll(advice, " APP", " "+shellQuote(e.Application))
+		advice = strings.ReplaceAll(advice, " APP", " "+words.Shell(e.Application))
 	}
 	return advice
 }
@@ -47,7 +48,7 @@ func adviceAbout(e *hostedclient.Error) string {
 func transitionHint(e *hostedclient.Error) string {
 	switch asked := strings.Trim(string(e.Operation), `"`); {
 	case asked == "federate" && e.From == "linked" && e.PrimaryApplication != "":
-		return fmt.Sprintf("The first to move is the org's primary application: 'authz application federate %s'.", shellQuote(e.PrimaryApplication))
+		return fmt.Sprintf("The first to move is the org's primary application: 'authz application federate %s'.", words.Shell(e.PrimaryApplication))
 	case asked == "federate" && e.From == "federated":
 		return "It is a member already: 'authz application sync APP' pushes to it now."
 	case e.From == "registered":

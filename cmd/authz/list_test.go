@@ -84,7 +84,7 @@ func TestIDsDoNotSteerTheTerminal(t *testing.T) {
 	var b strings.Builder
 	table(&b, [][]string{{"ID", "NAME"}, {"a\x1b[2J", "b\tc\nd"}})
 	lines(&b, []string{"e\rf"})
-	printIssues(&b, "c.yaml", []authz.Issue{{Path: "g\x07"}})
+	printIssues(&b, "c.yaml", []suggestedIssue{{Issue: authz.Issue{Path: "g\x07"}}})
 	if strings.ContainsAny(b.String(), "\x1b\t\r\x07") || strings.Count(b.String(), "\n") != 4 {
 		t.Errorf("printed %q", b.String())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/host/files"
+	"github.com/authzhost/authz/internal/words"
 )
 
 // insecureAllowed is insecure_permissions of those commands that have no
@@ -39,7 +40,7 @@ func ownSocket(path string) error {
 	}
 	err := files.JudgeWay(filepath.Dir(path))
 	if files.IsExposed(err) {
-		return usageError{fmt.Errorf("the host there may be another user's: %w; or name it with --socket %s", err, shellQuote(path))}
+		return usageError{fmt.Errorf("the host there may be another user's: %w; or name it with --socket %s", err, words.Shell(path))}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nobody serves it, which the caller finds

@@ -23,6 +23,7 @@ import (
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/internal/adminsocket"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
@@ -228,7 +229,7 @@ func (q *quickstart) show(ctx context.Context, local *adminsocket.Client, base, 
 			return err
 		}
 		if len(there.Roles) == 0 {
-			fmt.Fprintf(q.out, "\nauthz is ready at %s\n\nIt knows no people, folders or rows: there is nothing to ask yet. Its bearer secret is in %s\n", base, shellQuote(secretFile))
+			fmt.Fprintf(q.out, "\nauthz is ready at %s\n\nIt knows no people, folders or rows: there is nothing to ask yet. Its bearer secret is in %s\n", base, words.Shell(secretFile))
 			fmt.Fprintf(q.out, "To load the sample, in another terminal: %s quickstart\n\n", os.Args[0])
 			return nil
 		}
@@ -249,10 +250,10 @@ func (q *quickstart) show(ctx context.Context, local *adminsocket.Client, base, 
 	}
 	fmt.Fprintf(q.out, "\nauthz is ready at %s\n\n", base)
 	fmt.Fprintf(q.out, "May %s use %s at %s? Ask:\n", question.Principal.Subject(), question.Key, question.Scope)
-	fmt.Fprintf(q.out, "curl -sS %s/v1/check -H \"Authorization: Bearer $(cat %s)\" -d %s\n", base, shellQuote(secretFile), shellQuote(string(body)))
+	fmt.Fprintf(q.out, "curl -sS %s/v1/check -H \"Authorization: Bearer $(cat %s)\" -d %s\n", base, words.Shell(secretFile), words.Shell(string(body)))
 	fmt.Fprintf(q.out, "%s\n\n", strings.TrimSpace(string(answer)))
 	fmt.Fprintf(q.out, "Why? In another terminal: %s explain --user %s %s %s\n", os.Args[0],
-		shellQuote(question.Principal.UserID), shellQuote(question.Key), shellQuote(question.Scope))
+		words.Shell(question.Principal.UserID), words.Shell(question.Key), words.Shell(question.Scope))
 	return nil
 }
 
@@ -337,14 +338,4 @@ func baseURL(address string, cfg *config.Config) string {
 		scheme = "https://"
 	}
 	return scheme + address
-}
-
-func shellQuote(s string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

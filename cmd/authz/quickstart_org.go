@@ -20,6 +20,7 @@ import (
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/internal/adminsocket"
 	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
 )
@@ -258,10 +259,10 @@ func (q *quickstart) showOwner(base string, made bool, cfg *config.Config) error
 	}
 	file := filepath.Join(q.dir, ownerSecret)
 	if cfg.Service.Dashboard {
-		fmt.Fprintf(q.out, "\nThe dashboard: %s/dashboard/\nSign in there with the organization %s, the user id %s and the secret in %s.\n\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))
+		fmt.Fprintf(q.out, "\nThe dashboard: %s/dashboard/\nSign in there with the organization %s, the user id %s and the secret in %s.\n\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, words.Shell(file))
 	}
 	if !made {
-		fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, whose secret is in %s\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file))
+		fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, whose secret is in %s\n", base, sampleOrg, cfg.Service.Bootstrap.UserID, words.Shell(file))
 		return nil
 	}
 	secret, err := os.ReadFile(file)
@@ -269,6 +270,6 @@ func (q *quickstart) showOwner(base string, made bool, cfg *config.Config) error
 		return err
 	}
 	fmt.Fprintf(q.out, "Its hosted API is at %s/api/v1, its org %s, the org's owner %s, who signs in with this secret, shown once (it is kept in %s):\n%s\n",
-		base, sampleOrg, cfg.Service.Bootstrap.UserID, shellQuote(file), strings.TrimSpace(string(secret)))
+		base, sampleOrg, cfg.Service.Bootstrap.UserID, words.Shell(file), strings.TrimSpace(string(secret)))
 	return nil
 }

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/authzhost/authz/internal/compiled"
 	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/metrics"
 )
 
 // maxExternalNames is after how many names the client goes quiet under
@@ -70,4 +72,20 @@ func (c *Client) reportExternal(p ExternalPermission) {
 	if !known && c.onExternal != nil {
 		c.onExternal(p)
 	}
+}
+
+// VerifyGate says, before anybody asks, what of a gate is a mistake of the program: no
+// keys, keys that the catalog does not declare, a condition that is missing, a scope of an
+// undeclared type. Middleware asks it where a route is declared.
+func (c *Client) VerifyGate(g Gate) error {
+	if len(g.Keys) == 0 {
+		return errors.New("a gate without keys denies everybody: name one")
+	}
+	if _, err := c.verifyGate(g, metrics.ShapeRequire, ""); err != nil {
+		return err
+	}
+	if c.vocabulary.LacksTypeOf(g.Scope) {
+		return c.vocabulary.Catalog().UnknownScopeType(g.Scope)
+	}
+	return nil
 }

@@ -61,6 +61,8 @@ export default defineConfig({
         items: pages(
           'docs/',
           ['Check in Go', 'checks'],
+          ['Guard routes', 'middleware'],
+          ['Test your application', 'testing-your-app'],
           ['Answer why', 'explain'],
           ['List who may', 'lookups'],
           ['Let people ask', 'requests'],

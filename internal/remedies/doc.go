@@ -1,0 +1,3 @@
+// Package remedies writes the commands that would change a denial, those that take least
+// first.
+package remedies

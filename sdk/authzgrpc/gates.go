@@ -1,0 +1,64 @@
+package authzgrpc
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/internal/gate"
+)
+
+// Gates declares the gate of each method, by its full name: "/docs.v1.Files/Get".
+type Gates map[string]Gate
+
+// Gate is what a method asks. The zero Gate is refused.
+type Gate struct {
+	Keys  []string // any of them
+	Scope Scope
+
+	// Fresh asks past the caches, for destructive actions.
+	Fresh bool
+
+	// Condition is asked after the rows allow, with the message. Keys declared
+	// requiresCondition need one.
+	Condition func(ctx context.Context, message any) (bool, error)
+
+	public bool
+}
+
+// Require is the gate that asks for one key.
+func Require(key string, scope Scope) Gate { return Gate{Keys: []string{key}, Scope: scope} }
+
+// Public lets everybody pass: health checks, for instance.
+func Public() Gate { return Gate{public: true} }
+
+// Scope says where a gate asks. The zero Scope is refused: a scope that was forgotten must
+// not become the global one.
+type Scope struct {
+	scopeType string // "" when only the call knows
+	of        func(ctx context.Context, message any) (string, error)
+	constant  bool // no message is looked at
+}
+
+// ErrNoResource is what a ScopeFunc answers when the message names no resource:
+// NotFound.
+var ErrNoResource = gate.ErrNoResource
+
+// Global asks the global question, which only global grants answer.
+var Global = Scope{constant: true, of: func(context.Context, any) (string, error) { return authz.Global, nil }}
+
+// ScopeFrom is the scope of a type whose instance is a field of the message, by its
+// getter: ScopeFrom("docs.folder", (*docsv1.GetRequest).GetFolderId).
+func ScopeFrom[Message any](scopeType string, instance func(Message) string) Scope {
+	return Scope{scopeType: scopeType, of: func(_ context.Context, message any) (string, error) {
+		m, ok := message.(Message)
+		if !ok {
+			return "", &gate.ProgramError{Problem: fmt.Sprintf("the gate of the method reads a %T, and the message is a %T", *new(Message), message)}
+		}
+		return gate.Scope(scopeType, instance(m))
+	}}
+}
+
+// ScopeFunc is a scope that a function of the application finds, in its database for
+// instance. ErrNoResource is NotFound, every other error an outage.
+func ScopeFunc(of func(ctx context.Context, message any) (string, error)) Scope { return Scope{of: of} }

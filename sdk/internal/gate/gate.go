@@ -1,0 +1,131 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/authzhost/authz/internal/words"
+	"github.com/authzhost/authz/sdk/authz"
+	"github.com/authzhost/authz/sdk/client"
+)
+
+// Asked is one request at a gate.
+type Asked struct {
+	Client    *client.Client
+	Principal func() (authz.Principal, error) // nobody is the zero one
+	Scope     func() (string, error)
+	Gate      client.Gate // without its scope
+}
+
+// ErrNoResource says that a request names no resource at whose scope could be asked.
+var ErrNoResource = errors.New("the request names no resource")
+
+// Judge lets the request pass, with nil, or says why not.
+func (a Asked) Judge(ctx context.Context) (authz.Principal, client.Gate, error) {
+	g := a.Gate
+	p, err := a.Principal()
+	if err != nil {
+		return p, g, fmt.Errorf("the principal of the request: %w", err)
+	}
+	if p == (authz.Principal{}) {
+		return p, g, &authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated, Permissions: g.Keys, AnyOf: len(g.Keys) != 1}
+	}
+	if g.Scope, err = a.Scope(); err != nil {
+		return p, g, err
+	}
+	return p, g, a.Client.RequireGate(ctx, p, g)
+}
+
+// Verdict is what an error of Judge means.
+type Verdict int
+
+// The verdicts. Whatever is not known for another is an outage, and never an answer.
+const (
+	Allowed Verdict = iota
+	Nobody
+	Denied
+	NoResource
+	Mistake
+	Outage
+)
+
+// VerdictOf is what the error means.
+func VerdictOf(err error) Verdict {
+	if err == nil {
+		return Allowed
+	}
+	if errors.Is(err, ErrNoResource) {
+		return NoResource
+	}
+	if denied, ok := errors.AsType[*authz.AccessDeniedError](err); ok {
+		if denied.Reason == authz.ReasonUnauthenticated {
+			return Nobody
+		}
+		return Denied
+	}
+	var (
+		permission *authz.UnknownPermissionError
+		scopeType  *authz.UnknownScopeTypeError
+		condition  *authz.MissingConditionError
+		unresolved *authz.UnresolvedScopeError
+		principal  *authz.InvalidPrincipalError
+		program    *ProgramError
+	)
+	if errors.As(err, &permission) || errors.As(err, &scopeType) || errors.As(err, &condition) ||
+		errors.As(err, &unresolved) || errors.As(err, &principal) || errors.As(err, &program) {
+		return Mistake
+	}
+	return Outage
+}
+
+// ProgramError is a mistake of the program at its gates.
+type ProgramError struct{ Problem string }
+
+func (e *ProgramError) Error() string { return e.Problem }
+
+// Scope is the scope of an instance that a request names.
+func Scope(scopeType, instance string) (string, error) {
+	if instance == "" {
+		return "", ErrNoResource
+	}
+	return authz.ScopeID(scopeType, instance), nil
+}
+
+// maxExplained bounds the keys that a denial explains.
+const maxExplained = 8
+
+// Explain shows the working of a denial to a developer, key by key.
+func Explain(ctx context.Context, c *client.Client, p authz.Principal, g client.Gate) string {
+	var b strings.Builder
+	for i, key := range g.Keys {
+		if i == maxExplained {
+			fmt.Fprintf(&b, "and %d more keys\n", len(g.Keys)-i)
+			break
+		}
+		e, err := c.Explain(ctx, p, key, g.Scope)
+		if err != nil {
+			fmt.Fprintf(&b, "%s: no explanation: %v\n", key, err)
+			continue
+		}
+		b.WriteString(e.Text(p, key, g.Scope))
+		if e.Allowed && g.Condition != nil {
+			b.WriteString("  the condition of the gate does not hold\n")
+			continue
+		}
+		flag, id := "--user", p.UserID
+		if p.IsService() {
+			flag, id = "--service", p.ServiceID
+		}
+		command := []string{"authz", "explain", flag, id, key}
+		if g.Scope != "" && g.Scope != authz.Global {
+			command = append(command, g.Scope)
+		}
+		for i := range command {
+			command[i] = words.Shell(command[i])
+		}
+		b.WriteString("what would change it: " + strings.Join(command, " ") + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
