@@ -26,6 +26,7 @@ var (
 	assigned  = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)authz serve$`)
 	// What a shell remembers until it ends.
 	remembered = regexp.MustCompile(`^(?:export|umask) [^&|;]*$`)
+	anySeconds = regexp.MustCompile(`(?m)^(ok\s+\S+\s+)[\d.]+s$`)
 	anyMillis  = regexp.MustCompile(`\b17\d{11}\b`)
 	anyLife    = regexp.MustCompile(`\b[A-Z2-7]{26}\.[0-9a-z]+`)
 	gap        = regexp.MustCompile(`  +`)
@@ -172,6 +173,9 @@ func (r *reader) follow(block string) string {
 			r.exports = append(r.exports, command)
 		case serve != nil:
 			r.serve(serve[1])
+		case command == "go mod init example.com/notes": // with what follows
+		case command == "go get github.com/authzhost/authz":
+			r.module()
 		default:
 			out := r.typed(command)
 			r.printed[command] = out
@@ -179,6 +183,35 @@ func (r *reader) follow(block string) string {
 		}
 	}
 	return b.String()
+}
+
+// module makes the folder a module that requires this one, as it stands here: versions of
+// it are published nowhere. Its other requirements are those of this one, so that nothing is
+// looked for elsewhere.
+func (r *reader) module() {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	const us = "github.com/authzhost/authz"
+	text := strings.Replace(string(mod), "module "+us+"\n", "module example.com/notes\n", 1)
+	r.put("go.mod", text+"\nrequire "+us+" v0.0.0\n\nreplace "+us+" => "+root+"\n")
+	r.put("go.sum", string(sum))
+	env, err := exec.Command("go", "env", "GOROOT", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	v := strings.Split(string(env), "\n")
+	r.env[0] += ":" + filepath.Join(v[0], "bin")
+	r.env = append(r.env, "GOCACHE="+v[1], "GOMODCACHE="+v[2], "GOPROXY="+v[3], "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
 }
 
 // serve starts a host with these variables, in the place of one that has them.
@@ -245,6 +278,7 @@ func (r *reader) typed(command string) string {
 		text = regexp.MustCompile(`:`+real+`\b`).ReplaceAllString(text, ":"+shown)
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, r.me, "local:you"), r.dir, ".")
+	text = anySeconds.ReplaceAllString(text, "${1}0.2s")
 	text = anyLife.ReplaceAllString(text, "INCARNATION")
 	text = anyInstant.ReplaceAllString(anyID.ReplaceAllString(text, "ID"), "2026-11-28T12:00:00Z")
 	return aligned(anyMillis.ReplaceAllString(text, "1795852800000"))
