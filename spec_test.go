@@ -147,29 +147,37 @@ func outline(text string) document {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
 		}
-		m := heading.FindStringSubmatch(strings.TrimSpace(line))
-		if fenced || m == nil {
-			continue
-		}
-		plain := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, strings.TrimLeft(m[0], "# "))
-		anchor := plain
-		for n := 1; d.anchors[anchor]; n++ {
-			anchor = fmt.Sprintf("%s-%d", plain, n)
-		}
-		d.anchors[anchor] = true
-		if m[1] != "" {
-			d.sections[m[1]] = anchor
+		if !fenced {
+			d.add(line)
 		}
 	}
 	return d
+}
+
+// add takes a line and answers its anchor, if it is a heading.
+func (d document) add(line string) string {
+	m := heading.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil {
+		return ""
+	}
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, strings.TrimLeft(m[0], "# "))
+	anchor := plain
+	for n := 1; d.anchors[anchor]; n++ {
+		anchor = fmt.Sprintf("%s-%d", plain, n)
+	}
+	d.anchors[anchor] = true
+	if m[1] != "" {
+		d.sections[m[1]] = anchor
+	}
+	return anchor
 }
 
 // problems are the references of a file that lead nowhere.

@@ -206,7 +206,7 @@ func (c control) AcceptStorage(ctx context.Context, app string) error {
 	}
 	if hosted := c.host.service; hosted != nil && s == hosted.store {
 		if err := hosted.readmit(ctx); err != nil {
-			hosted.log.Error("the account data that was accepted is not in order with service.host_keys", "error", err)
+			hosted.log.Error("the account data was accepted, and service.host_keys do not fit it", "error", err)
 		}
 	}
 	return nil

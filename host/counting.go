@@ -116,7 +116,7 @@ func (c *counting) tellSinks(log hclog.Logger) {
 	for i, f := range c.forwarders {
 		counts := f.Counts()
 		if dropped := counts.Dropped(); dropped.Windows > 0 {
-			log.Warn("a sink was not told all checks", "sink", c.sinks[i], "checks_delivered", counts.Delivered.Checks,
+			log.Warn("a sink did not get the counts of all checks", "sink", c.sinks[i], "checks_delivered", counts.Delivered.Checks,
 				"checks_dropped", dropped.Checks, "windows_dropped", dropped.Windows, "outcomes", outcomes(&counts))
 		}
 	}

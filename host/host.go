@@ -267,7 +267,7 @@ func (h *Host) warnOfConfig(cfg *config.Config) {
 		h.log.Warn("the configuration has an older key", "key", p.Path, "line", p.Line, "advice", p.Message)
 	}
 	for _, err := range cfg.Exposed {
-		h.log.Warn("used all the same, as insecure_permissions allows", "exposed", err)
+		h.log.Warn("an exposed file is used, because insecure_permissions allows it", "exposed", err)
 	}
 }
 

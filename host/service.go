@@ -277,7 +277,7 @@ func (s *hostedService) repeat(ctx context.Context, d duty) {
 		err := d.do(one)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("a duty was not done; the next round tries again", "duty", d.what, "error", err)
+			s.log.Warn("a task of the service failed; the next round tries again", "task", d.what, "error", err)
 		}
 	}
 }

@@ -243,7 +243,7 @@ func TestASinkThatIsKilledIsToldEachCheckOnce(t *testing.T) {
 func (s *sinking) dropped(t testing.TB, name string) (n int64) {
 	t.Helper()
 	for one := range strings.Lines(s.log.String()) {
-		if strings.Contains(one, "a sink was not told all checks") && strings.Contains(one, "sink="+name+" ") {
+		if strings.Contains(one, "a sink did not get the counts of all checks") && strings.Contains(one, "sink="+name+" ") {
 			_, after, _ := strings.Cut(one, "checks_dropped=")
 			if _, err := fmt.Sscan(after, &n); err != nil {
 				t.Fatal(err)

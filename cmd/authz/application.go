@@ -64,7 +64,7 @@ func (a *admin) localOnly(c *cobra.Command) {
 	for _, name := range []string{"url", "token-file", "ca-file"} {
 		_ = c.Flags().MarkHidden(name)
 	}
-	c.Long += "\n\nIt is served by the administration socket only: run it on the host's machine."
+	c.Long += "\n\nOnly the administration socket serves it: run it on the host's machine."
 	after(c, func() error {
 		if a.url != "" || a.tokenFile != "" || a.caFile != "" {
 			return usageError{fmt.Errorf("'%s' does not cross the network: the administration socket alone serves it, so run it on the host's machine without --url", c.CommandPath())}
@@ -211,11 +211,11 @@ func hint(err error) string {
 	case errors.As(err, &advised) && advised.hint() != "":
 		return advised.hint()
 	case untrusted(err):
-		return "The host's certificate is of no authority that is trusted here: name the file that holds the right one with --ca-file."
+		return "No authority that is trusted here issued the host's certificate: name the file of the right authority with --ca-file."
 	case errors.As(err, &hosted):
 		return hostedHint(hosted)
 	case errors.As(err, &outage) && outage.Outcome == authz.OutcomeUnknown:
-		return "Whether it was applied is not known: look before you repeat it. 'authz storage status' and 'authz plugin list' show why."
+		return "It is not known whether it was applied: look before you repeat it. 'authz storage status' and 'authz plugin list' show why."
 	case errors.As(err, &outage):
 		return "Run 'authz storage status' and 'authz plugin list' to see why."
 	case errors.As(err, &transport) && (transport.Status == http.StatusUnauthorized || transport.Code == provider.RateLimited):
@@ -225,7 +225,7 @@ func hint(err error) string {
 	case errors.As(err, &transport) && transport.Status == http.StatusNotFound:
 		return "--url is where the provider API of an application is: https://HOST, or https://HOST/apps/APP where there are several."
 	case errors.As(err, &transport) && transport.Status == 0:
-		return "No answer arrived. If something was to be changed, look whether it was before you repeat it."
+		return "No answer arrived. If the command changes something, look whether it did before you repeat it."
 	case authz.CodeOf(err) == authz.CodeNotOrgRoot:
 		return "Groups, roles, people and global rows are written at the org root: run the command against that application."
 	}

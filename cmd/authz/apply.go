@@ -43,10 +43,10 @@ change, asks, and changes it; run again, it has nothing to do.
 
 A declared role or group is made to be exactly as declared, whoever made it. A grant is the
 same as a stored one by subject, role or pattern, scope and expiry. What the file does not
-name is left alone, people and memberships altogether. With --prune, what earlier applies of
-a file of this name made and it no longer declares is deleted; what others built on, stays.
-With --org it makes them at the org root, and grants at resources with their applications; the
-rows are then the key's user's like any others of theirs, so that nothing can be pruned.
+name is left alone, people and memberships altogether. With --prune it deletes what earlier
+applies of a file of this name made and the file no longer declares; it keeps what others built
+on. With --org it makes them at the org root, and grants at resources with their applications.
+The rows then belong to the key's user like any others, so nothing can be pruned.
 
 It takes away before it gives, each step one write; a role that gains and loses changes in
 one write, those that only lose come first. When a step fails it says what was applied; run

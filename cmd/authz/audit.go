@@ -131,7 +131,7 @@ whole log for that, or what --from and --to leave of it.`,
 	f.add(c, a, "")
 	c.Flags().StringVar(&user, "user", "", "everything about the user of this id")
 	a.completes(c, "user", userIDs)
-	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return c
 }
 

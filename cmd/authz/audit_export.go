@@ -25,8 +25,8 @@ func newAuditExport() *cobra.Command {
 and says on standard error where to go on: with --after the next export, or this one after
 a failure, continues there without a gap.
 
-It ends a minute ago unless --to says otherwise: hosts whose clocks differ may still file
-entries before that which would be passed over; --to 0s is now.`,
+It ends a minute ago unless --to says otherwise: hosts whose clocks differ may still add
+entries before that moment, and the export would miss them. --to 0s is now.`,
 		Example: `  authz audit export > audit.ndjson
   authz audit export --after 1735689600000:5f0c1a9e >> audit.ndjson`,
 		Args: cobra.NoArgs,

@@ -26,12 +26,12 @@ func newAuditVerify() *cobra.Command {
 		Long: `Verify that no entry of the log was changed, taken out or put in since it was written
 (audit.hash_chain). A log that has entries and no hashes fails; so does one whose hashes end.
 --prior-hash verifies what follows the entry of that hash, such as the last one of the export
-before. Over the socket the host reads its log itself; with --url the log is read here, and
-with -f an export is.
+before. Over the socket the host reads its log itself. With --url this command reads the log,
+and with -f an export.
 
-Entries cut off at the end, and a log that was hashed anew as a whole, show only beside what
-was kept elsewhere: --anchors takes the file of audit.anchor, or a copy of it. It is compared
-with a whole log; an export ends a minute ago, unless it was made with --to 0s.
+To see that the end was cut off, or that a whole log was hashed anew, compare the log with what
+was kept elsewhere: --anchors takes the file of audit.anchor, or a copy of it. Compare it with
+a whole log; an export ends a minute ago, unless it was made with --to 0s.
 
 --org has the hosted API verify the log of the org's root, or with --app of one of its
 applications, part by part; with --prior-hash or --anchors that log is read here.
@@ -79,7 +79,7 @@ func (v *verification) check(a *admin) error {
 		what  string
 	}{
 		{v.anchors != "" && v.prior != "", "--anchors count from the beginning of a log: leave out --prior-hash"},
-		{v.file != "" && a.app != "" && v.anchors == "", "--app says whose anchors an export is held to: give --anchors too, or leave it out"},
+		{v.file != "" && a.app != "" && v.anchors == "", "--app says with whose anchors an export is compared: give --anchors too, or leave it out"},
 		{v.file != "" && (a.socket != "" || a.url != ""), "--file is verified here, and no host is asked: leave out --socket and --url"},
 		{v.account && v.prior != "", "--prior-hash is of one log: leave it out with --account"},
 		{v.account && v.file != "", "--account reads the logs themselves: leave out --file"},
@@ -188,7 +188,7 @@ func (v *verification) run(c *cobra.Command, a *admin) ([]verdict, error) {
 		}
 		verdicts, err := one(name, exported(input.Name(v.file), in))
 		if err == nil && verdicts[0].OK && verdicts[0].Hashed == 0 && v.anchors == "" {
-			err = usageError{fmt.Errorf("%s holds no entry, so that nothing was verified: give what 'authz audit export' writes", input.Name(v.file))}
+			err = usageError{fmt.Errorf("%s holds no entry, so nothing was verified: give what 'authz audit export' writes", input.Name(v.file))}
 		}
 		return verdicts, err
 	case v.account && a.org != "":
@@ -294,8 +294,8 @@ func judged(name string, report authz.HashChainReport, fault *authz.AnchorFault,
 		out.fail(reasonRewritten, "the log was written anew: its chained entry %d has the hash %s, and had %s %s",
 			fault.Count, plain(fault.Hash), plain(fault.Anchor.Hash), anchoredAt(fault.Anchor))
 	case report.Hashed == 0 && before > 0:
-		out.fail(reasonNoHashes, "the log has entries and no hashes: nothing tells whether they were changed. %s",
-			"An application's log is chained from its next entry on with audit.hash_chain: true, an account's by this version of the host")
+		out.fail(reasonNoHashes, "the log has entries and no hashes: nothing shows whether they were changed. %s",
+			"With audit.hash_chain: true an application's log is chained from its next entry on; this version of the host chains an account's")
 	}
 	return out
 }

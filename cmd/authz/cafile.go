@@ -18,7 +18,7 @@ func (t *target) addCAFile(c *cobra.Command) {
 	if c.Flags().Lookup("ca-file") != nil {
 		return
 	}
-	c.Flags().Var(named{&t.caFile}, "ca-file", "the authorities, PEM, one of which the host's certificate must be of (default: the system's, or as at 'authz login')")
+	c.Flags().Var(named{&t.caFile}, "ca-file", "a PEM file of authorities, one of which must have issued the host's certificate (default: the system's, or as at 'authz login')")
 	_ = c.MarkFlagFilename("ca-file")
 }
 
@@ -29,7 +29,7 @@ func transport(base, caFile string) (http.RoundTripper, error) {
 		return http.DefaultTransport, nil
 	}
 	if !strings.HasPrefix(base, "https://") {
-		return nil, usageError{fmt.Errorf("--ca-file judges the certificates of https, and %s is not", base)}
+		return nil, usageError{fmt.Errorf("--ca-file is for https, and %s is not https", base)}
 	}
 	text, err := os.ReadFile(caFile)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestTheProviderAPIWithACertificateOfOnesOwn(t *testing.T) {
 		at := func(url string, more ...string) []string {
 			return append(append(strings.Fields(command), "--url", url, "--token-file", token), more...)
 		}
-		if _, errs, code := s.say("", at(base)...); code != exitFailure || !strings.Contains(errs, "name the file that holds the right one with --ca-file") {
+		if _, errs, code := s.say("", at(base)...); code != exitFailure || !strings.Contains(errs, "name the file of the right authority with --ca-file") {
 			t.Errorf("%s without --ca-file: exit %d, %s", command, code, errs)
 		}
 		if _, errs, code := s.say("", at(base, "--ca-file", ca)...); code != 0 {

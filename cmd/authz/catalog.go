@@ -172,7 +172,7 @@ func newCatalogPublish() *cobra.Command {
 		Short: "Publish a catalog, unless it is published already",
 		Long: `Publish a catalog (JSON or YAML) as the next version, for peers, the dashboard and
 'authz drift'; with imports, their manifest too. It is linted first: errors refuse it,
-warnings are shown. When the newest version says the same nothing is done, so that a
+warnings are shown. When the newest version says the same nothing is done, so a
 pipeline may run it every time. A running host goes on with its own file until restarted.
 
 With --org it goes to the org's registry instead: with a publisher key, or with --app and a key

@@ -25,8 +25,8 @@ func newCatalogDiff() *cobra.Command {
 		Use:   "diff FILE",
 		Short: "Compare a catalog with the newest published one",
 		Long: `Compare a catalog (JSON or YAML) with the newest published one: permissions, groups, scope
-types, and what else changed. What publishing it does to wildcards in use, 'authz drift'
-says afterwards.`,
+types, and what else changed. 'authz drift' says afterwards what
+publishing it does to wildcards in use.`,
 		Example: `  authz catalog diff docs.catalog.yaml
   authz catalog diff docs.catalog.yaml --exit-code || echo 'the catalog is not published'`,
 		Args: cobra.ExactArgs(1),

@@ -248,7 +248,7 @@ func (s sides) does(c authz.Conflict, a authz.ConflictAction) string {
 		if c.Kind == authz.ConflictReportingCycle {
 			return "the userId has no manager any more: managerUserId is null"
 		}
-		return "managerUserId is who it is of the two, or null for nobody"
+		return "managerUserId is one of the two, or null for nobody"
 	case authz.ActionNarrow:
 		if len(c.Narrowed) > 0 {
 			text := "it keeps to its application: " + strings.Join(c.Narrowed, ", ")
@@ -260,7 +260,7 @@ func (s sides) does(c authz.Conflict, a authz.ConflictAction) string {
 		if strings.Contains(c.ID, ":role:") {
 			return "the role stays, and gives nothing"
 		}
-		return "it goes: nothing of it is of its application"
+		return "it is deleted: no part of it belongs to its application"
 	case authz.ActionAccept:
 		return "it stays as it is, and speaks for the whole organization"
 	}

@@ -28,7 +28,7 @@ type savedLogins struct {
 func credentialsFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", usageError{fmt.Errorf("there is no place for credentials: %w; use --token-file", err)}
+		return "", usageError{fmt.Errorf("there is no folder to keep credentials in: %w; use --token-file", err)}
 	}
 	return filepath.Join(dir, "authz", "credentials"), nil
 }

@@ -26,12 +26,12 @@ func newDirectoryImport() *cobra.Command {
 		Use:   "import NAME",
 		Short: "Read a configured directory and apply it, or show what that would do",
 		Long: `Have the host read the directory (directories.NAME in its configuration) and apply what it
-tells: people, groups, memberships, managers, orgs. Only a reading that came to its end is
+reports: people, groups, memberships, managers, orgs. Only a reading that came to its end is
 applied. A run that would make more than max_deactivations of the active people inactive
 changes nothing: look at it with --dry-run, then repeat it with --confirm-deactivations.
 
-Interrupting the command ends the run: a reading changes nothing; of what is being applied
-the commits that are done stand, and the next run does the rest.`,
+Interrupting the command ends the run: a reading changes nothing. While the host applies
+one, the commits that are done stand, and the next run does the rest.`,
 		Example: `  authz directory import staff --dry-run
   authz directory import staff
   authz directory import staff --authoritative --confirm-deactivations`,

@@ -37,10 +37,10 @@ func newExplain() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Show which rows decide a question",
-		Long: `Show the working of a check: the answer, the grants and revokes that decided it, and the
-chain of scopes that was used. Of a denial it shows what came near, and the commands that
-would change it. With --url the provider API is asked; to a secret that may only check it names no
-rows. With --org the hosted API answers.
+		Long: `Show how a check is decided: the answer, the grants and revokes that decided it, and the
+chain of scopes that was used. For a denial it shows what came near, and the commands that
+would change it. With --url the provider API answers; for a secret that may only check it names
+no rows. With --org the hosted API answers.
 
 With --with and --without it answers as if rows were there or gone; nothing is written.`,
 		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1

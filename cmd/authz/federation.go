@@ -66,7 +66,8 @@ them has a line for every way to settle it:
   narrow                            a row keeps to the permissions of its application
   accept                            a row stands for the whole organization
 
-The fingerprint says which conflicts were decided about: when others arose since, it is told.
+The fingerprint says which conflicts you decided about. When others have arisen since, the command
+says so and nothing moves.
 
 While the organization moves nobody writes it; checks go on. A move goes on when this command is
 broken off, and the same command waits for it again. What to look at before and after is in the

@@ -173,7 +173,7 @@ func TestEveryConflictIsReadAndSettled(t *testing.T) {
 		`"Ops of mail"; people: 1, only here u_mail`, "unite            they are one group",
 		"rename_incoming is not possible: 1 rows at instances of mail name the id, and no merge rewrites them",
 		`the org    user:root holds * at *`, "narrow  it keeps to its application: docs.*; it administers nothing any more",
-		"narrow  it goes: nothing of it is of its application", "accept  it stays as it is, and speaks for the whole organization")
+		"narrow  it is deleted: no part of it belongs to its application", "accept  it stays as it is, and speaks for the whole organization")
 	_, file, _ := strings.Cut(told, "anything new:\n\n")
 
 	// What is no comment stands already; of the rest one line each is chosen.
@@ -324,14 +324,14 @@ func TestAMoveIsWatchedAndJoined(t *testing.T) {
 		forward.ServeHTTP(w, r)
 	}
 	far.hinder.Store(&cut)
-	x.fails(exitFailure, "nobody knows which side keeps the organization", "application", "demote", "mail", "--yes")
+	x.fails(exitFailure, "it is not known which side keeps the organization", "application", "demote", "mail", "--yes")
 	holds(t, x.works("org", "show"), "moving", "'authz application show mail'")
 	x.shows("demote, step flip: the application takes it (stands still: authority_unknown), since 20", "application", "show", "mail")
 	x.shows("demote, flip: authority_unknown", "application", "list")
 	x.fails(exitFailure, "'authz org show' names the application", "grant", "create", "user:eve", "--pattern", "mail.box.read", "--org", "acme")
 	x.fails(exitFailure, "org_root_moving", "application", "sync")
-	x.fails(exitFailure, "'authz application show mail' tells how far it is", "application", "demote", "mail", "--dry-run")
-	x.fails(exitFailure, "'authz application show mail' tells how far it is", "application", "federate", "mail", "--yes")
+	x.fails(exitFailure, "'authz application show mail' shows how far it is", "application", "demote", "mail", "--dry-run")
+	x.fails(exitFailure, "'authz application show mail' shows how far it is", "application", "federate", "mail", "--yes")
 
 	far.hinder.Store(nil)
 	out, errs, code = x.say("", "application", "demote", "mail", "--watch")

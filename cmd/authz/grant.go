@@ -229,7 +229,7 @@ of an application.`,
 	c.Flags().StringVar(&scope, "scope", "", "only grants at exactly this scope")
 	c.Flags().StringVar(&role, "role", "", "only grants of this role")
 	found.flags(c, a)
-	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many (default: all)")
 	a.completes(c, "subject", subjects)
 	a.completes(c, "scope", scopes)
 	a.completes(c, "role", roleIDs)

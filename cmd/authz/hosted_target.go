@@ -70,7 +70,7 @@ func (t *target) addHosted(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("org", orgsLoggedInTo)
 	_ = c.MarkFlagFilename("token-file")
 	t.addCAFile(c)
-	t.addConfig(c, "the configuration of the host, whose service.public_url is asked")
+	t.addConfig(c, "the configuration of the host: the command asks its service.public_url")
 }
 
 func orgsLoggedInTo(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -141,7 +141,7 @@ func newHosted(url, org, token string, over http.RoundTripper) *hostedclient.Cli
 // openHosted is open for --org.
 func (a *admin) openHosted() (*application, error) {
 	if a.actor != "" {
-		return nil, usageError{errors.New("over the hosted API the audit log names the user of the key: --actor has no place there")}
+		return nil, usageError{errors.New("over the hosted API the audit log names the user of the key: leave out --actor")}
 	}
 	h, err := a.hosted(a.command.ErrOrStderr())
 	if err != nil {

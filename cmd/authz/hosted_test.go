@@ -176,7 +176,7 @@ func TestLogin(t *testing.T) {
 	x.fails(exitUsage, "you are not logged in to other", "grant", "list", "--org", "other")
 	x.fails(exitUsage, "it is empty", "grant", "list", "--org", "")
 	x.fails(exitUsage, "give one of them", "grant", "list", "--org", "acme", "--socket", x.socket)
-	x.fails(exitUsage, "--actor has no place", "role", "create", "r", "--org", "acme", "--actor", "somebody")
+	x.fails(exitUsage, "leave out --actor", "role", "create", "r", "--org", "acme", "--actor", "somebody")
 	x.fails(exitUsage, "unknown flag: --org", "check", "--org", "acme", "--user", "u", "docs.files.read")
 
 	// What others may have read is not used.
@@ -360,7 +360,7 @@ func TestAccessOverTheHostedAPI(t *testing.T) {
 
 	// Requests are the caller's own, or what they may decide.
 	x.works(org("role", "create", "approver")...)
-	x.fails(exitUsage, "--as has no place", org("request", "queue", "--as", "boss")...)
+	x.fails(exitUsage, "leave out --as", org("request", "queue", "--as", "boss")...)
 	x.fails(exitUsage, "--as is required", "request", "queue", "--socket", x.socket)
 	x.works(org("request", "submit", "--pattern", "docs.files.read", "docs.folder:f_9")...)
 	var entries struct{ Entries []requestEntry }
@@ -476,7 +476,7 @@ func TestHostedErrorsSayWhatNext(t *testing.T) {
 		{`{"error":{"name":"ProviderTransportError","code":"application_timeout","message":"late","application":"docs","outcome":"unknown"}}`, "late", "look before you repeat it"},
 		{`{"error":{"name":"ProviderTransportError","code":"application_timeout","message":"late","application":"docs","outcome":"unknown","operation":{"kind":"demote","step":"flip"}}}`, "late", "The move goes on by itself: 'authz application show docs'"},
 		{`{"error":{"name":"ProviderTransportError","code":"application_unreachable","message":"gone","application":"docs","outcome":"not_applied"}}`, "gone", "Nothing was changed"},
-		{`{"error":{"name":"CloudError","code":"escalation_refused","message":"no","missing":[{"key":"cloud.seats.read","scope":"*"}]}}`, "missing: cloud.seats.read at *", "Nobody gives"},
+		{`{"error":{"name":"CloudError","code":"escalation_refused","message":"no","missing":[{"key":"cloud.seats.read","scope":"*"}]}}`, "missing: cloud.seats.read at *", "You cannot give rights"},
 		{`{"error":{"name":"CloudError","code":"invalid_request","message":"a: bad","issues":[{"path":"a","message":"bad"},{"path":"b","message":"worse"}]}}`, "a: bad; b: worse (invalid_request)", ""},
 		{`{"error":{"name":"CloudError","code":"last_owner","message":"\u001b[2Jwiped"}}`, `[2Jwiped`, "another owner who can act"},
 		{`{"error":{"name":"ProviderWriteRejectedError","code":"graph_cycle","message":"cycle: a → a","path":["a","a"]}}`, "cycle: a → a", ""},

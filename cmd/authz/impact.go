@@ -24,7 +24,7 @@ func (a *applyCommand) impactOf(ctx context.Context, app *application, plan *app
 	in, impact := plan.Supposing(), new(provider.Impact)
 	if app.hosted != nil {
 		if withoutAccountRows(&in.With) {
-			fmt.Fprintln(a.command.ErrOrStderr(), "note: what the cloud.* rows of the file would change is not told: they are account data")
+			fmt.Fprintln(a.command.ErrOrStderr(), "note: this does not show what the cloud.* rows of the file would change: they are account data")
 		}
 		ctx, cancel := context.WithTimeout(ctx, longTimeout)
 		defer cancel()
@@ -63,12 +63,12 @@ func printImpact(w io.Writer, i *provider.Impact) {
 		fmt.Fprintf(w, "  %s %s %s%s\n", sign, plain(e.Subject), plain(e.Key), where)
 	}
 	for _, subject := range i.Unknown {
-		fmt.Fprintf(w, "not told: what changes for the people of %s, who are not recorded\n", plain(subject))
+		fmt.Fprintf(w, "not shown: what changes for the people of %s, who are not recorded\n", plain(subject))
 	}
 	for _, scope := range i.Unresolved {
-		fmt.Fprintf(w, "not told: what changes at %s, whose ancestors are not known\n", plain(scope))
+		fmt.Fprintf(w, "not shown: what changes at %s, whose ancestors are not known\n", plain(scope))
 	}
 	if i.More {
-		fmt.Fprintln(w, "there may be more: it concerns more people, or changes more, than one plan tells")
+		fmt.Fprintln(w, "there may be more: it concerns more people, or changes more, than one plan shows")
 	}
 }

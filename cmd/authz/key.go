@@ -71,7 +71,7 @@ func newKeyList() *cobra.Command {
 	a.hostedOnly(c)
 	choice(c, "kind", "only keys of this kind", []string{"admin", "principal", "publisher"})
 	c.Flags().Bool("revoked", false, "only revoked ones, with =false only others (default: all)")
-	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many (default: all)")
 	return c
 }
 
@@ -127,9 +127,9 @@ func newKeyCreate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a key; its secret is shown this once",
-		Long: `Make a key: of your own seat (an admin key), with --service of a machine subject, whose grants
-name service:ID, or with --namespace one that publishes catalogs of that namespace and
-nothing else. The secret is all that standard output gets. Admin keys end after 90 days
+		Long: `Make a key of your own seat (an admin key). With --service it is the key of a machine subject,
+whose grants name service:ID. With --namespace it publishes catalogs of that namespace and does
+nothing else. Standard output gets the secret and nothing else. Admin keys end after 90 days
 unless --expires says otherwise, the others never.`,
 		Example: `  authz key create laptop --expires 30d
   authz key create ci --service ci --save ci.key

@@ -127,8 +127,8 @@ func newLinkedRegister() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "register APP --namespace NAMESPACE",
 		Short: "Make an application known to the org",
-		Long: `Make an application known to the org. Its namespaces, of which the first is the primary one,
-are its alone from then on. 'authz application link' is the next step.`,
+		Long: `Make an application known to the org. From then on its namespaces are its alone; the
+first is the primary one. 'authz application link' is the next step.`,
 		Example: `  authz application register docs --name Docs --namespace docs`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -152,7 +152,7 @@ func newLinkedLink() *cobra.Command {
 		Use:   "link APP URL",
 		Short: "Link an application; its provider secret is shown this once",
 		Long: `Link an application at the URL of its provider API, or as local:APP, its own id, when it runs
-in the same host. The provider secret is all that standard output gets: put it into the application's
+in the same host. Standard output gets the provider secret and nothing else: put it into the application's
 configuration (applications.<name>.provider). The first that is linked is the org's root.
 Linking again makes a new secret and ends the old one.`,
 		Example: `  authz application link docs https://docs.example/apps/docs --save provider.secret

@@ -25,7 +25,7 @@ func newLogin() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login --url URL --org ORG",
 		Short: "Keep an admin key, for the commands over the hosted API",
-		Long: `Ask for an admin key, prove it, and keep it for the commands that take --org. The key comes
+		Long: `Ask for an admin key, check it, and keep it for the commands that take --org. The key comes
 from the prompt or from standard input, never from the command line, where others could
 read it. It acts as the seat of whoever made it, which the audit log names.
 
@@ -33,8 +33,8 @@ An admin key is made with a session ("POST …/api-keys"), within 15 minutes of 
 after that the host asks to sign in again. The key itself needs no recent sign-in.
 
 Keys are kept in authz/credentials below your configuration folder, for you alone to read;
-of several logins the last is the default. --token-file, or AUTHZ_TOKEN_FILE, is used in
-their place, in CI for instance; there a principal key does too.`,
+of several logins the last is the default. --token-file, or AUTHZ_TOKEN_FILE, takes their
+place, for instance in CI; a principal key works there too.`,
 		Example: `  authz login --url https://authz.example --org acme
   authz login --url https://authz.example --org acme < admin.key`,
 		Args: cobra.NoArgs,
@@ -49,7 +49,7 @@ their place, in CI for instance; there a principal key does too.`,
 	c.Flags().Var(named{&a.org}, "org", "the org (required)")
 	_ = c.RegisterFlagCompletionFunc("org", orgsLoggedInTo)
 	a.addCAFile(c)
-	a.addConfig(c, "the configuration of the host, whose service.public_url is asked")
+	a.addConfig(c, "the configuration of the host: the command asks its service.public_url")
 	a.outputFlag.add(c)
 	needs(c, "org")
 	return c
@@ -83,7 +83,7 @@ func (a *admin) login(c *cobra.Command) error {
 	}
 	switch kind, _, ok := secret.ParseToken(token); {
 	case !ok:
-		return usageError{errors.New("this is no key: it has the form " + secret.PrefixAdmin + "…, whole and on one line")}
+		return usageError{errors.New("this is no key: an admin key has the form " + secret.PrefixAdmin + "…, whole and on one line")}
 	case kind != secret.PrefixAdmin:
 		return usageError{fmt.Errorf("this is no admin key: those begin with %s, this one with %s", secret.PrefixAdmin, kind)}
 	}
@@ -248,6 +248,6 @@ func printMe(w io.Writer, h *hostedclient.Client, me service.MeAnswer) {
 		table(w, rows)
 	}
 	if me.Permissions.Org == nil {
-		fmt.Fprintln(w, "\nthe org root cannot be asked: what is held of authz_internal.* is not known")
+		fmt.Fprintln(w, "\nthe org root does not answer: which authz_internal.* permissions the key holds is not known")
 	}
 }

@@ -103,7 +103,7 @@ func nextOf(members map[string]json.RawMessage) (next string) {
 func (a *admin) lookups(c *cobra.Command, limit *int) {
 	a.reads(c)
 	a.addOrg(c)
-	c.Flags().IntVar(limit, "limit", 0, "at most so many")
+	c.Flags().IntVar(limit, "limit", 0, "at most this many")
 	after(c, func() error {
 		if *limit < 0 {
 			return usageError{errors.New("--limit must not be negative")}
@@ -120,8 +120,8 @@ func newWhoCan() *cobra.Command {
 		Short: "List who holds a permission at a scope",
 		Long: `List everybody who holds the permission KEY at SCOPE, with the grants that give it and the groups
 between; without SCOPE, everybody who holds it everywhere. Whoever holds it through everyone, or
-through an org of which nobody is recorded, is told as that subject; the people whom a revoke or
-a deactivation excepts are told as well. The list is whole, or it ends with an error.`,
+through an org of which nobody is recorded, is listed as that subject. The list also has the people
+whom a revoke or a deactivation excepts. The list is whole, or it ends with an error.`,
 		Example: `  authz who-can docs.files.update_file docs.doc:d_1
   authz who-can docs.files.delete_file -o json | jq -r '.subjects[].subject'`,
 		Args: cobra.RangeArgs(1, 2),
@@ -213,7 +213,7 @@ of scopes; elsewhere the list is of granted scopes alone, and a note says so.`,
 				return err
 			}
 			if !said["expanded"] {
-				fmt.Fprintln(c.ErrOrStderr(), "note: these are the granted scopes alone: what lies below them the host does not know")
+				fmt.Fprintln(c.ErrOrStderr(), "note: these are only the granted scopes: the host does not know what lies below them")
 			}
 			noteCondition(c, said)
 			return nil

@@ -106,7 +106,7 @@ command, or taken back with 'authz mesh undo'.`,
 		}
 		return m.promote(ctx, conn, in)
 	})
-	c.Flags().StringVar(&in.To, "to", "", "the partition that shall hold the organization (default: the designated one, else that of --app)")
+	c.Flags().StringVar(&in.To, "to", "", "the partition that is to hold the organization (default: the designated one, else that of --app)")
 	c.Flags().StringSliceVar(&in.From, "from", nil, "a member whose organization is moved; repeated for several (default: all that have one)")
 	c.Flags().StringVar(&file, "resolutions", "", "a file that settles conflicts, JSON or YAML")
 	_ = c.MarkFlagFilename("resolutions", "json", "yaml", "yml")
@@ -220,7 +220,7 @@ holds after its organization moved. Nobody reads them any more.`,
 			return err
 		}
 		if unmoved {
-			fmt.Fprintln(m.errs, "warning: nobody has moved them to where the organization lives. Deleted they are lost; 'authz mesh promote --from "+conn.Partition()+"' moves them.")
+			fmt.Fprintln(m.errs, "warning: nobody has moved them to where the organization lives. If you delete them they are lost; 'authz mesh promote --from "+conn.Partition()+"' moves them.")
 		}
 		if err := m.agreed(ctx, "Delete them?"); err != nil {
 			return err

@@ -66,10 +66,10 @@ func newStorageMigrate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate --config FILE",
 		Short: "Bring databases of an earlier version up to the drivers' own",
-		Long: `Start each configured storage plugin, see whether its stores can be opened, and where a
-driver refuses a database of another version, start it once more allowed to migrate (with
-its setting "migrate") and open every configured store. Stop the hosts of that database and
-have a backup first. A migration that was cut short is completed by running it again.`,
+		Long: `Start each configured storage plugin and see whether its stores can be opened. Where a driver
+refuses a database of another version, start it once more with its setting "migrate", which
+allows it to migrate, and open every configured store. First stop the hosts of that database
+and make a backup. If a migration was cut short, run it again to complete it.`,
 		Example: `  authz storage migrate --config host.yaml
   authz storage migrate --config host.yaml --plugin main --yes`,
 		Args: cobra.NoArgs,

@@ -63,7 +63,7 @@ func (a *admin) showOrg(c *cobra.Command, method string, body any) error {
 		org := result.Org
 		rows := [][]string{{"org", org.ID}, {"name", org.Name}, {"mode", org.Mode}, {"primary application", textOr(org.PrimaryApplication)}, {"since", words.Instant(org.CreatedAt)}}
 		if org.Moving != "" {
-			rows = append(rows, []string{"moving", "the organization, with " + org.Moving + ": 'authz application show " + org.Moving + "' tells how far it is"})
+			rows = append(rows, []string{"moving", "the organization, with " + org.Moving + ": 'authz application show " + org.Moving + "' shows how far it is"})
 		}
 		table(w, rows)
 	})
@@ -154,6 +154,6 @@ cloud.*. 'authz audit list --org ORG' shows what was done at the org's root.`,
 	}
 	a.hostedOnly(c)
 	f.add(c, a, "")
-	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return c
 }

@@ -34,8 +34,8 @@ exist, so that a reused id inherits nothing. The files list the ids that exist, 
 as a JSON array; what has no file counts as existing. Groups and roles the host knows itself.
 Scopes are written whole, such as docs.doc:d_1.
 
-With --sweep everything found is deleted in one write. The host looks again then: rows that
-came to be found since the report go too. With --keep-role-grants the grants whose role is gone
+With --sweep everything found is deleted in one write. The host looks again then: it also
+deletes rows that were not in the report. With --keep-role-grants the grants whose role is gone
 stay: a role that a directory or another host brings later gives them effect again.`,
 		Example: `  authz reconcile --users users.txt --scopes scopes.json --exit-code
   authz reconcile --users users.txt --sweep --yes`,
@@ -60,7 +60,7 @@ stay: a role that a directory or another host brings later gives them effect aga
 					return err
 				}
 				if len(ids) == 0 && !empty {
-					return usageError{fmt.Errorf("%s lists nothing, so that every row of the %s would count as orphaned: --allow-empty if that is meant", input.Name(file), field)}
+					return usageError{fmt.Errorf("%s lists nothing, so every row of the %s would count as orphaned: give --allow-empty if you mean that", input.Name(file), field)}
 				}
 				p[field] = ids
 			}
@@ -83,7 +83,7 @@ stay: a role that a directory or another host brings later gives them effect aga
 	c.Flags().StringVar(&scopes, "scopes", "", "the file of the scopes that exist")
 	c.Flags().BoolVar(&r.sweep, "sweep", false, "delete what is found; asks")
 	c.Flags().BoolVar(&r.keepRoleGrants, "keep-role-grants", false, "with --sweep: keep the grants whose role is gone, and only report them")
-	c.Flags().BoolVar(&empty, "allow-empty", false, "take a file without ids for a world without them")
+	c.Flags().BoolVar(&empty, "allow-empty", false, "accept a file without ids: then none of them exist")
 	exitCodeFlag(c, &r.exit)
 	return c
 }

@@ -50,7 +50,7 @@ func newRegistryList() *cobra.Command {
 		}),
 	}
 	a.hostedOnly(c)
-	c.Flags().IntVar(&limit, "limit", 0, "at most so many (0: all)")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many (0: all)")
 	return c
 }
 
@@ -119,8 +119,8 @@ func newRegistryDrift() *cobra.Command {
 		Use:   "drift",
 		Short: "Report roles, grants and imports that name permissions which are gone",
 		Long: `Report the roles and grants of the org root and of every application whose patterns match no
-published permission, and the imports of what another application has taken back. Nothing is
-repaired by it. An application that cannot be asked is named; with --exit-code that is a failure,
+published permission, and the imports of what another application has taken back. It
+repairs nothing. An application that cannot be asked is named; with --exit-code that is a failure,
 since what it has is not known.`,
 		Example: `  authz registry drift --exit-code`,
 		Args:    cobra.NoArgs,

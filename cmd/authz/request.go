@@ -32,7 +32,7 @@ func as(c *cobra.Command, a *admin, user *string) {
 	after(c, func() error {
 		switch {
 		case a.org != "" && *user != "":
-			return usageError{errors.New("with --org it is the user of the key who does it: --as has no place there")}
+			return usageError{errors.New("with --org the user of the key does it: leave out --as")}
 		case a.org == "" && *user == "":
 			return usageError{fmt.Errorf("--as is required\nRun '%s --help' for what it takes", c.CommandPath())}
 		}
@@ -166,7 +166,7 @@ func newRequestList() *cobra.Command {
 	a.addOrg(c)
 	c.Flags().StringVar(&state, "state", "", "only those that are "+strings.Join(states, ", "))
 	c.Flags().StringVar(&user, "user", "", "only those of this user")
-	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many (default: all)")
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, "user", userIDs)
 	return c

@@ -86,8 +86,8 @@ func newRetentionList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "Show the newest entries that were copied, oldest first",
-		Long: `Show the newest entries that were copied, of one application or of all, oldest first. It asks the
-copies and no application: they are there when it is not.`,
+		Long: `Show the newest entries that were copied, of one application or of all, oldest first. It reads
+the copies, so it works while an application is away.`,
 		Example: `  authz retention list --application docs --action grant.create --from 30d`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -117,7 +117,7 @@ copies and no application: they are there when it is not.`,
 	f.add(c, a, "")
 	c.Flags().Var(named{&of}, "application", "only those of this application")
 	_ = c.RegisterFlagCompletionFunc("application", a.applicationIDs())
-	c.Flags().IntVar(&limit, "limit", 50, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return c
 }
 

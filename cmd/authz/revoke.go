@@ -92,7 +92,7 @@ func newRevokeList() *cobra.Command {
 	a.addOrg(c)
 	c.Flags().StringVar(&user, "user", "", "only revokes of this user")
 	c.Flags().StringVar(&scope, "scope", "", "only revokes at exactly this scope")
-	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many (default: all)")
 	a.completes(c, "user", userIDs)
 	a.completes(c, "scope", scopes)
 	return c

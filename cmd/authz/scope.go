@@ -52,7 +52,7 @@ begin with PREFIX, or with --parent those directly below one.`,
 	a.reads(c)
 	a.addOrg(c)
 	c.Flags().StringVar(&parent, "parent", "", "only those directly below this one")
-	c.Flags().IntVar(&limit, "limit", 0, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many")
 	a.completes(c, "parent", scopes)
 	c.ValidArgsFunction = a.complete(scopes)
 	return c

@@ -51,7 +51,7 @@ func newSeatList() *cobra.Command {
 	a.hostedOnly(c)
 	choice(c, "kind", "only seats of this kind", seatKinds)
 	choice(c, "state", "only seats in this state", seatStates)
-	c.Flags().IntVar(&limit, "limit", 0, "only the first so many (default: all)")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many (default: all)")
 	return c
 }
 

@@ -22,7 +22,7 @@ func newServiceRekey() *cobra.Command {
 		Use:   "rekey",
 		Short: "Seal the service's secrets with the newest host key",
 		Long: `Seal everything that lies encrypted in the account data with the first key of
-service.host_keys. To turn host keys over: put a new key in front of the old one on every
+service.host_keys. To replace a host key: put a new key in front of the old one on every
 host and restart them all, run this once, then take the old key out. A host that lacks a
 key that something is still sealed with refuses to start.`,
 		Example: `  authz service rekey`,

@@ -32,7 +32,7 @@ type target struct {
 }
 
 func (t *target) addSocket(c *cobra.Command) {
-	t.addConfig(c, "the configuration of the host of this machine, whose socket is asked")
+	t.addConfig(c, "the configuration of the host of this machine: the command asks its socket")
 	c.Flags().StringVar(&t.socket, "socket", "", "the host's administration socket (default: that of --config, else of a quickstart below ./"+dataDir+", else the default one)")
 	_ = c.MarkFlagFilename("socket")
 }
@@ -73,7 +73,7 @@ const callTimeout = adminsocket.Timeout
 // local speaks to the administration socket.
 func (t *target) local() (*adminsocket.Client, error) {
 	if t.tokenFile != "" && t.url == "" {
-		return nil, usageError{errors.New("--token-file goes with --url: over the socket nothing is borne")}
+		return nil, usageError{errors.New("--token-file goes with --url: the socket needs no token")}
 	}
 	path := t.socket
 	if path == "" {

@@ -60,7 +60,7 @@ its root is an application there may be others, of whom it has no row.`,
 	a.reads(c)
 	a.addOrg(c)
 	choice(c, "active", "only those who are, or are not", []string{"true", "false"})
-	c.Flags().IntVar(&limit, "limit", 0, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 0, "at most this many")
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	return c
 }
@@ -83,7 +83,7 @@ func newUserShow() *cobra.Command {
 		Short: "Show whether a user is active, their groups and every row that reaches them",
 		Long: `Show whether a user is active, the groups they are in, their managers, and every grant that
 reaches them, directly or through a group, an org or a manager, with their revokes. A user
-without a record is active and in no group. What it adds up to, 'authz entitlements' says.`,
+without a record is active and in no group. 'authz entitlements' says what it adds up to.`,
 		Example: `  authz user show u_17
   authz user show u_17 -o json | jq .closure`,
 		Args: cobra.ExactArgs(1),

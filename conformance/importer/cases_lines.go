@@ -4,7 +4,7 @@ import "time"
 
 // The line to the directory.
 var lineCases = []importerCase{
-	{ID: "D20", Rule: "a directory that cannot be reached is unavailable, never an empty reading, and is read again when it is back", Abilities: []Ability{Cut}, Run: func(w *world) {
+	{ID: "D20", Rule: "a directory that cannot be reached is unavailable, never an empty reading. When it is back it is read again", Abilities: []Ability{Cut}, Run: func(w *world) {
 		first := w.full(w.importer)
 		w.cut()
 		ctx, cancel := w.limited(usual)
@@ -13,7 +13,7 @@ var lineCases = []importerCase{
 		w.resume()
 		w.same(first, w.full(w.importer))
 	}},
-	{ID: "D21", Rule: "a reading in whose middle the line is cut ends unavailable, without an End", Abilities: []Ability{Cut}, Run: func(w *world) {
+	{ID: "D21", Rule: "when the line is cut in the middle of a reading, the reading ends unavailable, without an End", Abilities: []Ability{Cut}, Run: func(w *world) {
 		first := w.full(w.importer)
 		ctx, cancel := w.limited(usual)
 		defer cancel()

@@ -3,7 +3,7 @@ package importer
 import "time"
 
 var processCases = []importerCase{
-	{ID: "D23", Rule: "a reading in whose middle the process is killed ends unavailable, without an End, and another process reads the whole", Abilities: []Ability{Kill}, Run: func(w *world) {
+	{ID: "D23", Rule: "when the process is killed in the middle of a reading, the reading ends unavailable, without an End, and another process reads the whole", Abilities: []Ability{Kill}, Run: func(w *world) {
 		first := w.full(w.importer)
 		next := w.begun(w.ctx, w.importer)
 		w.kill()
@@ -12,11 +12,11 @@ var processCases = []importerCase{
 		w.same(first, w.full(w.connect()))
 		w.skipLate(late)
 	}},
-	{ID: "D24", Rule: "a reading by a process that is dead is unavailable at once", Abilities: []Ability{Kill}, Run: func(w *world) {
+	{ID: "D24", Rule: "a reading by a dead process is unavailable at once", Abilities: []Ability{Kill}, Run: func(w *world) {
 		w.kill()
 		w.within(0, "the reading", func() { w.broken(w.read(w.ctx, w.importer, "", nil)) })
 	}},
-	{ID: "D25", Rule: "a reading by a process that is stopped ends with its deadline and unavailable, and the process reads the whole when it goes on", Abilities: []Ability{Freeze}, Run: func(w *world) {
+	{ID: "D25", Rule: "a reading by a stopped process ends with its deadline and unavailable, and the process reads the whole when it goes on", Abilities: []Ability{Freeze}, Run: func(w *world) {
 		first := w.full(w.importer)
 		f := w.backend.(Freezer)
 		w.Step("stop the process behind the importer")

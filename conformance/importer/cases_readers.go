@@ -29,13 +29,13 @@ var readerCases = []importerCase{
 			w.Want("nothing handed out any more", "%d entries more", later-stopped)
 		}
 	}},
-	{ID: "D13", Rule: "a reading whose context has ended before ends unavailable, without an End", Run: func(w *world) {
+	{ID: "D13", Rule: "a reading with a context that has already ended ends unavailable, without an End", Run: func(w *world) {
 		ctx, cancel := context.WithCancel(w.ctx)
 		cancel()
 		w.within(0, "the reading", func() { w.broken(w.read(ctx, w.importer, "", nil)) })
 		w.full(w.importer)
 	}},
-	{ID: "D14", Rule: "a reading whose context ends in its middle ends soon and unavailable, without an End", Run: func(w *world) {
+	{ID: "D14", Rule: "when the context of a reading ends in the middle, the reading ends soon and unavailable, without an End", Run: func(w *world) {
 		first := w.full(w.importer)
 		ctx, cancel := context.WithCancel(w.ctx)
 		defer cancel()
@@ -46,7 +46,7 @@ var readerCases = []importerCase{
 		w.same(first, w.full(w.importer))
 		w.skipLate(late)
 	}},
-	{ID: "D15", Rule: "a reader that is slow gets the whole reading all the same", Run: func(w *world) {
+	{ID: "D15", Rule: "a slow reader gets the whole reading", Run: func(w *world) {
 		first := w.full(w.importer)
 		pause := max(1, len(first.entries)/20)
 		w.same(first, w.whole(w.read(w.ctx, w.importer, "", func(n int) bool {
@@ -58,7 +58,7 @@ var readerCases = []importerCase{
 			return true
 		})))
 	}},
-	{ID: "D16", Rule: "an importer is not ahead of a reader that pauses by more than what is on its way", Abilities: []Ability{Tell}, Run: func(w *world) {
+	{ID: "D16", Rule: "while its reader pauses an importer runs ahead by no more than what is in transit", Abilities: []Ability{Tell}, Run: func(w *world) {
 		before := w.handed()
 		w.begun(w.ctx, w.importer)
 		time.Sleep(500 * time.Millisecond)

@@ -12,7 +12,7 @@ var configurationCases = []sinkCase{
 	{ID: "W29", Rule: "a setting that the plugin does not declare is refused by name, with the declared one that is nearest", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Unknown(w.ctx, w.Record, w.backend.(Configurer))
 	}},
-	{ID: "W30", Rule: "a setting of another type than it has is refused by name, without its value", Abilities: []Ability{Configure}, Run: func(w *world) {
+	{ID: "W30", Rule: "a setting of the wrong type is refused by name, without its value", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.WrongType(w.ctx, w.Record, w.backend.(Configurer))
 	}},
 	{ID: "W31", Rule: "a required setting that is not given is refused by name", Abilities: []Ability{Configure}, Run: func(w *world) {
@@ -21,7 +21,7 @@ var configurationCases = []sinkCase{
 	{ID: "W32", Rule: "no secret of the configuration stands in an error or in anything that the plugin writes", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Given(w.ctx, w.Record, w.backend.(Configurer), w.usedHard)
 	}},
-	{ID: "W33", Rule: "no secret that is wrong stands in an error or in anything that the plugin writes", Abilities: []Ability{Configure}, Run: func(w *world) {
+	{ID: "W33", Rule: "no wrong secret stands in an error or in anything that the plugin writes", Abilities: []Ability{Configure}, Run: func(w *world) {
 		configured.Invented(w.ctx, w.Record, w.backend.(Configurer), w.usedHard)
 	}},
 }

@@ -16,7 +16,7 @@ const (
 )
 
 var contextCases = []sinkCase{
-	{ID: "W20", Rule: "Write returns soon when its context has ended before, and the sink goes on", Run: func(w *world) {
+	{ID: "W20", Rule: "Write returns soon when its context has already ended, and the sink goes on", Run: func(w *world) {
 		ctx, cancel := context.WithCancel(w.ctx)
 		cancel()
 		w.within(0, "write a window", func() error { return w.sink.Write(ctx, w.window("a", 1, map[string]int64{"read": 1})) })
@@ -30,7 +30,7 @@ var contextCases = []sinkCase{
 			}
 		}
 	}},
-	{ID: "W22", Rule: "a target system that does not answer holds Write up or is refused for; what the sink holds of it does not grow with the windows", Large: true,
+	{ID: "W22", Rule: "while a target system does not answer, Write waits or refuses; what the sink holds does not grow with the windows", Large: true,
 		Abilities: []Ability{Stall, Weigh}, Run: func(w *world) {
 			weigh := func() int64 {
 				n, err := w.backend.(Weigher).Weigh(w.sink)

@@ -70,7 +70,7 @@ var countCases = []sinkCase{
 		}
 		w.settled(w.sink, w.sums("read", 4))
 	}},
-	{ID: "W14", Rule: "a window in whose middle the sink is killed, and which is sent again, counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, Run: func(w *world) {
+	{ID: "W14", Rule: "when the sink is killed in the middle of a window and the window is sent again, it counts once", Needs: metrics.SinkRecognises, Abilities: []Ability{Count, Kill}, Run: func(w *world) {
 		total, length := 0.0, 5*time.Millisecond
 		w.Rounds(w.ctx, 8, func(round int) {
 			win, s := w.window("a", uint64(round+1), map[string]int64{"read": 1}), w.sink

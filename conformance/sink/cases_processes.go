@@ -8,7 +8,7 @@ import (
 )
 
 var processCases = []sinkCase{
-	{ID: "W25", Rule: "a Write in whose middle the sink's process dies ends soon, taken or unavailable, and the next process takes windows", Abilities: []Ability{Kill}, Run: func(w *world) {
+	{ID: "W25", Rule: "when the sink's process dies in the middle of a Write, the Write ends soon, taken or unavailable, and the next process takes windows", Abilities: []Ability{Kill}, Run: func(w *world) {
 		length := 5 * time.Millisecond
 		sequence := uint64(0)
 		w.Rounds(w.ctx, 6, func(int) {

@@ -38,7 +38,7 @@ var malformedHeads = []spoilt{
 }
 
 var refusalCases = []sinkCase{
-	{ID: "W17", Rule: "a window with a count that is none (not finite, negative) is refused with validation", Run: func(w *world) {
+	{ID: "W17", Rule: "a window with an invalid count (not finite, negative) is refused with validation", Run: func(w *world) {
 		w.refuse(malformedCounts)
 	}},
 	{ID: "W18", Rule: "a window without a usable application, origin or sequence is refused with validation", Run: func(w *world) {

@@ -68,7 +68,7 @@ func (a *Anchors) resume() error {
 		return err
 	}
 	if len(bad) > 0 {
-		a.o.Logger.Warn("the file of anchors has lines that are none", "file", a.o.File, "lines", bad)
+		a.o.Logger.Warn("the file of anchors has lines that are no anchors", "file", a.o.File, "lines", bad)
 	}
 	for _, one := range anchors {
 		a.last[one.Log] = one

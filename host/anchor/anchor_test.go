@@ -113,7 +113,7 @@ func TestALineTornByACrashIsEndedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	anchors, bad, err := Read(bytes.NewReader(text))
-	if err != nil || len(anchors) != 1 || len(bad) != 1 || bad[0] != 1 || !strings.Contains(log.String(), "lines that are none") {
+	if err != nil || len(anchors) != 1 || len(bad) != 1 || bad[0] != 1 || !strings.Contains(log.String(), "lines that are no anchors") {
 		t.Errorf("%v, lines %v, %v\n%s", anchors, bad, err, log.String())
 	}
 }

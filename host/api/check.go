@@ -68,7 +68,7 @@ func explain(ctx context.Context, c *call, in *provider.Explain) (access.Explain
 			"the explain operation needs an Application (a provider with a catalog) on the serving side")
 	}
 	if c.rowless && !in.Empty() {
-		return access.Explained{}, &provider.APIError{Code: provider.Forbidden, Message: "the secret is for checks: what would be is told to those who may read"}
+		return access.Explained{}, &provider.APIError{Code: provider.Forbidden, Message: "the secret is for checks: a what-if question takes a secret that may read"}
 	}
 	x, err := e.Explain(ctx, in)
 	if err == nil && c.rowless {

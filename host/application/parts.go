@@ -194,7 +194,7 @@ func (a *Application) again(ctx context.Context, op string, p *pace, err error) 
 		}
 		p.fails(false, "the storage was unavailable")
 	}
-	a.log.Warn("a part of a long write came to nothing", "op", op, "try", p.tries, "of", maxTries, "failures", p.failed, "commits", p.commits,
+	a.log.Warn("a part of a long write was not applied", "op", op, "try", p.tries, "of", maxTries, "failures", p.failed, "commits", p.commits,
 		"next", p.size, "error", err)
 	return p.tries < maxTries
 }

@@ -144,7 +144,7 @@ func TestEveryProblemIsNamedByPathAndLine(t *testing.T) {
 		{"a required checksum left out", "plugins:\n  require_checksum: true\n  main: {plugin: memory}", nil, []string{"line 3: plugins.main.sha256: is required by plugins.require_checksum"}},
 
 		{"a literal secret", app("    provider: {secret: " + hidden + "}"), nil,
-			[]string{"line 6: applications.acme.provider.secret: must be a reference, env:NAME or file:PATH: a secret does not belong into the configuration itself."}},
+			[]string{"line 6: applications.acme.provider.secret: must be a reference, env:NAME or file:PATH: a secret does not belong in the configuration itself."}},
 		{"a literal secret in the environment", app(""), []string{"AUTHZ_APPLICATIONS__ACME__PROVIDER__SECRET=" + hidden},
 			[]string{"applications.acme.provider.secret: must be a reference, env:NAME or file:PATH"}},
 		{"a secret that is no text", app("    provider: {secret: 1234567890123456}"), nil, []string{"line 6: applications.acme.provider.secret: must be text, not a number"}},
@@ -160,7 +160,7 @@ func TestEveryProblemIsNamedByPathAndLine(t *testing.T) {
 		{"references of plugins that lead nowhere", "plugins: {main: {plugin: memory, env: {A: 'env:NOPE'}, config: {a: [1, {b: 'file:/nowhere'}], c: 'env:not a name'}}}", nil,
 			[]string{"line 1: plugins.main.config.a[1].b: the file \"/nowhere\" cannot be opened", "line 1: plugins.main.config.c: env: is followed by the name", "line 1: plugins.main.env.A: the environment variable NOPE is not set"}},
 
-		{"a key that stands twice", "listen: 127.0.0.1:1\nlisten: 127.0.0.1:2", nil, []string{"line 2: listen: stands twice, first in line 1"}},
+		{"a key that stands twice", "listen: 127.0.0.1:1\nlisten: 127.0.0.1:2", nil, []string{"line 2: listen: is given twice, first in line 1"}},
 		{"what is no YAML", "listen: [", nil, []string{"is not YAML: yaml: line 1:"}},
 		{"a list instead of keys", "- " + hidden, nil, []string{"line 1: must be a mapping of keys, not a list"}},
 		{"a value instead of keys", hidden, nil, []string{"line 1: must be a mapping of keys, not a single value"}},

@@ -267,7 +267,7 @@ func (l *loader) textual(k Key, path []string, s string, o layer, bad refuse) (a
 	case TypeReference:
 		secret, why := l.resolve(path, s, o.base)
 		if why == "" && secret.reference == "" {
-			why = "must be a reference, env:NAME or file:PATH: a secret does not belong into the configuration itself. Put it into a file of mode 0600 and write file: and its path here"
+			why = "must be a reference, env:NAME or file:PATH: a secret does not belong in the configuration itself. Put it into a file of mode 0600 and write file: and its path here"
 		}
 		if why == "" {
 			secret.value = strings.TrimSpace(secret.value)

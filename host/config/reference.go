@@ -77,7 +77,7 @@ func secretProblem(value string) string {
 		return "the secret holds a line break or another control character, and could not be sent"
 	}
 	if open := strings.Index(value, "${"); open >= 0 && strings.Contains(value[open:], "}") {
-		return "the secret holds an unresolved ${…}: what should have put a value in its place did not"
+		return "the secret holds an unresolved ${…}: nothing has put a value in its place"
 	}
 	if len(value) < minSecret {
 		return "the secret is shorter than 16 characters"

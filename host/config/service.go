@@ -164,7 +164,7 @@ func (l *loader) checkService(c *Config) {
 			l.problem(at("oidc", "scopes"), "must hold openid")
 		}
 		if slices.Contains(passing, o.UserIDClaim) {
-			l.problem(at("oidc", "user_id_claim"), "%s tells no lasting identity of a person: use sub, or a claim that the provider never gives to another person", spell.Quote(o.UserIDClaim))
+			l.problem(at("oidc", "user_id_claim"), "%s does not identify a person for good: use sub, or a claim that the provider never gives to another person", spell.Quote(o.UserIDClaim))
 		}
 	}
 	l.checkLife(at("session", "lifetime"), s.Session.Lifetime, maxSessionLifetime)

@@ -101,7 +101,7 @@ func TestEveryProblemOfTheServiceIsNamed(t *testing.T) {
 			[]string{"service.bootstrap.secret: the secret is shorter than", "service.oidc.client_secret: the secret is shorter than"}},
 		{"a literal bootstrap secret", with("  bootstrap: {user_id: u, secret: " + hidden + "}"), nil, []string{"service.bootstrap.secret: must be a reference"}},
 		{"a claim that passes on", with("  oidc: {issuer: 'https://i', client_id: c, user_id_claim: preferred_username}"), nil,
-			[]string{`service.oidc.user_id_claim: "preferred_username" tells no lasting identity of a person`}},
+			[]string{`service.oidc.user_id_claim: "preferred_username" does not identify a person for good`}},
 		{"scopes without openid", with("  oidc: {issuer: 'https://i', client_id: c, scopes: [email]}"), nil, []string{"service.oidc.scopes: must hold openid"}},
 		{"an issuer over plain HTTP", with("  oidc: {issuer: 'http://i.example', client_id: c}"), nil, []string{"service.oidc.issuer: must begin with https://"}},
 		{"half an issuer", with("  oidc: {}"), nil, []string{"service.oidc.client_id: is required", "service.oidc.issuer: is required"}},

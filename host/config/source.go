@@ -141,7 +141,7 @@ func (l *loader) survey(n *yaml.Node, path []string, lines map[string]int) {
 			key, value := n.Content[i], n.Content[i+1]
 			p := append(slices.Clone(path), key.Value)
 			if line, twice := lines[strings.Join(p, delim)]; twice && key.Tag != "!!merge" {
-				l.problems = append(l.problems, Problem{Path: join(p), Line: key.Line, Message: fmt.Sprintf("stands twice, first in line %d", line)})
+				l.problems = append(l.problems, Problem{Path: join(p), Line: key.Line, Message: fmt.Sprintf("is given twice, first in line %d", line)})
 				continue
 			}
 			kept = append(kept, key, value)

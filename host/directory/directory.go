@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options) *Directory {
 	d.life, d.end = context.WithCancel(context.Background())
 	d.hard, d.kill = context.WithCancel(context.Background())
 	if _, err := d.load(ctx); err != nil {
-		d.log.Warn("what became of the last run could not be read", "error", err)
+		d.log.Warn("the result of the last run could not be read", "error", err)
 	}
 	if o.Schedule != nil {
 		d.running.Go(d.keepSchedule)

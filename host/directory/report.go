@@ -153,7 +153,7 @@ func (d *Directory) ended(r *run, err error) {
 	case Skipped:
 		d.log.Debug("a run was left to another host")
 	default:
-		d.log.Warn("a run of the directory came to nothing", append(line, "error", o.Error)...)
+		d.log.Warn("a run of the directory did not succeed", append(line, "error", o.Error)...)
 	}
 }
 

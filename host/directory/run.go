@@ -137,7 +137,7 @@ func (r *run) do(whole context.Context) error {
 		}
 		err = r.inside(whole, ctx, section)
 		if saveErr := d.save(section, known, r.outcome(err), r.cursor); saveErr != nil {
-			d.log.Warn("what became of the run could not be stored; the next one reads what this one read", "error", saveErr)
+			d.log.Warn("the result of the run could not be stored; the next run reads the same again", "error", saveErr)
 		}
 		return err
 	})

@@ -79,7 +79,7 @@ func (p *Plugin) judge() error {
 func (h *Host) exposed(plugin string, err error) error {
 	if files.IsExposed(err) {
 		if h.opts.InsecurePermissions {
-			h.log.Warn("run all the same, as insecure_permissions allows", "plugin", plugin, "exposed", err)
+			h.log.Warn("an exposed plugin is run, because insecure_permissions allows it", "plugin", plugin, "exposed", err)
 			return nil
 		}
 		return fmt.Errorf("%w; or set `insecure_permissions: allow`", err)

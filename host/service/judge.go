@@ -87,7 +87,7 @@ func (s *Service) NoteActive(ctx context.Context, org, userID string, active boo
 		return tx.Commit()
 	})
 	if err != nil {
-		s.Logger.Warn("what the org root says of a user could not be noted", "org", org, "user", userID, "active", active, "error", err)
+		s.Logger.Warn("could not store whether the org root calls a user active", "org", org, "user", userID, "active", active, "error", err)
 	}
 }
 

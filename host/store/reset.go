@@ -75,7 +75,7 @@ func (s *Store) renewCondemned(ctx context.Context, h *handle) {
 		return
 	}
 	if err = typed(ctx, err, authz.OutcomeUnknown); err != nil && storage.CodeOf(err) != storage.CodeConflict {
-		s.opts.Logger.Warn("content that lost events has its old incarnation still; trying again",
+		s.opts.Logger.Warn("content that lost events could not be given a new incarnation; trying again",
 			"application", s.opts.Application, "partition", s.partition, "error", err)
 		return
 	}

@@ -74,7 +74,7 @@ var importCases = []spec{
 		docs.answers(false, "jane", "billing.invoices.read", "billing.account:7")
 		billing.answers(true, "jane", "billing.invoices.read", "billing.account:7")
 	}},
-	{ID: "X21", Rule: "a global revoke of the peer takes away what its grant gives, and nothing is merged of who is inactive there", Run: func(w *world) {
+	{ID: "X21", Rule: "a global revoke of the peer takes away what its grant gives, and nothing of a user who is inactive there is merged", Run: func(w *world) {
 		docs, billing := w.importing()
 		billing.grants("user:jane", "billing.invoices.read", "*")
 		docs.grants("user:jane", "docs.files.read", "*")
@@ -138,7 +138,7 @@ var importCases = []spec{
 			}
 		}
 	}},
-	{ID: "X26", Rule: "while the peer cannot be read a check fails, it answers neither way", Run: func(w *world) {
+	{ID: "X26", Rule: "while the peer cannot be read a check fails; it does not answer", Run: func(w *world) {
 		docs, billing := w.importing()
 		billing.grants("user:jane", "billing.invoices.read", "*")
 		docs.grants("user:jane", "docs.files.read", "*")

@@ -28,7 +28,7 @@ var orgCases = []spec{
 		}
 		c.billing.allows("jane", "billing.invoices.void")
 	}},
-	{ID: "X28", Rule: "while the organization is being moved its writes are refused with conflict, checks and writes at instances go on; afterwards a member is no org root and reads the org partition, without a copy", Abilities: crossing, Run: func(w *world) {
+	{ID: "X28", Rule: "while the organization is being moved its writes are refused with conflict, and checks and writes at instances go on. Afterwards a member is no org root and reads the org partition, without a copy", Abilities: crossing, Run: func(w *world) {
 		c := w.company()
 		asked := 0
 		c.hqProcess.onCommit(func(_ string, commit storage.Commit, send func() error) error {

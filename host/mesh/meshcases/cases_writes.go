@@ -131,7 +131,7 @@ var writeCases = []spec{
 		}
 		w.acyclic("billing")
 	}},
-	{ID: "X12a", Rule: "owner and peers in several processes that write group edges as they can never store a cycle", Abilities: crossing, Run: func(w *world) {
+	{ID: "X12a", Rule: "owner and peers in several processes that write group edges at random never store a cycle", Abilities: crossing, Run: func(w *world) {
 		docs, billing := w.neighbours(authz.MeshWrite)
 		writers := []provider.Groups{billing, w.peer(docs, "billing", ""), w.peer(w.another("process 3").connect("docs"), "billing", "")}
 		const groups = 6
@@ -149,7 +149,7 @@ var writeCases = []spec{
 		})
 		w.acyclic("billing")
 	}},
-	{ID: "X13", Rule: "an edge that is taken away ends the next write at once, and reads within 5 s", Abilities: crossing, Run: func(w *world) {
+	{ID: "X13", Rule: "after an edge is taken away the next write is refused at once, and reads end within 5 s", Abilities: crossing, Run: func(w *world) {
 		docs, billing := w.neighbours(authz.MeshWrite)
 		p := w.peer(docs, "billing", "")
 		input := provider.GrantInput{Subject: "user:jane", Pattern: "billing.invoices.read", Scope: "*"}

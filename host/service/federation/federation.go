@@ -265,7 +265,7 @@ func (f *Federation) background(name string, do func(context.Context) error) *jo
 		j.err = err
 		close(j.done)
 		if err != nil && f.life.Err() == nil {
-			f.Logger.Warn("what federation does by itself was not done; the next round tries again", "what", name, "error", err)
+			f.Logger.Warn("a task of federation failed; the next round tries again", "what", name, "error", err)
 		}
 	})
 	return j

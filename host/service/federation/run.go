@@ -143,7 +143,7 @@ func (r *run) trouble(ctx context.Context, err error) error {
 		return nil
 	})
 	if noted != nil {
-		r.Logger.Warn("why a move of authority stopped could not be noted", "org", r.org, "application", r.app, "error", noted)
+		r.Logger.Warn("could not store why a move of authority stopped", "org", r.org, "application", r.app, "error", noted)
 	}
 	return err
 }

@@ -153,7 +153,7 @@ func (r *Retention) IngestDue(ctx context.Context, org string) error {
 			if coded := new(fault.Error); errors.As(err, &coded) {
 				r.log.Warn("an audit log was not ingested", "org", org, "application", a.ID, "code", coded.Code)
 			} else if err == nil && result.Integrity == Mismatch {
-				r.log.Error("an audit log is not what it was", "org", org, "application", a.ID)
+				r.log.Error("an audit log differs from what was copied of it", "org", org, "application", a.ID)
 			}
 		})
 	}
