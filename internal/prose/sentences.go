@@ -39,16 +39,19 @@ func sentences(source []byte) (list []sentence) {
 	return list
 }
 
-// A sentence ends at a stop before a space and what can begin another.
+// A sentence ends at a stop before a space and what can begin another. In a cell of a table,
+// which is often a list, a semicolon ends one too.
 var stop = regexp.MustCompile("([.!?][\"”’)]*)\\s+(?:[A-Z0-9\"“‘(\u00a7]|\x00)")
+
+var stopInCell = regexp.MustCompile("([.!?;][\"”’)]*)\\s+")
 
 // code stands for a code span while sentences are told apart.
 const code = "\x00"
 
-func split(n ast.Node, source []byte) (list []sentence) {
+func split(root ast.Node, source []byte) (list []sentence) {
 	var b strings.Builder
 	line := 0
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
@@ -67,11 +70,19 @@ func split(n ast.Node, source []byte) (list []sentence) {
 		}
 		return ast.WalkContinue, nil
 	})
+	ends := stop
+	if root.Kind() == extast.KindTableCell {
+		ends = stopInCell
+	}
 	rest, first := b.String(), max(line, 1)
 	for rest != "" {
 		end, next := len(rest), len(rest)
-		if at := stop.FindStringSubmatchIndex(rest); at != nil {
+		switch at := ends.FindStringSubmatchIndex(rest); {
+		case at == nil:
+		case ends == stop: // the last letter is of the next
 			end, next = at[3], at[1]-1
+		default:
+			end, next = at[3], at[1]
 		}
 		if one := strings.TrimSpace(rest[:end]); one != "" {
 			list = append(list, sentence{first, strings.ReplaceAll(strings.Join(strings.Fields(one), " "), code, "`…`")})

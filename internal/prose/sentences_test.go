@@ -9,12 +9,12 @@ import (
 )
 
 func TestSentences(t *testing.T) {
-	source := "# A heading. Not read\n\nOne `a. B` two three. Four\nfive six! (Seven.) \"Eight?\" Nine: ten.\n\n- item one\n- item two. And more\n\n```sh\nnot. Read\n```\n\n| Head. Er | x |\n| --- | --- |\n| cell one. Two | [text of a link](x.md) |\n"
+	source := "# A heading. Not read\n\nOne `a. B` two three. Four\nfive six! (Seven.) \"Eight?\" Nine: ten.\n\n- item one\n- item two. And more\n\n```sh\nnot. Read\n```\n\n| Head. Er | x |\n| --- | --- |\n| cell one. Two; three | [text of a link](x.md) |\n"
 	var got []string
 	for _, s := range sentences([]byte(source)) {
 		got = append(got, s.text)
 	}
-	want := "One `…` two three.|Four five six!|(Seven.)|\"Eight?\"|Nine: ten.|item one|item two.|And more|cell one.|Two|text of a link"
+	want := "One `…` two three.|Four five six!|(Seven.)|\"Eight?\"|Nine: ten.|item one|item two.|And more|cell one.|Two;|three|text of a link"
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
