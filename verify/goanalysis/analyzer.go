@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"go/ast"
 	"io"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -46,6 +48,7 @@ func NewAnalyzer(o Options) *analysis.Analyzer {
 		URL:        "https://pkg.go.dev/github.com/authzhost/authz/verify/goanalysis",
 		Flags:      *flags,
 		ResultType: reflect.TypeFor[[]File](),
+		FactTypes:  []analysis.Fact{new(Facts)},
 		Run:        m.run,
 	}
 }
@@ -54,6 +57,7 @@ func NewAnalyzer(o Options) *analysis.Analyzer {
 // that it is made of changes: a language server outlives many a catalog.
 type maker struct {
 	options *Options
+	shown   string // as Checker.shown
 
 	mu      sync.Mutex
 	last    *inputs
@@ -73,17 +77,47 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ofOthers(pass, dir) {
+		return []File(nil), nil
+	}
 	checker, err := m.checkerFor(dir)
 	if err != nil {
 		return nil, err
 	}
-	files, err := checker.Check(Package{Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile})
+	below := map[string]*Facts{}
+	for _, one := range pass.AllPackageFacts() {
+		if facts, ok := one.Fact.(*Facts); ok && one.Package != pass.Pkg {
+			below[one.Package.Path()] = facts
+		}
+	}
+	files, facts, _, err := checker.check(Package{
+		Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile,
+		Types: pass.Pkg, Below: below, Last: true,
+	})
+	if facts != nil {
+		pass.ExportPackageFact(facts)
+	}
 	for _, file := range files {
 		for _, d := range file.Diagnostics {
 			pass.Report(d)
 		}
 	}
 	return files, err
+}
+
+// ofOthers holds of packages of the standard library and of the module cache: drivers
+// have an analyzer with facts see them too. They are not the project's.
+func ofOthers(pass *analysis.Pass, dir string) bool {
+	dir = filepath.ToSlash(dir)
+	if m := pass.Module; m != nil && m.Version != "" && strings.Contains(dir, "@"+m.Version) {
+		return true
+	}
+	root, ok := strings.CutSuffix(dir, "/src/"+pass.Pkg.Path())
+	if !ok {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(root, "VERSION"))
+	return err == nil
 }
 
 func (m *maker) checkerFor(dir string) (*Checker, error) {
@@ -105,6 +139,7 @@ func (m *maker) checkerFor(dir string) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
+	checker.shown = m.shown
 	m.last, m.checker = in, checker
 	return checker, nil
 }

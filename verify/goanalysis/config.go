@@ -28,7 +28,7 @@ func SettingsOf(c *config.Config, cat *catalog.Catalog, ownerKeys map[string][]s
 	}
 	if c.Go != nil {
 		s.Tests, s.ClientPackages = c.Go.Tests, c.Go.ClientPackages
-		s.ServerFunctions, s.ClientFilePatterns = c.Go.ServerFunctions, c.Go.ClientFiles
+		s.ServerFunctions, s.ClientFilePatterns, s.Routes = c.Go.ServerFunctions, c.Go.ClientFiles, c.Go.Routes
 	}
 	return s
 }

@@ -3,6 +3,7 @@
 //
 //	authz-govet ./...
 //	go vet -vettool=$(which authz-govet) ./...
+//	authz-govet init
 //
 // The configuration is authz-verify.config.json in the folder of a package or
 // above it, what AUTHZ_VERIFY_CONFIG names, or the flag -authzverify.config;
@@ -28,5 +29,8 @@ func main() {
 		}
 		return
 	}
-	multichecker.Main(goanalysis.NewAnalyzer(options))
+	if c, ok := readArguments(os.Args[1:], options); ok {
+		os.Exit(c.run(os.Stdout, os.Stderr))
+	}
+	multichecker.Main(goanalysis.NewAnalyzer(options)) // go vet, and the flags of every analyzer
 }
