@@ -60,7 +60,7 @@ func publicRoute(s string) string {
 		return "must name a path that begins with /"
 	case path == "/*":
 		return "would leave no route to judge: name what is public, as \"/static/*\""
-	case strings.Contains(strings.TrimSuffix(path, "/*"), "*") && strings.HasSuffix(path, "*") && !strings.HasSuffix(path, "/*"):
+	case strings.HasSuffix(path, "*") && !strings.HasSuffix(path, "/*"):
 		return "must end in /* for all that lies below"
 	}
 	return ""

@@ -92,7 +92,7 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	}
 	files, facts, _, err := checker.check(Package{
 		Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile,
-		Types: pass.Pkg, Below: below, Last: true,
+		Types: pass.Pkg, Below: below, Alone: true,
 	})
 	if facts != nil {
 		pass.ExportPackageFact(facts)

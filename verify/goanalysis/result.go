@@ -27,8 +27,9 @@ type Package struct {
 	// Below are the facts of the packages that this one imports, directly or not.
 	Below map[string]*Facts
 
-	// Last: no package imports this one. What is still open then is reported.
-	Last bool
+	// Alone: whoever judges sees single packages. A package then tells what it lays open
+	// of those below it, and a program what nobody above it can settle.
+	Alone bool
 }
 
 // Facts are what a package says of its routes to the packages that import it.

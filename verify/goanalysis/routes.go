@@ -22,6 +22,7 @@ type followed struct {
 	sources []*source
 	facts   *Facts
 	world   *routes.World
+	makers  map[*types.Func]*types.Func // by the handler that each makes
 }
 
 // follow reads the routes of a package.
@@ -56,6 +57,7 @@ func (c *Checker) follow(p Package, sources []*source, passed map[any]bool) *fol
 	for _, below := range p.Below {
 		in.Known = append(in.Known, below)
 	}
+	f.findMakers(in.Files)
 	f.facts = routes.Collect(in)
 	f.world = routes.Resolve(c.public, append(slices.Clip(in.Known), f.facts)...)
 	for _, s := range sources {
@@ -63,7 +65,7 @@ func (c *Checker) follow(p Package, sources []*source, passed map[any]bool) *fol
 			continue
 		}
 		for _, fn := range s.fns {
-			if fn.handler && !fn.delegates && ungatedBy(fn, passed) && !f.facts.Placed(literalOf(fn), fn.fullName()) {
+			if fn.handler && !fn.delegates && !f.helps(fn) && ungatedBy(fn, passed) && !f.facts.Placed(literalOf(fn), fn.fullName()) {
 				if name, open := f.owner(fn); open && !f.facts.Placed(nil, name) {
 					pos, _ := fn.extent()
 					f.facts.Handlers = append(f.facts.Handlers, routes.Handler{Place: in.Place(pos), Key: name, Name: fn.name, Exempt: s.pardoned(pos)})
@@ -101,8 +103,8 @@ func (fn *function) fullName() string {
 	return ""
 }
 
-// owner is the declared function that a handler is, or is made in, and whether other
-// packages can name it.
+// owner is the declared function that a handler is, or that makes it, and whether
+// other packages can name it.
 func (f *followed) owner(fn *function) (name string, open bool) {
 	for fn.parent != nil {
 		fn = fn.parent
@@ -111,7 +113,76 @@ func (f *followed) owner(fn *function) (name string, open bool) {
 	if !ok {
 		return "", false
 	}
+	if maker := f.makers[obj]; maker != nil && !f.facts.Placed(nil, fullName(obj)) {
+		obj = maker
+	}
 	return fullName(obj), obj.Exported()
+}
+
+// findMakers finds the functions whose result is a handler of the package, by its name.
+func (f *followed) findMakers(files []*ast.File) {
+	f.makers = map[*types.Func]*types.Func{}
+	for _, file := range files {
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.FuncDecl)
+			if !ok || decl.Body == nil {
+				continue
+			}
+			maker, ok := f.p.Info.Defs[decl.Name].(*types.Func)
+			if !ok {
+				continue
+			}
+			ast.Inspect(decl.Body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncLit:
+					return false
+				case *ast.ReturnStmt:
+					if len(n.Results) == 0 {
+						break
+					}
+					s := source{info: f.p.Info}
+					if fn, ok := s.functionValue(n.Results[0]).(*types.Func); ok && isHandler(fn.Signature()) {
+						f.makers[fn] = maker
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// helps holds of a handler that serves for another one: something calls it and nothing
+// hands it on; or it stands in a middleware, and passes the handler on that this is
+// given.
+func (f *followed) helps(fn *function) bool {
+	if name := fn.fullName(); name != "" {
+		return slices.Contains(f.facts.Called, name) && !slices.Contains(f.facts.Valued, name)
+	}
+	given := map[types.Object]bool{}
+	for around := fn.parent; around != nil; around = around.parent {
+		var sig *types.Signature
+		switch node := around.node.(type) {
+		case *ast.FuncLit:
+			sig, _ = f.p.Info.TypeOf(node).(*types.Signature)
+		case *ast.FuncDecl:
+			if obj, ok := around.object.(*types.Func); ok {
+				sig = obj.Signature()
+			}
+		}
+		for i := 0; sig != nil && i < sig.Params().Len(); i++ {
+			if p := sig.Params().At(i); routes.ServesHTTP(p.Type()) {
+				given[p] = true
+			}
+		}
+	}
+	found := false
+	ast.Inspect(fn.node, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && given[f.p.Info.Uses[id]] {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // elsewhere reports whether a handler is judged by its routes: those of its package,
@@ -121,7 +192,7 @@ func (f *followed) elsewhere(fn *function) bool {
 	if s := f.source(pos); s != nil && s.pardoned(pos) {
 		return false
 	}
-	if f.facts.Placed(literalOf(fn), fn.fullName()) {
+	if f.helps(fn) || f.facts.Placed(literalOf(fn), fn.fullName()) {
 		return true
 	}
 	name, open := f.owner(fn)
@@ -197,10 +268,15 @@ func (f *followed) report() {
 			switch status {
 			case routes.Ungated:
 				s.add(authz.SeverityError, verify.RuleUngatedAction, r.Pos(), r.End(), ungatedRoute(r))
+				r.Tell()
 			case routes.NotFollowed:
 				s.add(authz.SeverityError, verify.RuleUngatedAction, r.Pos(), r.End(), notFollowed(r))
+				r.Tell()
 			}
 		}
+	}
+	if !f.p.Alone {
+		return
 	}
 	before := make([]*Facts, 0, len(f.p.Below))
 	for _, below := range f.p.Below {
@@ -225,9 +301,7 @@ func (f *followed) report() {
 			}
 		}
 	}
-	if f.p.Last {
-		f.leftover(foreign)
-	}
+	f.leftover(foreign)
 }
 
 // bare is the status of an exempt route as if its line had no pragma, so that the
@@ -267,9 +341,13 @@ func (f *followed) leftover(foreign []*routes.Route) {
 			open = append(open, r.Name+" ("+r.Place.String()+")")
 		}
 	}
+	known := []*Facts{f.facts}
 	for _, path := range slices.Sorted(maps.Keys(f.p.Below)) {
-		for _, h := range f.p.Below[path].Handlers {
-			if !h.Exempt && !slices.ContainsFunc(all, func(r *routes.Route) bool { return r.Key == h.Key }) {
+		known = append(known, f.p.Below[path])
+	}
+	for _, below := range known {
+		for _, h := range below.Handlers {
+			if !h.Exempt && !helper(h.Key, known) && !slices.ContainsFunc(all, func(r *routes.Route) bool { return r.Key == h.Key }) {
 				open = append(open, h.Name+" ("+h.Place.String()+")")
 			}
 		}
@@ -288,6 +366,18 @@ func (f *followed) leftover(foreign []*routes.Route) {
 	s.add(authz.SeverityError, verify.RuleUngatedAction, f.p.Files[0].Package, f.p.Files[0].Name.End(),
 		strconv.Itoa(len(open))+" server functions of this program are behind no router that can be followed: "+shown+
 			" — register them where a gate stands before them, gate them, or "+sayPublic)
+}
+
+// helper holds of a function that is called and never handed on, in whatever package.
+func helper(name string, known []*Facts) bool {
+	called := false
+	for _, f := range known {
+		if slices.Contains(f.Valued, name) {
+			return false
+		}
+		called = called || slices.Contains(f.Called, name)
+	}
+	return called
 }
 
 func ungatedRoute(r *routes.Route) string {

@@ -20,16 +20,20 @@ func shop(t testing.TB) *Checker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checker, err := New(Settings{Catalog: vocabulary(t), Dir: dir, GateNames: []string{"may", "can"}, Routes: &config.Routes{
-		Gates: []string{"RequirePermission", "requireUser", "RequireUser", "RequireRole", "requireKey", "(example.com/shop/chi.server).auth", "auth",
-			"requireUnary", "requireStream"},
-		Public:  []string{"GET /health", "/static/*", "/out/public"},
-		Routers: []string{"example.com/shop/own.Router"},
-	}})
+	checker, err := New(shopSettings(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return checker
+}
+
+func shopSettings(t testing.TB, dir string) Settings {
+	return Settings{Catalog: vocabulary(t), Dir: dir, GateNames: []string{"may", "can"}, Routes: &config.Routes{
+		Gates: []string{"RequirePermission", "requireUser", "RequireUser", "RequireRole", "requireKey", "(example.com/shop/chi.server).auth", "auth",
+			"requireUnary", "requireStream", "userOnly", "keyOnly"},
+		Public:  []string{"GET /health", "/static/*", "/out/public"},
+		Routers: []string{"example.com/shop/own.Router"},
+	}}
 }
 
 var wantRE = regexp.MustCompile("// want (.*)$")

@@ -87,8 +87,14 @@ func (o *Judged) settle(byPath map[string]*Facts, public func(method, path strin
 				o.Tally.Exempt += max(1, r.Count)
 			case routes.Ungated:
 				o.Tally.Findings++
+				if !r.Told() {
+					o.add(r.Place, ungatedRoute(r))
+				}
 			case routes.NotFollowed:
 				o.Tally.NotFollowed += r.Count
+				if !r.Told() {
+					o.add(r.Place, notFollowed(r))
+				}
 			case routes.Open:
 				o.Tally.NotFollowed += max(1, r.Count)
 				o.add(r.Place, unserved(r))
@@ -98,7 +104,7 @@ func (o *Judged) settle(byPath map[string]*Facts, public func(method, path strin
 	for _, f := range all {
 		for _, h := range f.Handlers {
 			switch {
-			case named[h.Key]:
+			case named[h.Key] || helper(h.Key, all):
 			case h.Exempt:
 				o.Tally.Exempt++
 			default:

@@ -52,17 +52,51 @@ func Collect(in Input) *Facts {
 			if fn, ok := d.(*ast.FuncDecl); ok {
 				if obj, ok := in.Info.Defs[fn.Name].(*types.Func); ok {
 					c.decls[obj] = fn
-					c.gated[obj] = c.holds(fn, fn.Body, obj.Signature())
 				}
 			}
 		}
 	}
+	for obj, fn := range c.decls {
+		c.gated[obj] = c.holds(fn, fn.Body, obj.Signature())
+	}
+	c.mentions()
 	for _, file := range in.Files {
 		for _, d := range file.Decls {
 			c.declaration(d)
 		}
 	}
 	return c.finish()
+}
+
+// mentions notes which functions that serve by their type are called, and which are
+// handed on.
+func (c *collector) mentions() {
+	for _, file := range c.in.Files {
+		callees := map[*ast.Ident]bool{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				switch fun := ast.Unparen(n.Fun).(type) {
+				case *ast.Ident:
+					callees[fun] = true
+				case *ast.SelectorExpr:
+					callees[fun.Sel] = true
+				}
+			case *ast.Ident:
+				fn, ok := c.in.Info.Uses[n].(*types.Func)
+				if !ok || !isHandlerSignature(fn.Signature()) {
+					return true
+				}
+				name := fullName(fn.Origin())
+				if callees[n] {
+					c.facts.Called = append(c.facts.Called, name)
+				} else {
+					c.facts.Valued = append(c.facts.Valued, name)
+				}
+			}
+			return true
+		})
+	}
 }
 
 // holds reports whether a function asks: a handler when a gate is anywhere in it,
@@ -97,8 +131,9 @@ func (c *collector) returnsGate(body *ast.BlockStmt) bool {
 
 func (c *collector) madeByGate(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
+	if !ok { // a handler of the package, by its name
+		fn := c.functionOf(e)
+		return fn != nil && c.decls[fn] != nil && (isHandlerSignature(fn.Signature()) || takesContext(fn.Signature())) && c.in.Holds(c.decls[fn])
 	}
 	var obj types.Object
 	if fn := c.callee(call); fn != nil {
@@ -346,7 +381,7 @@ func (c *collector) parameters(sig *types.Signature, name string, open bool) {
 	for i := range sig.Params().Len() {
 		p := sig.Params().At(i)
 		k := c.kindOf(p.Type())
-		if k == none && !servesHTTP(p.Type()) {
+		if k == none && !ServesHTTP(p.Type()) {
 			continue
 		}
 		// A handler that is given is like a router: what the caller gives hangs below it.
@@ -853,7 +888,7 @@ func (c *collector) finish() *Facts {
 		}
 	}
 	f.tables = c.tables
-	for _, list := range []*[]string{&f.Carriers, &f.Gates, &f.Exempt} {
+	for _, list := range []*[]string{&f.Carriers, &f.Gates, &f.Exempt, &f.Called, &f.Valued} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

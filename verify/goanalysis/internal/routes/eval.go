@@ -96,7 +96,7 @@ func (c *collector) named(at *ast.Ident, obj types.Object) value {
 // unknown is a variable that nothing is known of.
 func (c *collector) unknown(at *ast.Ident, obj *types.Var) value {
 	v := value{gate: c.in.IsGate(at.Name, obj)}
-	if servesHTTP(obj.Type()) {
+	if ServesHTTP(obj.Type()) {
 		v.targets = c.typed(obj.Type(), at)
 	}
 	return v
@@ -106,7 +106,7 @@ func (c *collector) unknown(at *ast.Ident, obj *types.Var) value {
 func (c *collector) kept(at *ast.Ident, obj *types.Var, name string) value {
 	v := value{gate: c.in.IsGate(at.Name, obj)}
 	k := c.kindOf(obj.Type())
-	if k == none && !servesHTTP(obj.Type()) {
+	if k == none && !ServesHTTP(obj.Type()) {
 		return v
 	}
 	n := c.slot("var:"+name, k, obj.Exported())
@@ -174,7 +174,7 @@ func (c *collector) asks(fn *types.Func) bool {
 // function is a function as a value: a handler, a middleware or neither.
 func (c *collector) function(at ast.Node, fn *types.Func) value {
 	v := value{gate: c.asks(fn)}
-	if sig := fn.Signature(); sig.Recv() != nil && types.IsInterface(sig.Recv().Type()) && !v.gate && servesHTTP(sig) {
+	if sig := fn.Signature(); sig.Recv() != nil && types.IsInterface(sig.Recv().Type()) && !v.gate && ServesHTTP(sig) {
 		v.targets = c.implementations(fn, at)
 		return v
 	}
@@ -330,7 +330,7 @@ func (c *collector) composite(e *ast.CompositeLit) value {
 				c.store(field, named.Obj().Pkg().Path()+"."+named.Obj().Name()+"."+field.Name(), one, element)
 			}
 		}
-		if servesHTTP(t) || servesHTTP(types.NewPointer(t)) {
+		if ServesHTTP(t) || ServesHTTP(types.NewPointer(t)) {
 			v = v.or2(c.serving(t, e))
 		}
 		return v
@@ -481,10 +481,10 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 	}
 	result := value{gate: asks}
 	if fn != nil {
-		c.given(e, fn, args, servesHTTP(t))
+		c.given(e, fn, args, ServesHTTP(t))
 	} else if fun.lit != nil {
-		c.givenLiteral(e, fun.lit, args, servesHTTP(t))
-	} else if !servesHTTP(t) && c.kindOf(t) == none {
+		c.givenLiteral(e, fun.lit, args, ServesHTTP(t))
+	} else if !ServesHTTP(t) && c.kindOf(t) == none {
 		for i, a := range args {
 			c.served(a, e.Args[i].Pos())
 		}
@@ -504,7 +504,7 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 		}
 		return result
 	}
-	if !servesHTTP(t) {
+	if !ServesHTTP(t) {
 		if named := namedOf(t); named != nil && !types.IsInterface(t) {
 			result.concrete = t
 		} else if fn != nil {
@@ -515,7 +515,7 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 	// A handler: made of what is given to it, or by the function itself.
 	for i, a := range args {
 		at := info.TypeOf(e.Args[i])
-		if at == nil || !servesHTTP(at) && c.kindOf(at) == none {
+		if at == nil || !ServesHTTP(at) && c.kindOf(at) == none {
 			continue
 		}
 		if a.table {
@@ -663,7 +663,7 @@ func (c *collector) given(e *ast.CallExpr, fn *types.Func, args []value, through
 		}
 		t := elem(sig, at)
 		k := c.kindOf(t)
-		if k == none && through || k == none && !servesHTTP(t) {
+		if k == none && through || k == none && !ServesHTTP(t) {
 			continue
 		}
 		if !ours || sig.Recv() != nil && types.IsInterface(sig.Recv().Type()) {
@@ -686,7 +686,7 @@ func (c *collector) givenLiteral(e *ast.CallExpr, lit *ast.FuncLit, args []value
 		}
 		t := elem(sig, i)
 		k := c.kindOf(t)
-		if k == none && (through || !servesHTTP(t)) {
+		if k == none && (through || !ServesHTTP(t)) {
 			continue
 		}
 		c.hand(e.Args[i], c.slot(c.literalSlot(lit)+":"+strconv.Itoa(i), k, false), a, k)

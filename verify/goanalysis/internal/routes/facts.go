@@ -26,6 +26,10 @@ type Facts struct {
 	// them and that no route of their package names.
 	Handlers []Handler
 
+	// Called are functions that serve by their type and that something calls itself, as
+	// helpers of other handlers; Valued are those that are handed on as values.
+	Called, Valued []string
+
 	// Concrete names the type of what a function returns as an interface.
 	Concrete map[string]string
 
@@ -79,7 +83,12 @@ type Route struct {
 	Unless string
 
 	pos, end token.Pos
+	told     bool
 }
+
+// Tell notes that the package of the route has reported it, Told reports whether.
+func (r *Route) Tell()      { r.told = true }
+func (r *Route) Told() bool { return r.told }
 
 // Pos and End are where the handler is named, in the package that Collect read.
 func (r *Route) Pos() token.Pos { return r.pos }

@@ -126,7 +126,7 @@ func (c *collector) ownShape(sig *types.Signature) (shape, bool) {
 		switch {
 		case s.path < 0 && isString(t):
 			s.path = i
-		case s.handler < 0 && servesHTTP(t) && s.path >= 0:
+		case s.handler < 0 && ServesHTTP(t) && s.path >= 0:
 			s.handler = i
 		case s.handler >= 0 && s.middleware < 0 && c.isMiddleware(elem(sig, i)):
 			s.middleware = i
@@ -140,7 +140,7 @@ func (c *collector) ownShape(sig *types.Signature) (shape, bool) {
 func (c *collector) isMiddleware(t types.Type) bool {
 	sig, ok := t.Underlying().(*types.Signature)
 	return ok && sig.Params().Len() == 1 && sig.Results().Len() == 1 &&
-		servesHTTP(sig.Params().At(0).Type()) && servesHTTP(sig.Results().At(0).Type())
+		ServesHTTP(sig.Params().At(0).Type()) && ServesHTTP(sig.Results().At(0).Type())
 }
 
 // elem is the type of parameter i, of its elements where it is variadic.
@@ -152,9 +152,9 @@ func elem(sig *types.Signature, i int) types.Type {
 	return t
 }
 
-// servesHTTP holds of what can be registered: an http.Handler, a function of its
+// ServesHTTP holds of what can be registered: an http.Handler, a function of its
 // type, a handler of gin or echo.
-func servesHTTP(t types.Type) bool {
+func ServesHTTP(t types.Type) bool {
 	if obj, _, _ := types.LookupFieldOrMethod(t, true, nil, "ServeHTTP"); obj != nil {
 		fn, ok := obj.(*types.Func)
 		return ok && isHandlerSignature(fn.Signature())

@@ -159,7 +159,7 @@ func (c *collector) method(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types.Fun
 	if strings.HasPrefix(name, "Run") || strings.HasPrefix(name, "Start") {
 		c.served(value{routers: routers}, e.Pos())
 	}
-	if t := c.in.Info.TypeOf(e); t != nil && (c.kindOf(t) != none || servesHTTP(t)) {
+	if t := c.in.Info.TypeOf(e); t != nil && (c.kindOf(t) != none || ServesHTTP(t)) {
 		return value{routers: routers}, true
 	}
 	return value{}, true
@@ -292,7 +292,9 @@ func (c *collector) registration(e *ast.CallExpr, sel *ast.SelectorExpr, k kind,
 		method = strings.ToUpper(c.text(e.Args[s.methodAt]))
 	}
 	if s.unrouted {
-		path = "(" + sel.Sel.Name + ")"
+		path = sel.Sel.Name
+	} else if (k == gin || k == echo) && path != "" && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, unknownText) {
+		path = "/" + path
 	}
 	values := make([]value, len(e.Args))
 	for i, a := range e.Args {
@@ -406,7 +408,7 @@ func (c *collector) netHTTP(e *ast.CallExpr, fn *types.Func) (value, bool) {
 			return value{}, false
 		}
 		for i, a := range e.Args {
-			if i >= fn.Signature().Params().Len() || !servesHTTP(fn.Signature().Params().At(i).Type()) {
+			if i >= fn.Signature().Params().Len() || !ServesHTTP(fn.Signature().Params().At(i).Type()) {
 				c.eval(a)
 				continue
 			}

@@ -21,7 +21,7 @@ func Version(w http.ResponseWriter, r *http.Request) {}
 
 // Routes registers on the caller's router.
 func Routes(r chi.Router) {
-	r.Get("/read", Read)
+	r.Get("/read", Read) // want `server function "Read" \(GET /read\)`
 	r.Get("/asks", Asks)
 	r.Get("/public", Read)
 }
