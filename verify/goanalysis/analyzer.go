@@ -1,6 +1,7 @@
 package goanalysis
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -81,6 +82,9 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 		return []File(nil), nil
 	}
 	checker, err := m.checkerFor(dir)
+	if errors.Is(err, errNotFound) && pass.Module != nil && pass.Module.Version != "" {
+		return []File(nil), nil // a module that is replaced by a folder, seen for its facts
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,11 @@ import (
 // judgeAll judges packages, those that others import first, and settles what single
 // packages leave open. The error is a *LoadError for the first package that has one.
 func judgeAll(ctx context.Context, loaded []*packages.Package, checkerFor func(*packages.Package) (*Checker, error)) (*Judged, error) {
+	return judgeEach(ctx, loaded, checkerFor, func(*Facts) {})
+}
+
+// judgeEach is judgeAll that also hands out the facts of each package.
+func judgeEach(ctx context.Context, loaded []*packages.Package, checkerFor func(*packages.Package) (*Checker, error), told func(*Facts)) (*Judged, error) {
 	loaded = slices.DeleteFunc(slices.Clone(loaded), func(pkg *packages.Package) bool {
 		return isTestMain(pkg.Name, pkg.PkgPath, pkg.Fset, pkg.Syntax)
 	})
@@ -51,6 +56,7 @@ func judgeAll(ctx context.Context, loaded []*packages.Package, checkerFor func(*
 		out.Tally.add(tally)
 		if own != nil {
 			public = checker.public
+			told(own)
 		}
 	}
 	seen := map[string]bool{}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"golang.org/x/tools/go/analysis/multichecker"
@@ -28,6 +29,9 @@ func main() {
 			os.Exit(1)
 		}
 		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "init" {
+		os.Exit(initialise(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	}
 	if c, ok := readArguments(os.Args[1:], options); ok {
 		os.Exit(c.run(os.Stdout, os.Stderr))

@@ -44,7 +44,7 @@ type Input struct {
 // which functions serve.
 func Collect(in Input) *Facts {
 	c := &collector{
-		in: in, facts: &Facts{Concrete: map[string]string{}, literals: map[*ast.FuncLit]bool{}}, nodes: map[string]*node{}, carriers: map[string]bool{},
+		in: in, facts: &Facts{Concrete: map[string]string{}, Seen: map[string]int{}, Routers: map[string]int{}, literals: map[*ast.FuncLit]bool{}}, nodes: map[string]*node{}, carriers: map[string]bool{},
 		world: Resolve(nil, in.Known...), decls: map[*types.Func]*ast.FuncDecl{}, gated: map[*types.Func]bool{}, tables: map[string]bool{},
 	}
 	for _, file := range in.Files {
@@ -60,6 +60,7 @@ func Collect(in Input) *Facts {
 		c.gated[obj] = c.holds(fn, fn.Body, obj.Signature())
 	}
 	c.mentions()
+	c.refusals()
 	for _, file := range in.Files {
 		for _, d := range file.Decls {
 			c.declaration(d)
@@ -185,6 +186,8 @@ type collector struct {
 	count int
 	state flow
 	lits  map[*ast.FuncLit]bool
+
+	refused []string // functions of other packages that refuse
 }
 
 // node is a router. Derived ones, as groups, have the slot of their root.

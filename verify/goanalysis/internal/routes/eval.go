@@ -19,11 +19,13 @@ func (v value) any() value {
 		out = out.or(e)
 	}
 	out.table, out.count = true, len(v.elements)
+	fields := map[string]value{}
 	for name, field := range out.fields {
 		field.table, field.count = true, len(v.elements)
-		out.fields[name] = field
+		fields[name] = field
 	}
-	return out
+	out.fields = fields
+	return out.bounded()
 }
 
 // eval walks an expression, once, and answers what it may be.
@@ -428,6 +430,38 @@ func (c *collector) builtin(e *ast.CallExpr) value {
 	if out.elements == nil {
 		out.elements = []value{}
 	}
+	return out.bounded()
+}
+
+// bounded keeps what one value may be small: source that doubles a list again and again
+// is short. What is left out is not followed, which is said.
+func (v value) bounded() value {
+	if len(v.elements) > maxElements {
+		return value{table: true, count: maxElements}
+	}
+	v.routers = uniq(v.routers)
+	v.targets = uniq(v.targets)
+	if len(v.targets) > maxAlternatives {
+		v.targets = append(slices.Clone(v.targets[:maxAlternatives]), target{name: v.targets[0].name, unfollowed: len(v.targets) - maxAlternatives,
+			pos: v.targets[0].pos, end: v.targets[0].end})
+	}
+	return v
+}
+
+const maxElements = 4096
+
+func uniq[T comparable](list []T) []T {
+	if len(list) < 2 {
+		return list
+	}
+	seen := map[T]bool{}
+	var out []T
+	for _, one := range list {
+		if !seen[one] {
+			seen[one] = true
+			out = append(out, one)
+		}
+	}
 	return out
 }
 
@@ -513,6 +547,12 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 		return result
 	}
 	// A handler: made of what is given to it, or by the function itself.
+	for _, a := range e.Args {
+		if at := info.TypeOf(a); at != nil && (ServesHTTP(at) || c.kindOf(at) != none) && (fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "net/http") {
+			c.saw(e.Fun)
+			break
+		}
+	}
 	for i, a := range args {
 		at := info.TypeOf(e.Args[i])
 		if at == nil || !ServesHTTP(at) && c.kindOf(at) == none {
@@ -532,7 +572,7 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 		result.gated = true
 	}
 	if len(result.routers) > 0 || len(result.targets) > 0 {
-		return result
+		return result.bounded()
 	}
 	if fun.lit != nil || fn == nil {
 		if len(recv.routers) > 0 {

@@ -30,6 +30,11 @@ type Facts struct {
 	// helpers of other handlers; Valued are those that are handed on as values.
 	Called, Valued []string
 
+	// Seen counts what stands before routes, by name; Routers counts routes by the package
+	// of their router; Refuses are functions that answer 401 or 403, or the like of gRPC.
+	Seen, Routers map[string]int
+	Refuses       []string
+
 	// Concrete names the type of what a function returns as an interface.
 	Concrete map[string]string
 

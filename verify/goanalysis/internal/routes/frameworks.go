@@ -34,6 +34,9 @@ var families = map[string]struct {
 	"google.golang.org/grpc":      {grpc, []string{"Server", "ServiceRegistrar"}},
 }
 
+// familyOf names each family for people.
+var familyOf = map[kind]string{mux: "net/http", chi: "chi", gin: "gin", echo: "echo", grpc: "gRPC", own: "routers of the configuration"}
+
 // kindOf tells whether a type is a router.
 func (c *collector) kindOf(t types.Type) kind {
 	named := namedOf(t)

@@ -125,6 +125,7 @@ func (c *collector) method(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types.Fun
 	case (k == gin || k == chi || k == echo) && (name == "Use" || name == "Pre") || k == own && c.takesMiddleware(sig):
 		routers := c.routersOf(sel, k)
 		gate := c.anyGate(e)
+		c.sawAll(e.Args)
 		for _, r := range routers {
 			c.guardBy(r, c.guard(r).with(gate && len(routers) == 1))
 			if gate && c.depth == 0 && r.slot != "" && len(routers) == 1 { // the whole router, always
@@ -136,6 +137,7 @@ func (c *collector) method(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types.Fun
 	case k == chi && name == "With" || (k == gin || k == echo || k == own) && c.derives(sig):
 		prefix, gate := "", false
 		routers := c.routersOf(sel, k)
+		c.sawAll(e.Args)
 		for i, a := range e.Args {
 			v := c.eval(a)
 			if i == 0 && isString(orVoid(c.in.Info.TypeOf(a))) {
@@ -296,8 +298,14 @@ func (c *collector) registration(e *ast.CallExpr, sel *ast.SelectorExpr, k kind,
 	} else if (k == gin || k == echo) && path != "" && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, unknownText) {
 		path = "/" + path
 	}
+	c.facts.Routers[familyOf[k]]++
 	values := make([]value, len(e.Args))
 	for i, a := range e.Args {
+		if i == s.handler && !s.last || i == len(e.Args)-1 && s.last {
+			// the handler itself
+		} else if i > s.handler && s.handler >= 0 && s.last || i == s.handler && s.last || s.middleware >= 0 && i >= s.middleware {
+			c.saw(a)
+		}
 		if i == s.handler || i > s.handler && s.last || s.middleware >= 0 && i >= s.middleware {
 			values[i] = c.eval(a)
 		}
@@ -445,6 +453,9 @@ func (c *collector) grpcFunction(e *ast.CallExpr, fn *types.Func) (value, bool) 
 	}
 	spread := e.Ellipsis.IsValid()
 	asks := slices.ContainsFunc(args, func(v value) bool { return v.asksAny(spread) })
+	if strings.HasSuffix(fn.Name(), "Interceptor") {
+		c.sawAll(e.Args)
+	}
 	switch fn.Name() {
 	case "UnaryInterceptor", "ChainUnaryInterceptor":
 		return value{unary: asks}, true
@@ -507,6 +518,7 @@ func (c *collector) methods(routers []*node, service *types.Named, impl value, a
 	if types.IsInterface(concrete) {
 		concrete = impl.concrete
 	}
+	c.facts.Routers[familyOf[grpc]]++
 	iface, _ := service.Underlying().(*types.Interface)
 	if iface == nil || concrete == nil {
 		count := 1
