@@ -78,11 +78,15 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ofOthers(pass, dir) {
+	version := ""
+	if pass.Module != nil {
+		version = pass.Module.Version
+	}
+	if OfOthers(pass.Pkg.Path(), dir, version) {
 		return []File(nil), nil
 	}
 	checker, err := m.checkerFor(dir)
-	if errors.Is(err, errNotFound) && pass.Module != nil && pass.Module.Version != "" {
+	if errors.Is(err, errNotFound) && version != "" {
 		return []File(nil), nil // a module that is replaced by a folder, seen for its facts
 	}
 	if err != nil {
@@ -98,7 +102,7 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 		Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile,
 		Types: pass.Pkg, Below: below, Alone: true,
 	})
-	if facts != nil {
+	if facts != nil && len(pass.Analyzer.FactTypes) > 0 {
 		pass.ExportPackageFact(facts)
 	}
 	for _, file := range files {
@@ -109,14 +113,14 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	return files, err
 }
 
-// ofOthers holds of packages of the standard library and of the module cache: drivers
-// have an analyzer with facts see them too. They are not the project's.
-func ofOthers(pass *analysis.Pass, dir string) bool {
+// OfOthers reports whether the package in a folder is of the standard library or of
+// the module cache: drivers have an analyzer with facts see those too.
+func OfOthers(path, dir, version string) bool {
 	dir = filepath.ToSlash(dir)
-	if m := pass.Module; m != nil && m.Version != "" && strings.Contains(dir, "@"+m.Version) {
+	if version != "" && strings.Contains(dir, "@"+version) {
 		return true
 	}
-	root, ok := strings.CutSuffix(dir, "/src/"+pass.Pkg.Path())
+	root, ok := strings.CutSuffix(dir, "/src/"+path)
 	if !ok {
 		return false
 	}
@@ -166,6 +170,13 @@ func (o Options) inputs(dir string) (*inputs, error) {
 		in.under(dir)
 	}
 	return in, err
+}
+
+// FollowsRoutes reports whether packages of the folder are judged by their routes. Only
+// then the analyzer needs its facts, for which drivers read all that a package imports.
+func (o Options) FollowsRoutes(dir string) bool {
+	in, err := o.inputs(dir)
+	return err == nil && in.parsed.Go != nil && in.parsed.Go.Routes != nil
 }
 
 // Fingerprint writes what packages below the folder are judged by, for drivers

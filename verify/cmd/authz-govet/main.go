@@ -13,6 +13,8 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis/multichecker"
 
@@ -36,5 +38,19 @@ func main() {
 	if c, ok := readArguments(os.Args[1:], options); ok {
 		os.Exit(c.run(os.Stdout, os.Stderr))
 	}
-	multichecker.Main(goanalysis.NewAnalyzer(options)) // go vet, and the flags of every analyzer
+	if passOver(os.Args[1:]) {
+		return
+	}
+	analyzer := goanalysis.NewAnalyzer(options)
+	if dir, err := os.Getwd(); err == nil && !goVet(os.Args[1:]) && !options.FollowsRoutes(dir) {
+		analyzer.FactTypes = nil
+	}
+	multichecker.Main(analyzer) // go vet, and the flags of every analyzer
+}
+
+// goVet reports whether go vet is the caller, or another configuration may be named.
+func goVet(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return strings.HasSuffix(arg, ".cfg") || strings.Contains(arg, "authzverify.config")
+	})
 }

@@ -797,7 +797,8 @@ func (c *collector) returned(v value, at ast.Expr) {
 	if len(v.routers) == 0 {
 		return
 	}
-	result := c.slot("result:"+c.fn, c.kindOf(orVoid(resultType(c.decl))), bindable(c.decl))
+	k := c.kindOf(orVoid(resultType(c.decl)))
+	result := c.slot("result:"+c.fn, k, bindable(c.decl) && k != own) // nothing around one of one's own is seen
 	for _, r := range v.routers {
 		if r.kind == none && isParam(r) {
 			continue // a handler that was given and goes back to the caller

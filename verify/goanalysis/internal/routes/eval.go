@@ -525,7 +525,7 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 	}
 	if k := c.kindOf(t); k != none {
 		if fn != nil && (fn.Pkg() == c.in.Pkg || c.knows(fn.Pkg())) {
-			result.routers = []*node{c.slot("result:"+name, k, bindable(fn))}
+			result.routers = []*node{c.slot("result:"+name, k, bindable(fn) && k != own)}
 			return result
 		}
 		for _, a := range args { // as a wrapper of a router that is one
@@ -706,13 +706,62 @@ func (c *collector) given(e *ast.CallExpr, fn *types.Func, args []value, through
 		if k == none && through || k == none && !ServesHTTP(t) {
 			continue
 		}
-		if !ours || sig.Recv() != nil && types.IsInterface(sig.Recv().Type()) {
+		if sig.Recv() != nil && types.IsInterface(sig.Recv().Type()) {
+			all := c.implementers(fn)
+			for _, one := range all {
+				c.hand(e.Args[i], c.slot("param:"+fullName(one)+":"+strconv.Itoa(at), k, bindable(one)), a, k)
+			}
+			if len(all) > 0 {
+				continue
+			}
+			ours = false
+		}
+		if !ours {
 			c.handedOut(e, i, fn, a, k)
 			continue
 		}
 		n := c.slot("param:"+fullName(fn)+":"+strconv.Itoa(at), k, bindable(fn))
 		c.hand(e.Args[i], n, a, k)
 	}
+}
+
+// implementers are the methods behind one of an interface, of types of this package and
+// of those below it that are the project's.
+func (c *collector) implementers(fn *types.Func) []*types.Func {
+	iface, ok := fn.Signature().Recv().Type().Underlying().(*types.Interface)
+	if !ok {
+		return nil
+	}
+	var found []*types.Func
+	seen := map[*types.Package]bool{}
+	var visit func(p *types.Package)
+	visit = func(p *types.Package) {
+		if seen[p] || p != c.in.Pkg && !c.knows(p) {
+			return
+		}
+		seen[p] = true
+		for _, name := range p.Scope().Names() {
+			tn, ok := p.Scope().Lookup(name).(*types.TypeName)
+			if !ok || tn.IsAlias() || types.IsInterface(tn.Type()) || len(found) >= maxAlternatives {
+				continue
+			}
+			if named, ok := tn.Type().(*types.Named); !ok || named.TypeParams().Len() > 0 {
+				continue
+			}
+			if t := types.NewPointer(tn.Type()); types.Implements(t, iface) {
+				if obj, _, _ := types.LookupFieldOrMethod(t, true, fn.Pkg(), fn.Name()); obj != nil {
+					if m, ok := obj.(*types.Func); ok {
+						found = append(found, m.Origin())
+					}
+				}
+			}
+		}
+		for _, below := range p.Imports() {
+			visit(below)
+		}
+	}
+	visit(c.in.Pkg)
+	return found
 }
 
 func (c *collector) givenLiteral(e *ast.CallExpr, lit *ast.FuncLit, args []value, through bool) {
