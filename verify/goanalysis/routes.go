@@ -13,6 +13,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/goanalysis/internal/routes"
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // followed is a package whose routes were read.
@@ -66,8 +67,8 @@ func (c *Checker) follow(p Package, sources []*source, passed map[any]bool) *fol
 		}
 		for _, fn := range s.fns {
 			if fn.handler && !fn.delegates && !f.helps(fn) && ungatedBy(fn, passed) && !f.facts.Placed(literalOf(fn), fn.fullName()) {
-				if name, open := f.owner(fn); open && !f.facts.Placed(nil, name) {
-					pos, _ := fn.extent()
+				pos, _ := fn.extent()
+				if name, open := f.owner(fn); name != "" && (open || s.pardoned(pos)) && !f.facts.Placed(nil, name) {
 					f.facts.Handlers = append(f.facts.Handlers, routes.Handler{Place: in.Place(pos), Key: name, Name: fn.name, Exempt: s.pardoned(pos)})
 				}
 			}
@@ -98,7 +99,7 @@ func literalOf(fn *function) *ast.FuncLit {
 
 func (fn *function) fullName() string {
 	if obj, ok := fn.object.(*types.Func); ok {
-		return fullName(obj)
+		return typed.FullName(obj)
 	}
 	return ""
 }
@@ -113,10 +114,10 @@ func (f *followed) owner(fn *function) (name string, open bool) {
 	if !ok {
 		return "", false
 	}
-	if maker := f.makers[obj]; maker != nil && !f.facts.Placed(nil, fullName(obj)) {
+	if maker := f.makers[obj]; maker != nil && !f.facts.Placed(nil, typed.FullName(obj)) {
 		obj = maker
 	}
-	return fullName(obj), obj.Exported()
+	return typed.FullName(obj), obj.Exported()
 }
 
 // findMakers finds the functions whose result is a handler of the package, by its name.
@@ -141,7 +142,7 @@ func (f *followed) findMakers(files []*ast.File) {
 						break
 					}
 					s := source{info: f.p.Info}
-					if fn, ok := s.functionValue(n.Results[0]).(*types.Func); ok && isHandler(fn.Signature()) {
+					if fn, ok := s.functionValue(n.Results[0]).(*types.Func); ok && typed.IsHandler(fn.Signature()) {
 						f.makers[fn] = maker
 					}
 				}
@@ -220,7 +221,7 @@ func (f *followed) source(pos token.Pos) *source {
 func (c *Checker) isGate(name string, obj types.Object) bool {
 	full, client := "", false
 	if fn, ok := obj.(*types.Func); ok && fn.Pkg() != nil {
-		full, client = fullName(fn), c.client(fn.Pkg().Path())
+		full, client = typed.FullName(fn), c.client(fn.Pkg().Path())
 	} else if obj != nil && obj.Pkg() != nil {
 		full = obj.Pkg().Path() + "." + obj.Name()
 	}
@@ -275,6 +276,7 @@ func (f *followed) report() {
 			}
 		}
 	}
+	f.silenced()
 	if !f.p.Alone {
 		return
 	}
@@ -302,6 +304,19 @@ func (f *followed) report() {
 		}
 	}
 	f.leftover(foreign)
+}
+
+// silenced gives the pragma at a handler of gin or echo what it silences: its finding
+// would be at its routes.
+func (f *followed) silenced() {
+	for _, s := range f.sources {
+		for _, fn := range s.fns {
+			obj, ok := fn.object.(*types.Func)
+			if pos, end := fn.extent(); ok && !fn.server && !s.generated && s.pardoned(pos) && routes.ServesHTTP(obj.Type()) {
+				s.add(authz.SeverityError, verify.RuleUngatedAction, pos, end, "server function "+strconv.Quote(fn.name)+" contains no gate")
+			}
+		}
+	}
 }
 
 // bare is the status of an exempt route as if its line had no pragma, so that the

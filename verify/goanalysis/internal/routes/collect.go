@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // Input is one package, and what the configuration says.
@@ -85,7 +87,7 @@ func (c *collector) mentions() {
 				}
 			case *ast.Ident:
 				fn, ok := c.in.Info.Uses[n].(*types.Func)
-				if !ok || !isHandlerSignature(fn.Signature()) {
+				if !ok || !typed.IsHandler(fn.Signature()) {
 					return true
 				}
 				name := fullName(fn.Origin())
@@ -107,7 +109,7 @@ func (c *collector) holds(fn ast.Node, body *ast.BlockStmt, sig *types.Signature
 	if sig == nil || body == nil {
 		return false
 	}
-	if isHandlerSignature(sig) || takesContext(sig) {
+	if typed.IsHandler(sig) || takesContext(sig) {
 		return c.in.Holds(fn)
 	}
 	return (c.in.Decides(fn) || c.returnsGate(body)) && !c.registers(body)
@@ -134,7 +136,7 @@ func (c *collector) madeByGate(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok { // a handler of the package, by its name
 		fn := c.functionOf(e)
-		return fn != nil && c.decls[fn] != nil && (isHandlerSignature(fn.Signature()) || takesContext(fn.Signature())) && c.in.Holds(c.decls[fn])
+		return fn != nil && c.decls[fn] != nil && (typed.IsHandler(fn.Signature()) || takesContext(fn.Signature())) && c.in.Holds(c.decls[fn])
 	}
 	var obj types.Object
 	if fn := c.callee(call); fn != nil {
@@ -682,8 +684,8 @@ func (c *collector) set(left ast.Expr, v value) {
 
 func isNamedServer(info *types.Info, e *ast.SelectorExpr) bool {
 	t := info.TypeOf(e.X)
-	named := namedOf(orVoid(t))
-	return e.Sel.Name == "Handler" && named != nil && isNamed(named, "net/http", "Server")
+	named := typed.NamedOf(orVoid(t))
+	return e.Sel.Name == "Handler" && named != nil && typed.IsNamed(named, "net/http", "Server")
 }
 
 func orVoid(t types.Type) types.Type {
@@ -695,7 +697,7 @@ func orVoid(t types.Type) types.Type {
 
 // ownerOf names a field by the type that it was selected from.
 func (c *collector) ownerOf(e *ast.SelectorExpr, v *types.Var) string {
-	if named := namedOf(orVoid(c.in.Info.TypeOf(e.X))); named != nil && named.Obj().Pkg() != nil {
+	if named := typed.NamedOf(orVoid(c.in.Info.TypeOf(e.X))); named != nil && named.Obj().Pkg() != nil {
 		return named.Obj().Pkg().Path() + "." + named.Obj().Name() + "." + v.Name()
 	}
 	if v.Pkg() != nil {
@@ -819,7 +821,7 @@ func resultType(fn *types.Func) types.Type {
 }
 
 func (c *collector) concreteResult(t types.Type) {
-	named := namedOf(t)
+	named := typed.NamedOf(t)
 	if named == nil || named.Obj().Pkg() == nil {
 		return
 	}
@@ -944,17 +946,13 @@ func (c *collector) callee(call *ast.CallExpr) *types.Func {
 	return fn.Origin()
 }
 
-// fullName is "path.Func" or "(path.Type).Method".
+// fullName names a function for all packages.
 func fullName(fn *types.Func) string {
 	if fn.Pkg() == nil {
 		return fn.Name()
 	}
-	sig, _ := fn.Type().(*types.Signature)
-	if sig == nil || sig.Recv() == nil {
-		return fn.Pkg().Path() + "." + fn.Name()
+	if name := typed.FullName(fn); name != "" {
+		return name
 	}
-	if named := namedOf(sig.Recv().Type()); named != nil {
-		return "(" + fn.Pkg().Path() + "." + named.Obj().Name() + ")." + fn.Name()
-	}
-	return fn.Pkg().Path() + "." + fn.Name()
+	return "(" + fn.Pkg().Path() + ")." + fn.Name()
 }

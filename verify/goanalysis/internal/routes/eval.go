@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // any is what an element of a list may be.
@@ -125,7 +127,7 @@ func (c *collector) kept(at *ast.Ident, obj *types.Var, name string) value {
 // typed are the handlers that a value is by its type: the ServeHTTP of a type of the
 // project, or one that cannot be followed.
 func (c *collector) typed(t types.Type, at ast.Node) []target {
-	if named := namedOf(t); named != nil && !types.IsInterface(named) {
+	if named := typed.NamedOf(t); named != nil && !types.IsInterface(named) {
 		if obj, _, _ := types.LookupFieldOrMethod(t, true, nil, "ServeHTTP"); obj != nil {
 			if fn, ok := obj.(*types.Func); ok && c.kindOf(t) == none {
 				if _, isFunc := named.Underlying().(*types.Signature); !isFunc {
@@ -307,7 +309,7 @@ func (c *collector) composite(e *ast.CompositeLit) value {
 		return v
 	case *types.Struct:
 		v := value{fields: map[string]value{}, concrete: t}
-		named := namedOf(t)
+		named := typed.NamedOf(t)
 		for i, element := range e.Elts {
 			var field *types.Var
 			if kv, ok := element.(*ast.KeyValueExpr); ok {
@@ -322,7 +324,7 @@ func (c *collector) composite(e *ast.CompositeLit) value {
 			if field == nil || one.none() {
 				continue
 			}
-			if named != nil && isNamed(named, "net/http", "Server") && field.Name() == "Handler" {
+			if named != nil && typed.IsNamed(named, "net/http", "Server") && field.Name() == "Handler" {
 				c.served(one, element.Pos())
 				continue
 			}
@@ -365,7 +367,7 @@ func (v value) or2(w value) value {
 // serving is a value of a type of the project that serves: the router behind its
 // ServeHTTP, or that method.
 func (c *collector) serving(t types.Type, at ast.Node) value {
-	named := namedOf(t)
+	named := typed.NamedOf(t)
 	if named == nil || types.IsInterface(named) || named.Obj().Pkg() == nil || c.kindOf(t) != none {
 		return value{}
 	}
@@ -539,7 +541,7 @@ func (c *collector) applied(e *ast.CallExpr, fn *types.Func) value {
 		return result
 	}
 	if !ServesHTTP(t) {
-		if named := namedOf(t); named != nil && !types.IsInterface(t) {
+		if named := typed.NamedOf(t); named != nil && !types.IsInterface(t) {
 			result.concrete = t
 		} else if fn != nil {
 			result.concrete = c.concreteOf(fn)
@@ -646,7 +648,7 @@ func (c *collector) returnedType(decl *ast.FuncDecl) types.Type {
 				return true
 			}
 			t := c.in.Info.TypeOf(n.Results[0])
-			if t == nil || types.IsInterface(t) || namedOf(t) == nil {
+			if t == nil || types.IsInterface(t) || typed.NamedOf(t) == nil {
 				return true
 			}
 			several = several || found != nil && !types.Identical(found, t)

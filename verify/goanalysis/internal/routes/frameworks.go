@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // kind is a family of routers.
@@ -39,7 +41,7 @@ var familyOf = map[kind]string{mux: "net/http", chi: "chi", gin: "gin", echo: "e
 
 // kindOf tells whether a type is a router.
 func (c *collector) kindOf(t types.Type) kind {
-	named := namedOf(t)
+	named := typed.NamedOf(t)
 	if named == nil || named.Obj().Pkg() == nil {
 		return none
 	}
@@ -127,7 +129,7 @@ func (c *collector) ownShape(sig *types.Signature) (shape, bool) {
 	for i := range sig.Params().Len() {
 		t := sig.Params().At(i).Type()
 		switch {
-		case s.path < 0 && isString(t):
+		case s.path < 0 && typed.IsString(t):
 			s.path = i
 		case s.handler < 0 && ServesHTTP(t) && s.path >= 0:
 			s.handler = i
@@ -160,19 +162,10 @@ func elem(sig *types.Signature, i int) types.Type {
 func ServesHTTP(t types.Type) bool {
 	if obj, _, _ := types.LookupFieldOrMethod(t, true, nil, "ServeHTTP"); obj != nil {
 		fn, ok := obj.(*types.Func)
-		return ok && isHandlerSignature(fn.Signature())
+		return ok && typed.IsHandler(fn.Signature())
 	}
 	sig, ok := t.Underlying().(*types.Signature)
-	return ok && (isHandlerSignature(sig) || takesContext(sig))
-}
-
-func isHandlerSignature(sig *types.Signature) bool {
-	p := sig.Params()
-	if p.Len() != 2 || sig.Results().Len() != 0 || !isNamed(p.At(0).Type(), "net/http", "ResponseWriter") {
-		return false
-	}
-	r, ok := types.Unalias(p.At(1).Type()).(*types.Pointer)
-	return ok && isNamed(r.Elem(), "net/http", "Request")
+	return ok && (typed.IsHandler(sig) || takesContext(sig))
 }
 
 // takesContext holds of the handlers of gin and echo.
@@ -180,7 +173,7 @@ func takesContext(sig *types.Signature) bool {
 	if sig.Params().Len() != 1 {
 		return false
 	}
-	named := namedOf(sig.Params().At(0).Type())
+	named := typed.NamedOf(sig.Params().At(0).Type())
 	if named == nil || named.Obj().Pkg() == nil || named.Obj().Name() != "Context" {
 		return false
 	}
@@ -198,24 +191,4 @@ func takesContext(sig *types.Signature) bool {
 var adapters = map[string]bool{
 	"github.com/labstack/echo/v4.WrapMiddleware": true, "github.com/labstack/echo/v5.WrapMiddleware": true,
 	"github.com/go-chi/chi/v5.Chain": true, "github.com/go-chi/chi.Chain": true,
-}
-
-// namedOf is the named type behind aliases and one pointer; nil for others.
-func namedOf(t types.Type) *types.Named {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	named, _ := t.(*types.Named)
-	return named
-}
-
-func isNamed(t types.Type, path, name string) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path && named.Obj().Name() == name
-}
-
-func isString(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }

@@ -5,6 +5,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // route notes a handler behind a router.
@@ -74,7 +76,7 @@ func (c *collector) routersOf(sel *ast.SelectorExpr, k kind) []*node {
 func embedded(s *types.Selection) (field *types.Var, owner string) {
 	t := s.Recv()
 	for _, i := range s.Index()[:len(s.Index())-1] {
-		named := namedOf(t)
+		named := typed.NamedOf(t)
 		if p, ok := t.Underlying().(*types.Pointer); ok {
 			t = p.Elem()
 		}
@@ -97,7 +99,7 @@ func (c *collector) method(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types.Fun
 	if sig.Recv() == nil {
 		return value{}, false
 	}
-	if fn.Name() == "ServeHTTP" && isHandlerSignature(sig) {
+	if fn.Name() == "ServeHTTP" && typed.IsHandler(sig) {
 		return c.serveHTTP(e, sel), true
 	}
 	k := c.kindOf(sig.Recv().Type())
@@ -129,7 +131,7 @@ func (c *collector) method(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types.Fun
 		for _, r := range routers {
 			c.guardBy(r, c.guard(r).with(gate && len(routers) == 1))
 			if gate && c.depth == 0 && r.slot != "" && len(routers) == 1 { // the whole router, always
-				recv := namedOf(sig.Recv().Type())
+				recv := typed.NamedOf(sig.Recv().Type())
 				c.uses = append(c.uses, pendingUse{node: r, fn: c.fn, all: k == echo && recv != nil && recv.Obj().Name() == "Echo"})
 			}
 		}
@@ -140,7 +142,7 @@ func (c *collector) method(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types.Fun
 		c.sawAll(e.Args)
 		for i, a := range e.Args {
 			v := c.eval(a)
-			if i == 0 && isString(orVoid(c.in.Info.TypeOf(a))) {
+			if i == 0 && typed.IsString(orVoid(c.in.Info.TypeOf(a))) {
 				prefix = c.text(a)
 				continue
 			}
@@ -216,7 +218,7 @@ func (c *collector) routeBelow(e *ast.CallExpr, sel *ast.SelectorExpr, k kind, a
 	routers := c.routersOf(sel, k)
 	prefix := ""
 	var out value
-	if at > 0 && isString(orVoid(c.in.Info.TypeOf(e.Args[0]))) {
+	if at > 0 && typed.IsString(orVoid(c.in.Info.TypeOf(e.Args[0]))) {
 		prefix = c.text(e.Args[0])
 	}
 	for i, a := range e.Args {
@@ -435,14 +437,14 @@ func (c *collector) netHTTP(e *ast.CallExpr, fn *types.Func) (value, bool) {
 // ---- gRPC
 
 func isGRPC(t types.Type, name string) bool {
-	named := namedOf(t)
-	return named != nil && isNamed(named, "google.golang.org/grpc", name)
+	named := typed.NamedOf(t)
+	return named != nil && typed.IsNamed(named, "google.golang.org/grpc", name)
 }
 
 // registersService holds of the function that the generator makes for a service.
 func (c *collector) registersService(sig *types.Signature) bool {
 	return sig.Recv() == nil && sig.Params().Len() == 2 && sig.Results().Len() == 0 && c.kindOf(sig.Params().At(0).Type()) == grpc &&
-		types.IsInterface(sig.Params().At(1).Type()) && namedOf(sig.Params().At(1).Type()) != nil
+		types.IsInterface(sig.Params().At(1).Type()) && typed.NamedOf(sig.Params().At(1).Type()) != nil
 }
 
 // grpcFunction reads options of servers: which interceptors ask.
@@ -484,7 +486,7 @@ func (c *collector) grpcMethod(e *ast.CallExpr, sel *ast.SelectorExpr, fn *types
 		routers := c.routersOf(sel, grpc)
 		c.eval(e.Args[0])
 		v := c.eval(e.Args[1])
-		if t := namedOf(orVoid(c.in.Info.TypeOf(e.Args[1]))); t != nil && !types.IsInterface(t) {
+		if t := typed.NamedOf(orVoid(c.in.Info.TypeOf(e.Args[1]))); t != nil && !types.IsInterface(t) {
 			c.methods(routers, t, v, e.Args[1], nil)
 		}
 		return value{}
@@ -508,7 +510,7 @@ func (c *collector) service(e *ast.CallExpr) {
 	if len(routers) == 0 {
 		routers = []*node{c.local(grpc)}
 	}
-	c.methods(routers, namedOf(fn.Signature().Params().At(1).Type()), impl, e.Args[1], fn.Pkg())
+	c.methods(routers, typed.NamedOf(fn.Signature().Params().At(1).Type()), impl, e.Args[1], fn.Pkg())
 }
 
 // methods are the server functions of a service. Those that the generated package

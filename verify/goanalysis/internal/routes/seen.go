@@ -5,6 +5,8 @@ import (
 	"go/constant"
 	"go/types"
 	"slices"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // saw counts what stands before a route, for whoever looks for gates.
@@ -26,7 +28,7 @@ func (c *collector) saw(e ast.Expr) {
 
 func (c *collector) sawAll(list []ast.Expr) {
 	for _, e := range list {
-		if t := c.in.Info.TypeOf(e); t != nil && !isString(t) {
+		if t := c.in.Info.TypeOf(e); t != nil && !typed.IsString(t) {
 			c.saw(e)
 		}
 	}

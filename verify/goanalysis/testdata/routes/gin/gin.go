@@ -19,11 +19,15 @@ func (api) asks(c *gin.Context) {
 	}
 }
 
+//authz-verify-ignore-next-line ungated-action tells the version alone
+func version(c *gin.Context) {}
+
 func Engine() *gin.Engine {
 	var a api
 	var auth auth
 	g := gin.Default()
 	g.GET("/health", a.list)
+	g.GET("/version", version)
 	g.GET("/open", a.list) // want `server function "list" \(GET /open\)`
 	g.GET("/asks", a.asks)
 	g.GET("/each", auth.RequireUser, a.list)
