@@ -82,7 +82,7 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	if pass.Module != nil {
 		version = pass.Module.Version
 	}
-	if OfOthers(pass.Pkg.Path(), dir, version) {
+	if ofOthers(pass.Pkg.Path(), dir, version) {
 		return []File(nil), nil
 	}
 	checker, err := m.checkerFor(dir)
@@ -113,9 +113,9 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	return files, err
 }
 
-// OfOthers reports whether the package in a folder is of the standard library or of
+// ofOthers reports whether the package in a folder is of the standard library or of
 // the module cache: drivers have an analyzer with facts see those too.
-func OfOthers(path, dir, version string) bool {
+func ofOthers(path, dir, version string) bool {
 	dir = filepath.ToSlash(dir)
 	if version != "" && strings.Contains(dir, "@"+version) {
 		return true

@@ -38,9 +38,6 @@ func main() {
 	if c, ok := readArguments(os.Args[1:], options); ok {
 		os.Exit(c.run(os.Stdout, os.Stderr))
 	}
-	if passOver(os.Args[1:]) {
-		return
-	}
 	analyzer := goanalysis.NewAnalyzer(options)
 	if dir, err := os.Getwd(); err == nil && !goVet(os.Args[1:]) && !options.FollowsRoutes(dir) {
 		analyzer.FactTypes = nil

@@ -348,14 +348,21 @@ func (c *collector) composite(e *ast.CompositeLit) value {
 
 // inTable notes functions that a list or a struct holds: their registration is
 // elsewhere.
-func (c *collector) inTable(v value) {
+func (c *collector) inTable(v value) { c.inTables(v, 4) }
+
+// inTables looks so deep into lists of lists: one that holds itself twice again and
+// again is short to write.
+func (c *collector) inTables(v value, depth int) {
+	if depth == 0 {
+		return
+	}
 	for _, t := range v.targets {
 		if t.key != "" {
 			c.tables[t.key] = true
 		}
 	}
 	for _, e := range v.elements {
-		c.inTable(e)
+		c.inTables(e, depth-1)
 	}
 }
 

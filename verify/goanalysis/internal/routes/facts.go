@@ -160,13 +160,21 @@ type World struct {
 	exempt   map[string]bool
 	concrete map[string]string
 	public   func(method, path string) bool
+
+	known   map[string]Status // of slots, whatever was asked before
+	circles int               // that were met
+	steps   int               // of one question
 }
+
+// maxSteps bounds the work on routers that are handed round in circles. Beyond it a
+// route is not gated.
+const maxSteps = 100_000
 
 // Resolve puts facts together. Public says which routes need no gate.
 func Resolve(public func(method, path string) bool, all ...*Facts) *World {
 	w := &World{
 		binds: map[string][]*Bind{}, uses: map[string][]Use{}, carriers: map[string]bool{},
-		gates: map[string]bool{}, exempt: map[string]bool{}, concrete: map[string]string{}, public: public,
+		gates: map[string]bool{}, exempt: map[string]bool{}, concrete: map[string]string{}, public: public, known: map[string]Status{},
 	}
 	for _, f := range all {
 		w.add(f)
@@ -206,6 +214,7 @@ func (w *World) Status(r *Route) Status {
 	if r.Gated || w.gates[r.Key] {
 		return Gated
 	}
+	w.steps = 0
 	status := w.slot(r.Slot, r.Fn, r.Via, map[string]bool{})
 	if status == neutral {
 		status = Ungated
@@ -284,9 +293,25 @@ func (w *World) given(slot string, seen map[string]bool) Status {
 
 // through judges a router by the ways that it is reached.
 func (w *World) through(slot string, list []*Bind, seen map[string]bool) Status {
+	if status, ok := w.known[slot]; ok {
+		return status
+	}
 	if seen[slot] {
+		w.circles++
 		return neutral
 	}
+	if w.steps++; w.steps > maxSteps {
+		return Ungated
+	}
+	circles := w.circles
+	status := w.reached(slot, list, seen)
+	if w.circles == circles && w.steps <= maxSteps {
+		w.known[slot] = status
+	}
+	return status
+}
+
+func (w *World) reached(slot string, list []*Bind, seen map[string]bool) Status {
 	seen[slot] = true
 	defer delete(seen, slot)
 	status, bound, circle := Gated, false, false
@@ -344,6 +369,7 @@ func (w *World) Reaches(r *Route, slot string) bool {
 
 // Exposes reports whether a bind leads to nothing that asks.
 func (w *World) Exposes(b *Bind) bool {
+	w.steps = 0
 	return !b.Gated && !b.Given && (b.Dep == "" || w.slot(b.Dep, b.Fn, b.Via, map[string]bool{}) == Ungated)
 }
 
