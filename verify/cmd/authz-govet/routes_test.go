@@ -113,3 +113,38 @@ func TestAnUnknownMemberIsRefusedWithASuggestion(t *testing.T) {
 		}
 	}
 }
+
+func TestInitProposesWhatRefusesAsGates(t *testing.T) {
+	dir := shop(t)
+	config := filepath.Join(dir, "authz-verify.config.json")
+	if said, code := in(t, dir, nil, tool, "init"); code == 0 || !strings.Contains(said, "--force") {
+		t.Errorf("a configuration is replaced: exit %d\n%s", code, said)
+	}
+	replace(t, filepath.Join(dir, "web/gates.go"), "func requireUser(next http.Handler) http.Handler { return next }",
+		"func requireUser(next http.Handler) http.Handler {\n\treturn http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {\n"+
+			"\t\tif r.Header.Get(\"X-User\") == \"\" {\n\t\t\tw.WriteHeader(http.StatusUnauthorized)\n\t\t\treturn\n\t\t}\n\t\tnext.ServeHTTP(w, r)\n\t})\n}")
+	said, code := in(t, dir, nil, tool, "init", "--force")
+	for _, want := range []string{"gin: 4 registrations\n", "* example.com/gated/web.requireUser, 7 times: it answers 401 or 403\n",
+		"  example.com/gated/web.logged, 3 times: it refuses nobody that can be seen\n"} {
+		if code != 0 || !strings.Contains(said, want) {
+			t.Errorf("exit %d, no %q in\n%s", code, want, said)
+		}
+	}
+	var proposed struct {
+		Catalog string
+		Go      struct {
+			Routes struct{ Gates, Public []string }
+		}
+	}
+	text, err := os.ReadFile(config)
+	if err == nil {
+		err = json.Unmarshal(text, &proposed)
+	}
+	if err != nil || proposed.Catalog != "docs.catalog.json" || !slices.Equal(proposed.Go.Routes.Gates, []string{"example.com/gated/web.requireUser"}) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	// The proposal is a configuration: what only requireUser guards is gated by it.
+	if said, _ := in(t, dir, nil, tool, "./..."); strings.Contains(said, "bad config") || strings.Contains(said, "mux.go:29") {
+		t.Errorf("by the proposal:\n%s", said)
+	}
+}

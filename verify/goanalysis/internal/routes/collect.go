@@ -342,7 +342,6 @@ type pendingRoute struct {
 	node, unless *node
 	via          []*node
 	suffix       string
-	key          any
 }
 
 type pendingBind struct {

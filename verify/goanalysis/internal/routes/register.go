@@ -436,11 +436,6 @@ func (c *collector) netHTTP(e *ast.CallExpr, fn *types.Func) (value, bool) {
 
 // ---- gRPC
 
-func isGRPC(t types.Type, name string) bool {
-	named := typed.NamedOf(t)
-	return named != nil && typed.IsNamed(named, "google.golang.org/grpc", name)
-}
-
 // registersService holds of the function that the generator makes for a service.
 func (c *collector) registersService(sig *types.Signature) bool {
 	return sig.Recv() == nil && sig.Params().Len() == 2 && sig.Results().Len() == 0 && c.kindOf(sig.Params().At(0).Type()) == grpc &&
