@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/ast"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/authzhost/authz/verify/config"
+	"github.com/authzhost/authz/verify/goanalysis/internal/routes"
 )
 
 // Options are the flags of the analyzer.
@@ -49,7 +51,7 @@ func NewAnalyzer(o Options) *analysis.Analyzer {
 		URL:        "https://pkg.go.dev/github.com/authzhost/authz/verify/goanalysis",
 		Flags:      *flags,
 		ResultType: reflect.TypeFor[[]File](),
-		FactTypes:  []analysis.Fact{new(Facts)},
+		FactTypes:  []analysis.Fact{new(routes.Shared)},
 		Run:        m.run,
 	}
 }
@@ -94,8 +96,8 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	}
 	below := map[string]*Facts{}
 	for _, one := range pass.AllPackageFacts() {
-		if facts, ok := one.Fact.(*Facts); ok && one.Package != pass.Pkg {
-			below[one.Package.Path()] = facts
+		if shared, ok := one.Fact.(*routes.Shared); ok && one.Package != pass.Pkg {
+			maps.Copy(below, shared.ByPath)
 		}
 	}
 	files, facts, _, err := checker.check(Package{
@@ -103,7 +105,9 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 		Types: pass.Pkg, Below: below, Alone: true,
 	})
 	if facts != nil && len(pass.Analyzer.FactTypes) > 0 {
-		pass.ExportPackageFact(facts)
+		all := maps.Clone(below)
+		all[pass.Pkg.Path()] = facts
+		pass.ExportPackageFact(&routes.Shared{ByPath: all})
 	}
 	for _, file := range files {
 		for _, d := range file.Diagnostics {

@@ -341,6 +341,7 @@ type pendingRoute struct {
 	Route
 	node, unless *node
 	via          []*node
+	lit          *ast.FuncLit
 	suffix       string
 }
 
@@ -837,19 +838,6 @@ func (c *collector) finish() *Facts {
 	for slot := range c.carriers {
 		f.Carriers = append(f.Carriers, slot)
 	}
-	for _, p := range c.routes {
-		r := p.Route
-		r.Slot = p.node.top().slot + p.suffix
-		r.Via = slots(p.via, p.suffix)
-		if p.unless != nil {
-			r.Unless = p.unless.top().slot
-		}
-		if r.Method == "" {
-			r.Method, r.Path = split(r.Path)
-		}
-		f.Routes = append(f.Routes, r)
-		f.Carriers = append(f.Carriers, p.node.top().slot)
-	}
 	for _, p := range c.binds {
 		b := p.Bind
 		b.Slot = p.node.top().slot
@@ -869,6 +857,29 @@ func (c *collector) finish() *Facts {
 				f.Binds = append(f.Binds, one)
 			}
 		}
+	}
+	bound := map[string]bool{}
+	for _, b := range f.Binds {
+		bound[b.Slot] = true
+	}
+	for _, p := range c.routes {
+		r := p.Route
+		r.Slot = p.node.top().slot + p.suffix
+		r.Via = slots(p.via, p.suffix)
+		if p.unless != nil {
+			r.Unless = p.unless.top().slot
+		}
+		if r.Passed && !bound[r.Slot] && len(c.world.binds[r.Slot]) == 0 {
+			continue // the function that it is given to does something else with it
+		}
+		if p.lit != nil {
+			f.literals[p.lit] = true
+		}
+		if r.Method == "" {
+			r.Method, r.Path = split(r.Path)
+		}
+		f.Routes = append(f.Routes, r)
+		f.Carriers = append(f.Carriers, p.node.top().slot)
 	}
 	for _, u := range c.uses {
 		slot := u.node.top().slot

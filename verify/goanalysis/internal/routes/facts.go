@@ -51,12 +51,15 @@ func (f *Facts) Placed(lit *ast.FuncLit, name string) bool {
 // InTable reports whether a function of that name stands in a list or a struct.
 func (f *Facts) InTable(name string) bool { return f.tables[name] }
 
-// AFact makes Facts a fact of go/analysis.
-func (*Facts) AFact() {}
+// Shared is the fact of a package for go/analysis: what it says, and what the packages
+// below it say, by path. Drivers drop facts of packages whose types the exports of this
+// one do not name.
+type Shared struct{ ByPath map[string]*Facts }
 
-func (f *Facts) String() string {
-	return fmt.Sprintf("%d routes, %d handlers", len(f.Routes), len(f.Handlers))
-}
+// AFact makes Shared a fact of go/analysis.
+func (*Shared) AFact() {}
+
+func (s *Shared) String() string { return fmt.Sprintf("routes of %d packages", len(s.ByPath)) }
 
 // Place is where something is written.
 type Place struct {
@@ -260,8 +263,10 @@ func (w *World) publicBelow(r *Route, slot, path string, seen map[string]bool) b
 
 // slot judges a router: the gates that it uses, and the ways that it is reached.
 func (w *World) slot(slot, fn string, via []string, seen map[string]bool) Status {
+	maker, made := strings.CutPrefix(strings.TrimPrefix(slot, exported), "result:")
 	for _, u := range w.uses[slot] {
-		if u.All || u.Fn != fn {
+		// What a caller uses comes after the routes that the router was made with.
+		if u.All || u.Fn != fn && (!made || u.Fn == maker) {
 			return Gated
 		}
 	}

@@ -16,10 +16,8 @@ func (c *collector) route(n *node, g guard, t target, method, path string, passe
 		Place: c.in.Place(t.pos), Method: method, Path: path, Name: t.name, Key: t.key, Count: t.unfollowed, Fn: c.fn, Passed: passed,
 		Gated: g.gated || t.gated, Public: t.exempt || c.in.Pardoned(t.pos), pos: t.pos, end: t.end,
 	}
+	p.lit = t.lit
 	c.routes = append(c.routes, p)
-	if t.lit != nil {
-		c.facts.literals[t.lit] = true
-	}
 }
 
 // register puts a value behind a router: routes of the functions, and the routers

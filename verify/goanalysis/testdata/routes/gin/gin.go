@@ -52,3 +52,17 @@ func Engine() *gin.Engine {
 	g.GET("/spread", chain...)
 	return g
 }
+
+func engine() *gin.Engine {
+	g := gin.New()
+	g.GET("/made", api{}.list) // want `"list" \(GET /made\)`
+	return g
+}
+
+// Late uses a gate after the routes are there.
+func Late() {
+	g := engine()
+	g.Use(auth{}.RequireUser)
+	g.POST("/late", api{}.create)
+	g.Run()
+}
