@@ -466,7 +466,7 @@ func (c *collector) stmt(s ast.Stmt) {
 		for _, e := range s.Results {
 			c.returned(c.eval(e), e)
 		}
-		if len(s.Results) == 0 && c.decl != nil && c.depth >= 0 {
+		if len(s.Results) == 0 && c.decl != nil {
 			results := c.decl.Signature().Results()
 			for i := range results.Len() {
 				if v, ok := c.state.env[results.At(i)]; ok {
@@ -782,7 +782,7 @@ func (c *collector) served(v value, pos token.Pos) {
 
 // returned hands what a function answers to its callers.
 func (c *collector) returned(v value, at ast.Expr) {
-	if c.decl == nil || c.depth < 0 {
+	if c.decl == nil {
 		return
 	}
 	pos := c.decl.Pos()

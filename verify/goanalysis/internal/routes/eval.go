@@ -335,7 +335,7 @@ func (c *collector) composite(e *ast.CompositeLit) value {
 			}
 		}
 		if ServesHTTP(t) || ServesHTTP(types.NewPointer(t)) {
-			v = v.or2(c.serving(t, e))
+			v = v.beside(c.serving(t, e))
 		}
 		return v
 	default:
@@ -366,7 +366,7 @@ func (c *collector) inTables(v value, depth int) {
 	}
 }
 
-func (v value) or2(w value) value {
+func (v value) beside(w value) value {
 	v.routers, v.targets = append(v.routers, w.routers...), append(v.targets, w.targets...)
 	return v
 }

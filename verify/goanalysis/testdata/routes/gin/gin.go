@@ -19,7 +19,7 @@ func (api) asks(c *gin.Context) {
 	}
 }
 
-//authz-verify-ignore-next-line ungated-action tells the version alone
+// authz-verify-ignore-next-line ungated-action tells the version alone
 func version(c *gin.Context) {}
 
 func Engine() *gin.Engine {
