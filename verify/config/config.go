@@ -41,6 +41,15 @@ type Go struct {
 	ClientPackages  []string // nil: the authz module's own
 	ServerFunctions []string
 	ClientFiles     []string
+
+	Routes *Routes // nil: handlers are judged where they stand
+}
+
+// Routes has handlers judged where they are registered (spec: verifier §12.7).
+type Routes struct {
+	Gates   []string // middleware, interceptors, or functions that make them
+	Public  []string // "[METHOD ]/path", "/path/*" for all below
+	Routers []string // types of the project's own, "path.Type"
 }
 
 // FieldError is a field that cannot mean anything.

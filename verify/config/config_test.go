@@ -45,9 +45,32 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestUnknownFieldsAreToldAndRemarksAreNot(t *testing.T) {
-	_, unknown, err := config.Parse([]byte(`{"// catalog": 1, "//": "x", "catalog": "c", "Include": 7, "go": {"x": 1, "// y": 2}, "nope": null, "nope": null}`))
-	if diff := cmp.Diff([]string{"Include", "go.x", "nope", "nope"}, unknown); err != nil || diff != "" {
+	_, unknown, err := config.Parse([]byte(`{"// catalog": 1, "//": "x", "catalog": "c", "Include": 7, "go": {"// y": 2}, "nope": null, "nope": null}`))
+	if diff := cmp.Diff([]string{"Include", "nope", "nope"}, unknown); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+func TestAnUnknownMemberOfGoIsRefusedWithASuggestion(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"serverFunction": []}`:              `bad config field "go.serverFunction": is not known — did you mean "serverFunctions"?`,
+		`{"x": 1}`:                            `bad config field "go.x": is not known; members here are clientFilePatterns, clientPackages, packages, routes, serverFunctions, tests`,
+		`{"routes": {"gate": []}}`:            `bad config field "go.routes.gate": is not known — did you mean "gates"?`,
+		`{"routes": {"public": ["x"]}}`:       `bad config field "go.routes.public": entry 0 must name a path that begins with /`,
+		`{"routes": {"public": ["get /x"]}}`:  `bad config field "go.routes.public": entry 0 must be a path or a method and a path, as "GET /health"`,
+		`{"routes": {"public": ["/*"]}}`:      `bad config field "go.routes.public": entry 0 would leave no route to judge: name what is public, as "/static/*"`,
+		`{"routes": {"public": ["/x*"]}}`:     `bad config field "go.routes.public": entry 0 must end in /* for all that lies below`,
+		`{"routes": {"routers": ["Router"]}}`: `bad config field "go.routes.routers": entry 0 must be an import path and a type, as "example.com/app/web.Router"`,
+	} {
+		_, _, err := config.Parse([]byte(`{"catalog": "c", "go": ` + text + `}`))
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	c, unknown, err := config.Parse([]byte(`{"catalog": "c", "go": {"routes": {"// why": 1, "gates": ["g"], "public": ["GET /a", "/b/*", "/"], "routers": ["example.com/a.T"]}}}`))
+	want := &config.Routes{Gates: []string{"g"}, Public: []string{"GET /a", "/b/*", "/"}, Routers: []string{"example.com/a.T"}}
+	if err != nil || unknown != nil || cmp.Diff(want, c.Go.Routes) != "" {
+		t.Error(c, unknown, err)
 	}
 }
 

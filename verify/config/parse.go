@@ -30,7 +30,7 @@ func Parse(raw []byte) (c *Config, unknown []string, err error) {
 		"implicitImportAllow":     many(&c.ImplicitImportAllow, nonEmpty),
 		"go": func(f field) error {
 			c.Go = &Go{Packages: []string{"./..."}}
-			return c.Go.read(f, &unknown)
+			return c.Go.read(f)
 		},
 	})
 	if err != nil {
@@ -58,19 +58,6 @@ func (c *Config) readImports(f field) error {
 		}
 	}
 	return err
-}
-
-func (g *Go) read(f field, unknown *[]string) error {
-	if f.kind() != '{' {
-		return f.bad("must be an object, not %s", f.what())
-	}
-	return object(f.raw, f.name+".", unknown, map[string]func(field) error{
-		"packages":           many(&g.Packages, nonEmpty),
-		"tests":              flag(&g.Tests),
-		"clientPackages":     many(&g.ClientPackages, nonEmpty),
-		"serverFunctions":    many(&g.ServerFunctions, nil),
-		"clientFilePatterns": many(&g.ClientFiles, nil),
-	})
 }
 
 // object reads the members of one JSON object by their readers and adds the names

@@ -1,18 +1,23 @@
 package goanalysis
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
 	"io"
+	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/authzhost/authz/verify/config"
+	"github.com/authzhost/authz/verify/goanalysis/internal/routes"
 )
 
 // Options are the flags of the analyzer.
@@ -46,6 +51,7 @@ func NewAnalyzer(o Options) *analysis.Analyzer {
 		URL:        "https://pkg.go.dev/github.com/authzhost/authz/verify/goanalysis",
 		Flags:      *flags,
 		ResultType: reflect.TypeFor[[]File](),
+		FactTypes:  []analysis.Fact{new(routes.Shared)},
 		Run:        m.run,
 	}
 }
@@ -54,6 +60,7 @@ func NewAnalyzer(o Options) *analysis.Analyzer {
 // that it is made of changes: a language server outlives many a catalog.
 type maker struct {
 	options *Options
+	shown   string // as Checker.shown
 
 	mu      sync.Mutex
 	last    *inputs
@@ -73,17 +80,56 @@ func (m *maker) run(pass *analysis.Pass) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	version := ""
+	if pass.Module != nil {
+		version = pass.Module.Version
+	}
+	if ofOthers(pass.Pkg.Path(), dir, version) {
+		return []File(nil), nil
+	}
 	checker, err := m.checkerFor(dir)
+	if errors.Is(err, errNotFound) && version != "" {
+		return []File(nil), nil // a module that is replaced by a folder, seen for its facts
+	}
 	if err != nil {
 		return nil, err
 	}
-	files, err := checker.Check(Package{Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile})
+	below := map[string]*Facts{}
+	for _, one := range pass.AllPackageFacts() {
+		if shared, ok := one.Fact.(*routes.Shared); ok && one.Package != pass.Pkg {
+			maps.Copy(below, shared.ByPath)
+		}
+	}
+	files, facts, _, err := checker.check(Package{
+		Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Info: pass.TypesInfo, ReadFile: pass.ReadFile,
+		Types: pass.Pkg, Below: below, Alone: true,
+	})
+	if facts != nil && len(pass.Analyzer.FactTypes) > 0 {
+		all := maps.Clone(below)
+		all[pass.Pkg.Path()] = facts
+		pass.ExportPackageFact(&routes.Shared{ByPath: all})
+	}
 	for _, file := range files {
 		for _, d := range file.Diagnostics {
 			pass.Report(d)
 		}
 	}
 	return files, err
+}
+
+// ofOthers reports whether the package in a folder is of the standard library or of
+// the module cache: drivers have an analyzer with facts see those too.
+func ofOthers(path, dir, version string) bool {
+	dir = filepath.ToSlash(dir)
+	if version != "" && strings.Contains(dir, "@"+version) {
+		return true
+	}
+	root, ok := strings.CutSuffix(dir, "/src/"+path)
+	if !ok {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(root, "VERSION"))
+	return err == nil
 }
 
 func (m *maker) checkerFor(dir string) (*Checker, error) {
@@ -105,6 +151,7 @@ func (m *maker) checkerFor(dir string) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
+	checker.shown = m.shown
 	m.last, m.checker = in, checker
 	return checker, nil
 }
@@ -127,6 +174,13 @@ func (o Options) inputs(dir string) (*inputs, error) {
 		in.under(dir)
 	}
 	return in, err
+}
+
+// FollowsRoutes reports whether packages of the folder are judged by their routes. Only
+// then the analyzer needs its facts, for which drivers read all that a package imports.
+func (o Options) FollowsRoutes(dir string) bool {
+	in, err := o.inputs(dir)
+	return err == nil && in.parsed.Go != nil && in.parsed.Go.Routes != nil
 }
 
 // Fingerprint writes what packages below the folder are judged by, for drivers

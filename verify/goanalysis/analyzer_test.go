@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the catalog of testdata")
 
 // vocabulary is what testdata is written against.
-func vocabulary(t *testing.T) *catalog.Catalog {
+func vocabulary(t testing.TB) *catalog.Catalog {
 	t.Helper()
 	cat, err := catalog.Build(catalog.Input{
 		Namespaces: []string{"docs"},

@@ -25,7 +25,8 @@ type source struct {
 	fset   *token.FileSet
 	file   *ast.File
 	info   *types.Info
-	path   string
+	path   string // that patterns are matched with
+	shown  string // that findings name
 	lines  [][]byte
 	server bool
 	test   bool
@@ -38,6 +39,7 @@ type source struct {
 	report   verify.FileReport
 	findings []found
 	fns      []*function // in source order
+	pardons  map[int]bool
 }
 
 // found is a finding and where it is.
@@ -50,7 +52,7 @@ type found struct {
 func (s *source) finding(severity authz.Severity, rule verify.Rule, pos token.Pos, message string) verify.Finding {
 	at, before := s.position(pos)
 	column := 1 + len(utf16.Encode([]rune(string(before))))
-	return verify.Finding{Severity: severity, Rule: rule, File: s.path, Line: at.Line, Column: column, Message: message}
+	return verify.Finding{Severity: severity, Rule: rule, File: s.shown, Line: at.Line, Column: column, Message: message}
 }
 
 // position is where something is in the source, and what stands before it on its
@@ -71,6 +73,14 @@ func (s *source) add(severity authz.Severity, rule verify.Rule, pos, end token.P
 
 // Check judges a package and answers for each of its files that was read.
 func (c *Checker) Check(p Package) ([]File, error) {
+	files, _, _, err := c.check(p)
+	return files, err
+}
+
+// check also answers what the package tells those that import it, and how its server
+// functions were judged, routes apart.
+func (c *Checker) check(p Package) ([]File, *Facts, Tally, error) {
+	var tally Tally
 	var sources []*source
 	passed := map[any]bool{} // functions given to gates
 	for _, file := range p.Files {
@@ -80,7 +90,7 @@ func (c *Checker) Check(p Package) ([]File, error) {
 		}
 		s, err := c.open(p, name, file, cgo)
 		if err != nil {
-			return nil, err
+			return nil, nil, tally, err
 		}
 		if s != nil {
 			sources = append(sources, s)
@@ -93,7 +103,7 @@ func (c *Checker) Check(p Package) ([]File, error) {
 		for _, name := range p.Ignored {
 			s, err := c.open(p, name, nil, false)
 			if err != nil {
-				return nil, err
+				return nil, nil, tally, err
 			}
 			if s != nil && c.forClient(s) {
 				sources = append(sources, s)
@@ -103,12 +113,19 @@ func (c *Checker) Check(p Package) ([]File, error) {
 			}
 		}
 	}
+	var facts *Facts
+	var elsewhere func(*function) bool
+	if c.routes != nil && p.Types != nil {
+		f := c.follow(p, sources, passed)
+		facts, elsewhere = f.facts, f.elsewhere
+		f.report()
+	}
 	files := make([]File, len(sources))
 	for i, s := range sources {
-		s.ungated(passed)
+		tally.add(s.ungated(passed, elsewhere))
 		files[i] = s.conclude()
 	}
-	return files, nil
+	return files, facts, tally, nil
 }
 
 // sourceOf is the source that a file was compiled from, and whether cgo made the
@@ -128,7 +145,7 @@ func sourceOf(fset *token.FileSet, file *ast.File) (name string, cgo, ok bool) {
 
 // open reads a file, and parses one that is not; nil when it is not to be judged.
 func (c *Checker) open(p Package, name string, file *ast.File, cgo bool) (*source, error) {
-	s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), cgo: cgo, test: strings.HasSuffix(name, "_test.go")}
+	s := &source{fset: p.Fset, file: file, info: p.Info, path: c.pathOf(name), shown: c.shownAs(name), cgo: cgo, test: strings.HasSuffix(name, "_test.go")}
 	if !strings.HasSuffix(name, ".go") || s.test && !c.tests || c.excluded(s.path) {
 		return nil, nil
 	}
@@ -154,7 +171,7 @@ func (c *Checker) open(p Package, name string, file *ast.File, cgo bool) (*sourc
 		s.generated = ast.IsGenerated(written)
 	}
 	s.lines = bytes.SplitAfter(text, []byte("\n"))
-	s.server, s.report.File = marked(s.file) || anyMatch(c.serverFiles, s.path), s.path
+	s.server, s.report.File = marked(s.file) || anyMatch(c.serverFiles, s.path), s.shown
 	return s, nil
 }
 
@@ -174,7 +191,7 @@ func (s *source) skipped() bool {
 		reason = "(no reason given)"
 		warn(ignoreFile + " without a reason — say why nothing in this file needs checking")
 	}
-	s.report.Skipped = &verify.SkippedFile{File: s.path, Reason: reason}
+	s.report.Skipped = &verify.SkippedFile{File: s.shown, Reason: reason}
 	return true
 }
 
@@ -193,7 +210,7 @@ func (s *source) conclude() File {
 	for i, f := range s.findings {
 		findings[i] = f.Finding
 	}
-	for _, f := range verify.Suppress(s.path, findings, s.suppressions()) {
+	for _, f := range verify.Suppress(s.shown, findings, s.suppressions()) {
 		kept[place{f.Line, f.Rule}] = true
 		file.Report.Findings = append(file.Report.Findings, f)
 	}

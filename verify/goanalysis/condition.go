@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // hasCondition reports whether a gate call shows a condition, or hands on what
@@ -55,7 +57,7 @@ func (c *Checker) showsCondition(info *types.Info, arg ast.Expr, t types.Type) b
 
 // isOption holds of the client's type of functional options.
 func (c *Checker) isOption(t types.Type) bool {
-	named := namedOf(t)
+	named := typed.NamedOf(t)
 	if named == nil || named.Obj().Pkg() == nil || !c.client(named.Obj().Pkg().Path()) || !strings.HasSuffix(named.Obj().Name(), "Option") {
 		return false
 	}
@@ -70,10 +72,10 @@ func (c *Checker) isOption(t types.Type) bool {
 // every call has anyway does not: the context, the request and its response,
 // strings and their lists, numbers, booleans.
 func opaque(t types.Type) bool {
-	if isNamed(t, "context", "Context") || isNamed(t, "net/http", "ResponseWriter") {
+	if typed.IsNamed(t, "context", "Context") || typed.IsNamed(t, "net/http", "ResponseWriter") {
 		return false
 	}
-	if p, ok := types.Unalias(t).(*types.Pointer); ok && isNamed(p.Elem(), "net/http", "Request") {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok && typed.IsNamed(p.Elem(), "net/http", "Request") {
 		return false
 	}
 	switch u := t.Underlying().(type) {

@@ -28,7 +28,7 @@ func SettingsOf(c *config.Config, cat *catalog.Catalog, ownerKeys map[string][]s
 	}
 	if c.Go != nil {
 		s.Tests, s.ClientPackages = c.Go.Tests, c.Go.ClientPackages
-		s.ServerFunctions, s.ClientFilePatterns = c.Go.ServerFunctions, c.Go.ClientFiles
+		s.ServerFunctions, s.ClientFilePatterns, s.Routes = c.Go.ServerFunctions, c.Go.ClientFiles, c.Go.Routes
 	}
 	return s
 }
@@ -131,8 +131,17 @@ func OwnerKeys(namespace string, document json.RawMessage) ([]string, error) {
 	return slices.DeleteFunc(owner.OwnedKeys(), func(key string) bool { return authz.NamespaceOf(key) != namespace }), nil
 }
 
-var errNoConfig = errors.New("no configuration: name one by -config or a catalog by -catalog, or put " + config.DefaultPath +
-	" into the folder of the package or one above it")
+// errNotFound is a file that lies in no folder of the package or above it.
+var errNotFound = errors.New("neither in the folder of the package nor in one above it")
+
+var errNoConfig = fmt.Errorf("no configuration: name one by -config or a catalog by -catalog, or put %s "+
+	"into the folder of the package or one above it%w", config.DefaultPath, silent{errNotFound})
+
+// silent is an error whose text is said already.
+type silent struct{ error }
+
+func (silent) Error() string   { return "" }
+func (s silent) Unwrap() error { return s.error }
 
 // find looks for a file, "" for the default configuration, from a folder
 // upwards: go vet runs its tool in the folder of each package.
@@ -158,5 +167,5 @@ func find(name, from string) (string, error) {
 	if name == "" {
 		return "", errNoConfig
 	}
-	return "", fmt.Errorf("cannot read %s: neither in %s nor in a folder above it", name, from)
+	return "", fmt.Errorf("cannot read %s: neither in %s nor in a folder above it%w", name, from, silent{errNotFound})
 }

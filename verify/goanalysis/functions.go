@@ -2,12 +2,14 @@ package goanalysis
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // function is a declaration or a literal with a body.
@@ -18,7 +20,9 @@ type function struct {
 	parent *function    // the function around it
 
 	server    bool
+	handler   bool // serves by its type, not by its name or its file
 	gated     bool // a decision is made somewhere inside it
+	decides   bool // and not by wrapping a handler
 	guards    bool // and it holds for everything inside it
 	delegates bool // serves by another handler
 	passed    bool // is given to a gate that calls it
@@ -33,27 +37,20 @@ func (c *Checker) declared(s *source, decl *ast.FuncDecl) *function {
 		return fn
 	}
 	sig := obj.Signature()
-	fn.server = isHandler(sig) ||
-		anyMatch(c.serverFunctions, fullName(obj)) ||
-		s.server && obj.Exported() && sig.Params().Len() > 0 && isNamed(sig.Params().At(0).Type(), "context", "Context")
+	fn.handler = typed.IsHandler(sig)
+	named := anyMatch(c.serverFunctions, typed.FullName(obj)) ||
+		s.server && obj.Exported() && sig.Params().Len() > 0 && typed.IsNamed(sig.Params().At(0).Type(), "context", "Context")
+	fn.server, fn.handler = fn.handler || named, fn.handler && !named
 	return fn
 }
 
 func literalFunction(s *source, lit *ast.FuncLit) *function {
 	fn := &function{node: lit, name: anonymous}
 	if sig, ok := s.info.TypeOf(lit).(*types.Signature); ok {
-		fn.server = isHandler(sig)
+		fn.server = typed.IsHandler(sig)
+		fn.handler = fn.server
 	}
 	return fn
-}
-
-func isHandler(sig *types.Signature) bool {
-	p := sig.Params()
-	if p.Len() != 2 || sig.Results().Len() != 0 || !isNamed(p.At(0).Type(), "net/http", "ResponseWriter") {
-		return false
-	}
-	r, ok := types.Unalias(p.At(1).Type()).(*types.Pointer)
-	return ok && isNamed(r.Elem(), "net/http", "Request")
 }
 
 // gate marks the functions that a decision is made in. It guards what lies in
@@ -64,6 +61,7 @@ func (fn *function) gate(wraps bool) {
 	guards := !wraps
 	for f := fn; f != nil; f = f.parent {
 		f.gated = true
+		f.decides = f.decides || !wraps
 		f.guards = f.guards || guards
 		guards = guards && !f.server
 	}
@@ -109,7 +107,7 @@ func serves(info *types.Info, call *ast.CallExpr, in *function) bool {
 		return false
 	}
 	fn, ok := info.Uses[sel.Sel].(*types.Func)
-	if !ok || !isHandler(fn.Signature()) {
+	if !ok || !typed.IsHandler(fn.Signature()) {
 		return false
 	}
 	if x, ok := ast.Unparen(sel.X).(*ast.Ident); ok && in != nil && fn == in.object {
@@ -169,28 +167,49 @@ func parentCall(call *ast.CallExpr, stack []ast.Node) (*ast.CallExpr, bool) {
 	return nil, false
 }
 
-// ungated reports the server functions of a file that serve without asking.
-// Generated code is not for anyone to edit.
-func (s *source) ungated(passed map[any]bool) {
+// ungated reports the server functions of a file that serve without asking, and
+// counts them. Generated code is not for anyone to edit. Those that are judged
+// elsewhere are left out.
+func (s *source) ungated(passed map[any]bool, elsewhere func(*function) bool) Tally {
+	var tally Tally
 	for _, fn := range s.fns {
 		fn.passed = passed[fn.key()]
 	}
-	if s.generated {
-		return
+	if s.generated || s.report.Skipped != nil {
+		return tally
 	}
 	for _, fn := range s.fns {
-		if !fn.ungated() {
+		if !fn.server || fn.delegates || elsewhere != nil && fn.handler && elsewhere(fn) {
 			continue
 		}
-		pos, end := fn.node.Pos(), fn.node.End()
-		switch node := fn.node.(type) {
-		case *ast.FuncDecl:
-			pos, end = node.Type.Func, node.Type.End()
-		case *ast.FuncLit:
-			end = node.Type.End()
+		if !fn.ungated() {
+			tally.Gated++
+			continue
+		}
+		pos, end := fn.extent()
+		switch {
+		case s.pardoned(pos) && elsewhere != nil && fn.handler:
+			// its routes are counted, or the function as one that no route names
+		case s.pardoned(pos):
+			tally.Exempt++
+		default:
+			tally.Findings++
 		}
 		s.add(authz.SeverityError, verify.RuleUngatedAction, pos, end, "server function "+strconv.Quote(fn.name)+
-			" contains no gate — anyone who reaches it gets what it serves; ask before acting, or say why it is public with "+
-			"//"+ignoreWord+"next-line ungated-action <reason>")
+			" contains no gate — anyone who reaches it gets what it serves; ask before acting, or "+sayPublic)
 	}
+	return tally
+}
+
+const sayPublic = "say why it is public with //" + ignoreWord + "next-line ungated-action <reason>"
+
+// extent is what a finding about a function points at.
+func (fn *function) extent() (pos, end token.Pos) {
+	switch node := fn.node.(type) {
+	case *ast.FuncDecl:
+		return node.Type.Func, node.Type.End()
+	case *ast.FuncLit:
+		return node.Pos(), node.Type.End()
+	}
+	return fn.node.Pos(), fn.node.End()
 }

@@ -5,6 +5,8 @@ import (
 	"go/constant"
 	"go/types"
 	"strings"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // literal is a constant string that a call is given. node is what the call
@@ -100,14 +102,14 @@ func parameter(sig *types.Signature, i int) types.Type {
 // isScopeType holds of a type by which a client tells scopes from keys. This
 // project's own client takes both as string.
 func (c *Checker) isScopeType(t types.Type) bool {
-	named := namedOf(t)
+	named := typed.NamedOf(t)
 	return named != nil && named.Obj().Pkg() != nil && c.client(named.Obj().Pkg().Path()) &&
-		strings.HasPrefix(named.Obj().Name(), "Scope") && isString(named)
+		strings.HasPrefix(named.Obj().Name(), "Scope") && typed.IsString(named)
 }
 
 // isOptions holds of the client's struct that carries a condition beside keys.
 func (c *Checker) isOptions(t types.Type) bool {
-	named := namedOf(t)
+	named := typed.NamedOf(t)
 	if named == nil || named.Obj().Pkg() == nil || !c.client(named.Obj().Pkg().Path()) {
 		return false
 	}
@@ -118,9 +120,4 @@ func (c *Checker) isOptions(t types.Type) bool {
 		}
 	}
 	return false
-}
-
-func isString(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }

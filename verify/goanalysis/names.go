@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
 
 // kind is what a recognised call counts as; a name may be in both lists.
@@ -42,7 +44,7 @@ func (c *Checker) calleeOf(info *types.Info, call *ast.CallExpr) callee {
 	full, gates := "", defaultGates
 	if fn, ok := typeutil.Callee(info, call).(*types.Func); ok && fn.Pkg() != nil {
 		fn = fn.Origin()
-		full = fullName(fn)
+		full = typed.FullName(fn)
 		to.client = c.client(fn.Pkg().Path())
 		if covers(defaultClientPackages, fn.Pkg().Path()) {
 			gates = slices.Concat(defaultGates, ownGates)
@@ -76,34 +78,6 @@ func finalName(fun ast.Expr) string {
 		return finalName(fun.X)
 	}
 	return ""
-}
-
-// fullName is "path.Func" or "(path.Type).Method", of an interface's methods
-// too.
-func fullName(fn *types.Func) string {
-	sig, _ := fn.Type().(*types.Signature)
-	if sig == nil || sig.Recv() == nil {
-		return fn.Pkg().Path() + "." + fn.Name()
-	}
-	if named := namedOf(sig.Recv().Type()); named != nil {
-		return "(" + fn.Pkg().Path() + "." + named.Obj().Name() + ")." + fn.Name()
-	}
-	return ""
-}
-
-// namedOf is the named type behind aliases and one pointer; nil for others.
-func namedOf(t types.Type) *types.Named {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	named, _ := t.(*types.Named)
-	return named
-}
-
-func isNamed(t types.Type, path, name string) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path && named.Obj().Name() == name
 }
 
 func firstIsBool(sig *types.Signature) bool {

@@ -90,6 +90,19 @@ func (s *source) suppressions() map[int][]verify.Suppression {
 	return verify.FindLineSuppressions(strings.Join(lines, "\n"))
 }
 
+// pardoned reports a pragma about the rule of server functions on the line.
+func (s *source) pardoned(pos token.Pos) bool {
+	if s.pardons == nil {
+		s.pardons = map[int]bool{}
+		for line, list := range s.suppressions() {
+			for _, one := range list {
+				s.pardons[line] = s.pardons[line] || one.Rule == verify.RuleUngatedAction
+			}
+		}
+	}
+	return s.pardons[s.lineOf(pos)]
+}
+
 // marked reports a "//authz:server" line before the package clause.
 func marked(file *ast.File) bool {
 	for _, group := range file.Comments {

@@ -48,10 +48,21 @@ func fixes(node ast.Expr, instead []string, wildcards bool) []analysis.Suggested
 	return out
 }
 
-// pathOf is the path that a file is reported by and matched with.
-func (c *Checker) pathOf(name string) string {
-	if c.dir != "" {
-		if rel, err := filepath.Rel(c.dir, name); err == nil && filepath.IsLocal(rel) {
+// pathOf is the path that a file is matched with.
+func (c *Checker) pathOf(name string) string { return below(c.dir, name) }
+
+// shownAs is the path that a file is reported by.
+func (c *Checker) shownAs(name string) string {
+	if c.shown != "" {
+		return below(c.shown, name)
+	}
+	return c.pathOf(name)
+}
+
+// below is a path relative to a folder that it lies in.
+func below(dir, name string) string {
+	if dir != "" {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
 			name = rel
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/goanalysis/internal/routes"
 )
 
 // Package is one type-checked package. Ignored names the files that build
@@ -19,7 +20,20 @@ type Package struct {
 	Ignored  []string
 	Info     *types.Info
 	ReadFile func(name string) ([]byte, error)
+
+	// Types is the package itself. Without it no routes are followed.
+	Types *types.Package
+
+	// Below are the facts of the packages that this one imports, directly or not.
+	Below map[string]*Facts
+
+	// Alone: whoever judges sees single packages. A package then tells what it lays open
+	// of those below it, and a program what nobody above it can settle.
+	Alone bool
 }
+
+// Facts are what a package says of its routes to the packages that import it.
+type Facts = routes.Facts
 
 // File is what one file shows. Report is in the order of reports
 // (spec: verifier §8), warnings included. Diagnostics are its errors as an

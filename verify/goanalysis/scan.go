@@ -45,6 +45,31 @@ func (e *LoadError) Error() string {
 // *LoadError for the first package that has one, or what kept go list from
 // answering.
 func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]verify.FileReport, error) {
+	judged, err := c.Judge(ctx, dir, patterns)
+	if err != nil {
+		return nil, err
+	}
+	return judged.Reports, nil
+}
+
+// Judged is what packages that were judged together said: their files in the order of
+// packages and of their names, each once, and how their server functions were judged.
+type Judged struct {
+	Reports []verify.FileReport
+	Tally   Tally
+}
+
+// Judge is Scan, with how the server functions were judged.
+func (c *Checker) Judge(ctx context.Context, dir string, patterns []string) (*Judged, error) {
+	loaded, err := c.load(ctx, dir, patterns)
+	if err != nil {
+		return nil, err
+	}
+	return judgeAll(ctx, loaded, func(*packages.Package) (*Checker, error) { return c, nil })
+}
+
+// load reads packages with their types, in the order of their paths.
+func (c *Checker) load(ctx context.Context, dir string, patterns []string) ([]*packages.Package, error) {
 	if len(patterns) == 0 {
 		return nil, nil // which the go command takes for "."
 	}
@@ -59,8 +84,7 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 	}
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: dir, Tests: c.tests, Env: env, BuildFlags: flags,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax |
-			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedForTest,
+		Mode: loadMode,
 	}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("list Go packages: %w", err)
@@ -72,34 +96,19 @@ func (c *Checker) Scan(ctx context.Context, dir string, patterns []string) ([]ve
 		}
 		loaded = append(loaded, browser...)
 	}
-	// Of a package with tests inside it the variant that holds them stands for both.
+	byPath(loaded)
+	return loaded, nil
+}
+
+const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax |
+	packages.NeedTypes | packages.NeedTypesInfo | packages.NeedForTest
+
+// byPath sorts packages. Of one with tests inside it the variant that holds them comes
+// first and stands for both.
+func byPath(loaded []*packages.Package) {
 	slices.SortStableFunc(loaded, func(a, b *packages.Package) int {
 		return cmp.Or(strings.Compare(a.PkgPath, b.PkgPath), cmp.Compare(len(b.Syntax), len(a.Syntax)))
 	})
-	var reports []verify.FileReport
-	seen := map[string]bool{}
-	for _, pkg := range loaded {
-		if isTestMain(pkg.Name, pkg.PkgPath, pkg.Fset, pkg.Syntax) {
-			continue
-		}
-		if len(pkg.Errors) > 0 {
-			return nil, &LoadError{pkg.PkgPath, pkg.Errors}
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		files, err := c.Check(Package{Fset: pkg.Fset, Files: pkg.Syntax, Ignored: pkg.IgnoredFiles, Info: pkg.TypesInfo, ReadFile: os.ReadFile})
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			if !seen[file.Report.File] {
-				seen[file.Report.File] = true
-				reports = append(reports, file.Report)
-			}
-		}
-	}
-	return reports, nil
 }
 
 // notForWasm takes back what of a user's flags the go command refuses for wasm.

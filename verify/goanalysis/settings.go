@@ -8,6 +8,7 @@ import (
 
 	"github.com/authzhost/authz/sdk/catalog"
 	"github.com/authzhost/authz/verify"
+	"github.com/authzhost/authz/verify/config"
 	"github.com/authzhost/authz/verify/internal/pattern"
 	"github.com/authzhost/authz/verify/sources"
 )
@@ -59,6 +60,10 @@ type Settings struct {
 	ImplicitImportAllow []string
 	OwnerKeys           map[string][]string
 
+	// Routes has handlers judged where they are registered; nil has them judged where
+	// they stand.
+	Routes *config.Routes
+
 	// Exclude are substrings of paths that are not read.
 	Exclude []string
 
@@ -81,6 +86,8 @@ type Checker struct {
 	longestForbidden         int
 	tests                    bool
 	dir                      string
+	shown                    string // what reports name files relative to; dir unless given
+	routes                   *config.Routes
 }
 
 // New compiles the settings. The error is a *verify.OptionError, or names the
@@ -96,6 +103,10 @@ func New(s Settings) (*Checker, error) {
 	c := &Checker{
 		judge: judge, gates: s.GateNames, visibility: s.VisibilityNames, clients: s.ClientPackages,
 		forbidden: s.ForbidClientIdentifiers, exclude: slices.Concat(sources.DefaultExclude, s.Exclude), tests: s.Tests, dir: s.Dir,
+	}
+	if s.Routes != nil {
+		c.routes = s.Routes
+		c.gates = slices.Concat(c.gates, s.Routes.Gates)
 	}
 	for _, name := range c.forbidden {
 		c.longestForbidden = max(c.longestForbidden, len(name))

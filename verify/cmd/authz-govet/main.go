@@ -3,6 +3,7 @@
 //
 //	authz-govet ./...
 //	go vet -vettool=$(which authz-govet) ./...
+//	authz-govet init
 //
 // The configuration is authz-verify.config.json in the folder of a package or
 // above it, what AUTHZ_VERIFY_CONFIG names, or the flag -authzverify.config;
@@ -10,7 +11,10 @@
 package main
 
 import (
+	"context"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis/multichecker"
 
@@ -28,5 +32,22 @@ func main() {
 		}
 		return
 	}
-	multichecker.Main(goanalysis.NewAnalyzer(options))
+	if len(os.Args) > 1 && os.Args[1] == "init" {
+		os.Exit(initialise(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	}
+	if c, ok := readArguments(os.Args[1:], options); ok {
+		os.Exit(c.run(os.Stdout, os.Stderr))
+	}
+	analyzer := goanalysis.NewAnalyzer(options)
+	if dir, err := os.Getwd(); err == nil && !goVet(os.Args[1:]) && !options.FollowsRoutes(dir) {
+		analyzer.FactTypes = nil
+	}
+	multichecker.Main(analyzer) // go vet, and the flags of every analyzer
+}
+
+// goVet reports whether go vet is the caller, or another configuration may be named.
+func goVet(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return strings.HasSuffix(arg, ".cfg") || strings.Contains(arg, "authzverify.config")
+	})
 }
