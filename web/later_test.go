@@ -41,13 +41,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/org/sod-violations",
 		"GET /orgs/{org}/org/wildcard-drift",
 	},
-	"groups: writes": {
-		"POST /orgs/{org}/org/groups",
-		"DELETE /orgs/{org}/org/groups/{id}",
-		"PATCH /orgs/{org}/org/groups/{id}",
-		"POST /orgs/{org}/org/groups/{id}/dissolve",
-		"PUT /orgs/{org}/org/groups/{id}/parents",
-	},
 	"host": {
 		"GET /host/directories",
 		"GET /host/plugins",

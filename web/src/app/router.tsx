@@ -73,6 +73,7 @@ const children = [
     component: lazyRouteComponent(() => import('../features/people/Person.tsx'), 'Person'),
   }),
   createRoute({ getParentRoute: () => org, path: '/groups', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/groups/Groups.tsx'), 'Groups') }),
+  createRoute({ getParentRoute: () => org, path: '/new-group', component: lazyRouteComponent(() => import('../features/groups/NewGroup.tsx'), 'NewGroup') }),
   createRoute({ getParentRoute: () => org, path: '/groups/$id', validateSearch: texts('tab'), component: lazyRouteComponent(() => import('../features/groups/Group.tsx'), 'Group') }),
   createRoute({ getParentRoute: () => org, path: '/roles', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/roles/Roles.tsx'), 'Roles') }),
   createRoute({ getParentRoute: () => org, path: '/roles/$id', validateSearch: texts('tab', 'home', 'q'), component: lazyRouteComponent(() => import('../features/roles/Role.tsx'), 'Role') }),

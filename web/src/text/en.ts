@@ -2,7 +2,7 @@
 const rules = new Intl.PluralRules('en')
 const numbers = new Intl.NumberFormat('en-GB')
 
-function many(n: number, one: string, other: string): string {
+export function many(n: number, one: string, other: string): string {
   return `${numbers.format(n)} ${rules.select(n) === 'one' ? one : other}`
 }
 
