@@ -77,11 +77,6 @@ var later = map[string][]string{
 		"DELETE /orgs/{org}/org/revokes/{id}",
 		"GET /orgs/{org}/org/revokes/{id}",
 	},
-	"roles: writes": {
-		"POST /orgs/{org}/org/roles",
-		"DELETE /orgs/{org}/org/roles/{id}",
-		"PATCH /orgs/{org}/org/roles/{id}",
-	},
 	"seats": {
 		"GET /orgs/{org}/seats",
 		"POST /orgs/{org}/seats",

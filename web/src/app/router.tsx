@@ -76,6 +76,7 @@ const children = [
   createRoute({ getParentRoute: () => org, path: '/new-group', component: lazyRouteComponent(() => import('../features/groups/NewGroup.tsx'), 'NewGroup') }),
   createRoute({ getParentRoute: () => org, path: '/groups/$id', validateSearch: texts('tab'), component: lazyRouteComponent(() => import('../features/groups/Group.tsx'), 'Group') }),
   createRoute({ getParentRoute: () => org, path: '/roles', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/roles/Roles.tsx'), 'Roles') }),
+  createRoute({ getParentRoute: () => org, path: '/new-role', component: lazyRouteComponent(() => import('../features/roles/NewRole.tsx'), 'NewRole') }),
   createRoute({ getParentRoute: () => org, path: '/roles/$id', validateSearch: texts('tab', 'home', 'q'), component: lazyRouteComponent(() => import('../features/roles/Role.tsx'), 'Role') }),
   createRoute({
     getParentRoute: () => org, path: '/grants', validateSearch: texts('home', 'subject', 'role', 'scope', 'open'),
