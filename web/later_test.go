@@ -53,13 +53,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/api-keys/{id}",
 		"POST /orgs/{org}/api-keys/{id}/rotate",
 	},
-	"people: writes, offboarding": {
-		"GET /orgs/{org}/org/reporting-edges",
-		"DELETE /orgs/{org}/org/subjects/{subject}",
-		"PUT /orgs/{org}/org/users/{id}/active",
-		"PUT /orgs/{org}/org/users/{id}/manager",
-		"PUT /orgs/{org}/org/users/{id}/membership",
-	},
 	"registry": {
 		"GET /orgs/{org}/registry",
 		"GET /orgs/{org}/registry/{ns}",

@@ -67,7 +67,7 @@ const children = [
     getParentRoute: () => org, path: '/explain', validateSearch: texts('user', 'service', 'key', 'scope'),
     component: lazyRouteComponent(() => import('../features/explain/Explain.tsx'), 'Explain'),
   }),
-  createRoute({ getParentRoute: () => org, path: '/people', validateSearch: texts('q', 'active'), component: lazyRouteComponent(() => import('../features/people/People.tsx'), 'People') }),
+  createRoute({ getParentRoute: () => org, path: '/people', validateSearch: texts('q', 'active', 'list'), component: lazyRouteComponent(() => import('../features/people/People.tsx'), 'People') }),
   createRoute({
     getParentRoute: () => org, path: '/people/$id', validateSearch: texts('tab', 'way', 'q', 'scope'),
     component: lazyRouteComponent(() => import('../features/people/Person.tsx'), 'Person'),
