@@ -58,18 +58,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/registry/{ns}",
 		"GET /orgs/{org}/registry/{ns}/document",
 	},
-	"resources": {
-		"GET /orgs/{org}/applications/{app}/ancestors",
-		"DELETE /orgs/{org}/org/scopes/{scope}",
-	},
-	"revokes: writes": {
-		"POST /orgs/{org}/applications/{app}/revokes",
-		"DELETE /orgs/{org}/applications/{app}/revokes/{id}",
-		"GET /orgs/{org}/applications/{app}/revokes/{id}",
-		"POST /orgs/{org}/org/revokes",
-		"DELETE /orgs/{org}/org/revokes/{id}",
-		"GET /orgs/{org}/org/revokes/{id}",
-	},
 	"seats": {
 		"GET /orgs/{org}/seats",
 		"POST /orgs/{org}/seats",

@@ -25,19 +25,22 @@ export function useEffects(change: Change | null, application = '') {
       }
       const told: Impact[] = []
       const untold: string[] = []
+      let hidden = ''
       await Promise.all(
         asked.slice(0, most).map(async of => {
           const own = of || root?.application
           const without = change?.without?.filter(r => !r.home || r.home.kind === 'root' || r.home.application === own).map(r => r.id)
+          if (!change?.with && !without?.length) return void untold.push(of) // no row of theirs
           try {
             told.push(await call('POST /orgs/{org}/org/plan', { path: { org }, body: { ...(of ? { application: of } : {}), ...(change?.with ? { with: change.with } : {}), ...(without?.length ? { without } : {}) } }, { signal }))
           } catch (failed) {
-            if (!isFailure(failed, 'unsupported', 'no_org_root') && !(isFailure(failed) && asked.length > 1 && failed.status >= 500)) throw failed
-            untold.push(of)
+            if (isFailure(failed, 'forbidden')) hidden = String(failed.fields.permission ?? '')
+            else if (!isFailure(failed, 'unsupported', 'no_org_root') && !(isFailure(failed) && asked.length > 1 && failed.status >= 500)) throw failed
+            else untold.push(of)
           }
         }),
       )
-      return together(told, untold, Math.max(0, asked.length - most))
+      return { ...together(told, untold, Math.max(0, asked.length - most)), hidden }
     },
   })
 }

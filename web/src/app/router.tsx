@@ -86,7 +86,10 @@ const children = [
     getParentRoute: () => org, path: '/grants/new', validateSearch: texts('subject', 'role', 'pattern', 'scope', 'until'),
     component: lazyRouteComponent(() => import('../features/grants/NewGrant.tsx'), 'NewGrant'),
   }),
-  createRoute({ getParentRoute: () => org, path: '/revokes', validateSearch: texts('home', 'user', 'scope'), component: lazyRouteComponent(() => import('../features/grants/Revokes.tsx'), 'Revokes') }),
+  createRoute({ getParentRoute: () => org, path: '/revokes', validateSearch: texts('home', 'user', 'scope', 'open'), component: lazyRouteComponent(() => import('../features/grants/Revokes.tsx'), 'Revokes') }),
+  createRoute({ getParentRoute: () => org, path: '/revokes/new', validateSearch: texts('user', 'pattern', 'scope'), component: lazyRouteComponent(() => import('../features/grants/NewRevoke.tsx'), 'NewRevoke') }),
+  createRoute({ getParentRoute: () => org, path: '/resources', validateSearch: texts('home', 'q'), component: lazyRouteComponent(() => import('../features/resources/Resources.tsx'), 'Resources') }),
+  createRoute({ getParentRoute: () => org, path: '/resources/$scope', component: lazyRouteComponent(() => import('../features/resources/Resource.tsx'), 'Resource') }),
   createRoute({
     getParentRoute: () => org, path: '/audit', validateSearch: texts('log', 'actor', 'action', 'target', 'subject', 'from', 'to', 'event'),
     component: lazyRouteComponent(() => import('../features/audit/Audit.tsx'), 'Audit'),

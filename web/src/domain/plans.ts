@@ -14,12 +14,14 @@ export interface Effects {
   untold: string[]
   /** Applications that were not asked, because there are many. */
   unasked: number
+  /** The key that the reader lacks to be told, "" where they were told. */
+  hidden: string
 }
 
 const key = (c: Effect) => `${c.subject} ${c.key} ${c.scope}`
 
 /** The answers of several applications as one: what two of them tell alike is told once. */
-export function together(impacts: Impact[], untold: string[], unasked: number): Effects {
+export function together(impacts: Impact[], untold: string[], unasked: number): Omit<Effects, 'hidden'> {
   const of = (allowed: boolean) => [...new Map(impacts.flatMap(i => i.changes).filter(c => c.allowed === allowed).map(c => [key(c), c])).values()]
   const all = (list: Array<string[] | undefined>) => [...new Set(list.flatMap(l => l ?? []))]
   return { gained: of(true), lost: of(false), more: impacts.some(i => i.more), unknown: all(impacts.map(i => i.unknown)), unresolved: all(impacts.map(i => i.unresolved)), untold, unasked }

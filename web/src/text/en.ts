@@ -39,7 +39,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', resources: 'Resources' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',

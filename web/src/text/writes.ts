@@ -10,6 +10,7 @@ export const w = {
   root: 'Kept by the organization.',
   keptBy: (application: string) => `Kept by the application ${application}.`,
   untold: (where: string[]) => `What would change is not told by ${where.join(', ')}.`,
+  hidden: 'Whose answers change is not yours to see.',
   theRoot: 'the organization',
   unasked: (n: number) => `${many(n, 'application was', 'applications were')} not asked.`,
   typeId: (id: string) => `Type ${id} to confirm`,

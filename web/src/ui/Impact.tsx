@@ -19,15 +19,16 @@ const most = 100
 export function Impact({ of, none = w.none, refused }: Props) {
   if (of.error) return refused?.(of.error) ?? <Failed of={of.error} retry={() => void of.refetch()} />
   if (!of.data) return <Waiting lines={2} />
-  const { gained, lost, more, unknown, unresolved, untold, unasked } = of.data
+  const { gained, lost, more, unknown, unresolved, untold, unasked, hidden } = of.data
   const all = [...lost, ...gained]
   return (
     <div className="stack close">
       {untold.length > 0 && <div className="note mind"><p>{w.untold(untold.map(u => u || w.theRoot))}</p></div>}
+      {hidden && <div className="note mind"><p>{w.hidden} {t.needs(hidden)}</p></div>}
       <p>
         <strong>
           {lost.length > 0 && t.grants.loses(peopleOf(lost), lost.length, more)} {gained.length > 0 && t.give.reach(peopleOf(gained), gained.length, more)}
-          {all.length === 0 && (untold.length === 0 || more) && none}
+          {all.length === 0 && untold.length === 0 && !hidden && none}
         </strong>
       </p>
       {unknown.length > 0 && <p className="dim">{t.give.unlisted(unknown.join(', '))}</p>}
