@@ -24,13 +24,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/retention",
 		"GET /orgs/{org}/retention/export",
 	},
-	"grants: bulk, change": {
-		"POST /orgs/{org}/applications/{app}/grants",
-		"DELETE /orgs/{org}/applications/{app}/grants/{id}",
-		"GET /orgs/{org}/applications/{app}/grants/{id}",
-		"POST /orgs/{org}/org/grants/bulk",
-		"GET /orgs/{org}/org/grants/{id}",
-	},
 	"audits": {
 		"GET /orgs/{org}/applications/{app}/audit/verify",
 		"GET /orgs/{org}/applications/{app}/entitlements",

@@ -86,6 +86,7 @@ const children = [
     getParentRoute: () => org, path: '/grants/new', validateSearch: texts('subject', 'role', 'pattern', 'scope', 'until'),
     component: lazyRouteComponent(() => import('../features/grants/NewGrant.tsx'), 'NewGrant'),
   }),
+  createRoute({ getParentRoute: () => org, path: '/grants/many', component: lazyRouteComponent(() => import('../features/grants/Many.tsx'), 'Many') }),
   createRoute({ getParentRoute: () => org, path: '/revokes', validateSearch: texts('home', 'user', 'scope', 'open'), component: lazyRouteComponent(() => import('../features/grants/Revokes.tsx'), 'Revokes') }),
   createRoute({ getParentRoute: () => org, path: '/revokes/new', validateSearch: texts('user', 'pattern', 'scope'), component: lazyRouteComponent(() => import('../features/grants/NewRevoke.tsx'), 'NewRevoke') }),
   createRoute({ getParentRoute: () => org, path: '/resources', validateSearch: texts('home', 'q'), component: lazyRouteComponent(() => import('../features/resources/Resources.tsx'), 'Resources') }),

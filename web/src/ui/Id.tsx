@@ -36,6 +36,11 @@ export function ScopeName({ of }: { of: string }) {
   return of === '*' ? <span>{t.everywhere}</span> : <Id of={of} />
 }
 
+/** Where something counts, within a sentence: everywhere, or at a scope. */
+export function At({ of }: { of: string }) {
+  return of === '*' ? <span>{t.everywhere}</span> : <>{t.explain.at} <Id of={of} /></>
+}
+
 /** A scope, with a way to its screen: what is given there and above. */
 export function ScopeLink({ org, of }: { org: string; of: string }) {
   if (of === '*' || of.startsWith('cloud.')) return <ScopeName of={of} />

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
+import { useOnce } from '../../api/once.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useAsk, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
 import { writer } from '../../api/rows.ts'
@@ -10,7 +11,7 @@ import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Choose } from '../../ui/Choose.tsx'
-import { Id, Name, ScopeName } from '../../ui/Id.tsx'
+import { At, Id, Name } from '../../ui/Id.tsx'
 import { Impact } from '../../ui/Impact.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Plan } from '../../ui/Plan.tsx'
@@ -25,7 +26,7 @@ export function NewRevoke() {
   const navigate = useNavigate()
   const me = useMe()
   const words = useVocabulary()
-  const [once] = useState(newKey) // one form is one revoke, however often it is sent
+  const once = useOnce()
   const [user, setUser] = useState(search.user ?? '')
   const [pattern, setPattern] = useState(search.pattern ?? '')
   const [scope, setScope] = useState(search.scope === '*' ? '' : (search.scope ?? ''))
@@ -47,10 +48,11 @@ export function NewRevoke() {
     void navigate({ to: '/orgs/$org/revokes/new', params: { org }, search: { user: input.userId, pattern: input.pattern, scope: input.scope }, replace: true })
   }
   async function make() {
-    const made =
+    const made = await once([by, input], async key =>
       by === 'application'
-        ? await call('POST /orgs/{org}/applications/{app}/revokes', { path: { org, app: application }, body: input }, { key: once })
-        : await call('POST /orgs/{org}/org/revokes', { path: { org }, body: input }, { key: once })
+        ? call('POST /orgs/{org}/applications/{app}/revokes', { path: { org, app: application }, body: input }, { key })
+        : call('POST /orgs/{org}/org/revokes', { path: { org }, body: input }, { key }),
+    )
     say(rv.made)
     void readAnew()
     await navigate({ to: '/orgs/$org/revokes', params: { org }, search: { home: application || undefined, user: input.userId, open: made.revoke.id } })
@@ -65,7 +67,7 @@ export function NewRevoke() {
       </form>
       {review && (
         <Sure title={w.title} danger submit={rv.submit} reason={account || effects.data ? null : t.state.waiting} onSure={make} onEnd={() => setReview(false)}>
-          <Plan steps={[{ sign: '−', text: <><Id of={input.pattern} /> {rv.takes} <strong><Name of={input.userId} /></strong> {t.explain.at} <ScopeName of={input.scope} /></> }]} />
+          <Plan steps={[{ sign: '−', text: <><Id of={input.pattern} /> {rv.takes} <strong><Name of={input.userId} /></strong> <At of={input.scope} /></> }]} />
           <p className="dim">{account ? t.give.account : application ? w.keptBy(application) : w.root}</p>
           {!account && <Impact of={effects} none={rv.none} />}
         </Sure>

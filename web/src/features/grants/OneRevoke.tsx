@@ -8,7 +8,7 @@ import { rv } from '../../text/revokes.ts'
 import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Id, Name, ScopeLink, SubjectLink, Time } from '../../ui/Id.tsx'
+import { At, Id, Name, ScopeLink, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Impact } from '../../ui/Impact.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
@@ -51,7 +51,7 @@ export function OneRevoke({ org, id, home, onClose }: { org: string; id: string;
           <Button kind="danger" reason={by ? null : t.needs(key)} onPress={() => setSure(true)}>{rv.remove}</Button>
           {sure && (
             <Sure title={rv.removeTitle} danger submit={rv.removeNow} reason={account || effects.data ? null : t.state.waiting} onSure={remove} onEnd={() => setSure(false)}>
-              <Plan steps={[{ sign: '−', text: <>{rv.ends} <Id of={of.pattern} /> {rv.from} <strong><Name of={of.userId} /></strong> {t.explain.at} {of.scope === '*' ? t.everywhere : <Id of={of.scope} />}</> }]} />
+              <Plan steps={[{ sign: '−', text: <>{rv.ends} <Id of={of.pattern} /> {rv.from} <strong><Name of={of.userId} /></strong> <At of={of.scope} /></> }]} />
               <p className="dim">{account ? t.give.account : home ? w.keptBy(home) : w.root}</p>
               {!account && <Impact of={effects} none={rv.noneBack} />}
             </Sure>

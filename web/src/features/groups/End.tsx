@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
+import { useOnce } from '../../api/once.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useAsk, useMe } from '../../api/queries.ts'
 import type { Group } from '../../api/schema.gen.ts'
@@ -35,7 +36,7 @@ export function End({ org, group, reason }: { org: string; group: Group; reason:
 function Ending({ org, group, how, onEnd }: { org: string; group: Group; how: How; onEnd: () => void }) {
   const navigate = useNavigate()
   const root = useMe().data?.orgRoot
-  const [once] = useState(newKey)
+  const once = useOnce()
   const [base] = useState(group)
   const rows = useAsk('GET /orgs/{org}/org/grants', { path: { org }, query: { subject: 'group:' + group.id, homes: 'all', limit: most } })
   const count = useAsk('GET /orgs/{org}/org/groups/{id}/members/count', { path: { org, id: group.id } })
@@ -50,7 +51,7 @@ function Ending({ org, group, how, onEnd }: { org: string; group: Group; how: Ho
   async function end() {
     const path = { org, id: group.id }
     if (how === 'remove') await call('DELETE /orgs/{org}/org/groups/{id}', { path }, { ifMatch: base.etag })
-    else await call('POST /orgs/{org}/org/groups/{id}/dissolve', { path }, { key: once })
+    else await once(path, key => call('POST /orgs/{org}/org/groups/{id}/dissolve', { path }, { key }))
     say(how === 'remove' ? g.removed : g.dissolved)
     await navigate({ to: '/orgs/$org/groups', params: { org } })
     void readAnew()

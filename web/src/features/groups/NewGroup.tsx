@@ -1,7 +1,8 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
+import { useOnce } from '../../api/once.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useMe, useOrg } from '../../api/queries.ts'
 import { t } from '../../text/en.ts'
@@ -23,7 +24,7 @@ export function NewGroup() {
   const org = useOrg()
   const navigate = useNavigate()
   const me = useMe()
-  const [once] = useState(newKey) // one form is one group, however often it is sent
+  const once = useOnce()
   const [name, setName] = useState('')
   const [id, setId] = useState('')
   const [description, setDescription] = useState('')
@@ -34,7 +35,7 @@ export function NewGroup() {
   const effects = useEffects(review && id.trim() ? { with: { groups: [{ groupId: id.trim(), parents }] } } : null)
   async function make() {
     const body = { name: name.trim(), ...(id.trim() ? { id: id.trim() } : {}), ...(description.trim() ? { description: description.trim() } : {}), parents }
-    const { group } = await call('POST /orgs/{org}/org/groups', { path: { org }, body }, { key: once })
+    const { group } = await once(body, key => call('POST /orgs/{org}/org/groups', { path: { org }, body }, { key }))
     say(g.made)
     void readAnew()
     await navigate({ to: '/orgs/$org/groups/$id', params: { org, id: group.id } })

@@ -1,13 +1,14 @@
 import { useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
 import { holds } from '../../api/gates.ts'
+import { useOnce } from '../../api/once.ts'
 import { readAnew, useAsk, useMe } from '../../api/queries.ts'
 import type { Home, HomedGrant, HomedRevoke, OneUser } from '../../api/schema.gen.ts'
 import { p } from '../../text/people.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Id, Name, ScopeName, SubjectLink } from '../../ui/Id.tsx'
+import { At, Id, Name, SubjectLink } from '../../ui/Id.tsx'
 import { Plan, type Step } from '../../ui/Plan.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -43,7 +44,7 @@ export function Leave({ org, user }: { org: string; user: OneUser }) {
 
 function Leaving({ org, user, onEnd, onDone }: { org: string; user: OneUser; onEnd: () => void; onDone: (done: Outcome[]) => void }) {
   const me = useMe()
-  const [once] = useState(newKey)
+  const once = useOnce()
   const grantsOf = (subject: string) => ({ path: { org }, query: { subject, homes: 'all' as const, limit: most } })
   const own = useAsk('GET /orgs/{org}/org/grants', grantsOf('user:' + user.userId))
   const directs = useAsk('GET /orgs/{org}/org/grants', grantsOf('directs:' + user.userId))
@@ -96,7 +97,8 @@ function Leaving({ org, user, onEnd, onDone }: { org: string; user: OneUser; onE
     for (const [application, rows] of others) {
       await step(application || p.service, async so => {
         if (rows.grants.length) {
-          await call('POST /orgs/{org}/org/grants/change', { path: { org }, body: { ...(application ? { application } : {}), delete: rows.grants.slice(0, most).map(g => g.id) } }, { key: once + application })
+          const body = { ...(application ? { application } : {}), delete: rows.grants.slice(0, most).map(g => g.id) }
+          await once(body, key => call('POST /orgs/{org}/org/grants/change', { path: { org }, body }, { key }))
           so.grants = Math.min(most, rows.grants.length)
         }
         // After the grants, so that nobody holds what one of them kept back.
@@ -150,7 +152,7 @@ function Rows({ rows, told }: { rows: HomedGrant[]; told: string }) {
       <span>{told}</span>
       <ul className="stack tight small">
         {rows.slice(0, shown).map(g => (
-          <li key={g.id} className="dim">{g.roleId ? <>{t.explain.role} <Name of={g.roleId} /></> : <Id of={g.pattern ?? ''} />} {t.explain.at} <ScopeName of={g.scope} />{g.home.kind !== 'root' && <>, {g.home.kind === 'account' ? p.ofService : p.at(g.home.application ?? '')}</>}</li>
+          <li key={g.id} className="dim">{g.roleId ? <>{t.explain.role} <Name of={g.roleId} /></> : <Id of={g.pattern ?? ''} />} <At of={g.scope} />{g.home.kind !== 'root' && <>, {g.home.kind === 'account' ? p.ofService : p.at(g.home.application ?? '')}</>}</li>
         ))}
         {rows.length > shown && <li className="dim">{t.explain.first(shown)}</li>}
       </ul>

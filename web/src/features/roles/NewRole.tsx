@@ -2,6 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call, newKey } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
+import { useOnce } from '../../api/once.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useMe, useOrg } from '../../api/queries.ts'
 import { t } from '../../text/en.ts'
@@ -22,7 +23,8 @@ export function NewRole() {
   const org = useOrg()
   const navigate = useNavigate()
   const me = useMe()
-  const [once] = useState(newKey) // one form is one role, however often it is sent
+  const once = useOnce()
+  const [supposed] = useState(newKey) // the id of a role that nobody has
   const [name, setName] = useState('')
   const [id, setId] = useState('')
   const [description, setDescription] = useState('')
@@ -31,10 +33,10 @@ export function NewRole() {
   const key = keyOf(patterns)
   const account = ofAccount(patterns)
   // Of a role that nobody has no answer changes; the host says whether its patterns can be.
-  const effects = useEffects(review && !account ? { with: { roles: [{ roleId: once, patterns }] } } : null)
+  const effects = useEffects(review && !account ? { with: { roles: [{ roleId: supposed, patterns }] } } : null)
   async function make() {
     const body = { name: name.trim(), ...(id.trim() ? { id: id.trim() } : {}), ...(description.trim() ? { description: description.trim() } : {}), patterns }
-    const { role } = await call('POST /orgs/{org}/org/roles', { path: { org }, body }, { key: once })
+    const { role } = await once(body, key => call('POST /orgs/{org}/org/roles', { path: { org }, body }, { key }))
     say(r.made)
     void readAnew()
     await navigate({ to: '/orgs/$org/roles/$id', params: { org, id: role.id } })
