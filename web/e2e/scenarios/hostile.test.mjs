@@ -18,6 +18,7 @@ test('33 markup and marks of direction in every name stay text', async t => {
   for (const subject of ['user:' + user, 'user:' + spun, 'group:g1']) await h.grant({ subject, roleId: 'r1', scope: '*' })
   await h.grant({ subject: 'user:' + user, roleId: 'r2', scope: 'docs.doc:' + markup.replaceAll(/[\s*]/g, '_') })
   await h.local('createRevoke', { input: { userId: user, pattern: 'docs.files.edit', scope: '*' } })
+  await h.local('setScopeParents', { entries: [{ scope: 'docs.folder:f', parents: [] }, { scope: 'docs.doc:' + markup.replaceAll(/[\s*]/g, '_'), parents: ['docs.folder:f'] }] })
   const { page, context } = await asOwner(t, h)
   page.on('dialog', () => assert.fail('a dialog opened'))
   const at = '/dashboard/orgs/acme'

@@ -13,7 +13,7 @@ export function useEffects(change: Change | null, application = '') {
   const org = useOrg()
   const root = useMe().data?.orgRoot
   return useQuery({
-    queryKey: ['plan', org, application, root?.home ?? '', change],
+    queryKey: ['plan', { org, application, home: root?.home, change }],
     enabled: change !== null && root !== undefined,
     staleTime: Infinity, // a change of others marks it as old
     gcTime: 0,
@@ -29,7 +29,7 @@ export function useEffects(change: Change | null, application = '') {
       await Promise.all(
         asked.slice(0, most).map(async of => {
           const own = of || root?.application
-          const without = change?.without?.filter(r => !r.home || r.home.kind === 'root' || r.home.application === own).map(r => r.id)
+          const without = change?.without?.filter(r => !r.home || r.home.kind === 'root' || (r.home.kind === 'application' && r.home.application === own)).map(r => r.id)
           if (!change?.with && !without?.length) return void untold.push(of) // no row of theirs
           try {
             told.push(await call('POST /orgs/{org}/org/plan', { path: { org }, body: { ...(of ? { application: of } : {}), ...(change?.with ? { with: change.with } : {}), ...(without?.length ? { without } : {}) } }, { signal }))

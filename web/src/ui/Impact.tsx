@@ -15,6 +15,9 @@ interface Props {
 
 const most = 100
 
+/** Why a write waits for what it would change: it is being asked, or was refused. */
+export const untilTold = (of: { data: unknown; error: unknown }) => (of.error ? w.refused : of.data ? null : t.state.waiting)
+
 /** Whose answers a change would change, before it is made. */
 export function Impact({ of, none = w.none, refused }: Props) {
   if (of.error) return refused?.(of.error) ?? <Failed of={of.error} retry={() => void of.refetch()} />

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import { type FocusEvent, type KeyboardEvent, type ReactNode, useState } from 'react'
 import { visible } from '../domain/visible.ts'
 import { w } from '../text/writes.ts'
 import { Button } from './Button.tsx'
@@ -36,6 +36,11 @@ export function Several({ label, hint, value, onChange, choices, onType, note, m
     e.stopPropagation()
     add()
   }
+  // What was typed and left is in the list, where it is seen, and not forgotten.
+  function onBlur(e: FocusEvent) {
+    const to = e.relatedTarget
+    if (!e.currentTarget.contains(to) && !to?.closest('[role=listbox]')) add()
+  }
   return (
     <div className="stack close" role="group" aria-label={label}>
       <div><span className="label">{label}</span>{hint && <p className="small dim">{hint}</p>}</div>
@@ -49,7 +54,7 @@ export function Several({ label, hint, value, onChange, choices, onType, note, m
           ))}
         </ul>
       ) : <p className="dim">{w.nothingChosen}</p>}
-      <div className="row bottom" onKeyDownCapture={onKeyDown}>
+      <div className="row bottom" onKeyDownCapture={onKeyDown} onBlur={onBlur}>
         <div className="grow"><Choose label={w.addOne} value={text} onChange={setText} choices={choices.filter(c => !value.includes(c.id))} mono={mono} /></div>
         <Button onPress={add}>{w.added}</Button>
       </div>

@@ -11,7 +11,7 @@ import { w } from '../../text/writes.ts'
 import { Choose } from '../../ui/Choose.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { At, Id, Name, SubjectName, Time } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan, type Step } from '../../ui/Plan.tsx'
 import { Sure } from '../../ui/Sure.tsx'
 import { say } from '../../ui/Toasts.tsx'
@@ -48,7 +48,7 @@ export function Expiry({ org, grants, home, onDone, onEnd }: Props) {
   }
   const steps: Step[] = changed.slice(0, most).map(g => ({ sign: '→', text: <>{what(g)} {t.explain.to} <strong><SubjectName of={g.subject} /></strong> <At of={g.scope} />: {end(g.expiresAt)} → <strong>{end(expiresAt)}</strong></> }))
   return (
-    <Sure title={gr.expiryTitle(grants.length)} submit={gr.expiryNow} reason={changed.length === 0 ? gr.nothingToDo : account || (settled && effects.data) ? null : t.state.waiting} onSure={change} onEnd={onEnd}>
+    <Sure title={gr.expiryTitle(grants.length)} submit={gr.expiryNow} reason={changed.length === 0 ? gr.nothingToDo : account ? null : settled ? untilTold(effects) : t.state.waiting} onSure={change} onEnd={onEnd}>
       <Field label={gr.until} hint={gr.untilHint}>{a => <input {...a} type="datetime-local" value={until} onChange={e => setUntil(e.target.value)} />}</Field>
       <Told of={grants.length - changed.length} home={home} account={account} steps={steps} more={changed.length > most} />
       {changed.length > 0 && !account && <Impact of={effects} />}
@@ -80,7 +80,7 @@ export function Swap({ org, grants, home, onDone, onEnd }: Props) {
   }
   const steps: Step[] = changed.slice(0, most).map((g, i) => ({ sign: '→', text: <><strong><SubjectName of={g.subject} /></strong> <At of={g.scope} />: {what(g)} → <strong>{what(create[i]!)}</strong></> }))
   return (
-    <Sure title={gr.swapTitle(grants.length)} submit={gr.swapNow} reason={!now ? gr.chooseWhat : changed.length === 0 ? gr.nothingToDo : account || (settled && effects.data) ? null : t.state.waiting} onSure={swap} onEnd={onEnd}>
+    <Sure title={gr.swapTitle(grants.length)} submit={gr.swapNow} reason={!now ? gr.chooseWhat : changed.length === 0 ? gr.nothingToDo : account ? null : settled ? untilTold(effects) : t.state.waiting} onSure={swap} onEnd={onEnd}>
       <p className="dim">{gr.swapHint}</p>
       <fieldset className="choice">
         <legend className="label">{t.give.what}</legend>

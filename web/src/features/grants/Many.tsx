@@ -14,7 +14,7 @@ import { gr } from '../../text/grants.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -85,7 +85,7 @@ export function Many() {
         <div className="row"><Button kind="main" type="submit" reason={may ? null : t.needs(grantsKey)}>{w.review}</Button><Link className="button" to="/orgs/$org/grants" params={{ org }}>{t.cancel}</Link></div>
       </form>
       {review && (
-        <Sure title={w.title} submit={gr.give} reason={account || effects.data ? null : t.state.waiting} onSure={give} onEnd={() => setReview(false)}>
+        <Sure title={w.title} submit={gr.give} reason={account ? null : untilTold(effects)} onSure={give} onEnd={() => setReview(false)}>
           <div className="bounded" tabIndex={0} role="region" aria-label={gr.rows}><Plan steps={inputs.slice(0, shown).map(i => ({ sign: '+', text: <What of={i} /> }))} /></div>
           {inputs.length > shown && <p className="small dim">{gr.first(shown)}</p>}
           <p className="dim">{account ? t.give.account : home ? w.keptBy(home) : w.root} {gr.allOrNone}</p>

@@ -13,7 +13,7 @@ import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Choose } from '../../ui/Choose.tsx'
 import { Field } from '../../ui/Field.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -107,7 +107,7 @@ export function NewGrant() {
       )}
       {input && (
         <Sure
-          title={t.give.reviewTitle} submit={t.give.submit} reason={account || effects.data ? null : t.state.waiting} onSure={give} onEnd={() => setInput(null)}
+          title={t.give.reviewTitle} submit={t.give.submit} reason={account ? null : untilTold(effects)} onSure={give} onEnd={() => setInput(null)}
           about={failed => failed.code === 'escalation_refused' && <span>{t.give.refused((failed.fields?.missing as Array<{ key: string; scope: string }> | undefined) ?? [])}</span>}
         >
           <Plan steps={[{ sign: '+', text: <What of={input} /> }]} />

@@ -12,7 +12,7 @@ import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Choose } from '../../ui/Choose.tsx'
 import { At, Id, Name } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -66,7 +66,7 @@ export function NewRevoke() {
         <div className="row"><Button kind="main" type="submit" reason={me.data && !by ? t.needs(key) : null}>{w.review}</Button><Link className="button" to="/orgs/$org/revokes" params={{ org }}>{t.cancel}</Link></div>
       </form>
       {review && (
-        <Sure title={w.title} danger submit={rv.submit} reason={account || effects.data ? null : t.state.waiting} onSure={make} onEnd={() => setReview(false)}>
+        <Sure title={w.title} danger submit={rv.submit} reason={account ? null : untilTold(effects)} onSure={make} onEnd={() => setReview(false)}>
           <Plan steps={[{ sign: '−', text: <><Id of={input.pattern} /> {rv.takes} <strong><Name of={input.userId} /></strong> <At of={input.scope} /></> }]} />
           <p className="dim">{account ? t.give.account : application ? w.keptBy(application) : w.root}</p>
           {!account && <Impact of={effects} none={rv.none} />}

@@ -9,7 +9,7 @@ import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { At, Id, Name, ScopeLink, SubjectLink, Time } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -50,7 +50,7 @@ export function OneRevoke({ org, id, home, onClose }: { org: string; id: string;
           </dl>
           <Button kind="danger" reason={by ? null : t.needs(key)} onPress={() => setSure(true)}>{rv.remove}</Button>
           {sure && (
-            <Sure title={rv.removeTitle} danger submit={rv.removeNow} reason={account || effects.data ? null : t.state.waiting} onSure={remove} onEnd={() => setSure(false)}>
+            <Sure title={rv.removeTitle} danger submit={rv.removeNow} reason={account ? null : untilTold(effects)} onSure={remove} onEnd={() => setSure(false)}>
               <Plan steps={[{ sign: '−', text: <>{rv.ends} <Id of={of.pattern} /> {rv.from} <strong><Name of={of.userId} /></strong> <At of={of.scope} /></> }]} />
               <p className="dim">{account ? t.give.account : home ? w.keptBy(home) : w.root}</p>
               {!account && <Impact of={effects} none={rv.noneBack} />}

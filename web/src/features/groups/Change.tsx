@@ -12,7 +12,7 @@ import { Button } from '../../ui/Button.tsx'
 import { cycle } from '../../ui/Cycle.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Name, SubjectName } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan, type Step } from '../../ui/Plan.tsx'
 import { Sure } from '../../ui/Sure.tsx'
 import { say } from '../../ui/Toasts.tsx'
@@ -77,7 +77,7 @@ function About({ org, group, reason }: Props) {
           onTheirs={() => (begin(group), setReview(false))} onMine={() => (setBase(group), setReview(true))}
         />
       )}
-      <Field label={t.groups.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required maxLength={200} autoComplete="off" />}</Field>
+      <Field label={t.groups.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
       <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
       <div className="row"><Button type="submit" reason={reason ?? (same ? w.unchanged : null)}>{g.rename}</Button></div>
       {review && !moved && (
@@ -130,7 +130,7 @@ function Above({ org, group, reason }: Props) {
       <Parents org={org} value={parents} onChange={setParents} />
       <div className="row"><Button type="submit" reason={reason ?? (same ? w.unchanged : null)}>{w.review}</Button></div>
       {review && !moved && (
-        <Sure title={w.title} submit={g.store} reason={effects.data ? null : t.state.waiting} onSure={store} onEnd={() => setReview(false)} about={failed => cycle(org, 'group', failed)}>
+        <Sure title={w.title} submit={g.store} reason={untilTold(effects)} onSure={store} onEnd={() => setReview(false)} about={failed => cycle(org, 'group', failed)}>
           <Plan steps={steps} />
           <p className="dim">{w.root}</p>
           <Impact of={effects} refused={failed => cycle(org, 'group', failed)} />

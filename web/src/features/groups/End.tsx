@@ -6,12 +6,11 @@ import { useEffects } from '../../api/planning.ts'
 import { readAnew, useAsk, useMe } from '../../api/queries.ts'
 import type { Group } from '../../api/schema.gen.ts'
 import { dissolved, withoutGroup } from '../../domain/plans.ts'
-import { t } from '../../text/en.ts'
 import { g } from '../../text/groups.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Id, Name, SubjectName } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan, type Step } from '../../ui/Plan.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -42,7 +41,7 @@ function Ending({ org, group, how, onEnd }: { org: string; group: Group; how: Ho
   const count = useAsk('GET /orgs/{org}/org/groups/{id}/members/count', { path: { org, id: group.id } })
   const all = useAsk('GET /orgs/{org}/org/groups', { path: { org }, query: { limit: most } })
   const children = all.data?.groups.filter(c => c.parents.includes(group.id)) ?? []
-  const of = (home: { kind: string; application?: string }) => home.kind === 'root' || home.application === root?.application
+  const of = (home: { kind: string; application?: string }) => home.kind === 'root' || (home.kind === 'application' && home.application === root?.application)
   const grants = rows.data?.grants.filter(r => of(r.home)) ?? []
   const others = [...new Set((rows.data?.grants ?? []).filter(r => !of(r.home)).map(r => r.home.application ?? r.home.kind))]
   const ready = !!rows.data && !!all.data && !!root
@@ -63,7 +62,7 @@ function Ending({ org, group, how, onEnd }: { org: string; group: Group; how: Ho
     ...(how === 'dissolve' ? children.map(c => ({ sign: '→' as const, text: <><SubjectName of={'group:' + c.id} /> {g.takesPlace}</> })) : children.length ? [{ sign: '−' as const, text: g.children(children.length) }] : []),
   ]
   return (
-    <Sure title={how === 'remove' ? g.removeTitle : g.dissolveTitle} danger submit={how === 'remove' ? g.removeNow : g.dissolveNow} typed={group.id} reason={effects.data ? null : t.state.waiting} onSure={end} onEnd={onEnd}>
+    <Sure title={how === 'remove' ? g.removeTitle : g.dissolveTitle} danger submit={how === 'remove' ? g.removeNow : g.dissolveNow} typed={group.id} reason={untilTold(effects)} onSure={end} onEnd={onEnd}>
       {failed ? <Failed of={failed} /> : !ready ? <Waiting lines={4} /> : (
         <>
           <Plan steps={steps} />

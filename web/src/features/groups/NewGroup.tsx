@@ -44,7 +44,7 @@ export function NewGroup() {
     <Page title={g.new} lead={g.newLead}>
       <form className="card form measure" onSubmit={e => (e.preventDefault(), setReview(true))}>
         <div className="fields">
-          <Field label={t.groups.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required maxLength={200} autoComplete="off" />}</Field>
+          <Field label={t.groups.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
           <Field label={t.groups.id} hint={w.idHint}>{a => <input {...a} className="mono" value={id} onChange={e => setId(e.target.value)} autoComplete="off" autoCapitalize="none" spellCheck={false} />}</Field>
         </div>
         <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>

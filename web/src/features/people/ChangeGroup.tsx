@@ -6,7 +6,7 @@ import type { OneUser } from '../../api/schema.gen.ts'
 import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
 import { Id, Name } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Sure } from '../../ui/Sure.tsx'
 import { say } from '../../ui/Toasts.tsx'
@@ -24,7 +24,7 @@ export function ChangeGroup({ org, user, groupId, join, onEnd }: { org: string; 
     await readAnew()
   }
   return (
-    <Sure title={w.title} danger={!join} submit={join ? t.person.add : t.person.remove} reason={effects.data ? null : t.state.waiting} onSure={change} onEnd={onEnd}>
+    <Sure title={w.title} danger={!join} submit={join ? t.person.add : t.person.remove} reason={untilTold(effects)} onSure={change} onEnd={onEnd}>
       <Plan steps={[{ sign: join ? '+' : '−', text: <><Name of={user.userId} /> {join ? t.person.joins : t.person.leaves} <Id of={groupId} /></> }]} />
       <p className="dim">{w.root}</p>
       <Impact of={effects} />

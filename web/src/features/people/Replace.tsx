@@ -9,7 +9,7 @@ import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Id, Name } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Several } from '../../ui/Several.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -51,7 +51,7 @@ export function Replace({ org, user, onEnd }: { org: string; user: OneUser; onEn
       <Several label={p.groups} hint={p.groupsHint} value={groupIds} onChange={setGroupIds} onType={setText} choices={(found.data?.groups ?? []).map(g => ({ id: g.id, note: g.name }))} />
       <div className="row"><Button kind="main" type="submit" reason={same ? w.unchanged : null}>{w.review}</Button><Button onPress={onEnd}>{t.cancel}</Button></div>
       {review && !moved && (
-        <Sure title={w.title} submit={p.store} reason={effects.data ? null : t.state.waiting} onSure={store} onEnd={() => setReview(false)}>
+        <Sure title={w.title} submit={p.store} reason={untilTold(effects)} onSure={store} onEnd={() => setReview(false)}>
           <Plan
             steps={[
               ...beyond(groupIds, base.groupIds).map(g => ({ sign: '+' as const, text: <><Name of={user.userId} /> {t.person.joins} <Id of={g} /></> })),

@@ -8,7 +8,7 @@ import { rs } from '../../text/resources.ts'
 import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Id } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -55,7 +55,7 @@ function Removing({ org, app, scope, below, more, onEnd }: Props & { onEnd: () =
     await readAnew()
   }
   return (
-    <Sure title={rs.removeTitle(scope)} danger submit={rs.removeNow} typed={scope} reason={rows && (rows.length === 0 || effects.data) ? null : t.state.waiting} onSure={remove} onEnd={onEnd}>
+    <Sure title={rs.removeTitle(scope)} danger submit={rs.removeNow} typed={scope} reason={!rows ? t.state.waiting : rows.length === 0 ? null : untilTold(effects)} onSure={remove} onEnd={onEnd}>
       {failed ? <Failed of={failed} /> : !rows || !grants.data || !revokes.data ? <Waiting lines={3} /> : (
         <>
           <Plan steps={[{ sign: '−', text: <>{rs.ends(grants.data.grants.length, revokes.data.revokes.length, partial)} <Id of={scope} /></> }, { sign: '−', text: rs.requests }]} />

@@ -12,7 +12,7 @@ import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Id, Name } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Plan, type Step } from '../../ui/Plan.tsx'
 import { Loaded } from '../../ui/States.tsx'
 import { Sure } from '../../ui/Sure.tsx'
@@ -74,14 +74,14 @@ export function Change({ org, role }: { org: string; role: Role }) {
           />
         )}
         <div className="card fields">
-          <Field label={t.roles.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required maxLength={200} autoComplete="off" />}</Field>
+          <Field label={t.roles.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
           <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
         </div>
         <Patterns patterns={patterns} onChange={setPatterns} />
         <div className="row"><Button kind="main" type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : renamed || described || repatterned ? null : w.unchanged}>{w.review}</Button></div>
       </form>
       {review && !moved && (
-        <Sure title={w.title} submit={r.store} reason={account || !repatterned || effects.data ? null : t.state.waiting} onSure={store} onEnd={() => setReview(false)}>
+        <Sure title={w.title} submit={r.store} reason={account || !repatterned ? null : untilTold(effects)} onSure={store} onEnd={() => setReview(false)}>
           <Difference before={base.patterns} after={patterns} first={about} />
           <p className="dim">{account ? r.account : w.root}</p>
           {account ? <p>{t.give.account}</p> : repatterned ? <Impact of={effects} /> : <p><strong>{r.words}</strong></p>}

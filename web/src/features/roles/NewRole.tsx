@@ -11,7 +11,7 @@ import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Id, Name } from '../../ui/Id.tsx'
-import { Impact } from '../../ui/Impact.tsx'
+import { Impact, untilTold } from '../../ui/Impact.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Sure } from '../../ui/Sure.tsx'
 import { say } from '../../ui/Toasts.tsx'
@@ -45,7 +45,7 @@ export function NewRole() {
     <Page title={r.new} lead={r.newLead}>
       <form className="form" onSubmit={e => (e.preventDefault(), setReview(true))}>
         <div className="card fields">
-          <Field label={t.roles.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required maxLength={200} autoComplete="off" />}</Field>
+          <Field label={t.roles.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
           <Field label={t.roles.id} hint={w.idHint}>{a => <input {...a} className="mono" value={id} onChange={e => setId(e.target.value)} autoComplete="off" autoCapitalize="none" spellCheck={false} />}</Field>
           <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
         </div>
@@ -53,7 +53,7 @@ export function NewRole() {
         <div className="row"><Button kind="main" type="submit" reason={holds(me.data, key) === 'yes' ? null : t.needs(key)}>{w.review}</Button><Link className="button" to="/orgs/$org/roles" params={{ org }}>{t.cancel}</Link></div>
       </form>
       {review && (
-        <Sure title={w.title} submit={r.make} reason={account || effects.data ? null : t.state.waiting} onSure={make} onEnd={() => setReview(false)}>
+        <Sure title={w.title} submit={r.make} reason={account ? null : untilTold(effects)} onSure={make} onEnd={() => setReview(false)}>
           <Difference before={[]} after={patterns} first={[{ sign: '+', text: <>{r.makes} <strong><Name of={name} /></strong>{id.trim() && <> <Id of={id.trim()} /></>}</> }]} />
           <p className="dim">{account ? r.account : w.root}</p>
           {account ? <p>{t.give.account}</p> : <Impact of={effects} none={r.nobody} />}
