@@ -166,15 +166,16 @@ test('32 offboarding: what is held, what ends, and afterwards nothing is held', 
   await h.local('createRevoke', { input: { userId: 'ann', pattern: 'docs.files.edit', scope: '*' } })
   await h.local('setReportingEdge', { userId: 'ben', managerUserId: 'ann' })
   await h.owner.api('POST', '/orgs/acme/org/grants', { subject: 'user:ann', pattern: 'cloud.applications.read', scope: 'cloud.app:docs' })
+  await h.owner.api('POST', '/orgs/acme/org/revokes', { userId: 'ann', pattern: 'cloud.applications.delete', scope: 'cloud.app:docs' })
   const { page } = await asOwner(t, h)
   await page.goto('/dashboard/orgs/acme/people/ann?tab=manage')
   await page.getByRole('button', { name: 'Plan the offboarding…' }).click()
   const plan = page.getByRole('dialog', { name: 'Offboarding of ann' })
-  for (const text of ['3 grants of their own', '1 grant to those who report to them', '1 revoke, after the grants', '1 direct membership', '1 person still names them as manager']) await plan.getByText(text).waitFor()
+  for (const text of ['3 grants of their own', '1 grant to those who report to them', '1 revoke, after the grants', '1 direct membership', '1 person still names them as manager', 'With it 1 revoke of rights of this service.']) await plan.getByText(text).waitFor()
   await accessible(page, 'an offboarding under review')
   const held = async () => {
     const [grants, revokes, user] = await Promise.all(['grants?subject=user:ann&homes=all', 'revokes?userId=ann&homes=all', 'users/ann'].map(path => h.owner.api('GET', '/orgs/acme/org/' + path)))
-    return grants.grants.length + revokes.revokes.length + user.user.groupIds.length
+    return grants.grants.length + revokes.revokes.filter(r => r.home.kind !== 'account').length + user.user.groupIds.length
   }
   const end = plan.getByRole('button', { name: 'End all access' })
   assert.equal(await end.getAttribute('aria-disabled'), 'true', 'the id is not typed')
@@ -189,4 +190,5 @@ test('32 offboarding: what is held, what ends, and afterwards nothing is held', 
   await told.getByText('This service: 1 grant and 0 revokes are gone.').waitFor()
   await accessible(page, 'an offboarding that is done')
   assert.equal(await held(), 0)
+  assert.equal((await h.owner.api('GET', '/orgs/acme/org/revokes?userId=ann&homes=all')).revokes.length, 1, 'what keeps rights of the service back is gone, and a seat may be there')
 })

@@ -60,6 +60,7 @@ export const p = {
   nothing: 'They hold nothing. What is stored of them goes.',
   staysReports: (n: number, more: boolean) => `${more ? 'At least ' : ''}${many(n, 'person still names', 'people still name')} them as manager:`,
   staysSeat: 'A seat of this service, its sessions and its keys, if they have any.',
+  staysRevokes: (n: number) => `With it ${many(n, 'revoke', 'revokes')} of rights of this service.`,
   inactiveAfter: 'They are deactivated now. After this nothing is stored of them, and rows that somebody gives them later count.',
   steps: 'It is done in steps, the organization first. Each tells what became of it, and it can be repeated.',
   leaveNow: 'End all access',

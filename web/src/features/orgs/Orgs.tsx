@@ -79,7 +79,7 @@ function First({ userId }: { userId: string }) {
     <form className="card form" onSubmit={submit}>
       <div><h2>{t.orgs.first}</h2><p className="dim">{t.orgs.firstHint}</p></div>
       {error !== null && <Failed of={error} />}
-      <Field label={t.orgs.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required />}</Field>
+      <Field label={t.orgs.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required maxLength={200} />}</Field>
       <Field label={t.orgs.id} hint={t.orgs.idHint}>{a => <input {...a} className="mono" value={id} onChange={e => setId(e.target.value)} pattern="[a-z0-9][a-z0-9\-]{1,56}" autoCapitalize="none" spellCheck={false} />}</Field>
       <div><Button kind="main" type="submit" busy={busy}>{t.orgs.make}</Button></div>
     </form>

@@ -62,7 +62,7 @@ function Leaving({ org, user, onEnd, onDone }: { org: string; user: OneUser; onE
 
   const federated = new Set(apps.data?.applications.filter(a => a.state === 'federated').map(a => a.id))
   // Where the organization's own step reaches; other homes are steps of their own.
-  const reached = (home: Home) => home.kind === 'root' || (home.kind === 'application' && (hosted ? federated.has(home.application ?? '') : home.application === me.data?.orgRoot.application))
+  const reached = (home: Home) => home.kind === 'root' || (home.kind === 'application' && (hosted ? !apps.data || federated.has(home.application ?? '') : home.application === me.data?.orgRoot.application))
   const others = new Map<string, { grants: HomedGrant[]; revokes: HomedRevoke[] }>()
   const at = (home: Home) => {
     const id = home.application ?? '' // of the service itself
@@ -72,7 +72,10 @@ function Leaving({ org, user, onEnd, onDone }: { org: string; user: OneUser; onE
   const lines = [...(directs.data?.grants ?? []), ...(below.data?.grants ?? [])]
   const mine = own.data?.grants ?? []
   for (const g of [...mine, ...lines]) if (!reached(g.home)) at(g.home).grants.push(g)
-  for (const r of revokes.data?.revokes ?? []) if (!reached(r.home)) at(r.home).revokes.push(r)
+  // Revokes of the service stay as long as the seat does: without them it would confer more.
+  const kept = revokes.data?.revokes.filter(r => r.home.kind === 'account') ?? []
+  const taken = revokes.data?.revokes.filter(r => r.home.kind !== 'account') ?? []
+  for (const r of taken) if (!reached(r.home)) at(r.home).revokes.push(r)
   // The organization's step leaves to a member what that keeps for those who report to them.
   for (const g of lines) if (hosted && g.home.kind === 'application' && reached(g.home)) at(g.home).grants.push(g)
   const reports = edges.data?.edges.filter(e => e.managerUserId === user.userId) ?? []
@@ -112,12 +115,12 @@ function Leaving({ org, user, onEnd, onDone }: { org: string; user: OneUser; onE
     await readAnew()
   }
 
-  const nothing = mine.length + lines.length + (revokes.data?.revokes.length ?? 0) + user.groupIds.length === 0
+  const nothing = mine.length + lines.length + taken.length + user.groupIds.length === 0
   const minus = (text: Step['text']): Step => ({ sign: '−', text })
   const steps: Step[] = [
     ...(mine.length ? [minus(<Rows rows={mine} told={p.own(mine.length, !!own.data?.nextCursor)} />)] : []),
     ...(lines.length ? [minus(<Rows rows={lines} told={p.reports(lines.length)} />)] : []),
-    ...(revokes.data?.revokes.length ? [minus(p.revokes(revokes.data.revokes.length, !!revokes.data.nextCursor))] : []),
+    ...(taken.length ? [minus(p.revokes(taken.length, !!revokes.data?.nextCursor))] : []),
     ...(user.groupIds.length ? [minus(<>{p.memberships(user.groupIds.length)}: <Name of={user.groupIds.join(', ')} /></>)] : []),
     ...(user.managerUserId ? [minus(p.edge(user.managerUserId))] : []),
     ...(requests.data?.entries.length ? [minus(p.requests(requests.data.entries.length))] : []),
@@ -133,7 +136,7 @@ function Leaving({ org, user, onEnd, onDone }: { org: string; user: OneUser; onE
             <h3>{p.stays}</h3>
             <ul className="stack tight">
               {reports.length > 0 && <li>{p.staysReports(reports.length, !!edges.data?.nextCursor)} {reports.slice(0, 20).map((e, i) => <span key={e.userId}>{i > 0 && ', '}<SubjectLink org={org} of={'user:' + e.userId} /></span>)}{reports.length > 20 && '…'}</li>}
-              <li>{p.staysSeat}</li>
+              <li>{p.staysSeat}{kept.length > 0 && ` ${p.staysRevokes(kept.length)}`}</li>
             </ul>
           </section>
           {!user.active && <div className="note mind"><p>{p.inactiveAfter}</p></div>}
@@ -163,9 +166,9 @@ function Rows({ rows, told }: { rows: HomedGrant[]; told: string }) {
 /** What became of an offboarding, and what is held now, read anew. */
 function After({ org, userId, done }: { org: string; userId: string; done: Outcome[] }) {
   const grants = useAsk('GET /orgs/{org}/org/grants', { path: { org }, query: { subject: 'user:' + userId, homes: 'all', limit: 2 } })
-  const revokes = useAsk('GET /orgs/{org}/org/revokes', { path: { org }, query: { userId, homes: 'all', limit: 2 } })
+  const revokes = useAsk('GET /orgs/{org}/org/revokes', { path: { org }, query: { userId, homes: 'all', limit: most } })
   const now = useAsk('GET /orgs/{org}/org/users/{id}', { path: { org, id: userId } })
-  const left = (grants.data?.grants.length ?? 0) + (revokes.data?.revokes.length ?? 0) + (now.data?.user.groupIds.length ?? 0)
+  const left = (grants.data?.grants.length ?? 0) + (revokes.data?.revokes.filter(r => r.home.kind !== 'account').length ?? 0) + (now.data?.user.groupIds.length ?? 0)
   const unread = [...(grants.data?.unavailable ?? []), ...(revokes.data?.unavailable ?? [])].map(u => u.application || p.organization)
   const failed = grants.error ?? revokes.error ?? now.error
   return (
