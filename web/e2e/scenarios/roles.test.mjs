@@ -88,3 +88,17 @@ test('22 two administrators change one role: the second sees both versions', asy
   await page.getByText('The role is changed.').waitFor()
   assert.deepEqual((await role(h, 'editor')).patterns, ['docs.files.read', 'docs.files.edit', 'docs.bills.read'])
 })
+
+test('where the service keeps the organization, its members tell what would change', async t => {
+  const h = await host(t)
+  await world(h)
+  await h.owner.api('POST', '/orgs/acme/applications/docs/federate', {})
+  const { page } = await asOwner(t, h)
+  await page.goto('/dashboard/orgs/acme/roles/editor?tab=change')
+  await page.getByRole('button', { name: 'Remove docs.files.*' }).click()
+  await page.getByRole('button', { name: 'Review' }).click()
+  await dialog(page).getByText('2 principals lose 8 answers.').waitFor()
+  await dialog(page).getByRole('button', { name: 'Change', exact: true }).click()
+  await page.getByText('The role is changed.').waitFor()
+  assert.deepEqual((await role(h, 'editor')).patterns, [])
+})

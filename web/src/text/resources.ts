@@ -2,7 +2,7 @@ import { many } from './en.ts'
 
 export const rs = {
   title: 'Resources',
-  lead: 'Scopes below which something was recorded. Any other can be opened by its name.',
+  lead: 'Scopes of which is recorded what they lie in. Any other can be opened by its name.',
   scope: 'Scope',
   parents: 'Lies in',
   find: 'Find by the beginning, or type:id',

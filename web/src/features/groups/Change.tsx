@@ -79,7 +79,7 @@ function About({ org, group, reason }: Props) {
       )}
       <Field label={t.groups.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
       <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
-      <div className="row"><Button type="submit" reason={reason ?? (same ? w.unchanged : null)}>{g.rename}</Button></div>
+      <div className="row"><Button type="submit" reason={reason ?? (moved ? w.meanwhile : same ? w.unchanged : null)}>{g.rename}</Button></div>
       {review && !moved && (
         <Sure title={w.title} submit={g.store} onSure={store} onEnd={() => setReview(false)}>
           <Plan
@@ -128,7 +128,7 @@ function Above({ org, group, reason }: Props) {
       <header><h2>{g.parentsTitle}</h2></header>
       {moved && <Versions rows={[{ label: g.parents, theirs: <Name of={group.parents.join(', ') || w.empty} />, mine: <Name of={parents.join(', ') || w.empty} /> }]} onTheirs={() => (begin(group), setReview(false))} onMine={() => (setBase(group), setReview(true))} />}
       <Parents org={org} value={parents} onChange={setParents} />
-      <div className="row"><Button type="submit" reason={reason ?? (same ? w.unchanged : null)}>{w.review}</Button></div>
+      <div className="row"><Button type="submit" reason={reason ?? (moved ? w.meanwhile : same ? w.unchanged : null)}>{w.review}</Button></div>
       {review && !moved && (
         <Sure title={w.title} submit={g.store} reason={untilTold(effects)} onSure={store} onEnd={() => setReview(false)} about={failed => cycle(org, 'group', failed)}>
           <Plan steps={steps} />

@@ -95,7 +95,7 @@ function Manager({ org, user }: Props) {
       <header><h2>{p.line}</h2></header>
       {moved && <Versions rows={[{ label: p.line, theirs: name(user.managerUserId), mine: name(typed) }]} onTheirs={() => (begin(user), setReview(false))} onMine={() => (setBase(user), setReview(true))} />}
       <Choose label={p.managerId} hint={p.managerHint} value={manager} onChange={setManager} choices={(found.data?.users ?? []).map(u => ({ id: u.userId }))} />
-      <div className="row"><Button type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : typed === (base.managerUserId ?? '') ? w.unchanged : null}>{w.review}</Button></div>
+      <div className="row"><Button type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : moved ? w.meanwhile : typed === (base.managerUserId ?? '') ? w.unchanged : null}>{w.review}</Button></div>
       {review && !moved && (
         <Sure title={w.title} submit={p.store} onSure={store} onEnd={() => setReview(false)} about={failed => cycle(org, 'user', failed)}>
           <Plan steps={[{ sign: '→', text: <><strong><Name of={user.userId} /></strong>: {p.reportsTo} {name(base.managerUserId)} → <strong>{name(typed)}</strong></> }]} />

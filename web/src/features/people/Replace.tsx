@@ -49,7 +49,7 @@ export function Replace({ org, user, onEnd }: { org: string; user: OneUser; onEn
         />
       )}
       <Several label={p.groups} hint={p.groupsHint} value={groupIds} onChange={setGroupIds} onType={setText} choices={(found.data?.groups ?? []).map(g => ({ id: g.id, note: g.name }))} />
-      <div className="row"><Button kind="main" type="submit" reason={same ? w.unchanged : null}>{w.review}</Button><Button onPress={onEnd}>{t.cancel}</Button></div>
+      <div className="row"><Button kind="main" type="submit" reason={moved ? w.meanwhile : same ? w.unchanged : null}>{w.review}</Button><Button onPress={onEnd}>{t.cancel}</Button></div>
       {review && !moved && (
         <Sure title={w.title} submit={p.store} reason={untilTold(effects)} onSure={store} onEnd={() => setReview(false)}>
           <Plan

@@ -63,6 +63,11 @@ export function Change({ org, role }: { org: string; role: Role }) {
   return (
     <>
       <form className="form" onSubmit={e => (e.preventDefault(), setReview(true))}>
+        <div className="card fields">
+          <Field label={t.roles.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
+          <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
+        </div>
+        <Patterns patterns={patterns} onChange={setPatterns} />
         {moved && (
           <Versions
             rows={[
@@ -73,12 +78,7 @@ export function Change({ org, role }: { org: string; role: Role }) {
             onTheirs={() => (begin(role), setReview(false))} onMine={() => (setBase(role), setReview(true))}
           />
         )}
-        <div className="card fields">
-          <Field label={t.roles.name}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required autoComplete="off" />}</Field>
-          <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
-        </div>
-        <Patterns patterns={patterns} onChange={setPatterns} />
-        <div className="row"><Button kind="main" type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : renamed || described || repatterned ? null : w.unchanged}>{w.review}</Button></div>
+        <div className="row"><Button kind="main" type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : moved ? w.meanwhile : renamed || described || repatterned ? null : w.unchanged}>{w.review}</Button></div>
       </form>
       {review && !moved && (
         <Sure title={w.title} submit={r.store} reason={account || !repatterned ? null : untilTold(effects)} onSure={store} onEnd={() => setReview(false)}>
