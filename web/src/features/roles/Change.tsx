@@ -104,7 +104,7 @@ function End({ org, role }: { org: string; role: Role }) {
   const [base, setBase] = useState<Role | null>(null)
   const key = keyOf(role.patterns)
   const rows = useAsk('GET /orgs/{org}/org/grants', { path: { org }, query: { roleId: role.id, homes: 'all', limit: 100 } }, { on: base !== null })
-  const free = rows.data?.grants.length === 0 && !rows.data.unavailable?.length
+  const free = rows.data?.grants.length === 0
   async function remove() {
     await call('DELETE /orgs/{org}/org/roles/{id}', { path: { org, id: role.id } }, { ifMatch: base?.etag })
     say(r.removed)
@@ -125,7 +125,7 @@ function End({ org, role }: { org: string; role: Role }) {
                 {(unavailable?.length ?? 0) > 0 && <div className="note mind"><p>{t.person.missing} {unavailable!.map(u => u.application || t.person.root).join(', ')}</p></div>}
                 {grants.length ? (
                   <div className="note mind"><div><p>{r.named(grants.length, !!nextCursor)}</p><p><Link to="/orgs/$org/roles/$id" params={{ org, id: role.id }} search={{ tab: 'grants' }}>{r.show}</Link></p></div></div>
-                ) : <p><strong>{r.unnamed}</strong></p>}
+                ) : !unavailable?.length && <p><strong>{r.unnamed}</strong></p>}
               </>
             )}
           </Loaded>
