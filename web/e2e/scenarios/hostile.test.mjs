@@ -18,12 +18,13 @@ test('33 markup and marks of direction in every name stay text', async t => {
   for (const subject of ['user:' + user, 'user:' + spun, 'group:g1']) await h.grant({ subject, roleId: 'r1', scope: '*' })
   await h.grant({ subject: 'user:' + user, roleId: 'r2', scope: 'docs.doc:' + markup.replaceAll(/[\s*]/g, '_') })
   await h.local('createRevoke', { input: { userId: user, pattern: 'docs.files.edit', scope: '*' } })
+  await h.local('setScopeParents', { entries: [{ scope: 'docs.folder:f', parents: [] }, { scope: 'docs.doc:' + markup.replaceAll(/[\s*]/g, '_'), parents: ['docs.folder:f'] }] })
   const { page, context } = await asOwner(t, h)
   page.on('dialog', () => assert.fail('a dialog opened'))
   const at = '/dashboard/orgs/acme'
   const who = encodeURIComponent(user)
   for (const path of [
-    '/people', `/people/${who}`, `/people/${who}?tab=keys`, `/people/${who}?tab=groups`, `/people/${encodeURIComponent(spun)}`, '/groups', '/groups/g1', '/groups/g2?tab=access', '/roles', '/roles/r1', '/roles/r1?tab=grants',
+    '/people', `/people/${who}`, `/people/${who}?tab=keys`, `/people/${who}?tab=groups`, `/people/${who}?tab=manage`, `/people/${encodeURIComponent(spun)}`, '/groups', '/groups/g1', '/groups/g2?tab=access', '/groups/g2?tab=change', '/roles/r1?tab=change', '/resources', `/resources/${encodeURIComponent('docs.doc:' + markup.replaceAll(/[\s*]/g, '_'))}`, `/revokes/new?user=${who}&pattern=${encodeURIComponent(markup)}`, '/roles', '/roles/r1', '/roles/r1?tab=grants',
     '/grants', '/grants?home=docs', '/revokes', `/explain?user=${who}&key=docs.files.read&scope=*`, `/explain?user=${who}&key=docs.files.edit&scope=*`, `/people?q=${encodeURIComponent(markup)}`, `/grants/new?subject=${who}&role=${encodeURIComponent(markup)}`,
   ]) {
     await page.goto(at + path)

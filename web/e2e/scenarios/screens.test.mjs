@@ -6,9 +6,9 @@ import { host, requestable } from '../hosts.mjs'
 
 const screens = {
   home: '', explain: '/explain', allowed: '/explain?user=ann&key=docs.files.edit&scope=docs.doc:plan', denied: '/explain?user=ben&key=docs.files.edit&scope=docs.doc:plan',
-  revoked: '/explain?user=dan&key=docs.files.read&scope=docs.doc:plan', people: '/people', person: '/people/ann', keys: '/people/ann?tab=keys', memberships: '/people/ann?tab=groups',
-  groups: '/groups', group: '/groups/staff', 'group-access': '/groups/company?tab=access', roles: '/roles', role: '/roles/office', 'role-grants': '/roles/editor?tab=grants',
-  grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', revokes: '/revokes', 'revokes-app': '/revokes?home=docs', inbox: '/inbox', ask: '/ask', 'ask-role': '/ask?role=reader', 'ask-key': '/ask?pattern=docs.files.read&scope=docs.folder:team', requests: '/requests', 'requests-all': '/requests?list=all', request: '/requests/ID', audit: '/audit', 'audit-account': '/audit?log=_account', 'audit-app': '/audit?log=docs&action=grant.*', event: '/audit?event=EVENT', lost: '/nowhere',
+  revoked: '/explain?user=dan&key=docs.files.read&scope=docs.doc:plan', people: '/people', person: '/people/ann', keys: '/people/ann?tab=keys', memberships: '/people/ann?tab=groups', manage: '/people/ann?tab=manage', managers: '/people?list=managers',
+  groups: '/groups', group: '/groups/staff', 'group-access': '/groups/company?tab=access', 'group-change': '/groups/staff?tab=change', 'group-new': '/new-group', roles: '/roles', role: '/roles/office', 'role-grants': '/roles/editor?tab=grants', 'role-change': '/roles/editor?tab=change', 'role-new': '/new-role',
+  grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', 'grants-many': '/grants/many', revokes: '/revokes', 'revokes-app': '/revokes?home=docs', 'revoke-new': '/revokes/new', resources: '/resources', resource: '/resources/docs.doc:plan', inbox: '/inbox', ask: '/ask', 'ask-role': '/ask?role=reader', 'ask-key': '/ask?pattern=docs.files.read&scope=docs.folder:team', requests: '/requests', 'requests-all': '/requests?list=all', request: '/requests/ID', audit: '/audit', 'audit-account': '/audit?log=_account', 'audit-app': '/audit?log=docs&action=grant.*', event: '/audit?event=EVENT', lost: '/nowhere',
 }
 const most = 8 // calls before the reader asks for more
 const shots = process.env.WEB_SHOTS // a folder, to look at them

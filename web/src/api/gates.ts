@@ -10,3 +10,6 @@ export function holds(me: MeAnswer | undefined, key: string, scope = '*'): May {
   const scopes = list.find(held => held.key === key)?.scopes ?? []
   return scopes.includes('*') || scopes.includes(scope) ? 'yes' : 'no'
 }
+
+/** Whether the caller holds a key of the service at some scope: lists then tell what is there. */
+export const holdsAnywhere = (me: MeAnswer | undefined, key: string) => me?.permissions.account.some(held => held.key === key) ?? false

@@ -17,6 +17,9 @@ export const queries = new QueryClient({
   },
 })
 
+/** After a write: whatever was read may be old. */
+export const readAnew = () => queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' })
+
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: ({ signal }) => session(signal), staleTime: 60_000, retry: false })
 
 /** The org of the address. */

@@ -60,3 +60,44 @@ export function named(words: Vocabulary, pattern: string): Leaf[] {
   const leaf = words.byKey.get(pattern)
   return leaf ? [leaf] : []
 }
+
+/** Keys by the groups that their names spell. */
+export interface KeyGroup {
+  path: string
+  groups: KeyGroup[]
+  leaves: Leaf[]
+  count: number
+}
+
+export function keyTree(leaves: Leaf[]): KeyGroup[] {
+  const root: KeyGroup = { path: '', groups: [], leaves: [], count: 0 }
+  const known = new Map([['', root]])
+  const group = (path: string): KeyGroup => {
+    const found = known.get(path)
+    if (found) return found
+    const made: KeyGroup = { path, groups: [], leaves: [], count: 0 }
+    known.set(path, made)
+    group(path.slice(0, Math.max(0, path.lastIndexOf('.')))).groups.push(made)
+    return made
+  }
+  for (const leaf of leaves) {
+    const path = leaf.key.slice(0, Math.max(0, leaf.key.lastIndexOf('.')))
+    group(path).leaves.push(leaf)
+    for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
+      group(at).count++
+      if (!at) break
+    }
+  }
+  return root.groups
+}
+
+/** The pattern of a list that names a key, other than by its own name. */
+export function wildcardOver(patterns: string[], key: string): string | undefined {
+  return patterns.find(p => p === '*' || (p.endsWith('.*') && key.startsWith(p.slice(0, -1))))
+}
+
+/** The keys that patterns name today, each once, in order. */
+export function namedBy(words: Vocabulary, patterns: string[]): Leaf[] {
+  const keys = new Set(patterns.flatMap(p => named(words, p).map(l => l.key)))
+  return words.leaves.filter(l => keys.has(l.key))
+}

@@ -36,6 +36,17 @@ export function ScopeName({ of }: { of: string }) {
   return of === '*' ? <span>{t.everywhere}</span> : <Id of={of} />
 }
 
+/** Where something counts, within a sentence: everywhere, or at a scope. */
+export function At({ of }: { of: string }) {
+  return of === '*' ? <span>{t.everywhere}</span> : <>{t.explain.at} <Id of={of} /></>
+}
+
+/** A scope, with a way to its screen: what is given there and above. */
+export function ScopeLink({ org, of }: { org: string; of: string }) {
+  if (of === '*' || of.startsWith('cloud.')) return <ScopeName of={of} />
+  return <Link to="/orgs/$org/resources/$scope" params={{ org, scope: of }}><Id of={of} /></Link>
+}
+
 const full = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
 

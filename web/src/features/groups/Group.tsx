@@ -2,11 +2,13 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useAsk, usePages } from '../../api/queries.ts'
 import type { HomedGrant } from '../../api/schema.gen.ts'
 import { t } from '../../text/en.ts'
+import { g as text } from '../../text/groups.ts'
 import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, number, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
+import { Change } from './Change.tsx'
 
 export function Group() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/groups/$id' })
@@ -15,12 +17,12 @@ export function Group() {
   const count = useAsk('GET /orgs/{org}/org/groups/{id}/members/count', { path: { org, id } })
   const g = group.data?.group
   return (
-    <Page title={g?.name ?? id} lead={<><Id of={id} />{g?.description && <> · <Name of={g.description} /></>}</>} full>
+    <Page title={g?.name ?? id} lead={<><Id of={id} />{g?.description && <> · <Name of={g.description} /></>}</>} full={tab !== 'change'}>
       {group.error ? <Failed of={group.error} retry={() => void group.refetch()} /> : (
         <>
           {g && g.parents.length > 0 && <p>{t.groups.inside} <span className="row inline">{g.parents.map(p => <SubjectLink key={p} org={org} of={'group:' + p} />)}</span></p>}
-          <Tabs label={t.person.views} to="/orgs/$org/groups/$id" org={org} id={id} tabs={[['members', t.groups.members + (count.data ? ` ${number.format(count.data.count)}` : '')], ['access', t.groups.access]]} />
-          {tab === 'members' ? <Members org={org} id={id} /> : <Rows org={org} id={id} />}
+          <Tabs label={t.person.views} to="/orgs/$org/groups/$id" org={org} id={id} tabs={[['members', t.groups.members + (count.data ? ` ${number.format(count.data.count)}` : '')], ['access', t.groups.access], ['change', text.change]]} />
+          {tab === 'members' ? <Members org={org} id={id} /> : tab === 'access' ? <Rows org={org} id={id} /> : g ? <Change key={g.id} org={org} group={g} /> : <Waiting />}
         </>
       )}
     </Page>

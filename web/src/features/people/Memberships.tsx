@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { holds } from '../../api/gates.ts'
 import { useAsk, useMe } from '../../api/queries.ts'
 import type { OneUser } from '../../api/schema.gen.ts'
+import { p } from '../../text/people.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Choose } from '../../ui/Choose.tsx'
@@ -9,6 +10,7 @@ import { SubjectLink } from '../../ui/Id.tsx'
 import { Loaded } from '../../ui/States.tsx'
 import { useDebounced } from '../../ui/useDebounced.ts'
 import { ChangeGroup } from './ChangeGroup.tsx'
+import { Replace } from './Replace.tsx'
 
 const key = 'authz_internal.access.manage_groups'
 
@@ -17,6 +19,7 @@ export function Memberships({ org, user }: { org: string; user: OneUser }) {
   const supply = useAsk('GET /orgs/{org}/org/subject-access', { path: { org }, query: { userId: user.userId } })
   const me = useMe()
   const [change, setChange] = useState<{ groupId: string; join: boolean } | null>(null)
+  const [all, setAll] = useState(false)
   const direct = user.groupIds.map(g => 'group:' + g)
   const may = holds(me.data, key) === 'yes' ? null : t.needs(key)
   return (
@@ -31,17 +34,20 @@ export function Memberships({ org, user }: { org: string; user: OneUser }) {
           ]
           return (
             <div className="columns">
-              <section className="card stack close">
-                <header className="row far"><h2>{t.person.direct}</h2><span className="small dim">{direct.length}</span></header>
-                {direct.length ? (
-                  <ul className="list">
-                    {user.groupIds.map(g => (
-                      <li key={g}><SubjectLink org={org} of={'group:' + g} /><Button small kind="bare" label={t.person.removeFrom(g)} reason={may} onPress={() => setChange({ groupId: g, join: false })}>{t.person.remove}…</Button></li>
-                    ))}
-                  </ul>
-                ) : <p className="dim">{t.person.empty}</p>}
-                <Join org={org} reason={may} known={user.groupIds} onJoin={groupId => setChange({ groupId, join: true })} />
-              </section>
+              {all ? <Replace org={org} user={user} onEnd={() => setAll(false)} /> : (
+                <section className="card stack close">
+                  <header className="row far"><h2>{t.person.direct}</h2><span className="small dim">{direct.length}</span></header>
+                  {direct.length ? (
+                    <ul className="list">
+                      {user.groupIds.map(g => (
+                        <li key={g}><SubjectLink org={org} of={'group:' + g} /><Button small kind="bare" label={t.person.removeFrom(g)} reason={may} onPress={() => setChange({ groupId: g, join: false })}>{t.person.remove}…</Button></li>
+                      ))}
+                    </ul>
+                  ) : <p className="dim">{t.person.empty}</p>}
+                  <Join org={org} reason={may} known={user.groupIds} onJoin={groupId => setChange({ groupId, join: true })} />
+                  <div className="row"><Button small reason={may} onPress={() => setAll(true)}>{p.replace}</Button></div>
+                </section>
+              )}
               {lists.map(([title, hint, list]) => (
                 <section className="card" key={title}>
                   <header><h2>{title}</h2><span className="small dim">{list.length}</span></header>

@@ -1,12 +1,14 @@
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useAsk } from '../../api/queries.ts'
+import { p } from '../../text/people.ts'
 import { t } from '../../text/en.ts'
 import { Name } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { Failed } from '../../ui/States.tsx'
+import { Failed, Waiting } from '../../ui/States.tsx'
 import { Access } from './Access.tsx'
 import { Held } from './Held.tsx'
+import { Manage } from './Manage.tsx'
 import { Memberships } from './Memberships.tsx'
 import { ViewAs } from './ViewAs.tsx'
 
@@ -14,7 +16,7 @@ export function Person() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/people/$id' })
   const { tab = 'access' } = useSearch({ from: '/signed-in/orgs/$org/people/$id' })
   const user = useAsk('GET /orgs/{org}/org/users/{id}', { path: { org, id } })
-  const tabs: Array<readonly [string, string]> = [['access', t.person.access], ['keys', t.person.keys], ['groups', t.person.groups]] 
+  const tabs: Array<readonly [string, string]> = [['access', t.person.access], ['keys', t.person.keys], ['groups', t.person.groups], ['manage', p.manage]]
   return (
     <Page
       title={id} full={tab === 'access'}
@@ -32,6 +34,7 @@ export function Person() {
       {tab === 'access' && <Access org={org} id={id} active={user.data?.user.active ?? true} />}
       {tab === 'keys' && <Held org={org} id={id} />}
       {tab === 'groups' && user.data && <Memberships org={org} user={user.data.user} />}
+      {tab === 'manage' && (user.data ? <Manage key={id} org={org} user={user.data.user} /> : !user.error && <Waiting />)}
     </Page>
   )
 }

@@ -4,11 +4,13 @@ import { useAsk, useMe, usePages, useVocabulary } from '../../api/queries.ts'
 import type { Grant, Role as RoleOf } from '../../api/schema.gen.ts'
 import { type Leaf, named } from '../../domain/catalog.ts'
 import { t } from '../../text/en.ts'
+import { r as text } from '../../text/roles.ts'
 import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
+import { Change } from './Change.tsx'
 
 export function Role() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/roles/$id' })
@@ -19,8 +21,8 @@ export function Role() {
     <Page title={r?.name ?? id} lead={<><Id of={id} />{r?.description && <> · <Name of={r.description} /></>}</>} full={tab === 'grants'}>
       {role.error ? <Failed of={role.error} retry={() => void role.refetch()} /> : (
         <>
-          <Tabs label={t.person.views} to="/orgs/$org/roles/$id" org={org} id={id} tabs={[['keys', t.roles.keys], ['grants', t.places.grants]]} />
-          {tab === 'keys' ? (r ? <Keys role={r} /> : <Waiting />) : <Granted org={org} id={id} />}
+          <Tabs label={t.person.views} to="/orgs/$org/roles/$id" org={org} id={id} tabs={[['keys', t.roles.keys], ['grants', t.places.grants], ['change', text.change]]} />
+          {tab === 'grants' ? <Granted org={org} id={id} /> : !r ? <Waiting /> : tab === 'change' ? <Change key={r.id} org={org} role={r} /> : <Keys role={r} />}
         </>
       )}
     </Page>

@@ -1,12 +1,16 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { usePages, useOrg } from '../../api/queries.ts'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { holds } from '../../api/gates.ts'
+import { useMe, usePages, useOrg } from '../../api/queries.ts'
 import type { Role } from '../../api/schema.gen.ts'
 import { t } from '../../text/en.ts'
+import { r } from '../../text/roles.ts'
+import { Button } from '../../ui/Button.tsx'
 import { Filter } from '../../ui/Filter.tsx'
 import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Failed } from '../../ui/States.tsx'
+import { keyOf } from './gate.ts'
 
 const columns: Array<Column<Role>> = [
   { id: 'name', title: t.roles.name, width: 'minmax(0, 1fr)', cell: r => <><Name of={r.name} /> {r.requestable && <span className="tag">{t.roles.requestable}</span>}</> },
@@ -18,9 +22,14 @@ export function Roles() {
   const org = useOrg()
   const navigate = useNavigate({ from: '/orgs/$org/roles' })
   const { q = '' } = useSearch({ from: '/signed-in/orgs/$org/roles' })
+  const me = useMe().data
+  const may = [keyOf([]), keyOf(['cloud.*'])].some(key => holds(me, key) === 'yes')
   const pages = usePages('GET /orgs/{org}/org/roles', { path: { org }, query: { q } }, p => p.roles)
   return (
-    <Page title={t.roles.title} lead={t.roles.lead} full>
+    <Page
+      title={t.roles.title} lead={t.roles.lead} full
+      actions={may ? <Link className="button main" to="/orgs/$org/new-role" params={{ org }}>{r.new}</Link> : <Button reason={t.needs(keyOf([]))}>{r.new}</Button>}
+    >
       <div className="filters"><Filter first label={t.roles.find} value={q} onChange={q => void navigate({ search: { q }, replace: true })} /></div>
       {pages.error ? <Failed of={pages.error} retry={() => void pages.refetch()} /> : (
         <Grid

@@ -1,0 +1,1 @@
+var e=`authz_internal.access.manage_grants`,t=`authz_internal.access.manage_revokes`;export{t as n,e as t};

@@ -1,0 +1,2 @@
+/** What writes of groups need. */
+export const key = 'authz_internal.access.manage_groups'

@@ -1,0 +1,46 @@
+import { many } from './en.ts'
+
+const numbers = new Intl.NumberFormat('en-GB')
+
+export const gr = {
+  many: 'Give to many',
+  expiry: 'Change expiry…',
+  expiryTitle: (n: number) => `Change the expiry of ${many(n, 'grant', 'grants')}`,
+  expiryNow: 'Change the expiry',
+  expiryChanged: (n: number) => `${many(n, 'grant ends', 'grants end')} otherwise now.`,
+  until: 'Ends',
+  untilHint: 'Left empty: never. Local time.',
+  never: 'never',
+  swap: 'Swap…',
+  swapTitle: (n: number) => `Give something else in place of ${many(n, 'grant', 'grants')}`,
+  swapNow: 'Swap',
+  swapped: (n: number) => `${many(n, 'grant is', 'grants are')} swapped.`,
+  swapHint: 'Subject, scope and expiry stay. The old go and the new come in one commit: all of them, or none.',
+  allOrNone: 'All of them, or none.',
+  sameAlready: (n: number) => `${many(n, 'grant has', 'grants have')} it already, and ${n === 1 ? 'stays' : 'stay'}.`,
+  chooseWhat: 'Choose what is given instead.',
+  nothingToDo: 'Nothing would change.',
+  first: (n: number) => `The first ${numbers.format(n)} are shown.`,
+  // Many
+  title: 'Give to many',
+  lead: 'One grant a line, at most 1,000. All of them are made, or none.',
+  rows: 'Grants',
+  rowsHint: 'Subject, then role:id or a key or pattern, then a scope, then an end. The last two may be left out. Columns copied from a table are read too.',
+  example: 'user:ann role:editor docs.folder:team 2027-01-31\ngroup:staff docs.files.read',
+  wrongLine: (line: number) => `Line ${numbers.format(line)}`,
+  wrong: {
+    subject: 'Write the kind before the id, as in user:ann or group:eng.',
+    what: 'Say what is given: role:id, or a key or pattern.',
+    until: 'This end is no date. Write it as 2027-01-31 or 2027-01-31T18:00.',
+    past: 'This end is over.',
+    more: 'There are more than four columns.',
+    same: (line: number) => `The same as line ${numbers.format(line)}.`,
+    many: 'More than 1,000 lines.',
+  },
+  none: 'Write at least one line.',
+  homes: (list: string[]) => `The rows are kept by ${list.join(' and ')}. Give those of each on their own.`,
+  everywhere: 'the organization',
+  give: 'Give access',
+  made: (n: number) => `${many(n, 'grant is', 'grants are')} made.`,
+  refusedRow: (line: number) => `Line ${numbers.format(line)} is refused, and so are all:`,
+}
