@@ -53,13 +53,6 @@ var later = map[string][]string{
 		"GET /host/plugins",
 		"GET /host/sinks",
 	},
-	"keys": {
-		"GET /orgs/{org}/api-keys",
-		"POST /orgs/{org}/api-keys",
-		"DELETE /orgs/{org}/api-keys/{id}",
-		"GET /orgs/{org}/api-keys/{id}",
-		"POST /orgs/{org}/api-keys/{id}/rotate",
-	},
 	"people: writes, offboarding": {
 		"GET /orgs/{org}/org/reporting-edges",
 		"DELETE /orgs/{org}/org/subjects/{subject}",
@@ -68,7 +61,6 @@ var later = map[string][]string{
 		"PUT /orgs/{org}/org/users/{id}/membership",
 	},
 	"registry": {
-		"GET /orgs/{org}/registry",
 		"GET /orgs/{org}/registry/{ns}",
 		"GET /orgs/{org}/registry/{ns}/document",
 	},
@@ -88,14 +80,6 @@ var later = map[string][]string{
 		"POST /orgs/{org}/org/roles",
 		"DELETE /orgs/{org}/org/roles/{id}",
 		"PATCH /orgs/{org}/org/roles/{id}",
-	},
-	"seats": {
-		"GET /orgs/{org}/seats",
-		"POST /orgs/{org}/seats",
-		"DELETE /orgs/{org}/seats/{userId}",
-		"GET /orgs/{org}/seats/{userId}",
-		"PATCH /orgs/{org}/seats/{userId}",
-		"DELETE /orgs/{org}/seats/{userId}/sessions",
 	},
 	"settings": {
 		"PATCH /orgs/{org}",

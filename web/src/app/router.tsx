@@ -96,6 +96,13 @@ const children = [
   }),
   createRoute({ getParentRoute: () => org, path: '/requests/$id', validateSearch: texts('from'), component: lazyRouteComponent(() => import('../features/requests/Request.tsx'), 'OneRequest') }),
   createRoute({ getParentRoute: () => org, path: '/ask', validateSearch: texts('role', 'pattern', 'scope', 'until'), component: lazyRouteComponent(() => import('../features/requests/Ask.tsx'), 'Ask') }),
+  createRoute({ getParentRoute: () => org, path: '/seats', validateSearch: texts('q', 'kind', 'state'), component: lazyRouteComponent(() => import('../features/seats/Seats.tsx'), 'Seats') }),
+  createRoute({ getParentRoute: () => org, path: '/invite', validateSearch: texts('user', 'kind'), component: lazyRouteComponent(() => import('../features/seats/NewSeat.tsx'), 'NewSeat') }),
+  createRoute({ getParentRoute: () => org, path: '/seats/$id', component: lazyRouteComponent(() => import('../features/seats/Seat.tsx'), 'Seat') }),
+  createRoute({ getParentRoute: () => org, path: '/keys', validateSearch: texts('kind', 'revoked'), component: lazyRouteComponent(() => import('../features/keys/Keys.tsx'), 'Keys') }),
+  createRoute({ getParentRoute: () => org, path: '/keys/new', validateSearch: texts('kind', 'name', 'service', 'namespace', 'until'), component: lazyRouteComponent(() => import('../features/keys/NewKey.tsx'), 'NewKey') }),
+  createRoute({ getParentRoute: () => org, path: '/keys/$id', component: lazyRouteComponent(() => import('../features/keys/Key.tsx'), 'Key') }),
+  createRoute({ getParentRoute: () => org, path: '/services/$id', component: lazyRouteComponent(() => import('../features/services/Service.tsx'), 'Service') }),
 ] as const
 
 export const router = createRouter({

@@ -1,0 +1,33 @@
+import { many } from './en.ts'
+
+/** What all forms and reviews say. */
+export const w = {
+  review: 'Review',
+  title: 'This will be done',
+  back: 'Back',
+  done: 'Done',
+  none: 'No answer of a check changes.',
+  root: 'Kept by the organization.',
+  keptBy: (application: string) => `Kept by the application ${application}.`,
+  untold: (where: string[]) => `What would change is not told by ${where.join(', ')}.`,
+  theRoot: 'the organization',
+  unasked: (n: number) => `${many(n, 'application was', 'applications were')} not asked.`,
+  typeId: (id: string) => `Type ${id} to confirm`,
+  unchanged: 'Nothing is changed yet.',
+  meanwhile: 'Somebody else has changed it since you opened it.',
+  versions: 'Both versions',
+  field: 'What',
+  theirs: 'Theirs, stored now',
+  mine: 'Yours',
+  same: 'as stored',
+  empty: 'none',
+  takeTheirs: 'Go on from theirs',
+  keepMine: 'Review yours over theirs',
+  cycle: 'Each would be in the next, and the last is the first:',
+  added: 'Add',
+  addOne: 'Add one',
+  removeOne: (id: string) => `Remove ${id}`,
+  nothingChosen: 'None.',
+  first: (n: number) => `The first ${n} are shown.`,
+  idHint: 'It cannot be changed later. Left empty, one is made.',
+}
