@@ -60,10 +60,6 @@ var later = map[string][]string{
 		"PUT /orgs/{org}/org/users/{id}/manager",
 		"PUT /orgs/{org}/org/users/{id}/membership",
 	},
-	"registry": {
-		"GET /orgs/{org}/registry/{ns}",
-		"GET /orgs/{org}/registry/{ns}/document",
-	},
 	"resources": {
 		"GET /orgs/{org}/applications/{app}/ancestors",
 		"DELETE /orgs/{org}/org/scopes/{scope}",
@@ -80,11 +76,5 @@ var later = map[string][]string{
 		"POST /orgs/{org}/org/roles",
 		"DELETE /orgs/{org}/org/roles/{id}",
 		"PATCH /orgs/{org}/org/roles/{id}",
-	},
-	"settings": {
-		"PATCH /orgs/{org}",
-	},
-	"usage": {
-		"PUT /orgs/{org}/billing/caps/{dimension}",
 	},
 }

@@ -171,3 +171,21 @@ export async function requestable(h) {
   const prompts = [{ id: 'why', label: 'Reason' }, { id: 'team', label: 'Team', kind: 'select', options: ['finance', 'legal'], required: false }]
   await h.local('updateRole', { roleId: 'reader', input: { description: 'Opens documents', requestable: { stages, prompts } } })
 }
+
+/** Publishes a catalog that has one key less, one more and one changed; answers the document before it. */
+export async function republished(h) {
+  const { published: { document } } = await h.owner.api('GET', '/orgs/acme/applications/docs/catalog')
+  const next = structuredClone(document)
+  next.leaves = next.leaves.filter(l => l.key !== 'docs.bills.read')
+  for (const g of next.groups) {
+    g.permissions = g.permissions.filter(p => p !== 'docs.bills.read')
+    g.groups = g.groups.filter(p => p !== 'docs.bills')
+  }
+  next.groups = next.groups.filter(g => g.path !== 'docs.bills')
+  next.leaves.find(l => l.key === 'docs.files.edit').description = 'Write in a document'
+  next.leaves.push({ ...next.leaves.find(l => l.key === 'docs.files.delete'), key: 'docs.files.print', name: 'print', description: 'Print a document', destructive: false })
+  next.leaves.sort((a, b) => (a.key < b.key ? -1 : 1))
+  next.groups.find(g => g.path === 'docs.files').permissions.push('docs.files.print')
+  await h.owner.api('POST', '/orgs/acme/applications/docs/publish', { document: next })
+  return document
+}

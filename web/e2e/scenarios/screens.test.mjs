@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { accessible, asOwner } from '../browser.mjs'
-import { host, requestable } from '../hosts.mjs'
+import { host, republished, requestable } from '../hosts.mjs'
 
 const screens = {
   home: '', explain: '/explain', allowed: '/explain?user=ann&key=docs.files.edit&scope=docs.doc:plan', denied: '/explain?user=ben&key=docs.files.edit&scope=docs.doc:plan',
   revoked: '/explain?user=dan&key=docs.files.read&scope=docs.doc:plan', people: '/people', person: '/people/ann', keys: '/people/ann?tab=keys', memberships: '/people/ann?tab=groups',
   groups: '/groups', group: '/groups/staff', 'group-access': '/groups/company?tab=access', roles: '/roles', role: '/roles/office', 'role-grants': '/roles/editor?tab=grants',
   grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', revokes: '/revokes', 'revokes-app': '/revokes?home=docs', inbox: '/inbox', ask: '/ask', 'ask-role': '/ask?role=reader', 'ask-key': '/ask?pattern=docs.files.read&scope=docs.folder:team', requests: '/requests', 'requests-all': '/requests?list=all', request: '/requests/ID', audit: '/audit', 'audit-account': '/audit?log=_account', 'audit-app': '/audit?log=docs&action=grant.*', event: '/audit?event=EVENT',
-  seats: '/seats', seat: '/seats/owner', 'seat-other': '/seats/u_7', invite: '/invite', keys: '/keys', 'key-new': '/keys/new', key: '/keys/KEY', service: '/services/ci', lost: '/nowhere',
+  seats: '/seats', seat: '/seats/owner', 'seat-other': '/seats/u_7', invite: '/invite', keys: '/keys', 'key-new': '/keys/new', key: '/keys/KEY', service: '/services/ci',
+  usage: '/usage', settings: '/settings', catalog: '/catalog', 'catalog-find': '/catalog?q=document', registry: '/registry', namespace: '/registry/docs', drift: '/drift', lost: '/nowhere',
 }
 const most = 8 // calls before the reader asks for more
 const shots = process.env.WEB_SHOTS // a folder, to look at them
@@ -27,6 +28,9 @@ for (const [name, how] of Object.entries({
     await h.owner.api('POST', '/orgs/acme/seats', { userId: 'u_7', kind: 'admin', displayName: 'Una Seven', email: 'una@example.org' })
     await h.grant({ subject: 'service:ci', roleId: 'reader', scope: 'docs.folder:team' })
     const made = await h.owner.api('POST', '/orgs/acme/api-keys', { kind: 'principal', name: 'Nightly build', serviceId: 'ci' })
+    await h.owner.api('PUT', '/orgs/acme/billing/caps/admin_seats', { cap: 4 })
+    await h.owner.api('PUT', '/orgs/acme/billing/caps/linked_applications', { cap: 1 })
+    await republished(h)
     const { page, calls } = await asOwner(t, h, how)
     if (shots) mkdirSync(shots, { recursive: true })
     for (const [screen, path] of Object.entries(screens)) {

@@ -103,6 +103,12 @@ const children = [
   createRoute({ getParentRoute: () => org, path: '/keys/new', validateSearch: texts('kind', 'name', 'service', 'namespace', 'until'), component: lazyRouteComponent(() => import('../features/keys/NewKey.tsx'), 'NewKey') }),
   createRoute({ getParentRoute: () => org, path: '/keys/$id', component: lazyRouteComponent(() => import('../features/keys/Key.tsx'), 'Key') }),
   createRoute({ getParentRoute: () => org, path: '/services/$id', component: lazyRouteComponent(() => import('../features/services/Service.tsx'), 'Service') }),
+  createRoute({ getParentRoute: () => org, path: '/usage', component: lazyRouteComponent(() => import('../features/usage/Usage.tsx'), 'Usage') }),
+  createRoute({ getParentRoute: () => org, path: '/settings', component: lazyRouteComponent(() => import('../features/settings/Settings.tsx'), 'Settings') }),
+  createRoute({ getParentRoute: () => org, path: '/catalog', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/catalog/Catalog.tsx'), 'Catalog') }),
+  createRoute({ getParentRoute: () => org, path: '/registry', component: lazyRouteComponent(() => import('../features/registry/Registry.tsx'), 'Registry') }),
+  createRoute({ getParentRoute: () => org, path: '/registry/$ns', validateSearch: texts('from', 'to'), component: lazyRouteComponent(() => import('../features/registry/Namespace.tsx'), 'Namespace') }),
+  createRoute({ getParentRoute: () => org, path: '/drift', component: lazyRouteComponent(() => import('../features/drift/Drift.tsx'), 'Drift') }),
 ] as const
 
 export const router = createRouter({

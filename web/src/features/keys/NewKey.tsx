@@ -67,11 +67,11 @@ export function NewKey() {
       ) : (
         <form className="card form measure" onSubmit={review}>
           <div className="stack tight">
-          <fieldset className="choice">
-            <legend className="label">{t.kind}</legend>
-            {kinds.map(k => <label key={k}><input type="radio" name="kind" checked={kind === k} disabled={k !== 'publisher' && !everywhere} onChange={() => setKind(k)} /> {t.kinds[k]}</label>)}
-          </fieldset>
-          <p className="small dim">{t.kindHints[kind]}{!everywhere && kind !== 'publisher' && <> {all.needs(manages)}</>}</p>
+            <fieldset className="choice">
+              <legend className="label">{t.kind}</legend>
+              {kinds.map(k => <label key={k}><input type="radio" name="kind" checked={kind === k} disabled={k !== 'publisher' && !everywhere} onChange={() => setKind(k)} /> {t.kinds[k]}</label>)}
+            </fieldset>
+            <p className="small dim">{t.kindHints[kind]}{!everywhere && kind !== 'publisher' && <> {all.needs(manages)}</>}</p>
           </div>
           <Field label={t.name} hint={t.nameHint}>{a => <input {...a} value={name} onChange={e => setName(e.target.value)} required maxLength={200} />}</Field>
           {kind === 'principal' && <Field label={t.service} hint={t.serviceHint}>{a => <input {...a} className="mono" value={serviceId} onChange={e => setService(e.target.value)} required pattern="[A-Za-z0-9_.\-]{1,128}" autoCapitalize="none" spellCheck={false} />}</Field>}

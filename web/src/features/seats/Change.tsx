@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
 import { queries } from '../../api/queries.ts'
@@ -12,12 +12,13 @@ import { Plan, type Step } from '../../ui/Plan.tsx'
 import { refusal } from '../../ui/Refusal.tsx'
 import { Sure } from '../../ui/Sure.tsx'
 import { say } from '../../ui/Toasts.tsx'
+import { useDraft } from '../../ui/useDraft.ts'
 import { Versions } from '../../ui/Versions.tsx'
 import { kinds } from './State.tsx'
 
 const valuesOf = (s: Seat) => ({ kind: s.kind, displayName: s.displayName ?? '', email: s.email ?? '' })
 const labels = { kind: t.kind, displayName: t.name, email: t.email }
-const names = ['kind', 'displayName', 'email'] as const
+type Member = keyof typeof labels
 
 interface Props {
   org: string
@@ -31,28 +32,11 @@ interface Props {
 
 /** Changes a seat from what it was when the form opened. */
 export function Change({ org, seat, bar, barRest, barKind, onOwner }: Props) {
-  const [base, setBase] = useState(seat)
-  const [given, setGiven] = useState(() => valuesOf(seat))
+  const now = valuesOf(seat)
+  const draft = useDraft(now, seat.etag)
+  const { began, given, changed } = draft
   const [wrong, setWrong] = useState<string | null>(null)
   const [reviewing, setReviewing] = useState(false)
-  const began = valuesOf(base)
-  const now = valuesOf(seat)
-  const changed = names.filter(n => given[n].trim() !== began[n])
-  const stale = names.some(n => began[n] !== now[n])
-  useEffect(() => {
-    if (seat.etag === base.etag) return
-    if (changed.length === 0) setGiven(now)
-    if (changed.length === 0 || !stale) setBase(seat) // nothing of the reader's is in the way
-  }, [seat.etag])
-  function theirs() {
-    setGiven(now)
-    setBase(seat)
-  }
-  function mine() {
-    setGiven(g => ({ ...now, ...Object.fromEntries(names.filter(n => g[n] !== began[n]).map(n => [n, g[n]])) }))
-    setBase(seat)
-    setReviewing(true)
-  }
   function review(e: FormEvent) {
     e.preventDefault()
     if (changed.length === 0) return setWrong(t.nothing)
@@ -60,11 +44,9 @@ export function Change({ org, seat, bar, barRest, barKind, onOwner }: Props) {
     setReviewing(true)
   }
   async function change() {
-    const body = Object.fromEntries(changed.map(n => [n, given[n].trim()]))
     try {
-      const { seat: next } = await call('PATCH /orgs/{org}/seats/{userId}', { path: { org, userId: seat.userId }, body }, { ifMatch: base.etag })
-      setBase(next)
-      setGiven(valuesOf(next))
+      const { seat: next } = await call('PATCH /orgs/{org}/seats/{userId}', { path: { org, userId: seat.userId }, body: draft.body() }, { ifMatch: draft.etag })
+      draft.stored(valuesOf(next), next.etag)
       setReviewing(false)
       say(t.changed)
     } catch (failed) {
@@ -75,22 +57,21 @@ export function Change({ org, seat, bar, barRest, barKind, onOwner }: Props) {
     }
   }
   const steps: Step[] = changed.map(n => ({ sign: '→', text: n === 'kind' ? <><Name of={seat.userId} /> {t.rights(given.kind)}<span className="dim">, {t.was} {t.kinds[began.kind] ?? began.kind}</span></> : <>{labels[n]}: <strong><Name of={given[n].trim()} /></strong>{began[n] && <span className="dim">, {t.was} <Name of={began[n]} /></span>}</> }))
-  const set = (n: (typeof names)[number]) => (value: string) => (setWrong(null), setGiven(g => ({ ...g, [n]: value })))
-  const differ = names.filter(n => now[n] !== began[n] || changed.includes(n))
-  const told = (n: (typeof names)[number], v: ReturnType<typeof valuesOf>) => (n === 'kind' ? (t.kinds[v.kind] ?? v.kind) : v[n] ? <Name of={v[n]} /> : <span className="dim">{w.empty}</span>)
+  const set = (n: Member, value: string) => (setWrong(null), draft.set(n, value))
+  const told = (n: Member, v: ReturnType<typeof valuesOf>) => (n === 'kind' ? (t.kinds[v.kind] ?? v.kind) : v[n] ? <Name of={v[n]} /> : <span className="dim">{w.empty}</span>)
   return (
     <>
       <form className="card form" aria-label={t.change} onSubmit={review}>
         <h2>{t.change}</h2>
-        {stale && changed.length > 0 && <Versions rows={differ.map(n => ({ label: labels[n], theirs: told(n, now), mine: changed.includes(n) ? told(n, given) : <span className="dim">{w.same}</span> }))} onTheirs={theirs} onMine={mine} />}
+        {draft.torn && <Versions rows={draft.differ.map(n => ({ label: labels[n], theirs: told(n, now), mine: changed.includes(n) ? told(n, given) : <span className="dim">{w.same}</span> }))} onTheirs={draft.theirs} onMine={() => (draft.mine(), setReviewing(true))} />}
         <Field label={t.kind} hint={barKind ?? t.kindHints[given.kind]}>
-          {a => <select {...a} value={given.kind} onChange={e => set('kind')(e.target.value)} disabled={barKind !== null}>{kinds.map(k => <option key={k} value={k} disabled={k === 'owner' && !onOwner}>{t.kinds[k]}</option>)}</select>}
+          {a => <select {...a} value={given.kind} onChange={e => set('kind', e.target.value)} disabled={barKind !== null}>{kinds.map(k => <option key={k} value={k} disabled={k === 'owner' && !onOwner}>{t.kinds[k]}</option>)}</select>}
         </Field>
-        <Field label={t.name}>{a => <input {...a} value={given.displayName} onChange={e => set('displayName')(e.target.value)} maxLength={200} disabled={bar !== null} />}</Field>
-        <Field label={t.email} hint={barRest}>{a => <input {...a} type="email" value={given.email} onChange={e => set('email')(e.target.value)} disabled={barRest !== null} />}</Field>
+        <Field label={t.name}>{a => <input {...a} value={given.displayName} onChange={e => set('displayName', e.target.value)} maxLength={200} disabled={bar !== null} />}</Field>
+        <Field label={t.email} hint={barRest}>{a => <input {...a} type="email" value={given.email} onChange={e => set('email', e.target.value)} disabled={barRest !== null} />}</Field>
         <div className="row"><Button type="submit" reason={bar}>{t.review}</Button>{wrong && <p className="wrong" role="alert">{wrong}</p>}</div>
       </form>
-      {reviewing && !stale && (
+      {reviewing && !draft.torn && (
         <Sure title={t.reviewTitle} submit={t.submit} onSure={change} onEnd={() => setReviewing(false)} about={refusal}>
           <Plan steps={steps} />
           {changed.includes('kind') && <p>{t.reaches(given.kind)}</p>}
