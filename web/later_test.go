@@ -20,10 +20,6 @@ var later = map[string][]string{
 		"GET /orgs/{org}/applications/{app}/usage/{dimension}",
 		"POST /orgs/{org}/sync",
 	},
-	"audit: retained events": {
-		"GET /orgs/{org}/retention",
-		"GET /orgs/{org}/retention/export",
-	},
 	"grants: bulk, change": {
 		"POST /orgs/{org}/applications/{app}/grants",
 		"DELETE /orgs/{org}/applications/{app}/grants/{id}",
@@ -31,27 +27,12 @@ var later = map[string][]string{
 		"POST /orgs/{org}/org/grants/bulk",
 		"GET /orgs/{org}/org/grants/{id}",
 	},
-	"audits": {
-		"GET /orgs/{org}/applications/{app}/audit/verify",
-		"GET /orgs/{org}/applications/{app}/entitlements",
-		"GET /orgs/{org}/applications/{app}/sod-violations",
-		"GET /orgs/{org}/applications/{app}/wildcard-drift",
-		"GET /orgs/{org}/org/audit/verify",
-		"GET /orgs/{org}/org/entitlements",
-		"GET /orgs/{org}/org/sod-violations",
-		"GET /orgs/{org}/org/wildcard-drift",
-	},
 	"groups: writes": {
 		"POST /orgs/{org}/org/groups",
 		"DELETE /orgs/{org}/org/groups/{id}",
 		"PATCH /orgs/{org}/org/groups/{id}",
 		"POST /orgs/{org}/org/groups/{id}/dissolve",
 		"PUT /orgs/{org}/org/groups/{id}/parents",
-	},
-	"host": {
-		"GET /host/directories",
-		"GET /host/plugins",
-		"GET /host/sinks",
 	},
 	"people: writes, offboarding": {
 		"GET /orgs/{org}/org/reporting-edges",

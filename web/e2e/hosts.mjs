@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const binary = new URL('../../bin/authz', import.meta.url).pathname
+/** A plugin that the binary does not carry, by its path. */
+export const plugin = name => new URL('../../bin/authz-plugin-' + name, import.meta.url).pathname
 const starting = 20_000
 const env = { PATH: process.env.PATH, HOME: process.env.HOME } // no AUTHZ_… of who runs the tests
 
@@ -30,17 +32,26 @@ scopeTypes:
       maxDurationMs: 604800000
       policy: {stages: [{kind: named_approvers, roleId: approver}]}
   docs.doc: {parent: docs.folder}
+constraints:
+  sod: [{id: edits-and-pays, description: Who edits does not see bills, sets: [[docs.files.edit], [docs.bills.read]]}]
 `
 
-/** Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), rows (async of the host). */
-export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap' } = {}) {
+/** What hosts over one database share. */
+export const secrets = () => ({ host: randomBytes(32).toString('base64'), owner: randomBytes(32).toString('base64'), docs: randomBytes(32).toString('hex') })
+
+/**
+ * Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), audit (a hash
+ * chain, and its log may be retained), plugins and more (YAML), main (its storage), shared (secrets).
+ */
+export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap', audit = false, plugins = '', more = '', files = {}, main = '{plugin: sqlite, config: {path: authz.db}}', shared = secrets() } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'az-'))
-  const secret = randomBytes(32).toString('base64')
+  const secret = shared.owner
   const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
-  file('host.key', randomBytes(32).toString('base64'))
+  file('host.key', shared.host)
   file('owner.secret', secret)
-  file('docs.secret', randomBytes(32).toString('hex'))
+  file('docs.secret', shared.docs)
   file('docs.catalog.yaml', catalog)
+  for (const [name, text] of Object.entries(files)) file(name, text)
   if (oidc) file('oidc.secret', oidc.secret)
   file('authz.yaml', `
 listen: 127.0.0.1:0
@@ -48,8 +59,11 @@ ops_listen: ""
 log: {access: false}
 plugin_dirs: []
 run_dir: run
-plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
+plugins:
+  main: ${main}
+  ${plugins}
 service:
+  storage: {driver: main}
   host_keys: ["file:host.key"]
   org_creation: ${orgCreation}
   bootstrap: {user_id: ${owner}, secret: "file:owner.secret", keep: ${keep}}
@@ -60,9 +74,11 @@ applications:
   docs:
     catalog: docs.catalog.yaml
     storage: {driver: main, partition: docs}
-    provider: {secret: "file:docs.secret"}
+    provider: {secret: "file:docs.secret", audit_opt_in: ${audit}}
+    audit: {hash_chain: ${audit}}
     ancestry: {kind: stored}
     client: {unknown_scope_types: error}
+${more}
 `)
   const child = spawn(binary, ['serve', '--config', join(dir, 'authz.yaml')], { stdio: ['ignore', 'pipe', 'pipe'], env })
   let log = ''
@@ -103,8 +119,13 @@ applications:
       r.on('error', reject)
       r.end(text)
     })
+  /** Has a configured directory imported, by the command. */
+  const importDirectory = name => {
+    const run = spawnSync(binary, ['directory', 'import', name, '--config', join(dir, 'authz.yaml')], { encoding: 'utf8', env })
+    if (run.status !== 0) throw new Error(run.stderr)
+  }
   const grant = input => local('createGrant', { input })
-  const h = { base, dir, secret, local, grant, stop, visitors, log: () => log, signIn: (org, user, password) => session_(base, org, user, password) }
+  const h = { base, dir, secret, local, grant, importDirectory, stop, visitors, log: () => log, signIn: (org, user, password) => session_(base, org, user, password) }
   if (!empty) await found(h)
   return h
 }
@@ -125,11 +146,15 @@ async function session_(base, org, userId, secret) {
   return { api, cookie, session }
 }
 
+function publish(h) {
+  const published = spawnSync(binary, ['catalog', 'publish', join(h.dir, 'docs.catalog.yaml'), '--config', join(h.dir, 'authz.yaml')], { encoding: 'utf8', env })
+  if (published.status !== 0) throw new Error(published.stderr)
+}
+
 /** Makes the org acme over the application docs, with its vocabulary published. */
 async function found(h) {
   await h.grant({ subject: 'user:' + owner, pattern: 'authz_internal.*' })
-  const published = spawnSync(binary, ['catalog', 'publish', join(h.dir, 'docs.catalog.yaml'), '--config', join(h.dir, 'authz.yaml')], { encoding: 'utf8', env })
-  if (published.status !== 0) throw new Error(published.stderr)
+  publish(h)
   const first = await h.signIn('', owner, h.secret)
   await first.api('POST', '/orgs', { id: 'acme', name: 'Acme', ownerUserId: owner })
   h.owner = await h.signIn('acme', owner, h.secret)
@@ -172,6 +197,12 @@ export async function requestable(h) {
   await h.local('updateRole', { roleId: 'reader', input: { description: 'Opens documents', requestable: { stages, prompts } } })
 }
 
+/** Publishes at the application a catalog that has one key more. */
+export function publishAgain(h) {
+  writeFileSync(join(h.dir, 'docs.catalog.yaml'), catalog.replace('permissions:\n', 'permissions:\n  docs.files.print: {description: Print a document, scopes: [docs.folder]}\n'))
+  publish(h)
+}
+
 /** Publishes a catalog that has one key less, one more and one changed; answers the document before it. */
 export async function republished(h) {
   const { published: { document } } = await h.owner.api('GET', '/orgs/acme/applications/docs/catalog')
@@ -182,10 +213,24 @@ export async function republished(h) {
     g.groups = g.groups.filter(p => p !== 'docs.bills')
   }
   next.groups = next.groups.filter(g => g.path !== 'docs.bills')
+  delete next.constraints // one names it
   next.leaves.find(l => l.key === 'docs.files.edit').description = 'Write in a document'
   next.leaves.push({ ...next.leaves.find(l => l.key === 'docs.files.delete'), key: 'docs.files.print', name: 'print', description: 'Print a document', destructive: false })
   next.leaves.sort((a, b) => (a.key < b.key ? -1 : 1))
   next.groups.find(g => g.path === 'docs.files').permissions.push('docs.files.print')
   await h.owner.api('POST', '/orgs/acme/applications/docs/publish', { document: next })
   return document
+}
+
+/** Of everything that is administered, something to see. */
+export async function administered(h) {
+  await h.owner.api('POST', '/orgs/acme/seats', { userId: 'u_7', kind: 'admin', displayName: 'Una Seven', email: 'una@example.org' })
+  await h.owner.api('PUT', '/orgs/acme/billing/caps/admin_seats', { cap: 4 })
+  await h.owner.api('PUT', '/orgs/acme/billing/caps/linked_applications', { cap: 1 })
+  await h.grant({ subject: 'service:ci', roleId: 'reader', scope: 'docs.folder:team' })
+  for (const what of [{ roleId: 'editor' }, { pattern: 'docs.bills.read' }]) await h.grant({ subject: 'user:hal', scope: '*', ...what })
+  await republished(h)
+  publishAgain(h)
+  await h.owner.api('POST', '/orgs/acme/applications/docs/audit-optin', { optIn: true })
+  await h.owner.api('POST', '/orgs/acme/applications/docs/ingest-audit', {})
 }

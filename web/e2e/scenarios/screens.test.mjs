@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { accessible, asOwner } from '../browser.mjs'
-import { host, republished, requestable } from '../hosts.mjs'
+import { administered, host, requestable } from '../hosts.mjs'
 
 const screens = {
   home: '', explain: '/explain', allowed: '/explain?user=ann&key=docs.files.edit&scope=docs.doc:plan', denied: '/explain?user=ben&key=docs.files.edit&scope=docs.doc:plan',
@@ -10,7 +10,8 @@ const screens = {
   groups: '/groups', group: '/groups/staff', 'group-access': '/groups/company?tab=access', roles: '/roles', role: '/roles/office', 'role-grants': '/roles/editor?tab=grants',
   grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', revokes: '/revokes', 'revokes-app': '/revokes?home=docs', inbox: '/inbox', ask: '/ask', 'ask-role': '/ask?role=reader', 'ask-key': '/ask?pattern=docs.files.read&scope=docs.folder:team', requests: '/requests', 'requests-all': '/requests?list=all', request: '/requests/ID', audit: '/audit', 'audit-account': '/audit?log=_account', 'audit-app': '/audit?log=docs&action=grant.*', event: '/audit?event=EVENT',
   seats: '/seats', seat: '/seats/owner', 'seat-other': '/seats/u_7', invite: '/invite', keys: '/keys', 'key-new': '/keys/new', key: '/keys/KEY', service: '/services/ci',
-  usage: '/usage', settings: '/settings', catalog: '/catalog', 'catalog-find': '/catalog?q=document', registry: '/registry', namespace: '/registry/docs', drift: '/drift', lost: '/nowhere',
+  usage: '/usage', settings: '/settings', catalog: '/catalog', 'catalog-find': '/catalog?q=document', registry: '/registry', namespace: '/registry/docs', drift: '/drift',
+  sod: '/reports', entitlements: '/reports?tab=entitlements', wildcards: '/reports?tab=wildcards', chain: '/reports?tab=chain', retained: '/retained', lost: '/nowhere',
 }
 const most = 8 // calls before the reader asks for more
 const shots = process.env.WEB_SHOTS // a folder, to look at them
@@ -20,17 +21,13 @@ for (const [name, how] of Object.entries({
   light: { width: 1280 }, dark: { width: 1280, scheme: 'dark' }, narrow: { width: 320, height: 720 }, 'narrow-dark': { width: 320, height: 720, scheme: 'dark' },
 })) {
   test(`every screen, ${name}`, { timeout: 240_000 }, async t => {
-    const h = await host(t)
+    const h = await host(t, { audit: true })
     await requestable(h)
+    await administered(h)
     const asked = await h.owner.api('POST', '/orgs/acme/requests', { roleId: 'reader', justification: { why: 'the audit of spring' } })
     await h.local('submitRequest', { input: { requesterUserId: 'zoe', roleId: 'reader', scope: 'docs.folder:team', justification: { why: 'to read the plan' } } })
     const [newest] = (await h.owner.api('GET', '/orgs/acme/org/audit?action=grant.create&limit=1')).events
-    await h.owner.api('POST', '/orgs/acme/seats', { userId: 'u_7', kind: 'admin', displayName: 'Una Seven', email: 'una@example.org' })
-    await h.grant({ subject: 'service:ci', roleId: 'reader', scope: 'docs.folder:team' })
     const made = await h.owner.api('POST', '/orgs/acme/api-keys', { kind: 'principal', name: 'Nightly build', serviceId: 'ci' })
-    await h.owner.api('PUT', '/orgs/acme/billing/caps/admin_seats', { cap: 4 })
-    await h.owner.api('PUT', '/orgs/acme/billing/caps/linked_applications', { cap: 1 })
-    await republished(h)
     const { page, calls } = await asOwner(t, h, how)
     if (shots) mkdirSync(shots, { recursive: true })
     for (const [screen, path] of Object.entries(screens)) {

@@ -59,6 +59,8 @@ const orgs = createRoute({
 
 const me = createRoute({ getParentRoute: () => signedIn, path: '/me', component: lazyRouteComponent(() => import('../features/me/Sessions.tsx'), 'Sessions') })
 
+const host = createRoute({ getParentRoute: () => signedIn, path: '/host', component: lazyRouteComponent(() => import('../features/host/Host.tsx'), 'Host') })
+
 const org = createRoute({ getParentRoute: () => signedIn, path: '/orgs/$org', component: Shell, notFoundComponent: Lost })
 
 const children = [
@@ -109,10 +111,12 @@ const children = [
   createRoute({ getParentRoute: () => org, path: '/registry', component: lazyRouteComponent(() => import('../features/registry/Registry.tsx'), 'Registry') }),
   createRoute({ getParentRoute: () => org, path: '/registry/$ns', validateSearch: texts('from', 'to'), component: lazyRouteComponent(() => import('../features/registry/Namespace.tsx'), 'Namespace') }),
   createRoute({ getParentRoute: () => org, path: '/drift', component: lazyRouteComponent(() => import('../features/drift/Drift.tsx'), 'Drift') }),
+  createRoute({ getParentRoute: () => org, path: '/reports', validateSearch: texts('tab', 'home', 'user', 'since', 'at', 'id', 'hash'), component: lazyRouteComponent(() => import('../features/reports/Reports.tsx'), 'Reports') }),
+  createRoute({ getParentRoute: () => org, path: '/retained', validateSearch: texts('application', 'actor', 'action', 'target', 'from', 'to'), component: lazyRouteComponent(() => import('../features/audit/Retained.tsx'), 'Retained') }),
 ] as const
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, me, org.addChildren(children)])]),
+  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, me, host, org.addChildren(children)])]),
   basepath: '/dashboard',
   defaultPreload: false,
   scrollRestoration: true,
