@@ -10,7 +10,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-host web test-web notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-host web test-web screenshots notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,11 @@ web/node_modules/.installed: web/package-lock.json
 test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
 	cd web && npm run --silent check && npm run --silent test
+
+screenshots: build-host web/node_modules/.installed ## make the pictures of docs/dashboard.md of this build
+	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the pictures are taken in it"
+	@command -v cwebp >/dev/null || scripts/install-package webp "the pictures are made small with it"
+	cd web && node --test --test-reporter=spec e2e/screenshots.mjs
 
 notices: ## write THIRD_PARTY_NOTICES from the modules that the binaries are linked with
 	cd internal/notices/generate && $(GO) run .

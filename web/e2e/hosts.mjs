@@ -1,7 +1,7 @@
 // Real hosts: bin/authz over SQLite, each in a directory of its own, which ends with its test.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -80,32 +80,7 @@ applications:
     client: {unknown_scope_types: error}
 ${more}
 `)
-  const child = spawn(binary, ['serve', '--config', join(dir, 'authz.yaml')], { stdio: ['ignore', 'pipe', 'pipe'], env })
-  let log = ''
-  const base = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the host did not start:\n' + log)), starting)
-    const read = chunk => {
-      log += chunk
-      const at = /ready: .*?listen=(\S+)/.exec(log)
-      if (!at) return
-      clearTimeout(timer)
-      resolve('http://' + at[1])
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    child.on('exit', code => reject(new Error(`the host ended with ${code}:\n${log}`)))
-  })
-  const ended = new Promise(resolve => child.on('exit', resolve))
-  const stop = async () => {
-    child.kill('SIGTERM')
-    await ended
-  }
-  const visitors = [] // leave before the host does
-  t.after(async () => {
-    for (const leave of visitors) await leave()
-    await stop()
-    rmSync(dir, { recursive: true, force: true })
-  })
+  const { base, log, stop, visitors } = await serve(t, dir, ['serve', '--config', join(dir, 'authz.yaml')])
 
   /** An operation over the administration socket. */
   const local = (op, body = {}) =>
@@ -125,9 +100,48 @@ ${more}
     if (run.status !== 0) throw new Error(run.stderr)
   }
   const grant = input => local('createGrant', { input })
-  const h = { base, dir, secret, local, grant, importDirectory, stop, visitors, log: () => log, signIn: (org, user, password) => session_(base, org, user, password) }
+  const h = { base, dir, secret, local, grant, importDirectory, stop, visitors, log, signIn: (org, user, password) => session_(base, org, user, password) }
   if (!empty) await found(h)
   return h
+}
+
+/** Runs a host in a directory that ends with the test. */
+async function serve(t, dir, args, ready = /ready: .*?listen=(\S+)/) {
+  const child = spawn(binary, args, { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], env })
+  let log = ''
+  const base = await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the host did not start:\n' + log)), starting)
+    const read = chunk => {
+      log += chunk
+      const at = ready.exec(log)
+      if (!at) return
+      clearTimeout(timer)
+      resolve('http://' + at[1])
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.on('exit', code => reject(new Error(`the host ended with ${code}:\n${log}`)))
+  })
+  const ended = new Promise(resolve => child.on('exit', resolve))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  const visitors = [] // leave before the host does
+  t.after(async () => {
+    for (const leave of visitors) await leave()
+    await stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  return { base, log: () => log, stop, visitors }
+}
+
+/** The sample company of quickstart, for pictures. */
+export async function sample(t) {
+  const dir = mkdtempSync(join(tmpdir(), 'az-'))
+  const running = await serve(t, dir, ['quickstart', '--listen', '127.0.0.1:0', '--data-dir', join(dir, 'data')], /authz is ready at http:\/\/(\S+)/)
+  const secret = readFileSync(join(dir, 'data', 'owner.secret'), 'utf8').trim()
+  return { ...running, dir, secret, owner: await session_(running.base, 'acme', owner, secret) }
 }
 
 /** Somebody at the API, beside the browser. */

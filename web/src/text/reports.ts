@@ -21,6 +21,7 @@ export const reports = {
   exported: (n: number) => `${many(n, 'line is', 'lines are')} in the file.`,
   cut: (n: number) => `The file is cut: it has ${many(n, 'line', 'lines')}, and not the last ones. Its name says so.`,
   constraint: 'Constraint',
+  why: 'Why',
   holds: 'Holds',
   and: 'and',
   noSod: 'Nobody breaks a constraint',

@@ -30,8 +30,9 @@ export function Sod({ org, home, user, frame }: Of & { user: string }) {
     ))
   const columns: Array<Column<Row>> = [
     { id: 'user', title: t.person, width: 'minmax(0, 0.6fr)', cell: r => <Link to="/orgs/$org/people/$id" params={{ org, id: r.userId }}><Name of={r.userId} /></Link> },
-    { id: 'constraint', title: t.constraint, width: 'minmax(0, 1fr)', cell: r => <><Id of={r.violation.constraintId} /> <span className="dim"><Name of={r.violation.description ?? ''} /></span></> },
-    { id: 'holds', title: t.holds, width: 'minmax(0, 1.4fr)', cell: r => r.violation.sets.map((s, i) => <span key={s.setIndex}>{i > 0 && <span className="dim"> {t.and} </span>}<Id of={s.keys.join(', ')} /></span>) },
+    { id: 'constraint', title: t.constraint, width: 'minmax(0, 0.7fr)', cell: r => <Id of={r.violation.constraintId} /> },
+    { id: 'why', title: t.why, width: 'minmax(0, 1fr)', least: true, cell: r => <span className="dim"><Name of={r.violation.description ?? ''} /></span> },
+    { id: 'holds', title: t.holds, width: 'minmax(0, 1.2fr)', cell: r => r.violation.sets.map((s, i) => <span key={s.setIndex}>{i > 0 && <span className="dim"> {t.and} </span>}<Id of={s.keys.join(', ')} /></span>) },
   ]
   return (
     <>

@@ -105,8 +105,8 @@ function Remove({ org, seat, onEnd, onBack }: { org: string; seat: SeatOf; onEnd
   }
   return (
     <Sure title={t.removeTitle} typed={seat.userId} submit={t.removeNow} danger onSure={remove} onEnd={onBack} about={refusal}>
-      <Plan steps={[{ sign: '−', text: <><Name of={seat.userId} /> {t.removeStep}</> }, { sign: '−', text: t.removeKeys(live) }]} />
-      <p className="dim">{t.removeRows}</p>
+      <Plan steps={[{ sign: '−', text: <><Name of={seat.userId} /> {t.removeStep}</> }, ...(live === 0 ? [] : [{ sign: '−' as const, text: t.removeKeys(live) }])]} />
+      <p className="dim">{live === 0 && t.noKeys} {t.removeRows}</p>
     </Sure>
   )
 }
