@@ -7,7 +7,6 @@ export const host = {
   noPlugins: 'No plugin runs',
   name: 'Name',
   plugin: 'Plugin',
-  version: 'Version',
   kinds: { storage: 'storage', metrics_sink: 'metrics sink', directory_importer: 'directory importer' } as Record<string, string>,
   embedded: 'embedded',
   needed: 'needed',

@@ -33,7 +33,6 @@ export const registry = {
   others: (names: string[]) => `Other members differ too: ${names.join(', ')}.`,
   kinds: { leaf: 'key', type: 'scope type', group: 'group', constraint: 'constraint' } as Record<string, string>,
   nothing: 'none',
-  document: 'Document as JSON',
   save: 'Save the document',
   publisher: (of: string) => (of.startsWith('publisher:') ? 'a publisher key' : of),
 }
@@ -56,7 +55,6 @@ export const drift = {
   at: 'At',
   since: 'since',
   reasons: { tombstoned: 'is gone', unpublished: 'was never published' } as Record<string, string>,
-  message: 'What the host says',
 }
 
 export const catalog = {

@@ -15,7 +15,6 @@ export const reports = {
   user: 'One person, by id',
   person: 'Person',
   inactive: 'inactive',
-  more: 'Read on',
   take: 'Export as CSV',
   stop: (n: number) => `Stop (${numbers.format(n)} lines)`,
   exported: (n: number) => `${many(n, 'line is', 'lines are')} in the file.`,

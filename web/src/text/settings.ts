@@ -19,6 +19,7 @@ export const settings = {
   submit: 'Change it',
   changed: 'The settings are changed.',
   was: 'was',
+  asStored: 'as stored',
   reaches: 'Everybody in the organization sees the new name.',
   reachesPrimary: 'People, groups, roles and grants are then read from the other application: who may administer the organization is decided there.',
 }

@@ -28,9 +28,12 @@ export function Sure({ title, submit, danger, typed, reason, onSure, onEnd, abou
   const [text, setText] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Trouble | null>(null)
+  // What nobody could type is typed as it is shown.
+  const confirmed = typed === undefined || [typed.trim(), visible(typed).trim()].includes(text.trim())
   async function sure(e: FormEvent) {
     e.preventDefault()
-    if (busy || reason || (typed !== undefined && text.trim() !== typed)) return
+    e.stopPropagation() // a form that it stands in is not sent with it
+    if (busy || reason || !confirmed) return
     setBusy(true)
     setError(null)
     try {
@@ -52,7 +55,7 @@ export function Sure({ title, submit, danger, typed, reason, onSure, onEnd, abou
             )}
             {error && <Failed of={error}>{error.fields?.outcome === 'unknown' || error.status === 0 ? <span>{t.give.unknown}</span> : about?.(error)}</Failed>}
             <div className="row">
-              <Button kind={danger ? 'danger main' : 'main'} type="submit" busy={busy} reason={reason ?? (typed !== undefined && text.trim() !== typed ? w.typeId(visible(typed)) : null)}>{submit}</Button>
+              <Button kind={danger ? 'danger main' : 'main'} type="submit" busy={busy} reason={reason ?? (confirmed ? null : w.typeId(visible(typed ?? '')))}>{submit}</Button>
               <Button onPress={onEnd}>{t.cancel}</Button>
             </div>
           </form>

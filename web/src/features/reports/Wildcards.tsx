@@ -33,7 +33,7 @@ export function Wildcards({ org, home, frame }: Of) {
   ]
   return (
     <>
-      {frame(<><label className="row"><span className="dim">{t.since}</span><Filter first mono label={t.since} value={given} onChange={since => void navigate({ search: old => ({ ...old, since }), replace: true })} /></label>{pages.list.length > 0 && taken.button}</>)}
+      {frame(<><label className="row"><span className="dim">{t.since}</span><Filter first mono label={t.since} value={given} onChange={since => void navigate({ search: old => ({ ...old, since }), replace: true })} /></label><span className="small dim">{t.sinceHint}</span>{pages.list.length > 0 && taken.button}</>)}
       {!right ? <p className="wrong" role="alert">{t.wrongSince}</p> : pages.error ? <Failed of={pages.error} retry={() => void pages.refetch()} /> : (
         <>
           {taken.trouble}

@@ -63,7 +63,7 @@ export function Change({ org, seat, bar, barRest, barKind, onOwner }: Props) {
     <>
       <form className="card form" aria-label={t.change} onSubmit={review}>
         <h2>{t.change}</h2>
-        {draft.torn && <Versions rows={draft.differ.map(n => ({ label: labels[n], theirs: told(n, now), mine: changed.includes(n) ? told(n, given) : <span className="dim">{w.same}</span> }))} onTheirs={draft.theirs} onMine={() => (draft.mine(), setReviewing(true))} />}
+        {draft.torn && <Versions rows={draft.differ.map(n => ({ label: labels[n], theirs: told(n, now), mine: changed.includes(n) ? told(n, given) : <span className="dim">{t.asStored}</span> }))} onTheirs={draft.theirs} onMine={() => (draft.mine(), setReviewing(true))} />}
         <Field label={t.kind} hint={barKind ?? t.kindHints[given.kind]}>
           {a => <select {...a} value={given.kind} onChange={e => set('kind', e.target.value)} disabled={barKind !== null}>{kinds.map(k => <option key={k} value={k} disabled={k === 'owner' && !onOwner}>{t.kinds[k]}</option>)}</select>}
         </Field>

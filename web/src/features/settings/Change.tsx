@@ -6,7 +6,6 @@ import { queries, useAsk, useMe } from '../../api/queries.ts'
 import type { Org } from '../../api/schema.gen.ts'
 import { visible } from '../../domain/visible.ts'
 import { settings as t } from '../../text/settings.ts'
-import { w } from '../../text/writes.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Name } from '../../ui/Id.tsx'
@@ -55,7 +54,7 @@ export function Change({ of, mayChange }: { of: Org; mayChange: boolean }) {
   return (
     <>
       <form className="card form" aria-label={t.title} onSubmit={review}>
-        {draft.torn && <Versions rows={draft.differ.map(n => ({ label: labels[n], theirs: told(now[n]), mine: changed.includes(n) ? told(given[n]) : <span className="dim">{w.same}</span> }))} onTheirs={draft.theirs} onMine={() => (draft.mine(), setReviewing(true))} />}
+        {draft.torn && <Versions rows={draft.differ.map(n => ({ label: labels[n], theirs: told(now[n]), mine: changed.includes(n) ? told(given[n]) : <span className="dim">{t.asStored}</span> }))} onTheirs={draft.theirs} onMine={() => (draft.mine(), setReviewing(true))} />}
         <Field label={t.name} hint={reason}>{a => <input {...a} value={given.name} onChange={e => set('name', e.target.value)} maxLength={200} disabled={!mayChange} />}</Field>
         <Field label={t.primary} hint={of.mode === 'federated' ? t.federated : t.primaryHint}>
           {a => (
