@@ -112,7 +112,7 @@ const children = [
   createRoute({ getParentRoute: () => org, path: '/registry/$ns', validateSearch: texts('from', 'to'), component: lazyRouteComponent(() => import('../features/registry/Namespace.tsx'), 'Namespace') }),
   createRoute({ getParentRoute: () => org, path: '/drift', component: lazyRouteComponent(() => import('../features/drift/Drift.tsx'), 'Drift') }),
   createRoute({ getParentRoute: () => org, path: '/reports', validateSearch: texts('tab', 'home', 'user', 'since', 'at', 'id', 'hash'), component: lazyRouteComponent(() => import('../features/reports/Reports.tsx'), 'Reports') }),
-  createRoute({ getParentRoute: () => org, path: '/retained', validateSearch: texts('application', 'actor', 'action', 'target', 'from', 'to'), component: lazyRouteComponent(() => import('../features/audit/Retained.tsx'), 'Retained') }),
+  createRoute({ getParentRoute: () => org, path: '/retained', validateSearch: texts('application', 'actor', 'action', 'target', 'from', 'to', 'event'), component: lazyRouteComponent(() => import('../features/audit/Retained.tsx'), 'Retained') }),
 ] as const
 
 export const router = createRouter({

@@ -1,5 +1,4 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
 import { holds } from '../../api/gates.ts'
 import { useAsk, useMe, useOrg } from '../../api/queries.ts'
 import type { Event as Copy } from '../../api/schema.gen.ts'
@@ -35,16 +34,15 @@ export function Retained() {
   const me = useMe()
   const navigate = useNavigate({ from: '/orgs/$org/retained' })
   const search = useSearch({ from: '/signed-in/orgs/$org/retained' })
-  const { application = '', actor = '', action = '', target = '', from = '', to = '' } = search
-  const [open, setOpen] = useState('')
+  const { application = '', actor = '', action = '', target = '', from = '', to = '', event = '' } = search
   const apps = useAsk('GET /orgs/{org}/applications', { path: { org }, query: { limit: 200 } }, { on: holds(me.data, 'cloud.applications.read') === 'yes' })
   const { subject: _, ...days } = query({ actor, action, target, subject: '', from, to })
   const filter = { ...days, application: application || undefined }
   const list = useAsk('GET /orgs/{org}/retention', { path: { org }, query: { ...filter, limit: most } }, { keep: true })
   const taken = useRetained(org, filter)
   const rows = list.data?.events.toReversed() ?? []
-  const opened = rows.find(e => idOf(e) === open)
-  const set = (next: Partial<typeof search>, replace = true) => (setOpen(''), void navigate({ search: old => ({ ...old, ...next }), replace }))
+  const opened = rows.find(e => idOf(e) === event)
+  const set = (next: Partial<typeof search>, replace = true) => void navigate({ search: old => ({ ...old, event: undefined, ...next }), replace })
   const linked = apps.data?.applications ?? []
   const may = holds(me.data, exports) === 'yes' || (application !== '' && holds(me.data, exports, 'cloud.app:' + application) === 'yes')
   return (
@@ -65,12 +63,12 @@ export function Retained() {
       {list.error ? <Failed of={list.error} retry={() => void list.refetch()} /> : (
         <div className={opened ? 'beside open' : 'beside'}>
           <Grid
-            label={t.title} rows={rows} columns={columns} rowId={idOf} isLoading={list.isFetching} onOpen={e => setOpen(idOf(e))}
+            label={t.title} rows={rows} columns={columns} rowId={idOf} isLoading={list.isFetching} onOpen={e => set({ event: idOf(e) }, event !== '')}
             empty={<Empty title={application || actor || action || target || from || to ? all.grid.hidden : t.none}><p>{t.noneHint}</p></Empty>} foot={rows.length === most && <span>{t.first(most)}</span>}
           />
           {opened && (
-            <aside className="card stack" aria-label={all.audit.one} onKeyDown={e => e.key === 'Escape' && setOpen('')}>
-              <header className="row far"><h2>{all.audit.one}</h2><Button small kind="bare" label={all.close} onPress={() => setOpen('')}>×</Button></header>
+            <aside className="card stack" aria-label={all.audit.one} onKeyDown={e => e.key === 'Escape' && set({})}>
+              <header className="row far"><h2>{all.audit.one}</h2><Button small kind="bare" label={all.close} onPress={() => set({})}>×</Button></header>
               <Facts org={org} of={opened} />
               <dl className="facts"><dt>{t.application}</dt><dd><Name of={opened.application} /></dd><dt>{t.ingested}</dt><dd><Time at={opened.ingestedAt} /></dd></dl>
               <Detail of={opened} />

@@ -24,7 +24,6 @@ export function NewKey() {
   const search = useSearch({ from: '/signed-in/orgs/$org/keys/new' })
   const me = useMe()
   const everywhere = holds(me.data, manages) === 'yes'
-  const words = useVocabulary()
   const [key, setKey] = useState(newKey)
   const [kind, setKind] = useState(kinds.find(k => k === search.kind) ?? 'principal')
   const [name, setName] = useState(search.name ?? '')
@@ -33,6 +32,7 @@ export function NewKey() {
   const [until, setUntil] = useState(search.until ?? '')
   const [reviewing, setReviewing] = useState(false)
   const [made, setMade] = useState<IssuedKey | null>(null)
+  const words = useVocabulary(kind === 'publisher')
   const expiresAt = until ? new Date(until).getTime() : null
   const namespaces = useAsk('GET /orgs/{org}/registry', { path: { org }, query: { limit: 1000 } }, { on: kind === 'publisher' })
   const of = kind === 'principal' ? serviceId.trim() : kind === 'publisher' ? namespace.trim() : ''

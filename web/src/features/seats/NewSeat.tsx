@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { call, newKey } from '../../api/call.ts'
+import { holds } from '../../api/gates.ts'
 import { queries, useAsk, useMe, useOrg } from '../../api/queries.ts'
 import { t as all } from '../../text/en.ts'
 import { seats as t } from '../../text/seats.ts'
@@ -27,7 +28,7 @@ export function NewSeat() {
   const [displayName, setName] = useState('')
   const [email, setEmail] = useState('')
   const [reviewing, setReviewing] = useState(false)
-  const people = useAsk('GET /orgs/{org}/org/users', { path: { org }, query: { q: userId, limit: 8 } }, { on: userId !== '' && me.data?.orgRoot.reachable === true, keep: true })
+  const people = useAsk('GET /orgs/{org}/org/users', { path: { org }, query: { q: userId, limit: 8 } }, { on: userId !== '' && holds(me.data, 'authz_internal.access.read') === 'yes', keep: true })
   function review(e: FormEvent) {
     e.preventDefault()
     setReviewing(true)
