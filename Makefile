@@ -10,7 +10,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 # Modules of their own: what only their users need.
 MODULES := internal/notices/generate internal/prose contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
 
-.PHONY: help build build-authz build-host web test-web docs notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
+.PHONY: help build build-authz build-host web test-web screenshots docs notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,11 @@ web/node_modules/.installed: web/package-lock.json
 test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
 	cd web && npm run --silent check && npm run --silent test
+
+screenshots: build-host web/node_modules/.installed ## make the pictures of docs/dashboard.md of this build
+	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the pictures are taken in it"
+	@command -v cwebp >/dev/null || scripts/install-package webp "the pictures are made small with it"
+	cd web && node --test --test-reporter=spec e2e/screenshots.mjs
 
 docs: website/node_modules/.installed ## a site of the documentation, with a search, in bin/site
 	cd website && npm run --silent build

@@ -181,3 +181,35 @@ func TestTheDashboardCallsTheDocument(t *testing.T) {
 		}
 	}
 }
+
+var shown = regexp.MustCompile(`(?:src|srcset)="(images/dashboard/[^"]+)"`)
+
+// The pictures of the page are there and small, and none is kept that it does not show.
+func TestThePicturesOfThePage(t *testing.T) {
+	docs := filepath.Join("..", "docs")
+	page, err := os.ReadFile(filepath.Join(docs, "dashboard.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	for _, found := range shown.FindAllStringSubmatch(string(page), -1) {
+		want[found[1]] = true
+	}
+	files, err := filepath.Glob(filepath.Join(docs, "images", "dashboard", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d pictures: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := "images/dashboard/" + filepath.Base(file)
+		if !want[name] {
+			t.Errorf("%s is not shown by docs/dashboard.md", name)
+		}
+		delete(want, name)
+		if info, err := os.Stat(file); err != nil || info.Size() > 60_000 {
+			t.Errorf("%s is larger than 60 KB, or unreadable: %v", name, err)
+		}
+	}
+	for name := range want {
+		t.Errorf("docs/dashboard.md shows %s, which make screenshots does not make", name)
+	}
+}

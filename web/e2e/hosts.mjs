@@ -1,12 +1,14 @@
 // Real hosts: bin/authz over SQLite, each in a directory of its own, which ends with its test.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const binary = new URL('../../bin/authz', import.meta.url).pathname
+/** A plugin that the binary does not carry, by its path. */
+export const plugin = name => new URL('../../bin/authz-plugin-' + name, import.meta.url).pathname
 const starting = 20_000
 const env = { PATH: process.env.PATH, HOME: process.env.HOME } // no AUTHZ_… of who runs the tests
 
@@ -30,17 +32,26 @@ scopeTypes:
       maxDurationMs: 604800000
       policy: {stages: [{kind: named_approvers, roleId: approver}]}
   docs.doc: {parent: docs.folder}
+constraints:
+  sod: [{id: edits-and-pays, description: Who edits does not see bills, sets: [[docs.files.edit], [docs.bills.read]]}]
 `
 
-/** Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), rows (async of the host). */
-export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap' } = {}) {
+/** What hosts over one database share. */
+export const secrets = () => ({ host: randomBytes(32).toString('base64'), owner: randomBytes(32).toString('base64'), docs: randomBytes(32).toString('hex') })
+
+/**
+ * Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), audit (a hash
+ * chain, and its log may be retained), plugins and more (YAML), main (its storage), shared (secrets).
+ */
+export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap', audit = false, plugins = '', more = '', files = {}, main = '{plugin: sqlite, config: {path: authz.db}}', shared = secrets() } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'az-'))
-  const secret = randomBytes(32).toString('base64')
+  const secret = shared.owner
   const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
-  file('host.key', randomBytes(32).toString('base64'))
+  file('host.key', shared.host)
   file('owner.secret', secret)
-  file('docs.secret', randomBytes(32).toString('hex'))
+  file('docs.secret', shared.docs)
   file('docs.catalog.yaml', catalog)
+  for (const [name, text] of Object.entries(files)) file(name, text)
   if (oidc) file('oidc.secret', oidc.secret)
   file('authz.yaml', `
 listen: 127.0.0.1:0
@@ -48,8 +59,11 @@ ops_listen: ""
 log: {access: false}
 plugin_dirs: []
 run_dir: run
-plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
+plugins:
+  main: ${main}
+  ${plugins}
 service:
+  storage: {driver: main}
   host_keys: ["file:host.key"]
   org_creation: ${orgCreation}
   bootstrap: {user_id: ${owner}, secret: "file:owner.secret", keep: ${keep}}
@@ -60,17 +74,46 @@ applications:
   docs:
     catalog: docs.catalog.yaml
     storage: {driver: main, partition: docs}
-    provider: {secret: "file:docs.secret"}
+    provider: {secret: "file:docs.secret", audit_opt_in: ${audit}}
+    audit: {hash_chain: ${audit}}
     ancestry: {kind: stored}
     client: {unknown_scope_types: error}
+${more}
 `)
-  const child = spawn(binary, ['serve', '--config', join(dir, 'authz.yaml')], { stdio: ['ignore', 'pipe', 'pipe'], env })
+  const { base, log, stop, visitors } = await serve(t, dir, ['serve', '--config', join(dir, 'authz.yaml')])
+
+  /** An operation over the administration socket. */
+  const local = (op, body = {}) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body)
+      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/docs/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
+        let told = ''
+        answer.on('data', c => (told += c))
+        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
+      })
+      r.on('error', reject)
+      r.end(text)
+    })
+  /** Has a configured directory imported, by the command. */
+  const importDirectory = name => {
+    const run = spawnSync(binary, ['directory', 'import', name, '--config', join(dir, 'authz.yaml')], { encoding: 'utf8', env })
+    if (run.status !== 0) throw new Error(run.stderr)
+  }
+  const grant = input => local('createGrant', { input })
+  const h = { base, dir, secret, local, grant, importDirectory, stop, visitors, log, signIn: (org, user, password) => session_(base, org, user, password) }
+  if (!empty) await found(h)
+  return h
+}
+
+/** Runs a host in a directory that ends with the test. */
+async function serve(t, dir, args, ready = /ready: .*?listen=(\S+)/) {
+  const child = spawn(binary, args, { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], env })
   let log = ''
   const base = await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the host did not start:\n' + log)), starting)
     const read = chunk => {
       log += chunk
-      const at = /ready: .*?listen=(\S+)/.exec(log)
+      const at = ready.exec(log)
       if (!at) return
       clearTimeout(timer)
       resolve('http://' + at[1])
@@ -90,23 +133,15 @@ applications:
     await stop()
     rmSync(dir, { recursive: true, force: true })
   })
+  return { base, log: () => log, stop, visitors }
+}
 
-  /** An operation over the administration socket. */
-  const local = (op, body = {}) =>
-    new Promise((resolve, reject) => {
-      const text = JSON.stringify(body)
-      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/docs/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
-        let told = ''
-        answer.on('data', c => (told += c))
-        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
-      })
-      r.on('error', reject)
-      r.end(text)
-    })
-  const grant = input => local('createGrant', { input })
-  const h = { base, dir, secret, local, grant, stop, visitors, log: () => log, signIn: (org, user, password) => session_(base, org, user, password) }
-  if (!empty) await found(h)
-  return h
+/** The sample company of quickstart, for pictures. */
+export async function sample(t) {
+  const dir = mkdtempSync(join(tmpdir(), 'az-'))
+  const running = await serve(t, dir, ['quickstart', '--listen', '127.0.0.1:0', '--data-dir', join(dir, 'data')], /authz is ready at http:\/\/(\S+)/)
+  const secret = readFileSync(join(dir, 'data', 'owner.secret'), 'utf8').trim()
+  return { ...running, dir, secret, owner: await session_(running.base, 'acme', owner, secret) }
 }
 
 /** Somebody at the API, beside the browser. */
@@ -125,11 +160,15 @@ async function session_(base, org, userId, secret) {
   return { api, cookie, session }
 }
 
+function publish(h) {
+  const published = spawnSync(binary, ['catalog', 'publish', join(h.dir, 'docs.catalog.yaml'), '--config', join(h.dir, 'authz.yaml')], { encoding: 'utf8', env })
+  if (published.status !== 0) throw new Error(published.stderr)
+}
+
 /** Makes the org acme over the application docs, with its vocabulary published. */
 async function found(h) {
   await h.grant({ subject: 'user:' + owner, pattern: 'authz_internal.*' })
-  const published = spawnSync(binary, ['catalog', 'publish', join(h.dir, 'docs.catalog.yaml'), '--config', join(h.dir, 'authz.yaml')], { encoding: 'utf8', env })
-  if (published.status !== 0) throw new Error(published.stderr)
+  publish(h)
   const first = await h.signIn('', owner, h.secret)
   await first.api('POST', '/orgs', { id: 'acme', name: 'Acme', ownerUserId: owner })
   h.owner = await h.signIn('acme', owner, h.secret)
@@ -170,4 +209,42 @@ export async function requestable(h) {
   const stages = ['approver', 'security'].map(roleId => ({ kind: 'named_approvers', roleId }))
   const prompts = [{ id: 'why', label: 'Reason' }, { id: 'team', label: 'Team', kind: 'select', options: ['finance', 'legal'], required: false }]
   await h.local('updateRole', { roleId: 'reader', input: { description: 'Opens documents', requestable: { stages, prompts } } })
+}
+
+/** Publishes at the application a catalog that has one key more. */
+export function publishAgain(h) {
+  writeFileSync(join(h.dir, 'docs.catalog.yaml'), catalog.replace('permissions:\n', 'permissions:\n  docs.files.print: {description: Print a document, scopes: [docs.folder]}\n'))
+  publish(h)
+}
+
+/** Publishes a catalog that has one key less, one more and one changed; answers the document before it. */
+export async function republished(h) {
+  const { published: { document } } = await h.owner.api('GET', '/orgs/acme/applications/docs/catalog')
+  const next = structuredClone(document)
+  next.leaves = next.leaves.filter(l => l.key !== 'docs.bills.read')
+  for (const g of next.groups) {
+    g.permissions = g.permissions.filter(p => p !== 'docs.bills.read')
+    g.groups = g.groups.filter(p => p !== 'docs.bills')
+  }
+  next.groups = next.groups.filter(g => g.path !== 'docs.bills')
+  delete next.constraints // one names it
+  next.leaves.find(l => l.key === 'docs.files.edit').description = 'Write in a document'
+  next.leaves.push({ ...next.leaves.find(l => l.key === 'docs.files.delete'), key: 'docs.files.print', name: 'print', description: 'Print a document', destructive: false })
+  next.leaves.sort((a, b) => (a.key < b.key ? -1 : 1))
+  next.groups.find(g => g.path === 'docs.files').permissions.push('docs.files.print')
+  await h.owner.api('POST', '/orgs/acme/applications/docs/publish', { document: next })
+  return document
+}
+
+/** Of everything that is administered, something to see. */
+export async function administered(h) {
+  await h.owner.api('POST', '/orgs/acme/seats', { userId: 'u_7', kind: 'admin', displayName: 'Una Seven', email: 'una@example.org' })
+  await h.owner.api('PUT', '/orgs/acme/billing/caps/admin_seats', { cap: 4 })
+  await h.owner.api('PUT', '/orgs/acme/billing/caps/linked_applications', { cap: 1 })
+  await h.grant({ subject: 'service:ci', roleId: 'reader', scope: 'docs.folder:team' })
+  for (const what of [{ roleId: 'editor' }, { pattern: 'docs.bills.read' }]) await h.grant({ subject: 'user:hal', scope: '*', ...what })
+  await republished(h)
+  publishAgain(h)
+  await h.owner.api('POST', '/orgs/acme/applications/docs/audit-optin', { optIn: true })
+  await h.owner.api('POST', '/orgs/acme/applications/docs/ingest-audit', {})
 }

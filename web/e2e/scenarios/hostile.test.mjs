@@ -19,6 +19,11 @@ test('33 markup and marks of direction in every name stay text', async t => {
   await h.grant({ subject: 'user:' + user, roleId: 'r2', scope: 'docs.doc:' + markup.replaceAll(/[\s*]/g, '_') })
   await h.local('createRevoke', { input: { userId: user, pattern: 'docs.files.edit', scope: '*' } })
   await h.local('setScopeParents', { entries: [{ scope: 'docs.folder:f', parents: [] }, { scope: 'docs.doc:' + markup.replaceAll(/[\s*]/g, '_'), parents: ['docs.folder:f'] }] })
+  await h.owner.api('POST', '/orgs/acme/seats', { userId: spun, displayName: markup })
+  await h.owner.api('POST', '/orgs/acme/seats', { userId: 'u_1', displayName: turned })
+  await h.grant({ subject: 'service:ci', roleId: 'r1', scope: '*' })
+  const { apiKey } = await h.owner.api('POST', '/orgs/acme/api-keys', { kind: 'principal', serviceId: 'ci', name: markup })
+  await h.owner.api('PATCH', '/orgs/acme', { name: turned })
   const { page, context } = await asOwner(t, h)
   page.on('dialog', () => assert.fail('a dialog opened'))
   const at = '/dashboard/orgs/acme'
@@ -26,6 +31,7 @@ test('33 markup and marks of direction in every name stay text', async t => {
   for (const path of [
     '/people', `/people/${who}`, `/people/${who}?tab=keys`, `/people/${who}?tab=groups`, `/people/${who}?tab=manage`, `/people/${encodeURIComponent(spun)}`, '/groups', '/groups/g1', '/groups/g2?tab=access', '/groups/g2?tab=change', '/roles/r1?tab=change', '/resources', `/resources/${encodeURIComponent('docs.doc:' + markup.replaceAll(/[\s*]/g, '_'))}`, `/revokes/new?user=${who}&pattern=${encodeURIComponent(markup)}`, '/roles', '/roles/r1', '/roles/r1?tab=grants',
     '/grants', '/grants?home=docs', '/revokes', `/explain?user=${who}&key=docs.files.read&scope=*`, `/explain?user=${who}&key=docs.files.edit&scope=*`, `/people?q=${encodeURIComponent(markup)}`, `/grants/new?subject=${who}&role=${encodeURIComponent(markup)}`,
+    '/seats', '/seats/u_1', `/seats/${encodeURIComponent(spun)}`, `/invite?user=${encodeURIComponent(markup)}`, '/keys', `/keys/${apiKey.id}`, `/keys/new?name=${encodeURIComponent(markup)}`, '/services/ci', `/services/${who}`, '/settings', '/usage', '/reports?tab=entitlements', '/reports?tab=wildcards', `/catalog?q=${encodeURIComponent(markup)}`, '/registry/docs', '/drift', `/retained?actor=${encodeURIComponent(markup)}`,
   ]) {
     await page.goto(at + path)
     await page.locator('main h1').waitFor()
@@ -39,7 +45,7 @@ test('33 markup and marks of direction in every name stay text', async t => {
     assert.ok(overflow <= 0, `${path} is ${overflow} px too wide`)
   }
   await page.goto(at + '/roles')
-  await page.getByText('good\\u{202e}exe.txt').first().waitFor()
+  await page.locator('main').getByText('good\\u{202e}exe.txt').first().waitFor()
   await page.getByText('<img src=x').first().waitFor()
   assert.deepEqual(await context.cookies().then(all => all.map(c => c.name)), ['authz_session'])
 })

@@ -45,9 +45,12 @@ export function url(endpoint: Endpoint, input: { path?: {}; query?: {} } = {}): 
 
 /** Calls an endpoint. Whatever it fails with is a Failure. */
 export async function call<E extends Endpoint>(endpoint: E, input: Input<E>, how: How = {}): Promise<Answer<E>> {
-  const told = await send(endpoint, input, how)
+  const told = await open(endpoint, input, how)
   return (told.status === 204 ? null : await told.json()) as Answer<E>
 }
+
+/** An answer whose body is still to be read. */
+export const open = <E extends Endpoint>(endpoint: E, input: Input<E>, how: How = {}): Promise<Response> => send(endpoint, input, how)
 
 async function send(endpoint: Endpoint, input: { path?: {}; query?: {}; body?: unknown }, how: How, again = true): Promise<Response> {
   const method = endpoint.slice(0, endpoint.indexOf(' '))

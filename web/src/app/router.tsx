@@ -59,6 +59,8 @@ const orgs = createRoute({
 
 const me = createRoute({ getParentRoute: () => signedIn, path: '/me', component: lazyRouteComponent(() => import('../features/me/Sessions.tsx'), 'Sessions') })
 
+const host = createRoute({ getParentRoute: () => signedIn, path: '/host', component: lazyRouteComponent(() => import('../features/host/Host.tsx'), 'Host') })
+
 const org = createRoute({ getParentRoute: () => signedIn, path: '/orgs/$org', component: Shell, notFoundComponent: Lost })
 
 const children = [
@@ -102,10 +104,25 @@ const children = [
   }),
   createRoute({ getParentRoute: () => org, path: '/requests/$id', validateSearch: texts('from'), component: lazyRouteComponent(() => import('../features/requests/Request.tsx'), 'OneRequest') }),
   createRoute({ getParentRoute: () => org, path: '/ask', validateSearch: texts('role', 'pattern', 'scope', 'until'), component: lazyRouteComponent(() => import('../features/requests/Ask.tsx'), 'Ask') }),
+  createRoute({ getParentRoute: () => org, path: '/seats', validateSearch: texts('q', 'kind', 'state'), component: lazyRouteComponent(() => import('../features/seats/Seats.tsx'), 'Seats') }),
+  createRoute({ getParentRoute: () => org, path: '/invite', validateSearch: texts('user', 'kind'), component: lazyRouteComponent(() => import('../features/seats/NewSeat.tsx'), 'NewSeat') }),
+  createRoute({ getParentRoute: () => org, path: '/seats/$id', component: lazyRouteComponent(() => import('../features/seats/Seat.tsx'), 'Seat') }),
+  createRoute({ getParentRoute: () => org, path: '/keys', validateSearch: texts('kind', 'revoked'), component: lazyRouteComponent(() => import('../features/keys/Keys.tsx'), 'Keys') }),
+  createRoute({ getParentRoute: () => org, path: '/keys/new', validateSearch: texts('kind', 'name', 'service', 'namespace', 'until'), component: lazyRouteComponent(() => import('../features/keys/NewKey.tsx'), 'NewKey') }),
+  createRoute({ getParentRoute: () => org, path: '/keys/$id', component: lazyRouteComponent(() => import('../features/keys/Key.tsx'), 'Key') }),
+  createRoute({ getParentRoute: () => org, path: '/services/$id', component: lazyRouteComponent(() => import('../features/services/Service.tsx'), 'Service') }),
+  createRoute({ getParentRoute: () => org, path: '/usage', component: lazyRouteComponent(() => import('../features/usage/Usage.tsx'), 'Usage') }),
+  createRoute({ getParentRoute: () => org, path: '/settings', component: lazyRouteComponent(() => import('../features/settings/Settings.tsx'), 'Settings') }),
+  createRoute({ getParentRoute: () => org, path: '/catalog', validateSearch: texts('q'), component: lazyRouteComponent(() => import('../features/catalog/Catalog.tsx'), 'Catalog') }),
+  createRoute({ getParentRoute: () => org, path: '/registry', component: lazyRouteComponent(() => import('../features/registry/Registry.tsx'), 'Registry') }),
+  createRoute({ getParentRoute: () => org, path: '/registry/$ns', validateSearch: texts('from', 'to'), component: lazyRouteComponent(() => import('../features/registry/Namespace.tsx'), 'Namespace') }),
+  createRoute({ getParentRoute: () => org, path: '/drift', component: lazyRouteComponent(() => import('../features/drift/Drift.tsx'), 'Drift') }),
+  createRoute({ getParentRoute: () => org, path: '/reports', validateSearch: texts('tab', 'home', 'user', 'since', 'at', 'id', 'hash'), component: lazyRouteComponent(() => import('../features/reports/Reports.tsx'), 'Reports') }),
+  createRoute({ getParentRoute: () => org, path: '/retained', validateSearch: texts('application', 'actor', 'action', 'target', 'from', 'to', 'event'), component: lazyRouteComponent(() => import('../features/audit/Retained.tsx'), 'Retained') }),
 ] as const
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, me, org.addChildren(children)])]),
+  routeTree: root.addChildren([signIn, signedIn.addChildren([orgs, me, host, org.addChildren(children)])]),
   basepath: '/dashboard',
   defaultPreload: false,
   scrollRestoration: true,

@@ -118,12 +118,14 @@ function Account({ onHelp }: { onHelp: () => void }) {
             if (key === 'theme') setTheme(next[theme])
             if (key === 'help') onHelp()
             if (key === 'sessions') void navigate({ to: '/me' })
+            if (key === 'host') void navigate({ to: '/host' })
             if (key === 'orgs') void navigate({ to: '/', search: { all: '1' } })
             if (key === 'out') void leave()
           }}
         >
           <MenuItem id="orgs" className="option">{t.shell.otherOrgs}</MenuItem>
           <MenuItem id="sessions" className="option">{t.shell.sessions}</MenuItem>
+          {session.data?.mayReadHost && <MenuItem id="host" className="option">{t.shell.host}</MenuItem>}
           <MenuItem id="theme" className="option">{t.shell.theme(theme)}</MenuItem>
           <MenuItem id="help" className="option"><span>{t.shortcuts.title}</span><kbd>?</kbd></MenuItem>
           <MenuItem id="out" className="option">{t.shell.signOut}</MenuItem>

@@ -1,6 +1,6 @@
 // Every text of the dashboard. Plurals by Intl; a sentence is one text, never pieces.
 const rules = new Intl.PluralRules('en')
-const numbers = new Intl.NumberFormat('en-GB')
+export const numbers = new Intl.NumberFormat('en-GB')
 
 export function many(n: number, one: string, other: string): string {
   return `${numbers.format(n)} ${rules.select(n) === 'one' ? one : other}`
@@ -39,7 +39,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', resources: 'Resources' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', resources: 'Resources', administration: 'Administration', seats: 'Seats', keys: 'API keys', usage: 'Usage and caps', settings: 'Settings', catalog: 'Catalog', registry: 'Registry', reports: 'Reports', retained: 'Retained events' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',
@@ -49,6 +49,7 @@ export const t = {
     account: 'Account',
     signOut: 'Sign out',
     sessions: 'My sessions',
+    host: 'The host',
     previewing: (who: string) => `You see what ${who} may see. Nothing can be written meanwhile.`,
     previewRole: (role: string) => `holders of the role ${role}`,
     leavePreview: 'Leave the preview',

@@ -28,6 +28,7 @@ export function SubjectName({ of }: { of: string }) {
 export function SubjectLink({ org, of }: { org: string; of: string }) {
   const { kind, id } = parseSubject(of)
   if (kind === 'user') return <Link to="/orgs/$org/people/$id" params={{ org, id }}><Name of={id} /></Link>
+  if (kind === 'service') return <Link to="/orgs/$org/services/$id" params={{ org, id }}><SubjectName of={of} /></Link>
   if (kind === 'group') return <Link to="/orgs/$org/groups/$id" params={{ org, id }}><SubjectName of={of} /></Link>
   return <SubjectName of={of} />
 }

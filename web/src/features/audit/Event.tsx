@@ -37,7 +37,7 @@ export function Event({ org, log, id, at, listed, onClose }: Props) {
   )
 }
 
-function Facts({ org, of: e }: { org: string; of: AuditEntry }) {
+export function Facts({ org, of: e }: { org: string; of: AuditEntry }) {
   return (
     <dl className="facts">
       <dt>{t.audit.at}</dt><dd><Time at={e.at} /></dd>
@@ -51,7 +51,7 @@ function Facts({ org, of: e }: { org: string; of: AuditEntry }) {
 
 const most = 50_000 // characters that are shown
 
-function Detail({ of: e }: { of: AuditEntry }) {
+export function Detail({ of: e }: { of: AuditEntry }) {
   const text = JSON.stringify(e, null, 2)
   async function copy(what: string, done: string) {
     await navigator.clipboard.writeText(what)

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
+import { save } from '../../ui/save.ts'
 import { Failed } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { exported, type Filter } from './log.ts'
@@ -27,7 +28,7 @@ export function useExport(org: string, log: string, filter: Filter) {
     setRead(null)
     if (failed === null) say(t.audit.exported(count))
     else setCut({ count, failed: end.signal.aborted ? null : failed })
-    if (failed === null || count > 0) keep(file, `audit-${org}-${log || 'org'}${failed === null ? '' : '-cut'}.ndjson`)
+    if (failed === null || count > 0) save(file, `audit-${org}-${log || 'org'}${failed === null ? '' : '-cut'}.ndjson`)
   }
   return {
     button: read === null ? <Button onPress={() => void take()}>{t.audit.take}</Button> : <Button onPress={() => stop.current?.abort()}>{t.audit.stop(read)}</Button>,
@@ -38,12 +39,4 @@ export function useExport(org: string, log: string, filter: Filter) {
       </div>
     ),
   }
-}
-
-function keep(file: Blob, name: string) {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

@@ -40,11 +40,12 @@ export function Home() {
     if (a.operation?.trouble) needs.push({ id: 'o' + a.id, kind: 'no', tag: t.home.application, text: <><Name of={a.name} />: <Name of={a.operation.trouble} /></> })
   }
   for (const d of usage.data?.dimensions ?? []) {
-    if (d.state !== 'under') needs.push({ id: 'm' + d.dimension, kind: 'mind', tag: t.home.cap, text: t.home.capReached(d.dimension.replaceAll('_', ' '), d.value, d.cap ?? 0) })
+    if (d.state !== 'under') needs.push({ id: 'm' + d.dimension, kind: 'mind', tag: t.home.cap, text: t.home.capReached(d.dimension.replaceAll('_', ' '), d.value, d.cap ?? 0), link: <Link className="button small" to="/orgs/$org/usage" params={path}>{t.home.open}</Link> })
   }
-  if (drift.data?.roles.length) needs.push({ id: 'dr', kind: 'mind', tag: t.home.drift, text: t.home.driftRoles(drift.data.roles.length) })
-  if (drift.data?.grants.length) needs.push({ id: 'dg', kind: 'mind', tag: t.home.drift, text: t.home.driftGrants(drift.data.grants.length) })
-  if (drift.data?.imports.length) needs.push({ id: 'di', kind: 'mind', tag: t.home.drift, text: t.home.driftImports(drift.data.imports.length) })
+  const drifts = <Link className="button small" to="/orgs/$org/drift" params={path}>{t.home.open}</Link>
+  if (drift.data?.roles.length) needs.push({ id: 'dr', kind: 'mind', tag: t.home.drift, text: t.home.driftRoles(drift.data.roles.length), link: drifts })
+  if (drift.data?.grants.length) needs.push({ id: 'dg', kind: 'mind', tag: t.home.drift, text: t.home.driftGrants(drift.data.grants.length), link: drifts })
+  if (drift.data?.imports.length) needs.push({ id: 'di', kind: 'mind', tag: t.home.drift, text: t.home.driftImports(drift.data.imports.length), link: drifts })
   const waiting = !me.data || sources.some(s => s.isLoading)
   return (
     <Page title={one.data?.org.name ?? org} lead={me.data?.seat ? t.home.lead(t.seatKinds[me.data.seat.kind] ?? me.data.seat.kind) : undefined}>
