@@ -1,8 +1,9 @@
 // Real hosts: bin/authz over SQLite, each in a directory of its own, which ends with its test.
 import { spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -32,38 +33,8 @@ scopeTypes:
   docs.doc: {parent: docs.folder}
 `
 
-/** Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), rows (async of the host). */
-export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap' } = {}) {
-  const dir = mkdtempSync(join(tmpdir(), 'az-'))
-  const secret = randomBytes(32).toString('base64')
-  const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
-  file('host.key', randomBytes(32).toString('base64'))
-  file('owner.secret', secret)
-  file('docs.secret', randomBytes(32).toString('hex'))
-  file('docs.catalog.yaml', catalog)
-  if (oidc) file('oidc.secret', oidc.secret)
-  file('authz.yaml', `
-listen: 127.0.0.1:0
-ops_listen: ""
-log: {access: false}
-plugin_dirs: []
-run_dir: run
-plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
-service:
-  host_keys: ["file:host.key"]
-  org_creation: ${orgCreation}
-  bootstrap: {user_id: ${owner}, secret: "file:owner.secret", keep: ${keep}}
-  ${oidc ? `oidc: {issuer: "${oidc.issuer}", client_id: dashboard, client_secret: "file:oidc.secret"}` : ''}
-  ${session}
-  local: {acme: [docs], beta: [docs]}
-applications:
-  docs:
-    catalog: docs.catalog.yaml
-    storage: {driver: main, partition: docs}
-    provider: {secret: "file:docs.secret"}
-    ancestry: {kind: stored}
-    client: {unknown_scope_types: error}
-`)
+/** Starts what is configured in a directory. */
+async function launch(dir) {
   const child = spawn(binary, ['serve', '--config', join(dir, 'authz.yaml')], { stdio: ['ignore', 'pipe', 'pipe'], env })
   let log = ''
   const base = await new Promise((resolve, reject) => {
@@ -80,10 +51,126 @@ applications:
     child.on('exit', code => reject(new Error(`the host ended with ${code}:\n${log}`)))
   })
   const ended = new Promise(resolve => child.on('exit', resolve))
-  const stop = async () => {
-    child.kill('SIGTERM')
+  const stop = async (signal = 'SIGTERM') => {
+    child.kill(signal)
     await ended
   }
+  return { base, stop, log: () => log }
+}
+
+/** Operations of an application over the administration socket of its host. */
+function administered(dir, app) {
+  return (op, body = {}) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body)
+      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/${app}/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
+        let told = ''
+        answer.on('data', c => (told += c))
+        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
+      })
+      r.on('error', reject)
+      r.end(text)
+    })
+}
+
+/** A port of loopback that nobody has, for who must be found again after a restart. */
+async function freePort() {
+  for (;;) {
+    const port = 20_000 + randomInt(10_000) // below those of outgoing connections
+    const server = createServer()
+    const free = await new Promise(resolve => server.on('error', () => resolve(false)).listen(port, '127.0.0.1', () => server.close(() => resolve(true))))
+    if (free) return port
+  }
+}
+
+/** Starts a host that serves one application alone, as it runs elsewhere: its provider secret is what its link says. */
+export async function elsewhere(t, id, catalog, { mesh = '' } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'az-'))
+  const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
+  const port = await freePort()
+  file('secret', randomBytes(32).toString('hex'))
+  file('catalog.yaml', catalog)
+  file('authz.yaml', `
+listen: 127.0.0.1:${port}
+ops_listen: ""
+log: {access: false}
+plugin_dirs: []
+run_dir: run
+plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
+applications:
+  ${id}:
+    catalog: catalog.yaml
+    storage: {driver: main, partition: ${id}}
+    provider: {secret: "file:secret", audit_opt_in: true}
+    ancestry: {kind: stored}
+    metrics: {}
+    ${mesh ? 'mesh: {enabled: true}' : ''}
+`)
+  if (mesh) {
+    file('mesh.yaml', mesh)
+    const told = spawnSync(binary, ['mesh', 'registry', 'put', join(dir, 'mesh.yaml'), '--config', join(dir, 'authz.yaml'), '--app', id, '--yes'], { encoding: 'utf8', env })
+    if (told.status !== 0) throw new Error(told.stderr)
+  }
+  let run = await launch(dir)
+  const stop = async () => {
+    await run?.stop()
+    run = null
+  }
+  t.after(async () => {
+    await stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  return {
+    url: `http://127.0.0.1:${port}/apps/${id}`, local: administered(dir, id), stop, start: async () => void (run = await launch(dir)),
+    secret: text => file('secret', text),
+    publish: async text => {
+      if (text) {
+        await stop()
+        file('catalog.yaml', text)
+        run = await launch(dir)
+      }
+      const told = spawnSync(binary, ['catalog', 'publish', join(dir, 'catalog.yaml'), '--config', join(dir, 'authz.yaml')], { encoding: 'utf8', env })
+      if (told.status !== 0) throw new Error(told.stderr)
+    },
+  }
+}
+
+/** Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), stays (at one port, and may ask others on this machine). */
+export async function host(t, { oidc, keep = false, session = '', empty = false, stays = false, orgCreation = 'bootstrap' } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'az-'))
+  const secret = randomBytes(32).toString('base64')
+  const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
+  file('host.key', randomBytes(32).toString('base64'))
+  file('owner.secret', secret)
+  file('docs.secret', randomBytes(32).toString('hex'))
+  file('docs.catalog.yaml', catalog)
+  if (oidc) file('oidc.secret', oidc.secret)
+  file('authz.yaml', `
+listen: 127.0.0.1:${stays ? await freePort() : 0}
+ops_listen: ""
+log: {access: false}
+plugin_dirs: []
+run_dir: run
+plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
+service:
+  ${stays ? 'relay: {allow_loopback: true}' : ''}
+  host_keys: ["file:host.key"]
+  org_creation: ${orgCreation}
+  bootstrap: {user_id: ${owner}, secret: "file:owner.secret", keep: ${keep}}
+  ${oidc ? `oidc: {issuer: "${oidc.issuer}", client_id: dashboard, client_secret: "file:oidc.secret"}` : ''}
+  ${session}
+  local: {acme: [docs], beta: [docs]}
+applications:
+  docs:
+    catalog: docs.catalog.yaml
+    storage: {driver: main, partition: docs}
+    provider: {secret: "file:docs.secret"}
+    ancestry: {kind: stored}
+    client: {unknown_scope_types: error}
+`)
+  let run = await launch(dir)
+  const { base } = run
+  const stop = () => run.stop()
   const visitors = [] // leave before the host does
   t.after(async () => {
     for (const leave of visitors) await leave()
@@ -92,19 +179,11 @@ applications:
   })
 
   /** An operation over the administration socket. */
-  const local = (op, body = {}) =>
-    new Promise((resolve, reject) => {
-      const text = JSON.stringify(body)
-      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/docs/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
-        let told = ''
-        answer.on('data', c => (told += c))
-        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
-      })
-      r.on('error', reject)
-      r.end(text)
-    })
+  const local = administered(dir, 'docs')
   const grant = input => local('createGrant', { input })
-  const h = { base, dir, secret, local, grant, stop, visitors, log: () => log, signIn: (org, user, password) => session_(base, org, user, password) }
+  const kill = () => run.stop('SIGKILL')
+  const start = async () => void (run = await launch(dir))
+  const h = { base, dir, secret, local, grant, stop, kill, start, visitors, log: () => run.log(), signIn: (org, user, password) => session_(base, org, user, password) }
   if (!empty) await found(h)
   return h
 }

@@ -2,7 +2,7 @@
 const rules = new Intl.PluralRules('en')
 const numbers = new Intl.NumberFormat('en-GB')
 
-function many(n: number, one: string, other: string): string {
+export function many(n: number, one: string, other: string): string {
   return `${numbers.format(n)} ${rules.select(n) === 'one' ? one : other}`
 }
 
@@ -39,7 +39,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', service: 'Service', applications: 'Applications' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',
@@ -57,7 +57,7 @@ export const t = {
     noRoot: 'No application is linked that keeps this organization’s people and access. Link one to begin.',
     unreachable: (application: string) => `${application || 'The application that keeps the organization'} cannot be reached. What it keeps is not shown, and nothing is guessed.`,
   },
-  commands: { open: 'Go to…', hint: 'A screen, a person, a group, a role, a key', screens: 'Screens', keys: 'Explain a key', none: 'Nothing found' },
+  commands: { open: 'Go to…', hint: 'A screen, a person, a group, a role, an application, a key', screens: 'Screens', keys: 'Explain a key', none: 'Nothing found' },
   shortcuts: {
     title: 'Keyboard',
     list: [
