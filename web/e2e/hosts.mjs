@@ -55,7 +55,7 @@ async function launch(dir) {
     child.kill(signal)
     await ended
   }
-  return { base, stop, log: () => log }
+  return { base, stop, freeze: () => child.kill('SIGSTOP'), log: () => log }
 }
 
 /** Operations of an application over the administration socket of its host. */
@@ -182,8 +182,9 @@ applications:
   const local = administered(dir, 'docs')
   const grant = input => local('createGrant', { input })
   const kill = () => run.stop('SIGKILL')
+  const freeze = () => run.freeze()
   const start = async () => void (run = await launch(dir))
-  const h = { base, dir, secret, local, grant, stop, kill, start, visitors, log: () => run.log(), signIn: (org, user, password) => session_(base, org, user, password) }
+  const h = { base, dir, secret, local, grant, stop, kill, freeze, start, visitors, log: () => run.log(), signIn: (org, user, password) => session_(base, org, user, password) }
   if (!empty) await found(h)
   return h
 }

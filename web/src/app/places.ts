@@ -16,5 +16,5 @@ export const places: Array<{ title: string; items: Array<{ to: To; label: string
       { to: '/orgs/$org/revokes', label: t.places.revokes },
     ],
   },
-  { title: t.places.service, items: [{ to: '/orgs/$org/applications', label: t.places.applications }] },
+  { title: t.places.administration, items: [{ to: '/orgs/$org/applications', label: t.places.applications }] },
 ]

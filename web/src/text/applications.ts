@@ -62,16 +62,14 @@ export const apps = {
     title: (name: string) => `Link ${name}`, again: (name: string) => `Link ${name} again`, address: 'Address', hint: 'Where its provider API answers, such as https://docs.example/apps/docs. An application of this same host is local: and its id.',
     wrong: 'An address begins with https://, with http://localhost for development, or with local:.', same: 'The old secret ends at once; put the new one into the application.', review: 'Review', back: 'Back', submit: 'Link', done: 'It is linked.',
     links: 'is asked at', makes: 'a new secret, shown once', ends: 'the secret', without: 'no secret: it is an application of this host',
-    secretTitle: 'The secret, shown this once', secretHint: 'Put it into the application’s provider.secrets and restart it. Nobody can read it here again; link again when it is lost.', secret: 'Provider secret', copy: 'Copy', copied: 'The secret is copied.', kept: 'I have put it away',
+    secretTitle: 'The provider secret', secretHint: 'Put it into the application’s provider.secrets and restart it. Link again when it is lost.', kept: 'I have put it away',
     withheld: 'The link was made by an earlier try, and its secret is told once only. Link again for a new one.',
   },
   unlinking: { title: (name: string) => `Unlink ${name}?`, forgets: 'where it is, and its secret', stops: 'nothing of it can be read or written here until it is linked again', root: 'it keeps this organization: people, groups, roles and global access are not shown meanwhile', submit: 'Unlink', done: 'It is unlinked.' },
   deleting: { title: (name: string) => `Delete the entry ${name}?`, entry: 'the entry', link: 'its link', claims: 'its claim of', keys: 'publisher keys of its namespaces', rows: 'rights of this service that were given for it alone', stays: 'what the application keeps, published catalogs and retained events', submit: 'Delete', done: 'The entry is deleted.' },
   opting: { on: 'Keep a copy of its audit log?', off: 'Keep no more copies?', copies: 'its audit events, from the first one on, copied every five minutes', ends: 'copying; what is kept stays, and can be read', onNow: 'Keep a copy', offNow: 'Keep no more', done: 'It is done.' },
 
-  review: {
-    typed: (id: string) => `Type ${id} to go on`, typeIt: (id: string) => `Type ${id} first.`, unknown: 'Nobody knows whether it was done. Look at the entry before you repeat it.', proof: 'This needs a sign-in of the last minutes.', signIn: 'Sign in again', cancel: 'Cancel', moved: 'Somebody has changed the entry meanwhile.', yours: 'As you saw it', theirs: 'As it is now', again: 'Go on from there', stays: 'stays',
-  },
+  review: { unknown: 'Nobody knows whether it was done. Look at the entry before you repeat it.', moved: 'Somebody has changed the entry meanwhile.', yours: 'As you saw it', theirs: 'As it is now', again: 'Go on from there', stays: 'stays' },
 
   access: {
     list: 'Which rows', grants: 'Grants', revokes: 'Revokes', requests: 'Requests', change: 'Give and take away', changeRevokes: 'To the revokes',

@@ -27,6 +27,7 @@ export const t = {
     request: 'request',
     forbidden: 'This is not yours to see.',
     retry: 'Try again',
+    running: 'The first try may still be at work. Wait, then press again: it is done once.',
     waitFor: (s: number) => `wait ${many(s, 'second', 'seconds')}`,
   },
   grid: {
@@ -39,7 +40,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', service: 'Service', applications: 'Applications' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', administration: 'Administration', applications: 'Applications' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',
@@ -233,7 +234,7 @@ export const t = {
     manager: 'Reports to',
     explain: 'Explain…',
     way: 'Through',
-    filter: 'Filter by role, key, scope or group',
+    filter: 'Filter these rows',
     all: (n: number) => `All ${numbers.format(n)}`,
     inactiveHint: 'Deactivated: none of the rows below gives anything.',
     missing: 'Missing, because they could not be asked:',

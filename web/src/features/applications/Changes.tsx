@@ -43,7 +43,12 @@ export function Delete({ org, of: a, onBack }: Props) {
   const navigate = useNavigate()
   const [seen, setSeen] = useState(a) // what the reader has reviewed
   async function remove() {
-    await call('DELETE /orgs/{org}/applications/{app}', { path: { org, app: a.id } }, { ifMatch: seen.etag })
+    try {
+      await call('DELETE /orgs/{org}/applications/{app}', { path: { org, app: a.id } }, { ifMatch: seen.etag })
+    } catch (failed) {
+      if (isFailure(failed, 'precondition_failed')) await reread() // to show what it is now
+      throw failed
+    }
     say(words.done)
     await navigate({ to: '/orgs/$org/applications', params: { org } })
     await reread()

@@ -1,12 +1,14 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { call } from '../../api/call.ts'
 import type { Application, Linked } from '../../api/schema.gen.ts'
 import { visible } from '../../domain/visible.ts'
 import { apps } from '../../text/applications.ts'
+import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Id } from '../../ui/Id.tsx'
 import type { Step } from '../../ui/Plan.tsx'
+import { Secret } from '../../ui/Secret.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { reread } from './Overview.tsx'
 import { Review } from './Review.tsx'
@@ -40,7 +42,7 @@ export function LinkIt({ org, of: a, onBack, onLinked }: { org: string; of: Appl
         {again && <p className="dim">{words.same}</p>}
         <form className="form measure" onSubmit={review}>
           <Field label={words.address} hint={words.hint} wrong={wrong}>{at => <input {...at} className="mono" autoFocus value={address} onChange={e => (setWrong(null), setAddress(e.target.value))} required maxLength={2048} autoComplete="off" autoCapitalize="none" spellCheck={false} />}</Field>
-          <div className="row"><Button kind="main" type="submit">{words.review}</Button><Button onPress={onBack}>{apps.review.cancel}</Button></div>
+          <div className="row"><Button kind="main" type="submit">{words.review}</Button><Button onPress={onBack}>{t.cancel}</Button></div>
         </form>
       </section>
     )
@@ -54,23 +56,14 @@ export function LinkIt({ org, of: a, onBack, onLinked }: { org: string; of: Appl
   return <Review title={title} steps={steps} submit={words.submit} onSure={link} onBack={() => setReviewed(false)} />
 }
 
-/** A secret that nobody can read again. It is in no address, no cache and no title. */
-export function Secret({ of, onKept }: { of: Linked; onKept: () => void }) {
-  const box = useRef<HTMLElement>(null)
-  useEffect(() => box.current?.focus(), [])
-  if (of.secretWithheld) return <div className="note mind" role="status"><div className="grow stack close"><p>{words.withheld}</p><div className="row"><Button small onPress={onKept}>{words.kept}</Button></div></div></div>
-  const secret = of.providerSecret
-  if (!secret) return null // of an application of this host
-  async function copy() {
-    await navigator.clipboard.writeText(secret!)
-    say(words.copied)
-  }
+/** The secret of a link that was just made, until the reader has put it away. */
+export function Told({ of, onKept }: { of: Linked; onKept: () => void }) {
+  if (!of.secretWithheld && of.providerSecret === null) return null // an application of this host
   return (
-    <section className="card stack" aria-label={words.secretTitle} ref={box} tabIndex={-1}>
-      <header><h2>{words.secretTitle}</h2></header>
+    <div className="stack close">
+      {of.secretWithheld ? <div className="note mind" role="status"><p>{words.withheld}</p></div> : <Secret title={words.secretTitle} of={of.providerSecret} />}
       <p>{words.secretHint}</p>
-      <Field label={words.secret}>{a => <input {...a} className="mono" readOnly value={secret} onFocus={e => e.target.select()} autoComplete="off" spellCheck={false} />}</Field>
-      <div className="row"><Button kind="main" onPress={() => void copy()}>{words.copy}</Button><Button onPress={onKept}>{words.kept}</Button></div>
-    </section>
+      <div className="row"><Button onPress={onKept}>{words.kept}</Button></div>
+    </div>
   )
 }

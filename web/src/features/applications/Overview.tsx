@@ -11,7 +11,7 @@ import { Id, Name, Time } from '../../ui/Id.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { useSpot } from './Application.tsx'
 import { Delete, OptIn, Unlink } from './Changes.tsx'
-import { LinkIt, Secret } from './LinkIt.tsx'
+import { LinkIt, Told } from './LinkIt.tsx'
 import { Members } from './Members.tsx'
 import { Retention } from './Retention.tsx'
 import { Trouble } from './Review.tsx'
@@ -28,7 +28,7 @@ export function Overview({ org, of: a }: { org: string; of: Application }) {
   const close = () => set({ act: undefined })
   return (
     <>
-      {linked && <Secret of={linked} onKept={() => setLinked(null)} />}
+      {linked && <Told of={linked} onKept={() => setLinked(null)} />}
       {act === 'link' && <LinkIt org={org} of={a} onBack={close} onLinked={made => (setLinked(made), close())} />}
       {act === 'unlink' && <Unlink org={org} of={a} onBack={close} />}
       {act === 'delete' && <Delete org={org} of={a} onBack={close} />}
