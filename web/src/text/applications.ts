@@ -6,7 +6,7 @@ const numbers = new Intl.NumberFormat('en-GB')
 export const apps = {
   title: 'Applications',
   lead: 'What the organization’s people use. Each keeps its own rows; the service asks it, and decides nothing there.',
-  find: 'Find an application', state: 'State', anyState: 'Any state', name: 'Name', id: 'Id', namespaces: 'Namespaces', health: 'Health', asked: 'Asked', never: 'never', published: 'Published',
+  find: 'Find an application', state: 'State', anyState: 'Any state', name: 'Name', id: 'Id', namespaces: 'Namespaces', health: 'Health', asked: 'Asked', never: 'never',
   none: 'No application is registered yet', noneHint: 'Register one, then link it to where it runs.', notYours: 'No application is yours to see', register: 'Register an application',
   states: { registered: 'not linked', linked: 'linked', federated: 'member' } as Record<string, string>,
   healths: { healthy: 'healthy', unverified: 'not asked yet', unreachable: 'unreachable', unauthorized: 'refuses the secret', mismatch: 'another application', protocol: 'unreadable' } as Record<string, string>,
@@ -16,7 +16,7 @@ export const apps = {
   registering: {
     title: 'Register an application', lead: 'It claims its namespaces. Nothing is asked of it until it is linked.',
     idHint: 'Small letters, digits, hyphens and underscores. The application’s own id: what it calls itself when it is asked.', namespacesHint: 'With commas between, such as docs, wiki. The first is the primary one: its versions are those of the catalog.',
-    review: 'Review', reviewTitle: 'This will be registered', registers: 'the application', claims: 'claims the namespace', submit: 'Register', back: 'Back', done: (name: string) => `${name} is registered.`, made: 'It is registered', next: 'Link it to where it runs, so that it can be asked.', link: 'Link it…', show: 'Show it',
+    review: 'Review', reviewTitle: 'This will be registered', registers: 'the application', claims: 'claims the namespace', submit: 'Register', done: (name: string) => `${name} is registered.`, made: 'It is registered', next: 'Link it to where it runs, so that it can be asked.', link: 'Link it…', show: 'Show it',
   },
 
   // Why health is as it is, and what to do about it; the host's word says which of several causes.
@@ -52,7 +52,7 @@ export const apps = {
     noLog: 'no: a move cannot notice what is written meanwhile', entry: 'Entry', state: 'State', address: 'Address', local: 'an application of this host', hint: 'Secret', linkedAt: 'Linked', federatedAt: 'Member since', lastSync: 'Last synchronized', registered: 'Registered', by: 'by',
     version_: (n: number) => `version ${numbers.format(n)}`, unpublished: 'nothing published', namespaces: 'Namespaces', primary: 'primary',
     moving: 'Its organization is being moved', movingHint: 'Step and start. It goes on by itself, on any host; writes to the organization wait.', step: 'Step', kinds: { federate: 'to the service', demote: 'back to the application' } as Record<string, string>, kind: 'Direction', started: 'Started', trouble: 'Why it does not go on',
-    change: 'Change', link: 'Link…', relink: 'Link again…', unlink: 'Unlink…', remove: 'Delete…', member: 'It is a member: its organization lives at the service. Give the organization back first.', notLinked: 'It is not linked.', busy: 'Its organization is being moved. Wait until that is over.',
+    link: 'Link…', relink: 'Link again…', unlink: 'Unlink…', remove: 'Delete…', member: 'It is a member: its organization lives at the service. Give the organization back first.', notLinked: 'It is not linked.', busy: 'Its organization is being moved. Wait until that is over.',
     audit: 'Audit log', read: 'Read it', retained: 'A copy is kept here', notRetained: 'No copy is kept here', retainedHint: 'Events are copied every five minutes, and stay when the application loses them.', notRetainedHint: 'With a copy, events can be read and exported even when the application is gone.', refuses: 'The application does not let its log be copied: switch provider.audit_opt_in on there.',
     keep: 'Keep a copy…', stop: 'Keep no more…', ingest: 'Copy now', ingested: (n: number, more: boolean) => `${many(n, 'event is', 'events are')} copied${more ? ', and there are more' : ''}.`, mismatch: 'The log does not fit what was copied of it before. Verify its chain.', paused: 'Copying is paused: the cap of retained events is reached.',
     sync: 'Members', syncHint: 'The service pushes what changes within seconds. Push now to be sure.', syncAll: 'Push to all members', syncOne: 'Push to this one', applied: (ms: number) => `has everything, after ${numbers.format(Math.max(1, ms))} ms`, notApplied: 'did not take it',
@@ -60,7 +60,7 @@ export const apps = {
 
   linking: {
     title: (name: string) => `Link ${name}`, again: (name: string) => `Link ${name} again`, address: 'Address', hint: 'Where its provider API answers, such as https://docs.example/apps/docs. An application of this same host is local: and its id.',
-    wrong: 'An address begins with https://, with http://localhost for development, or with local:.', same: 'The old secret ends at once; put the new one into the application.', review: 'Review', back: 'Back', submit: 'Link', done: 'It is linked.',
+    wrong: 'An address begins with https://, with http://localhost for development, or with local:.', same: 'The old secret ends at once; put the new one into the application.', review: 'Review', submit: 'Link', done: 'It is linked.',
     links: 'is asked at', makes: 'a new secret, shown once', ends: 'the secret', without: 'no secret: it is an application of this host',
     secretTitle: 'The provider secret', secretHint: 'Put it into the application’s provider.secrets and restart it. Link again when it is lost.', kept: 'I have put it away',
     withheld: 'The link was made by an earlier try, and its secret is told once only. Link again for a new one.',
@@ -74,12 +74,12 @@ export const apps = {
   access: {
     list: 'Which rows', grants: 'Grants', revokes: 'Revokes', requests: 'Requests', change: 'Give and take away', changeRevokes: 'To the revokes',
     subject: 'Subject', role: 'Role id', user: 'Person', scope: 'Scope, as type:id', anyState: 'Any state', noneGrants: 'Nothing is granted at its scopes', noneRevokes: 'Nothing is revoked at its scopes', noneRequests: 'Nobody has asked for anything at its scopes',
-    who: 'Who asks', what: 'For', since: 'Since', states: 'State', notLinked: 'It is not linked: its rows cannot be read.', here: 'Rows at scopes of this application. Those everywhere stand under Grants and Revokes.',
+    who: 'Who asks', what: 'For', since: 'Since', states: 'State', notLinked: 'It is not linked: its rows cannot be read.',
   },
 
   catalog: {
     title: 'What the application declares', none: 'It has published no catalog of its own', noneHint: 'Run authz catalog publish at the application, or let its host do it at the start.', version: 'Its version', here: 'In the registry', nothing: 'nothing yet', keys: (n: number) => many(n, 'key', 'keys'),
-    same: 'The registry has the same.', differs: (n: number) => `The registry differs in ${many(n, 'key', 'keys')}.`, newHere: 'Nothing of it is in the registry yet.', review: 'Publish…', publishTitle: 'This will be published', into: 'a new version of', adds: 'is added', revives: 'comes back', drops: 'is taken out: rows that name it give nothing', changes: 'changes', first: (n: number) => `The first ${numbers.format(n)} are shown.`, submit: 'Publish', unchanged: 'The registry has it already.',
+    same: 'The registry has the same.', differs: (n: number) => `The registry differs in ${many(n, 'key', 'keys')}.`, newHere: 'Nothing of it is in the registry yet.', review: 'Publish…', publishTitle: 'This will be published', into: 'a new version of', adds: 'is added', drops: 'is taken out: rows that name it give nothing', changes: 'changes', first: (n: number) => `The first ${numbers.format(n)} are shown.`, submit: 'Publish', unchanged: 'The registry has it already.',
     done: (n: number) => `Version ${numbers.format(n)} is published.`, conflict: (now: number) => `Version ${numbers.format(now)} was published meanwhile. Compare again.`, compare: 'Compare again', others: 'Other declarations differ, such as scope types.',
     about: { description: 'the description', scopes: 'where it counts', destructive: 'whether it is destructive', requiresCondition: 'whether it has a condition', impliedOnAncestors: 'whether it is implied above', kind: 'its kind' } as Record<string, string>,
     imports: 'What it imports', noImports: 'It imports nothing.', find: 'Find a key', destructive: 'destructive', condition: 'with a condition', everywhereOnly: 'everywhere alone', at: 'at', drift: 'Rows that name missing keys', driftHint: 'Roles, grants and imports of this application that name keys which the registry does not have.', noDrift: 'None.', hidden: 'No key matches', tombstoned: 'taken out', unpublished: 'never published',
@@ -92,7 +92,7 @@ export const apps = {
   },
 
   mesh: {
-    none: 'It is in no mesh', noneHint: 'Applications that share a database can share people, roles and vocabulary.', noRegistry: 'The mesh has no registry yet', partition: 'Its partition', version: 'Version', updated: 'Changed', by: 'by', members: 'Members', self: 'this application', edges: 'Who reaches whom', noEdges: 'Nobody reaches a neighbour.', reaches: 'reaches', modes: { read: 'reads', write: 'writes' } as Record<string, string>, org: 'Keeps the organization', own: 'Each member its own', promoting: 'The organization is being moved', namespaces: 'Namespaces',
+    none: 'It is in no mesh', noneHint: 'Applications that share a database can share people, roles and vocabulary.', noRegistry: 'The mesh has no registry yet', partition: 'Its partition', version: 'Version', updated: 'Changed', by: 'by', members: 'Members', self: 'this application', edges: 'Who reaches whom', noEdges: 'Nobody reaches a neighbour.', modes: { read: 'reads', write: 'writes' } as Record<string, string>, org: 'Keeps the organization', own: 'Each member its own', promoting: 'The organization is being moved',
   },
 
   federation: {
@@ -102,11 +102,11 @@ export const apps = {
     counts: { groups: 'groups', roles: 'roles', globalGrants: 'global grants', globalRevokes: 'global revokes', users: 'people', pendingRequests: 'pending requests' } as Record<string, string>,
     warnings: (n: number) => many(n, 'warning', 'warnings'), virtual: 'Groups that reached each other become members of a new one', conflicts: (n: number) => many(n, 'conflict is to be settled', 'conflicts are to be settled'), settled: 'Nothing is left to settle.', noConflicts: 'There are no conflicts.',
     kinds: { role_id_collision: 'Two different roles have one id', group_id_collision: 'Two different groups have one id', reporting_edge: 'Two managers for one person', reporting_cycle: 'People who manage each other', widens: 'A row would reach further than it did' } as Record<string, string>,
-    current: 'In the organization', incoming: 'Of this application', named: 'only named by rows', beyond: 'Reaches beyond', path: 'Circle', leaves: 'Narrowed to', nothingLeft: 'nothing', members: (n: number) => many(n, 'member', 'members'), decide: 'How to settle it', noAction: 'It cannot be settled here: change the rows first.',
+    current: 'In the organization', incoming: 'Of this application', named: 'only named by rows', beyond: 'Reaches beyond', path: 'Circle', leaves: 'Narrowed to', nothingLeft: 'nothing', decide: 'How to settle it', noAction: 'It cannot be settled here: change the rows first.',
     actions: { rename_incoming: 'Give the one of this application another id', rename_current: 'Give the one of the organization another id', unite: 'They are the same: unite them', choose: 'Choose', narrow: 'Narrow it to what it meant', accept: 'Accept that it means the organization' } as Record<string, string>,
     newId: 'New id', manager: 'Manager', noManager: 'nobody', edge: 'Whose manager is taken away', blocked: (where: string, n: number, what: string) => `A new id is not offered: ${many(n, what, what + 's')} of ${where} ${n === 1 ? 'names' : 'name'} it. Change those first.`, blocking: { instance_rows: 'row', instance_requests: 'request', catalog: 'approval stage' } as Record<string, string>,
     check: 'Check the decisions', undecided: (n: number) => `${many(n, 'conflict is', 'conflicts are')} not decided yet.`, stale: 'The conflicts are others by now. Decide about these.',
-    move: 'Move it…', moveTitle: (name: string) => `Move the organization of ${name} to the service?`, moves: 'people, groups, roles and global access', to: 'to the service', settles: (n: number) => many(n, 'decision', 'decisions'), waits: 'Writes to the organization wait for a second or two. Checks never wait.', moveNow: 'Move it', moved: 'The organization has moved.', moving: 'It moves. You may leave: it goes on by itself.',
+    move: 'Move it…', moveTitle: (name: string) => `Move the organization of ${name} to the service?`, moves: 'people, groups, roles and global access', to: 'to the service', settles: (n: number) => many(n, 'decision', 'decisions'), waits: 'Writes to the organization wait for a second or two. Checks never wait.', moveNow: 'Move it', moved: 'The organization has moved.', moving: 'You may leave while it moves: it goes on by itself.',
     giveBack: 'Give it back…', backTitle: (name: string) => `Give the organization back to ${name}?`, backTo: 'to the application', backNow: 'Give it back', gaveBack: 'The application has its organization back.', left: 'Stays here: rights to the service itself', leftNothing: 'Nothing stays here.',
     next: {
       operation_in_progress: 'Another move is under way. Wait for it.', probe_failed: 'Ask the application and mend what is found, then look again.', catalog_not_published: 'Publish its catalog first, on the tab Catalog.', snapshot_unsupported: 'The application cannot hand out its organization: upgrade its host.', no_org_administrator: 'Give somebody active authz_internal.access.manage_grants everywhere first.', org_changed: 'It was written all the time. Try in a quieter hour.',

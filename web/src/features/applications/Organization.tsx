@@ -140,7 +140,7 @@ function Move({ org, of: a }: Props) {
           steps={[{ sign: '→', text: <>{words.moves} <Id of={a.id} /> → {words.to}</> }, ...(open.length ? [{ sign: '→' as const, text: words.settles(Object.keys(made).length) }] : [])]}
         >
           <Counts of={would.imported} />
-          <p className="dim">{words.waits}</p>
+          <p className="dim">{words.waits} {words.moving}</p>
         </Review>
       )}
     </>
@@ -202,7 +202,7 @@ function GiveBack({ org, of: a }: Props) {
           steps={[{ sign: '→', text: <>{words.moves} → <Id of={a.id} /> {words.backTo}</> }]}
         >
           <Counts of={would.exported} />
-          <p className="dim">{words.waits}</p>
+          <p className="dim">{words.waits} {words.moving}</p>
         </Review>
       )}
     </>
