@@ -288,3 +288,23 @@ test('what an application counted, its mesh, and requests at its scopes', async 
   if (shots) await page.screenshot({ path: `${shots}/mesh.png` })
 
 })
+
+test('who may not: nothing is shown of applications, and controls name their key', async t => {
+  const h = await host(t)
+  await world(h)
+  const { page } = await asOwner(t, h)
+  await page.goto('/dashboard/orgs/acme/people/ann')
+  await page.getByRole('button', { name: 'View as…' }).click()
+  await page.getByText('You see what ann may see.').waitFor()
+  await page.goto('/dashboard/orgs/acme/applications')
+  await page.getByText('No application is yours to see').waitFor()
+  const register = page.getByRole('button', { name: 'Register an application' })
+  assert.equal(await register.getAttribute('aria-disabled'), 'true')
+  await register.focus()
+  await page.getByRole('tooltip').getByText('cloud.applications.register_application').waitFor()
+  await accessible(page, 'a list that is not the reader’s')
+  await page.goto('/dashboard/orgs/acme/applications/docs')
+  await page.getByRole('alert').getByText('cloud.applications.read').waitFor()
+  await page.goto('/dashboard/orgs/acme/applications/nothing')
+  await page.getByRole('alert').waitFor()
+})
