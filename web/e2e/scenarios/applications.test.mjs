@@ -57,6 +57,7 @@ test('11 link, probe, unlink: the secret is told once', async t => {
   await box.getByRole('button', { name: 'Copy the secret' }).click()
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret)
   await accessible(page, 'the secret')
+  if (shots) await page.screenshot({ path: `${shots}/secret.png` })
   const kept = await page.evaluate(() => [location.href, document.title, JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), JSON.stringify(history.state)].join(' '))
   assert.ok(!kept.includes(secret))
 
@@ -151,6 +152,7 @@ test('30 publish, compare, drift, from the side of the application', async t => 
   const review = page.getByRole('dialog', { name: 'This will be published' })
   await review.getByText('wiki.pages.read is added').waitFor()
   await accessible(page, 'the review of a catalog')
+  if (shots) await page.screenshot({ path: `${shots}/publish.png` })
   await review.getByRole('button', { name: 'Publish' }).click()
   await page.getByText('The registry has the same.').waitFor()
   assert.equal((await h.owner.api('GET', '/orgs/acme/applications/wiki')).application.registry[0].version, 1)
@@ -212,6 +214,7 @@ test('an organization moves to the service and back: a dry run, conflicts, decis
   const role = page.getByRole('article', { name: 'Two different roles have one id: role:editor' })
   await role.waitFor()
   await accessible(page, 'conflicts')
+  if (shots) await page.screenshot({ path: `${shots}/conflicts.png`, fullPage: true })
   assert.equal(await page.getByRole('radio', { checked: true }).count(), 0) // nothing is chosen for the reader
   const check = page.getByRole('button', { name: 'Check the decisions' })
   assert.equal(await check.getAttribute('aria-disabled'), 'true')

@@ -28,11 +28,14 @@ export function resolutions(conflicts: Conflict[], choices: Record<string, Choic
   return { made, missing: conflicts.length - Object.keys(made).length }
 }
 
+// What tells nobody which of two it is.
+const left = ['membersHash', 'provenance', 'createdAt']
+
 /** One side of a conflict: what is told of the role, group, grant or request, a line each. */
 export function facts(side: unknown): Array<[string, string]> {
   if (typeof side !== 'object' || side === null) return typeof side === 'string' ? [['', side]] : []
   return Object.entries(side).flatMap(([name, v]): Array<[string, string]> => {
-    if (v === null || v === '' || name === 'membersHash' || name === 'provenance' || (Array.isArray(v) && v.length === 0)) return []
+    if (v === null || v === '' || left.includes(name) || (Array.isArray(v) && v.length === 0)) return []
     return [[name, Array.isArray(v) && v.every(one => typeof one === 'string') ? v.join(', ') : typeof v === 'object' ? JSON.stringify(v) : String(v)]]
   })
 }

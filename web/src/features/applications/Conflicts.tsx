@@ -42,7 +42,7 @@ function One({ of: c, choice, onChoose }: { of: Conflict; choice: Choice | undef
           {c.narrowed && <><dt>{words.leaves}</dt><dd><Id of={c.narrowed.join(', ') || words.nothingLeft} /></dd></>}
         </dl>
       )}
-      {c.blocked?.map(b => <p className="dim small" key={b.action + b.application + b.reason}>{words.blocked(visible(b.application), b.count, words.blocking[b.reason] ?? b.reason)}</p>)}
+      {c.blocked?.map(b => <p className="dim small" key={b.action + b.application + b.reason}>{words.blocked(b.action === 'rename_current', visible(b.application), b.count, words.blocking[b.reason] ?? b.reason)}</p>)}
       {c.actions.length === 0 ? <p>{words.noAction}</p> : (
         <fieldset className="choice down">
           <legend className="label">{words.decide}</legend>
@@ -79,7 +79,7 @@ function Side({ title, of }: { title: string; of: unknown }) {
   return (
     <div className="stack tight">
       <h4 className="label">{title}</h4>
-      {of === null || of === undefined ? <p className="dim">{words.named}</p> : <dl className="facts">{list.map(([k, v]) => <div className="pair" key={k}><dt>{visible(k)}</dt><dd><Id of={v} /></dd></div>)}</dl>}
+      {of === null || of === undefined ? <p className="dim">{words.named}</p> : <dl className="facts">{list.map(([k, v]) => <div className="pair" key={k}><dt>{words.facts[k] ?? visible(k)}</dt><dd><Id of={v} /></dd></div>)}</dl>}
     </div>
   )
 }

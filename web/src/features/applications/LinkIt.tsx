@@ -62,8 +62,7 @@ export function Told({ of, onKept }: { of: Linked; onKept: () => void }) {
   return (
     <div className="stack close">
       {of.secretWithheld ? <div className="note mind" role="status"><p>{words.withheld}</p></div> : <Secret title={words.secretTitle} of={of.providerSecret} />}
-      <p>{words.secretHint}</p>
-      <div className="row"><Button onPress={onKept}>{words.kept}</Button></div>
+      <div className="note row far"><p>{words.secretHint}</p><Button onPress={onKept}>{words.kept}</Button></div>
     </div>
   )
 }
