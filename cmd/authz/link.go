@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -125,9 +126,14 @@ func requestPath(id, application string) string {
 	return path
 }
 
+// lookingForScreens is how long a denial waits for the address of its explanation.
+const lookingForScreens = 2 * time.Second
+
 // tellWhy ends a denial with where it is explained, if somewhere is. The answer stands
 // without it.
 func (t *target) tellWhy(ctx context.Context, w io.Writer, p authz.Principal, key, scope string) {
+	ctx, cancel := context.WithTimeout(ctx, lookingForScreens)
+	defer cancel()
 	screens, _, err := t.screens(ctx)
 	if err != nil {
 		return
