@@ -10,6 +10,7 @@ import (
 	"github.com/authzhost/authz/host/pluginhost"
 	"github.com/authzhost/authz/host/service/account"
 	"github.com/authzhost/authz/host/service/fault"
+	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/store"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/authz"
@@ -184,6 +185,34 @@ func (c control) RekeyService(ctx context.Context) (api.RekeyResult, error) {
 	}
 	r, err := s.rekey(ctx)
 	return api.RekeyResult{KeyID: r.KeyID, Resealed: r.Resealed, Retired: r.Retired}, err
+}
+
+// Dashboard looks at the orgs alone that may link the application, as they are configured.
+func (c control) Dashboard(ctx context.Context, app string) (api.Dashboard, error) {
+	h := c.host
+	if _, served := h.apps[app]; !served {
+		return api.Dashboard{}, authz.Rejected(authz.CodeNotFound, "no application %s is configured", spell.Quote(app))
+	}
+	cfg := h.config.Load().Service
+	if h.service == nil || !cfg.Dashboard {
+		return api.Dashboard{}, nil
+	}
+	d := api.Dashboard{URL: h.service.at + "/dashboard"}
+	for _, org := range sorted(cfg.Local) {
+		if !slices.Contains(cfg.Local[org], app) {
+			continue
+		}
+		entry, err := h.service.entries.Get(ctx, org, app)
+		if f := new(fault.Error); errors.As(err, &f) && f.Code == "application_not_found" {
+			continue
+		} else if err != nil {
+			return api.Dashboard{}, err
+		}
+		if entry.Reachable() && relay.IsLocal(*entry.RelayURL) {
+			d.Orgs = append(d.Orgs, org)
+		}
+	}
+	return d, nil
 }
 
 func (c control) StorageStatus(context.Context) ([]api.StorageStatus, error) {

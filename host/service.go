@@ -52,6 +52,7 @@ type hostedService struct {
 	registry *registry.Registry
 	retained *retention.Retention
 	changes  *changes.Watcher
+	at       string // where browsers reach the host
 	core     *service.Service
 	oidc     *oidc.Provider // nil: not configured
 	handler  *hosted.API
@@ -64,7 +65,7 @@ type hostedService struct {
 // openService opens the account data, refuses keys that do not open it, and makes
 // the hosted API. publicURL is where browsers reach the host.
 func (h *Host) openService(ctx context.Context, cfg *config.Config, plugin *pluginhost.Plugin, publicURL string) (_ *hostedService, err error) {
-	s := &hostedService{log: h.log.Named("service"), limiter: admission.New(cfg.Limits.InFlight)}
+	s := &hostedService{log: h.log.Named("service"), at: publicURL, limiter: admission.New(cfg.Limits.InFlight)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("service: %w", err), s.close())

@@ -28,6 +28,7 @@ type fields = map[string]any
 type admin struct {
 	target
 	outputFlag
+	linkFlag
 	actor  string
 	yes    bool
 	strict bool // about what nothing stored has

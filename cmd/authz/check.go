@@ -129,6 +129,9 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				}
 				fmt.Fprintln(w, word)
 			})
+			if err == nil && !answer.Allowed && q.format == "text" {
+				q.tellWhy(ctx, c.ErrOrStderr(), p, ask.Key, ask.Scope)
+			}
 			if err == nil && exit && !answer.Allowed {
 				return errDenied
 			}

@@ -34,6 +34,7 @@ func (q *question) explainHosted(ctx context.Context, warn io.Writer, ask checkP
 func newExplain() *cobra.Command {
 	q := &question{}
 	s := &supposing{}
+	link := &linkFlag{}
 	c := &cobra.Command{
 		Use:   "explain (--user ID | --service ID) KEY [SCOPE]",
 		Short: "Show which rows decide a question",
@@ -42,11 +43,15 @@ chain of scopes that was used. For a denial it shows what came near, and the com
 would change it. With --url the provider API answers; for a secret that may only check it names
 no rows. With --org the hosted API answers.
 
+Where the host has a dashboard, a denial ends with the address at which it is explained there, and
+--link prints that address alone.
+
 With --with and --without it answers as if rows were there or gone; nothing is written.`,
 		Example: `  authz explain --user u_17 docs.files.update_file docs.doc:d_1
   authz explain --url https://authz.example/apps/docs --token-file token --user u_1 docs.files.read
   authz explain --user u_17 docs.files.update_file docs.doc:d_1 --with 'grant group:g_legal role r_editor docs.folder:f_1'
-  authz explain --org acme --user u_17 authz_internal.access.manage_grants`,
+  authz explain --org acme --user u_17 authz_internal.access.manage_grants
+  authz explain --user u_17 docs.files.update_file docs.doc:d_1 --link`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := q.principal()
@@ -62,6 +67,9 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 			if ask.Supposing, err = s.read(q.user); err != nil {
 				return err
 			}
+			if link.link && !ask.Empty() {
+				return usageError{errors.New("the dashboard explains rows that are there: leave --with and --without out, or --link")}
+			}
 			var e access.Explained
 			if q.org != "" {
 				if !ask.Empty() {
@@ -76,6 +84,13 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 			if err != nil {
 				return err
 			}
+			if link.link {
+				screens, err := q.mustScreens(ctx)
+				if err != nil {
+					return err
+				}
+				return link.printLinks(&q.outputFlag, c.OutOrStdout(), screens, explainPath(p, ask.Key, ask.Scope))
+			}
 			if !e.Allowed && q.org == "" && q.url == "" {
 				if err := q.doubt(ctx, false, c.ErrOrStderr()); err != nil {
 					return err
@@ -86,6 +101,9 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 				if ask.Empty() {
 					(&remedies.Command{Org: q.org, App: q.app, URL: q.url, TokenFile: q.tokenFile}).Write(w, p, ask.Key, e)
 				}
+				if !e.Allowed && ask.Empty() {
+					q.tellWhy(ctx, w, p, ask.Key, ask.Scope)
+				}
 			})
 		},
 	}
@@ -93,5 +111,6 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 	s.add(c)
 	q.addURL(c)
 	q.addOrg(c)
+	link.addLink(c, &q.target, "the explanation")
 	return c
 }

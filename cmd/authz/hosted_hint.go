@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 // hostedHint says what to do about an error of the hosted API, "" when its text does.
 func hostedHint(e *hostedclient.Error) string {
 	advice := adviceAbout(e)
+	if at := explainedAt(context.Background(), e); at != "" {
+		return strings.TrimSpace(advice + " It is explained at " + at)
+	}
 	if e.Application != "" {
 		advice = strings.ReplaceAll(advice, " APP", " "+words.Shell(e.Application))
 	}

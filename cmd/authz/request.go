@@ -51,6 +51,10 @@ func writeRequest(c *cobra.Command, a *admin, op string, p fields) error {
 	if err != nil {
 		return err
 	}
+	screens, err := a.linkScreens(c.Context()) // what it refuses, it refuses before the write
+	if err != nil {
+		return err
+	}
 	var result requestResult
 	for _, by := range []fields{p, fieldsOf(p["input"]), fieldsOf(p["decision"])} {
 		for _, name := range []string{"requesterUserId", "deciderUserId", "byUserId"} {
@@ -70,7 +74,22 @@ func writeRequest(c *cobra.Command, a *admin, op string, p fields) error {
 		}
 		return err
 	}
-	return a.printed(c, result, func(w io.Writer) { printRequest(w, result) })
+	return a.printedRequest(c, app, screens, result)
+}
+
+// printedRequest prints a request, or with --link where the dashboard shows it.
+func (a *admin) printedRequest(c *cobra.Command, app *application, screens []string, r requestResult) error {
+	if !a.link {
+		return a.printed(c, r, func(w io.Writer) { printRequest(w, r) })
+	}
+	from := ""
+	switch {
+	case r.Application != nil:
+		from = *r.Application
+	case app.hosted == nil && r.Request.Scope != authz.Global:
+		from = app.where
+	}
+	return a.printLinks(&a.outputFlag, c.OutOrStdout(), screens, requestPath(r.Request.ID, from))
 }
 
 func fieldsOf(v any) fields {
@@ -122,6 +141,7 @@ run at once: the answer may be approved or denied already.`,
 		},
 	}
 	as(c, a, &user)
+	a.addLink(c, &a.target, "the request")
 	c.Flags().StringVar(&role, "role", "", "the id of the role to ask for")
 	c.Flags().StringVar(&pattern, "pattern", "", "the permission or pattern to ask for")
 	c.Flags().StringVar(&expires, "expires", "", "until when: "+instantHelp)
@@ -269,12 +289,16 @@ func newRequestShow() *cobra.Command {
 			if r == nil {
 				return noSuch(c.Context(), app, "request", args[0], pendingRequestIDs)
 			}
-			shown := requestResult{Request: *r}
-			return a.printed(c, shown, func(w io.Writer) { printRequest(w, shown) })
+			screens, err := a.linkScreens(c.Context())
+			if err != nil {
+				return err
+			}
+			return a.printedRequest(c, app, screens, requestResult{Request: *r})
 		}),
 	}
 	a.reads(c)
 	a.addOrg(c)
+	a.addLink(c, &a.target, "the request")
 	c.ValidArgsFunction = a.argument(pendingRequestIDs)
 	return c
 }
@@ -299,6 +323,7 @@ the user of the key, and --app repeats the application that the request is liste
 		},
 	}
 	as(c, a, &user)
+	a.addLink(c, &a.target, "the request")
 	c.Flags().StringVar(&note, "note", "", "what to record beside the decision")
 	c.ValidArgsFunction = a.argument(pendingRequestIDs)
 	return c
@@ -317,6 +342,7 @@ func newRequestCancel() *cobra.Command {
 		},
 	}
 	as(c, a, &user)
+	a.addLink(c, &a.target, "the request")
 	c.ValidArgsFunction = a.argument(pendingRequestIDs)
 	return c
 }

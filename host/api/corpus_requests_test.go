@@ -250,6 +250,7 @@ var corpusHostRequests = map[string][]string{
 	"service.rekey":    {`{}`},
 	"service.logs":     {`{}`},
 	"service.log":      {`{"org":"acme","after":{"at":5,"id":"e"},"limit":7}`, `{"org":""}`},
+	"dashboard":        {`{"app":"docs"}`, `{"app":"other"}`},
 	"directories":      {`{}`},
 	"directory.run":    {`{"name":"staff","dryRun":true,"authoritative":true,"confirm":true,"full":true}`, `{"name":"staff","dryRun":null}`},
 	"directory.cancel": {`{"name":"staff"}`},

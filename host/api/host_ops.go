@@ -39,6 +39,10 @@ type HostControl interface {
 	AccountLogs(ctx context.Context) ([]AccountLog, error)
 	AccountLog(ctx context.Context, org string, after authz.AuditCursor, limit int) ([]authz.AuditEntry, error)
 
+	// Dashboard is where people look at an application of this host; an unknown one is a
+	// refusal with CodeNotFound.
+	Dashboard(ctx context.Context, app string) (Dashboard, error)
+
 	// Directories are the configured directories with their runs.
 	Directories(ctx context.Context) ([]directory.Status, error)
 
@@ -147,6 +151,13 @@ type AccountLog struct {
 	Hash  string `json:"hash,omitempty"`
 }
 
+// Dashboard is the address of the host's dashboard as browsers reach it, "" without one,
+// and the orgs there that have an application linked.
+type Dashboard struct {
+	URL  string   `json:"url"`
+	Orgs []string `json:"orgs"`
+}
+
 // hostEntries are the operations on the host itself.
 func hostEntries() []entry {
 	return []entry{
@@ -159,6 +170,7 @@ func hostEntries() []entry {
 		own(writing("service.rekey"), rekeyService),
 		own(reading("service.logs"), accountLogs),
 		own(reading("service.log"), accountLog),
+		own(reading("dashboard"), hostDashboard),
 		own(reading("directories"), hostDirectories),
 		own(writing("directory.run"), runDirectory).lasting(directoryTimeout),
 		own(writing("directory.cancel"), cancelDirectory),
@@ -232,6 +244,12 @@ func accountLog(ctx context.Context, c *call, in *accountLogIn) (accountLogResul
 	}
 	events, err := c.host.AccountLog(ctx, in.Org, after, cmp.Or(in.Limit, accountLogPage))
 	return accountLogResult{orEmpty(events)}, err
+}
+
+func hostDashboard(ctx context.Context, c *call, in *appIn) (Dashboard, error) {
+	d, err := c.host.Dashboard(ctx, in.App)
+	d.Orgs = orEmpty(d.Orgs)
+	return d, err
 }
 
 // directoryTimeout is beyond what a directory may be configured to take, to be read

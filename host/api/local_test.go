@@ -89,6 +89,13 @@ func (h *hostControl) AccountLog(_ context.Context, org string, after authz.Audi
 	return nil, nil
 }
 
+func (*hostControl) Dashboard(_ context.Context, app string) (api.Dashboard, error) {
+	if app != "docs" {
+		return api.Dashboard{}, authz.Rejected(authz.CodeNotFound, "no application %s is configured", app)
+	}
+	return api.Dashboard{URL: "https://authz.example/dashboard", Orgs: []string{"acme"}}, nil
+}
+
 func (*hostControl) Directories(context.Context) ([]directory.Status, error) { return nil, nil }
 
 func (h *hostControl) RunDirectory(_ context.Context, name string, r directory.Request) (directory.Report, error) {
@@ -363,6 +370,11 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	if got := s.mustOK("/local/v1/_host/storage.renew", `{"app":"docs"}`); got["incarnation"] != "another-life" {
 		t.Errorf("renewed to %v", got)
 	}
+	if a := s.ask("/local/v1/_host/dashboard", `{"app":"docs"}`); a.status != 200 || a.body != `{"url":"https://authz.example/dashboard","orgs":["acme"]}` {
+		t.Errorf("dashboard: %d %s", a.status, a.body)
+	}
+	s.ask("/local/v1/_host/dashboard", `{"app":"other"}`).expectError(t, 404, refusedName, "not_found", "no application other")
+	s.ask("/local/v1/_host/dashboard", `{}`).expectValidation(t, `dashboard requires the "app" field`)
 	s.ask("/local/v1/_host/storage.renew", `{"app":"other"}`).expectError(t, 404, refusedName, "not_found", "no application")
 	s.ask("/local/v1/_host/storage.accept", `{"app":5}`).expectValidation(t, `storage.accept: "app" must be a string`)
 	s.ask("/local/v1/_host/storage.accept", `{"app":""}`).expectValidation(t, `storage.accept: "app" must be a non-empty string`)

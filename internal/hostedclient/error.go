@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/provider"
 )
 
@@ -24,6 +25,12 @@ type Error struct {
 	Issues                         []struct{ Path, Message string }
 	Missing                        []struct{ Key, Scope string }
 	RetryAfterMs                   int64
+
+	// Of a denial: whom, and what they lack.
+	Permission, Scope string
+	Principal         authz.Principal
+
+	By *Client `json:"-"` // who asked
 
 	class error
 }
@@ -69,7 +76,7 @@ func (c *Client) refusal(status int, text []byte) error {
 	var envelope struct {
 		Error json.RawMessage `json:"error"`
 	}
-	e := &Error{}
+	e := &Error{By: c}
 	_ = json.Unmarshal(text, &envelope)
 	_ = json.Unmarshal(envelope.Error, e) // whatever its fields are, an error has a name
 	if e.Name == "" {

@@ -18,7 +18,7 @@ after(() => launched?.close())
 
 // The browser tells of each refusal of the API on its console. Those are answers, which
 // scenarios judge by what the screen makes of them.
-const answered = /^Failed to load resource: the server responded with a status of 4\d\d/
+const answered = /^Failed to load resource: the server responded with a status of (4\d\d|501)/
 
 /** Somebody's browser at a host: pages in it share cookies. */
 export async function visit(t, h, { width = 1280, height = 800, scheme = 'light', axed = true, quiet = [] } = {}) {

@@ -1,8 +1,9 @@
 // Real hosts: bin/authz over SQLite, each in a directory of its own, which ends with its test.
 import { spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -40,10 +41,11 @@ constraints:
 export const secrets = () => ({ host: randomBytes(32).toString('base64'), owner: randomBytes(32).toString('base64'), docs: randomBytes(32).toString('hex') })
 
 /**
- * Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), audit (a hash
+ * Starts a host. with: oidc {issuer, secret}, keep, session (YAML), empty (no org), stays (at one port,
+ * and may ask others on this machine), audit (a hash
  * chain, and its log may be retained), plugins and more (YAML), main (its storage), shared (secrets).
  */
-export async function host(t, { oidc, keep = false, session = '', empty = false, orgCreation = 'bootstrap', audit = false, plugins = '', more = '', files = {}, main = '{plugin: sqlite, config: {path: authz.db}}', shared = secrets() } = {}) {
+export async function host(t, { oidc, keep = false, session = '', empty = false, stays = false, orgCreation = 'bootstrap', audit = false, plugins = '', more = '', files = {}, main = '{plugin: sqlite, config: {path: authz.db}}', shared = secrets() } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'az-'))
   const secret = shared.owner
   const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
@@ -54,7 +56,7 @@ export async function host(t, { oidc, keep = false, session = '', empty = false,
   for (const [name, text] of Object.entries(files)) file(name, text)
   if (oidc) file('oidc.secret', oidc.secret)
   file('authz.yaml', `
-listen: 127.0.0.1:0
+listen: 127.0.0.1:${stays ? await freePort() : 0}
 ops_listen: ""
 log: {access: false}
 plugin_dirs: []
@@ -64,6 +66,7 @@ plugins:
   ${plugins}
 service:
   storage: {driver: main}
+  ${stays ? 'relay: {allow_loopback: true}' : ''}
   host_keys: ["file:host.key"]
   org_creation: ${orgCreation}
   bootstrap: {user_id: ${owner}, secret: "file:owner.secret", keep: ${keep}}
@@ -80,33 +83,24 @@ applications:
     client: {unknown_scope_types: error}
 ${more}
 `)
-  const { base, log, stop, visitors } = await serve(t, dir, ['serve', '--config', join(dir, 'authz.yaml')])
-
-  /** An operation over the administration socket. */
-  const local = (op, body = {}) =>
-    new Promise((resolve, reject) => {
-      const text = JSON.stringify(body)
-      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/docs/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
-        let told = ''
-        answer.on('data', c => (told += c))
-        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
-      })
-      r.on('error', reject)
-      r.end(text)
-    })
+  const running = await serve(t, dir, serving(dir))
+  const { base } = running
+  const local = operations(dir, 'docs')
   /** Has a configured directory imported, by the command. */
   const importDirectory = name => {
     const run = spawnSync(binary, ['directory', 'import', name, '--config', join(dir, 'authz.yaml')], { encoding: 'utf8', env })
     if (run.status !== 0) throw new Error(run.stderr)
   }
   const grant = input => local('createGrant', { input })
-  const h = { base, dir, secret, local, grant, importDirectory, stop, visitors, log, signIn: (org, user, password) => session_(base, org, user, password) }
+  const h = { ...running, dir, secret, local, grant, importDirectory, signIn: (org, user, password) => session_(base, org, user, password) }
   if (!empty) await found(h)
   return h
 }
 
-/** Runs a host in a directory that ends with the test. */
-async function serve(t, dir, args, ready = /ready: .*?listen=(\S+)/) {
+const serving = dir => ['serve', '--config', join(dir, 'authz.yaml')]
+
+/** Starts a process in a directory; it is up when it says so. */
+async function launch(dir, args, ready = /ready: .*?listen=(\S+)/) {
   const child = spawn(binary, args, { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], env })
   let log = ''
   const base = await new Promise((resolve, reject) => {
@@ -123,17 +117,101 @@ async function serve(t, dir, args, ready = /ready: .*?listen=(\S+)/) {
     child.on('exit', code => reject(new Error(`the host ended with ${code}:\n${log}`)))
   })
   const ended = new Promise(resolve => child.on('exit', resolve))
-  const stop = async () => {
-    child.kill('SIGTERM')
+  const stop = async (signal = 'SIGTERM') => {
+    child.kill(signal)
     await ended
   }
+  return { base, stop, freeze: () => child.kill('SIGSTOP'), log: () => log }
+}
+
+/** Runs a host in a directory that ends with the test. It can be killed, and started again. */
+async function serve(t, dir, args, ready) {
+  let run = await launch(dir, args, ready)
+  const stop = () => run.stop()
   const visitors = [] // leave before the host does
   t.after(async () => {
     for (const leave of visitors) await leave()
     await stop()
     rmSync(dir, { recursive: true, force: true })
   })
-  return { base, log: () => log, stop, visitors }
+  return { base: run.base, log: () => run.log(), stop, kill: () => run.stop('SIGKILL'), freeze: () => run.freeze(), start: async () => void (run = await launch(dir, args, ready)), visitors }
+}
+
+/** Operations of an application over the administration socket of its host. */
+function operations(dir, app) {
+  return (op, body = {}) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body)
+      const r = request({ socketPath: join(dir, 'run', 'authz.sock'), path: `/local/v1/${app}/${op}`, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) } }, answer => {
+        let told = ''
+        answer.on('data', c => (told += c))
+        answer.on('end', () => (answer.statusCode < 300 ? resolve(told ? JSON.parse(told) : null) : reject(new Error(`${op}: ${answer.statusCode} ${told}`))))
+      })
+      r.on('error', reject)
+      r.end(text)
+    })
+}
+
+/** A port of loopback that nobody has, for who must be found again after a restart. */
+async function freePort() {
+  for (;;) {
+    const port = 20_000 + randomInt(10_000) // below those of outgoing connections
+    const server = createServer()
+    const free = await new Promise(resolve => server.on('error', () => resolve(false)).listen(port, '127.0.0.1', () => server.close(() => resolve(true))))
+    if (free) return port
+  }
+}
+
+/** Starts a host that serves one application alone, as it runs elsewhere: its provider secret is what its link says. */
+export async function elsewhere(t, id, catalog, { mesh = '' } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'az-'))
+  const file = (name, text) => writeFileSync(join(dir, name), text, { mode: 0o600 })
+  const port = await freePort()
+  file('secret', randomBytes(32).toString('hex'))
+  file('catalog.yaml', catalog)
+  file('authz.yaml', `
+listen: 127.0.0.1:${port}
+ops_listen: ""
+log: {access: false}
+plugin_dirs: []
+run_dir: run
+plugins: {main: {plugin: sqlite, config: {path: authz.db}}}
+applications:
+  ${id}:
+    catalog: catalog.yaml
+    storage: {driver: main, partition: ${id}}
+    provider: {secret: "file:secret", audit_opt_in: true}
+    ancestry: {kind: stored}
+    metrics: {}
+    ${mesh ? 'mesh: {enabled: true}' : ''}
+`)
+  if (mesh) {
+    file('mesh.yaml', mesh)
+    const told = spawnSync(binary, ['mesh', 'registry', 'put', join(dir, 'mesh.yaml'), '--config', join(dir, 'authz.yaml'), '--app', id, '--yes'], { encoding: 'utf8', env })
+    if (told.status !== 0) throw new Error(told.stderr)
+  }
+  let run = await launch(dir, serving(dir))
+  const stop = async () => {
+    await run?.stop()
+    run = null
+  }
+  t.after(async () => {
+    await stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  return {
+    url: `http://127.0.0.1:${port}/apps/${id}`, local: operations(dir, id), stop, start: async () => void (run = await launch(dir, serving(dir))),
+    secret: text => file('secret', text),
+    publish: async text => {
+      if (text) {
+        await stop()
+        file('catalog.yaml', text)
+        run = await launch(dir, serving(dir))
+      }
+      const told = spawnSync(binary, ['catalog', 'publish', join(dir, 'catalog.yaml'), '--config', join(dir, 'authz.yaml')], { encoding: 'utf8', env })
+      if (told.status !== 0) throw new Error(told.stderr)
+    },
+  }
 }
 
 /** The sample company of quickstart, for pictures. */

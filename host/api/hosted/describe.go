@@ -198,11 +198,15 @@ func (e *endpoint) success(s *schemas, status int) map[string]any {
 	if status == http.StatusNoContent || status == http.StatusSeeOther || status == http.StatusNotModified {
 		return r
 	}
-	if e.Produces != "" || e.output.Kind() == reflect.Interface || e.output.Kind() == reflect.Pointer {
+	if e.Produces != "" || e.output.Kind() == reflect.Interface {
 		r["content"] = map[string]any{e.accepts(): map[string]any{"schema": map[string]any{}}}
 		return r
 	}
+	output := e.output
+	if output.Kind() == reflect.Pointer { // beside no error it is there
+		output = output.Elem()
+	}
 	r["content"] = map[string]any{"application/json": map[string]any{
-		"schema": s.of(e.output, ""), "example": example(e.output, "", "", 0)}}
+		"schema": s.of(output, ""), "example": example(output, "", "", 0)}}
 	return r
 }

@@ -144,3 +144,27 @@ func TestWhatTheDescriptionDoesNotSayIsNoticed(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryAnswerIsDescribed(t *testing.T) {
+	bare := map[string]bool{"/openapi.json": true, "/orgs/{org}/registry/{ns}/document": true} // documents of their own
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]struct{ Schema map[string]any }
+			}
+		}
+	}
+	if err := json.Unmarshal(openapi.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, of := range methods {
+			for status, answer := range of.Responses {
+				body, isJSON := answer.Content["application/json"]
+				if isJSON && status < "300" && len(body.Schema) == 0 && !bare[path] {
+					t.Errorf("%s %s %s: the answer has no schema", method, path, status)
+				}
+			}
+		}
+	}
+}

@@ -2,17 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { accessible, asOwner } from '../browser.mjs'
-import { administered, host, requestable } from '../hosts.mjs'
+import { host, requestable } from '../hosts.mjs'
+import { screens, settled, shown } from '../screens.mjs'
 
-const screens = {
-  home: '', explain: '/explain', allowed: '/explain?user=ann&key=docs.files.edit&scope=docs.doc:plan', denied: '/explain?user=ben&key=docs.files.edit&scope=docs.doc:plan',
-  revoked: '/explain?user=dan&key=docs.files.read&scope=docs.doc:plan', people: '/people', person: '/people/ann', 'person-keys': '/people/ann?tab=keys', memberships: '/people/ann?tab=groups', manage: '/people/ann?tab=manage', managers: '/people?list=managers',
-  groups: '/groups', group: '/groups/staff', 'group-access': '/groups/company?tab=access', 'group-change': '/groups/staff?tab=change', 'group-new': '/new-group', roles: '/roles', role: '/roles/office', 'role-grants': '/roles/editor?tab=grants', 'role-change': '/roles/editor?tab=change', 'role-new': '/new-role',
-  grants: '/grants', 'grants-app': '/grants?home=docs', 'grants-new': '/grants/new', 'grants-many': '/grants/many', revokes: '/revokes', 'revokes-app': '/revokes?home=docs', 'revoke-new': '/revokes/new', resources: '/resources', resource: '/resources/docs.doc:plan', inbox: '/inbox', ask: '/ask', 'ask-role': '/ask?role=reader', 'ask-key': '/ask?pattern=docs.files.read&scope=docs.folder:team', requests: '/requests', 'requests-all': '/requests?list=all', request: '/requests/ID', audit: '/audit', 'audit-account': '/audit?log=_account', 'audit-app': '/audit?log=docs&action=grant.*', event: '/audit?event=EVENT',
-  seats: '/seats', seat: '/seats/owner', 'seat-other': '/seats/u_7', invite: '/invite', keys: '/keys', 'key-new': '/keys/new', key: '/keys/KEY', service: '/services/ci',
-  usage: '/usage', settings: '/settings', catalog: '/catalog', 'catalog-find': '/catalog?q=document', registry: '/registry', namespace: '/registry/docs', drift: '/drift',
-  sod: '/reports', entitlements: '/reports?tab=entitlements', wildcards: '/reports?tab=wildcards', chain: '/reports?tab=chain', retained: '/retained', lost: '/nowhere',
-}
 const most = 8 // calls before the reader asks for more
 const shots = process.env.WEB_SHOTS // a folder, to look at them
 const only = process.env.WEB_SCREENS?.split(',') // some of them
@@ -22,22 +14,15 @@ for (const [name, how] of Object.entries({
 })) {
   test(`every screen, ${name}`, { timeout: 240_000 }, async t => {
     const h = await host(t, { audit: true })
-    await requestable(h)
-    await administered(h)
-    const asked = await h.owner.api('POST', '/orgs/acme/requests', { roleId: 'reader', justification: { why: 'the audit of spring' } })
-    await h.local('submitRequest', { input: { requesterUserId: 'zoe', roleId: 'reader', scope: 'docs.folder:team', justification: { why: 'to read the plan' } } })
-    const [newest] = (await h.owner.api('GET', '/orgs/acme/org/audit?action=grant.create&limit=1')).events
-    const made = await h.owner.api('POST', '/orgs/acme/api-keys', { kind: 'principal', name: 'Nightly build', serviceId: 'ci' })
+    const at = await shown(h)
     const { page, calls } = await asOwner(t, h, how)
     if (shots) mkdirSync(shots, { recursive: true })
-    for (const [screen, path] of Object.entries(screens)) {
+    for (const screen of Object.keys(screens)) {
       if (only && !only.includes(screen)) continue
       await page.goto('about:blank') // what the screen before asked is over
       calls.length = 0
-      await page.goto('/dashboard/orgs/acme' + path.replace('ID', asked.request.id).replace('KEY', made.apiKey.id).replace('EVENT', `${newest.at}.${newest.id}`))
-      await page.locator('main').waitFor()
-      await page.waitForFunction(() => !document.querySelector('.skeleton') && document.querySelector('main')?.innerText.trim())
-      await page.waitForLoadState('networkidle', { timeout: 700 }).catch(() => {}) // the stream of changes stays open
+      await page.goto(at(screen))
+      await settled(page)
       assert.ok(calls.filter(c => !c.endsWith('/changes')).length <= most, `${screen} asks ${calls.length} times: ${calls.join(', ')}`)
       await accessible(page, `${screen}, ${name}`)
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)

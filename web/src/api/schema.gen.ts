@@ -20,12 +20,16 @@ export type AuditCursor = { at: number; id: string }
 export type AuditEntry = { action: string; actor: string; at: number; detail?: unknown; detailBytes?: number; hash?: string; id: string; prevHash?: string; target: string }
 export type AuditEvents = { events: Array<AuditEntry>; nextCursor: string | null }
 export type AuditPlace = { at: number; hash?: string; id: string }
+export type BlockedRename = { action: string; application: string; count: number; reason: string }
 export type Catalogs = { namespaces: Array<NamespaceCatalog>; requestable: Requestable2 }
 export type CleanupResult = { deletedGrants: number; deletedRevokes: number }
+export type Conflict = { actions: Array<string>; beyond?: Array<string>; blocked?: Array<BlockedRename>; current?: unknown; id: string; incoming?: unknown; kind: string; narrowed?: Array<string>; path?: Array<string>; userId?: string }
 export type Count = { count: number }
+export type Counts = { globalGrants: number; globalRevokes: number; groups: number; pendingRequests: number; roles: number; users: number }
 export type CurrentSession = { csrfToken: string; mayReadHost: boolean; session: SessionView; viewAs: Record<string, ViewAs> | null }
 export type Decision = { at: number; decidedBy: string; decision: string; note?: string; stageIndex: number }
 export type Deleted = { deletedGrants: number; deletedRevokes: number; members: Array<Member> }
+export type Demoted = { application: Application | null; dryRun?: boolean; exported: Counts; leftBehind: LeftBehind; org: Org | null; warnings: Array<string> }
 export type Dimension = { cap: number | null; degraded: string | null; dimension: string; kind: string; state: string; unit: string; value: number }
 export type DirectoryEnd = { authoritative: boolean; cause: "late" | "unavailable" | "invalid" | "other" | null; commits: number; created: number; deactivated: number; endedAt: number; entries: number; failures: number; groups: number; incremental: boolean; people: number; result: "succeeded" | "refused" | "failed" | "cancelled" | "skipped" | "not_org_root"; scheduled: boolean; startedAt: number; warnings: number }
 export type DirectoryRun = { dryRun: boolean; entries: number; expected: number | null; phase: "starting" | "reading" | "applying"; startedAt: number }
@@ -46,6 +50,7 @@ export type Error = { error: { code?: string; message: string; name: string; req
 export type Evaluated = { allowed: boolean }
 export type Event = { action: string; actor: string; application: string; at: number; detail?: unknown; detailBytes?: number; hash?: string; id: string; ingestedAt: number; prevHash?: string; target: string }
 export type Explained = { active: boolean; allowed: boolean; expired?: Array<Grant>; implied: boolean; impliedBy: Array<Grant>; matchedGrants: Array<Grant>; matchedRevokes: Array<Revoke>; near?: Near | null; notes?: Array<string>; objectClosure: Array<string>; paths?: Array<Path>; requiresCondition?: boolean }
+export type Federated = { application?: Application | null; conflicts?: Array<Conflict>; dryRun?: boolean; fingerprint?: string; imported: Counts; org?: Org | null; virtualParents: Array<VirtualParent>; warnings: Array<string> }
 export type Grant = { createdAt: number; expiresAt?: number | null; id: string; pattern?: string; provenance: Provenance; roleId?: string; scope: string; subject: string }
 export type GrantDrift = { application: string; grantId: string; missing: Array<Missing>; scope: string; subject: string }
 export type GrantExpiry = { expiresAt?: number | null; grantId: string }
@@ -83,6 +88,7 @@ export type ImportDrift = { application: string; message: string; namespace: str
 export type Inbox = { entries: Array<Entry>; nextCursor: string | null; unavailable: Array<Unavailable> }
 export type IssuedKey = { apiKey: APIKey; secret: string | null; secretWithheld?: boolean }
 export type Lacking = { grant: Grant; patterns: Array<string>; roleName?: string }
+export type LeftBehind = { grants: Array<Grant>; roles: Array<Role2> }
 export type Linked = { application: Application; providerSecret: string | null; secretWithheld?: boolean }
 export type ManagerAnswer = { managerUserId: string | null; userId: string }
 export type MeAnswer = { caller: MeCaller; org: string; orgRoot: RootStatus; permissions: MePermissions; seat: SeatSummary | null; viewAs: ViewAs | null }
@@ -182,6 +188,7 @@ export type Version = { addedKeys: Array<string>; publishedAt: number; publisher
 export type ViewAs = { kind: string; roleId?: string; userId?: string }
 export type Violation = { constraintId: string; description?: string; sets: Array<HeldSet> }
 export type Violations = { userId: string; violations: Array<Violation> }
+export type VirtualParent = { id: string; members: Array<string> }
 export type WildcardDrift = { findings: Array<DriftFinding>; fromVersion: number; gainedKeys: Array<string>; nextCursor: string | null; removedKeys: Array<string>; toVersion: number }
 
 export interface Endpoints {
@@ -216,9 +223,9 @@ export interface Endpoints {
 	"GET /orgs/{org}/applications/{app}/audit/verify": { path: { app: string; org: string }; query: { at?: number; cursor?: string; hash?: string; id?: string; limit?: number }; body: null; answer: VerifiedPart }
 	"GET /orgs/{org}/applications/{app}/audit/{id}": { path: { app: string; id: string; org: string }; query: { at: number }; body: null; answer: AuditAnswer }
 	"GET /orgs/{org}/applications/{app}/catalog": { path: { app: string; org: string }; query: {}; body: null; answer: AppCatalog }
-	"POST /orgs/{org}/applications/{app}/demote": { path: { app: string; org: string }; query: {}; body: { dryRun?: boolean }; answer: unknown }
+	"POST /orgs/{org}/applications/{app}/demote": { path: { app: string; org: string }; query: {}; body: { dryRun?: boolean }; answer: Demoted }
 	"GET /orgs/{org}/applications/{app}/entitlements": { path: { app: string; org: string }; query: { cursor?: string; limit?: number; userId?: string }; body: null; answer: Entitlements }
-	"POST /orgs/{org}/applications/{app}/federate": { path: { app: string; org: string }; query: {}; body: { dryRun?: boolean; fingerprint?: string; resolutions?: Record<string, Resolution> }; answer: unknown }
+	"POST /orgs/{org}/applications/{app}/federate": { path: { app: string; org: string }; query: {}; body: { dryRun?: boolean; fingerprint?: string; resolutions?: Record<string, Resolution> }; answer: Federated }
 	"GET /orgs/{org}/applications/{app}/grants": { path: { app: string; org: string }; query: { actor?: string; createdFrom?: number; createdTo?: number; cursor?: string; expires?: boolean; expiresFrom?: number; expiresTo?: number; limit?: number; order?: "id" | "-createdAt" | "expiresAt"; pattern?: string; roleId?: string; scope?: string; subject?: string }; body: null; answer: AppGrants }
 	"POST /orgs/{org}/applications/{app}/grants": { path: { app: string; org: string }; query: {}; body: { expiresAt?: number | null; pattern?: string | null; roleId?: string | null; scope?: string | null; subject: string }; answer: AppGrant }
 	"GET /orgs/{org}/applications/{app}/grants/count": { path: { app: string; org: string }; query: { roleId?: string; scope?: string; subject?: string }; body: null; answer: Count }

@@ -40,6 +40,7 @@ function Search({ close }: { close: () => void }) {
   const people = useAsk('GET /orgs/{org}/org/users', find, { on, keep: true })
   const groups = useAsk('GET /orgs/{org}/org/groups', find, { on, keep: true })
   const roles = useAsk('GET /orgs/{org}/org/roles', find, { on, keep: true })
+  const apps = useAsk('GET /orgs/{org}/applications', { path: { org }, query: { limit: 200 } }, { on: asked.length > 0 && holds(me.data, 'cloud.applications.read') === 'yes' })
   const words = useVocabulary()
   useEffect(() => setAt(0), [q])
 
@@ -49,6 +50,7 @@ function Search({ close }: { close: () => void }) {
     ...(on ? (people.data?.users ?? []) : []).map(u => ({ id: 'p' + u.userId, group: t.places.people, label: u.userId, go: () => void navigate({ to: '/orgs/$org/people/$id', params: { org, id: u.userId } }) })),
     ...(on ? (groups.data?.groups ?? []) : []).map(g => ({ id: 'g' + g.id, group: t.places.groups, label: g.name, note: g.id, go: () => void navigate({ to: '/orgs/$org/groups/$id', params: { org, id: g.id } }) })),
     ...(on ? (roles.data?.roles ?? []) : []).map(r => ({ id: 'r' + r.id, group: t.places.roles, label: r.name, note: r.id, go: () => void navigate({ to: '/orgs/$org/roles/$id', params: { org, id: r.id } }) })),
+    ...(q ? (apps.data?.applications ?? []) : []).filter(a => has(a.name) || has(a.id)).slice(0, 6).map(a => ({ id: 'a' + a.id, group: t.places.applications, label: a.name, note: a.id, go: () => void navigate({ to: '/orgs/$org/applications/$id', params: { org, id: a.id } }) })),
     ...(q.length > 1 ? (words.data?.leaves.filter(l => has(l.key)).slice(0, 6) ?? []) : []).map(l => ({ id: 'k' + l.key, group: t.commands.keys, label: l.key, note: l.description, go: () => void navigate({ to: '/orgs/$org/explain', params: { org }, search: { key: l.key } }) })),
   ]
   const chosen = list[Math.min(at, list.length - 1)]

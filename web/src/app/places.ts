@@ -1,7 +1,7 @@
 import { t } from '../text/en.ts'
 
 /** Where one can go in an org. */
-type To = '/orgs/$org' | '/orgs/$org/inbox' | '/orgs/$org/requests' | '/orgs/$org/ask' | '/orgs/$org/explain' | '/orgs/$org/audit' | '/orgs/$org/people' | '/orgs/$org/groups' | '/orgs/$org/roles' | '/orgs/$org/grants' | '/orgs/$org/revokes' | '/orgs/$org/resources' | '/orgs/$org/seats' | '/orgs/$org/keys' | '/orgs/$org/usage' | '/orgs/$org/settings' | '/orgs/$org/catalog' | '/orgs/$org/registry' | '/orgs/$org/reports' | '/orgs/$org/retained'
+type To = '/orgs/$org' | '/orgs/$org/inbox' | '/orgs/$org/requests' | '/orgs/$org/ask' | '/orgs/$org/explain' | '/orgs/$org/audit' | '/orgs/$org/people' | '/orgs/$org/groups' | '/orgs/$org/roles' | '/orgs/$org/grants' | '/orgs/$org/revokes' | '/orgs/$org/resources' | '/orgs/$org/applications' | '/orgs/$org/seats' | '/orgs/$org/keys' | '/orgs/$org/usage' | '/orgs/$org/settings' | '/orgs/$org/catalog' | '/orgs/$org/registry' | '/orgs/$org/reports' | '/orgs/$org/retained'
 
 export const places: Array<{ title: string; items: Array<{ to: To; label: string }> }> = [
   { title: '', items: [{ to: '/orgs/$org', label: t.places.home }, { to: '/orgs/$org/inbox', label: t.places.inbox }, { to: '/orgs/$org/requests', label: t.places.requests }, { to: '/orgs/$org/ask', label: t.places.askFor }] },
@@ -20,6 +20,7 @@ export const places: Array<{ title: string; items: Array<{ to: To; label: string
   {
     title: t.places.administration,
     items: [
+      { to: '/orgs/$org/applications', label: t.places.applications },
       { to: '/orgs/$org/seats', label: t.places.seats },
       { to: '/orgs/$org/keys', label: t.places.keys },
       { to: '/orgs/$org/usage', label: t.places.usage },

@@ -97,6 +97,12 @@ const children = [
     getParentRoute: () => org, path: '/audit', validateSearch: texts('log', 'actor', 'action', 'target', 'subject', 'from', 'to', 'event'),
     component: lazyRouteComponent(() => import('../features/audit/Audit.tsx'), 'Audit'),
   }),
+  createRoute({ getParentRoute: () => org, path: '/applications', validateSearch: texts('q', 'state'), component: lazyRouteComponent(() => import('../features/applications/Applications.tsx'), 'Applications') }),
+  createRoute({ getParentRoute: () => org, path: '/applications/new', component: lazyRouteComponent(() => import('../features/applications/NewApplication.tsx'), 'NewApplication') }),
+  createRoute({
+    getParentRoute: () => org, path: '/applications/$id', validateSearch: texts('tab', 'act', 'list', 'subject', 'role', 'user', 'scope', 'state', 'of', 'since', 'q'),
+    component: lazyRouteComponent(() => import('../features/applications/Application.tsx'), 'OneApplication'),
+  }),
   createRoute({ getParentRoute: () => org, path: '/inbox', validateSearch: texts('open', 'from'), component: lazyRouteComponent(() => import('../features/requests/Inbox.tsx'), 'Inbox') }),
   createRoute({
     getParentRoute: () => org, path: '/requests', validateSearch: texts('list', 'state', 'home', 'who'),

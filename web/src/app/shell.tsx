@@ -65,7 +65,7 @@ export function Shell() {
         </div>
         <main id="main" ref={main} tabIndex={-1}>
           {me.data?.viewAs && <Preview org={org} of={me.data.viewAs} />}
-          {me.data?.orgRoot.home === 'none' && <div className="banner">{t.shell.noRoot}</div>}
+          {me.data?.orgRoot.home === 'none' && <div className="banner">{t.shell.noRoot} <Link to="/orgs/$org/applications" params={{ org }}>{t.places.applications}</Link></div>}
           {me.data && me.data.orgRoot.home !== 'none' && !me.data.orgRoot.reachable && <div className="banner" role="alert">{t.shell.unreachable(me.data.orgRoot.application ?? '')}</div>}
           {one.error ? <div className="page"><Failed of={one.error} retry={() => void one.refetch()}><Link className="button small" to="/" search={{ all: '1' }}>{t.shell.otherOrgs}</Link></Failed></div> : <Outlet />}
         </main>

@@ -27,6 +27,7 @@ export const t = {
     request: 'request',
     forbidden: 'This is not yours to see.',
     retry: 'Try again',
+    running: 'The first try may still be at work. Wait, then press again: it is done once.',
     waitFor: (s: number) => `wait ${many(s, 'second', 'seconds')}`,
   },
   grid: {
@@ -39,7 +40,7 @@ export const t = {
   },
   lost: { title: 'There is no such screen', text: 'The address may be mistyped, or the screen has moved.', home: 'To the organizations' },
 
-  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', resources: 'Resources', administration: 'Administration', seats: 'Seats', keys: 'API keys', usage: 'Usage and caps', settings: 'Settings', catalog: 'Catalog', registry: 'Registry', reports: 'Reports', retained: 'Retained events' },
+  places: { home: 'Overview', inbox: 'Inbox', requests: 'Requests', askFor: 'Ask for access', ask: 'Understand', explain: 'Explain', audit: 'Audit', access: 'Access', people: 'People', groups: 'Groups', roles: 'Roles', grants: 'Grants', revokes: 'Revokes', resources: 'Resources', administration: 'Administration', applications: 'Applications', seats: 'Seats', keys: 'API keys', usage: 'Usage and caps', settings: 'Settings', catalog: 'Catalog', registry: 'Registry', reports: 'Reports', retained: 'Retained events' },
   shell: {
     skip: 'Skip to the content',
     menu: 'Menu',
@@ -58,7 +59,7 @@ export const t = {
     noRoot: 'No application is linked that keeps this organization’s people and access. Link one to begin.',
     unreachable: (application: string) => `${application || 'The application that keeps the organization'} cannot be reached. What it keeps is not shown, and nothing is guessed.`,
   },
-  commands: { open: 'Go to…', hint: 'A screen, a person, a group, a role, a key', screens: 'Screens', keys: 'Explain a key', none: 'Nothing found' },
+  commands: { open: 'Go to…', hint: 'A screen, a person, a group, a role, an application, a key', screens: 'Screens', keys: 'Explain a key', none: 'Nothing found' },
   shortcuts: {
     title: 'Keyboard',
     list: [
@@ -234,7 +235,7 @@ export const t = {
     manager: 'Reports to',
     explain: 'Explain…',
     way: 'Through',
-    filter: 'Filter by role, key, scope or group',
+    filter: 'Filter these rows',
     all: (n: number) => `All ${numbers.format(n)}`,
     inactiveHint: 'Deactivated: none of the rows below gives anything.',
     missing: 'Missing, because they could not be asked:',

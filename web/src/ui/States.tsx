@@ -49,7 +49,7 @@ export function Failed({ of, retry, children }: { of: unknown; retry?: () => voi
     <div className="note no" role="alert">
       <div className="grow stack close">
         <div>
-          <p>{lacks ? <><strong>{t.state.forbidden}</strong> {t.needs(visible(lacks))}</> : known && e.message ? visible(e.message) : t.state.noAnswer}</p>
+          <p>{lacks ? <><strong>{t.state.forbidden}</strong> {t.needs(visible(lacks))}</> : e?.code === 'idempotency_in_progress' ? t.state.running : known && e.message ? visible(e.message) : t.state.noAnswer}</p>
           {known && (
             <p className="small dim">
               <code>{visible(e.code!)}</code>

@@ -35,9 +35,10 @@ export function Home() {
   }
   for (const u of queue.data?.unavailable ?? []) needs.push({ id: 'u' + u.application, kind: 'no', tag: t.home.silent, text: <>{t.home.notAsked} <Name of={u.application} /> <code>{u.code}</code></> })
   for (const a of apps.data?.applications ?? []) {
-    if (a.health && !['healthy', 'unverified'].includes(a.health.status)) needs.push({ id: 'a' + a.id, kind: 'no', tag: t.home.application, text: <><Name of={a.name} />: {t.health[a.health.status] ?? a.health.status}</> })
-    if (a.state === 'registered') needs.push({ id: 'l' + a.id, kind: 'mind', tag: t.home.application, text: <><Name of={a.name} />: {t.home.notLinked}</> })
-    if (a.operation?.trouble) needs.push({ id: 'o' + a.id, kind: 'no', tag: t.home.application, text: <><Name of={a.name} />: <Name of={a.operation.trouble} /></> })
+    const one = { kind: 'no' as const, tag: t.home.application, link: <Link className="button small" to="/orgs/$org/applications/$id" params={{ org, id: a.id }}>{t.home.open}</Link> }
+    if (a.health && !['healthy', 'unverified'].includes(a.health.status)) needs.push({ ...one, id: 'a' + a.id, text: <><Name of={a.name} />: {t.health[a.health.status] ?? a.health.status}</> })
+    if (a.state === 'registered') needs.push({ ...one, id: 'l' + a.id, kind: 'mind', text: <><Name of={a.name} />: {t.home.notLinked}</> })
+    if (a.operation?.trouble) needs.push({ ...one, id: 'o' + a.id, text: <><Name of={a.name} />: <Name of={a.operation.trouble} /></> })
   }
   for (const d of usage.data?.dimensions ?? []) {
     if (d.state !== 'under') needs.push({ id: 'm' + d.dimension, kind: 'mind', tag: t.home.cap, text: t.home.capReached(d.dimension.replaceAll('_', ' '), d.value, d.cap ?? 0), link: <Link className="button small" to="/orgs/$org/usage" params={path}>{t.home.open}</Link> })
@@ -71,7 +72,7 @@ export function Home() {
           <ul className="list">
             {apps.data.applications.map(a => (
               <li key={a.id}>
-                <span className="grow"><Name of={a.name} /> <Id of={a.id} /> <span className="dim small">{a.namespaces.map(visible).join(', ')}</span></span>
+                <span className="grow"><Link to="/orgs/$org/applications/$id" params={{ org, id: a.id }}><Name of={a.name} /></Link> <Id of={a.id} /> <span className="dim small">{a.namespaces.map(visible).join(', ')}</span></span>
                 {a.state === 'registered' ? <span className="tag mind">{t.home.unlinked}</span> : a.health?.status === 'healthy' ? <span className="tag yes">{t.home.healthy}</span> : <span className={!a.health || a.health.status === 'unverified' ? 'tag' : 'tag no'}>{a.health?.status ?? 'unverified'}</span>}
               </li>
             ))}

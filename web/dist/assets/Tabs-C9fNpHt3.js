@@ -1,1 +1,0 @@
-import{l as e}from"./tanstack-B11-sqrB.js";import{r as t}from"./react-AyOTluXZ.js";var n=t();function r({label:t,to:r,org:i,id:a,tabs:o}){return(0,n.jsx)(`nav`,{className:`tabs`,"aria-label":t,children:o.map(([t,o],s)=>(0,n.jsx)(e,{to:r,params:{org:i,id:a},search:{tab:s===0?void 0:t},activeOptions:{exact:!1,explicitUndefined:!0},children:o},t))})}export{r as t};
