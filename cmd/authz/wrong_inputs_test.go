@@ -339,6 +339,8 @@ var wrongInputs = []wrongInput{
 	{args: "catalog lint {dir}", code: 2, says: parts("{dir} is a directory")},
 	{args: "catalog lint people.csv", code: 2, says: parts("people.csv: a declaration ends .json, .yaml or .yml")},
 	{args: "catalog lint cut.catalog.json", code: 2, says: parts("cut.catalog.json", "line 2")},
+	{args: "catalog reload now", code: 2, says: parts("now")},
+	{args: "catalog reload --app nowhere", code: 1, says: parts("this host serves no application")},
 	{args: "catalog init", code: 2, says: parts("an argument is missing: authz catalog init FILE")},
 	{args: "catalog init people.csv", code: 2, says: parts("people.csv: a declaration ends .yaml or .yml")},
 	{args: "catalog init typo.catalog.yaml", code: 2, says: parts("typo.catalog.yaml is there already, and is not overwritten")},
