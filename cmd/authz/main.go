@@ -123,8 +123,9 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newMesh(), newService(), newDirectory(),
 		newCheck(), newExplain(), newWhoCan(), newWhatCan(), newWhereCan(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
 		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
-		newLogin(), newLogout(), newWhoami(), newOrg(), newSeat(), newKey(), newLinked(), newBilling(), newRegistry(), newRetention(),
+		newContext(), newLogin(), newLogout(), newWhoami(), newOrg(), newSeat(), newKey(), newLinked(), newBilling(), newRegistry(), newRetention(),
 		newVersion(), newPluginServe())
+	takeContexts(root)
 	asUsage(root)
 	strictHelp(root)
 	return root
