@@ -31,9 +31,13 @@ func (h *Host) ReloadCatalogs(ctx context.Context, prov authz.Provenance, names 
 	}
 	list := make([]api.CatalogReload, len(names))
 	for i, name := range names {
-		app := h.apps[name]
 		cfg := h.config.Load()
 		list[i] = api.CatalogReload{Application: name, File: cfg.Applications[name].Catalog, Changes: []catalogdiff.Change{}}
+		app := h.apps[name]
+		if app == nil {
+			list[i].Refused = "this host serves no such application"
+			continue
+		}
 		changes, err := app.reloadCatalog(ctx, cfg, list[i].File, prov)
 		if err != nil {
 			list[i].Refused = err.Error()
