@@ -32,15 +32,24 @@ import (
 type Application struct {
 	*application.Application
 	*served
-	handler http.Handler // its provider API; nil without one
+	handler  http.Handler // its provider API; nil without one
+	client   *client.Client
+	byPeople *client.Client // the same, to which a mistyped scope is a mistake
+}
+
+// ask has the application be asked by a client over its catalog.
+func (a *Application) ask(c *client.Client) {
+	a.client, a.byPeople = c, c.WithUnknownScopeTypes(client.ScopeTypeError)
 }
 
 // served is what an application of the host keeps when authority moves.
 type served struct {
-	current  atomic.Pointer[Application] // nil until it is open
-	options  application.Options
-	client   *client.Client
-	byPeople *client.Client // the same, to which a mistyped scope is a mistake
+	current atomic.Pointer[Application] // nil until it is open
+	options application.Options
+
+	clientOptions client.Options // of whoever asks the application next
+	past          pastClients
+
 	store    *store.Store
 	poller   *provider.Poller   // nil without a log of events
 	counts   *counting          // nil when nobody wants them
@@ -95,10 +104,10 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 	if a.counts, err = openCounting(a, name, h.config.Load(), h.sinks, log); err != nil {
 		return nil, errors.Join(err, first.Close(), a.mesh.close(), a.store.Close())
 	}
-	// The client and the poller stay with the first application when authority
-	// moves: they read, and hear of events, which successors share. What needs an
-	// application that is not closed, such as the sink, asks for the current one.
-	a.client, err = client.New(client.Options{
+	// The client stays with the first application until the catalog is another, and the
+	// poller for good: they read, and hear of events, which successors share. What needs
+	// an application that is not closed, such as the sink, asks for the current one.
+	a.clientOptions = client.Options{
 		Provider: first, Catalog: vocabulary, Clock: h.options.Clock,
 		SubjectCacheTTL:        &cfg.Client.SubjectCacheTTL,
 		ObjectCacheTTL:         &cfg.Client.ObjectCacheTTL,
@@ -116,12 +125,15 @@ func (h *Host) openApplication(ctx context.Context, name string, cfg config.Appl
 			log.Warn("a check named a scope of a type that the catalog does not declare, and only rows at * could answer it; correct the caller, or declare the type",
 				"scope_type", spell.Quote(u.ScopeType), "scope", spell.Quote(u.Scope), "did_you_mean", spell.QuoteList(u.DidYouMean), "shape", u.Shape)
 		},
-	})
+	}
+	asks, err := client.New(a.clientOptions)
 	if err != nil {
 		a.counts.stop(ctx)
 		return nil, errors.Join(err, first.Close(), a.mesh.close(), a.store.Close())
 	}
-	a.byPeople = a.client.WithUnknownScopeTypes(client.ScopeTypeError)
+	opened := &Application{Application: first, served: a}
+	opened.ask(asks)
+	a.current.Store(opened)
 	a.moves = watchAuthority(a, log)
 	if err := a.follow(ctx, log); err != nil {
 		return nil, errors.Join(err, a.close(ctx))
@@ -214,7 +226,9 @@ func (a *served) setSecrets(p config.Provider) {
 	a.secrets.Store(&secrets{revealed(p.Secrets), api.Limited{Read: revealed(p.ReadSecrets), Check: revealed(p.CheckSecrets), Lookups: p.CheckLookups}})
 }
 
-// Client is the application's own client, for programs that embed the host.
+// Client is the application's own client, for programs that embed the host. It keeps to
+// the catalog that the application has now: after a reload take the one of the application
+// that Host.Application then answers.
 func (a *Application) Client() *client.Client { return a.client }
 
 // Limiter admits what callers ask of the application over its provider API and the
@@ -223,7 +237,7 @@ func (a *Application) Limiter() *admission.Limiter { return a.limiter }
 
 // Check serves the operation check.
 func (a *Application) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
-	return a.ask(ctx, a.client, p, keys, scope, fresh)
+	return a.answer(ctx, a.client, p, keys, scope, fresh)
 }
 
 // AwaitPosition serves the parameter at of the operation check.
@@ -238,7 +252,7 @@ func (a *served) close(ctx context.Context) error {
 	}
 	a.mesh.stopFollowing()
 	a.moves.stop()
-	a.client.Close()
+	a.current.Load().client.Close()
 	a.counts.stop(ctx)
 	a.counts.tellSinks(a.log)
 	return errors.Join(a.current.Load().Application.Close(), a.mesh.close(), a.store.Close())

@@ -15,7 +15,7 @@ type attended struct{ *Application }
 
 // Check serves the operation check.
 func (a attended) Check(ctx context.Context, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
-	return a.ask(ctx, a.byPeople, p, keys, scope, fresh)
+	return a.answer(ctx, a.byPeople, p, keys, scope, fresh)
 }
 
 // Explain serves the operation explain.

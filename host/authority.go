@@ -94,16 +94,23 @@ func (m *moves) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	successor := &Application{Application: next, served: m.app}
-	if m.build != nil {
-		if successor.handler, err = m.build(successor); err != nil {
-			_ = next.Close() // it has done nothing
-			return err
-		}
+	successor, err := m.successor(before, next)
+	if err != nil {
+		_ = next.Close() // it has done nothing
+		return err
 	}
 	m.app.current.Store(successor)
 	m.log.Info("authority moved", "orgRoot", next.OrgRoot())
 	return before.Application.Close()
+}
+
+// successor is what takes the place of an application. It is asked by the same client.
+func (m *moves) successor(before *Application, next *application.Application) (s *Application, err error) {
+	s = &Application{Application: next, served: m.app, client: before.client, byPeople: before.byPeople}
+	if m.build != nil {
+		s.handler, err = m.build(s)
+	}
+	return s, err
 }
 
 // stop ends the watch; no application takes another's place from then on.
@@ -126,7 +133,9 @@ func (a *served) serveWith(build func(*Application) (http.Handler, error)) (http
 		return nil, err
 	}
 	a.moves.build = build
-	a.current.Store(&Application{Application: now.Application, served: a, handler: handler})
+	served := *now
+	served.handler = handler
+	a.current.Store(&served)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.current.Load().handler.ServeHTTP(w, r)
 	}), nil

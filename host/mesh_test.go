@@ -130,6 +130,11 @@ func membersInHosts(t *testing.T, driver storage.Driver, plugin string) {
 		t.Errorf("imports of an owner that has published nothing: %v", err)
 	}
 	billing, hq := started("billing", ""), started("hq", "")
+	file := billing.host.ReloadCatalogs(t.Context(), admin)[0].File
+	write(t, file, strings.Replace(meshCatalogs["billing"], "permissions: {", "permissions: {billing.grown.read: true, ", 1))
+	if list := billing.host.ReloadCatalogs(t.Context(), admin); !strings.Contains(list[0].Refused, "is in a mesh") {
+		t.Errorf("a member's catalog that grows: %+v", list)
+	}
 	if _, err := openMember(t, "docs", plugin, ", verify: {write: [billing]}"); err == nil || !strings.Contains(err.Error(), "no_mesh_edge") {
 		t.Errorf("a member starts without the edge that it needs: %v", err)
 	}

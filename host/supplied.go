@@ -81,8 +81,8 @@ func didYouMean(name string, known []string) string {
 	return ": there is " + strings.Join(known, ", ")
 }
 
-// ask answers the operation check by a client of the application's.
-func (a *served) ask(ctx context.Context, c *client.Client, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
+// answer answers the operation check by a client of the application's.
+func (a *Application) answer(ctx context.Context, c *client.Client, p authz.Principal, keys []string, scope string, fresh bool) (bool, error) {
 	g := client.Gate{Keys: keys, Scope: cmp.Or(scope, authz.Global), Fresh: fresh}
 	given := func(key string) bool { return a.supplied.Conditions[key] != nil }
 	if len(a.supplied.Conditions) == 0 || !slices.ContainsFunc(keys, given) {
@@ -103,8 +103,8 @@ func (a *served) ask(ctx context.Context, c *client.Client, p authz.Principal, k
 	return c.Check(ctx, p, g)
 }
 
-func (a *served) needsCondition(key string) bool {
-	leaf, ok := a.options.Catalog.Leaf(key)
+func (a *Application) needsCondition(key string) bool {
+	leaf, ok := a.Catalog().Leaf(key)
 	return ok && leaf.RequiresCondition
 }
 

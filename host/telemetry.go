@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -143,7 +144,7 @@ func (h *Host) facts() telemetry.Facts {
 	}
 	for _, name := range sorted(h.apps) {
 		a := h.apps[name]
-		used := a.client.Statistics()
+		used := a.statistics()
 		app := telemetry.App{Name: name, StorageReady: a.store.State().State == store.StateReady,
 			Caches:            []telemetry.Cache{cacheFacts("subjects", used.Subjects), cacheFacts("chains", used.Chains)},
 			UnknownScopeTypes: used.UnknownScopeTypes, Admission: a.limiter.Facts()}
@@ -180,4 +181,35 @@ func sinkFacts(name string, counts metrics.Forwarded) telemetry.Sink {
 		s.Outcomes = append(s.Outcomes, telemetry.Outcome{Name: string(o), Windows: counts.Of(o).Windows, Checks: counts.Of(o).Checks})
 	}
 	return s
+}
+
+// pastClients are the counters of clients that reloaded catalogs took the place of, so
+// that what is counted never falls.
+type pastClients struct {
+	mu   sync.Mutex
+	used client.Statistics
+}
+
+// succeed puts an application with a client of its own in the place of another.
+func (a *served) succeed(before, successor *Application) {
+	a.past.mu.Lock()
+	defer a.past.mu.Unlock()
+	a.past.used = together(a.past.used, before.client.Statistics())
+	a.current.Store(successor)
+}
+
+func (a *served) statistics() client.Statistics {
+	a.past.mu.Lock()
+	defer a.past.mu.Unlock()
+	return together(a.past.used, a.current.Load().client.Statistics())
+}
+
+// together adds what was counted before to what is counted now; entries are those of now.
+func together(before, now client.Statistics) client.Statistics {
+	now.Subjects.Hits += before.Subjects.Hits
+	now.Subjects.Misses += before.Subjects.Misses
+	now.Chains.Hits += before.Chains.Hits
+	now.Chains.Misses += before.Chains.Misses
+	now.UnknownScopeTypes += before.UnknownScopeTypes
+	return now
 }

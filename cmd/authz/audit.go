@@ -38,7 +38,7 @@ var auditActions = []string{
 	"grant.create", "grant.create_bulk", "grant.change", "grant.delete", "revoke.create", "revoke.delete", "role.create", "role.update", "role.delete",
 	"group.create", "group.update", "group.set_parents", "group.delete", "group.dissolve_virtual_parent", "user.set_groups",
 	"user.set_active", "user.set_manager", "user.deactivate", "request.submit", "request.approved", "request.denied", "request.cancel",
-	"catalog.publish", "imports.publish", "subject.delete", "scope.delete", "scope.set_parents", "reconcile.sweep",
+	"catalog.publish", "catalog.reload", "imports.publish", "subject.delete", "scope.delete", "scope.set_parents", "reconcile.sweep",
 	"directory.import_groups", "directory.import", "org.authority_received", "org.sync_applied",
 }
 

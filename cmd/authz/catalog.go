@@ -26,7 +26,7 @@ import (
 
 func newCatalog() *cobra.Command {
 	c := &cobra.Command{Use: "catalog", Short: "The vocabulary of permissions: begin, check, publish and compare it", Args: cobra.NoArgs, RunE: showHelp}
-	c.AddCommand(newCatalogInit(), newCatalogLint(), newCatalogDocument(), newCatalogPublish(), newCatalogDiff(), newCatalogVersions(), newCatalogShow())
+	c.AddCommand(newCatalogInit(), newCatalogLint(), newCatalogDocument(), newCatalogReload(), newCatalogPublish(), newCatalogDiff(), newCatalogVersions(), newCatalogShow())
 	return c
 }
 

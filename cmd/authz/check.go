@@ -127,7 +127,7 @@ Without SCOPE it is the global question, which only global grants answer.`,
 				if answer.Reason != "" {
 					word += "  " + string(answer.Reason)
 				}
-				fmt.Fprintln(w, word)
+				printAnswer(w, word+"\n")
 			})
 			if err == nil && !answer.Allowed && q.format == "text" {
 				q.tellWhy(ctx, c.ErrOrStderr(), p, ask.Key, ask.Scope)

@@ -57,7 +57,7 @@ func TestCommandsThatAskAHostTakeAConfiguration(t *testing.T) {
 		for _, child := range c.Commands() {
 			walk(child)
 		}
-		if c.Name() == "logout" { // forgets a key and asks nobody
+		if c.Name() == "logout" || c.CommandPath() == "authz context add" { // they ask nobody
 			return
 		}
 		asks := c.Flags().Lookup("socket") != nil || c.Flags().Lookup("url") != nil

@@ -93,14 +93,19 @@ func changeLogins(change func(*savedLogins)) error {
 	if err != nil {
 		return err
 	}
+	return keepJSON(path, saved)
+}
+
+// keepJSON replaces a file below the configuration folder, for the user alone to read.
+func keepJSON(path string, value any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	body, err := json.MarshalIndent(saved, "", "  ")
+	body, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".credentials-*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -97,7 +96,7 @@ With --with and --without it answers as if rows were there or gone; nothing is w
 				}
 			}
 			return q.print(c.OutOrStdout(), e, func(w io.Writer) {
-				fmt.Fprint(w, e.Text(p, ask.Key, ask.Scope))
+				printAnswer(w, e.Text(p, ask.Key, ask.Scope))
 				if ask.Empty() {
 					(&remedies.Command{Org: q.org, App: q.app, URL: q.url, TokenFile: q.tokenFile}).Write(w, p, ask.Key, e)
 				}

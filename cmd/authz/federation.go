@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/authzhost/authz/host/service/applications"
 	"github.com/authzhost/authz/host/service/federation"
@@ -222,7 +221,7 @@ func (m *mover) underway(c *cobra.Command, h *hostedclient.Client, app, kind str
 func (m *mover) moving(c *cobra.Command, h *hostedclient.Client, app string, before applications.State, path []string, body fields, result any) error {
 	errs := c.ErrOrStderr()
 	told := m.watch
-	if f, ok := terminal.File(errs); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := terminal.File(errs); ok && onTerminal(f) {
 		told = true
 	}
 	for {

@@ -37,7 +37,16 @@ func main() {
 
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	safeOut, safeErrs := terminal.New(out), terminal.New(errs)
+	for file, w := range map[io.Writer]*terminal.Writer{out: safeOut, errs: safeErrs} {
+		if onTerminal(file) && os.Getenv("NO_COLOR") == "" {
+			w.AllowStyles()
+		}
+	}
+	waits := newWaiting(errs, in, args)
+	safeOut.Before(waits.end)
+	safeErrs.Before(waits.end)
 	code := execute(ctx, args, in, safeOut, safeErrs)
+	waits.end()
 	if err := errors.Join(safeOut.Flush(), safeErrs.Flush()); err != nil && code == 0 {
 		return exitFailure
 	}
@@ -114,8 +123,9 @@ Exit codes: 0 done, 1 failed while running, 2 wrong configuration or usage,
 	root.AddCommand(newServe(), newQuickstart(), newConfig(), newPlugin(), newStorage(), newMesh(), newService(), newDirectory(),
 		newCheck(), newExplain(), newWhoCan(), newWhatCan(), newWhereCan(), newApply(), newGrant(), newRevoke(), newRole(), newGroup(), newUser(), newScope(),
 		newRequest(), newCatalog(), newAudit(), newReconcile(), newSoD(), newEntitlements(), newDrift(),
-		newLogin(), newLogout(), newWhoami(), newOrg(), newSeat(), newKey(), newLinked(), newBilling(), newRegistry(), newRetention(),
+		newContext(), newLogin(), newLogout(), newWhoami(), newOrg(), newSeat(), newKey(), newLinked(), newBilling(), newRegistry(), newRetention(),
 		newVersion(), newPluginServe())
+	takeContexts(root)
 	asUsage(root)
 	strictHelp(root)
 	return root

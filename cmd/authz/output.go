@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/internal/terminal"
 )
 
 // outputFlag is the --output of commands that print results.
@@ -42,9 +46,10 @@ func (f *outputFlag) print(w io.Writer, value any, text func(io.Writer)) error {
 // plain is text of a row as a terminal may show it: an id must not move its cursor.
 func plain(s string) string { return spell.EchoN(s, math.MaxInt32) }
 
-// table prints rows in columns.
+// table prints rows in columns, a header in bold on a terminal.
 func table(w io.Writer, rows [][]string) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var text bytes.Buffer
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
 			if i > 0 {
@@ -54,5 +59,31 @@ func table(w io.Writer, rows [][]string) {
 		}
 		fmt.Fprintln(t)
 	}
-	_ = t.Flush() // the writer below reports its own errors
+	_ = t.Flush() // into memory
+	rest := text.String()
+	if len(rows) > 0 && isHeader(rows[0]) {
+		line, after, _ := strings.Cut(rest, "\n")
+		_ = terminal.Styled(w, terminal.Bold, line) // the writer below reports its own errors
+		rest = "\n" + after
+	}
+	_, _ = io.WriteString(w, rest)
+}
+
+// isHeader: names of columns are in capitals, and there are several.
+func isHeader(row []string) bool {
+	return len(row) > 1 && !slices.ContainsFunc(row, func(cell string) bool {
+		return cell == "" || strings.ContainsFunc(cell, func(r rune) bool { return (r < 'A' || r > 'Z') && r != ' ' })
+	})
+}
+
+// printAnswer prints an answer that begins with ALLOWED or DENIED, the word in its colour.
+func printAnswer(w io.Writer, text string) {
+	for word, style := range map[string]terminal.Style{"ALLOWED": terminal.Green, "DENIED": terminal.Red} {
+		if rest, is := strings.CutPrefix(text, word); is {
+			_ = terminal.Styled(w, style, word) // the writer below reports its own errors
+			text = rest
+			break
+		}
+	}
+	_, _ = io.WriteString(w, text)
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"sync"
 
-	"golang.org/x/term"
-
 	"github.com/authzhost/authz/internal/terminal"
 )
 
@@ -25,7 +23,7 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, doing: "loading", did: "loaded"}
-	if f, ok := terminal.File(w); ok && term.IsTerminal(int(f.Fd())) { // other devices are none: /dev/null
+	if f, ok := terminal.File(w); ok && onTerminal(f) {
 		p.terminal, p.w = true, f // the line that changes moves the cursor itself
 	}
 	return p

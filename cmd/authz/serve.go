@@ -16,6 +16,7 @@ import (
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // configFlags say where the configuration comes from.
@@ -58,8 +59,8 @@ func newServe() *cobra.Command {
 		Use:   "serve --config FILE",
 		Short: "Run a host",
 		Long: `Run a host until SIGTERM or SIGINT: it stops accepting, lets requests end, and stops its
-plugins; a second signal ends it at once. SIGHUP takes over changed secrets, TLS files and
-the log level. What a configuration may hold: docs/configuration.md.`,
+plugins; a second signal ends it at once. SIGHUP takes over changed secrets, TLS files, the
+log level and what was added to catalogs ('authz catalog reload'). What a configuration may hold: docs/configuration.md.`,
 		Example: `  authz serve --config host.yaml
   authz config check --config host.yaml && authz serve --config host.yaml`,
 		Args: cobra.NoArgs,
@@ -147,7 +148,7 @@ func runHost(ctx context.Context, load func() (*config.Config, error), logs io.W
 			running = err == nil
 			work = nil
 		case <-reload:
-			reloadHost(h, load, log)
+			reloadHost(ctx, h, load, log)
 		}
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -190,7 +191,7 @@ func stopHost(h *host.Host, cfg *config.Config, hurry <-chan struct{}) error {
 	}
 }
 
-func reloadHost(h *host.Host, load func() (*config.Config, error), log hclog.Logger) {
+func reloadHost(ctx context.Context, h *host.Host, load func() (*config.Config, error), log hclog.Logger) {
 	next, err := load()
 	if err != nil {
 		log.Error("the configuration was not reloaded; the host goes on with the one it has", "error", err)
@@ -198,6 +199,7 @@ func reloadHost(h *host.Host, load func() (*config.Config, error), log hclog.Log
 	}
 	restart := h.Reload(next)
 	log.Info("reloaded secrets, TLS files and log level")
+	h.ReloadCatalogs(ctx, authz.Provenance{Kind: authz.ProvenanceSystem, Note: "SIGHUP"}) // which logs what became of each
 	if len(restart) > 0 {
 		log.Warn("these changes need a restart", "keys", fmt.Sprint(restart))
 	}

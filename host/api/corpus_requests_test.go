@@ -248,6 +248,7 @@ var corpusHostRequests = map[string][]string{
 	"storage.accept":   {`{"app":"docs"}`},
 	"storage.renew":    {`{"app":"docs"}`, `{"app":"other"}`},
 	"service.rekey":    {`{}`},
+	"catalog.reload":   {`{"app":"docs","provenance":{"kind":"admin","actorUserId":"root"}}`},
 	"service.logs":     {`{}`},
 	"service.log":      {`{"org":"acme","after":{"at":5,"id":"e"},"limit":7}`, `{"org":""}`},
 	"dashboard":        {`{"app":"docs"}`, `{"app":"other"}`},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/authzhost/authz/host/directory"
+	"github.com/authzhost/authz/internal/catalogdiff"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -28,6 +29,10 @@ type HostControl interface {
 	// the application's own, after it was found to be another than before; an
 	// unknown application is a refusal with CodeNotFound.
 	AcceptStorage(ctx context.Context, app string) error
+
+	// ReloadCatalogs reads the catalog file of an application again, or of all where app
+	// is ""; an unknown application is a refusal with CodeNotFound.
+	ReloadCatalogs(ctx context.Context, app string, prov authz.Provenance) ([]CatalogReload, error)
 
 	// RekeyService seals the secrets of the hosted service with its newest host key;
 	// without a hosted service it is a refusal with CodeUnsupported.
@@ -135,6 +140,15 @@ type StorageStatus struct {
 	Error         string   `json:"error,omitempty"`
 }
 
+// CatalogReload is what became of one catalog file that was read again. Refused says why
+// the catalog stays as it is; without it the changes are in force.
+type CatalogReload struct {
+	Application string               `json:"application"`
+	File        string               `json:"file"`
+	Changes     []catalogdiff.Change `json:"changes"`
+	Refused     string               `json:"refused,omitempty"`
+}
+
 // RekeyResult tells the id of the newest host key, how much had been sealed with
 // another, and the ids of those that nothing is sealed with any more.
 type RekeyResult struct {
@@ -167,6 +181,7 @@ func hostEntries() []entry {
 		own(reading("storage.status"), storageStatus),
 		own(writing("storage.accept"), acceptStorage),
 		own(writing("storage.renew"), renewStorage),
+		own(writing("catalog.reload"), reloadCatalogs),
 		own(writing("service.rekey"), rekeyService),
 		own(reading("service.logs"), accountLogs),
 		own(reading("service.log"), accountLog),
@@ -184,6 +199,13 @@ type (
 	}
 	appIn struct {
 		App string `json:"app" read:"required,nonempty"`
+	}
+	reloadIn struct {
+		App        string           `json:"app,omitempty" read:"nonempty"`
+		Provenance authz.Provenance `json:"provenance" read:"required"`
+	}
+	reloadsResult struct {
+		Applications []CatalogReload `json:"applications"`
 	}
 )
 
@@ -206,6 +228,11 @@ func restartPlugin(ctx context.Context, c *call, in *nameIn) (void, error) {
 func storageStatus(ctx context.Context, c *call, _ *none) (storesResult, error) {
 	stores, err := c.host.StorageStatus(ctx)
 	return storesResult{orEmpty(stores)}, err
+}
+
+func reloadCatalogs(ctx context.Context, c *call, in *reloadIn) (reloadsResult, error) {
+	list, err := c.host.ReloadCatalogs(ctx, in.App, in.Provenance)
+	return reloadsResult{orEmpty(list)}, err
 }
 
 func acceptStorage(ctx context.Context, c *call, in *appIn) (void, error) {

@@ -170,6 +170,10 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		c := newCall(op, members, target{applicationID: app})
 		c.object = c.strictly()
+		if login, ok := listen.PeerLogin(x.r.Context()); ok {
+			actor := authz.AdminProvenance("local:" + login)
+			c.problem.actor = &actor
+		}
 		if app == HostApplication {
 			return h.runHost(x, op, c)
 		}
@@ -201,10 +205,6 @@ func (h *localHandler) runApplication(x *exchange, name, op string, c *call) (an
 	x.name(name, op)
 	c.app, c.evaluator, c.local = app, app, app
 	c.snapshots, c.authorityChanged, c.limiter = app, app.AuthorityChanged, app.Limiter()
-	if login, ok := listen.PeerLogin(x.r.Context()); ok {
-		actor := authz.AdminProvenance("local:" + login)
-		c.problem.actor = &actor
-	}
 	c.exchange = x
 	return e.run(x.r.Context(), c)
 }

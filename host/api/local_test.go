@@ -19,6 +19,7 @@ import (
 	"github.com/authzhost/authz/host/directory"
 	"github.com/authzhost/authz/host/internal/admission"
 	"github.com/authzhost/authz/host/listen"
+	"github.com/authzhost/authz/internal/catalogdiff"
 	"github.com/authzhost/authz/internal/spell"
 	"github.com/authzhost/authz/sdk/access"
 	"github.com/authzhost/authz/sdk/authz"
@@ -74,6 +75,14 @@ func (h *hostControl) RenewStorage(_ context.Context, app string) (string, error
 func (h *hostControl) AcceptStorage(_ context.Context, app string) error {
 	h.told = append(h.told, "accept "+app)
 	return nil
+}
+
+func (h *hostControl) ReloadCatalogs(_ context.Context, app string, prov authz.Provenance) ([]api.CatalogReload, error) {
+	h.told = append(h.told, "reload "+app+" by "+prov.Actor())
+	if app == "shop" {
+		return nil, authz.Rejected(authz.CodeNotFound, "no application %s", app)
+	}
+	return []api.CatalogReload{{Application: "docs", File: "docs.yaml", Changes: []catalogdiff.Change{}, Refused: "it does not build"}}, nil
 }
 
 func (*hostControl) RekeyService(context.Context) (api.RekeyResult, error) {
@@ -390,9 +399,17 @@ func TestTheHostAnswersForItself(t *testing.T) {
 	s.mustOK("/local/v1/_host/service.log", `{"org":""}`)
 	s.ask("/local/v1/_host/service.log", `{}`).expectValidation(t, `service.log requires the "org" field`)
 	s.ask("/local/v1/_host/service.log", `{"org":"acme","after":5}`).expectValidation(t, `service.log: "after" must be an object with the members at and id`)
+	if a := s.ask("/local/v1/_host/catalog.reload", ""); a.body != `{"applications":[{"application":"docs","file":"docs.yaml","changes":[],"refused":"it does not build"}]}` {
+		t.Errorf("catalogs reloaded: %s", a.body)
+	}
+	s.mustOK("/local/v1/_host/catalog.reload", `{"app":"docs","provenance":{"kind":"admin","actorUserId":"ci"}}`)
+	s.ask("/local/v1/_host/catalog.reload", `{"app":"shop"}`).expectError(t, 404, refusedName, "not_found", "no application")
+	s.ask("/local/v1/_host/catalog.reload", `{"app":""}`).expectValidation(t, `catalog.reload: "app" must be a non-empty string`)
+	login, _ := user.Current()
 	told := []string{"restart main", "accept docs", "restart other",
 		"run staff {DryRun:true Authoritative:false Confirmed:true Full:false}", "cancel staff",
-		"log acme {At:5 ID:e} 7", "log  {At:0 ID:} 1000"}
+		"log acme {At:5 ID:e} 7", "log  {At:0 ID:} 1000",
+		"reload  by local:" + login.Username, "reload docs by ci", "reload shop by local:" + login.Username}
 	if diff := cmp.Diff(told, s.host.told); diff != "" {
 		t.Errorf("the host was told (-want +got):\n%s", diff)
 	}

@@ -41,6 +41,23 @@ func (a *Application) PublishCatalog(ctx context.Context, document json.RawMessa
 	return answered(&version, err)
 }
 
+// CatalogReload is what an audit log tells of a catalog that came into force while its host
+// ran.
+type CatalogReload struct {
+	Namespace string   `json:"-"`
+	SHA256    string   `json:"sha256"`  // of its document
+	Changes   int      `json:"changes"` // how many there are
+	Told      []string `json:"told"`    // the first of them
+}
+
+// RecordCatalogReload records that the application's catalog is another from now on.
+func (a *Application) RecordCatalogReload(ctx context.Context, r CatalogReload, prov authz.Provenance) error {
+	return a.propose(ctx, shape{}, write{op: "reloadCatalog", prov: prov, plan: func(_ context.Context, d *draft) error {
+		d.audit("catalog.reload", r.Namespace, r)
+		return nil
+	}})
+}
+
 // GetPublishedCatalog returns the stored head, nil when nothing was published.
 func (a *Application) GetPublishedCatalog(ctx context.Context) (*provider.PublishedCatalog, error) {
 	head, found, err := a.store.GetCatalog(ctx)

@@ -108,3 +108,33 @@ func members(kind string, before, after map[string]json.RawMessage, deep bool) (
 	}
 	return changes
 }
+
+// Additive reports that the change takes nothing away and alters nothing of what there
+// was: not where a permission counts, nor how it is judged.
+func (c Change) Additive() bool {
+	if c.Change == "added" && c.Kind != "section" {
+		return true
+	}
+	if c.Change != "changed" {
+		return false
+	}
+	words := []string{"label", "description"}
+	switch c.Kind {
+	case "group": // whose children are told on their own
+		words = append(words, "groups", "permissions")
+	case "permission", "scope type":
+	case "section":
+		return c.Name == "navigation" || c.Name == "conventions" // no answer depends on them
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(c.Members, func(m string) bool { return !slices.Contains(words, m) })
+}
+
+func (c Change) String() string {
+	text := c.Kind + " " + c.Name + " is " + c.Change
+	if len(c.Members) > 0 {
+		text += " (" + strings.Join(c.Members, ", ") + ")"
+	}
+	return text
+}

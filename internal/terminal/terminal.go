@@ -24,6 +24,9 @@ type Writer struct {
 
 	mu   sync.Mutex
 	held []byte // the beginning of a character whose end has not come
+
+	styles bool
+	before func() // nil: nobody waits for it
 }
 
 // New returns a Writer to to. Flush must be called at the end.
@@ -43,6 +46,9 @@ func Run(out, errs io.Writer, failed int, command func(out, errs io.Writer) int)
 // File is the file that w writes to, if it writes to one.
 func File(w io.Writer) (*os.File, bool) {
 	if own, ok := w.(*Writer); ok {
+		own.mu.Lock()
+		own.begin()
+		own.mu.Unlock()
 		w = own.to
 	}
 	f, ok := w.(*os.File)
@@ -62,6 +68,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(out) == 0 {
 		return len(p), nil
 	}
+	w.begin()
 	if _, err := w.to.Write(out); err != nil {
 		return 0, err
 	}
@@ -77,6 +84,7 @@ func (w *Writer) Flush() error {
 	if len(out) == 0 {
 		return nil
 	}
+	w.begin()
 	_, err := w.to.Write(out)
 	return err
 }
