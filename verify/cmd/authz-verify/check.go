@@ -97,7 +97,11 @@ func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath st
 	if err != nil {
 		return nil, "", err
 	}
-	found, err := sources.Find(c.Include, c.Exclude)
+	find := sources.Find
+	if c.JavaScript() {
+		find = sources.FindAll
+	}
+	found, err := find(c.Include, c.Exclude)
 	if err != nil {
 		return nil, "", err
 	}
