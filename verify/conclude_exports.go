@@ -73,6 +73,16 @@ type counter struct {
 	judged  *Judged
 	exempt  bool
 	unknown func(name string, at Finding)
+
+	// looked and open, where set, are told what is judged next, and that it has no gate.
+	looked func(*value, *module)
+	open   func()
+}
+
+func (c *counter) look(v *value, in *module) {
+	if c.looked != nil {
+		c.looked(v, in)
+	}
 }
 
 func (c *counter) all() {
@@ -80,6 +90,7 @@ func (c *counter) all() {
 	for i := range m.Served {
 		f := &m.Served[i]
 		c.project.beyond = f.How != byExport
+		c.look(f.Value, m)
 		switch {
 		case f.Star != "":
 			c.star(f)
@@ -146,6 +157,7 @@ func (c *counter) star(f *served) {
 		if v == nil || v.Kind != function && v.Kind != call {
 			continue
 		}
+		c.look(v, in)
 		c.take(name, byExport, f.Line, f.Column, c.project.judge(v, in, 0))
 	}
 }
@@ -162,6 +174,9 @@ func (c *counter) routes(r *router) {
 			continue
 		}
 		v := verdict{state: public}
+		if len(e.Handlers) > 0 {
+			c.look(e.Handlers[len(e.Handlers)-1], m)
+		}
 		if !e.Exempt {
 			v = p.route(id, r, i, m)
 		}
@@ -284,6 +299,9 @@ func (c *counter) take(name string, how how, line, column int, v verdict) {
 		finding.Beyond = true // what it is called, and whether it is first, others decide
 		c.unknown(v.wrapper, finding)
 	default:
+		if c.open != nil {
+			c.open()
+		}
 		if excused(RuleUngatedAction) {
 			c.judged.Exempt++
 		} else {

@@ -82,6 +82,8 @@ type value struct {
 
 	Gated  bool   `json:"gated,omitempty"`  // a recognised call lies inside
 	Router string `json:"router,omitempty"` // the router that it is, or, of a function, that it is given or makes
+
+	body *inspection // of a function, for Propose
 }
 
 // link is a call in a chain: of the root, or of a method of what came before.

@@ -277,7 +277,7 @@ func (r *reader) receiver(n *ts.Node) (id string, imported []string, exact bool,
 		return d.id, nil, d.exact, path
 	}
 	if len(names) == 1 {
-		if _, ok := r.imported[names[0]]; ok {
+		if _, ok := r.module.Imports[names[0]]; ok {
 			return "", names, false, path
 		}
 		if r.factory[names[0]] {

@@ -52,6 +52,9 @@ type Scanner struct {
 
 	// readAll turns the test that a file can hold a finding off.
 	readAll bool
+
+	// inspect has functions looked into, and leaves what was found to Propose.
+	inspect bool
 }
 
 // NewScanner checks the configuration; its Files are not read here. The error is
@@ -180,7 +183,7 @@ func (s *Scanner) scanAll(ctx context.Context) ([]FileReport, error) {
 			return nil, err
 		}
 	}
-	if s.config.Exports != nil && ctx.Err() == nil {
+	if s.config.Exports != nil && !s.inspect && ctx.Err() == nil {
 		s.concludeExports(reports)
 	}
 	return reports, ctx.Err()

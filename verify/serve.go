@@ -12,16 +12,18 @@ import (
 
 // serve summarises the file and what it serves.
 func (r *reader) serve() {
-	r.module = &module{file: r.file}
-	r.imported, r.factory = map[string]binding{}, map[string]bool{}
+	r.module = &module{file: r.file, Decls: map[string]*value{}, Imports: map[string]binding{}, Exports: map[string]binding{}}
+	r.factory = map[string]bool{}
 	for _, s := range r.tree.Statements.Nodes {
 		if s.Kind == ts.KindImportDeclaration {
 			r.imports(s)
 		}
 	}
-	r.imported = r.module.Imports
 	r.walk(func(n *ts.Node) {
 		if n.Kind == ts.KindCallExpression {
+			if r.scanner.inspect {
+				r.all = append(r.all, n)
+			}
 			name := calleeName(n)
 			if use := r.use(n, name); (use.Gate || use.Visibility && r.server) && !(decides(name, r.scanner) && discarded(n)) {
 				r.gating = append(r.gating, n)

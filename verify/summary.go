@@ -56,7 +56,11 @@ func (r *reader) value(n *ts.Node, depth int) *value {
 	}
 	switch n.Kind {
 	case ts.KindArrowFunction, ts.KindFunctionExpression, ts.KindFunctionDeclaration, ts.KindMethodDeclaration:
-		return &value{Kind: function, Gated: r.gatedIn(n), Router: r.routerOfFunction(n)}
+		v := &value{Kind: function, Gated: r.gatedIn(n), Router: r.routerOfFunction(n)}
+		if r.scanner.inspect {
+			v.body = r.inspectFunction(n)
+		}
+		return v
 	case ts.KindStringLiteral, ts.KindPlainTemplate:
 		return &value{Kind: text, Text: strings.Clone(n.Text())}
 	case ts.KindIdentifier, ts.KindPropertyAccess, ts.KindThisKeyword:
@@ -185,7 +189,6 @@ func (r *reader) callValue(n *ts.Node, depth int) *value {
 // summarise reads what the file declares, imports and exports at its top.
 func (r *reader) summarise() {
 	m := r.module
-	m.Decls, m.Imports, m.Exports = map[string]*value{}, map[string]binding{}, map[string]binding{}
 	for _, s := range r.tree.Statements.Nodes {
 		exported := modifier(s, ts.KindExportKeyword) != nil
 		switch s.Kind {

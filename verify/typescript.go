@@ -111,7 +111,7 @@ type reader struct {
 	directive   bool       // "use server" opens the file
 	gating      []*ts.Node // calls whose decision gates, in source order
 	ranges      [][2]int   // of server functions
-	imported    map[string]binding
+	all         []*ts.Node // calls, where functions are inspected
 	factory     map[string]bool // variables that a call of the project gave
 	routerDecls []routerDecl
 
