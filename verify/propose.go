@@ -40,7 +40,7 @@ type inspection struct {
 }
 
 // maxRounds bounds how often proposals are made from what the ones before them showed.
-const maxRounds = 6
+const maxRounds = 8
 
 // Propose reads the files and guesses what to declare for Exports. The errors are those
 // of Scan.
@@ -225,9 +225,14 @@ var (
 	publicName = regexp.MustCompile(`(?i)^(public|open|anonymous|unauth|noauth)|publicProcedure|SkipAuth|AllowAnonymous`)
 	maybeName  = regexp.MustCompile(`^(maybe|optional|try)[A-Z]`)
 	authName   = regexp.MustCompile(`(?i)auth|protect|private|secure|session|admin|guard|permission|signed|verif|login|member|role|token|apikey|workspace|cron`)
-	askingName = regexp.MustCompile(`(?i)session|auth|current.?user|get.?user|token|signature|api.?key|identity|verify|constructEvent|parseRequest|getClaims`)
-	// A name of a function that may refuse.
-	gateName = regexp.MustCompile(`(?i)auth|session|permission|access|allowed|require|ensure|assert|verify|validate|guard|protect|^check|signature|token|role|admin|owner|throwif|belongs|member|restrict|entitle|eligib`)
+	// A function that tells who asks.
+	askingName = regexp.MustCompile(`(?i)^(auth|get\w{0,8}(session|auth)(forrequest|fromrequest)?|getuser|(get)?currentuser|getclaims|parserequest|constructevent\w*|jwtverify|` +
+		`verify\w*(signature|token|key|secret|request|webhook|auth)\w*|validate\w*(signature|token|apikey|session|auth)\w*|authenticate\w*|authorize\w*|` +
+		`is(valid)?(apikey|token|signature|authori[sz]ed)\w*|require\w+|check\w*(auth|access|permission|session|signature|token)\w*|\w*authenticated\w*client|extract\w*token)$`)
+	// A function that may refuse: its verb, and what it asks about.
+	gateName = regexp.MustCompile(`(?i)^(require|ensure|assert|verify|validate|check|guard|protect|authori[sz]e|authenticate|throwif|enforce|restrict|handle\w*auth|extract|with|get\w*auth|is|has|can|auth)`)
+	gateNoun = regexp.MustCompile(`(?i)auth|access|permission|session|signature|token|role|admin|owner|member|key|user|allowed|scope|secret|project|workspace|org|team|request|webhook|source|availab|entitle`)
+	answers  = regexp.MustCompile(`(?i)^(un|not)auth|^forbidden|response$|error$|redirect`)
 	canName  = regexp.MustCompile(`^(can|has|may)[A-Z]|^is[A-Z]\w*(Allowed|Authorized|Admin|Owner|Member|Authenticated)|Allowed$`)
 )
 
@@ -317,7 +322,7 @@ func (g *guesser) refusal(v *value, m *module, depth int, seen map[*value]bool) 
 			return v.body.refuses
 		}
 		for _, called := range v.body.calls {
-			if depth > 3 || !gateName.MatchString(last(called)) && depth > 0 {
+			if depth > 3 || depth > 0 && !mayRefuse(last(called)) {
 				continue
 			}
 			if d, in := g.project.follow(m, strings.Split(called, "."), 0); d != nil && d.Kind == function {
@@ -460,34 +465,30 @@ func (g *guesser) flat(v *value, visit func(*value)) {
 var generic = wordSet("handler handle default main run execute exec process create update delete remove get set list find parse next json send use " +
 	"GET POST PUT PATCH DELETE verify validate check safeParse parseAsync safeParseAsync then catch map push has is isArray")
 
-// names guesses which functions gate that the open ones call.
+// mayRefuse holds of names of functions that sound as if they could refuse, and do not
+// only word how.
+func mayRefuse(name string) bool {
+	return gateName.MatchString(name) && gateNoun.MatchString(name) && !answers.MatchString(name) && !generic[name]
+}
+
+// caller is a function without a gate.
+type caller struct {
+	body    *inspection
+	in      *module
+	covered bool
+}
+
+// names guesses which functions gate that the open ones call: first those that refuse
+// themselves, then those that answer whether somebody may, then those that tell who
+// asks. Of the latter kinds the one that most functions call is taken first, and what
+// then has a gate is not counted again.
 func (g *guesser) names(open []ask) {
-	type tally struct {
-		ask
-		path           string
-		called, refuse int
-	}
-	tallies := map[string]*tally{}
+	var callers []*caller
+	seen := map[*inspection]bool{}
 	count := func(f *value, in *module) {
-		if f == nil || f.body == nil {
-			return
-		}
-		counted := map[string]bool{}
-		for _, called := range f.body.calls {
-			name := last(called)
-			if generic[name] || counted[name] || g.taken["()"+name] {
-				continue
-			}
-			counted[name] = true
-			t := tallies[name]
-			if t == nil {
-				t = &tally{ask: ask{f, in}, path: called}
-				tallies[name] = t
-			}
-			t.called++
-			if f.body.refuses != "" {
-				t.refuse++
-			}
+		if f != nil && f.body != nil && !seen[f.body] {
+			seen[f.body] = true
+			callers = append(callers, &caller{body: f.body, in: in})
 		}
 	}
 	for _, a := range open {
@@ -497,8 +498,8 @@ func (g *guesser) names(open []ask) {
 		if m := g.reports[i].Module; m != nil {
 			for _, r := range m.Routers {
 				for _, e := range r.Events {
-					if !e.Route {
-						for _, h := range e.Handlers {
+					for _, h := range e.Handlers {
+						if !e.Route {
 							g.functions(h, m, 0, count)
 						}
 					}
@@ -506,27 +507,75 @@ func (g *guesser) names(open []ask) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(tallies)) {
-		t := tallies[name]
-		guess := Guess{Name: name, Count: t.called}
-		d, in := g.project.follow(t.in, strings.Split(t.path, "."), 0)
-		why := ""
-		if gateName.MatchString(name) && d != nil && d.Kind == function {
-			why = g.refusal(d, in, 1, map[*value]bool{})
+	g.pick(callers, func(name, path string, by []*caller) string {
+		if !mayRefuse(name) {
+			return ""
 		}
-		callers := fmt.Sprintf("%d of the %d functions without another gate that call it refuse", t.refuse, t.called)
-		switch {
-		case why != "":
-			guess.Reason = "it refuses: " + why + " (" + in.file + ")"
-		case askingName.MatchString(name) && t.refuse*3 >= t.called*2:
-			guess.Reason = "it tells who asks, and " + callers
-		case canName.MatchString(name) && t.refuse*2 >= t.called:
-			guess.Reason = "it answers whether somebody may, and " + callers
-		default:
-			continue
+		if d, in := g.project.follow(by[0].in, strings.Split(path, "."), 0); d != nil && d.Kind == function {
+			if why := g.refusal(d, in, 1, map[*value]bool{}); why != "" {
+				return "it refuses: " + why + " (" + in.file + ")"
+			}
 		}
-		g.taken["()"+name] = true
-		g.found.GateNames = append(g.found.GateNames, guess)
+		return ""
+	})
+	for _, kind := range []struct {
+		name *regexp.Regexp
+		says string
+	}{{canName, "it answers whether somebody may"}, {askingName, "it tells who asks"}} {
+		g.pick(callers, func(name, _ string, by []*caller) string {
+			refuse := 0
+			for _, c := range by {
+				if c.body.refuses != "" {
+					refuse++
+				}
+			}
+			if !kind.name.MatchString(name) || answers.MatchString(name) || refuse*3 < len(by)*2 {
+				return ""
+			}
+			return fmt.Sprintf("%s, and %d of the %d functions without another gate that call it refuse", kind.says, refuse, len(by))
+		})
+	}
+}
+
+// pick takes names that a guess gives a reason for, the one that most callers without a
+// gate call first.
+func (g *guesser) pick(callers []*caller, reason func(name, path string, by []*caller) string) {
+	dismissed := map[string]bool{}
+	for {
+		by, paths := map[string][]*caller{}, map[string]string{}
+		for _, c := range callers {
+			counted := map[string]bool{}
+			for _, called := range c.body.calls {
+				name := last(called)
+				if c.covered || counted[name] || generic[name] || dismissed[name] || g.taken["()"+name] {
+					continue
+				}
+				counted[name] = true
+				if len(by[name]) == 0 {
+					paths[name] = called
+				}
+				by[name] = append(by[name], c)
+			}
+		}
+		names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(len(by[b])-len(by[a]), strings.Compare(a, b)) })
+		picked := false
+		for _, name := range names {
+			why := reason(name, paths[name], by[name])
+			if why == "" {
+				dismissed[name] = true
+				continue
+			}
+			g.taken["()"+name] = true
+			g.found.GateNames = append(g.found.GateNames, Guess{Name: name, Count: len(by[name]), Reason: why})
+			for _, c := range by[name] {
+				c.covered = true
+			}
+			picked = true
+			break
+		}
+		if !picked {
+			return
+		}
 	}
 }
 
@@ -582,29 +631,77 @@ func (g *guesser) exemptions() {
 	}
 }
 
+// refusalWords are said by what refuses, in lower case.
+var refusalWords = []string{"401", "403", "unauthori", "forbidden", "notauthenticated", "unauthenticated", "not authenticated", "notauthori", "not authori",
+	"accessdenied", "access denied", "permission denied", "not allowed", "notallowed", "authorizationerror", "authenticationerror", "missingpermission",
+	"must be logged in", "login required", "not logged in", "not have access", "not have permission", "no permission", "insufficient perm"}
+
 var (
-	refusing = regexp.MustCompile(`\b40[13]\b|(?i)unauthori[sz]ed|forbidden|notAuthenticated|unauthenticated|not authenticated|not authori[sz]ed|` +
-		`accessDenied|access denied|permission denied|not allowed|notAllowed|AuthorizationError|AuthenticationError|` +
-		`invalid.{0,30}(signature|token|api ?key|secret|credential)|missing.{0,30}(signature|token|authorization|api ?key|permission)|` +
-		`must be logged in|login required|not logged in|redirect\(.{0,30}(login|sign-?in|auth)|do not have (access|permission)|no permission|insufficient`)
-	refuses    = regexp.MustCompile(`\b(throw|return|status|sendStatus|redirect|reject|fail|code|error|abort)\b|Response|json\(|Error\(`)
-	comparison = regexp.MustCompile(`instanceof|===|!==|\bcase\b|^\s*(//|\*)`)
+	// What "invalid", "missing" and "redirect(" must be followed by to refuse.
+	refusedThing = regexp.MustCompile(`(?i)^(invalid|missing).{0,30}(signature|token|api ?key|secret|credential|authorization|permission)|^redirect\(.{0,30}(login|sign-?in|auth)`)
+	refuses      = regexp.MustCompile(`\b(throw|return|status|sendStatus|redirect|reject|fail|code|error|abort)\b|Response|json\(|Error\(`)
+	comparison   = regexp.MustCompile(`instanceof|===|!==|\bcase\b|^\s*(//|\*)`)
 )
+
+// refusals are where a source seems to refuse: words of refusal behind what throws or
+// answers, and not in a comparison or a comment.
+func refusals(text string) [][2]int {
+	found := [][2]int{}
+	folded := strings.ToLower(text)
+	if len(folded) != len(text) {
+		folded = text
+	}
+	take := func(at, end int) {
+		from := max(0, at-160)
+		if cut := strings.LastIndexByte(text[from:at], ';'); cut >= 0 {
+			from += cut + 1
+		}
+		line := strings.LastIndexByte(text[:at], '\n') + 1
+		said := refuses.MatchString(text[from:at]) || strings.HasPrefix(text[at:], "redirect(")
+		if said && !comparison.MatchString(text[line:at]) && !strings.HasSuffix(strings.TrimRight(folded[:at], " "), "method") {
+			found = append(found, [2]int{at, end})
+		}
+	}
+	sought := func(word string, hit func(at int)) {
+		for from := 0; ; from++ {
+			n := strings.Index(folded[from:], word)
+			if n < 0 {
+				return
+			}
+			from += n
+			hit(from)
+		}
+	}
+	for _, word := range refusalWords {
+		sought(word, func(at int) {
+			digits := word[0] == '4'
+			if digits && (at > 0 && isWordByte(text[at-1]) || at+3 < len(text) && isWordByte(text[at+3])) {
+				return
+			}
+			take(at, at+max(len(word), wordLength(text[at:])))
+		})
+	}
+	for _, word := range []string{"invalid", "missing", "redirect("} {
+		sought(word, func(at int) {
+			if m := refusedThing.FindStringIndex(text[at:min(len(text), at+90)]); m != nil {
+				take(at, at+m[1])
+			}
+		})
+	}
+	slices.SortFunc(found, func(a, b [2]int) int { return a[0] - b[0] })
+	return found
+}
 
 // inspectFunction looks at what a function refuses with and calls.
 func (r *reader) inspectFunction(n *ts.Node) *inspection {
 	i := &inspection{}
-	body := r.text[n.Pos():n.End()]
-	for _, at := range refusing.FindAllStringIndex(body, 200) {
-		from := max(0, at[0]-160)
-		if cut := strings.LastIndexAny(body[from:at[0]], ";"); cut >= 0 {
-			from += cut + 1
-		}
-		line := strings.LastIndexByte(body[:at[0]], '\n') + 1
-		if before := body[from:at[0]]; (refuses.MatchString(before) || strings.HasPrefix(body[at[0]:], "redirect(")) && !comparison.MatchString(body[line:at[0]]) {
-			i.refuses = strings.Join(strings.Fields(body[at[0]:min(at[1], at[0]+40)]), " ")
-			break
-		}
+	if r.refusals == nil {
+		r.refusals = refusals(r.text)
+	}
+	at, _ := slices.BinarySearchFunc(r.refusals, n.Pos(), func(f [2]int, at int) int { return f[0] - at })
+	if at < len(r.refusals) && r.refusals[at][1] <= n.End() {
+		found := r.refusals[at]
+		i.refuses = strings.Join(strings.Fields(r.text[found[0]:min(found[1], found[0]+40)]), " ")
 	}
 	seen := map[string]bool{}
 	from, _ := slices.BinarySearchFunc(r.all, n.Pos(), func(c *ts.Node, at int) int { return c.Pos() - at })

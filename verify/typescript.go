@@ -108,10 +108,11 @@ type reader struct {
 
 	// With Config.Exports:
 	module      *module
-	directive   bool       // "use server" opens the file
-	gating      []*ts.Node // calls whose decision gates, in source order
-	ranges      [][2]int   // of server functions
-	all         []*ts.Node // calls, where functions are inspected
+	directive   bool            // "use server" opens the file
+	gating      []*ts.Node      // calls whose decision gates, in source order
+	ranges      [][2]int        // of server functions
+	all         []*ts.Node      // calls, where functions are inspected
+	refusals    [][2]int        // there, once they are looked for
 	factory     map[string]bool // variables that a call of the project gave
 	routerDecls []routerDecl
 

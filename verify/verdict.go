@@ -195,7 +195,11 @@ func (p *project) inside(v *value, m *module, depth int) verdict {
 			best = got
 		}
 	}
-	for _, l := range v.Links {
+	// The handler stands in the last call of a chain that has one.
+	for _, l := range slices.Backward(v.Links) {
+		if best.state != unfollowed {
+			break
+		}
 		for _, a := range l.Args {
 			switch a.Kind {
 			case object:
