@@ -238,7 +238,7 @@ func (p *project) isProcedure(v *value, m *module, steps int) bool {
 
 // decorated judges a method of a controller.
 func (p *project) decorated(f *served, m *module) verdict {
-	if f.Value.Gated {
+	if f.Value.Gated || f.Value.Refuses {
 		return verdict{state: gated}
 	}
 	for _, v := range f.Around {

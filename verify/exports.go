@@ -19,6 +19,10 @@ type Exports struct {
 	PublicWrappers      []string // what they wrap is public by design
 	GateMiddleware      []string // what a router runs behind them is gated; guards of NestJS too
 
+	// RefusalsGate counts a function as gated that refuses in its own text: that answers
+	// or throws 401, 403, "unauthorized", "forbidden" or the like.
+	RefusalsGate bool
+
 	// Exempt are paths of files whose server functions need no gate.
 	Exempt []Exemption
 

@@ -83,6 +83,9 @@ type value struct {
 	Gated  bool   `json:"gated,omitempty"`  // a recognised call lies inside
 	Router string `json:"router,omitempty"` // the router that it is, or, of a function, that it is given or makes
 
+	// Refuses: a function that refuses in its own text, with RefusalsGate.
+	Refuses bool `json:"refuses,omitempty"`
+
 	body *inspection // of a function, for Propose
 }
 

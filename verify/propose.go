@@ -23,6 +23,7 @@ type Proposal struct {
 	GateMiddleware      []Guess
 	Exempt              []Guess // patterns of paths
 	ServerFilePatterns  []Guess
+	Refusals            int    // functions that are gated by RefusalsGate alone
 	Judged              Judged // with all of it declared
 }
 
@@ -36,6 +37,7 @@ type Guess struct {
 // inspection is what Propose wants to know of a function.
 type inspection struct {
 	refuses string   // what it refuses with, "" where it does not
+	plainly bool     // as RefusalsGate means it
 	calls   []string // the paths that it calls
 }
 
@@ -84,7 +86,10 @@ func routePattern(files []string, s *Scanner) Guess {
 	for _, file := range files {
 		name := slashed(file)
 		stem, _, _ := strings.Cut(path.Base(name), ".")
-		if stem != "route" || s.isServerPath(file) || !strings.Contains("/"+name, "/api/") {
+		if stem == "route" && s.isServerPath(file) {
+			return Guess{} // those are the framework's
+		}
+		if stem != "route" || !strings.Contains("/"+name, "/api/") {
 			continue
 		}
 		if raw, err := read(file); err == nil && methodExport.Match(raw) {
@@ -126,7 +131,31 @@ func (g *guesser) all() {
 		}
 		g.declare()
 	}
+	g.refusals()
 	g.exemptions()
+}
+
+// refusals has functions gate that refuse themselves, and counts what that changes.
+func (g *guesser) refusals() {
+	g.project = newProject(g.scanner, g.reports)
+	_, before := g.judge()
+	for _, m := range g.project.modules {
+		if m != nil {
+			m.each(func(v *value) { v.refuse(map[*value]bool{}) })
+		}
+	}
+	g.project = newProject(g.scanner, g.reports)
+	_, after := g.judge()
+	g.found.Refusals = len(before) - len(after)
+}
+
+func (v *value) refuse(seen map[*value]bool) {
+	if v == nil || seen[v] {
+		return
+	}
+	seen[v] = true
+	v.Refuses = v.body != nil && v.body.plainly
+	v.children(func(c *value) { c.refuse(seen) })
 }
 
 // declare has the guesses so far hold for the next round. Names of gates are looked for
@@ -230,7 +259,7 @@ var (
 		`verify\w*(signature|token|key|secret|request|webhook|auth)\w*|validate\w*(signature|token|apikey|session|auth)\w*|authenticate\w*|authorize\w*|` +
 		`is(valid)?(apikey|token|signature|authori[sz]ed)\w*|require\w+|check\w*(auth|access|permission|session|signature|token)\w*|\w*authenticated\w*client|extract\w*token)$`)
 	// A function that may refuse: its verb, and what it asks about.
-	gateName = regexp.MustCompile(`(?i)^(require|ensure|assert|verify|validate|check|guard|protect|authori[sz]e|authenticate|throwif|enforce|restrict|handle\w*auth|extract|with|get\w*auth|is|has|can|auth)`)
+	gateName = regexp.MustCompile(`(?i)^(resolve|get\w*(session|user|token|apikey)|require|ensure|assert|verify|validate|check|guard|protect|authori[sz]e|authenticate|throwif|enforce|restrict|handle\w*auth|extract|with|get\w*auth|is|has|can|auth)`)
 	gateNoun = regexp.MustCompile(`(?i)auth|access|permission|session|signature|token|role|admin|owner|member|key|user|allowed|scope|secret|project|workspace|org|team|request|webhook|source|availab|entitle`)
 	answers  = regexp.MustCompile(`(?i)^(un|not)auth|^forbidden|response$|error$|redirect`)
 	canName  = regexp.MustCompile(`^(can|has|may)[A-Z]|^is[A-Z]\w*(Allowed|Authorized|Admin|Owner|Member|Authenticated)|Allowed$`)
@@ -461,6 +490,9 @@ func (g *guesser) flat(v *value, visit func(*value)) {
 	}
 }
 
+// knownGates refuse whoever cannot sign, in libraries that many use.
+var knownGates = wordSet("constructEvent constructEventAsync timingSafeEqual jwtVerify unsealData verifyWebhookSignature")
+
 // generic are names that mean something else elsewhere.
 var generic = wordSet("handler handle default main run execute exec process create update delete remove get set list find parse next json send use " +
 	"GET POST PUT PATCH DELETE verify validate check safeParse parseAsync safeParseAsync then catch map push has is isArray")
@@ -508,11 +540,15 @@ func (g *guesser) names(open []ask) {
 		}
 	}
 	g.pick(callers, func(name, path string, by []*caller) string {
-		if !mayRefuse(name) {
+		if knownGates[name] {
+			return "it refuses what is not signed, or compares secrets"
+		}
+		handsOn := !slices.ContainsFunc(by, func(c *caller) bool { return len(c.body.calls) > 2 })
+		if !mayRefuse(name) && (!handsOn || answers.MatchString(name)) {
 			return ""
 		}
-		if d, in := g.project.follow(by[0].in, strings.Split(path, "."), 0); d != nil && d.Kind == function {
-			if why := g.refusal(d, in, 1, map[*value]bool{}); why != "" {
+		if d, in := g.project.follow(by[0].in, strings.Split(path, "."), 0); d != nil && (d.Kind == function || d.Kind == call) {
+			if why := g.refusal(d, in, 0, map[*value]bool{}); why != "" {
 				return "it refuses: " + why + " (" + in.file + ")"
 			}
 		}
@@ -631,78 +667,11 @@ func (g *guesser) exemptions() {
 	}
 }
 
-// refusalWords are said by what refuses, in lower case.
-var refusalWords = []string{"401", "403", "unauthori", "forbidden", "notauthenticated", "unauthenticated", "not authenticated", "notauthori", "not authori",
-	"accessdenied", "access denied", "permission denied", "not allowed", "notallowed", "authorizationerror", "authenticationerror", "missingpermission",
-	"must be logged in", "login required", "not logged in", "not have access", "not have permission", "no permission", "insufficient perm"}
-
-var (
-	// What "invalid", "missing" and "redirect(" must be followed by to refuse.
-	refusedThing = regexp.MustCompile(`(?i)^(invalid|missing).{0,30}(signature|token|api ?key|secret|credential|authorization|permission)|^redirect\(.{0,30}(login|sign-?in|auth)`)
-	refuses      = regexp.MustCompile(`\b(throw|return|status|sendStatus|redirect|reject|fail|code|error|abort)\b|Response|json\(|Error\(`)
-	comparison   = regexp.MustCompile(`instanceof|===|!==|\bcase\b|^\s*(//|\*)`)
-)
-
-// refusals are where a source seems to refuse: words of refusal behind what throws or
-// answers, and not in a comparison or a comment.
-func refusals(text string) [][2]int {
-	found := [][2]int{}
-	folded := strings.ToLower(text)
-	if len(folded) != len(text) {
-		folded = text
-	}
-	take := func(at, end int) {
-		from := max(0, at-160)
-		if cut := strings.LastIndexByte(text[from:at], ';'); cut >= 0 {
-			from += cut + 1
-		}
-		line := strings.LastIndexByte(text[:at], '\n') + 1
-		said := refuses.MatchString(text[from:at]) || strings.HasPrefix(text[at:], "redirect(")
-		if said && !comparison.MatchString(text[line:at]) && !strings.HasSuffix(strings.TrimRight(folded[:at], " "), "method") {
-			found = append(found, [2]int{at, end})
-		}
-	}
-	sought := func(word string, hit func(at int)) {
-		for from := 0; ; from++ {
-			n := strings.Index(folded[from:], word)
-			if n < 0 {
-				return
-			}
-			from += n
-			hit(from)
-		}
-	}
-	for _, word := range refusalWords {
-		sought(word, func(at int) {
-			digits := word[0] == '4'
-			if digits && (at > 0 && isWordByte(text[at-1]) || at+3 < len(text) && isWordByte(text[at+3])) {
-				return
-			}
-			take(at, at+max(len(word), wordLength(text[at:])))
-		})
-	}
-	for _, word := range []string{"invalid", "missing", "redirect("} {
-		sought(word, func(at int) {
-			if m := refusedThing.FindStringIndex(text[at:min(len(text), at+90)]); m != nil {
-				take(at, at+m[1])
-			}
-		})
-	}
-	slices.SortFunc(found, func(a, b [2]int) int { return a[0] - b[0] })
-	return found
-}
-
 // inspectFunction looks at what a function refuses with and calls.
 func (r *reader) inspectFunction(n *ts.Node) *inspection {
 	i := &inspection{}
-	if r.refusals == nil {
-		r.refusals = refusals(r.text)
-	}
-	at, _ := slices.BinarySearchFunc(r.refusals, n.Pos(), func(f [2]int, at int) int { return f[0] - at })
-	if at < len(r.refusals) && r.refusals[at][1] <= n.End() {
-		found := r.refusals[at]
-		i.refuses = strings.Join(strings.Fields(r.text[found[0]:min(found[1], found[0]+40)]), " ")
-	}
+	i.refuses, _ = r.refusalIn(n, false)
+	_, i.plainly = r.refusalIn(n, true)
 	seen := map[string]bool{}
 	from, _ := slices.BinarySearchFunc(r.all, n.Pos(), func(c *ts.Node, at int) int { return c.Pos() - at })
 	for _, c := range r.all[from:] {

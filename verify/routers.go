@@ -323,7 +323,9 @@ func (r *reader) event(n *ts.Node, routed *ts.Node, unsure bool) (event, bool) {
 		}
 	}
 	handlers := func(rest []*ts.Node) {
-		e.Handlers = r.values(rest, 0)
+		for _, n := range rest[:min(len(rest), maxItems)] {
+			e.Handlers = append(e.Handlers, r.value(r.localAt(n), 1))
+		}
 	}
 	isPath := len(arguments) > 0 && isText(arguments[0])
 	if unsure && !(isPath && (strings.HasPrefix(arguments[0].Text(), "/") || arguments[0].Text() == "*") || mountMethods[method] && !isPath) {
@@ -339,12 +341,8 @@ func (r *reader) event(n *ts.Node, routed *ts.Node, unsure bool) (event, bool) {
 		path(arguments[0])
 		handlers(arguments[1:])
 	case method == "openapi" && len(arguments) >= 2:
-		e.Route, e.Unclear = true, true
-		e.Path = strings.Clone(r.text[r.start(arguments[0]):min(arguments[0].End(), r.start(arguments[0])+40)])
-		if strings.ContainsAny(e.Path, "\n(") {
-			e.Path = "…"
-		}
 		handlers(arguments)
+		return r.openapi(e), true
 	case method == "on" && len(arguments) >= 3:
 		e.Route = true
 		path(arguments[1])
@@ -394,6 +392,56 @@ func (r *reader) event(n *ts.Node, routed *ts.Node, unsure bool) (event, bool) {
 	}
 	e.Name, e.Exempt = verb+" "+e.Path, verb == "OPTIONS"
 	return e, true
+}
+
+// openapi reads app.openapi(createRoute({ method, path }), handler).
+func (r *reader) openapi(e event) event {
+	e.Route, e.Unclear = true, true
+	method := "OPENAPI"
+	if v := e.Handlers[0]; v.Kind == call && len(v.Links) > 0 && len(v.Links[0].Args) > 0 {
+		v = v.Links[0].Args[0]
+		if p := v.field("path"); p != nil && p.Kind == text {
+			e.Path, e.Unclear = p.Text, false
+		}
+		if m := v.field("method"); m != nil && m.Kind == text {
+			method = strings.ToUpper(m.Text)
+		}
+	} else if v.Kind == reference {
+		e.Path = strings.Join(v.Path, ".")
+	}
+	e.Name, e.Exempt = method+" "+e.Path, method == "OPTIONS"
+	return e
+}
+
+// local is a variable of a function that a call gives.
+type local struct {
+	name     string
+	from, to int
+	value    *ts.Node
+}
+
+func (r *reader) gatherLocal(n *ts.Node) {
+	value := unwrap(n.Initializer())
+	if value == nil || value.Kind != ts.KindCallExpression || n.Name().Kind != ts.KindIdentifier || len(r.locals) > maxItems {
+		return
+	}
+	if from, to := r.scope(n, false); from > 0 {
+		r.locals = append(r.locals, local{n.Name().Text(), from, to, value})
+	}
+}
+
+// localAt is what a variable of the function around it was given, or the node itself.
+func (r *reader) localAt(n *ts.Node) *ts.Node {
+	if n.Kind != ts.KindIdentifier || r.routerAt(n, []string{n.Text()}) != nil {
+		return n
+	}
+	best := local{from: -1, value: n}
+	for _, l := range r.locals {
+		if l.name == n.Text() && l.from <= n.Pos() && n.End() <= l.to && l.from > best.from {
+			best = l
+		}
+	}
+	return best.value
 }
 
 func isText(n *ts.Node) bool {

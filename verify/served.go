@@ -22,6 +22,7 @@ func (r *reader) gather(n *ts.Node) {
 		r.gatherParameters(n)
 	case ts.KindVariableDeclaration:
 		r.gatherRouter(n.Name(), n.Initializer())
+		r.gatherLocal(n)
 	case ts.KindPropertyDeclaration:
 		if n.Initializer() != nil && nameText(n.Name()) != "" {
 			r.addRouter("this."+nameText(n.Name()), n.Initializer())

@@ -59,6 +59,8 @@ func (r *reader) value(n *ts.Node, depth int) *value {
 		v := &value{Kind: function, Gated: r.gatedIn(n), Router: r.routerOfFunction(n)}
 		if r.scanner.inspect {
 			v.body = r.inspectFunction(n)
+		} else if r.scanner.config.Exports.RefusalsGate {
+			_, v.Refuses = r.refusalIn(n, true)
 		}
 		return v
 	case ts.KindStringLiteral, ts.KindPlainTemplate:

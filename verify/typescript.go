@@ -112,7 +112,8 @@ type reader struct {
 	gating      []*ts.Node      // calls whose decision gates, in source order
 	ranges      [][2]int        // of server functions
 	all         []*ts.Node      // calls, where functions are inspected
-	refusals    [][2]int        // there, once they are looked for
+	refusals    []refusal       // in the text, once they are looked for
+	locals      []local         // variables of functions that calls give
 	factory     map[string]bool // variables that a call of the project gave
 	routerDecls []routerDecl
 

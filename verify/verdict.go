@@ -33,7 +33,7 @@ func (p *project) judge(v *value, m *module, depth int) verdict {
 	}
 	switch v.Kind {
 	case function:
-		if v.Gated {
+		if v.Gated || v.Refuses {
 			return verdict{state: gated}
 		}
 		return verdict{state: ungated}
@@ -204,7 +204,8 @@ func (p *project) inside(v *value, m *module, depth int) verdict {
 			switch a.Kind {
 			case object:
 				for _, f := range a.Fields {
-					if f.Value.Kind == function || f.Value.Kind == reference {
+					handles := f.Value.Kind == call && (httpMethods[f.Name] || f.Name == "handler")
+					if f.Value.Kind == function || f.Value.Kind == reference || handles {
 						if got := p.judge(f.Value, m, depth+1); got.state != unknown {
 							take(got)
 						}
@@ -258,7 +259,7 @@ func (p *project) isGate(v *value, m *module, depth int) bool {
 	}
 	switch v.Kind {
 	case function:
-		return v.Gated
+		return v.Gated || v.Refuses
 	case object:
 		return slices.ContainsFunc(v.Fields, func(f field) bool {
 			return (hooks[f.Name] || f.Name == "middleware" || f.Name == "preHandlers") && p.isGate(f.Value, m, depth+1)

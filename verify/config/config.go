@@ -38,6 +38,7 @@ type Config struct {
 	PassThroughWrappers []string
 	PublicWrappers      []string
 	GateMiddleware      []string
+	RefusalsGate        bool
 	Exempt              map[string]string // reasons by pattern of paths
 
 	Go *Go // nil: no Go source is read

@@ -56,6 +56,9 @@ func (s *Survey) Text() []byte {
 	w.guesses("passThroughWrappers", "Those that only hand on: what they wrap is judged by itself.", p.PassThroughWrappers)
 	w.guesses("publicWrappers", "Those whose content is public by design.", p.PublicWrappers)
 	w.guesses("gateMiddleware", "Middleware of routers, and guards and decorators of NestJS, behind which everything is gated.", p.GateMiddleware)
+	w.remark("refusalsGate", fmt.Sprintf("Functions that answer or throw 401, 403, \"unauthorized\" or \"forbidden\" themselves count as gated. "+
+		"%d have no other gate: name their checks above and switch this off, and those that forget one are found.", p.Refusals))
+	w.raw("refusalsGate", fmt.Sprint(p.Refusals > 0))
 	w.exempt(p.Exempt)
 	w.remark("visibilityNames", "Functions that only decide what is shown, besides canAny, requireAny and holds.")
 	w.member("visibilityNames", []string{})
@@ -152,6 +155,10 @@ func (w *writer) remark(name, text string) { w.member(commentMark+" "+name, text
 
 func (w *writer) member(name string, value any) {
 	w.members = append(w.members, fmt.Sprintf("  %s: %s", encode(name), encode(value)))
+}
+
+func (w *writer) raw(name, json string) {
+	w.members = append(w.members, fmt.Sprintf("  %s: %s", encode(name), json))
 }
 
 func (w *writer) text() []byte {

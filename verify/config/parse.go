@@ -36,6 +36,7 @@ func Parse(raw []byte) (c *Config, unknown []string, err error) {
 		"passThroughWrappers":     many(&c.PassThroughWrappers, nonEmpty),
 		"publicWrappers":          many(&c.PublicWrappers, nonEmpty),
 		"gateMiddleware":          many(&c.GateMiddleware, nonEmpty),
+		"refusalsGate":            flag(&c.RefusalsGate),
 		"exempt":                  c.readExempt,
 		"go": func(f field) error {
 			c.Go = &Go{Packages: []string{"./..."}}
@@ -57,14 +58,14 @@ func Parse(raw []byte) (c *Config, unknown []string, err error) {
 // members are the names of all members, for suggestions.
 var members = []string{"catalog", "include", "exclude", "gateNames", "visibilityNames", "serverFilePatterns", "forbidClientIdentifiers", "importManifest",
 	"imports", "importSource", "implicitImports", "implicitImportAllow", "judge", "gateWrappers", "passThroughWrappers", "publicWrappers", "gateMiddleware",
-	"exempt", "go", "go.packages", "go.tests", "go.clientPackages", "go.serverFunctions", "go.clientFilePatterns"}
+	"refusalsGate", "exempt", "go", "go.packages", "go.tests", "go.clientPackages", "go.serverFunctions", "go.clientFilePatterns"}
 
 // together judges what members mean beside each other. What is declared for exports
 // must not be there in vain, nor be misspelt.
 func (c *Config) together(unknown []string) error {
 	if c.Judge == "" {
 		for name, given := range map[string]bool{"gateWrappers": c.GateWrappers != nil, "passThroughWrappers": c.PassThroughWrappers != nil,
-			"publicWrappers": c.PublicWrappers != nil, "gateMiddleware": c.GateMiddleware != nil, "exempt": c.Exempt != nil} {
+			"publicWrappers": c.PublicWrappers != nil, "gateMiddleware": c.GateMiddleware != nil, "refusalsGate": c.RefusalsGate, "exempt": c.Exempt != nil} {
 			if given {
 				return &FieldError{name, `has an effect only beside "judge": "exports"`}
 			}

@@ -57,7 +57,7 @@ func load(c *config.Config) (*subject, error) {
 	if c.Judge == config.JudgeExports {
 		s.verify.Exports = &verify.Exports{
 			GateWrappers: c.GateWrappers, PassThroughWrappers: c.PassThroughWrappers, PublicWrappers: c.PublicWrappers,
-			GateMiddleware: c.GateMiddleware, Resolve: modules.New().Resolve,
+			GateMiddleware: c.GateMiddleware, RefusalsGate: c.RefusalsGate, Resolve: modules.New().Resolve,
 		}
 		for _, p := range slices.Sorted(maps.Keys(c.Exempt)) {
 			s.verify.Exports.Exempt = append(s.verify.Exports.Exempt, verify.Exemption{Pattern: p, Reason: c.Exempt[p]})
