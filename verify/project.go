@@ -186,7 +186,7 @@ func (p *project) router(v *value, m *module, steps int) (routerID, bool) {
 	}
 	switch v.Kind {
 	case reference:
-		if d, in := p.follow(m, v.Path, steps+1); d != nil && d.Kind != reference {
+		if d, in := p.follow(m, v.Path, steps+1); d != nil && (d.Kind != reference || d.Router != "") {
 			return p.router(d, in, steps+1)
 		}
 	case call:

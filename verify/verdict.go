@@ -119,7 +119,7 @@ func (p *project) judgeCall(v *value, m *module, depth int) verdict {
 	case !passes:
 		return verdict{unknown, name}
 	case inner.state == unfollowed:
-		return verdict{unknown, name}
+		return verdict{state: ungated} // whatever it hands on to, no gate was seen
 	}
 	return inner
 }
@@ -206,7 +206,7 @@ func (p *project) inside(v *value, m *module, depth int) verdict {
 				for _, f := range a.Fields {
 					handles := f.Value.Kind == call && (httpMethods[f.Name] || f.Name == "handler")
 					if f.Value.Kind == function || f.Value.Kind == reference || handles {
-						if got := p.judge(f.Value, m, depth+1); got.state != unknown {
+						if got := p.judge(f.Value, m, depth+1); handles || got.state != unknown {
 							take(got)
 						}
 					}
