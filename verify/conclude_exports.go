@@ -328,13 +328,16 @@ func (p *project) constants(r *FileReport) {
 	keys, patterns := map[string]bool{}, map[string]bool{}
 	for _, pending := range m.Pending {
 		var conditional []string
+		lastIsText := false
 		for _, a := range pending.Arguments {
 			if a.Place < 0 {
 				conditional = append(conditional, a.Conditional)
 				continue
 			}
 			p.beyond = false
-			for i, v := range p.texts(a.Value, m, 0) {
+			texts := p.texts(a.Value, m, 0)
+			lastIsText = len(texts) > 0
+			for i, v := range texts {
 				said := p.scanner.judge.Literal(v, pending.Use)
 				if said.Key != "" {
 					keys[said.Key] = true
@@ -351,7 +354,7 @@ func (p *project) constants(r *FileReport) {
 				}
 			}
 		}
-		if pending.Condition >= 0 && len(conditional) > 0 {
+		if pending.Condition >= 0 && len(conditional) > 0 && (lastIsText || !pending.LastIsText) {
 			f := &r.Findings[pending.Condition]
 			f.Severity, f.Rule, f.Message, f.Beyond = authz.SeverityError, RuleMissingCondition, MissingCondition(conditional), true
 		}

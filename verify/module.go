@@ -115,6 +115,9 @@ type pendingCall struct {
 	Use       Use               `json:"use"`
 	Arguments []pendingArgument `json:"arguments"`
 	Condition int               `json:"condition"` // the place of a missing condition, -1 where it shows one
+
+	// LastIsText: it shows no condition only where the last of Arguments is a string.
+	LastIsText bool `json:"lastIsText,omitempty"`
 }
 
 type pendingArgument struct {

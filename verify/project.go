@@ -129,7 +129,11 @@ func (p *project) into(v *value, m *module, rest []string, steps int) (*value, *
 	}
 	switch {
 	case v.Kind == reference && v.Router == "":
-		return p.follow(m, append(append([]string{}, v.Path...), rest...), steps+1)
+		d, in := p.follow(m, append(append([]string{}, v.Path...), rest...), steps+1)
+		if d == nil && len(rest) == 0 {
+			return v, m // its names may be declared
+		}
+		return d, in
 	case len(rest) == 0:
 		return v, m
 	case v.Kind == object:

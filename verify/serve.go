@@ -141,6 +141,7 @@ func (r *reader) serves(n *ts.Node) bool {
 type pendingOf struct {
 	call  pendingCall
 	waits bool
+	last  *ts.Node // the argument that was left a place last
 }
 
 func (r *reader) pending(n *ts.Node, use Use) *pendingOf {
@@ -179,7 +180,7 @@ func (p *pendingOf) argument(r *reader, argument *ts.Node) {
 	if !imported && r.module.Decls[v.Path[0]] == nil {
 		return
 	}
-	p.waits = true
+	p.waits, p.last = true, argument
 	p.call.Arguments = append(p.call.Arguments, pendingArgument{Place: r.leavePlace(argument), Value: v})
 }
 
@@ -187,6 +188,9 @@ func (p *pendingOf) argument(r *reader, argument *ts.Node) {
 func (p *pendingOf) keep(r *reader, n *ts.Node, visible bool) bool {
 	if p == nil || !p.waits {
 		return false
+	}
+	if visible && p.call.Use.Gate && p.last != nil && p.last == n.Arguments()[len(n.Arguments())-1] {
+		visible, p.call.LastIsText = false, true
 	}
 	if !visible {
 		p.call.Condition = r.leavePlace(n)

@@ -153,7 +153,7 @@ func (p *project) wrapper(d *value, m *module, depth int) verdict {
 	if next == d {
 		return verdict{}
 	}
-	if got := p.wrapper(next, in, depth+1); got.state != unfollowed {
+	if got := p.wrapper(next, in, depth+1); got.state != unfollowed || d.Kind == reference {
 		return got
 	}
 	return verdict{unknown, wrapperName(d)}
