@@ -261,7 +261,7 @@ func (r *reader) receiver(n *ts.Node) (id string, imported []string, exact bool,
 		if callee == nil || callee.Kind != ts.KindPropertyAccess {
 			break
 		}
-		if name := callee.Name().Text(); (name == "route" || name == "basePath") && len(at.Arguments()) == 1 && path == nil && name == "route" {
+		if callee.Name().Text() == "route" && len(at.Arguments()) == 1 && path == nil {
 			path = at.Arguments()[0]
 		}
 		at = unwrap(callee.Expression())

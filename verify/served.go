@@ -2,7 +2,6 @@ package verify
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -158,14 +157,13 @@ func (r *reader) exportedNames() []exported {
 			if modifier(s, ts.KindExportKeyword) == nil || s.Body() == nil {
 				continue
 			}
-			name, called := nameText(s.Name()), nameText(s.Name())
+			name := nameText(s.Name())
 			if modifier(s, ts.KindDefaultKeyword) != nil {
 				name = "default"
 			}
 			if b, ok := m.Exports[name]; ok {
 				all = append(all, exported{name: name, at: modifier(s, ts.KindExportKeyword), of: s, value: m.Decls[b.Name]})
 			}
-			_ = called
 		case ts.KindVariableStatement:
 			if modifier(s, ts.KindExportKeyword) == nil {
 				continue
@@ -273,16 +271,4 @@ func exportReference(path []string) (string, bool) {
 		return "", false
 	}
 	return strings.CutPrefix(path[0], "export ")
-}
-
-// declaredNames are all names that a file gives at its top.
-func (m *module) declaredNames() map[string]bool {
-	names := map[string]bool{}
-	for name := range maps.Keys(m.Decls) {
-		names[name] = true
-	}
-	for name := range maps.Keys(m.Imports) {
-		names[name] = true
-	}
-	return names
 }
