@@ -680,7 +680,7 @@ func (r *reader) inspectFunction(n *ts.Node) *inspection {
 		}
 		path, root := r.path(c.Expression())
 		if root != nil || len(path) == 0 {
-			if path, root = r.path(unwrap(c.Expression())); len(path) == 0 {
+			if len(path) == 0 {
 				continue
 			}
 			path = path[len(path)-1:]

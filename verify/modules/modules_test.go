@@ -40,7 +40,7 @@ func TestImportsLeadToSources(t *testing.T) {
 	for _, c := range []struct{ from, specifier, want string }{
 		{"apps/web/src/one.ts", "./two", "apps/web/src/two/index.tsx"},
 		{"apps/web/src/one.ts", "./two/index.js", "apps/web/src/two/index.tsx"},
-		{"apps/web/src/one.ts", "./three.mjs", ""},
+		{"apps/web/src/one.ts", "./three.mjs", "apps/web/src/three.mts"},
 		{"apps/web/src/one.ts", "./three", "apps/web/src/three.mts"},
 		{"apps/web/src/one.ts", "./four", ""},
 		{"apps/web/src/one.ts", "@/one", "apps/web/src/one.ts"},
