@@ -23,12 +23,13 @@ func calleeName(call *ts.Node) string {
 // call judges a call by the name of what it calls (spec: verifier §4.1).
 func (r *reader) call(n *ts.Node) {
 	name := calleeName(n)
-	use := Use{Gate: r.scanner.gates[name], Visibility: r.scanner.visible[name]}
+	use := r.use(n, name)
 	if use == (Use{}) {
 		return
 	}
 	r.calls = append(r.calls, n)
 	var conditional []string
+	pending := r.pending(n, use)
 	literal := func(n *ts.Node) {
 		if n.Kind != ts.KindStringLiteral && n.Kind != ts.KindPlainTemplate {
 			return
@@ -42,6 +43,7 @@ func (r *reader) call(n *ts.Node) {
 		}
 		if v.Conditional {
 			conditional = append(conditional, spell.Quote(v.Key))
+			pending.conditional(conditional[len(conditional)-1])
 		}
 		if v.Rule != "" {
 			r.report(r.start(n), Finding{Severity: v.Severity, Rule: v.Rule, Message: v.Message, Instead: v.Instead})
@@ -54,14 +56,30 @@ func (r *reader) call(n *ts.Node) {
 			}
 		}
 		literal(argument)
+		pending.argument(r, argument)
 	}
-	if use.Visibility && r.server {
+	if use.Visibility && (r.server || r.serves(n)) {
 		r.fail(RuleVisibilityAsGate, r.start(n), spell.Echo(name)+
 			"() is a visibility affordance, never a gate — server actions and route handlers gate on a concrete permission (can/require*)")
 	}
-	if use.Gate && len(conditional) > 0 && !conditionVisible(n.Arguments()) {
+	visible := !use.Gate || conditionVisible(n.Arguments())
+	if pending.keep(r, n, visible) {
+		r.discards(n, name, use)
+		return
+	}
+	if len(conditional) > 0 && !visible {
 		r.fail(RuleMissingCondition, r.start(n), MissingCondition(conditional))
 	}
+	r.discards(n, name, use)
+}
+
+// use is what a call is for.
+func (r *reader) use(n *ts.Node, name string) Use {
+	use := Use{Gate: r.scanner.gates[name], Visibility: r.scanner.visible[name]}
+	if use.Gate && r.module != nil && r.loadsModule(n) {
+		use.Gate = false
+	}
+	return use
 }
 
 // MissingCondition words the issue for quoted keys that are declared

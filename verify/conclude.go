@@ -19,6 +19,7 @@ func Conclude(c *catalog.Catalog, files []FileReport) *Report {
 		if f.Skipped != nil {
 			r.SkippedFiles = append(r.SkippedFiles, *f.Skipped)
 		}
+		r.Judged = r.Judged.plus(f.Judged)
 		for _, key := range f.Keys {
 			reached.keys[key] = true
 		}

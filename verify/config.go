@@ -73,6 +73,9 @@ type Config struct {
 	// offered where a literal of that namespace is unknown, and change nothing else.
 	OwnerKeys map[string][]string
 
+	// Exports, when set, has everything judged that is served (spec: verifier §14).
+	Exports *Exports
+
 	// Parallel bounds how many files are read at once; 0 means one for each CPU.
 	Parallel int
 

@@ -260,6 +260,13 @@ func FuzzVerify(f *testing.F) {
 	config := Config{Catalog: exampleCatalog(f), ForbidClientIdentifiers: []string{"KEY"}}
 	fast, slow := newTestScanner(f, config), newTestScanner(f, config)
 	slow.readAll = true
+	for _, text := range servingSources {
+		f.Add(text, "app/x/route.ts", uint64(7))
+		f.Add(text, "a.ts", uint64(8))
+	}
+	whole := config
+	whole.Exports = &Exports{GateWrappers: []string{"guard"}, PassThroughWrappers: []string{"pass"}, GateMiddleware: []string{"auth"}, RefusalsGate: true,
+		Resolve: func(_, specifier string) string { return strings.TrimPrefix(specifier, "./") }}
 	f.Fuzz(func(t *testing.T, text, file string, seed uint64) {
 		text = edited(text, rand.New(rand.NewPCG(seed, 1)))
 		if strings.Contains(file, "x") {
@@ -286,8 +293,35 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 		FindIgnorePragma(text)
+		judgeEdited(t, whole, file, text)
 		sameBeforeCuts(t, file, clean([]byte(text)), 5)
 	})
+}
+
+// servingSources hold what Exports looks at.
+var servingSources = []string{
+	"import { b as c } from './a.ts';\nexport { c as GET };\nexport * from './a.ts';\nexport const POST = pass(async () => { await can(u, KEY) }), KEY = 'docs.files.nope';",
+	"const app = express();\napp.use('/x', auth, sub);\napp.route('/y').get(h).post([a, b], h);\nconst sub = new Hono().use(c).get('/z', (c) => c.json({}, 401));\nexport default app;",
+	"'use server'\nexport const a = client.use(async () => {}).inputSchema(z.object({})).action(async () => {});\nexports.b = async () => {};",
+	"@Controller('a') class A { @UseGuards(auth) @Get() b() {} @Public() @Post() c() { return 1 } }\nconst p = { provide: APP_GUARD, useClass: A };",
+	"export const r = router({ a: t.procedure.input(x).query(() => 1), b: proc.mutation(h) });\nasync function routes(fastify, o) { fastify.addHook('onRequest', fastify.authenticate); fastify.route({ method: 'GET', url: '/', handler: h }) }",
+}
+
+// judgeEdited judges a source as a whole project that imports itself: no edit may crash
+// it, and what it counts adds up. Propose must bear it too.
+func judgeEdited(t *testing.T, config Config, file, text string) {
+	t.Helper()
+	config.Files, config.Read = []string{file}, fromMap(map[string]string{file: text, "a.ts": text})
+	r, err := Verify(context.Background(), config)
+	if err != nil {
+		return // too deep, as before
+	}
+	if j := r.Judged; j.ServerFunctions != j.Gated+j.Exempt+j.Findings+j.UnknownWrappers {
+		t.Errorf("%+v does not add up", j)
+	}
+	if _, err := Propose(context.Background(), config); err != nil {
+		t.Error(err)
+	}
 }
 
 // edited makes a few edits: pieces cut, doubled, moved, and syntax put in.

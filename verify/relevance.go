@@ -171,3 +171,35 @@ func (c *candidates) endsInName(text []byte) bool {
 	}
 	return false
 }
+
+// servingMarks are in every source that serves something without being a server file:
+// inline server actions, procedures, routers and controllers.
+var servingMarks = [][]byte{[]byte("use server"), []byte("rocedure"), []byte("express"), []byte("Router"), []byte("Hono"), []byte("astify"),
+	[]byte("@Controller"), []byte("@Resolver"), []byte("APP_GUARD"), []byte("useGlobalGuards"), []byte("WebSocketGateway"), []byte("Controller("),
+	[]byte(".query("), []byte(".mutation("), []byte(".subscription("), []byte(".route("), []byte(`.openapi(`)}
+
+// routeMarks begin the path of a route in a call.
+var routeMarks = [][]byte{[]byte(`("/`), []byte(`('/`), []byte("(`/"), []byte(`("*`), []byte(`('*`), []byte(".use(")}
+
+// matters reports whether a source may say anything with Exports. A module that it
+// leaves out is read all the same where another one refers to it.
+func (c *candidates) matters(text []byte, server bool) bool {
+	if server || c.find(text, server).parse {
+		return true
+	}
+	for _, marks := range [][][]byte{servingMarks, routeMarks} {
+		for _, mark := range marks {
+			if bytes.Contains(text, mark) {
+				return true
+			}
+		}
+	}
+	// A path on a line of its own.
+	for at := range each(text, '(') {
+		rest := bytes.TrimLeft(text[at+1:min(len(text), at+80)], " \t\r\n")
+		if len(rest) > 1 && (rest[0] == '"' || rest[0] == '\'' || rest[0] == '`') && rest[1] == '/' {
+			return true
+		}
+	}
+	return bytes.Contains(text, []byte(`\u`))
+}

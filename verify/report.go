@@ -12,7 +12,8 @@ import (
 // Rule names a rule (spec: verifier §5).
 type Rule string
 
-// The rules. RuleUncheckedGate is of Go sources.
+// The rules. RuleUncheckedGate is of Go sources and of Config.Exports, RuleUnknownWrapper
+// of the latter.
 const (
 	RuleUnknownPattern        Rule = "unknown-pattern"
 	RuleUnknownImport         Rule = "unknown-import"
@@ -26,6 +27,7 @@ const (
 	RuleStaleSuppression      Rule = "stale-suppression"
 	RuleCatalog               Rule = "catalog"
 	RuleUncheckedGate         Rule = "unchecked-gate"
+	RuleUnknownWrapper        Rule = "unknown-wrapper"
 )
 
 // CatalogFile is the File of issues that belong to no source.
@@ -44,6 +46,9 @@ type Finding struct {
 	// both out.
 	Column  int      `json:"column,omitempty"`
 	Instead []string `json:"instead,omitempty"`
+
+	// Beyond: other files had a say, so that a change of theirs may be why.
+	Beyond bool `json:"beyond,omitempty"`
 }
 
 // SkippedFile is a file that its pragma takes out.
@@ -65,6 +70,11 @@ type FileReport struct {
 	Patterns []string `json:"patterns,omitempty"`
 
 	Skipped *SkippedFile `json:"skipped,omitempty"`
+
+	// Judged counts what the file serves, with Config.Exports. Module is what the file
+	// says to others until all are read; a report that Scan returns has none.
+	Judged *Judged `json:"judged,omitempty"`
+	Module *module `json:"module,omitempty"`
 }
 
 // Report is the outcome of a run (spec: verifier §8). Its lists are never nil.
@@ -76,6 +86,8 @@ type Report struct {
 	ErrorCount         int
 	WarningCount       int
 	FileCount          int // skipped files included
+
+	Judged *Judged // nil without Config.Exports
 }
 
 // MarshalJSON writes the members (spec: verifier §8) and no others; lists are never
@@ -100,7 +112,8 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		ErrorCount         int           `json:"errorCount"`
 		WarningCount       int           `json:"warningCount"`
 		FileCount          int           `json:"fileCount"`
-	}{issues, orEmpty(r.ReferencedKeys), orEmpty(r.ReferencedPatterns), orEmpty(r.SkippedFiles), r.ErrorCount, r.WarningCount, r.FileCount})
+		Judged             *Judged       `json:"judged,omitempty"`
+	}{issues, orEmpty(r.ReferencedKeys), orEmpty(r.ReferencedPatterns), orEmpty(r.SkippedFiles), r.ErrorCount, r.WarningCount, r.FileCount, r.Judged})
 }
 
 var _ json.Marshaler = (*Report)(nil)

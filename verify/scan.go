@@ -48,9 +48,13 @@ type Scanner struct {
 	server    []*regexp.Regexp
 
 	candidates candidates
+	declared   declared // with Exports
 
 	// readAll turns the test that a file can hold a finding off.
 	readAll bool
+
+	// inspect has functions looked into, and leaves what was found to Propose.
+	inspect bool
 }
 
 // NewScanner checks the configuration; its Files are not read here. The error is
@@ -69,6 +73,11 @@ func NewScanner(config Config) (*Scanner, error) {
 		gates:     setOf(orDefault(config.GateNames, DefaultGateNames())),
 		visible:   setOf(orDefault(config.VisibilityNames, DefaultVisibilityNames())),
 		forbidden: setOf(config.ForbidClientIdentifiers),
+	}
+	if config.Exports != nil {
+		if s.declared, err = newDeclared(config.Exports); err != nil {
+			return nil, err
+		}
 	}
 	s.candidates = newCandidates(s.gates, s.visible, s.forbidden)
 	return s, nil
@@ -174,6 +183,9 @@ func (s *Scanner) scanAll(ctx context.Context) ([]FileReport, error) {
 			return nil, err
 		}
 	}
+	if s.config.Exports != nil && !s.inspect && ctx.Err() == nil {
+		s.concludeExports(reports)
+	}
 	return reports, ctx.Err()
 }
 
@@ -184,8 +196,10 @@ func (s *Scanner) scanOne(file string) (FileReport, error) {
 	return s.config.Around(file, func() (FileReport, error) { return s.ScanFile(file) })
 }
 
+func slashed(file string) string { return filepath.ToSlash(file) }
+
 func (s *Scanner) isServerPath(file string) bool {
-	path := filepath.ToSlash(file)
+	path := slashed(file)
 	for _, re := range s.server {
 		if re.MatchString(path) {
 			return true

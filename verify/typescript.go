@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,7 +18,11 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 	serverPath := s.isServerPath(file)
 	text = clean(text)
 	matters := everything
-	if !s.readAll {
+	switch {
+	case s.readAll:
+	case s.config.Exports != nil:
+		matters.parse = s.candidates.matters(text, serverPath)
+	default:
 		matters = s.candidates.find(text, serverPath)
 	}
 	if !matters.parse {
@@ -29,6 +34,7 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 	}
 	r := &reader{scanner: s, source: src, matters: matters, server: serverPath, keys: map[string]bool{}, patterns: map[string]bool{}}
 	header := src.prologueEnd(func(directive string) {
+		r.directive = r.directive || directive == "use server"
 		r.server = r.server || directive == "use server"
 		r.client = r.client || directive == "use client"
 	})
@@ -36,11 +42,22 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 		r.ignored(pragma)
 		if pragma.Effective {
 			report.Findings = r.findings
+			if s.config.Exports != nil {
+				r.serve()
+				report.Module = r.module
+			}
 			report.Skipped = &SkippedFile{File: file, Reason: strings.Clone(cmp.Or(pragma.Reason, "(no reason given)"))}
 			return report, nil
 		}
 	}
-	r.walk()
+	if s.config.Exports != nil {
+		r.serve()
+		r.walk(r.judge)
+		report.Module, report.Findings = r.kept(), r.findings
+		report.Keys, report.Patterns = copies(r.keys), copies(r.patterns)
+		return report, nil
+	}
+	r.walk(r.judge)
 	if r.server {
 		r.serverFunctions()
 	}
@@ -55,7 +72,7 @@ func (s *Scanner) scanText(file string, text []byte) (FileReport, error) {
 // a declaration on a line below for its own. Whether the source can be read at all
 // does not depend on the cut.
 func parseUntil(file, text string, cut int) (*source, error) {
-	tsx := strings.HasSuffix(file, ".tsx")
+	tsx := readsJSX(file)
 	if nestsTooDeep(text, tsx) {
 		return nil, errTooDeep
 	}
@@ -88,6 +105,19 @@ type reader struct {
 	findings       []Finding
 	keys, patterns map[string]bool
 	calls          []*ts.Node // recognised, in source order
+
+	// With Config.Exports:
+	module      *module
+	directive   bool            // "use server" opens the file
+	gating      []*ts.Node      // calls whose decision gates, in source order
+	ranges      [][2]int        // of server functions
+	all         []*ts.Node      // calls, where functions are inspected
+	refusals    []refusal       // in the text, once they are looked for
+	locals      []local         // variables of functions that calls give
+	factory     map[string]bool // variables that a call of the project gave
+	routerDecls []routerDecl
+
+	inline, procedures, guards, routes, classes []*ts.Node
 }
 
 func (r *reader) report(offset int, f Finding) {
@@ -115,9 +145,31 @@ func (r *reader) ignored(p *IgnorePragma) {
 	})
 }
 
+// readsJSX holds of TSX, and of JavaScript, which has JSX in any of its files.
+func readsJSX(file string) bool {
+	switch path.Ext(file) {
+	case ".tsx", ".js", ".jsx", ".mjs", ".cjs":
+		return true
+	}
+	return false
+}
+
+// judge looks at one node for what is wrong with it.
+func (r *reader) judge(n *ts.Node) {
+	switch n.Kind {
+	case ts.KindCallExpression:
+		r.call(n)
+	case ts.KindIdentifier:
+		if r.client && r.scanner.forbidden[n.Text()] && n.Pos() < n.End() {
+			r.fail(RuleClientReachableSecret, r.start(n), spell.Quote(n.Text())+
+				` referenced in a "use client" module — service-key material must never be client-reachable`)
+		}
+	}
+}
+
 // walk visits the nodes that may matter in source order, parents first, without
 // recursion: trees may be as deep as the parser's stack allows.
-func (r *reader) walk() {
+func (r *reader) walk(visit func(*ts.Node)) {
 	stack := []*ts.Node{r.tree.AsNode()}
 	push := func(child *ts.Node) bool {
 		if r.matters.in(child.Pos(), child.End()) {
@@ -128,15 +180,7 @@ func (r *reader) walk() {
 	for len(stack) > 0 {
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		switch n.Kind {
-		case ts.KindCallExpression:
-			r.call(n)
-		case ts.KindIdentifier:
-			if r.client && r.scanner.forbidden[n.Text()] && n.Pos() < n.End() {
-				r.fail(RuleClientReachableSecret, r.start(n), spell.Quote(n.Text())+
-					` referenced in a "use client" module — service-key material must never be client-reachable`)
-			}
-		}
+		visit(n)
 		first := len(stack)
 		n.ForEachChild(push)
 		slices.Reverse(stack[first:])

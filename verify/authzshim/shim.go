@@ -21,39 +21,67 @@ type (
 
 // The kinds of node that the verifier tells apart.
 const (
-	KindArrayLiteral        = ast.KindArrayLiteralExpression
-	KindArrowFunction       = ast.KindArrowFunction
-	KindAsExpression        = ast.KindAsExpression
-	KindAsyncKeyword        = ast.KindAsyncKeyword
-	KindBigIntLiteral       = ast.KindBigIntLiteral
-	KindCallExpression      = ast.KindCallExpression
-	KindEndOfFile           = ast.KindEndOfFile
-	KindExportKeyword       = ast.KindExportKeyword
-	KindExpressionStatement = ast.KindExpressionStatement
-	KindFunctionDeclaration = ast.KindFunctionDeclaration
-	KindFunctionExpression  = ast.KindFunctionExpression
-	KindGetAccessor         = ast.KindGetAccessor
-	KindIdentifier          = ast.KindIdentifier
-	KindJsxText             = ast.KindJsxText
-	KindMethodDeclaration   = ast.KindMethodDeclaration
-	KindNonNullExpression   = ast.KindNonNullExpression
-	KindNumericLiteral      = ast.KindNumericLiteral
-	KindObjectLiteral       = ast.KindObjectLiteralExpression
-	KindParenthesized       = ast.KindParenthesizedExpression
-	KindPlainTemplate       = ast.KindNoSubstitutionTemplateLiteral
-	KindPropertyAccess      = ast.KindPropertyAccessExpression
-	KindPropertyAssignment  = ast.KindPropertyAssignment
-	KindRegularExpression   = ast.KindRegularExpressionLiteral
-	KindSatisfiesExpression = ast.KindSatisfiesExpression
-	KindSetAccessor         = ast.KindSetAccessor
-	KindShorthandProperty   = ast.KindShorthandPropertyAssignment
-	KindSpreadAssignment    = ast.KindSpreadAssignment
-	KindStringLiteral       = ast.KindStringLiteral
-	KindTemplateHead        = ast.KindTemplateHead
-	KindTemplateMiddle      = ast.KindTemplateMiddle
-	KindTemplateTail        = ast.KindTemplateTail
-	KindTypeAssertion       = ast.KindTypeAssertionExpression
-	KindVariableStatement   = ast.KindVariableStatement
+	KindArrayLiteral          = ast.KindArrayLiteralExpression
+	KindArrowFunction         = ast.KindArrowFunction
+	KindAsExpression          = ast.KindAsExpression
+	KindAsyncKeyword          = ast.KindAsyncKeyword
+	KindAwaitExpression       = ast.KindAwaitExpression
+	KindBigIntLiteral         = ast.KindBigIntLiteral
+	KindBinaryExpression      = ast.KindBinaryExpression
+	KindBindingElement        = ast.KindBindingElement
+	KindBlock                 = ast.KindBlock
+	KindCallExpression        = ast.KindCallExpression
+	KindClassDeclaration      = ast.KindClassDeclaration
+	KindClassExpression       = ast.KindClassExpression
+	KindConditionalExpression = ast.KindConditionalExpression
+	KindConstructor           = ast.KindConstructor
+	KindDecorator             = ast.KindDecorator
+	KindDefaultKeyword        = ast.KindDefaultKeyword
+	KindElementAccess         = ast.KindElementAccessExpression
+	KindEndOfFile             = ast.KindEndOfFile
+	KindEnumDeclaration       = ast.KindEnumDeclaration
+	KindExportAssignment      = ast.KindExportAssignment
+	KindExportDeclaration     = ast.KindExportDeclaration
+	KindExportKeyword         = ast.KindExportKeyword
+	KindExpressionStatement   = ast.KindExpressionStatement
+	KindFunctionDeclaration   = ast.KindFunctionDeclaration
+	KindFunctionExpression    = ast.KindFunctionExpression
+	KindGetAccessor           = ast.KindGetAccessor
+	KindIdentifier            = ast.KindIdentifier
+	KindImportDeclaration     = ast.KindImportDeclaration
+	KindJsxText               = ast.KindJsxText
+	KindMethodDeclaration     = ast.KindMethodDeclaration
+	KindNamedExports          = ast.KindNamedExports
+	KindNamedImports          = ast.KindNamedImports
+	KindNewExpression         = ast.KindNewExpression
+	KindNonNullExpression     = ast.KindNonNullExpression
+	KindNumericLiteral        = ast.KindNumericLiteral
+	KindObjectBinding         = ast.KindObjectBindingPattern
+	KindObjectLiteral         = ast.KindObjectLiteralExpression
+	KindParameter             = ast.KindParameter
+	KindParenthesized         = ast.KindParenthesizedExpression
+	KindPlainTemplate         = ast.KindNoSubstitutionTemplateLiteral
+	KindPropertyAccess        = ast.KindPropertyAccessExpression
+	KindPropertyAssignment    = ast.KindPropertyAssignment
+	KindPropertyDeclaration   = ast.KindPropertyDeclaration
+	KindQualifiedName         = ast.KindQualifiedName
+	KindRegularExpression     = ast.KindRegularExpressionLiteral
+	KindSatisfiesExpression   = ast.KindSatisfiesExpression
+	KindSetAccessor           = ast.KindSetAccessor
+	KindShorthandProperty     = ast.KindShorthandPropertyAssignment
+	KindSpreadAssignment      = ast.KindSpreadAssignment
+	KindSpreadElement         = ast.KindSpreadElement
+	KindStaticKeyword         = ast.KindStaticKeyword
+	KindStringLiteral         = ast.KindStringLiteral
+	KindTemplateHead          = ast.KindTemplateHead
+	KindTemplateMiddle        = ast.KindTemplateMiddle
+	KindTemplateTail          = ast.KindTemplateTail
+	KindThisKeyword           = ast.KindThisKeyword
+	KindTypeAssertion         = ast.KindTypeAssertionExpression
+	KindTypeReference         = ast.KindTypeReference
+	KindVariableDeclaration   = ast.KindVariableDeclaration
+	KindVariableStatement     = ast.KindVariableStatement
+	KindVoidExpression        = ast.KindVoidExpression
 )
 
 // Parse reads a source, as TSX or as TypeScript, as far as it can be read. The
@@ -76,6 +104,34 @@ func IsModule(f *SourceFile) bool { return f.ExternalModuleIndicator != nil }
 // Declarations are the declarations of a variable statement.
 func Declarations(statement *Node) []*Node {
 	return statement.AsVariableStatement().DeclarationList.AsVariableDeclarationList().Declarations.Nodes
+}
+
+// Import is what an import declaration brings in: the name that it gives to the default
+// export, and either the namespace or the named ones. Types alone are left out.
+func Import(declaration *Node) (byDefault, bindings *Node) {
+	clause := declaration.ImportClause()
+	if clause == nil || clause.IsTypeOnly() {
+		return nil, nil
+	}
+	return clause.Name(), clause.AsImportClause().NamedBindings
+}
+
+// ExportClause is the list or the namespace of an export declaration, nil for "*".
+func ExportClause(declaration *Node) *Node { return declaration.AsExportDeclaration().ExportClause }
+
+// TypeName is the name that a type reference names.
+func TypeName(reference *Node) *Node { return reference.AsTypeReferenceNode().TypeName }
+
+// Branches are both outcomes of a conditional.
+func Branches(conditional *Node) [2]*Node {
+	c := conditional.AsConditionalExpression()
+	return [2]*Node{c.WhenTrue, c.WhenFalse}
+}
+
+// Operands are both sides of a binary expression, and its operator as written.
+func Operands(binary *Node) (left, right *Node, operator string) {
+	b := binary.AsBinaryExpression()
+	return b.Left, b.Right, scanner.TokenToString(b.OperatorToken.Kind)
 }
 
 // TokenStart is where the first token at or after pos begins: past blanks and

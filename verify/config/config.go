@@ -31,6 +31,16 @@ type Config struct {
 	ImplicitImports     string // "error", "warn", "off"; "" means by the import source
 	ImplicitImportAllow []string
 
+	// Judge is "exports" where everything that is served is judged; the names and the
+	// exemptions below belong to it.
+	Judge               string
+	GateWrappers        []string
+	PassThroughWrappers []string
+	PublicWrappers      []string
+	GateMiddleware      []string
+	RefusalsGate        bool
+	Exempt              map[string]string // reasons by pattern of paths
+
 	Go *Go // nil: no Go source is read
 }
 
@@ -51,6 +61,12 @@ type Routes struct {
 	Public  []string // "[METHOD ]/path", "/path/*" for all below
 	Routers []string // types of the project's own, "path.Type"
 }
+
+// JudgeExports is the value of Judge.
+const JudgeExports = "exports"
+
+// JavaScript tells whether JavaScript is read beside TypeScript.
+func (c *Config) JavaScript() bool { return c.Judge == JudgeExports }
 
 // FieldError is a field that cannot mean anything.
 type FieldError struct {

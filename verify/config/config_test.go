@@ -147,3 +147,31 @@ func TestWhatIsNoObjectCannotBeRead(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
+
+func TestWhatBelongsToExportsIsReadStrictly(t *testing.T) {
+	c, _, err := config.Parse([]byte(`{"catalog":"c","judge":"exports","gateWrappers":["a"],"passThroughWrappers":["b"],"publicWrappers":["d"],
+		"gateMiddleware":["m"],"refusalsGate":true,"exempt":{"^x/":"why","// y":1}}`))
+	want := &config.Config{Catalog: "c", Include: []string{"src"}, Judge: config.JudgeExports, GateWrappers: []string{"a"}, PassThroughWrappers: []string{"b"},
+		PublicWrappers: []string{"d"}, GateMiddleware: []string{"m"}, RefusalsGate: true, Exempt: map[string]string{"^x/": "why"}}
+	if diff := cmp.Diff(want, c); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	for text, want := range map[string]string{
+		`{"catalog":"c","judge":"export"}`:                                              `bad config field "judge": must be one of ["exports"]`,
+		`{"catalog":"c","judge":"exports","gateWraper":[]}`:                             `bad config field "gateWraper": there is no such field: did you mean "gateWrappers"?`,
+		`{"catalog":"c","judge":"exports","go":{"test":true}}`:                          `bad config field "go.test": there is no such field: did you mean "go.tests"?`,
+		`{"catalog":"c","gateWrappers":[]}`:                                             `bad config field "gateWrappers": has an effect only beside "judge": "exports"`,
+		`{"catalog":"c","exempt":{}}`:                                                   `bad config field "exempt": has an effect only beside "judge": "exports"`,
+		`{"catalog":"c","judge":"exports","gateWrappers":["x"],"publicWrappers":["x"]}`: `bad config field "publicWrappers": "x" is in gateWrappers too: a wrapper is one or the other`,
+		`{"catalog":"c","judge":"exports","exempt":{"a(?=b)":"x"}}`:                     `bad config field "exempt": "a(?=b)": error parsing regexp: lookaround`,
+		`{"catalog":"c","judge":"exports","exempt":{"a":" "}}`:                          `bad config field "exempt": "a" needs a reason`,
+		`{"catalog":"c","judge":"exports","exempt":{"a":1}}`:                            `bad config field "exempt": "a" needs a reason`,
+		`{"catalog":"c","judge":"exports","exempt":{"":"x"}}`:                           `bad config field "exempt": the pattern "" matches every file`,
+		`{"catalog":"c","judge":"exports","exempt":{"a":"x","a":"y"}}`:                  `bad config field "exempt": "a" is given more than once`,
+		`{"catalog":"c","judge":"exports","exempt":[]}`:                                 `bad config field "exempt": must be an object of path pattern to reason, not an array`,
+	} {
+		if _, _, err := config.Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

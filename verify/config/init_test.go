@@ -58,7 +58,9 @@ func TestTheFirstConfigurationIsOfWhatLiesThere(t *testing.T) {
 	}
 	want := &config.Config{Catalog: "gen/app.json", Include: []string{"app", "lib", "next.config.ts"}, Exclude: []string{}, GateNames: []string{}, VisibilityNames: []string{},
 		ServerFilePatterns: []string{}, ForbidClientIdentifiers: []string{"API_TOKEN", "CRM_SECRET", "STRIPE_SECRET"},
-		ImportManifest: "gen/imports.json", Imports: map[string]string{"docs": "a/deep/docs.json"}}
+		ImportManifest: "gen/imports.json", Imports: map[string]string{"docs": "a/deep/docs.json"},
+		Judge: config.JudgeExports, GateWrappers: []string{}, PassThroughWrappers: []string{}, PublicWrappers: []string{}, GateMiddleware: []string{},
+		Exempt: map[string]string{}}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("%s\n%s", diff, found.Text())
 	}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/verify/internal/pattern"
 )
 
 // commentMark begins the names of members that are remarks: JSON has no comments.
@@ -28,11 +31,21 @@ func Parse(raw []byte) (c *Config, unknown []string, err error) {
 		"importSource":            one(&c.ImportSource, among("registry", "none")),
 		"implicitImports":         one(&c.ImplicitImports, among("error", "warn", "off")),
 		"implicitImportAllow":     many(&c.ImplicitImportAllow, nonEmpty),
+		"judge":                   one(&c.Judge, among(JudgeExports)),
+		"gateWrappers":            many(&c.GateWrappers, nonEmpty),
+		"passThroughWrappers":     many(&c.PassThroughWrappers, nonEmpty),
+		"publicWrappers":          many(&c.PublicWrappers, nonEmpty),
+		"gateMiddleware":          many(&c.GateMiddleware, nonEmpty),
+		"refusalsGate":            flag(&c.RefusalsGate),
+		"exempt":                  c.readExempt,
 		"go": func(f field) error {
 			c.Go = &Go{Packages: []string{"./..."}}
 			return c.Go.read(f)
 		},
 	})
+	if err == nil {
+		err = c.together(unknown)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,6 +53,74 @@ func Parse(raw []byte) (c *Config, unknown []string, err error) {
 		return nil, nil, &FieldError{"catalog", "is required: the path of the emitted catalog document"}
 	}
 	return c, unknown, nil
+}
+
+// members are the names of all members, for suggestions.
+var members = []string{"catalog", "include", "exclude", "gateNames", "visibilityNames", "serverFilePatterns", "forbidClientIdentifiers", "importManifest",
+	"imports", "importSource", "implicitImports", "implicitImportAllow", "judge", "gateWrappers", "passThroughWrappers", "publicWrappers", "gateMiddleware",
+	"refusalsGate", "exempt", "go", "go.packages", "go.tests", "go.clientPackages", "go.serverFunctions", "go.clientFilePatterns"}
+
+// together judges what members mean beside each other. What is declared for exports
+// must not be there in vain, nor be misspelt.
+func (c *Config) together(unknown []string) error {
+	if c.Judge == "" {
+		for name, given := range map[string]bool{"gateWrappers": c.GateWrappers != nil, "passThroughWrappers": c.PassThroughWrappers != nil,
+			"publicWrappers": c.PublicWrappers != nil, "gateMiddleware": c.GateMiddleware != nil, "refusalsGate": c.RefusalsGate, "exempt": c.Exempt != nil} {
+			if given {
+				return &FieldError{name, `has an effect only beside "judge": "exports"`}
+			}
+		}
+		return nil
+	}
+	if len(unknown) > 0 {
+		return unknownMember(unknown[0])
+	}
+	said := map[string]string{}
+	for _, l := range []struct {
+		name  string
+		names []string
+	}{{"gateWrappers", c.GateWrappers}, {"passThroughWrappers", c.PassThroughWrappers}, {"publicWrappers", c.PublicWrappers}} {
+		for _, n := range l.names {
+			if before := said[n]; before != "" && before != l.name {
+				return &FieldError{l.name, fmt.Sprintf("%q is in %s too: a wrapper is one or the other", n, before)}
+			}
+			said[n] = l.name
+		}
+	}
+	return nil
+}
+
+func unknownMember(name string) error {
+	reason := "there is no such field"
+	if near := spell.Nearest(name, members); near != "" {
+		reason += fmt.Sprintf(": did you mean %q?", near)
+	}
+	return &FieldError{name, reason}
+}
+
+// readExempt reads reasons by pattern.
+func (c *Config) readExempt(f field) error {
+	c.Exempt = map[string]string{}
+	all, err := f.members("an object of path pattern to reason")
+	for _, m := range all {
+		reason, ok := m.text()
+		if strings.HasPrefix(m.name, commentMark) {
+			continue
+		}
+		_, twice := c.Exempt[m.name]
+		switch _, err := pattern.Compile(m.name); {
+		case err != nil:
+			return f.bad("%q: %v", m.name, err)
+		case m.name == "":
+			return f.bad("the pattern \"\" matches every file")
+		case !ok || strings.TrimSpace(reason) == "":
+			return f.bad("%q needs a reason, as a string: why its server functions need no gate", m.name)
+		case twice:
+			return f.bad("%q is given more than once", m.name)
+		}
+		c.Exempt[m.name] = reason
+	}
+	return err
 }
 
 func (c *Config) readImports(f field) error {

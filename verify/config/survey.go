@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/sources"
 )
 
@@ -21,6 +22,11 @@ type Survey struct {
 	Go        []string   // patterns of the Go packages; nil without go.mod and go.work
 	Next      bool       // package.json depends on next
 	Secrets   []string   // names in .env files that read like secrets
+
+	Frameworks []string // that package.json files depend on, of those whose server functions are judged
+	Exclude    []string // parts of the paths of tests
+	Sources    []string // what Include and Exclude have scanned
+	Proposal   *verify.Proposal
 }
 
 // Artifact is a published file.
@@ -57,7 +63,17 @@ func Look() (*Survey, error) {
 			roots = append(roots, e.Name())
 		}
 	}
-	for _, file := range sources.Look(roots, nil).Files {
+	all := sources.LookAll(roots, nil).Files
+	for _, mark := range testMarks {
+		if slices.ContainsFunc(all, func(file string) bool { return strings.Contains(file, mark) }) {
+			s.Exclude = append(s.Exclude, mark)
+		}
+	}
+	for _, file := range all {
+		if slices.ContainsFunc(s.Exclude, func(mark string) bool { return strings.Contains(file, mark) }) {
+			continue
+		}
+		s.Sources = append(s.Sources, file)
 		if top, _, _ := strings.Cut(file, "/"); !slices.Contains(s.Include, top) {
 			s.Include = append(s.Include, top)
 		}
@@ -68,6 +84,8 @@ func Look() (*Survey, error) {
 	case isFile("go.mod"):
 		s.Go = []string{"./..."}
 	}
+	slices.Sort(s.Frameworks)
+	s.Frameworks = slices.Compact(s.Frameworks)
 	slices.Sort(s.Secrets)
 	s.Secrets = slices.Compact(s.Secrets)
 	return s, nil
@@ -93,7 +111,7 @@ func (s *Survey) visit(path string, e fs.DirEntry, err error) error {
 			return fs.SkipDir
 		}
 	case !e.Type().IsRegular():
-	case path == "package.json":
+	case e.Name() == "package.json":
 		s.readPackage(path)
 	case strings.HasSuffix(path, ".json"):
 		s.readArtifact(path, e)
@@ -102,6 +120,13 @@ func (s *Survey) visit(path string, e fs.DirEntry, err error) error {
 	}
 	return nil
 }
+
+// frameworks are packages by which a project serves, and their names.
+var frameworks = map[string]string{"next": "Next.js", "@trpc/server": "tRPC", "hono": "Hono", "express": "Express", "fastify": "Fastify",
+	"@nestjs/common": "NestJS", "next-safe-action": "next-safe-action"}
+
+// testMarks are parts of paths by which tests are told.
+var testMarks = []string{".test.", ".spec.", "-spec.", "__tests__", "__mocks__", "/e2e/", "/tests/", "/test/", "/integration-tests/", "/fixtures/", ".stories.", "playwright", "cypress"}
 
 func (s *Survey) readPackage(path string) {
 	var pkg struct {
@@ -112,7 +137,13 @@ func (s *Survey) readPackage(path string) {
 	if err != nil || json.Unmarshal(raw, &pkg) != nil {
 		return
 	}
-	s.Next = pkg.Dependencies["next"] != "" || pkg.DevDependencies["next"] != ""
+	has := func(name string) bool { return pkg.Dependencies[name] != "" || pkg.DevDependencies[name] != "" }
+	s.Next = s.Next || has("next")
+	for name, says := range frameworks {
+		if has(name) {
+			s.Frameworks = append(s.Frameworks, says)
+		}
+	}
 }
 
 func (s *Survey) readArtifact(path string, e fs.DirEntry) {

@@ -36,19 +36,29 @@ func (e *Error) Unwrap() error { return e.Reason }
 // links are followed, each real directory is entered once and each path found once.
 // A root that does not exist, and a link that leads nowhere, contribute nothing.
 // The error is an *Error.
-func Find(include, exclude []string) (*Found, error) { return find(include, exclude, false) }
+func Find(include, exclude []string) (*Found, error) { return find(include, exclude, false, false) }
+
+// FindAll is Find with JavaScript beside TypeScript.
+func FindAll(include, exclude []string) (*Found, error) { return find(include, exclude, false, true) }
+
+// LookAll is Look with JavaScript beside TypeScript.
+func LookAll(include, exclude []string) *Found {
+	found, _ := find(include, exclude, true, true) // lenient: no fault is an error
+	return found
+}
 
 // Look is Find that passes over what it cannot look at: for whoever judges nothing
 // by what is missing.
 func Look(include, exclude []string) *Found {
-	found, _ := find(include, exclude, true) // lenient: no fault is an error
+	found, _ := find(include, exclude, true, false) // lenient: no fault is an error
 	return found
 }
 
-func find(include, exclude []string, lenient bool) (*Found, error) {
+func find(include, exclude []string, lenient, scripts bool) (*Found, error) {
 	w := walk{
 		exclude: append(slices.Clone(DefaultExclude), exclude...),
 		lenient: lenient,
+		scripts: scripts,
 		seen:    map[string]bool{},
 		entered: map[string]bool{},
 	}
@@ -77,9 +87,19 @@ func IsSource(name string) bool {
 	return false
 }
 
+// IsScript reports whether a file of that name is scanned where JavaScript is.
+func IsScript(name string) bool {
+	switch path.Ext(name) {
+	case ".js", ".jsx", ".mjs", ".cjs":
+		return true
+	}
+	return false
+}
+
 type walk struct {
 	exclude []string
 	lenient bool
+	scripts bool
 	found   Found
 	seen    map[string]bool // files, by path
 	entered map[string]bool // directories, by real path
@@ -147,7 +167,7 @@ func (w *walk) dir(p, real string) error {
 
 // file keeps a source. A pipe or device by such a name could not be read to an end.
 func (w *walk) file(p string, mode fs.FileMode) error {
-	if !IsSource(path.Base(p)) || w.seen[p] {
+	if base := path.Base(p); !IsSource(base) && !(w.scripts && IsScript(base)) || w.seen[p] {
 		return nil
 	}
 	if !mode.IsRegular() {

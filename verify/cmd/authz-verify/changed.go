@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/authzhost/authz/verify/sources"
 )
 
 // changes tells what differs between a git revision and the files as they lie here.
@@ -111,6 +113,21 @@ func (c *changes) changed(path string) bool {
 	name = filepath.ToSlash(name)
 	const looked = "H " // not "h " or "S ", by which git takes for the same what it was told not to look at
 	return !c.tracked[looked+name] || c.differ[name]
+}
+
+// anySource reports whether what TypeScript and JavaScript files mean to each other may
+// differ: one of them, also one that is gone, or a file that says what imports mean.
+func (c *changes) anySource(files []string) bool {
+	for _, names := range []map[string]bool{c.differ, c.others} {
+		for name := range names {
+			base := filepath.Base(name)
+			if sources.IsSource(base) || sources.IsScript(base) || slices.Contains(moduleSettings, base) || strings.HasSuffix(name, "/") ||
+				isDir(filepath.Join(c.root, name)) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(files, c.changed)
 }
 
 // anyGo reports whether what the Go files mean may differ: one of them, or one that

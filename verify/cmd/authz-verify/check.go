@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
@@ -97,7 +98,11 @@ func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath st
 	if err != nil {
 		return nil, "", err
 	}
-	found, err := sources.Find(c.Include, c.Exclude)
+	find := sources.Find
+	if c.JavaScript() {
+		find = sources.FindAll
+	}
+	found, err := find(c.Include, c.Exclude)
 	if err != nil {
 		return nil, "", err
 	}
@@ -116,7 +121,7 @@ func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath st
 	}
 	report = verify.Conclude(s.verify.Catalog, said)
 	if j.since != "" {
-		err = j.onlyChanged(ctx, report, append(documentPaths(c), j.config), goFiles)
+		err = j.onlyChanged(ctx, report, append(documentPaths(c), j.config), found.Files, goFiles)
 	}
 	return report, c.Catalog, err
 }
@@ -161,7 +166,7 @@ func (j *job) scan(ctx context.Context, s *subject, files []string) ([]verify.Fi
 // configuration or a catalog differs, any file may have become wrong, and
 // everything stays. Go files stay or go together: what one calls by a constant,
 // another one may declare.
-func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis, goFiles []string) error {
+func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis, files, goFiles []string) error {
 	c, err := changesSince(ctx, j.since)
 	if err != nil {
 		return fmt.Errorf("--changed-since: %w", err)
@@ -170,6 +175,9 @@ func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis, goFiles 
 		return nil
 	}
 	differs := map[string]bool{verify.CatalogFile: false}
+	// What other files had a say in may have come from a change of any of them, or
+	// from one that is gone.
+	beyond := sync.OnceValue(func() bool { return c.anySource(files) })
 	goDiffers := c.anyGo(goFiles)
 	for _, file := range goFiles {
 		differs[file] = goDiffers
@@ -181,6 +189,7 @@ func (j *job) onlyChanged(ctx context.Context, r *verify.Report, basis, goFiles 
 			keep = c.changed(issue.File)
 			differs[issue.File] = keep
 		}
+		keep = keep || issue.Beyond && beyond()
 		switch {
 		case !keep:
 		case issue.Severity == authz.SeverityError:

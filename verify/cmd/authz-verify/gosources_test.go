@@ -20,7 +20,7 @@ func goProject(t *testing.T) {
 		"go.mod":                   "module example.org/shop\n\ngo 1.24\n",
 		"shop.go":                  "package shop\n\nimport \"example.org/shop/keys\"\n\nfunc mayI(key string) bool { return key != \"\" }\n\nvar ok = mayI(keys.Read)\n",
 		"keys/keys.go":             "package keys\n\nconst Read = \"zoom.rooms.read\"\n",
-		"src/a.ts":                 "can(\"zoom.rooms.delete\")\n",
+		"src/a.ts":                 "if (can(\"zoom.rooms.delete\")) f()\n",
 	})
 }
 

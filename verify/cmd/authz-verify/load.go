@@ -12,6 +12,7 @@ import (
 	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/config"
 	"github.com/authzhost/authz/verify/goanalysis"
+	"github.com/authzhost/authz/verify/modules"
 )
 
 // subject is what is checked, except the sources.
@@ -52,6 +53,15 @@ func load(c *config.Config) (*subject, error) {
 		ImplicitImports:         verify.Policy(c.ImplicitImports),
 		ImplicitImportAllow:     c.ImplicitImportAllow,
 		OwnerKeys:               keys,
+	}
+	if c.Judge == config.JudgeExports {
+		s.verify.Exports = &verify.Exports{
+			GateWrappers: c.GateWrappers, PassThroughWrappers: c.PassThroughWrappers, PublicWrappers: c.PublicWrappers,
+			GateMiddleware: c.GateMiddleware, RefusalsGate: c.RefusalsGate, Resolve: modules.New().Resolve,
+		}
+		for _, p := range slices.Sorted(maps.Keys(c.Exempt)) {
+			s.verify.Exports.Exempt = append(s.verify.Exports.Exempt, verify.Exemption{Pattern: p, Reason: c.Exempt[p]})
+		}
 	}
 	if c.Go != nil {
 		err = s.readGo(built, keys)

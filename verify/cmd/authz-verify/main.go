@@ -57,7 +57,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			}
 			return runCodegen(args[1:], stdout, stderr)
 		case "init":
-			return runInit(args[1:], stdout, stderr)
+			return runInit(ctx, args[1:], stdout, stderr)
 		}
 	}
 	return runVerify(ctx, args, stdout, stderr)

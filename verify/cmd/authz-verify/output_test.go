@@ -172,3 +172,30 @@ func TestFlagsTakeTheirValueEitherWay(t *testing.T) {
 	expectText(t, exitClean, clean1, "--config", "other.json", "--config", "authz-verify.config.json") // the last counts
 	expectText(t, exitClean, clean1, "--format", "text", "--config")
 }
+
+func TestWhatWasJudgedIsTold(t *testing.T) {
+	project(t, map[string]string{
+		"src/app/x/route.ts": "export const GET = wrap(async () => {});\nexport const OPTIONS = () => {};\nexport const POST = async () => { await require(u, \"zoom.rooms.read\") };\nimport { require } from 'x';\nexport function PUT() {}\n",
+		"src/b.js":           bothKeys,
+	})
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","judge":"exports"}`)
+	status, _, text := call(t)
+	if status != exitIssues || !strings.HasSuffix(text, "authz-verify: 2 file(s), 0 ignored, 4 error(s), 0 warning(s)\n"+
+		"authz-verify: 4 server functions: 1 gated, 1 exempt, 1 findings, 1 behind unknown wrappers\n") {
+		t.Errorf("exit %d\n%s", status, text)
+	}
+	if _, out, _ := call(t, "--format", "json"); !strings.Contains(out, `"judged":{"serverFunctions":4,"gated":1,"exempt":1,"findings":1,"unknownWrappers":1}`) {
+		t.Error(out)
+	}
+	_, out, _ := call(t, "--format", "sarif")
+	validSARIF(t, out)
+	if !strings.Contains(out, `"serverFunctions": 4`) || !strings.Contains(out, `"ruleId": "unknown-wrapper"`) {
+		t.Error(out)
+	}
+	if _, again, _ := call(t, "--format", "json", "--cache", "kept"); again != func() string { _, out, _ := call(t, "--format", "json", "--cache", "kept"); return out }() {
+		t.Error("the cache changes the answer")
+	}
+	if got := thousands(1197) + " " + thousands(999) + " " + thousands(1234567); got != "1,197 999 1,234,567" {
+		t.Error(got)
+	}
+}

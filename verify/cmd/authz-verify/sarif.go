@@ -21,6 +21,10 @@ type (
 		Invocations []sarifInvocation `json:"invocations"`
 		ColumnKind  string            `json:"columnKind"`
 		Results     []sarifResult     `json:"results"`
+		Properties  *sarifProperties  `json:"properties,omitempty"`
+	}
+	sarifProperties struct {
+		Judged *verify.Judged `json:"judged"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -80,6 +84,7 @@ var ruleTexts = []struct{ id, text string }{
 	{"missing-condition", "A gate on a conditional permission without its condition."},
 	{"ungated-action", "An exported server function without a gate."},
 	{"client-reachable-secret", "A forbidden identifier in a module that reaches the browser."},
+	{"unknown-wrapper", "A wrapper around server functions that is not declared."},
 	{"unchecked-gate", "A gate or visibility call whose decision is dropped."},
 	{"unreferenced-leaf", "A permission that no gate and no navigation item refers to."},
 	{"ignored-file", "A file pragma without a reason, or without effect."},
@@ -95,6 +100,9 @@ func writeSARIF(out io.Writer, r *verify.Report, catalogPath string) error {
 		Invocations: []sarifInvocation{{ExecutionSuccessful: true, ExitCode: exitOf(r)}},
 		ColumnKind:  "utf16CodeUnits",
 		Results:     []sarifResult{},
+	}
+	if r.Judged != nil {
+		run.Properties = &sarifProperties{r.Judged}
 	}
 	index := map[string]int{}
 	for i, rule := range ruleTexts {

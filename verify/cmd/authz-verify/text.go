@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
@@ -38,5 +39,18 @@ func writeText(out io.Writer, r *verify.Report) error {
 		fmt.Fprintf(w, "○ [ignored] %s — %s\n", escape(skipped.File), escape(skipped.Reason))
 	}
 	fmt.Fprintf(w, "authz-verify: %d file(s), %d ignored, %d error(s), %d warning(s)\n", r.FileCount, len(r.SkippedFiles), r.ErrorCount, r.WarningCount)
+	if j := r.Judged; j != nil {
+		fmt.Fprintf(w, "authz-verify: %s server functions: %s gated, %s exempt, %s findings, %s behind unknown wrappers\n",
+			thousands(j.ServerFunctions), thousands(j.Gated), thousands(j.Exempt), thousands(j.Findings), thousands(j.UnknownWrappers))
+	}
 	return w.Flush()
+}
+
+// thousands writes a count with a comma before every three digits.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

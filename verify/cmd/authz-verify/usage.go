@@ -37,7 +37,8 @@ Flags:
 `
 
 const initUsage = `authz-verify init writes a configuration, with remarks, from what lies in the working
-directory. It never replaces a file unless told to.
+directory. It reads the sources and guesses which functions, wrappers and middleware are
+gates, each with how often it was seen and why it was guessed: read these lists. It never replaces a file unless told to.
 
 Usage:
   authz-verify init [flags]

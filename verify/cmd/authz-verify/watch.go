@@ -50,10 +50,11 @@ func (j *job) watchAll(ctx context.Context) int {
 // watch is told of changes in directories. All paths are absolute and lie in real
 // directories, by which one that two names lead to is watched once.
 type watch struct {
-	events *fsnotify.Watcher
-	named  map[string]bool // files, roots and links, and the directories above them
-	dirs   map[string]bool // with sources
-	goCode bool            // Go files are sources too
+	events  *fsnotify.Watcher
+	named   map[string]bool // files, roots and links, and the directories above them
+	dirs    map[string]bool // with sources
+	goCode  bool            // Go files are sources too
+	scripts bool            // and JavaScript
 }
 
 func newWatch() (*watch, error) {
@@ -94,7 +95,11 @@ func (w *watch) follow(configPath string) error {
 	}
 	name(configPath)
 	if c, _, err := config.Load(configPath); err == nil {
-		found := sources.Look(c.Include, c.Exclude)
+		look := sources.Look
+		if w.scripts = c.JavaScript(); w.scripts {
+			look = sources.LookAll
+		}
+		found := look(c.Include, c.Exclude)
 		if w.goCode = c.Go != nil; w.goCode {
 			addGo(found, c.Go.Packages)
 		}
@@ -159,8 +164,11 @@ func (w *watch) concerns(e fsnotify.Event) bool {
 	if w.goCode && (filepath.Ext(base) == ".go" || slices.Contains(moduleFiles, base)) {
 		return true
 	}
-	return sources.IsSource(base) || e.Has(fsnotify.Create) && isDir(e.Name)
+	return sources.IsSource(base) || w.scripts && (sources.IsScript(base) || slices.Contains(moduleSettings, base)) || e.Has(fsnotify.Create) && isDir(e.Name)
 }
+
+// moduleSettings decide what imports of TypeScript mean, beside the sources.
+var moduleSettings = []string{"tsconfig.json", "jsconfig.json", "package.json"}
 
 // moduleFiles decide what Go packages mean, beside their sources.
 var moduleFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum"}

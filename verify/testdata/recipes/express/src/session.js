@@ -1,0 +1,4 @@
+exports.requireSession = function (req, res, next) {
+  if (!req.session?.user) return res.sendStatus(401);
+  next();
+};

@@ -1,0 +1,1 @@
+export declare const client: { require(user: unknown, key: string): Promise<void> };

@@ -1,0 +1,4 @@
+import { Hono } from "hono";
+
+export const health = new Hono();
+health.get("/", (c) => c.text("ok"));

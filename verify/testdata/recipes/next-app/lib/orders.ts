@@ -1,0 +1,6 @@
+export async function listOrders() {
+  return [];
+}
+export async function refund(request: Request) {
+  return request.json();
+}
