@@ -25,7 +25,7 @@ func TestStorageStatusNeedsNoHost(t *testing.T) {
 	path := s.serveFile(overSQLite)
 	first := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), true)
 	again := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), true)
-	want := storeFacts{Application: "docs", Driver: "sqlite", Partition: "docs", Incarnation: first.Incarnation, Durable: true, CrossProcess: true, SchemaVersion: 5}
+	want := storeFacts{Application: "docs", Driver: "sqlite", Partition: "docs", Incarnation: first.Incarnation, Durable: true, CrossProcess: true, SchemaVersion: 6}
 	if first != want || again != want || first.Incarnation == "" {
 		t.Errorf("got %+v, then %+v", first, again)
 	}

@@ -179,7 +179,9 @@ func TestALogThatLiesIsRefused(t *testing.T) {
 	}
 	w := newWorld(t)
 	a, about := w.by(t, "olga"), audited.About("user:u")
-	w.answer(func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, `{"events":[`+entry(1, "a")+`]}`) })
+	w.answer(func(rw http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(rw, `{"events":[`+entry(1, "a")+`]}`)
+	})
 	if _, err := w.root.Audit(ctx, a, orgroot.AuditFilter{About: &about}, orgroot.Page{Limit: 2}); said(t, err) != "ProviderTransportError application_protocol_error" {
 		t.Errorf("about somebody else: %v", err)
 	}
