@@ -103,7 +103,7 @@ func (d *driver) fillSubjectsOf(ctx context.Context, tx pgx.Tx, apps, ids []stri
 		return nil
 	}
 	rows, err := tx.Query(ctx, d.sql(`select t."app", `+relational.Shortened("t.", "")+` from unnest($1::text[], $2::text[]) n(app, id)
-		join "AuthzAudit" t on t."app" = n.app and t."id" = n.id`), apps, ids)
+		cross join lateral (select * from "AuthzAudit" a where a."app" = n.app and a."id" = n.id offset 0) t`), apps, ids)
 	if err != nil {
 		return err
 	}
