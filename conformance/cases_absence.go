@@ -83,6 +83,11 @@ var absenceCases = []storageCase{
 		w.refuse(storage.CodeUnsupported, c)
 		none[authz.Role](w)(w.GetRole(w.ctx, "r"))
 	}},
+	{ID: "S19b", Rule: "without auditSubjects a list of audit entries with a subject answers unsupported, and any other works", Without: storage.CapAuditSubjects, run: func(w *world) {
+		w.append(entry("a", 1))
+		w.code(storage.CodeUnsupported, listError(w.ListAudit(w.ctx, storage.AuditFilter{Subject: ptr("user:root")})))
+		w.same("a", w.audit(storage.AuditFilter{}))
+	}},
 	{ID: "S20", Rule: "without watch it answers unsupported", Without: storage.CapWatch, run: func(w *world) {
 		w.code(storage.CodeUnsupported, listError(w.Watch(w.ctx)))
 	}},

@@ -26,6 +26,8 @@ func fiveEntries(w *world) {
 	w.append(entry("e", 30), entry("b", 20), entry("a", 20), entry("d", 10), entry("c", 20))
 }
 
+var needsAuditSubjects = storage.Capabilities{storage.CapAuditSubjects}
+
 var auditCases = []storageCase{
 	{ID: "B50", Rule: "entries appended out of time order are listed by (at, id)", run: func(w *world) {
 		fiveEntries(w)
@@ -116,6 +118,73 @@ var auditCases = []storageCase{
 		short := entry("f", 6)
 		short.DetailBytes = 5
 		w.refuse(storage.CodeValidation, storage.Commit{ID: "f", Audit: []authz.AuditEntry{short}})
+	}},
+	{ID: "B56c", Rule: "subject selects exactly the entries that are about it: who acted, whose record is the target, whom target or detail name at any depth; with every other member, and never by the half of a name", Needs: needsAuditSubjects, run: func(w *world) {
+		about := func(id string, at int64, action, target, detail string) authz.AuditEntry {
+			e := authz.AuditEntry{ID: id, At: at, Actor: "root", Action: action, Target: target}
+			if detail != "" {
+				e.Detail = json.RawMessage(detail)
+			}
+			return e
+		}
+		acted := about("b", 20, "role.create", "r", "")
+		acted.Actor = "ann"
+		w.do(storage.Commit{ID: "log", Audit: []authz.AuditEntry{
+			about("d", 30, "grant.create_bulk", "g", `{"grants":[{"subject":"user:bob"},{"subject":"user:ann","more":{"deep":["group:é"]}}]}`),
+			acted,
+			about("a", 20, "user.set_groups", "ann", `{"groupIds":["é","staff"]}`),
+			about("e", 40, "grant.create", "group:é", `{"subject":"directs:ann","note":"`+strings.Repeat("x", 300)+`"}`),
+			about("c", 20, "role.update", "ann", `null`),
+			about("f", 50, "user.set_manager", "annie", `{"managerUserId":"ann","user:x":"ANN","note":"user: ann"}`),
+		}})
+		w.append(about("g", -5, "subject.delete", "everyone", `"everyone"`))
+		ann, nobody := ptr("user:ann"), ptr("user:nobody")
+		for want, f := range map[string]storage.AuditFilter{
+			"a b d e f": {Subject: ann}, "d": {Subject: ptr("user:bob")}, "a d e": {Subject: ptr("group:é")}, "a": {Subject: ptr("group:staff")},
+			"e": {Subject: ptr("directs:ann")}, "f": {Subject: ptr("user:annie")}, "g": {Subject: ptr("everyone")},
+			"e f": {Subject: ann, Limit: ptr(int64(2))}, "a b": {Subject: ann, Cursor: cursor(0, ""), Limit: ptr(int64(2))},
+			"b d": {Subject: ann, Cursor: cursor(20, "a"), Limit: ptr(int64(2))}, "d e f": {Subject: ann, Cursor: cursor(20, "bb")},
+			"a b d": {Subject: ann, From: ptr(int64(20)), To: ptr(int64(40))}, "b": {Subject: ann, Actor: ptr("ann")},
+			"d e": {Subject: ann, From: ptr(int64(21)), To: ptr(int64(50)), Limit: ptr(int64(5))},
+		} {
+			w.same(want, w.audit(f))
+		}
+		w.same("a d e", w.audit(storage.AuditFilter{Subject: ptr("group:é"), DetailLimit: ptr(int64(100)), Actor: ptr("root")}))
+		w.same("e", w.audit(storage.AuditFilter{Subject: ann, Action: ptr("grant.create")}))
+		w.same("e", w.audit(storage.AuditFilter{Subject: ann, Action: ptr("grant.create"), Limit: ptr(int64(1))}))
+		w.same("e", w.audit(storage.AuditFilter{Subject: ptr("group:é"), Target: ptr("group:é")}))
+		w.same("f", w.audit(storage.AuditFilter{Subject: ann, Actor: ptr("root"), Limit: ptr(int64(1))}))
+		for _, f := range []storage.AuditFilter{{Subject: nobody}, {Subject: nobody, Limit: ptr(int64(3))}, {Subject: ptr("")}, {Subject: ptr("ann")}, {Subject: ptr("user:an")}, {Subject: ptr("user:ANN")},
+			{Subject: ptr("group:ann")}, {Subject: ann, Limit: ptr(int64(0))}, {Subject: ann, Target: ptr("t9")}, {Subject: ann, Cursor: cursor(50, "f")}, {Subject: ann, To: ptr(int64(20))}} {
+			w.same("", w.audit(f))
+		}
+		w.code(storage.CodeValidation, listError(w.ListAudit(w.ctx, storage.AuditFilter{Subject: ptr("user:\x00")})))
+		w.refuse(storage.CodeConflict, storage.Commit{ID: "taken", Audit: []authz.AuditEntry{about("h", 60, "grant.create", "user:ann", ""), about("b", 61, "grant.create", "user:ann", "")}})
+		w.same("a b d e f", w.audit(storage.AuditFilter{Subject: ann}))
+	}},
+	{ID: "B56d", large: true, Rule: "entries of very many subjects, and more than a chunk about one, are listed whole and by pages", Needs: needsAuditSubjects, run: func(w *world) {
+		many := entry("many", 5)
+		var subjects []string
+		for i := range 12_000 {
+			subjects = append(subjects, fmt.Sprintf("user:%05d", i))
+		}
+		many.Detail = json.RawMessage(`["` + strings.Join(subjects, `","`) + `"]`)
+		w.append(many)
+		var batch []authz.AuditEntry
+		for i := range 2300 {
+			e := entry(fmt.Sprintf("%04d", i), int64(10+i/7))
+			e.Target = "user:ann"
+			batch = append(batch, e)
+		}
+		w.do(storage.Commit{ID: "c", Audit: batch})
+		for _, s := range []string{subjects[0], subjects[4321], subjects[11_999]} {
+			w.same("many", w.audit(storage.AuditFilter{Subject: &s}))
+		}
+		want := ids(batch, func(e authz.AuditEntry) string { return e.ID })
+		ann := ptr("user:ann")
+		w.same(strings.Join(want, " "), w.audit(storage.AuditFilter{Subject: ann}))
+		w.same(strings.Join(want[300:], " "), w.audit(storage.AuditFilter{Subject: ann, Limit: ptr(int64(2000))}))
+		w.same(strings.Join(want[700:1900], " "), w.audit(storage.AuditFilter{Subject: ann, Cursor: cursor(10+699/7, want[699]), Limit: ptr(int64(1200))}))
 	}},
 	{ID: "B57", large: true, Rule: "the newest entry is exact after concurrent appends", run: func(w *world) {
 		w.Each(4, func(i int) {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ const crashRows = 400
 // the record, grants and revoke of a user of its own, a role, an audit entry and
 // two events.
 func (w *world) crashCommit(name string) storage.Commit {
-	c := storage.Commit{ID: "crash-" + name, At: 1, Audit: []authz.AuditEntry{{ID: "crash-" + name, At: 1, Target: name}},
+	c := storage.Commit{ID: "crash-" + name, At: 1, Audit: []authz.AuditEntry{{ID: "crash-" + name, At: 1, Target: name, Detail: json.RawMessage(`{"userId":"` + name + `"}`)}},
 		Events: w.events(authz.UserEvent(name), authz.RoleEvent(name))}
 	c.Changes = append(c.Changes, storage.UpsertUser{User: user(name, in("g", name))}, storage.UpsertRole{Role: authz.Role{ID: name, Name: name}})
 	for i := range crashRows {
@@ -93,6 +94,9 @@ var crashCases = []storageCase{
 				w.Want("the commit whole after it was sent again", "absent")
 			}
 			w.same(1, len(rows(w, next.ListAudit(w.ctx, storage.AuditFilter{Target: &name}))))
+			if next.Info().Capabilities.Has(storage.CapAuditSubjects) {
+				w.same(1, len(rows(w, next.ListAudit(w.ctx, storage.AuditFilter{Subject: ptr("user:" + name)}))))
+			}
 			if !next.do(c).Replayed {
 				w.Want("replayed", "applied again")
 			}

@@ -194,6 +194,23 @@ var logMutants = []mutant{
 			})
 		}
 	}},
+	{name: "a subject selects who acted alone", kind: "audit", cases: "B56c B56d", store: func(s *store) {
+		s.listAudit = func(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+			if f.Subject == nil {
+				return s.Store.ListAudit(ctx, f)
+			}
+			actor := strings.TrimPrefix(*f.Subject, "user:")
+			f.Subject, f.Actor = nil, &actor
+			return s.Store.ListAudit(ctx, f)
+		}
+	}},
+	{name: "a limit counts entries about others", kind: "audit", cases: "B56c", store: func(s *store) {
+		s.listAudit = func(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+			subject := f.Subject
+			f.Subject = nil
+			return only(s.Store.ListAudit(ctx, f), func(_ int, e *authz.AuditEntry) bool { return subject == nil || e.IsAbout(*subject) })
+		}
+	}},
 	{name: "audit entries lose their hash", kind: "audit", cases: "B56", store: committing(func(c *storage.Commit) {
 		c.Audit = slices.Clone(c.Audit)
 		for i := range c.Audit {

@@ -33,6 +33,8 @@ func peopled(b *testing.B, p *hostedPair) {
 		`"AuthzGrant" ("app", "id", "subject", "pattern", "scope", "provenance", "createdAt") select $1, 'i_' || lpad(i::text, 5, '0'), 'user:u_' || i, 'docs.files.read', 'docs.folder:f_' || lpad(i::text, 5, '0'), '{"kind":"admin","actorUserId":"bench"}', 1 from generate_series(0, 9999) i`,
 		`"AuthzScopeParent" ("app", "scope", "parents") select $1, 'docs.folder:f_' || lpad(i::text, 5, '0'), '[]' from generate_series(0, 9999) i`,
 		`"AuthzAudit" ("app", "id", "at", "actor", "action", "target", "detail") select $1, 'a' || lpad(i::text, 7, '0'), i, 'u_' || i % 50, (array['grant.create', 'role.update', 'user.set_groups', 'revoke.create'])[1 + i % 4], 't' || i % 10000, json_build_object('subject', 'user:u_' || i % 10000) from generate_series(1, 1000000) i`,
+		`"AuthzAuditSubject" ("app", "subject", "at", "id") select $1, s.subject, i, 'a' || lpad(i::text, 7, '0') from generate_series(1, 1000000) i cross join lateral
+			(select 'user:u_' || i % 50 union select 'user:u_' || i % 10000 union select 'user:t' || i % 10000 where i % 4 = 2) s(subject)`,
 	} {
 		if _, err := conn.Exec(b.Context(), "insert into "+rows, partition); err != nil {
 			b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/authzhost/authz/internal/audited"
 	"github.com/authzhost/authz/internal/spell"
+	"github.com/authzhost/authz/internal/words"
 	"github.com/authzhost/authz/sdk/authz"
 )
 
@@ -80,7 +81,7 @@ func (f *auditFlags) known(c *cobra.Command, hosted bool) {
 func newAuditList() *cobra.Command {
 	a, f := &admin{}, &auditFlags{}
 	var limit int
-	var user string
+	var user, subject string
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "Show the newest entries, oldest first",
@@ -91,9 +92,12 @@ of actions, such as 'grant.*'.
 
 --target compares what an entry is filed under: a grant's own id, say. --user finds everything
 about a person: what they did, what was done to their record, and every entry that names
-them, as subject of grants and revokes, as manager, or as who asked for access. It reads the
-whole log for that, or what --from and --to leave of it.`,
+them, as subject of grants and revokes, as manager, or as who asked for access. Where
+the storage has no index of subjects, and with --org, it reads the whole log for that, or what
+--from and --to leave of it. --subject takes any subject: who acted, whose record it was, and
+whom an entry names. What became of somebody's requests is with --user alone.`,
 		Example: `  authz audit list --user u_17
+  authz audit list --subject group:g_legal --from 30d
   authz audit list --target g_42
   authz audit list --by u_admin --action grant.create --from 7d --limit 200`,
 		Args: cobra.NoArgs,
@@ -104,6 +108,12 @@ whole log for that, or what --from and --to leave of it.`,
 			filter, err := f.filter(c)
 			if err != nil {
 				return err
+			}
+			if c.Flags().Changed("subject") {
+				if err := words.CheckSubject(subject); err != nil {
+					return usageError{fmt.Errorf("--subject: %w", err)}
+				}
+				filter["subject"] = subject
 			}
 			f.known(c, a.org != "")
 			if a.org != "" && limit > pageSize {
@@ -131,6 +141,8 @@ whole log for that, or what --from and --to leave of it.`,
 	f.add(c, a, "")
 	c.Flags().StringVar(&user, "user", "", "everything about the user of this id")
 	a.completes(c, "user", userIDs)
+	c.Flags().StringVar(&subject, "subject", "", "only entries about this subject, such as user:u_17 or group:g_legal")
+	c.MarkFlagsMutuallyExclusive("user", "subject")
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return c
 }

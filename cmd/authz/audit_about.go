@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,6 +45,46 @@ func (u *aboutUser) look(e authz.AuditEntry) error {
 	return nil
 }
 
+// maxRequestsApart is how many requests are followed one by one; the log is read for more.
+const maxRequestsApart = 50
+
+// read finds the entries by subject, and then what became of each request, which names the
+// request alone. A host without an index of subjects has the whole log read.
+func (u *aboutUser) read(ctx context.Context, app *application, filter fields) error {
+	list := func(filter fields, look func(authz.AuditEntry) error) error {
+		return each(ctx, app, "listAuditEvents", "events", fields{"filter": filter}, 0, look)
+	}
+	if _, apart := filter["target"]; apart || app.hosted != nil {
+		return list(filter, u.look)
+	}
+	of := func(member, value string) fields {
+		with := maps.Clone(filter)
+		with[member] = value
+		return with
+	}
+	asked := maps.Clone(u.requests)
+	err := list(of("subject", string(u.about)), u.look)
+	if code := authz.CodeOf(err); err != nil && code != authz.CodeUnsupported && code != authz.CodeValidation {
+		return err
+	}
+	if err != nil || len(u.requests) > maxRequestsApart {
+		u.found, u.requests, u.loose = nil, asked, map[string][]authz.AuditEntry{}
+		return list(filter, u.look)
+	}
+	for id := range u.requests {
+		err := list(of("target", id), func(e authz.AuditEntry) error {
+			if u.about.Named(e) {
+				return nil
+			}
+			return u.look(e)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // newest are the last of all that was found, oldest first.
 func (u *aboutUser) newest(limit int) []authz.AuditEntry {
 	all := u.found
@@ -54,7 +95,7 @@ func (u *aboutUser) newest(limit int) []authz.AuditEntry {
 	return all[max(0, len(all)-limit):]
 }
 
-// listAbout reads the log from one end to the other: it has no index by person.
+// listAbout lists what is about a person, whatever the size of the log.
 func (a *admin) listAbout(c *cobra.Command, app *application, user string, filter fields, limit int, to *listing) error {
 	if kind, rest, misplaced := authz.MisplacedSubject(user); misplaced && app.hosted != nil {
 		return usageError{misplacedID(authz.SubjectUser, user, kind, rest)}
@@ -74,7 +115,7 @@ func (a *admin) listAbout(c *cobra.Command, app *application, user string, filte
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), longTimeout)
 	defer cancel()
-	if err := each(ctx, app, "listAuditEvents", "events", fields{"filter": filter}, 0, u.look); err != nil {
+	if err := u.read(ctx, app, filter); err != nil {
 		return err
 	}
 	newest := u.newest(limit)

@@ -56,6 +56,13 @@ func TestAuditFindsEverythingAboutAPerson(t *testing.T) {
 			t.Errorf("over the %s:\n%s\nwant\n%s\n%s", way, got, strings.Join(want, " "), out)
 		}
 	}
+	out, errs, code := s.say("", s.over("socket", []string{"audit", "list", "--subject", "group:staff"})...)
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != 0 || len(lines) != 4 || !strings.Contains(lines[1], "group.create") {
+		t.Errorf("about a group: exit %d, %s\n%s", code, errs, out)
+	}
+	if _, errs, code := s.say("", s.over("socket", []string{"audit", "list", "--subject", "staff"})...); code != exitUsage || !strings.Contains(errs, "--subject") {
+		t.Errorf("no subject: exit %d, %s", code, errs)
+	}
 	var last struct{ Events []authz.AuditEntry }
 	s.read(&last, "audit", "list", "--user", "u_1", "--limit", "2", "--from", "1h")
 	if len(last.Events) != 2 || last.Events[0].Action != "request.denied" || last.Events[1].Action != "group.create" {

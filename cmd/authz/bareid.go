@@ -51,7 +51,7 @@ func (g guarded) look(ctx context.Context, op string, params any) error {
 
 func (g guarded) lookInto(ctx context.Context, op string, members map[string]any) error {
 	for name, v := range members {
-		kind, wanted := words.IDKinds[name]
+		kind, wanted := authz.IDKind(name)
 		if wrong := wrongWord(op, name, v); wrong != nil {
 			return usageError{wrong}
 		}

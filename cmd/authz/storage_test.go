@@ -25,7 +25,7 @@ func TestStorageStatusNeedsNoHost(t *testing.T) {
 	path := s.serveFile(overSQLite)
 	first := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), true)
 	again := storeOf(t, s.ok("storage", "status", "--config", path, "-o", "json"), true)
-	want := storeFacts{Application: "docs", Driver: "sqlite", Partition: "docs", Incarnation: first.Incarnation, Durable: true, CrossProcess: true, SchemaVersion: 5}
+	want := storeFacts{Application: "docs", Driver: "sqlite", Partition: "docs", Incarnation: first.Incarnation, Durable: true, CrossProcess: true, SchemaVersion: 6}
 	if first != want || again != want || first.Incarnation == "" {
 		t.Errorf("got %+v, then %+v", first, again)
 	}
@@ -146,11 +146,11 @@ func TestADatabaseOfVersion1IsMigratedWhenItIsAllowed(t *testing.T) {
 		return report.Plugins[0]
 	}
 	first := migrate()
-	if p := first.Partitions; first.Result != resultMigrated || len(p) != 1 || p[0].BeforeVersion == nil || *p[0].BeforeVersion != 1 || p[0].Refusal == "" || *p[0].AfterVersion != 5 {
+	if p := first.Partitions; first.Result != resultMigrated || len(p) != 1 || p[0].BeforeVersion == nil || *p[0].BeforeVersion != 1 || p[0].Refusal == "" || *p[0].AfterVersion != 6 {
 		t.Errorf("the first run: %+v", first)
 	}
 	second := migrate()
-	if p := second.Partitions; second.Result != resultUpToDate || *p[0].BeforeVersion != 5 || *p[0].AfterVersion != 5 {
+	if p := second.Partitions; second.Result != resultUpToDate || *p[0].BeforeVersion != 6 || *p[0].AfterVersion != 6 {
 		t.Errorf("the second run: %+v", second)
 	}
 	host := s.start("serve", "--config", path)

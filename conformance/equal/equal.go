@@ -158,6 +158,13 @@ func (e equality) commit(i int) {
 			Actor: oneOf("u").Draw(t, "actor"), Action: "grant.create", Target: oneOf("t").Draw(t, "target")}
 		if rapid.Bool().Draw(t, "detail") {
 			entry.Detail, entry.Hash = json.RawMessage(` {"x": [1, "é"]} `), "h"
+			if rapid.Bool().Draw(t, "named") {
+				named, err := json.Marshal(map[string]any{"x": map[string]any{"userId": oneOf("u").Draw(t, "named"), "y": rapid.SliceOfN(someSubject, 0, 3).Draw(t, "subjects")}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				entry.Detail = named
+			}
 		}
 		c.Audit = append(c.Audit, entry)
 	}
@@ -219,6 +226,9 @@ func (e equality) reads() {
 		Limit: maybe(t, rapid.SampledFrom([]int64{-1, 0, 1, 2, 3, 1000}), "audit limit")}
 	if rapid.Bool().Draw(t, "cursor?") {
 		af.Cursor = &authz.AuditCursor{At: someInstant.Draw(t, "cursor"), ID: rapid.SampledFrom([]string{"", "a1", "a5"}).Draw(t, "cursor id")}
+	}
+	if e.has(storage.CapAuditSubjects) {
+		af.Subject = maybe(t, someSubject, "audit subject")
 	}
 	bothList(e, "audit", func(s storage.Store) iter.Seq2[authz.AuditEntry, error] { return s.ListAudit(ctx, af) })
 	seq, limit := rapid.Int64Range(-1, 9).Draw(t, "seq"), rapid.IntRange(-1, 9).Draw(t, "events")

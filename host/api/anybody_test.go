@@ -112,7 +112,7 @@ var goodBodies = map[string]string{
 	"changeGrants":          `{"delete":["raw001001"],"expire":[],"create":[{"subject":"user:u","roleId":"r"}],` + admin + `}`,
 	"changeGroupMembership": `{"userId":"u","add":["a"],` + admin + `}`,
 	"dissolveVirtualParent": `{"groupId":"a",` + admin + `}`,
-	"listAuditEvents":       `{"filter":{"target":"r","actor":"root","action":"role.create","from":0,"to":1800000000000,"cursor":{"at":0,"id":""},"limit":1,"detailLimit":100}}`,
+	"listAuditEvents":       `{"filter":{"target":"r","actor":"root","action":"role.create","from":0,"to":1800000000000,"cursor":{"at":0,"id":""},"limit":1,"detailLimit":100,"subject":"user:root"}}`,
 	"reportMetrics": `{"batch":{"instanceId":"i","windowStart":1700000000000,"windowEnd":1700000060000,
 		"checks":[{"permission":"docs.files.read","decision":"allow","shape":"can","gate":true,"scopeType":"docs.doc","scope":"docs.doc:1","observed":1,"estimated":2}],
 		"grants":[{"rowId":"raw001001","matched":2,"soleMatch":1,"estimatedMatched":2,"estimatedSoleMatch":1,"recentPrincipals":["user:u"]}],

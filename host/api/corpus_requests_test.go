@@ -189,7 +189,7 @@ var corpusRequests = map[string][]string{
 	"listAuditEvents": {
 		`{"filter":{"target":"docs","actor":"root","action":"catalog.publish","from":1,"to":1900000000000,"cursor":{"at":1700000000000,"id":"<audit1>"},"limit":3}}`,
 		`{}`, `{"limit":3}`, `{"filter":{"action":"role.create"},"limit":1,"after":{"at":1700000000000,"id":"<audit1>"}}`, `{"filter":{"limit":2}}`, `{"filter":{"actor":"judge"}}`,
-		`{"filter":{"limit":2},"limit":2}`, `{"filter":{"cursor":{"at":1,"id":"x"}},"after":{"at":1,"id":"x"}}`, `{"filter":{"from":1900000000000}}`, `{"filter":{"detailLimit":20,"limit":3}}`,
+		`{"filter":{"limit":2},"limit":2}`, `{"filter":{"cursor":{"at":1,"id":"x"}},"after":{"at":1,"id":"x"}}`, `{"filter":{"from":1900000000000}}`, `{"filter":{"detailLimit":20,"limit":3}}`, `{"filter":{"subject":"user:root","limit":1}}`, `{"filter":{"subject":"u1"}}`,
 	},
 	"reportMetrics":      {`{"batch":` + corpusBatch + `}`},
 	"getGrantUsage":      {`{"query":{"ids":["<grant2>"],"since":1,"until":1900000000000}}`, `{"query":{}}`, `{"query":{"ids":null,"since":null,"until":null}}`, `{"query":{"ids":[]}}`, `{"query":{"ids":["nobody"]}}`},

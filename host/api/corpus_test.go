@@ -184,7 +184,7 @@ func TestEveryOperationAnswersAsItWasRecorded(t *testing.T) {
 // Other applications refuse by what they lack, and after what else is wrong.
 func TestOperationsThatAnApplicationLacksAnswerAsItWasRecorded(t *testing.T) {
 	off := func(t *testing.T) *corpusWorld {
-		return overNetwork(t, worldOptions{persist: new(false), noEvaluator: true, noStorage: true, without: []string{"imports", "scopeParents"}, scopeParents: map[string][]string{}})
+		return overNetwork(t, worldOptions{persist: new(false), noEvaluator: true, noStorage: true, without: []string{"imports", "scopeParents", "auditSubjects"}, scopeParents: map[string][]string{}})
 	}
 	for name, build := range map[string]func(t *testing.T) *corpusWorld{
 		"lacking":           off,
@@ -192,7 +192,7 @@ func TestOperationsThatAnApplicationLacksAnswerAsItWasRecorded(t *testing.T) {
 		"without_authority": func(t *testing.T) *corpusWorld { return overNetwork(t, worldOptions{}) },
 		"not_org_root":      func(t *testing.T) *corpusWorld { return overNetwork(t, worldOptions{orgRoot: new(false)}) },
 		"socket_lacking": func(t *testing.T) *corpusWorld {
-			return overSocket(t, worldOptions{persist: new(false), without: []string{"imports", "scopeParents"}, scopeParents: map[string][]string{}, socketLimit: api.DefaultBodyLimit})
+			return overSocket(t, worldOptions{persist: new(false), without: []string{"imports", "scopeParents", "auditSubjects"}, scopeParents: map[string][]string{}, socketLimit: api.DefaultBodyLimit})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ func (a *Application) ListAuditEvents(ctx context.Context, q provider.AuditQuery
 	s.instant("to", q.To)
 	s.instant("limit", q.Limit)
 	s.instant("detailLimit", q.DetailLimit)
+	a.auditSubject(&s, q.Subject)
 	if q.Cursor != nil {
 		s.instant("cursor.at", &q.Cursor.At)
 		s.text("cursor.id", q.Cursor.ID, maxID)
@@ -38,6 +39,21 @@ func (a *Application) ListAuditEvents(ctx context.Context, q provider.AuditQuery
 				return
 			}
 		}
+	}
+}
+
+// auditSubject judges whom the entries are to be about. The longest id of a user has its
+// kind before it.
+func (a *Application) auditSubject(s *shape, subject *string) {
+	if subject == nil {
+		return
+	}
+	s.text("subject", *subject, maxID+len(authz.SubjectOf(authz.SubjectService, "")))
+	if _, _, ok := authz.ParseSubject(*subject); !ok && s.err == nil {
+		s.err = authz.Validation("subject: %s is no subject: write it as grants do, such as user:u_17", spell.Quote(*subject))
+	}
+	if s.err == nil && !a.caps.Has(storage.CapAuditSubjects) {
+		s.err = authz.Rejected(authz.CodeUnsupported, "audit entries are found by subject where the storage driver has the capability %q", storage.CapAuditSubjects)
 	}
 }
 

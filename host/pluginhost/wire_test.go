@@ -167,7 +167,7 @@ func reads(ctx context.Context, s storage.Store) map[string]answer {
 		"all": {}, "target": {Target: ptr("r1")}, "actor": {Actor: ptr("a1")}, "action": {Action: ptr("x")}, "window": {From: ptr(int64(1)), To: ptr(int64(5))},
 		"newest": {Limit: ptr(int64(1))}, "none": {Limit: ptr(int64(0))}, "negative": {Limit: ptr(int64(-1))},
 		"cursor": {Cursor: &authz.AuditCursor{At: 5, ID: "a"}, Limit: ptr(int64(2))}, "start": {Cursor: &authz.AuditCursor{}, Limit: ptr(int64(2))},
-		"beyond": {From: ptr(int64(authz.MaxInstant + 1))},
+		"beyond": {From: ptr(int64(authz.MaxInstant + 1))}, "subject": {Subject: ptr("user:a1")}, "nobody": {Subject: &empty},
 	} {
 		out["audit "+name] = rows(s.ListAudit(ctx, f))
 	}

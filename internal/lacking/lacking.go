@@ -2,6 +2,7 @@ package lacking
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/authzhost/authz/sdk/authz"
@@ -104,6 +105,13 @@ func (s *store) Commit(ctx context.Context, c storage.Commit) (storage.CommitRes
 		}
 	}
 	return s.Required.Commit(ctx, c)
+}
+
+func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+	if err := s.refuse(storage.CapAuditSubjects); f.Subject != nil && err != nil {
+		return func(yield func(authz.AuditEntry, error) bool) { yield(authz.AuditEntry{}, err) }
+	}
+	return s.Required.ListAudit(ctx, f)
 }
 
 func (s *store) ReadAccess(ctx context.Context, q storage.AccessQuery) (storage.Access, error) {

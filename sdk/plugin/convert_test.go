@@ -399,7 +399,7 @@ func TestEveryFilterCrossesUnchanged(t *testing.T) {
 		same(t, gotPage, rp)
 
 		a := storage.AuditFilter{Target: optional(t, "t", text), Actor: optional(t, "a", text), Action: optional(t, "ac", text),
-			From: optional(t, "from", instants), To: optional(t, "to", instants), Limit: optional(t, "limit", instants), DetailLimit: optional(t, "detail limit", instants)}
+			From: optional(t, "from", instants), To: optional(t, "to", instants), Limit: optional(t, "limit", instants), DetailLimit: optional(t, "detail limit", instants), Subject: optional(t, "subject", text)}
 		if rapid.Bool().Draw(t, "cursor") {
 			a.Cursor = &authz.AuditCursor{At: instants.Draw(t, "at"), ID: some(t, "id")}
 		}

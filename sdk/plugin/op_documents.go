@@ -67,6 +67,11 @@ func (s *storageServer) GetImports(ctx context.Context, q *pluginv1.Whole) (*plu
 }
 
 func (s *storeClient) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[authz.AuditEntry, error] {
+	if f.Subject != nil && !s.info.Capabilities.Has(storage.CapAuditSubjects) {
+		return func(yield func(authz.AuditEntry, error) bool) {
+			yield(authz.AuditEntry{}, storage.Unsupported(storage.CapAuditSubjects))
+		}
+	}
 	return list(ctx, s, s.rpc.ListAudit, encodeAuditQuery(s.handle, f), infallible(decodeAudit))
 }
 

@@ -89,7 +89,7 @@ func decodeGrantSearch(q *pluginv1.GrantSearch) (authz.GrantSearch, storage.Foun
 func encodeAuditQuery(store uint64, f storage.AuditFilter) *pluginv1.AuditQuery {
 	q := &pluginv1.AuditQuery{
 		Store:  store,
-		Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To, Limit: f.Limit, DetailLimit: f.DetailLimit,
+		Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To, Limit: f.Limit, DetailLimit: f.DetailLimit, Subject: f.Subject,
 	}
 	if f.Cursor != nil {
 		q.Cursor = &pluginv1.AuditCursor{At: f.Cursor.At, Id: f.Cursor.ID}
@@ -99,7 +99,7 @@ func encodeAuditQuery(store uint64, f storage.AuditFilter) *pluginv1.AuditQuery 
 
 func decodeAuditQuery(q *pluginv1.AuditQuery) storage.AuditFilter {
 	f := storage.AuditFilter{
-		Target: q.Target, Actor: q.Actor, Action: q.Action, From: q.From, To: q.To, Limit: q.Limit, DetailLimit: q.DetailLimit,
+		Target: q.Target, Actor: q.Actor, Action: q.Action, From: q.From, To: q.To, Limit: q.Limit, DetailLimit: q.DetailLimit, Subject: q.Subject,
 	}
 	if c := q.GetCursor(); c != nil {
 		f.Cursor = &authz.AuditCursor{At: c.GetAt(), ID: c.GetId()}

@@ -19,7 +19,8 @@ type AuditQuery struct {
 	Limit  *int64             `json:"limit,omitempty" read:"filter"`
 	Cursor *authz.AuditCursor `json:"cursor,omitempty" read:"filter"`
 
-	DetailLimit *int64 `json:"detailLimit,omitempty" read:"filter" doc:"A longer detail, in bytes, is left out, and detailBytes tells its length."`
+	DetailLimit *int64  `json:"detailLimit,omitempty" read:"filter" doc:"A longer detail, in bytes, is left out, and detailBytes tells its length."`
+	Subject     *string `json:"subject,omitempty" read:"filter" doc:"Only entries about this subject: who acted, whose record is the target, and whom target or detail name at any depth."`
 }
 
 // listAuditEventsIn pages forward from the beginning when after or limit stand

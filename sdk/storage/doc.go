@@ -11,7 +11,7 @@
 // error or an empty record; an absent optional member comes back absent.
 //
 // Drivers must call the shared functions for what they judge alike: CheckCommit,
-// CheckValue, CheckPartition, Closure. They embed Unimplemented for the optional
+// CheckValue, CheckPartition, Closure, authz.AuditEntry.Subjects. They embed Unimplemented for the optional
 // operations that they do not have (optional.go).
 //
 // The package imports sdk/authz and internal/spell, and does no I/O.

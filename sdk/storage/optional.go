@@ -28,13 +28,17 @@ const (
 	CapWatch      Capability = "watch"      // Watch
 	CapRenewal    Capability = "renewal"    // Renew
 	CapHealth     Capability = "health"     // Health
+
+	// CapAuditSubjects is ListAudit with Subject. A plugin that was built before it would
+	// not know the member, and is never asked.
+	CapAuditSubjects Capability = "auditSubjects"
 )
 
 // AllCapabilities lists every capability in the order of the table
 // (spec: storage §6).
 var AllCapabilities = Capabilities{
-	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapLookups, CapRecords, CapWatch,
-	CapRenewal, CapHealth,
+	CapEvents, CapHistory, CapImports, CapMetrics, CapBatchRoles, CapExpand, CapAncestry, CapAncestors, CapLookups, CapRecords, CapAuditSubjects,
+	CapWatch, CapRenewal, CapHealth,
 }
 
 // Capabilities is the set that a store declares.

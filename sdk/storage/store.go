@@ -165,6 +165,9 @@ type AuditFilter struct {
 	// DetailLimit lets a driver leave out a longer detail, in bytes, and tell its length in
 	// AuditEntry.DetailBytes. Entries and their order are the same without.
 	DetailLimit *int64
+
+	// Subject (CapAuditSubjects) selects the entries that are about it (AuditEntry.IsAbout).
+	Subject *string
 }
 
 // AccessQuery asks for one principal's rows. UserID "" asks for no user record

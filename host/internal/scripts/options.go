@@ -47,6 +47,7 @@ var capabilities = []struct {
 	is   storage.Capability
 }{
 	{"catalogversion", storage.CapHistory},
+	{"auditsubjects", storage.CapAuditSubjects},
 	{"imports", storage.CapImports},
 	{"metrics", storage.CapMetrics},
 	{"getroles", storage.CapBatchRoles},

@@ -38,33 +38,6 @@ func (f AuditFilter) family() bool {
 	return family
 }
 
-// sifts tells that the application selects more than what is wanted.
-func (f AuditFilter) sifts() bool { return f.About != nil || f.family() }
-
-// query is what the application is asked to select.
-func (f AuditFilter) query() provider.AuditQuery {
-	q := provider.AuditQuery{Target: f.Target, Actor: f.Actor, Action: f.Action, From: f.From, To: f.To}
-	if f.family() {
-		q.Action = nil
-	}
-	if f.About == nil { // which looks into details
-		q.DetailLimit = f.DetailLimit
-	}
-	return q
-}
-
-// asked judges what the application answered.
-func (f AuditFilter) asked(e authz.AuditEntry) bool {
-	q := f.query()
-	is := func(want *string, have string) bool { return want == nil || *want == have }
-	return is(q.Target, e.Target) && is(q.Actor, e.Actor) && is(q.Action, e.Action) &&
-		(f.From == nil || e.At >= *f.From) && (f.To == nil || e.At < *f.To)
-}
-
-func (f AuditFilter) selects(e authz.AuditEntry) bool {
-	return (f.Action == nil || audited.Action(*f.Action, e.Action)) && (f.About == nil || f.About.Named(e))
-}
-
 // A page that has to look for its entries looks at so many, in pieces: entries of many
 // rows are large.
 const (
@@ -101,7 +74,8 @@ func (r *Root) AppAuditEntry(ctx context.Context, a *service.Access, application
 }
 
 func auditEntry(ctx context.Context, to applications.Asked, at int64, id string) (found authz.AuditEntry, err error) {
-	err = ofInstant(ctx, to, provider.AuditQuery{}, at, func(e authz.AuditEntry) bool {
+	l := &log{to: to}
+	err = l.ofInstant(ctx, at, func(e authz.AuditEntry) bool {
 		if e.ID == id {
 			found = e
 		}
@@ -114,17 +88,17 @@ func auditEntry(ctx context.Context, to applications.Asked, at int64, id string)
 }
 
 // ofInstant reads the entries of one instant, in their order, until enough were seen.
-func ofInstant(ctx context.Context, to applications.Asked, q provider.AuditQuery, at int64, each func(authz.AuditEntry) bool) error {
-	end, limit := at+1, int64(siftedPiece)
+func (l *log) ofInstant(ctx context.Context, at int64, each func(authz.AuditEntry) bool) error {
+	q, end, limit := l.query(), at+1, int64(siftedPiece)
 	q.From, q.To, q.Limit, q.Cursor = &at, &end, &limit, &authz.AuditCursor{At: at}
 	for {
 		n := int64(0)
-		for e, err := range entries(ctx, to, q) {
+		for e, err := range l.entries(ctx, q) {
 			if err != nil {
 				return err
 			}
 			if e.At != at || !q.Cursor.Before(e.Cursor()) {
-				return anotherLog(to)
+				return anotherLog(l.to)
 			}
 			if n++; !each(e) {
 				return nil
@@ -201,23 +175,6 @@ func anotherLog(to applications.Asked) error {
 	return fault.Transport("application_protocol_error", to.ID, "", "the application answers a log that is not the one it was asked for")
 }
 
-// entries lists those of a log. An application of an older version knows no limit of
-// details and tells them whole.
-func entries(ctx context.Context, to applications.Asked, q provider.AuditQuery) iter.Seq2[authz.AuditEntry, error] {
-	return func(yield func(authz.AuditEntry, error) bool) {
-		for e, err := range to.Relay.ListAuditEvents(ctx, q) {
-			if q.DetailLimit != nil && invalid(err) {
-				q.DetailLimit = nil
-				to.Relay.ListAuditEvents(ctx, q)(yield)
-				return
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
 func invalid(err error) bool {
 	e := new(fault.Error)
 	return errors.As(err, &e) && e.Name == "ProviderWriteRejectedError" && e.Code == string(authz.CodeValidation)
@@ -227,25 +184,78 @@ func invalid(err error) bool {
 type log struct {
 	to applications.Asked
 	f  AuditFilter
+
+	// sifting looks for a subject among all entries, as the application cannot. older is
+	// one that knows no limit of details, and tells them whole.
+	sifting, older bool
+}
+
+// sifts tells that the application selects more than what is wanted.
+func (l *log) sifts() bool { return l.f.About != nil && l.sifting || l.f.family() }
+
+// query is what the application is asked to select.
+func (l *log) query() provider.AuditQuery {
+	q := provider.AuditQuery{Target: l.f.Target, Actor: l.f.Actor, Action: l.f.Action, From: l.f.From, To: l.f.To}
+	if l.f.family() {
+		q.Action = nil
+	}
+	if l.f.About != nil && l.sifting {
+		return q // details are looked into
+	}
+	if l.f.About != nil {
+		q.Subject = new(string(*l.f.About))
+	}
+	if !l.older {
+		q.DetailLimit = l.f.DetailLimit
+	}
+	return q
+}
+
+// asked judges what the application answered. A detail that was left out cannot be.
+func (l *log) asked(e authz.AuditEntry) bool {
+	q := l.query()
+	is := func(want *string, have string) bool { return want == nil || *want == have }
+	return is(q.Target, e.Target) && is(q.Actor, e.Actor) && is(q.Action, e.Action) && (q.Subject == nil || e.DetailBytes > 0 || e.IsAbout(*q.Subject)) &&
+		(q.From == nil || e.At >= *q.From) && (q.To == nil || e.At < *q.To)
+}
+
+func (l *log) selects(e authz.AuditEntry) bool {
+	return (l.f.Action == nil || audited.Action(*l.f.Action, e.Action)) && (l.f.About == nil || !l.sifting || l.f.About.Named(e))
+}
+
+// entries lists those of the log.
+func (l *log) entries(ctx context.Context, q provider.AuditQuery) iter.Seq2[authz.AuditEntry, error] {
+	return func(yield func(authz.AuditEntry, error) bool) {
+		for e, err := range l.to.Relay.ListAuditEvents(ctx, q) {
+			if q.DetailLimit != nil && q.Subject == nil && invalid(err) {
+				l.older, q.DetailLimit = true, nil
+				l.to.Relay.ListAuditEvents(ctx, q)(yield)
+				return
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // newer are the first n entries after a place, and whether there are more.
-func (l log) newer(ctx context.Context, after authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
-	q, limit := l.f.query(), int64(n+1)
+func (l *log) newer(ctx context.Context, after authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
+	q, limit := l.query(), int64(n+1)
 	q.Cursor, q.Limit = &after, &limit
-	rows, err = taken(entries(ctx, l.to, q), Page{Limit: n})
+	rows, err = taken(l.entries(ctx, q), Page{Limit: n})
 	if err == nil && len(rows) > 0 && !after.Before(rows[0].Cursor()) {
 		err = anotherLog(l.to)
 	}
 	return rows[:min(n, len(rows))], len(rows) > n, err
 }
 
-// older are the last n entries before a place, or of all, and whether there are more.
-func (l log) older(ctx context.Context, before *authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
-	q, same := l.f.query(), []authz.AuditEntry(nil)
-	if before != nil {
-		err := ofInstant(ctx, l.to, l.f.query(), before.At, func(e authz.AuditEntry) bool {
-			if !e.Cursor().Before(*before) {
+// before are the last n entries before a place, or of all, and whether there are more.
+func (l *log) before(ctx context.Context, place *authz.AuditCursor, n int) (rows []authz.AuditEntry, more bool, err error) {
+	q, same := l.query(), []authz.AuditEntry(nil)
+	if place != nil {
+		err := l.ofInstant(ctx, place.At, func(e authz.AuditEntry) bool {
+			if !e.Cursor().Before(*place) {
 				return false
 			}
 			if same = append(same, e); len(same) > 2*n {
@@ -257,11 +267,11 @@ func (l log) older(ctx context.Context, before *authz.AuditCursor, n int) (rows 
 			return nil, false, err
 		}
 		same = same[max(0, len(same)-n-1):]
-		q.To = &before.At
+		q.To = &place.At
 	}
 	if limit := int64(n + 1 - len(same)); limit > 0 && (q.From == nil || q.To == nil || *q.From < *q.To) {
 		q.Limit = &limit
-		if rows, err = taken(entries(ctx, l.to, q), Page{Limit: n + 1}); err != nil {
+		if rows, err = taken(l.entries(ctx, q), Page{Limit: n + 1}); err != nil {
 			return nil, false, err
 		}
 		if len(rows) > int(limit) {
@@ -274,10 +284,23 @@ func (l log) older(ctx context.Context, before *authz.AuditCursor, n int) (rows 
 	return rows, false, nil
 }
 
-// events is a page of a log. What an application cannot select is looked for among what
-// it has, a bounded number of entries for each page, which may end before it is full.
+// events is a page of a log. An application that knows no search by subject refuses the
+// member, and one whose storage has no index of subjects the search: the page is looked
+// for instead.
 func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (List[authz.AuditEntry], error) {
-	l, list := log{to, f}, List[authz.AuditEntry]{Rows: []authz.AuditEntry{}}
+	l := &log{to: to, f: f}
+	list, err := l.page(ctx, p)
+	if f.About != nil && (invalid(err) || unsupported(err)) {
+		l.sifting = true
+		list, err = l.page(ctx, p)
+	}
+	return list, err
+}
+
+// page lists entries. What the application cannot select is looked for among what it has,
+// a bounded number of entries for each page, which may end before it is full.
+func (l *log) page(ctx context.Context, p Page) (List[authz.AuditEntry], error) {
+	to, f, list := l.to, l.f, List[authz.AuditEntry]{Rows: []authz.AuditEntry{}}
 	place, err := cursorOf(p.After)
 	if err != nil {
 		return List[authz.AuditEntry]{}, err
@@ -285,7 +308,7 @@ func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (
 	more, begun := true, p.After != ""
 	for looked := 0; more && len(list.Rows) < p.Limit && looked < maxSifted; {
 		n := p.Limit
-		if f.sifts() {
+		if l.sifts() {
 			n = siftedPiece
 		}
 		var rows []authz.AuditEntry
@@ -293,11 +316,11 @@ func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (
 		case f.Export:
 			rows, more, err = l.newer(ctx, place, n)
 		case begun:
-			rows, more, err = l.older(ctx, &place, n)
+			rows, more, err = l.before(ctx, &place, n)
 		default:
-			rows, more, err = l.older(ctx, nil, n)
+			rows, more, err = l.before(ctx, nil, n)
 		}
-		if rows, err = matching(rows, err, to.ID, f.asked); err != nil {
+		if rows, err = matching(rows, err, to.ID, l.asked); err != nil {
 			return List[authz.AuditEntry]{}, err
 		}
 		for i := 1; i < len(rows); i++ {
@@ -314,7 +337,7 @@ func events(ctx context.Context, to applications.Asked, f AuditFilter, p Page) (
 		looked, begun = looked+len(rows), true
 		for i, e := range rows {
 			place = e.Cursor()
-			if !f.selects(e) {
+			if !l.selects(e) {
 				continue
 			}
 			e.Shorten(f.DetailLimit)

@@ -61,6 +61,7 @@ func TestPagesOfALogAreTheLog(t *testing.T) {
 		t.Fatalf("at most %d entries are of one instant", most)
 	}
 	rapid.Check(t, func(t *rapid.T) {
+		w.plain.Store(rapid.Bool().Draw(t, "sifts?"))
 		some := func(name string, of ...string) *string {
 			if v := rapid.SampledFrom(append(of, "")).Draw(t, name); v != "" {
 				return &v
@@ -71,6 +72,9 @@ func TestPagesOfALogAreTheLog(t *testing.T) {
 		if subject := some("subject", "user:u2", "group:h", "group:nobody"); subject != nil {
 			about, _ := audited.Of(*subject)
 			f.About = &about
+		}
+		if rapid.Bool().Draw(t, "short?") {
+			f.DetailLimit = new(int64(40))
 		}
 		if rapid.Bool().Draw(t, "from?") {
 			f.From = new(rapid.SampledFrom(log).Draw(t, "from").At)
@@ -131,6 +135,10 @@ func TestAPageOfALogLooksAtABoundedNumber(t *testing.T) {
 	}
 	about, _ := audited.Of("user:rare")
 	f := orgroot.AuditFilter{About: &about}
+	if found, err := w.root.Audit(ctx, a, f, orgroot.Page{Limit: 10}); err != nil || len(found.Rows) != 1 || found.Next != "" {
+		t.Fatalf("from an index: %+v, %v", found, err)
+	}
+	w.plain.Store(true)
 	first, err := w.root.Audit(ctx, a, f, orgroot.Page{Limit: 10})
 	must(t, err)
 	if len(first.Rows) != 0 || first.Next == "" {
@@ -168,6 +176,14 @@ func TestALogThatLiesIsRefused(t *testing.T) {
 		if _, err := w.root.Audit(ctx, a, orgroot.AuditFilter{}, orgroot.Page{Limit: 2, After: c.after}); said(t, err) != protocol {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	w := newWorld(t)
+	a, about := w.by(t, "olga"), audited.About("user:u")
+	w.answer(func(rw http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(rw, `{"events":[`+entry(1, "a")+`]}`)
+	})
+	if _, err := w.root.Audit(ctx, a, orgroot.AuditFilter{About: &about}, orgroot.Page{Limit: 2}); said(t, err) != "ProviderTransportError application_protocol_error" {
+		t.Errorf("about somebody else: %v", err)
 	}
 }
 

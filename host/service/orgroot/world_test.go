@@ -24,6 +24,7 @@ import (
 	"github.com/authzhost/authz/host/service/registry"
 	"github.com/authzhost/authz/host/service/relay"
 	"github.com/authzhost/authz/host/service/secret"
+	"github.com/authzhost/authz/internal/lacking"
 	"github.com/authzhost/authz/plugins/memory/memory"
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/catalog"
@@ -62,7 +63,8 @@ type world struct {
 	billing *application.Application
 	far     atomic.Pointer[http.HandlerFunc]
 	down    atomic.Bool // billing answers nothing
-	older   atomic.Bool // billing knows no searches of grants, and no limit of details
+	older   atomic.Bool // billing knows no searches of grants, no limit of details and no subjects
+	plain   atomic.Bool // docs has a storage that knows no subjects of entries
 }
 
 // patience is longer than any answer takes on a busy machine.
@@ -97,16 +99,20 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 	_, _, err = w.service.CreateOrg(ctx, service.Caller{Kind: service.CallerSession, UserID: "olga", CredentialID: in.Session.ID}, service.OrgInput{ID: new("acme"), Name: "Acme", OwnerUserID: "olga"})
 	must(t, err)
 	for _, name := range []string{"docs", "billing"} {
-		app := newApplication(t, name)
+		store := openStore(t, name)
+		app := newApplication(t, name, store)
 		_, err := entries.Register(ctx, "olga", "acme", applications.Registration{ID: name, Name: name, Namespaces: []string{name}})
 		must(t, err)
 		var token atomic.Pointer[string]
-		h, err := api.NewProviderHandler(api.ProviderOptions{Application: app, ApplicationID: name, Secrets: func() []string {
+		secrets := func() []string {
 			if token.Load() == nil {
 				return []string{"not-linked-yet-0123456789"}
 			}
 			return []string{*token.Load()}
-		}})
+		}
+		h, err := api.NewProviderHandler(api.ProviderOptions{Application: app, ApplicationID: name, Secrets: secrets})
+		must(t, err)
+		plain, err := api.NewProviderHandler(api.ProviderOptions{Application: newApplication(t, name, lacking.Store(store, storage.CapAuditSubjects)), ApplicationID: name, Secrets: secrets})
 		must(t, err)
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 			if far := w.far.Load(); far != nil && name == "docs" {
@@ -120,10 +126,14 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 			if name == "billing" && w.older.Load() && strings.HasSuffix(req.URL.Path, "/listAuditEvents") {
 				body, err := io.ReadAll(req.Body)
 				must(t, err)
-				req.Body = io.NopCloser(bytes.NewReader(bytes.Replace(body, []byte("detailLimit"), []byte("nobodyKnows"), 1)))
+				req.Body = io.NopCloser(bytes.NewReader(bytes.Replace(bytes.Replace(body, []byte(`"detailLimit"`), []byte(`"nobodyKnows"`), 1), []byte(`"subject"`), []byte(`"notEither"`), 1)))
 			}
 			if name == "billing" && w.down.Load() {
 				http.Error(rw, "down", http.StatusBadGateway)
+				return
+			}
+			if name == "docs" && w.plain.Load() {
+				plain.ServeHTTP(rw, req)
 				return
 			}
 			h.ServeHTTP(rw, req)
@@ -141,14 +151,14 @@ func newWorldWaiting(t testing.TB, call time.Duration) *world {
 	return w
 }
 
-func newApplication(t testing.TB, name string) *application.Application {
+func newApplication(t testing.TB, name string, store storage.Store) *application.Application {
 	t.Helper()
 	in, err := catalog.ParseJSON(fmt.Appendf(nil, `{"namespaces":[%[1]q],"scopeTypes":{"%[1]s.doc":{}},
 		"permissions":{"%[1]s.files.read":{"scopes":["%[1]s.doc"]},"%[1]s.admin.read":true}}`, name))
 	must(t, err)
 	c, err := catalog.Build(in)
 	must(t, err)
-	app, err := application.New(ctx, application.Options{Name: name, Catalog: c, Store: openStore(t, name)})
+	app, err := application.New(ctx, application.Options{Name: name, Catalog: c, Store: store})
 	must(t, err)
 	t.Cleanup(func() { must(t, app.Close()) })
 	return app

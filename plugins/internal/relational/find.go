@@ -34,6 +34,8 @@ func GrantConditions(q authz.GrantSearch) (all []Condition) {
 	switch {
 	case instancesByID(q):
 		and(Indexed("instance") + " > ''")
+	case instancesByTime(q):
+		and(Indexed("instanceAt")+" >= ?", -authz.MaxInstant) // SQLite looks for no NULL in an index of expressions
 	case q.Instances:
 		and(`"scope" <> '*'`)
 	}
@@ -43,10 +45,14 @@ func GrantConditions(q authz.GrantSearch) (all []Condition) {
 	if q.Expires != nil && *q.Expires || q.Order == authz.GrantsExpiring {
 		and(`"expiresAt" is not null`)
 	}
+	created := `"createdAt"`
+	if instancesByTime(q) {
+		created = Indexed("instanceAt")
+	}
 	for _, bound := range []struct {
 		text  string
 		value *int64
-	}{{`"expiresAt" >= ?`, q.ExpiresFrom}, {`"expiresAt" < ?`, q.ExpiresTo}, {`"createdAt" >= ?`, q.CreatedFrom}, {`"createdAt" < ?`, q.CreatedTo}} {
+	}{{`"expiresAt" >= ?`, q.ExpiresFrom}, {`"expiresAt" < ?`, q.ExpiresTo}, {created + " >= ?", q.CreatedFrom}, {created + " < ?", q.CreatedTo}} {
 		if bound.value != nil {
 			and(bound.text, *bound.value)
 		}
@@ -59,12 +65,19 @@ func instancesByID(q authz.GrantSearch) bool {
 	return q.Instances && q.Order == authz.GrantsByID && q.Subject == nil && q.Actor == nil
 }
 
+func instancesByTime(q authz.GrantSearch) bool {
+	return q.Instances && q.Order == authz.GrantsNewest && q.Subject == nil && q.Actor == nil
+}
+
 // GrantOrder is the order of a search in SQL, and the condition that a grant comes after a
 // place in it.
 func GrantOrder(q authz.GrantSearch, after authz.GrantPlace) (order string, above Condition) {
 	switch {
 	case instancesByID(q):
 		return Indexed("instance"), Condition{Indexed("instance") + " > ?", []any{after.ID}}
+	case instancesByTime(q):
+		at := Indexed("instanceAt")
+		return at + ` desc, "id" desc`, Condition{"(" + at + `, "id") < (?, ?)`, []any{after.At, after.ID}}
 	case q.Order == authz.GrantsNewest:
 		return `"createdAt" desc, "id" desc`, Condition{`("createdAt", "id") < (?, ?)`, []any{after.At, after.ID}}
 	case q.Order == authz.GrantsExpiring:

@@ -5,8 +5,9 @@ import "github.com/authzhost/authz/sdk/storage"
 // SchemaVersion is the version of Tables. Version 1 had no partitions. Version 2 had no
 // identities of events. Version 3 had no tables of edges for lookups. Version 4 had no
 // lengths of details, and fewer indexes of grants: none by time, by actor, or of the
-// grants at instances.
-const SchemaVersion = 5
+// grants at instances. Version 5 had no table of the subjects of audit entries, and no
+// index of the grants at instances by time.
+const SchemaVersion = 6
 
 // Type is the type of a column.
 type Type int
@@ -62,6 +63,7 @@ const (
 	ScopeEdgeTable      = "AuthzScopeEdge"
 	UserOrgTable        = "AuthzUserOrg"
 	RecordTable         = "AuthzRecord"
+	AuditSubjectTable   = "AuthzAuditSubject"
 	LockTable           = "AuthzLock"
 	CommitTable         = "AuthzCommit"
 	SchemaTable         = "AuthzSchema"
@@ -71,7 +73,7 @@ const (
 // (spec: storage §8).
 var Tables = []Table{
 	{Name: GrantTable, Key: key("id"), Indexes: [][]string{{"subject"}, {"scope"}, {"roleId"}, {"scope", "subject", "id"}, {"createdAt", "id"}, {"expiresAt", "id"},
-		{"givenBy", "id"}, {"instance"}},
+		{"givenBy", "id"}, {"instance"}, {"instanceAt", "id"}},
 		Columns: columns(text("id"), text("subject"), null(text("roleId")), null(text("pattern")), text("scope"),
 			null(big("expiresAt")), json("provenance"), big("createdAt"))},
 	{Name: RevokeTable, Key: key("id"), Indexes: [][]string{{"userId"}, {"scope"}},
@@ -94,6 +96,8 @@ var Tables = []Table{
 	{Name: AuditTable, Key: key("id"), Indexes: [][]string{{"target"}, {"at", "id"}, {"actor"}},
 		Columns: columns(text("id"), big("at"), text("actor"), text("action"), text("target"), null(json("detail")),
 			null(text("prevHash")), null(text("hash")), null(big("detailBytes")))},
+	{Name: AuditSubjectTable, Key: key("subject", "at", "id"), Capability: storage.CapAuditSubjects,
+		Columns: columns(text("subject"), big("at"), text("id"))},
 	{Name: CatalogVersionTable, Key: key("version"), Capability: storage.CapHistory,
 		Columns: columns(number("version"), json("document"), big("publishedAt"))},
 	{Name: ImportsTable, Key: key("id"), Capability: storage.CapImports,
@@ -126,8 +130,11 @@ var Tables = []Table{
 
 // Computed are what indexes hold of rows beside their columns, by name.
 var Computed = map[string]string{
-	"givenBy":  `coalesce("provenance" ->> 'actorUserId', "provenance" ->> 'approvedBy')`,
-	"instance": `case when "scope" <> '*' then "id" end`, // the order of the rows that are not at *
+	"givenBy": `coalesce("provenance" ->> 'actorUserId', "provenance" ->> 'approvedBy')`,
+
+	// The orders of the rows that are not at *.
+	"instance":   `case when "scope" <> '*' then "id" end`,
+	"instanceAt": `case when "scope" <> '*' then "createdAt" end`,
 }
 
 // Indexed is what an index holds under a name, in SQL.

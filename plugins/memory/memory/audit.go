@@ -65,7 +65,8 @@ func auditStart(f storage.AuditFilter) authz.AuditCursor {
 
 func auditMatch(f storage.AuditFilter) func(*authz.AuditEntry) bool {
 	return func(e *authz.AuditEntry) bool {
-		return selects(f.Target, e.Target) && selects(f.Actor, e.Actor) && selects(f.Action, e.Action)
+		return selects(f.Target, e.Target) && selects(f.Actor, e.Actor) && selects(f.Action, e.Action) &&
+			(f.Subject == nil || e.IsAbout(*f.Subject))
 	}
 }
 

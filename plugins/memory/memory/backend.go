@@ -12,7 +12,7 @@ import (
 )
 
 // schemaVersion is the relational one: the memory driver keeps the same entities.
-const schemaVersion = 5
+const schemaVersion = 6
 
 // Options configures a Backend. The zero value is ready to use.
 type Options struct {

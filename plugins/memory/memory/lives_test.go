@@ -179,7 +179,7 @@ func TestDeclarations(t *testing.T) {
 		t.Fatalf("driver %+v", info)
 	}
 	s := open(t, nil)
-	if info := s.Info(); info.SchemaVersion != 5 || !slices.Equal(info.Capabilities, storage.AllCapabilities) {
+	if info := s.Info(); info.SchemaVersion != 6 || !slices.Equal(info.Capabilities, storage.AllCapabilities) {
 		t.Fatalf("store %+v", info)
 	}
 }

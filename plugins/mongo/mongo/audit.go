@@ -25,6 +25,23 @@ func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[
 	if f.Limit != nil {
 		limit = int(*f.Limit)
 	}
+	if f.Subject != nil {
+		return func(yield func(authz.AuditEntry, error) bool) {
+			err := s.usable(ctx, f)
+			if err == nil {
+				err = failed(s.indexSubjects(ctx))
+			}
+			if err != nil {
+				yield(authz.AuditEntry{}, err)
+				return
+			}
+			s.listAudit(ctx, f, limit)(yield)
+		}
+	}
+	return s.listAudit(ctx, f, limit)
+}
+
+func (s *store) listAudit(ctx context.Context, f storage.AuditFilter, limit int) iter.Seq2[authz.AuditEntry, error] {
 	in := s.partition.in(layout.Audit)
 	q := query[*authz.AuditCursor, authz.AuditEntry]{
 		in: in, sort: inLogOrder, from: audit.from,
@@ -38,6 +55,44 @@ func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[
 		return stream(ctx, s, []any{f}, f.Cursor, limit, q)
 	}
 	return s.newestAudit(ctx, f, limit, q)
+}
+
+// unindexed are entries that a driver wrote which knew no subjects.
+var unindexed = eq("subjects", bson.D{eq("$exists", false)})
+
+// indexSubjects gives such entries their subjects, one after the other: what was done is
+// kept when the call ends. A host of an older version may write more as long as it runs.
+func (s *store) indexSubjects(ctx context.Context) error {
+	in := s.partition.in(layout.Audit)
+	if err := in.Ready(ctx); err != nil {
+		return err
+	}
+	for {
+		rows, _, err := in.Find(ctx, in.Where(unindexed), layout.Page{Limit: chunkRows, Bytes: chunkBytes})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, row := range rows {
+			e, err := audit.from(row)
+			if err != nil {
+				return err
+			}
+			subjects := fitting(e.Subjects(), maxDocument-row.Size())
+			if _, err := in.Update(ctx, in.Key(e.ID), bson.D{eq("$set", bson.D{eq("subjects", subjects)})}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// fitting are the first subjects for which a document has room.
+func fitting(subjects []string, room int) []string {
+	for i, subject := range subjects {
+		if room -= len(subject) + 16; room < 0 { // its place in the list, and what BSON puts around it
+			return subjects[:i]
+		}
+	}
+	return nonNil(subjects)
 }
 
 // newestAudit lists the last entries, ascending. A few are read at once; for many
@@ -98,7 +153,7 @@ func auditMembers(f storage.AuditFilter, after *authz.AuditCursor, operator stri
 	for _, m := range []struct {
 		name  string
 		value *string
-	}{{"target", f.Target}, {"actor", f.Actor}, {"action", f.Action}} {
+	}{{"target", f.Target}, {"actor", f.Actor}, {"action", f.Action}, {"subjects", f.Subject}} {
 		if m.value != nil {
 			members = append(members, eq(m.name, *m.value))
 		}

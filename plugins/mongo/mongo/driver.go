@@ -20,8 +20,8 @@ import (
 
 // capabilities are all but history, metrics and ancestors.
 var capabilities = storage.Capabilities{
-	storage.CapEvents, storage.CapImports, storage.CapBatchRoles, storage.CapExpand, storage.CapAncestry, storage.CapLookups, storage.CapRecords, storage.CapWatch,
-	storage.CapRenewal, storage.CapHealth,
+	storage.CapEvents, storage.CapImports, storage.CapBatchRoles, storage.CapExpand, storage.CapAncestry, storage.CapLookups, storage.CapRecords, storage.CapAuditSubjects,
+	storage.CapWatch, storage.CapRenewal, storage.CapHealth,
 }
 
 // Options configures a driver. URI and Database are required.

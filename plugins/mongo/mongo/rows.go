@@ -257,6 +257,7 @@ var audit = entity[authz.AuditEntry]{
 		m.text("detail", string(e.Detail))
 		m.text("prevHash", e.PrevHash)
 		m.text("hash", e.Hash)
+		m.put("subjects", nonNil(e.Subjects()))
 		return bson.D(m), nil
 	},
 	from: func(row layout.Row) (authz.AuditEntry, error) {

@@ -169,6 +169,9 @@ func everyRead(t *testing.T, s *store) {
 		}
 	}
 	for _, limit := range []int64{1, 1000} {
+		for _, err := range s.ListAudit(ctx, storage.AuditFilter{Subject: &text, Limit: &limit}) {
+			note(err)
+		}
 		for _, err := range s.ListAudit(ctx, storage.AuditFilter{Limit: &limit}) {
 			note(err)
 		}

@@ -230,3 +230,7 @@ func BenchmarkLookups(b *testing.B) {
 	dsn := postgrestest.Database(b)
 	relationaltest.BenchLookups(b, open(b, connect(b, postgres.Options{DSN: dsn}), "p"), func() { sql(b, dsn, "vacuum analyze") })
 }
+
+func BenchmarkSubjects(b *testing.B) {
+	relationaltest.BenchSubjects(b, open(b, connect(b, postgres.Options{DSN: postgrestest.Database(b)}), "p"))
+}

@@ -266,7 +266,13 @@ func (p *plan) audit() error {
 	if len(p.c.Audit) == 0 {
 		return nil
 	}
-	return insertRows(p, auditTable, p.c.Audit, func(e authz.AuditEntry) string { return e.ID }, "audit entry")
+	if err := insertRows(p, auditTable, p.c.Audit, func(e authz.AuditEntry) string { return e.ID }, "audit entry"); err != nil {
+		return err
+	}
+	if p.store.driver.has(storage.CapAuditSubjects) {
+		p.subjects(p.c.Audit)
+	}
+	return nil
 }
 
 // last are the statements that take the head and record the result: they hold

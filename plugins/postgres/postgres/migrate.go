@@ -12,7 +12,7 @@ import (
 )
 
 // migrate moves the tables of an older version to the present one. Those of versions 2
-// and 4 lack columns, and those of versions 2 to 4 indexes, which are added. Version 1 knew
+// and 4 lack columns, and those of versions 2 to 5 indexes, which are added. Version 1 knew
 // no partitions: every row lands in the partition "", and every key and index is made anew
 // with the partition first; missing columns are added, and columns whose type or byte order
 // is another are changed.

@@ -116,7 +116,7 @@ func TestAMigratedDatabaseHasTheLayoutOfAFreshOne(t *testing.T) {
 	sql(t, second, backToVersion2)
 	connect(t, postgres.Options{DSN: second, Migrate: true})
 	databases := map[string]string{"1": old, "2": second}
-	for version, back := range map[string]string{"3": backToVersion3, "4": backToVersion4} {
+	for version, back := range map[string]string{"3": backToVersion3, "4": backToVersion4, "5": backToVersion5} {
 		dsn := postgrestest.Database(t)
 		connect(t, postgres.Options{DSN: dsn})
 		sql(t, dsn, back) // without a partition
@@ -142,8 +142,15 @@ const layout = `select c.relname || '.' || a.attname || ' ' || format_type(a.att
 	where c.relname like 'Authz%' and c.relkind = 'r'
 	union all select tablename || ': ' || indexdef from pg_indexes where tablename like 'Authz%' order by 1`
 
+// backToVersion5 takes from a database what version 5 did not know.
+const backToVersion5 = `
+drop table "AuthzAuditSubject";
+drop index "idx_AuthzGrant_app_instanceAt_id";
+update "AuthzSchema" set "version" = 5;
+`
+
 // backToVersion4 takes from a database what version 4 did not know.
-const backToVersion4 = `
+const backToVersion4 = backToVersion5 + `
 drop index "idx_AuthzGrant_app_createdAt_id", "idx_AuthzGrant_app_expiresAt_id", "idx_AuthzGrant_app_givenBy_id", "idx_AuthzGrant_app_instance";
 alter table "AuthzAudit" drop column "detailBytes";
 update "AuthzSchema" set "version" = 4;
@@ -179,7 +186,7 @@ func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
 	}
 	connect(t, postgres.Options{DSN: dsn, Migrate: true})
 	after := open(t, connect(t, postgres.Options{DSN: dsn}), "docs") // needs no leave any more
-	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 6 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
@@ -190,8 +197,8 @@ func TestADatabaseOfVersion2IsRefusedUntilItIsMigrated(t *testing.T) {
 	checkLayout(t, dsn)
 }
 
-func TestDatabasesOfVersions3And4AreRefusedUntilTheyAreMigrated(t *testing.T) {
-	for version, back := range map[string]string{"version 3": backToVersion3, "version 4": backToVersion4} {
+func TestDatabasesOfVersions3To5AreRefusedUntilTheyAreMigrated(t *testing.T) {
+	for version, back := range map[string]string{"version 3": backToVersion3, "version 4": backToVersion4, "version 5": backToVersion5} {
 		t.Run(version, func(t *testing.T) { migratesIndexes(t, version, back) })
 	}
 }
@@ -202,6 +209,7 @@ func migratesIndexes(t *testing.T, version, back string) {
 	before := open(t, d, "docs")
 	relationaltest.FillEdges(t, before)
 	relationaltest.FillEdges(t, open(t, d, ""))
+	relationaltest.FillLog(t, before)
 	sql(t, dsn, back)
 	_, err := postgres.New(t.Context(), postgres.Options{DSN: dsn})
 	expectCode(t, storage.CodeUnsupported, err)
@@ -215,9 +223,11 @@ func migratesIndexes(t *testing.T, version, back string) {
 		relationaltest.HasEdges(t, after)
 		relationaltest.WritesEdges(t, after)
 	}
-	if after := open(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
+	after := open(t, d, "docs")
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 6 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
+	relationaltest.HasSubjects(t, after)
 	checkLayout(t, dsn)
 }
 
@@ -233,6 +243,8 @@ func TestADatabaseWithTablesLeftOutIsMigrated(t *testing.T) {
 		"lookups of version 4":  {backToVersion4, `"AuthzScopeEdge", "AuthzUserOrg"`, false},
 		"metrics of version 4":  {backToVersion4, `"AuthzMetric"`, true},
 		"events of version 4":   {backToVersion4, `"AuthzEvent", "AuthzEpoch"`, true},
+		"lookups of version 5":  {backToVersion5, `"AuthzScopeEdge", "AuthzUserOrg"`, false},
+		"metrics of version 5":  {backToVersion5, `"AuthzMetric"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := postgrestest.Database(t)
@@ -244,6 +256,9 @@ func TestADatabaseWithTablesLeftOutIsMigrated(t *testing.T) {
 			s := open(t, connect(t, postgres.Options{DSN: dsn}), "docs")
 			if has := s.Info().Capabilities.Has(storage.CapLookups); has != c.edges {
 				t.Errorf("lookups %t", has)
+			}
+			if !s.Info().Capabilities.Has(storage.CapAuditSubjects) {
+				t.Error("no version left out the subjects of audit entries")
 			}
 			if tables := ask[int64](t, dsn, `select count(*) from pg_class where relkind = 'r' and '"' || relname || '"' = any(string_to_array('`+c.leftOut+`', ', '))`); tables[0] != 0 {
 				t.Errorf("%d tables were made that had been left out", tables[0])
@@ -264,7 +279,7 @@ func TestADatabaseOfALaterVersionIsRefused(t *testing.T) { // R02
 	dsn := postgrestest.Database(t)
 	d := connect(t, postgres.Options{DSN: dsn})
 	open(t, d, "a")
-	sql(t, dsn, `update "AuthzSchema" set "version" = 6`)
+	sql(t, dsn, `update "AuthzSchema" set "version" = 7`)
 	_, err := d.Open(t.Context(), "a")
 	expectCode(t, storage.CodeUnsupported, err)
 	_, err = postgres.New(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
@@ -364,7 +379,7 @@ func waitFor(t testing.TB, what string, done func() bool) {
 func TestALeftOutTableTakesItsCapabilityAlong(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	connect(t, postgres.Options{DSN: dsn})
-	sql(t, dsn, `drop table "AuthzEvent", "AuthzEpoch", "AuthzCatalogVersion", "AuthzImports", "AuthzMetric", "AuthzScopeParent", "AuthzScopeEdge", "AuthzUserOrg", "AuthzRecord"`)
+	sql(t, dsn, `drop table "AuthzEvent", "AuthzEpoch", "AuthzCatalogVersion", "AuthzImports", "AuthzMetric", "AuthzScopeParent", "AuthzScopeEdge", "AuthzUserOrg", "AuthzRecord", "AuthzAuditSubject"`)
 	s := open(t, connect(t, postgres.Options{DSN: dsn}), "")
 	if diff := cmp.Diff(storage.Capabilities{storage.CapBatchRoles, storage.CapExpand, storage.CapRenewal, storage.CapHealth}, s.Info().Capabilities); diff != "" {
 		t.Fatal(diff)
@@ -393,6 +408,12 @@ func TestALeftOutTableTakesItsCapabilityAlong(t *testing.T) {
 	}
 	_, err = s.ReadPeople(ctx, storage.PeopleQuery{})
 	expectCode(t, storage.CodeUnsupported, err)
+	for _, err := range s.ListAudit(ctx, storage.AuditFilter{Subject: new("user:u")}) {
+		expectCode(t, storage.CodeUnsupported, err)
+	}
+	if _, err := s.Commit(ctx, storage.Commit{ID: "audited", Audit: []authz.AuditEntry{{ID: "a", Actor: "u"}}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, err := range s.Watch(ctx) {
 		expectCode(t, storage.CodeUnsupported, err)
 	}

@@ -11,7 +11,8 @@ import (
 // capabilities are what a database with every table has.
 var capabilities = storage.Capabilities{
 	storage.CapEvents, storage.CapHistory, storage.CapImports, storage.CapMetrics, storage.CapBatchRoles, storage.CapExpand,
-	storage.CapAncestry, storage.CapAncestors, storage.CapLookups, storage.CapRecords, storage.CapWatch, storage.CapRenewal, storage.CapHealth,
+	storage.CapAncestry, storage.CapAncestors, storage.CapLookups, storage.CapRecords, storage.CapAuditSubjects,
+	storage.CapWatch, storage.CapRenewal, storage.CapHealth,
 }
 
 // Plugin is what the binary of this driver serves.

@@ -71,7 +71,8 @@ func (c content) has(table string) bool { return c.columns[table] != nil }
 
 // old is the version of tables that are to be migrated, else 0. Those of version 1
 // know no partitions, those of version 2 no identities of events, those of version 3
-// no edges for lookups, those of version 4 no grants by time.
+// no edges for lookups, those of version 4 no grants by time, those of version 5 no
+// subjects of audit entries.
 func (c content) old() int64 {
 	lacks := func(table, column string) bool {
 		return c.has(table) && !slices.Contains(c.columns[table], column)
@@ -88,15 +89,24 @@ func (c content) old() int64 {
 		return 3
 	case !c.grantsHave("createdAt", "id"):
 		return 4
+	case !c.grantsHave("instanceAt", "id"):
+		return 5
 	}
 	return 0
 }
 
-// leftOut says of a table which a migration does not find that it stays out. What version
-// 4 lacks was left out. What version 3 lacks was left out too, except the tables of lookups,
-// which are made where the ancestry that they need is there.
+// leftOut says of a table which a migration does not find that it stays out. What versions
+// 3 to 5 lack was left out, except what they did not know: the subjects of audit entries
+// and, in version 3, the tables of lookups, which are made where the ancestry that they
+// need is there.
 func (c content) leftOut(t relational.Table) bool {
-	return c.old() == 4 || c.old() == 3 && (t.Capability != storage.CapLookups || !c.has(relational.ScopeParentTable))
+	switch {
+	case c.old() < 3, t.Name == relational.AuditSubjectTable:
+		return false
+	case t.Capability == storage.CapLookups:
+		return c.old() > 3 || !c.has(relational.ScopeParentTable)
+	}
+	return true
 }
 
 // complete reports a database that nothing need be made in: one whose optional
@@ -174,10 +184,14 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	var script strings.Builder
-	old := found.old()
+	old, keys := found.old(), ""
 	for _, t := range relational.Tables {
 		if !found.has(t.Name) && !found.leftOut(t) {
 			script.WriteString(createTable(t))
+			if old > 0 && t.Name == relational.AuditSubjectTable {
+				keys = createKeys(t) // of a table that is filled first
+				continue
+			}
 			script.WriteString(createKeys(t))
 		}
 	}
@@ -192,11 +206,19 @@ func (d *driver) build(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := tx.Exec(ctx, d.sql(script.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
+	if keys != "" {
+		if err := d.fillSubjects(ctx, tx); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, d.sql(keys), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
 	switch old {
 	case 1:
 		_, err = tx.Exec(ctx, d.sql(`insert into "AuthzSchema" ("app", "id", "version", "incarnation", "migratedAt")
 			values ('', 1, $1, $2, `+clock+`)`), relational.SchemaVersion, rand.Text())
-	case 2, 3, 4:
+	case 2, 3, 4, 5:
 		_, err = tx.Exec(ctx, d.sql(`update "AuthzSchema" set "version" = $1, "migratedAt" = `+clock), relational.SchemaVersion)
 	}
 	if err != nil {

@@ -130,3 +130,5 @@ func BenchmarkReadAccess(b *testing.B) {
 }
 
 func BenchmarkLookups(b *testing.B) { relationaltest.BenchLookups(b, openBench(b), func() {}) }
+
+func BenchmarkSubjects(b *testing.B) { relationaltest.BenchSubjects(b, openBench(b)) }

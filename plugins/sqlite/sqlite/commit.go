@@ -124,6 +124,9 @@ func apply(w *work, app string, c storage.Commit) (result storage.CommitResult, 
 		if !free {
 			return result, seam.Taken("audit entry", entry.ID)
 		}
+		if err := indexSubjects(w, app, entry); err != nil {
+			return result, err
+		}
 	}
 	for _, r := range c.Requires {
 		if head, ok := r.(storage.RequireHead); ok {

@@ -18,7 +18,7 @@ func (s *store) FindGrants(ctx context.Context, q authz.GrantSearch, p storage.F
 		return refused[authz.Grant](err)
 	}
 	index := indexOf(candidate{q.Subject != nil, "subject"}, candidate{q.Scope != nil && *q.Scope != authz.Global, "scope"}, candidate{q.Actor != nil, "givenBy_id"},
-		candidate{q.Instances && q.Order == authz.GrantsByID, "instance"}, candidate{true, findIndexes[q.Order]})
+		candidate{q.Instances && q.Order == authz.GrantsByID, "instance"}, candidate{q.Instances && q.Order == authz.GrantsNewest, "instanceAt_id"}, candidate{true, findIndexes[q.Order]})
 	return stream(ctx, s, list[authz.GrantPlace, authz.Grant]{
 		arguments: []any{q, p}, after: p.After, limit: p.Limit, scan: grants.Scan, key: func(g authz.Grant) authz.GrantPlace { return q.Order.Place(&g) },
 		chunk: func(after authz.GrantPlace, limit int) *query {

@@ -12,7 +12,7 @@ import (
 )
 
 // migrate brings the tables of an older version into the present layout. The columns,
-// tables and indexes that versions 2 to 4 lack are added. The rows of version 1 land in the
+// tables and indexes that versions 2 to 5 lack are added. The rows of version 1 land in the
 // partition ""; SQLite cannot change a primary key, so each table is written anew. All of
 // it happens in the caller's transaction: a second migration waits for the first and finds
 // nothing to do, and one that is killed leaves what was there.
@@ -46,7 +46,7 @@ func migrate(w *work, found layout, now int64) error {
 }
 
 // addMissing adds the columns that versions 2 and 4 lack, which are NULL in their rows,
-// and the tables and indexes that versions 2 to 4 lack.
+// and the tables and indexes that versions 2 to 5 lack.
 func addMissing(w *work, found layout) error {
 	for _, t := range relational.Tables {
 		have, there := found.tables[t.Name]

@@ -172,8 +172,16 @@ func migrated(t *testing.T, s storage.Store) {
 	}
 }
 
+// backToVersionFive takes from a database what version 5 did not know.
+const backToVersionFive = `
+DROP TABLE "AuthzAuditSubject";
+DROP INDEX "AuthzGrant_instanceAt_id";
+UPDATE "AuthzSchema" SET "version" = 5;
+PRAGMA user_version = 5;
+`
+
 // backToVersionFour takes from a database what version 4 did not know.
-const backToVersionFour = `
+const backToVersionFour = backToVersionFive + `
 DROP INDEX "AuthzGrant_createdAt_id";
 DROP INDEX "AuthzGrant_expiresAt_id";
 DROP INDEX "AuthzGrant_givenBy_id";
@@ -228,7 +236,7 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 		t.Errorf("layout (-fresh +migrated):\n%s", diff)
 	}
 	after := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs") // without the option
-	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 6 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
 	if role, found, err := after.GetRole(t.Context(), "r"); err != nil || !found || role.Name != "R" {
@@ -241,9 +249,9 @@ func TestVersionTwoIsRefusedAndMigratedWhenAsked(t *testing.T) {
 }
 
 // Versions that lack tables and indexes.
-var withoutIndexes = map[string]string{"version 3": backToVersionThree, "version 4": backToVersionFour}
+var withoutIndexes = map[string]string{"version 3": backToVersionThree, "version 4": backToVersionFour, "version 5": backToVersionFive}
 
-func TestVersionsThreeAndFourAreRefusedAndMigratedWhenAsked(t *testing.T) {
+func TestVersionsThreeToFiveAreRefusedAndMigratedWhenAsked(t *testing.T) {
 	for version, back := range withoutIndexes {
 		t.Run(version, func(t *testing.T) { migratesIndexes(t, version, back) })
 	}
@@ -255,6 +263,7 @@ func migratesIndexes(t *testing.T, version, back string) {
 	before := mustStore(t, d, "docs")
 	relationaltest.FillEdges(t, before)
 	relationaltest.FillEdges(t, mustStore(t, d, ""))
+	relationaltest.FillLog(t, before)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -274,13 +283,15 @@ func migratesIndexes(t *testing.T, version, back string) {
 		relationaltest.HasEdges(t, after)
 		relationaltest.WritesEdges(t, after)
 	}
-	if after := mustStore(t, d, "docs"); after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 5 {
+	after := mustStore(t, d, "docs")
+	if after.Info().Incarnation != before.Info().Incarnation || after.Info().SchemaVersion != 6 {
 		t.Errorf("the store was %+v and is %+v", before.Info(), after.Info())
 	}
+	relationaltest.HasSubjects(t, after)
 }
 
 // Without a partition nothing but the header of the file tells these versions.
-func TestVersionsThreeAndFourWithoutRowsAreMigratedToo(t *testing.T) {
+func TestVersionsThreeToFiveWithoutRowsAreMigratedToo(t *testing.T) {
 	for version, back := range withoutIndexes {
 		path, fresh := t.TempDir()+"/authz.db", t.TempDir()+"/fresh.db"
 		if err := mustOpen(t, sqlite.Options{Path: path}).Close(); err != nil {
@@ -298,16 +309,20 @@ func TestVersionsThreeAndFourWithoutRowsAreMigratedToo(t *testing.T) {
 	}
 }
 
-// A table of edges that is made anew holds those of the rows there are.
-func TestATableOfEdgesThatIsLostIsFilled(t *testing.T) {
+// A table of edges or of subjects that is made anew holds those of the rows there are.
+func TestATableThatRepeatsOthersIsFilledWhenItIsLost(t *testing.T) {
 	path := t.TempDir() + "/authz.db"
 	d := mustOpen(t, sqlite.Options{Path: path})
-	relationaltest.FillEdges(t, mustStore(t, d, "docs"))
+	before := mustStore(t, d, "docs")
+	relationaltest.FillEdges(t, before)
+	relationaltest.FillLog(t, before)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, path, `DROP TABLE "AuthzScopeEdge"; DROP TABLE "AuthzUserOrg"; PRAGMA user_version = 0`)
-	relationaltest.HasEdges(t, mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs"))
+	execute(t, path, `DROP TABLE "AuthzScopeEdge"; DROP TABLE "AuthzUserOrg"; DROP TABLE "AuthzAuditSubject"; PRAGMA user_version = 0`)
+	s := mustStore(t, mustOpen(t, sqlite.Options{Path: path}), "docs")
+	relationaltest.HasEdges(t, s)
+	relationaltest.HasSubjects(t, s)
 }
 
 func TestTwoMigrationsOfVersionTwoAtOnce(t *testing.T) {
@@ -384,8 +399,8 @@ func ledByApp(t *testing.T, path string) {
 // R02
 func TestALaterVersionIsRefused(t *testing.T) {
 	for name, statement := range map[string]string{
-		"marked":      `PRAGMA user_version = 6`,
-		"a partition": `UPDATE "AuthzSchema" SET "version" = 6 WHERE "app" = 'docs'`,
+		"marked":      `PRAGMA user_version = 7`,
+		"a partition": `UPDATE "AuthzSchema" SET "version" = 7 WHERE "app" = 'docs'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/authz.db"
@@ -397,7 +412,7 @@ func TestALaterVersionIsRefused(t *testing.T) {
 			execute(t, path, statement)
 			for _, migrate := range []bool{false, true} {
 				_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Migrate: migrate})
-				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 6") {
+				if storage.CodeOf(err) != storage.CodeUnsupported || !strings.Contains(err.Error(), "version 7") {
 					t.Errorf("migrate %v: %v", migrate, err)
 				}
 			}

@@ -121,7 +121,7 @@ func (db *database) openFailure(ctx context.Context, err error) error {
 
 // layout is what a database holds of ours.
 type layout struct {
-	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities, 3 for no edges, 4 for no grants by time
+	version int  // 0 for nothing, 1 for tables without the column app, 2 for events without identities, 3 for no edges, 4 for no grants by time, 5 for no subjects of audit entries
 	marked  bool // with the version, in the header of the file
 	tables  map[string][]string
 	names   map[string]bool // of tables and indexes
@@ -227,8 +227,12 @@ func create(w *work, found layout) error {
 	return markVersion(w)
 }
 
-// fill gives a table of edges that was made just now those of the rows there are.
+// fill gives a table that was made just now, of edges or of subjects, what is to be found
+// of the rows there are.
 func fill(w *work, found layout, table string) error {
+	if table == relational.AuditSubjectTable && found.names[relational.AuditTable] {
+		return fillSubjects(w)
+	}
 	for _, d := range relational.DerivedTables {
 		if d.Edges.Table != table || !found.names[d.Source] {
 			continue

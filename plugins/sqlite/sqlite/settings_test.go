@@ -66,7 +66,7 @@ func TestThePluginConfiguresADriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info := s.Info(); info.SchemaVersion != 5 || len(info.Capabilities) != len(p.Storage.Capabilities) || info.Incarnation == "" || info.Partition != "docs" {
+	if info := s.Info(); info.SchemaVersion != 6 || len(info.Capabilities) != len(p.Storage.Capabilities) || info.Incarnation == "" || info.Partition != "docs" {
 		t.Errorf("store %+v", info)
 	}
 	config["lock"] = "none"

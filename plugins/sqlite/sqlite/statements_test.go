@@ -94,12 +94,14 @@ func TestLookupsGoThroughIndexes(t *testing.T) {
 
 func TestSearchesOfGrantsGoThroughIndexes(t *testing.T) {
 	for index, q := range map[string]authz.GrantSearch{
-		"PRIMARY KEY (app=?)":                             {},
-		"AuthzGrant_instance (app=? AND <expr>>?)":        {Instances: true},
-		"AuthzGrant_givenBy_id (app=? AND <expr>=?)":      {Actor: new("root")},
-		"AuthzGrant_createdAt_id (app=?)":                 {Order: authz.GrantsNewest},
-		"AuthzGrant_createdAt_id (app=? AND createdAt>?)": {Order: authz.GrantsNewest, CreatedFrom: new(int64(1))},
-		"AuthzGrant_expiresAt_id (app=? AND expiresAt>?)": {Order: authz.GrantsExpiring},
+		"PRIMARY KEY (app=?)":                                        {},
+		"AuthzGrant_instance (app=? AND <expr>>?)":                   {Instances: true},
+		"AuthzGrant_givenBy_id (app=? AND <expr>=?)":                 {Actor: new("root")},
+		"AuthzGrant_createdAt_id (app=?)":                            {Order: authz.GrantsNewest},
+		"AuthzGrant_instanceAt_id (app=? AND <expr>>?)":              {Order: authz.GrantsNewest, Instances: true},
+		"AuthzGrant_instanceAt_id (app=? AND <expr>>? AND <expr><?)": {Order: authz.GrantsNewest, Instances: true, CreatedFrom: new(int64(1)), CreatedTo: new(int64(9))},
+		"AuthzGrant_createdAt_id (app=? AND createdAt>?)":            {Order: authz.GrantsNewest, CreatedFrom: new(int64(1))},
+		"AuthzGrant_expiresAt_id (app=? AND expiresAt>?)":            {Order: authz.GrantsExpiring},
 	} {
 		for _, after := range []authz.GrantPlace{{}, {At: 2, ID: "g"}} {
 			seen := &Statements{}
@@ -178,4 +180,35 @@ func planOf(t *testing.T, db *database, s string) string {
 		t.Errorf("no plan for %s: %v", s, err)
 	}
 	return plan.String()
+}
+
+// Entries about a subject are read in the order of the log from the table of subjects,
+// whatever else they are to be.
+func TestEntriesAboutASubjectGoThroughTheirTable(t *testing.T) {
+	subject, few, many := new("user:u"), int64(3), int64(newestAtOnce+1)
+	after := &authz.AuditCursor{At: 2, ID: "a"}
+	for _, f := range []storage.AuditFilter{{}, {Limit: &few}, {Limit: &many}, {Cursor: after}, {From: new(int64(1)), To: new(int64(9))},
+		{Target: new("t"), Actor: new("a"), Action: new("x"), Limit: &few}, {DetailLimit: &many, Limit: &few}} {
+		seen := &Statements{}
+		d, s := open(t, seen.Observe(Options{Path: tempFile(t)}))
+		f.Subject = subject
+		for _, err := range s.ListAudit(t.Context(), f) {
+			t.Fatal(err)
+		}
+		searches := 0
+		for _, text := range slices.Collect(maps.Keys(seen.seen)) {
+			if !strings.Contains(text, `FROM "AuthzAuditSubject"`) {
+				continue
+			}
+			searches++
+			plan := planOf(t, d.db, text)
+			first, second := strings.Index(plan, "s USING PRIMARY KEY (app=? AND subject=?"), strings.Index(plan, "INDEX sqlite_autoindex_AuthzAudit_1 (app=? AND id=?)")
+			if first < 0 || second < first || scansTable(plan) || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("%s\n%s", text, plan)
+			}
+		}
+		if searches == 0 {
+			t.Errorf("%+v asked for no subject", f)
+		}
+	}
 }

@@ -16,6 +16,10 @@ func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[
 	match := func(e *authz.AuditEntry) bool {
 		return is(f.Target, e.Target) && is(f.Actor, e.Actor) && is(f.Action, e.Action)
 	}
+	forth, back := ".at/", ".back/" // where entries stand in time
+	if f.Subject != nil {
+		forth, back = ".about/"+*f.Subject+"\x00", ".about.back/"+*f.Subject+"\x00"
+	}
 	first, before, limit := "", end, 0
 	if f.From != nil {
 		first = ordered(*f.From)
@@ -33,17 +37,17 @@ func (s *store) ListAudit(ctx context.Context, f storage.AuditFilter) iter.Seq2[
 	}
 	keys := func(p *partition, after string) iter.Seq[string] {
 		if f.Cursor == nil && limit > 0 && after == first {
-			after = beforeLast(p, limit, first, before, match)
+			after = beforeLast(p, back, limit, first, before, match)
 		}
-		return audit.inTime(p, after, before)
+		return audit.placed(p, forth, after, before)
 	}
 	return list(ctx, s, audit, keys, match, func(e *authz.AuditEntry) string { return place(e.At, e.ID) }, first, limit, f)
 }
 
-// beforeLast walks backwards from below before to the place above which n entries
-// match.
-func beforeLast(p *partition, n int, after, before string, match func(*authz.AuditEntry) bool) string {
-	for entry := range p.following(audit.entity+".back/", backwards(before)+"\xff") {
+// beforeLast walks an index backwards from below before to the place above which n
+// entries match.
+func beforeLast(p *partition, back string, n int, after, before string, match func(*authz.AuditEntry) bool) string {
+	for entry := range p.following(audit.entity+back, backwards(before)+"\xff") {
 		place := forwards(entry)
 		if place >= before {
 			continue

@@ -93,5 +93,5 @@ type Options struct {
 // Capabilities are the optional operations that the driver has over every DB.
 var Capabilities = storage.Capabilities{
 	storage.CapEvents, storage.CapImports, storage.CapBatchRoles, storage.CapExpand, storage.CapAncestry, storage.CapLookups, storage.CapRecords,
-	storage.CapRenewal,
+	storage.CapAuditSubjects, storage.CapRenewal,
 }

@@ -12,8 +12,8 @@
 // Rows are JSON, beside them index entries, all under keys that begin with the
 // partition (table.go, entities.go). A commit is one Update (commit.go,
 // changes.go), ReadAccess one View (access.go), a list one View for each chunk
-// (list.go). Data of layout 1 gets the entries of lookups when its partition is opened
-// (migrate.go). A commit is built in memory before it is written, at most
+// (list.go). Data of older layouts gets the entries that it lacks when its partition is
+// opened (migrate.go). A commit is built in memory before it is written, at most
 // storage.MaxCommitBytes and its index entries.
 //
 // The package imports sdk/authz, sdk/storage, internal/spell and the standard library. It knows no

@@ -13,7 +13,7 @@ import (
 )
 
 // layoutVersion is that of the keys and rows, whatever the DB.
-const layoutVersion = 4
+const layoutVersion = 5
 
 type driver struct {
 	db      DB

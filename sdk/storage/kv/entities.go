@@ -15,6 +15,9 @@ var (
 	grants = table[authz.Grant]{"grant", func(g *authz.Grant) string { return g.ID }, func(g *authz.Grant) []string {
 		found := []string{"subject/" + g.Subject, "scope/" + g.Scope, "role/" + g.RoleID, "at/" + g.Scope + "\x00" + g.Subject,
 			"made/" + backwards(place(g.CreatedAt, g.ID))}
+		if g.Scope != authz.Global {
+			found = append(found, "madeIn/"+backwards(place(g.CreatedAt, g.ID)))
+		}
 		if at, expires := g.ExpiresAt.At(); expires {
 			found = append(found, "ends/"+ordered(at))
 		}
@@ -42,7 +45,12 @@ var (
 		}}
 	audit = table[authz.AuditEntry]{"audit", func(e *authz.AuditEntry) string { return e.ID },
 		func(e *authz.AuditEntry) []string {
-			return []string{"at/" + ordered(e.At), "back/" + backwards(place(e.At, e.ID))}
+			at, back := ordered(e.At), backwards(place(e.At, e.ID))
+			found := []string{"at/" + at, "back/" + back}
+			for _, subject := range e.Subjects() {
+				found = append(found, "about/"+subject+"\x00"+at, "about.back/"+subject+"\x00"+back)
+			}
+			return found
 		}}
 	commits = table[applied]{"commit", func(c *applied) string { return c.ID },
 		func(c *applied) []string { return []string{"at/" + ordered(c.At)} }}

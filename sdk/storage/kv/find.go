@@ -18,8 +18,12 @@ func (s *store) FindGrants(ctx context.Context, q authz.GrantSearch, pg storage.
 	switch q.Order {
 	case authz.GrantsNewest:
 		spelled = func(at authz.GrantPlace) string { return backwards(place(at.At, at.ID)) + end }
+		made := ".made/"
+		if q.Instances {
+			made = ".madeIn/"
+		}
 		keys = func(p *partition, after string) iter.Seq[string] {
-			return idsIn(p.following(grants.entity+".made/", after), func(entry string) string { return forwards(entry)[len(place(0, "")):] })
+			return idsIn(p.following(grants.entity+made, after), func(entry string) string { return forwards(entry)[len(place(0, "")):] })
 		}
 	case authz.GrantsExpiring:
 		spelled = func(at authz.GrantPlace) string { return place(at.At, at.ID) }

@@ -7,8 +7,9 @@ import (
 
 // Layout 2 has entries by which lookups read: grants by scope and subject, users by org
 // and manager, scopes by parent. Layout 3 has requests by who filed them, layout 4 grants by
-// when they were made and when they expire. Older data gets them when its partition is
-// opened.
+// when they were made and when they expire, layout 5 audit entries by their subjects and
+// grants that are not at * by when they were made. Older data gets them when its partition
+// is opened.
 // The layout is raised first, so that no older driver writes rows without entries beside
 // it; what is left to do stands in the head "migrating" until it is done.
 
@@ -25,7 +26,7 @@ func beginMigration(p *partition, life head) {
 }
 
 // migratedBy is how many of the tables below have their entries in a layout.
-var migratedBy = map[int64]int64{1: 0, 2: 3, 3: 4}
+var migratedBy = map[int64]int64{1: 0, 2: 3, 3: 5, 4: 5}
 
 // migrated are the tables that got new entries. Each writes rows again, above a key, and
 // returns the last one, "" at the end.
@@ -34,6 +35,8 @@ var migrated = []func(p *partition, after string) string{
 	func(p *partition, after string) string { return rewrite(p, users, after) },
 	func(p *partition, after string) string { return rewrite(p, scopes, after) },
 	func(p *partition, after string) string { return rewrite(p, requests, after) },
+	nothing, // of grants, whose entries of layout 4 are written with those of layout 5
+	func(p *partition, after string) string { return rewrite(p, audit, after) },
 	func(p *partition, after string) string { return rewrite(p, grants, after) },
 }
 

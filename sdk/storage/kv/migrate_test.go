@@ -19,9 +19,10 @@ const life = "/p/head/life"
 
 // laterEntries are those that the drivers of older layouts did not write.
 var laterEntries = map[int64][]string{
-	1: {"/p/grant.at/", "/p/user.org/", "/p/user.manager/", "/p/scope.parent/", "/p/request.requester/", "/p/grant.made/", "/p/grant.ends/"},
-	2: {"/p/request.requester/", "/p/grant.made/", "/p/grant.ends/"},
-	3: {"/p/grant.made/", "/p/grant.ends/"},
+	1: {"/p/grant.at/", "/p/user.org/", "/p/user.manager/", "/p/scope.parent/", "/p/request.requester/", "/p/grant.made/", "/p/grant.ends/", "/p/grant.madeIn/", "/p/audit.about/", "/p/audit.about.back/"},
+	2: {"/p/request.requester/", "/p/grant.made/", "/p/grant.ends/", "/p/grant.madeIn/", "/p/audit.about/", "/p/audit.about.back/"},
+	4: {"/p/grant.madeIn/", "/p/audit.about/", "/p/audit.about.back/"},
+	3: {"/p/grant.made/", "/p/grant.ends/", "/p/grant.madeIn/", "/p/audit.about/", "/p/audit.about.back/"},
 }
 
 // older makes of a partition what the driver of an older layout left.
@@ -89,12 +90,20 @@ func edges(t *testing.T, s storage.Store) (all []string) {
 		}
 		all = append(all, "grant "+g.ID)
 	}
-	for _, order := range []authz.GrantOrder{authz.GrantsNewest, authz.GrantsExpiring} {
-		for g, err := range s.FindGrants(t.Context(), authz.GrantSearch{Order: order}, storage.FoundPage{}) {
+	for _, q := range []authz.GrantSearch{{Order: authz.GrantsNewest}, {Order: authz.GrantsExpiring}, {Order: authz.GrantsNewest, Instances: true}} {
+		for g, err := range s.FindGrants(t.Context(), q, storage.FoundPage{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, string(order)+g.ID)
+			all = append(all, fmt.Sprint(q.Order, q.Instances, g.ID))
+		}
+	}
+	for _, limit := range []*int64{nil, new(int64(100))} {
+		for e, err := range s.ListAudit(t.Context(), storage.AuditFilter{Subject: new("group:g1"), Limit: limit}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, "about "+e.ID)
 		}
 	}
 	for id, err := range s.ListUserIDs(t.Context(), "", storage.Page{}) {
@@ -113,6 +122,13 @@ func TestALayoutOfOldIsMigrated(t *testing.T) {
 		"layout 1": func(m *memory) { m.older(t, 1) },
 		"layout 2": func(m *memory) { m.older(t, 2) },
 		"layout 3": func(m *memory) { m.older(t, 3) },
+		"layout 4": func(m *memory) { m.older(t, 4) },
+		"layout 3 on its way to 4": func(m *memory) {
+			m.older(t, 3)
+			m.lived(t, 4)
+			m.set("/p/head/migrating", []byte(`{"Name":"migrating","Version":4,"Text":"g0999"}`))
+			m.sort()
+		},
 		"layout 1 on its way to 2": func(m *memory) {
 			m.older(t, 1)
 			m.lived(t, 2)
@@ -137,6 +153,10 @@ func migrates(t *testing.T, old func(*memory)) {
 					CreatedAt: int64(i % 7), ExpiresAt: authz.ExpiresAt(int64(i % 5))}},
 				storage.PutScopeParents{Scope: fmt.Sprintf("t.doc:%d", i), Parents: []string{fmt.Sprintf("t.folder:%d", i%2)}},
 				storage.InsertRequest{Request: authz.Request{ID: fmt.Sprintf("q%04d", i), RequesterUserID: "asked." + user, Pattern: "a.b", Scope: "*", State: authz.RequestPending}})
+		}
+		for i := from; i < from+500; i++ {
+			commit.Audit = append(commit.Audit, authz.AuditEntry{ID: fmt.Sprintf("a%04d", i), At: int64(i / 3), Actor: "root", Action: "user.set_groups", Target: fmt.Sprintf("u%04d", i),
+				Detail: json.RawMessage(fmt.Sprintf(`{"groupIds":["g%d"]}`, i%4))})
 		}
 		if _, err := store.Commit(t.Context(), commit); err != nil {
 			t.Fatal(err)
@@ -175,7 +195,7 @@ func migrates(t *testing.T, old func(*memory)) {
 	if len(db.rows) != len(rows) {
 		t.Errorf("%d rows, %d before", len(db.rows), len(rows))
 	}
-	db.lived(t, 5)
+	db.lived(t, 6)
 	if _, err := kv.New(db, kv.Options{Name: "memory"}).Open(t.Context(), "p"); storage.CodeOf(err) != storage.CodeUnsupported {
 		t.Errorf("a newer layout: %v", err)
 	}

@@ -80,8 +80,13 @@ func (t table[R]) with(p *partition, value, after string) iter.Seq[string] {
 
 // inTime yields the keys of rows by instant, above and below a place.
 func (t table[R]) inTime(p *partition, after, before string) iter.Seq[string] {
+	return t.placed(p, ".at/", after, before)
+}
+
+// placed is inTime by an index of places.
+func (t table[R]) placed(p *partition, index, after, before string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for place := range p.following(t.entity+".at/", after) {
+		for place := range p.following(t.entity+index, after) {
 			if place >= before || !yield(place[len(ordered(0))+1:]) {
 				return
 			}

@@ -43,7 +43,8 @@ var Names = []Name{
 }
 
 // index is a list of members; in the rows layout app comes before them. The key
-// at its end lets a filtered list be paged in its order. sparse is given up in the
+// at its end lets a filtered list be paged in its order, and a member behind the key passes
+// over documents without reading them. sparse is given up in the
 // rows layout, where every document has the leading member.
 type index struct {
 	members []string
@@ -54,13 +55,13 @@ type index struct {
 var stones = index{members: []string{"gone", "at"}, sparse: true}
 
 var indexes = map[Name][]index{
-	Grants:   {on("subject", "_id"), on("scope", "_id"), on("roleId", "_id"), on("scope", "subject", "_id"), on("createdAt", "_id"), on("expiresAt", "_id"), stones},
+	Grants:   {on("subject", "_id"), on("scope", "_id"), on("roleId", "_id"), on("scope", "subject", "_id"), on("createdAt", "_id", "scope"), on("expiresAt", "_id"), stones},
 	Revokes:  {on("userId", "_id"), on("scope", "_id"), stones},
 	Roles:    {stones},
 	Groups:   {on("parents"), stones},
 	Users:    {on("groupIds", "_id"), on("orgIds", "_id"), on("managerUserId", "_id"), stones},
 	Requests: {on("state", "createdAt", "_id"), on("requesterUserId", "createdAt", "_id"), on("createdAt", "_id"), stones},
-	Audit:    {on("target", "at", "id"), on("at", "id"), on("actor", "at", "id")},
+	Audit:    {on("target", "at", "id"), on("at", "id"), on("actor", "at", "id"), on("subjects", "at", "id")},
 	Events:   {on("at")},
 	Scopes:   {on("parents", "_id"), stones},
 	Records: {on("collection", "key1", "id"), on("collection", "key2", "id"), on("collection", "key3", "id"),

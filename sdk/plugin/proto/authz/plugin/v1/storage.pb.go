@@ -1247,6 +1247,7 @@ type AuditQuery struct {
 	Cursor        *AuditCursor           `protobuf:"bytes,6,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	Limit         *int64                 `protobuf:"varint,7,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	DetailLimit   *int64                 `protobuf:"varint,8,opt,name=detail_limit,json=detailLimit,proto3,oneof" json:"detail_limit,omitempty"` // longer details may be left out
+	Subject       *string                `protobuf:"bytes,9,opt,name=subject,proto3,oneof" json:"subject,omitempty"`                             // sent to a store with the capability auditSubjects only
 	Store         uint64                 `protobuf:"varint,15,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1336,6 +1337,13 @@ func (x *AuditQuery) GetDetailLimit() int64 {
 		return *x.DetailLimit
 	}
 	return 0
+}
+
+func (x *AuditQuery) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
 }
 
 func (x *AuditQuery) GetStore() uint64 {
@@ -4084,7 +4092,7 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x12_requester_user_idB\n" +
 	"\n" +
 	"\b_role_idB\b\n" +
-	"\x06_scope\"\xe9\x02\n" +
+	"\x06_scope\"\x94\x03\n" +
 	"\n" +
 	"AuditQuery\x12\x1b\n" +
 	"\x06target\x18\x01 \x01(\tH\x00R\x06target\x88\x01\x01\x12\x19\n" +
@@ -4094,7 +4102,8 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x02to\x18\x05 \x01(\x03H\x04R\x02to\x88\x01\x01\x124\n" +
 	"\x06cursor\x18\x06 \x01(\v2\x1c.authz.plugin.v1.AuditCursorR\x06cursor\x12\x19\n" +
 	"\x05limit\x18\a \x01(\x03H\x05R\x05limit\x88\x01\x01\x12&\n" +
-	"\fdetail_limit\x18\b \x01(\x03H\x06R\vdetailLimit\x88\x01\x01\x12\x14\n" +
+	"\fdetail_limit\x18\b \x01(\x03H\x06R\vdetailLimit\x88\x01\x01\x12\x1d\n" +
+	"\asubject\x18\t \x01(\tH\aR\asubject\x88\x01\x01\x12\x14\n" +
 	"\x05store\x18\x0f \x01(\x04R\x05storeB\t\n" +
 	"\a_targetB\b\n" +
 	"\x06_actorB\t\n" +
@@ -4102,7 +4111,9 @@ const file_authz_plugin_v1_storage_proto_rawDesc = "" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\b\n" +
 	"\x06_limitB\x0f\n" +
-	"\r_detail_limit\"-\n" +
+	"\r_detail_limitB\n" +
+	"\n" +
+	"\b_subject\"-\n" +
 	"\vAuditCursor\x12\x0e\n" +
 	"\x02at\x18\x01 \x01(\x03R\x02at\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"8\n" +
