@@ -132,12 +132,13 @@ bench: ## the benchmarks behind docs/performance.md
 	$(GO) test -run '^$$' -bench MeshStaleness -benchtime 200x ./host/mesh
 
 # With the flags of the tests: what is compiled to be looked at is what they link.
-lint: $(TOOLS)/staticcheck $(TOOLS)/govulncheck ## gofmt, vet, staticcheck, third-party notices, and govulncheck when its database is reachable
+lint: $(TOOLS)/staticcheck $(TOOLS)/govulncheck ## gofmt, vet, staticcheck, third-party notices, how the documentation reads, and govulncheck when its database is reachable
 	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet $(RACE) ./...
 	GOFLAGS="$$($(GO) env GOFLAGS) $(RACE)" $(TOOLS)/staticcheck ./...
 	@for dir in $(MODULES) bench; do (cd "$$dir" && $(GO) list -deps -test ./... >/dev/null) || { echo "$$dir: 'go mod tidy' there: it lacks what another module began to use"; exit 1; }; done
 	cd internal/notices/generate && $(GO) run . -check
+	cd internal/prose && $(GO) run . -check
 	@scripts/govulncheck $(TOOLS)
 
 proto: $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## regenerate the plugin wire
