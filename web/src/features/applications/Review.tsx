@@ -1,6 +1,6 @@
-import { type ReactNode, useState } from 'react'
-import { newKey } from '../../api/call.ts'
+import type { ReactNode } from 'react'
 import { isFailure } from '../../api/errors.ts'
+import { useOnce } from '../../api/once.ts'
 import { apps } from '../../text/applications.ts'
 import { Plan, type Step } from '../../ui/Plan.tsx'
 import { refusal } from '../../ui/Refusal.tsx'
@@ -24,17 +24,9 @@ interface Props {
 
 /** What a write would do, and the press that does it. */
 export function Review({ steps, children, onSure, onBack, about, ...same }: Props) {
-  const [key, setKey] = useState(newKey)
-  async function sure() {
-    try {
-      await onSure(key)
-    } catch (failed) {
-      if (!isFailure(failed) || !(failed.unknown || failed.code === 'idempotency_in_progress')) setKey(newKey()) // a refusal is kept by its key
-      throw failed
-    }
-  }
+  const once = useOnce()
   return (
-    <Sure {...same} onSure={sure} onEnd={onBack} about={failed => <>{refusal(failed)}{about?.(failed)}</>}>
+    <Sure {...same} onSure={() => once(same.title, onSure)} onEnd={onBack} about={failed => <>{refusal(failed)}{about?.(failed)}</>}>
       <Plan steps={steps} />
       {children}
     </Sure>
