@@ -13,7 +13,7 @@ func TestTheWalksOfContributingLeadThroughTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := regexp.MustCompile("(?m)^\\d\\. (.*)$")
+	step := regexp.MustCompile(`(?m)^\d\. (.*)$`)
 	file := regexp.MustCompile("`([\\w/]+\\.go)`(?:: `(\\w+)`)?")
 	steps := step.FindAllStringSubmatch(string(page), -1)
 	if len(steps) < 12 {
