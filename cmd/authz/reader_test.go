@@ -24,6 +24,8 @@ var (
 	readBlock = regexp.MustCompile("(?s)<!-- stop -->|(?:`([\\w.]+)`[^`\n]*:\n\n)?```(yaml replace|\\w+) ?([\\w.]*)\n(.*?)```")
 	loopback  = regexp.MustCompile(`\b(?:127\.0\.0\.1|localhost):(\d{4})\b`)
 	assigned  = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)authz serve$`)
+	// A host compares clocks every 10 s: whether it has done so is a matter of the day.
+	clockCheck = regexp.MustCompile(`\{"name":"clock\.[^}]*\},`)
 	// What a shell remembers until it ends.
 	remembered = regexp.MustCompile(`^(?:export|umask) [^&|;]*$`)
 	anySeconds = regexp.MustCompile(`(?m)^(ok\s+\S+\s+)[\d.]+s$`)
@@ -279,6 +281,7 @@ func (r *reader) typed(command string) string {
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, r.me, "local:you"), r.dir, ".")
 	text = anySeconds.ReplaceAllString(text, "${1}0.2s")
+	text = clockCheck.ReplaceAllString(text, "")
 	text = anyLife.ReplaceAllString(text, "INCARNATION")
 	text = anyInstant.ReplaceAllString(anyID.ReplaceAllString(text, "ID"), "2026-11-28T12:00:00Z")
 	return aligned(anyMillis.ReplaceAllString(text, "1795852800000"))

@@ -323,7 +323,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		want := fmt.Sprintf(`{"driverName":"faulty","durable":true,"crossProcess":false,"partition":"p1","incarnation":%q,"schemaVersion":4,`+
+		want := fmt.Sprintf(`{"driverName":"faulty","durable":true,"crossProcess":false,"partition":"p1","incarnation":%q,"schemaVersion":6,`+
 			`"capabilities":%s,"state":"ready","since":%d}`,
 			info.Incarnation, capabilities, time.Now().UnixMilli())
 		if d := cmp.Diff(want, string(got)); d != "" {
