@@ -8,7 +8,7 @@ import { sample } from './hosts.mjs'
 
 const wide = ['light', 'dark']
 const narrow = ['narrow-light', 'narrow-dark']
-const review = page => page.getByRole('button', { name: 'Review' }).click().then(() => page.getByRole('region', { name: 'This will be done' }).waitFor())
+const review = page => page.getByRole('button', { name: 'Review' }).click().then(() => page.getByRole('dialog', { name: 'This will be done' }).waitFor())
 
 const pictures = {
   explain: { at: '/explain?user=u_17&key=docs.files.update_file&scope=docs.doc:d_1', as: [...wide, ...narrow] },

@@ -7,6 +7,7 @@ import { cut, pseudo } from '../pseudo.mjs'
 import { screens, settled, shown } from '../screens.mjs'
 
 const shots = process.env.WEB_SHOTS
+const only = process.env.WEB_SCREENS?.split(',') // some of them
 
 test('36 texts that are 40 % longer and have accents: nothing is cut, no layout breaks', { timeout: 240_000 }, async t => {
   const speak = await pseudo(t)
@@ -18,6 +19,7 @@ test('36 texts that are 40 % longer and have accents: nothing is cut, no layout 
     const { page, context } = await asOwner(t, h, { ...how, axed: false })
     await speak(context)
     for (const screen of Object.keys(screens)) {
+      if (only && !only.includes(screen)) continue
       await page.goto(at(screen))
       await settled(page)
       assert.match(await page.locator('main').innerText(), /ö/, `${screen} speaks English`)
@@ -38,6 +40,7 @@ test('36 from right to left: no layout breaks', { timeout: 240_000 }, async t =>
     const { page, context } = await asOwner(t, h, { ...how, axed: false })
     await context.addInitScript(() => document.addEventListener('DOMContentLoaded', () => (document.documentElement.dir = 'rtl')))
     for (const screen of Object.keys(screens)) {
+      if (only && !only.includes(screen)) continue
       await page.goto(at(screen))
       await settled(page)
       assert.equal(await page.evaluate(() => getComputedStyle(document.body).direction), 'rtl')

@@ -33,10 +33,16 @@ const compared = new Set(['leaves', 'groups', 'scopeTypes', 'constraints'])
 // What follows from the keys of a document, and where a thing comes from.
 const derived = new Set(['permissions', 'groups', 'origin'])
 
+// A member that is left out says as much as an empty one, or one that is false.
 function told(value: unknown): string | null {
-  if (value === undefined) return null
+  if (value === undefined || value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)) return null
   if (Array.isArray(value) && value.length > 0 && value.every(v => typeof v === 'string')) return value.join(', ')
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : JSON.stringify(value, ordered)
+}
+
+/** JSON with members in order, so that equal values are equal texts. */
+function ordered(_: string, v: unknown) {
+  return v && typeof v === 'object' && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v
 }
 
 /** What the later of two documents has otherwise: in order of kind and id, and other members by their names. */
@@ -118,3 +124,6 @@ export function tree(documents: Document[]): Branch[] {
   for (const r of roots) settle(r)
   return roots.filter(r => r.count > 0).sort((x, y) => (x.path < y.path ? -1 : 1))
 }
+
+/** The keys in a branch and below it. */
+export const entriesOf = (b: Branch): Entry[] => [...b.entries, ...b.below.flatMap(entriesOf)]

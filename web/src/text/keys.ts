@@ -18,6 +18,7 @@ export const keys = {
   kind: 'Kind',
   of: 'Acts as',
   seatOf: 'the seat of',
+  serviceOf: 'service',
   publishes: 'publisher of',
   hint: 'Begins and ends',
   state: 'State',

@@ -18,6 +18,8 @@ interface Props<Row> {
   label: string
   rows: Row[]
   columns: Array<Column<Row>>
+  /** Of a row, where there is little room. */
+  lines?: number
   rowId: (row: Row) => string
   onOpen?: (row: Row) => void
   /** The ids of chosen rows, and how to choose. */
@@ -37,9 +39,9 @@ interface Props<Row> {
 }
 
 /** A list of any length: rows are drawn as they come into sight, and read as they are needed. */
-export function Grid<Row>({ label, rows, columns, rowId, onOpen, chosen, onChoose, total, hasMore, isLoading, onMore, onAll, changed, onReload, empty, foot }: Props<Row>) {
+export function Grid<Row>({ label, rows, columns, lines = 2, rowId, onOpen, chosen, onChoose, total, hasMore, isLoading, onMore, onAll, changed, onReload, empty, foot }: Props<Row>) {
   const narrow = useNarrow()
-  const height = narrow ? 58 : 36
+  const height = narrow ? 14 + 22 * lines : 36
   const scroll = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState(0)
   const toEnd = useRef(false)

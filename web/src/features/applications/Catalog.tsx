@@ -5,7 +5,7 @@ import { isFailure } from '../../api/errors.ts'
 import { holds } from '../../api/gates.ts'
 import { asking, useAsk, useMe } from '../../api/queries.ts'
 import type { Application } from '../../api/schema.gen.ts'
-import { count, type Declared, declared, difference } from '../../domain/publishing.ts'
+import { type Difference, type Document, differences, type Entry, entriesOf, tree } from '../../domain/documents.ts'
 import { apps } from '../../text/applications.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -22,6 +22,14 @@ import { Review, Trouble } from './Review.tsx'
 const words = apps.catalog
 const key = 'cloud.applications.publish_catalog'
 const most = 50 // of each kind, in the review
+const internal = 'authz_internal' // the service's own namespace: in every document, and of none
+
+/** What publishing changes: the keys, and whether anything else does. Groups come and go with their keys. */
+function changesOf(before: Document | null | undefined, after: Document) {
+  const { list, others } = differences(before ?? {}, after)
+  const own = list.filter(d => d.id !== internal && !d.id.startsWith(internal + '.'))
+  return { keys: own.filter(d => d.kind === 'leaf'), rest: !!before && (others.length > 0 || own.some(d => d.kind !== 'leaf' && !(d.kind === 'group' && d.sign !== '→'))) }
+}
 
 /** What the application declares, beside what the registry has of it. */
 export function Catalog({ org, of: a }: { org: string; of: Application }) {
@@ -35,8 +43,8 @@ export function Catalog({ org, of: a }: { org: string; of: Application }) {
   if (!own.data) return <Waiting />
   const { published, imports } = own.data
   const lacks = holds(me.data, key, 'cloud.app:' + a.id) === 'yes' ? null : t.needs(key)
-  const differs = published && head.data !== undefined ? difference(head.data?.document ?? null, published.document) : null
-  const changes = differs ? count(differs) : 0
+  const differs = published && head.data !== undefined ? changesOf(head.data?.document as Document | null, published.document as Document) : null
+  const changes = differs?.keys.length ?? 0
   const same = differs !== null && !!head.data?.version && changes === 0 && !differs.rest
   return (
     <>
@@ -46,7 +54,7 @@ export function Catalog({ org, of: a }: { org: string; of: Application }) {
       <div className="columns explained">
         <section className="card stack" aria-label={words.title}>
           <header><h2>{words.title}</h2></header>
-          {published ? <Keys of={declared(published.document)} /> : <Empty title={words.none}><p>{words.noneHint}</p></Empty>}
+          {published ? <Keys of={tree([published.document as Document]).filter(b => b.path !== internal).flatMap(entriesOf)} /> : <Empty title={words.none}><p>{words.noneHint}</p></Empty>}
         </section>
         <div className="stack">
           <section className="card stack" aria-label={words.here}>
@@ -70,7 +78,7 @@ export function Catalog({ org, of: a }: { org: string; of: Application }) {
   )
 }
 
-function Keys({ of }: { of: Declared[] }) {
+function Keys({ of }: { of: Entry[] }) {
   const { search: { q = '' }, set } = useSpot()
   const found = of.filter(l => (l.key + ' ' + l.description).toLowerCase().includes(q.toLowerCase()))
   return (
@@ -81,7 +89,7 @@ function Keys({ of }: { of: Declared[] }) {
         {found.map(l => (
           <li key={l.key}>
             <span className="grow"><Id of={l.key} /><br /><span className="dim small"><Name of={l.description} /></span></span>
-            <span className="row small"><span className="dim">{l.scopes.length ? <>{words.at} <Id of={l.scopes.join(', ')} /></> : words.everywhereOnly}</span>{l.destructive && <span className="tag no">{words.destructive}</span>}{l.requiresCondition && <span className="tag">{words.condition}</span>}</span>
+            <span className="row small"><span className="dim">{l.scopes.length ? <>{words.at} <Id of={l.scopes.join(', ')} /></> : words.everywhereOnly}</span>{l.destructive && <span className="tag no">{words.destructive}</span>}{l.condition && <span className="tag">{words.condition}</span>}</span>
           </li>
         ))}
       </ul>
@@ -93,7 +101,7 @@ interface Publishing {
   org: string
   of: Application
   document: unknown
-  differs: ReturnType<typeof difference>
+  differs: ReturnType<typeof changesOf>
   version: number
   onBack: () => void
   onOther: () => void
@@ -109,18 +117,19 @@ function Publish({ org, of: a, document, differs, version, onBack, onOther }: Pu
     await reread()
   }
   const d = first.differs
-  const some = <T,>(list: T[], step: (of: T) => Step): Step[] => list.slice(0, most).map(step)
+  const signed = (sign: Difference['sign']) => d.keys.filter(k => k.sign === sign)
+  const [gone, changed, added] = [signed('−'), signed('→'), signed('+')]
   const steps: Step[] = [
     { sign: '→', text: <>{words.into} {a.namespaces.map(n => <span key={n}><Id of={n} /> </span>)}</> },
-    ...some(d.gone, l => ({ sign: '−', text: <><Id of={l.key} /> {words.drops}</> })),
-    ...some(d.changed, c => ({ sign: '→', text: <><Id of={c.key} /> {words.changes}: {c.members.map(m => words.about[m] ?? m).join(', ')}</> })),
-    ...some(d.added, l => ({ sign: '+', text: <><Id of={l.key} /> {words.adds}</> })),
+    ...gone.slice(0, most).map(k => ({ sign: k.sign, text: <><Id of={k.id} /> {words.drops}</> })),
+    ...changed.slice(0, most).map(k => ({ sign: k.sign, text: <><Id of={k.id} /> {words.changes}: {k.members.map(m => words.about[m.name] ?? m.name).join(', ')}</> })),
+    ...added.slice(0, most).map(k => ({ sign: k.sign, text: <><Id of={k.id} /> {words.adds}</> })),
     ...(d.rest ? [{ sign: '→' as const, text: words.others }] : []),
   ]
-  const cut = Math.max(d.gone.length, d.changed.length, d.added.length) > most
+  const cut = Math.max(gone.length, changed.length, added.length) > most
   return (
     <Review
-      title={words.publishTitle} steps={steps} submit={words.submit} danger={d.gone.length > 0} onSure={publish} onBack={onBack}
+      title={words.publishTitle} steps={steps} submit={words.submit} danger={gone.length > 0} onSure={publish} onBack={onBack}
       about={failed => isFailure(failed, 'version_conflict') && <><span>{words.conflict(Number(failed.fields.currentVersion ?? 0))}</span> <Button small onPress={() => (onOther(), onBack())}>{words.compare}</Button></>}
     >
       {cut && <p className="small dim">{words.first(most)}</p>}

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { useAsk, useOrg } from '../../api/queries.ts'
-import { type Branch, type Document, type Entry, tree } from '../../domain/documents.ts'
+import { type Branch, type Document, type Entry, entriesOf, tree } from '../../domain/documents.ts'
 import { visible } from '../../domain/visible.ts'
 import { t as all } from '../../text/en.ts'
 import { catalog as t } from '../../text/registry.ts'
@@ -12,7 +12,6 @@ import { Id, Name } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Loaded } from '../../ui/States.tsx'
 
-const entriesOf = (b: Branch): Entry[] => [...b.entries, ...b.below.flatMap(entriesOf)]
 const pathsOf = (b: Branch): string[] => [b.path, ...b.below.flatMap(pathsOf)]
 const many = 600 // keys that are drawn at once without being asked for
 
@@ -85,9 +84,9 @@ function Found({ org, q, roots }: { org: string; q: string; roots: Branch[] }) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean)
   const rows = roots.flatMap(entriesOf).filter(e => words.every(w => e.key.toLowerCase().includes(w) || e.description.toLowerCase().includes(w)))
   const columns: Array<Column<Entry>> = [
-    { id: 'key', title: t.key, width: 'minmax(0, 1.2fr)', cell: e => <Link to="/orgs/$org/explain" params={{ org }} search={{ key: e.key }} aria-label={t.explain(visible(e.key))}><Id of={e.key} /></Link> },
-    { id: 'description', title: t.description, width: 'minmax(0, 1fr)', cell: e => <><Name of={e.description} /> <Tags of={e} /></> },
-    { id: 'where', title: t.where, width: 'minmax(0, 1fr)', least: true, cell: e => <span className="dim">{e.scopes.length ? t.at(e.scopes.map(visible)) : t.everywhere}</span> },
+    { id: 'key', title: t.key, width: 'minmax(0, 1fr)', cell: e => <Link to="/orgs/$org/explain" params={{ org }} search={{ key: e.key }} aria-label={t.explain(visible(e.key))}><Id of={e.key} /></Link> },
+    { id: 'description', title: t.description, width: 'minmax(0, 1fr)', cell: e => <span className="keeps"><span className="cut"><Name of={e.description} /></span><Tags of={e} /></span> },
+    { id: 'where', title: t.where, width: 'minmax(0, 1.2fr)', least: true, cell: e => <span className="dim">{e.scopes.length ? t.at(e.scopes.map(visible)) : t.everywhere}</span> },
   ]
   return <Grid label={t.title} rows={rows} columns={columns} rowId={e => e.key} empty={<Empty title={all.grid.hidden} />} />
 }

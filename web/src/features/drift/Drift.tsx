@@ -35,8 +35,8 @@ export function Drift() {
             <p className="dim">{t.asOf} <Time at={d.generatedAt} />.</p>
             {d.unavailable.length > 0 && <div className="note mind" role="alert"><p>{t.unavailable} {d.unavailable.map(u => `${u.application || all.person.root} (${u.code})`).join(', ')}</p></div>}
             {d.roles.length + d.grants.length + d.imports.length === 0 && <div className="card"><Empty title={d.unavailable.length ? t.noneOfAsked : t.none}>{d.unavailable.length === 0 && <p>{t.noneHint}</p>}</Empty></div>}
-            {d.roles.length > 0 && <section className="stack close"><h2>{t.roles}</h2><Grid label={t.roles} rows={d.roles} columns={roles} rowId={r => `${r.application} ${r.roleId}`} empty={null} /></section>}
-            {d.grants.length > 0 && <section className="stack close"><h2>{t.grants}</h2><Grid label={t.grants} rows={d.grants} columns={grants} rowId={r => `${r.application} ${r.grantId}`} empty={null} /></section>}
+            {d.roles.length > 0 && <section className="stack close"><h2>{t.roles}</h2><Grid label={t.roles} rows={d.roles} columns={roles} lines={3} rowId={r => `${r.application} ${r.roleId}`} empty={null} /></section>}
+            {d.grants.length > 0 && <section className="stack close"><h2>{t.grants}</h2><Grid label={t.grants} rows={d.grants} columns={grants} lines={3} rowId={r => `${r.application} ${r.grantId}`} empty={null} /></section>}
             {d.imports.length > 0 && (
               <section className="card"><header><h2>{t.imports}</h2></header>
                 <ul className="list bounded" tabIndex={0} aria-label={t.imports}>{d.imports.map(i => <li key={`${i.application} ${i.namespace} ${i.pattern}`}><span className="grow"><Name of={i.message} /></span><span className="small dim">{t.since} <Time at={i.tombstonedAt} date /></span></li>)}</ul>
@@ -50,5 +50,8 @@ export function Drift() {
 }
 
 function Named({ of }: { of: Missing[] }) {
-  return <>{of.map((m, i) => <span key={m.pattern}>{i > 0 && ', '}<Id of={m.pattern} /> <span className="dim">{t.reasons[m.reason] ?? m.reason}{m.since ? <> {t.since} <Time at={m.since} date /></> : null}</span></span>)}</>
+  const why = (m: Missing) => <span className="dim">{t.reasons[m.reason] ?? m.reason}{m.since ? <span className="least"> {t.since} <Time at={m.since} date /></span> : null}</span>
+  const [only] = of
+  if (only && of.length === 1) return <span className="keeps"><span className="cut"><Id of={only.pattern} /></span>{why(only)}</span>
+  return <>{of.map((m, i) => <span key={m.pattern}>{i > 0 && ', '}<Id of={m.pattern} /> {why(m)}</span>)}</>
 }

@@ -1,7 +1,8 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
+import { useOnce } from '../../api/once.ts'
 import { queries, useAsk, useMe } from '../../api/queries.ts'
 import type { APIKey } from '../../api/schema.gen.ts'
 import { t as all } from '../../text/en.ts'
@@ -23,6 +24,7 @@ export function Key() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/keys/$id' })
   const me = useMe()
   const one = useAsk('GET /orgs/{org}/api-keys/{id}', { path: { org, id } })
+  const once = useOnce() // outlives the review: opened again after no answer, it is the same write
   const k = one.data?.apiKey
   const [doing, setDoing] = useState<'rotate' | 'revoke' | null>(null)
   const [secret, setSecret] = useState<{ of: string | null } | null>(null)
@@ -44,7 +46,7 @@ export function Key() {
         {({ apiKey }) => (
           <div className="stack">
             {secret && <Secret title={t.rotatedTitle} of={secret.of} />}
-            {doing === 'rotate' && <Rotate org={org} of={apiKey} onBack={() => setDoing(null)} onDone={of => (setDoing(null), setSecret({ of }), refresh())} />}
+            {doing === 'rotate' && <Rotate org={org} of={apiKey} once={once} onBack={() => setDoing(null)} onDone={of => (setDoing(null), setSecret({ of }), refresh())} />}
             {doing === 'revoke' && <Revoke org={org} of={apiKey} onBack={() => setDoing(null)} onDone={() => (setDoing(null), setSecret(null), refresh())} />}
             <section className="card">
               <dl className="facts">
@@ -68,11 +70,11 @@ export function Key() {
 
 const overlaps = [86_400_000, 604_800_000, 3_600_000, 0]
 
-function Rotate({ org, of, onBack, onDone }: { org: string; of: APIKey; onBack: () => void; onDone: (secret: string | null) => void }) {
-  const [key] = useState(newKey)
+function Rotate({ org, of, once, onBack, onDone }: { org: string; of: APIKey; once: ReturnType<typeof useOnce>; onBack: () => void; onDone: (secret: string | null) => void }) {
   const [overlapMs, setOverlap] = useState(overlaps[0]!)
   async function rotate() {
-    const { secret } = await call('POST /orgs/{org}/api-keys/{id}/rotate', { path: { org, id: of.id }, body: { overlapMs } }, { key })
+    const path = { org, id: of.id }
+    const { secret } = await once({ path, overlapMs }, key => call('POST /orgs/{org}/api-keys/{id}/rotate', { path, body: { overlapMs } }, { key }))
     onDone(secret)
   }
   return (

@@ -12,7 +12,7 @@ import { ActsAs, kinds, manages, State } from './state.tsx'
 
 const columns: Array<Column<APIKey>> = [
   { id: 'name', title: t.name, width: 'minmax(0, 1fr)', cell: k => <Name of={k.name} /> },
-  { id: 'kind', title: t.kind, width: '112px', cell: k => t.kinds[k.kind] ?? k.kind },
+  { id: 'kind', title: t.kind, width: '150px', cell: k => t.kinds[k.kind] ?? k.kind },
   { id: 'of', title: t.of, width: 'minmax(0, 1fr)', cell: k => <ActsAs of={k} /> },
   { id: 'state', title: t.state, width: '84px', cell: k => <State of={k} /> },
   { id: 'expires', title: t.expires, width: '108px', least: true, cell: k => <span className="dim">{k.expiresAt ? <Time at={k.expiresAt} date /> : t.never}</span> },

@@ -1,7 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
+import { useOnce } from '../../api/once.ts'
 import { queries, useAsk, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
 import type { IssuedKey } from '../../api/schema.gen.ts'
 import { t as all } from '../../text/en.ts'
@@ -24,7 +25,7 @@ export function NewKey() {
   const search = useSearch({ from: '/signed-in/orgs/$org/keys/new' })
   const me = useMe()
   const everywhere = holds(me.data, manages) === 'yes'
-  const [key, setKey] = useState(newKey)
+  const once = useOnce()
   const [kind, setKind] = useState(kinds.find(k => k === search.kind) ?? 'principal')
   const [name, setName] = useState(search.name ?? '')
   const [serviceId, setService] = useState(search.service ?? '')
@@ -44,13 +45,12 @@ export function NewKey() {
   }
   async function make() {
     const body = { kind, name: name.trim(), ...(kind === 'principal' ? { serviceId: of } : kind === 'publisher' ? { namespace: of } : {}), ...(expiresAt ? { expiresAt } : {}) }
-    setMade(await call('POST /orgs/{org}/api-keys', { path: { org }, body }, { key }))
+    setMade(await once(body, key => call('POST /orgs/{org}/api-keys', { path: { org }, body }, { key })))
     setReviewing(false)
     void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' })
   }
   function again() {
     setMade(null)
-    setKey(newKey())
     setName('')
   }
   return (
@@ -81,7 +81,7 @@ export function NewKey() {
         </form>
       )}
       {reviewing && (
-        <Sure title={t.reviewTitle} submit={t.submit} onSure={make} onEnd={() => (setReviewing(false), setKey(newKey()))} about={refusal}>
+        <Sure title={t.reviewTitle} submit={t.submit} onSure={make} onEnd={() => setReviewing(false)} about={refusal}>
           <Plan steps={[{ sign: '+', text: <><strong><Name of={name.trim()} /></strong> {t.acts[kind]}{of && <> <Id of={of} /></>} {expiresAt ? <>{t.untilWord} <Time at={expiresAt} /></> : <span className="dim">{kind === 'admin' ? t.defaultEnd : t.forever}</span>}</> }]} />
           <p className="dim">{t.kindHints[kind]}</p>
         </Sure>

@@ -14,7 +14,7 @@ export function State({ of }: { of: APIKey }) {
 
 /** As whom a key acts. */
 export function ActsAs({ of: k }: { of: APIKey }) {
-  if (k.kind === 'principal') return <span>service <Name of={k.serviceId ?? ''} /></span>
+  if (k.kind === 'principal') return <span>{t.serviceOf} <Name of={k.serviceId ?? ''} /></span>
   if (k.kind === 'publisher') return <span>{t.publishes} <Name of={k.namespace ?? ''} /></span>
   return <span>{t.seatOf} <Name of={k.userId ?? ''} /></span>
 }

@@ -1,6 +1,7 @@
 import { Link, Navigate, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
+import { useOnce } from '../../api/once.ts'
 import { queries, useAsk, useSession } from '../../api/queries.ts'
 import { signOut } from '../../api/signing.ts'
 import icon from '../../icon.svg'
@@ -58,7 +59,7 @@ export function Orgs() {
 /** Makes the first org, whose owner its maker is. */
 function First({ userId }: { userId: string }) {
   const navigate = useNavigate()
-  const [key] = useState(newKey)
+  const once = useOnce()
   const [name, setName] = useState('')
   const [id, setId] = useState('')
   const [busy, setBusy] = useState(false)
@@ -67,7 +68,8 @@ function First({ userId }: { userId: string }) {
     e.preventDefault()
     setBusy(true)
     try {
-      const made = await call('POST /orgs', { body: { name: name.trim(), ...(id.trim() ? { id: id.trim() } : {}), ownerUserId: userId } }, { key })
+      const body = { name: name.trim(), ...(id.trim() ? { id: id.trim() } : {}), ownerUserId: userId }
+      const made = await once(body, key => call('POST /orgs', { body }, { key }))
       await queries.invalidateQueries()
       await navigate({ to: '/orgs/$org', params: { org: made.org.id } })
     } catch (failed) {

@@ -13,7 +13,7 @@ const columns: Array<Column<Summary>> = [
   { id: 'version', title: t.version, width: '92px', cell: n => (n.version === null ? <span className="dim">{t.never}</span> : <><span className="narrow dim">{t.version} </span>{number.format(n.version)}</>) },
   { id: 'published', title: t.published, width: '150px', least: true, cell: n => <span className="dim">{n.publishedAt !== null && <Time at={n.publishedAt} />}</span> },
   { id: 'keys', title: t.keys, width: '72px', least: true, cell: n => number.format(n.keys) },
-  { id: 'gone', title: t.gone, width: '140px', least: true, cell: n => <span className={n.tombstones ? 'tag mind' : 'dim'}>{number.format(n.tombstones)}</span> },
+  { id: 'gone', title: t.gone, width: '190px', least: true, cell: n => <span className={n.tombstones ? 'tag mind' : 'dim'}>{number.format(n.tombstones)}</span> },
 ]
 
 /** The namespaces of the org. */

@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
+import { useOnce } from '../../api/once.ts'
 import { queries, useOrg, useVocabulary } from '../../api/queries.ts'
 import type { Prompt } from '../../api/schema.gen.ts'
 import { type AskedType, named, type Vocabulary } from '../../domain/catalog.ts'
@@ -43,7 +44,7 @@ function Form({ words }: { words: Vocabulary }) {
   const org = useOrg()
   const search = useSearch({ from: '/signed-in/orgs/$org/ask' })
   const navigate = useNavigate({ from: '/orgs/$org/ask' })
-  const [key, setKey] = useState(newKey) // one form is one write, however often it is sent
+  const once = useOnce()
   const [by, setBy] = useState<'role' | 'pattern'>(search.pattern || !words.roles.length ? 'pattern' : 'role')
   const [role, setRole] = useState(search.role ?? '')
   const [pattern, setPattern] = useState(search.pattern ?? '')
@@ -75,7 +76,7 @@ function Form({ words }: { words: Vocabulary }) {
     setBusy(true)
     setError(null)
     try {
-      const made = await call('POST /orgs/{org}/requests', { path: { org }, body: reviewed }, { key })
+      const made = await once(reviewed, key => call('POST /orgs/{org}/requests', { path: { org }, body: reviewed }, { key }))
       say(made.request.state === 'approved' ? t.ask.given : made.request.state === 'denied' ? t.ask.refused : t.ask.sent)
       void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' })
       void navigate({ to: '/orgs/$org/requests/$id', params: { org, id: made.request.id }, search: made.application ? { from: made.application } : {} })
@@ -86,7 +87,6 @@ function Form({ words }: { words: Vocabulary }) {
   }
 
   function back() {
-    setKey(newKey())
     setReviewed(null)
     setError(null)
   }

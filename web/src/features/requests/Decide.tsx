@@ -1,6 +1,7 @@
 import { useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
+import { useOnce } from '../../api/once.ts'
 import { useAsk } from '../../api/queries.ts'
 import type { Request } from '../../api/schema.gen.ts'
 import { t } from '../../text/en.ts'
@@ -43,7 +44,7 @@ export function Decide({ org, id, application, onClose, onDecided }: Props) {
 }
 
 function Form({ org, request: r, application, onDecided, onConflict }: { org: string; request: Request; application: string | undefined; onDecided: () => void; onConflict: () => void }) {
-  const [key, setKey] = useState(newKey)
+  const once = useOnce()
   const [decision, setDecision] = useState<'approved' | 'denied' | null>(null)
   const [note, setNote] = useState('')
   const [busy, setBusy] = useState(false)
@@ -53,12 +54,12 @@ function Form({ org, request: r, application, onDecided, onConflict }: { org: st
     setBusy(true)
     setError(null)
     try {
-      await call('POST /orgs/{org}/requests/{id}/decide', { path: { org, id: r.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}), ...(application ? { application } : {}) } }, { key })
+      const body = { decision, ...(note.trim() ? { note: note.trim() } : {}), ...(application ? { application } : {}) }
+      await once(body, key => call('POST /orgs/{org}/requests/{id}/decide', { path: { org, id: r.id }, body }, { key }))
       say(decision === 'approved' ? t.inbox.approved : t.inbox.denied)
       onDecided()
     } catch (failed) {
       setError(failed)
-      setKey(newKey())
       if (isFailure(failed, 'conflict', 'invalid_transition')) onConflict()
     }
     setBusy(false)

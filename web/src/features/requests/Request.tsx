@@ -1,7 +1,8 @@
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
+import { useOnce } from '../../api/once.ts'
 import { queries, useAsk, useMe } from '../../api/queries.ts'
 import type { OneEntry } from '../../api/schema.gen.ts'
 import { visible } from '../../domain/visible.ts'
@@ -60,14 +61,14 @@ export function OneRequest() {
 }
 
 function Cancel({ org, of: { request: r, application }, onBack, onOver }: { org: string; of: OneEntry; onBack: () => void; onOver: () => void }) {
-  const [key] = useState(newKey)
+  const once = useOnce()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   async function sure() {
     setBusy(true)
     setError(null)
     try {
-      await call('POST /orgs/{org}/requests/{id}/cancel', { path: { org, id: r.id }, body: application ? { application } : {} }, { key })
+      await once(r.id, key => call('POST /orgs/{org}/requests/{id}/cancel', { path: { org, id: r.id }, body: application ? { application } : {} }, { key }))
       say(t.requests.cancelled)
       void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' })
       onOver()

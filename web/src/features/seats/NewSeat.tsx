@@ -1,7 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { call, newKey } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { holds } from '../../api/gates.ts'
+import { useOnce } from '../../api/once.ts'
 import { queries, useAsk, useMe, useOrg } from '../../api/queries.ts'
 import { t as all } from '../../text/en.ts'
 import { seats as t } from '../../text/seats.ts'
@@ -22,7 +23,7 @@ export function NewSeat() {
   const navigate = useNavigate()
   const me = useMe()
   const search = useSearch({ from: '/signed-in/orgs/$org/invite' })
-  const [key, setKey] = useState(newKey)
+  const once = useOnce()
   const [userId, setUserId] = useState(search.user ?? '')
   const [kind, setKind] = useState(kinds.find(k => k === search.kind) ?? 'portal')
   const [displayName, setName] = useState('')
@@ -35,7 +36,7 @@ export function NewSeat() {
   }
   async function invite() {
     const body = { userId: userId.trim(), kind, ...(displayName.trim() ? { displayName: displayName.trim() } : {}), ...(email.trim() ? { email: email.trim() } : {}) }
-    const { seat } = await call('POST /orgs/{org}/seats', { path: { org }, body }, { key })
+    const { seat } = await once(body, key => call('POST /orgs/{org}/seats', { path: { org }, body }, { key }))
     say(t.made)
     void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' })
     await navigate({ to: '/orgs/$org/seats/$id', params: { org, id: seat.userId } })
@@ -52,7 +53,7 @@ export function NewSeat() {
         <div className="row"><Button kind="main" type="submit">{t.review}</Button><Link className="button" to="/orgs/$org/seats" params={{ org }}>{all.cancel}</Link></div>
       </form>
       {reviewing && (
-        <Sure title={t.inviteTitle} submit={t.inviteNow} onSure={invite} onEnd={() => (setReviewing(false), setKey(newKey()))} about={refusal}>
+        <Sure title={t.inviteTitle} submit={t.inviteNow} onSure={invite} onEnd={() => setReviewing(false)} about={refusal}>
           <Plan steps={[{ sign: '+', text: <><strong><Name of={userId.trim()} /></strong> {t.joins} {all.seatKinds[kind]}{(displayName || email) && <span className="dim"> · <Name of={[displayName, email].filter(Boolean).join(' · ')} /></span>}</> }]} />
           <p className="dim">{t.kindHints[kind]}</p>
         </Sure>

@@ -17,7 +17,7 @@ const invites = 'cloud.seats.invite_seat'
 
 const columns: Array<Column<Seat>> = [
   { id: 'user', title: t.user, width: 'minmax(0, 1fr)', cell: s => <Name of={s.userId} /> },
-  { id: 'kind', title: t.kind, width: '110px', cell: s => t.kinds[s.kind] ?? s.kind },
+  { id: 'kind', title: t.kind, width: '150px', cell: s => t.kinds[s.kind] ?? s.kind },
   { id: 'state', title: t.state, width: '84px', cell: s => <State of={s.state} /> },
   { id: 'name', title: t.name, width: 'minmax(0, 1fr)', least: true, cell: s => <span className="dim"><Name of={[s.displayName, s.email].filter(Boolean).join(' · ')} /></span> },
   { id: 'seen', title: t.seen, width: '150px', least: true, cell: s => <span className="dim">{s.lastSeenAt ? <Time at={s.lastSeenAt} /> : t.never}</span> },
