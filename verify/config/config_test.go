@@ -159,7 +159,7 @@ func TestWhatBelongsToExportsIsReadStrictly(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"catalog":"c","judge":"export"}`:                                              `bad config field "judge": must be one of ["exports"]`,
 		`{"catalog":"c","judge":"exports","gateWraper":[]}`:                             `bad config field "gateWraper": there is no such field: did you mean "gateWrappers"?`,
-		`{"catalog":"c","judge":"exports","go":{"test":true}}`:                          `bad config field "go.test": there is no such field: did you mean "go.tests"?`,
+		`{"catalog":"c","judge":"exports","go":{"test":true}}`:                          `bad config field "go.test": is not known — did you mean "tests"?`,
 		`{"catalog":"c","gateWrappers":[]}`:                                             `bad config field "gateWrappers": has an effect only beside "judge": "exports"`,
 		`{"catalog":"c","exempt":{}}`:                                                   `bad config field "exempt": has an effect only beside "judge": "exports"`,
 		`{"catalog":"c","judge":"exports","gateWrappers":["x"],"publicWrappers":["x"]}`: `bad config field "publicWrappers": "x" is in gateWrappers too: a wrapper is one or the other`,
