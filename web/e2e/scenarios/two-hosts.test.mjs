@@ -41,7 +41,7 @@ test('13 a grant after its review at one host is seen at the other by itself', {
   const { page } = await asOwner(t, one)
   await page.goto(base + '/grants/new?subject=user:zoe&role=reader&scope=docs.folder:team')
   await page.getByRole('button', { name: 'Review' }).click()
-  await page.getByRole('region', { name: 'This will be done' }).getByText(/1 principal gains \d+ answer/).waitFor()
+  await page.getByRole('dialog', { name: 'This will be done' }).getByText(/1 principal gains \d+ answer/).waitFor()
   await page.getByRole('button', { name: 'Give access' }).click()
   await page.getByRole('heading', { name: 'The grant is made' }).waitFor()
   await watching.page.getByRole('grid', { name: 'Grants' }).getByText('reader').waitFor()
