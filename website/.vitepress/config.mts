@@ -32,6 +32,8 @@ export default defineConfig({
       md.core.ruler.push('links-to-source', (state) => {
         const page: string = (state.env as { relativePath?: string }).relativePath ?? ''
         for (const block of state.tokens) {
+          // What is beside the page is no package.
+          if (block.type === 'html_block') block.content = block.content.replaceAll(/\b(src|srcset)="(?=images\/)/g, '$1="./')
           for (const token of block.children ?? []) {
             const href = token.type === 'link_open' ? token.attrGet('href') : null
             if (!href || /^(#|[a-z]+:)/.test(href) || /\.md(#.*)?$/.test(href)) continue
