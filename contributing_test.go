@@ -3,7 +3,6 @@ package authz_test
 import (
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -30,7 +29,7 @@ func TestTheWalksOfContributingLeadThroughTheCode(t *testing.T) {
 		}
 	}
 	for _, room := range regexp.MustCompile("`((?:host|sdk|web|cmd|internal|conformance|plugins)(?:/[\\w]+)*)`").FindAllStringSubmatch(string(page), -1) {
-		if _, err := os.Stat(room[1]); err != nil && !strings.Contains(room[1], "...") {
+		if _, err := os.Stat(room[1]); err != nil {
 			t.Error(err)
 		}
 	}
