@@ -12,7 +12,7 @@ export const t = {
   yes: 'Yes',
   no: 'No',
   everywhere: 'everywhere',
-  days: (ms: number) => many(Math.round(ms / 86_400_000), 'day', 'days'),
+  days: (ms: number) => (ms >= 86_400_000 ? many(Math.round(ms / 86_400_000), 'day', 'days') : ms >= 3_600_000 ? many(Math.round(ms / 3_600_000), 'hour', 'hours') : many(Math.max(1, Math.round(ms / 60_000)), 'minute', 'minutes')),
   needs: (key: string) => `This needs ${key}. Ask an owner of the organization for it.`,
 
   subject: { user: 'person', service: 'service', group: 'group', org: 'organization', directs: 'direct reports of', orgof: 'everybody below', everyone: 'everyone', other: 'other' },
@@ -265,7 +265,7 @@ export const t = {
   roles: {
     title: 'Roles', lead: 'Named lists of keys and patterns.', name: 'Name', id: 'Id', patterns: 'Patterns', requestable: 'can be asked for', find: 'Find by name or id', none: 'There are no roles',
     keys: 'Keys', names: (n: number) => (n ? many(n, 'key today', 'keys today') : 'names no key of any catalog'), destructive: 'destructive', empty: 'The role has no patterns.',
-    patternsAndKeys: 'Keys and patterns', counted: (n: number) => many(n, 'entry', 'entries'), asking: 'Asking for it', stages: 'Stages', expiry: 'An expiry is required', longest: 'At most', notRequestable: 'It cannot be asked for.', nobody: 'Nobody was given the role here',
+    patternsAndKeys: 'Keys and patterns', counted: (n: number) => many(n, 'entry', 'entries'), asking: 'Asking for it', stages: 'Stages', questions: 'Questions', expiry: 'An expiry is required', longest: 'At most', notRequestable: 'It cannot be asked for.', nobody: 'Nobody was given the role here',
   },
   grants: {
     title: 'Grants', lead: 'Who was given what, everywhere. Choose an application for its scopes.', leadApp: 'Who was given what at the scopes of this application.', one: 'Grant', new: 'Give access',

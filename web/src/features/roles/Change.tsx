@@ -5,7 +5,9 @@ import { holds } from '../../api/gates.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useAsk, useMe } from '../../api/queries.ts'
 import type { Role } from '../../api/schema.gen.ts'
+import { asked, policyOf, samePolicy } from '../../domain/asking.ts'
 import { beyond } from '../../domain/plans.ts'
+import { a as asking } from '../../text/asking.ts'
 import { t } from '../../text/en.ts'
 import { r } from '../../text/roles.ts'
 import { w } from '../../text/writes.ts'
@@ -18,6 +20,7 @@ import { Loaded } from '../../ui/States.tsx'
 import { Sure } from '../../ui/Sure.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { Versions } from '../../ui/Versions.tsx'
+import { Asking, Told } from './Asking.tsx'
 import { Difference } from './Difference.tsx'
 import { keyOf, ofAccount } from './gate.ts'
 import { Patterns } from './Patterns.tsx'
@@ -31,12 +34,14 @@ export function Change({ org, role }: { org: string; role: Role }) {
   const [name, setName] = useState(role.name)
   const [description, setDescription] = useState(role.description ?? '')
   const [patterns, setPatterns] = useState(role.patterns)
+  const [policy, setPolicy] = useState(asked(role.requestable))
   const [review, setReview] = useState(false)
   const key = keyOf(base.patterns)
   const account = ofAccount(base.patterns)
   const renamed = name.trim() !== base.name
   const described = description.trim() !== (base.description ?? '')
   const repatterned = lines(patterns) !== lines(base.patterns)
+  const reasked = !samePolicy(policyOf(policy), base.requestable)
   const moved = role.etag !== base.etag
   const effects = useEffects(review && !moved && !account && repatterned ? { with: { roles: [{ roleId: role.id, patterns }] } } : null)
   const begin = (from: Role) => {
@@ -44,9 +49,10 @@ export function Change({ org, role }: { org: string; role: Role }) {
     setName(from.name)
     setDescription(from.description ?? '')
     setPatterns(from.patterns)
+    setPolicy(asked(from.requestable))
   }
   async function store() {
-    const body = { ...(renamed ? { name: name.trim() } : {}), ...(described ? { description: description.trim() || null } : {}), ...(repatterned ? { patterns } : {}) }
+    const body = { ...(renamed ? { name: name.trim() } : {}), ...(described ? { description: description.trim() || null } : {}), ...(repatterned ? { patterns } : {}), ...(reasked ? { requestable: policyOf(policy) } : {}) }
     try {
       const told = await call('PATCH /orgs/{org}/org/roles/{id}', { path: { org, id: role.id }, body }, { ifMatch: base.etag })
       begin(told.role)
@@ -59,6 +65,7 @@ export function Change({ org, role }: { org: string; role: Role }) {
   const about: Step[] = [
     ...(renamed ? [{ sign: '→' as const, text: <>{r.field.name}: <Name of={base.name} /> → <strong><Name of={name.trim()} /></strong></> }] : []),
     ...(described ? [{ sign: '→' as const, text: <>{r.field.about}: <Name of={base.description || w.empty} /> → <strong><Name of={description.trim() || w.empty} /></strong></> }] : []),
+    ...(reasked ? [{ sign: '→' as const, text: <>{asking.field}: <Told of={base.requestable} /> → <strong><Told of={policyOf(policy)} /></strong></> }] : []),
   ]
   return (
     <>
@@ -68,23 +75,25 @@ export function Change({ org, role }: { org: string; role: Role }) {
           <Field label={t.groups.about}>{a => <input {...a} value={description} onChange={e => setDescription(e.target.value)} autoComplete="off" />}</Field>
         </div>
         <Patterns patterns={patterns} onChange={setPatterns} />
+        {!account && <Asking of={policy} onChange={setPolicy} />}
         {moved && (
           <Versions
             rows={[
               { label: r.field.name, theirs: <Name of={role.name} />, mine: <Name of={name} />, same: role.name === name.trim() },
               { label: r.field.about, theirs: <Name of={role.description || w.empty} />, mine: <Name of={description || w.empty} />, same: (role.description ?? '') === description.trim() },
               { label: r.field.patterns, theirs: <List of={role.patterns} beyond={patterns} />, mine: <List of={patterns} beyond={role.patterns} />, same: lines(role.patterns) === lines(patterns) },
+              { label: asking.field, theirs: <Told of={role.requestable} />, mine: <Told of={policyOf(policy)} />, same: samePolicy(role.requestable, policyOf(policy)) },
             ].filter(row => !row.same)}
             onTheirs={() => (begin(role), setReview(false))} onMine={() => (setBase(role), setReview(true))}
           />
         )}
-        <div className="row"><Button kind="main" type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : moved ? w.meanwhile : renamed || described || repatterned ? null : w.unchanged}>{w.review}</Button></div>
+        <div className="row"><Button kind="main" type="submit" reason={holds(me.data, key) !== 'yes' ? t.needs(key) : moved ? w.meanwhile : policy.on && !policy.stages.length ? asking.noStage : renamed || described || repatterned || reasked ? null : w.unchanged}>{w.review}</Button></div>
       </form>
       {review && !moved && (
         <Sure title={w.title} submit={r.store} reason={account || !repatterned ? null : untilTold(effects)} onSure={store} onEnd={() => setReview(false)}>
           <Difference before={base.patterns} after={patterns} first={about} />
           <p className="dim">{account ? r.account : w.root}</p>
-          {account ? <p>{t.give.account}</p> : repatterned ? <Impact of={effects} /> : <p><strong>{r.words}</strong></p>}
+          {account ? <p>{t.give.account}</p> : repatterned ? <Impact of={effects} /> : <p><strong>{reasked ? asking.words : r.words}</strong></p>}
         </Sure>
       )}
       <End org={org} role={role} />

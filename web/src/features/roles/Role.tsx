@@ -60,6 +60,7 @@ function Keys({ role }: { role: RoleOf }) {
         {policy ? (
           <dl className="facts">
             <dt>{t.roles.stages}</dt><dd><ol className="stack tight">{policy.stages.map((s, i) => <li key={i}>{t.stage(s.kind, s.roleId ?? '', s.layers ?? 1)}</li>)}</ol></dd>
+            {policy.prompts?.length ? <><dt>{t.roles.questions}</dt><dd><ol className="stack tight">{policy.prompts.map(p => <li key={p.id}><Name of={p.label} /></li>)}</ol></dd></> : null}
             <dt>{t.roles.expiry}</dt><dd>{policy.requireExpiry ? t.yes : t.no}</dd>
             {policy.maxDurationMs ? <><dt>{t.roles.longest}</dt><dd>{t.days(policy.maxDurationMs)}</dd></> : null}
           </dl>
