@@ -250,12 +250,12 @@ var lookupCases = []storageCase{
 		w.same("g1350g1349", w.found(authz.GrantSearch{Order: authz.GrantsNewest}, storage.FoundPage{After: gone, Limit: 2}))
 	}},
 	{ID: "B99c", Rule: "findGrants follows every change of a grant: what was deleted is gone, and another expiry is found where it belongs", Needs: needsLookups, run: func(w *world) {
-		w.write(insertGrants(grant("1", "user:u", until(10)), grant("2", "user:u"), grant("3", "user:u", until(30)))...)
-		w.same("13", w.found(authz.GrantSearch{Order: authz.GrantsExpiring}, storage.FoundPage{}))
+		w.write(insertGrants(grant("1", "user:u", until(30)), grant("2", "user:u"), grant("3", "user:u", until(10)))...)
+		w.same("31", w.found(authz.GrantSearch{Order: authz.GrantsExpiring}, storage.FoundPage{}))
 		again := grant("2", "user:u", until(20))
 		w.write(storage.DeleteGrant{ID: "2"}, storage.DeleteGrant{ID: "3"})
 		w.write(insertGrants(again)...)
-		w.same("12", w.found(authz.GrantSearch{Order: authz.GrantsExpiring}, storage.FoundPage{}))
+		w.same("21", w.found(authz.GrantSearch{Order: authz.GrantsExpiring}, storage.FoundPage{}))
 		w.same("21", w.found(authz.GrantSearch{Order: authz.GrantsNewest}, storage.FoundPage{}))
 		w.same("12", w.found(authz.GrantSearch{}, storage.FoundPage{}))
 	}},
