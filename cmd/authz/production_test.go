@@ -19,6 +19,7 @@ func TestTheGuideToProductionLeadsThroughARestore(t *testing.T) {
 		t.Skip(err)
 	}
 	r := newReader(t, "openssl", "curl", "promtool")
+	r.folder = "/srv/authz"
 	r.env = append(r.env, "DATABASE_URL="+dsn)
 	r.env[0] += ":" + tools
 	plugins := filepath.Join(r.dir, "plugins")

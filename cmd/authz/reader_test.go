@@ -46,6 +46,7 @@ type reader struct {
 	request string              // the id that was shown last
 	printed map[string]string   // what a command printed last
 	me      string
+	folder  string // as the page shows theirs
 }
 
 // newReader is one on whose machine the tools of the page are; where they are not, the page
@@ -73,7 +74,7 @@ func newReader(t *testing.T, tools ...string) *reader {
 	}
 	t.Cleanup(func() { os.RemoveAll(short) })
 	s.env = []string{"PATH=" + s.dir + ":" + strings.Join(path, ":"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + short}
-	return &reader{shell: s, hosts: map[string]*running{}, ports: map[string]string{}, printed: map[string]string{}, me: "local:" + me.Username}
+	return &reader{shell: s, hosts: map[string]*running{}, ports: map[string]string{}, printed: map[string]string{}, me: "local:" + me.Username, folder: "/home/you/notes"}
 }
 
 // read follows a page to its end, and holds it to what was seen.
@@ -294,7 +295,7 @@ func (r *reader) typed(command string) string {
 	for shown, real := range r.ports {
 		text = regexp.MustCompile(`:`+real+`\b`).ReplaceAllString(text, ":"+shown)
 	}
-	text = strings.ReplaceAll(strings.ReplaceAll(text, r.me, "local:you"), r.dir, "/home/you/notes")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, r.me, "local:you"), r.dir, r.folder)
 	text = anySeconds.ReplaceAllString(text, "${1}0.2s")
 	text = clockCheck.ReplaceAllString(text, "")
 	text = anyLife.ReplaceAllString(text, "INCARNATION")
