@@ -81,7 +81,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err != nil {
 		return err
 	}
-	if err := listening.serves(listen.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
+	if err := listening.serves(listen.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Certificate: h.certificate.Store, Logger: h.log}); err != nil {
 		return err
 	}
 	socket, err := h.bind("socket", func() (net.Listener, error) { return listen.Local(cfg.Socket, cfg.AllowsInsecure()) })
