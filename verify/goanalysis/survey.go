@@ -71,6 +71,8 @@ func Look(ctx context.Context, dir string, patterns []string) (*Survey, error) {
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		m := Middleware{Name: name, Count: seen[name]}
 		switch {
+		case ownMiddleware[name]:
+			m.Why = "authz's own: it counts without being named"
 		case gates[name]:
 			m.Why = "asks the client itself: it counts without being named"
 		case refuses[name]:

@@ -9,6 +9,7 @@ import (
 
 func (c *collector) composite(e *ast.CompositeLit) value {
 	t := orVoid(c.in.Info.TypeOf(e))
+	c.publicGates(e)
 	switch u := t.Underlying().(type) {
 	case *types.Slice, *types.Array, *types.Map:
 		v := value{elements: []value{}}

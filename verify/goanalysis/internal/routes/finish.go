@@ -107,7 +107,7 @@ func (c *collector) finish() *Facts {
 		}
 	}
 	f.tables = c.tables
-	for _, list := range []*[]string{&f.Carriers, &f.Gates, &f.Exempt, &f.Called, &f.Valued} {
+	for _, list := range []*[]string{&f.Carriers, &f.Gates, &f.Exempt, &f.Opened, &f.Called, &f.Valued} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

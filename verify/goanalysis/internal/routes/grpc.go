@@ -2,12 +2,54 @@ package routes
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/types"
 	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/verify/goanalysis/internal/typed"
 )
+
+// AuthzGRPC is the package of authz's own interceptors. They refuse every method that
+// their Gates do not name, and let everybody pass where these say Public().
+const AuthzGRPC = "github.com/authzhost/authz/sdk/authzgrpc"
+
+// publicGates notes the methods that a literal of Gates opens.
+func (c *collector) publicGates(e *ast.CompositeLit) {
+	if t := c.in.Info.TypeOf(e); t == nil || !typed.IsNamed(t, AuthzGRPC, "Gates") {
+		return
+	}
+	for _, element := range e.Elts {
+		if kv, ok := element.(*ast.KeyValueExpr); ok {
+			c.publicGate(kv.Key, kv.Value)
+		}
+	}
+}
+
+func (c *collector) publicGate(method, gate ast.Expr) {
+	call, ok := ast.Unparen(gate).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	if fn := c.callee(call); fn == nil || fullName(fn) != AuthzGRPC+".Public" {
+		return
+	}
+	if name := c.text(method); !strings.Contains(name, unknownText) {
+		c.facts.Opened = append(c.facts.Opened, name)
+	}
+}
+
+// fullMethod is the name of a method with the package of its service, "" where the
+// generated package does not tell.
+func fullMethod(generated *types.Package, service, method string) string {
+	if generated == nil {
+		return ""
+	}
+	if known, ok := generated.Scope().Lookup(service + "_" + method + "_FullMethodName").(*types.Const); ok && known.Val().Kind() == constant.String {
+		return constant.StringVal(known.Val())
+	}
+	return ""
+}
 
 // registersService holds of the function that the generator makes for a service.
 func (c *collector) registersService(sig *types.Signature) bool {
@@ -131,6 +173,7 @@ func (c *collector) methods(routers []*node, service *types.Named, impl value, a
 				g.gated = g.stream
 			}
 			c.route(n, g, t, "", "/"+serviceName(service)+"/"+m.Name(), false, suffix)
+			c.routes[len(c.routes)-1].Full = fullMethod(service.Obj().Pkg(), serviceName(service), m.Name())
 		}
 	}
 }

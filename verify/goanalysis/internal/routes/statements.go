@@ -211,6 +211,7 @@ func (c *collector) assign(left, right []ast.Expr, _ token.Token) {
 	}
 	for i, e := range left {
 		c.set(e, values[i])
+		c.indexed(e, right[i])
 	}
 }
 
@@ -249,6 +250,17 @@ func (c *collector) set(left ast.Expr, v value) {
 		c.eval(e.Index)
 	case *ast.StarExpr:
 		c.eval(e.X)
+	}
+}
+
+// indexed notes gates that are put into a map of them.
+func (c *collector) indexed(left, right ast.Expr) {
+	at, ok := ast.Unparen(left).(*ast.IndexExpr)
+	if !ok {
+		return
+	}
+	if t := c.in.Info.TypeOf(at.X); t != nil && typed.IsNamed(t, AuthzGRPC, "Gates") {
+		c.publicGate(at.Index, right)
 	}
 }
 
