@@ -104,6 +104,9 @@ func (c *counter) all() {
 			if v.state == unfollowed {
 				v = c.unfollowed(f)
 			}
+			if f.Of == routeExports && f.How == byExport {
+				v = c.project.behindMatcher(m, f.Name, v)
+			}
 			c.take(f.Name, f.How, f.Line, f.Column, v)
 		}
 	}
@@ -158,7 +161,11 @@ func (c *counter) star(f *served) {
 			continue
 		}
 		c.look(v, in)
-		c.take(name, byExport, f.Line, f.Column, c.project.judge(v, in, 0))
+		judged := c.project.judge(v, in, 0)
+		if f.Of == routeExports {
+			judged = c.project.behindMatcher(m, name, judged)
+		}
+		c.take(name, byExport, f.Line, f.Column, judged)
 	}
 }
 

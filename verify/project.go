@@ -10,7 +10,8 @@ type project struct {
 	scanner *Scanner
 	modules map[string]*module // by file; nil for one that cannot be read
 	mounts  map[routerID][]mount
-	guarded bool // NestJS asks a declared guard before every request
+	medusas map[string]*medusa // by folder; nil where there is none
+	guarded bool               // NestJS asks a declared guard before every request
 
 	beyond bool // another file was read since it was last set to false
 }
@@ -29,7 +30,7 @@ type mount struct {
 const maxSteps = 48
 
 func newProject(s *Scanner, reports []FileReport) *project {
-	p := &project{scanner: s, modules: map[string]*module{}, mounts: map[routerID][]mount{}}
+	p := &project{scanner: s, modules: map[string]*module{}, mounts: map[routerID][]mount{}, medusas: map[string]*medusa{}}
 	for i := range reports {
 		if m := reports[i].Module; m != nil {
 			m.file = reports[i].File

@@ -122,6 +122,18 @@ func (g *guesser) middleware() {
 		for _, v := range m.Guards {
 			note(v, m)
 		}
+		if len(m.Served) > 0 {
+			g.project.medusaOf(m.file)
+		}
+	}
+	for _, base := range slices.Sorted(maps.Keys(g.project.medusas)) {
+		if found := g.project.medusas[base]; found != nil {
+			for _, r := range found.routes {
+				for _, h := range r.handlers {
+					note(h, r.in)
+				}
+			}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		if g.taken[name] {
