@@ -204,9 +204,8 @@ func (p *project) route(id routerID, r *router, at int, m *module) verdict {
 	if strings.HasPrefix(r.ID, "import ") {
 		// What another file put into its router was there before; what this file did
 		// itself comes in its own order.
-		for i := range r.Events[:at] {
-			g := &r.Events[i]
-			if !g.Route && p.putsGate(g, m) && (g.Anywhere || !g.Unclear && covers(g.Path, e.Path, e.Unclear, r.Exact)) {
+		for _, i := range p.gatesOf(r, m) {
+			if g := &r.Events[i]; i < at && (g.Anywhere || !g.Unclear && covers(g.Path, e.Path, e.Unclear, r.Exact)) {
 				return verdict{state: gated}
 			}
 		}
