@@ -24,6 +24,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/authzgrpc"
 	"github.com/authzhost/authz/sdk/authztest"
+	"github.com/authzhost/authz/sdk/client"
 )
 
 const catalog = `
@@ -266,6 +267,47 @@ func TestCallsAreToldApart(t *testing.T) {
 	}
 	if log := s.log.String(); !strings.Contains(log, "the sessions cannot be read") || strings.Contains(log, "access denied") {
 		t.Errorf("the log tells %s", log)
+	}
+}
+
+// Ben may everywhere but at one folder. What a function of the application lost of a scope
+// must not make the global question of it: that would pass over the revoke.
+func TestAScopeThatWasLostIsNotTheGlobalOne(t *testing.T) {
+	s := serve(t, func(o *authzgrpc.Options) {
+		o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeAnswer)
+		o.Gates[service+"UnaryCall"] = authzgrpc.Require("docs.files.read", authzgrpc.ScopeFunc(func(_ context.Context, m any) (string, error) {
+			return string(m.(*testpb.SimpleRequest).GetPayload().GetBody()), nil
+		}))
+	})
+	s.world.Write("grant user:ben docs.files.read\nrevoke ben docs.files.read docs.folder:1")
+	for scope, want := range map[string]codes.Code{
+		"*":             codes.OK, // who asks the global question says so
+		"docs.folder:1": codes.PermissionDenied, "": codes.NotFound, "docs.folder:": codes.NotFound, "docs.folder:\x00": codes.NotFound,
+		"1": codes.Internal, ":1": codes.Internal, "docs folder:1": codes.Internal, "docs.foldr:1": codes.Internal,
+	} {
+		_, err := s.calls.UnaryCall(as(t, "ben"), &testpb.SimpleRequest{Payload: payload(scope)})
+		if status.Code(err) != want {
+			t.Errorf("%q is answered %v, want %s", scope, err, want)
+		}
+		if reached := s.taken(); (len(reached) == 1) != (want == codes.OK) {
+			t.Errorf("%q: %v reached the handler", scope, reached)
+		}
+	}
+}
+
+func TestScopesAreHeldToWhatTheyNeed(t *testing.T) {
+	for what, declare := range map[string]func(){
+		"no type":   func() { authzgrpc.ScopeFrom("", (*testpb.Payload).String) },
+		"no getter": func() { authzgrpc.ScopeFrom[*testpb.Payload]("docs.folder", nil) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.HasPrefix(said, "authzgrpc: ScopeFrom needs") {
+					t.Errorf("%s: told %q", what, said)
+				}
+			}()
+			declare()
+		}()
 	}
 }
 

@@ -48,17 +48,23 @@ var ErrNoResource = gate.ErrNoResource
 var Global = Scope{constant: true, of: func(context.Context, any) (string, error) { return authz.Global, nil }}
 
 // ScopeFrom is the scope of a type whose instance is a field of the message, by its
-// getter: ScopeFrom("docs.folder", (*docsv1.GetRequest).GetFolderId).
+// getter: ScopeFrom("docs.folder", (*docsv1.GetRequest).GetFolderId). It panics where the
+// type is empty, or the getter nil.
 func ScopeFrom[Message any](scopeType string, instance func(Message) string) Scope {
+	if scopeType == "" || instance == nil { // or a message could ask at a scope that has no type
+		panic(`authzgrpc: ScopeFrom needs a type of scopes and a getter, such as ScopeFrom("docs.folder", (*docsv1.GetRequest).GetFolderId)`)
+	}
 	return Scope{scopeType: scopeType, of: func(_ context.Context, message any) (string, error) {
 		m, ok := message.(Message)
 		if !ok {
 			return "", &gate.ProgramError{Problem: fmt.Sprintf("the gate of the method reads a %T, and the message is a %T", *new(Message), message)}
 		}
-		return gate.Scope(scopeType, instance(m))
+		return authz.ScopeID(scopeType, instance(m)), nil
 	}}
 }
 
 // ScopeFunc is a scope that a function of the application finds, in its database for
-// instance. ErrNoResource is NotFound, every other error an outage.
+// instance: authz.ScopeID makes one. ErrNoResource is NotFound, and so are "" and an empty
+// id: what was not found must not become the global question. Text that is no scope is a
+// mistake, Internal, and every other error an outage.
 func ScopeFunc(of func(ctx context.Context, message any) (string, error)) Scope { return Scope{of: of} }

@@ -54,6 +54,7 @@ func New(o Options) *Guard {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeError) // a scope of no declared type would be the global question
 	for _, method := range slices.Sorted(maps.Keys(o.Gates)) {
 		if err := verify(o.Client, method, o.Gates[method]); err != nil {
 			panic("authzgrpc: " + method + ": " + err.Error())

@@ -59,6 +59,7 @@ func New(o Options) *Guard {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeError) // a scope of no declared type would be the global question
 	return &Guard{o}
 }
 

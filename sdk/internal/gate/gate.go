@@ -19,9 +19,6 @@ type Asked struct {
 	Gate      client.Gate // without its scope
 }
 
-// ErrNoResource says that a request names no resource at whose scope could be asked.
-var ErrNoResource = errors.New("the request names no resource")
-
 // Judge lets the request pass, with nil, or says why not.
 func (a Asked) Judge(ctx context.Context) (authz.Principal, client.Gate, error) {
 	g := a.Gate
@@ -33,6 +30,9 @@ func (a Asked) Judge(ctx context.Context) (authz.Principal, client.Gate, error) 
 		return p, g, &authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated, Permissions: g.Keys, AnyOf: len(g.Keys) != 1}
 	}
 	if g.Scope, err = a.Scope(); err != nil {
+		return p, g, err
+	}
+	if err := placed(g.Scope); err != nil {
 		return p, g, err
 	}
 	return p, g, a.Client.RequireGate(ctx, p, g)
@@ -84,14 +84,6 @@ func VerdictOf(err error) Verdict {
 type ProgramError struct{ Problem string }
 
 func (e *ProgramError) Error() string { return e.Problem }
-
-// Scope is the scope of an instance that a request names.
-func Scope(scopeType, instance string) (string, error) {
-	if instance == "" {
-		return "", ErrNoResource
-	}
-	return authz.ScopeID(scopeType, instance), nil
-}
 
 // maxExplained bounds the keys that a denial explains.
 const maxExplained = 8
