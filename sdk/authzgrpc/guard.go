@@ -32,7 +32,8 @@ type Options struct {
 	// names the rows of other people: never set it where anybody else calls.
 	ExplainInDevelopment bool
 
-	// Logger hears of outages and mistakes, not of denials; nil is slog's default.
+	// Logger hears of outages and mistakes, not of denials; nil is slog's default. At its
+	// level Info it hears of resources of which the application knows no parents.
 	Logger *slog.Logger
 }
 
@@ -200,6 +201,9 @@ func (g *Guard) judge(ctx context.Context, method string, of Gate, message any) 
 	verdict := gate.VerdictOf(err)
 	if (verdict == gate.Mistake || verdict == gate.Outage) && ctx.Err() == nil {
 		g.o.Logger.ErrorContext(ctx, "a call could not be judged", "method", method, "error", err.Error())
+	}
+	if unknown := gate.Unknown(err); unknown != "" {
+		g.o.Logger.InfoContext(ctx, gate.UnknownTold, "method", method, "scope", unknown)
 	}
 	answer := answers[verdict]
 	if verdict == gate.Denied && g.o.ExplainInDevelopment {

@@ -23,8 +23,10 @@ const catalog = `
 namespaces: [docs]
 scopeTypes:
   docs.folder: {parent: docs.folder}
+  docs.book: {parent: docs.folder}
+  docs.page: {parent: docs.book}
 permissions:
-  docs.files.read: {scopes: [docs.folder]}
+  docs.files.read: {scopes: [docs.folder, docs.book, docs.page]}
   docs.files.edit: {scopes: [docs.folder]}
   docs.files.approve: {scopes: [docs.folder], requiresCondition: true}
   docs.admin.read: true
@@ -55,12 +57,12 @@ type site struct {
 	url   string
 }
 
-func serve(t testing.TB, change func(*authzhttp.Options)) *site {
+func serve(t testing.TB, change func(*authzhttp.Options, *authztest.World)) *site {
 	t.Helper()
 	s := &site{t: t, log: &testlog.Log{}, world: authztest.New(t, authztest.ParseCatalog(t, catalog), rows)}
 	o := authzhttp.Options{Client: s.world.Client(), Principal: whoIs, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
 	if change != nil {
-		change(&o)
+		change(&o, s.world)
 	}
 	g := authzhttp.New(o)
 	folder := authzhttp.ScopeFromPath("docs.folder", "id")
@@ -69,6 +71,7 @@ func serve(t testing.TB, change func(*authzhttp.Options)) *site {
 	})
 	mux := http.NewServeMux()
 	mux.Handle("GET /folders/{id}", g.Require("docs.files.read", folder)(reached))
+	mux.Handle("GET /pages/{id}", g.Require("docs.files.read", authzhttp.ScopeFromPath("docs.page", "id"))(reached))
 	mux.Handle("GET /rest/{id...}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /lost/{folder}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /query", g.Require("docs.files.read", authzhttp.ScopeFromQuery("docs.folder", "id"))(reached))
@@ -211,7 +214,9 @@ func TestAScopeThatWasLostIsNotTheGlobalOne(t *testing.T) {
 
 // A client takes scopes of undeclared types as it was told to; a gate takes none.
 func TestAGateHasItsOwnMindAboutScopeTypes(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) { o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeAnswer) })
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) {
+		o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeAnswer)
+	})
 	s.world.Write("grant user:ben docs.files.read")
 	if status, _, body := s.ask("GET", "/found/typo", "ben"); status != 500 {
 		t.Errorf("answered %d %s", status, body)
@@ -232,7 +237,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 }
 
 func TestExplanationsInDevelopment(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) { o.ExplainInDevelopment = true })
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) { o.ExplainInDevelopment = true })
 	_, _, body := s.ask("GET", "/folders/2", "ann")
 	var told struct{ Explanation string }
 	if err := json.Unmarshal([]byte(body), &told); err != nil {
@@ -254,7 +259,7 @@ func TestExplanationsInDevelopment(t *testing.T) {
 }
 
 func TestProgramsAnswerInTheirOwnWay(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) {
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) {
 		o.Challenge = `Basic realm="docs"`
 		o.Respond = func(w http.ResponseWriter, r *http.Request, status int, err error) {
 			var denied *authz.AccessDeniedError
@@ -270,7 +275,7 @@ func TestProgramsAnswerInTheirOwnWay(t *testing.T) {
 }
 
 func TestRequestsAreJudgedConcurrently(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) { o.ExplainInDevelopment = true })
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) { o.ExplainInDevelopment = true })
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {

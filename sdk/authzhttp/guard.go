@@ -34,7 +34,8 @@ type Options struct {
 	// the body that is written where Respond is nil.
 	ExplainInDevelopment bool
 
-	// Logger hears of outages and mistakes, not of denials; nil is slog's default.
+	// Logger hears of outages and mistakes, not of denials; nil is slog's default. At its
+	// level Info it hears of resources of which the application knows no parents.
 	Logger *slog.Logger
 }
 
@@ -146,6 +147,9 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, p authz.Principal
 	status := statuses[gate.VerdictOf(err)]
 	if status >= 500 && !errors.Is(r.Context().Err(), context.Canceled) { // of a request that its client gave up, nothing is to mend
 		g.Logger.ErrorContext(r.Context(), "a request could not be judged", "method", r.Method, "pattern", r.Pattern, "status", status, "error", err.Error())
+	}
+	if unknown := gate.Unknown(err); unknown != "" {
+		g.Logger.InfoContext(r.Context(), gate.UnknownTold, "method", r.Method, "pattern", r.Pattern, "status", status, "scope", unknown)
 	}
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", g.Challenge)

@@ -56,7 +56,7 @@ func VerdictOf(err error) Verdict {
 	if err == nil {
 		return Allowed
 	}
-	if errors.Is(err, ErrNoResource) {
+	if errors.Is(err, ErrNoResource) || Unknown(err) != "" {
 		return NoResource
 	}
 	if denied, ok := errors.AsType[*authz.AccessDeniedError](err); ok {

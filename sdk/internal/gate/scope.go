@@ -13,6 +13,18 @@ import (
 // ErrNoResource says that a request names no resource at whose scope could be asked.
 var ErrNoResource = errors.New("the request names no resource")
 
+// UnknownTold is what logs say of a resource that is unknown. Anybody can ask for one, so
+// it is nothing to be woken for; and whoever forgot to record a resource finds it here.
+const UnknownTold = "nothing is known of where the resource of a request lies: it does not exist, or its parents are not recorded (authz scope parents, setScopeParents)"
+
+// Unknown is the scope of which an error says that the application knows no parents.
+func Unknown(err error) string {
+	if unknown, is := errors.AsType[*authz.UnknownScopeError](err); is {
+		return unknown.Scope
+	}
+	return ""
+}
+
 // maxScope is what applications hold a scope to.
 const maxScope = 1024
 
