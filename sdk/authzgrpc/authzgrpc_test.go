@@ -295,6 +295,58 @@ func TestAScopeThatWasLostIsNotTheGlobalOne(t *testing.T) {
 	}
 }
 
+func TestAHandlerAnswersAsAGateDoes(t *testing.T) {
+	s := serve(t, func(o *authzgrpc.Options) {
+		o.ExplainInDevelopment = true
+		o.Gates[service+"UnaryCall"] = authzgrpc.SignedIn()
+		o.Gates[service+"HalfDuplexCall"] = authzgrpc.SignedIn()
+	})
+	for who, want := range map[string]codes.Code{"ben": codes.OK, "": codes.Unauthenticated, "broken": codes.Unavailable} {
+		_, err := s.calls.UnaryCall(as(t, who), &testpb.SimpleRequest{Payload: payload("1")})
+		if status.Code(err) != want {
+			t.Errorf("%q is answered %v, want %s", who, err, want)
+		}
+		if reached := s.taken(); want == codes.OK && fmt.Sprint(reached) != "[unary 1 by user:ben]" || want != codes.OK && len(reached) > 0 {
+			t.Errorf("%q: %v reached the handler", who, reached)
+		}
+		both, err := s.calls.HalfDuplexCall(as(t, who))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := both.Recv(); status.Code(err) != want {
+			t.Errorf("a stream of %q is answered %v, want %s", who, err, want)
+		}
+		s.taken()
+	}
+	c, ctx := s.world.Client(), t.Context()
+	_, mistake := c.Can(ctx, authz.Principal{}, "docs.files.read", "docs.folder:1")
+	for _, answered := range []struct {
+		err  error
+		want codes.Code
+	}{
+		{c.Require(ctx, authz.UserPrincipal("ben"), "docs.files.read", "docs.folder:1"), codes.PermissionDenied},
+		{&authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated}, codes.Unauthenticated},
+		{fmt.Errorf("the page: %w", authzgrpc.ErrNoResource), codes.NotFound},
+		{&authz.UnknownScopeError{Scope: "docs.page:1", Refusal: authz.Rejected(authz.CodeUnsupported, "no ancestors")}, codes.NotFound},
+		{mistake, codes.Internal},
+		{nil, codes.Internal},
+		{errors.New("the database is down"), codes.Unavailable},
+	} {
+		err := s.guard.Answer(ctx, answered.err)
+		if status.Code(err) != answered.want {
+			t.Errorf("%v is answered %v, want %s", answered.err, err, answered.want)
+		}
+		if explained := strings.Contains(fmt.Sprint(err), "may not docs.files.read at docs.folder:1"); explained != (answered.want == codes.PermissionDenied) {
+			t.Errorf("%v is explained: %v", answered.err, err)
+		}
+	}
+	for _, told := range []string{"level=INFO", "docs.page:1", "the database is down", "names neither"} {
+		if !strings.Contains(s.log.String(), told) {
+			t.Errorf("the log does not tell %q: %s", told, &s.log)
+		}
+	}
+}
+
 func TestScopesAreHeldToWhatTheyNeed(t *testing.T) {
 	for what, declare := range map[string]func(){
 		"no type":   func() { authzgrpc.ScopeFrom("", (*testpb.Payload).String) },

@@ -23,7 +23,8 @@ type Gate struct {
 	// requiresCondition need one.
 	Condition func(ctx context.Context, message any) (bool, error)
 
-	public bool
+	public   bool
+	signedIn bool
 }
 
 // Require is the gate that asks for one key.
@@ -31,6 +32,11 @@ func Require(key string, scope Scope) Gate { return Gate{Keys: []string{key}, Sc
 
 // Public lets everybody pass: health checks, for instance.
 func Public() Gate { return Gate{public: true} }
+
+// SignedIn lets everybody pass who is somebody, and asks for no key: for lists, whose
+// handler asks what of them its caller may see. Rows are not looked at, so a user who is
+// deactivated passes too, and is denied where the handler asks.
+func SignedIn() Gate { return Gate{signedIn: true} }
 
 // Scope says where a gate asks. The zero Scope is refused: a scope that was forgotten must
 // not become the global one.

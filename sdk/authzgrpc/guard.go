@@ -68,7 +68,7 @@ func verify(c *client.Client, method string, g Gate) error {
 	if !strings.HasPrefix(method, "/") || strings.Count(method, "/") != 2 {
 		return fmt.Errorf(`%s is no full name of a method: write "/package.Service/Method"`, spell.Quote(method))
 	}
-	if g.public {
+	if g.public || g.signedIn {
 		return nil
 	}
 	if g.Scope.of == nil {
@@ -162,7 +162,7 @@ func (g *Guard) Stream(server any, ss grpc.ServerStream, info *grpc.StreamServer
 		return handler(server, ss)
 	}
 	s := &stream{ServerStream: ss, guard: g, gate: of, method: info.FullMethod}
-	if of.Scope.constant && of.Condition == nil {
+	if of.signedIn || of.Scope.constant && of.Condition == nil {
 		if s.passed, err = g.judge(ss.Context(), info.FullMethod, of, nil); err != nil {
 			return err
 		}
@@ -194,32 +194,16 @@ func (g *Guard) judge(ctx context.Context, method string, of Gate, message any) 
 	if of.Condition != nil {
 		asked.Gate.Condition = func(ctx context.Context) (bool, error) { return of.Condition(ctx, message) }
 	}
-	p, checked, err := asked.Judge(ctx)
-	if err == nil {
-		return p, nil
+	judge := asked.Judge
+	if of.signedIn {
+		judge = func(context.Context) (authz.Principal, client.Gate, error) {
+			p, err := asked.Who()
+			return p, asked.Gate, err
+		}
 	}
-	verdict := gate.VerdictOf(err)
-	if (verdict == gate.Mistake || verdict == gate.Outage) && ctx.Err() == nil {
-		g.o.Logger.ErrorContext(ctx, "a call could not be judged", "method", method, "error", err.Error())
+	p, checked, err := judge(ctx)
+	if err != nil {
+		return authz.Principal{}, g.answer(ctx, method, p, checked, err)
 	}
-	if unknown := gate.Unknown(err); unknown != "" {
-		g.o.Logger.InfoContext(ctx, gate.UnknownTold, "method", method, "scope", unknown)
-	}
-	answer := answers[verdict]
-	if verdict == gate.Denied && g.o.ExplainInDevelopment {
-		answer.says += "\n" + gate.Explain(ctx, g.o.Client, p, checked)
-	}
-	return authz.Principal{}, status.Error(answer.code, answer.says)
-}
-
-// answers are what callers are told: no key, and no row.
-var answers = map[gate.Verdict]struct {
-	code codes.Code
-	says string
-}{
-	gate.Nobody:     {codes.Unauthenticated, "the call names nobody"},
-	gate.Denied:     {codes.PermissionDenied, "access denied"},
-	gate.NoResource: {codes.NotFound, "the message names no resource"},
-	gate.Mistake:    {codes.Internal, "the gate of the method is wrong"},
-	gate.Outage:     {codes.Unavailable, "access could not be judged: try again"},
+	return p, nil
 }

@@ -55,6 +55,7 @@ type site struct {
 	world *authztest.World
 	log   *testlog.Log
 	url   string
+	guard *authzhttp.Guard
 }
 
 func serve(t testing.TB, change func(*authzhttp.Options, *authztest.World)) *site {
@@ -65,6 +66,7 @@ func serve(t testing.TB, change func(*authzhttp.Options, *authztest.World)) *sit
 		change(&o, s.world)
 	}
 	g := authzhttp.New(o)
+	s.guard = g
 	folder := authzhttp.ScopeFromPath("docs.folder", "id")
 	reached := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "reached by %s", authzhttp.PrincipalOf(r.Context()))
@@ -72,6 +74,7 @@ func serve(t testing.TB, change func(*authzhttp.Options, *authztest.World)) *sit
 	mux := http.NewServeMux()
 	mux.Handle("GET /folders/{id}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /pages/{id}", g.Require("docs.files.read", authzhttp.ScopeFromPath("docs.page", "id"))(reached))
+	mux.Handle("GET /shelf", shelf(g, s.world))
 	mux.Handle("GET /rest/{id...}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /lost/{folder}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /query", g.Require("docs.files.read", authzhttp.ScopeFromQuery("docs.folder", "id"))(reached))

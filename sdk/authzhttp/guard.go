@@ -2,8 +2,6 @@ package authzhttp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 
@@ -117,53 +115,7 @@ func (g *Guard) RequireGate(of Gate) Middleware {
 				g.refuse(w, r, p, checked, err)
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, p)))
+			next.ServeHTTP(w, passed(r, p))
 		})
 	}
-}
-
-type principalKey struct{}
-
-// PrincipalOf is who passed the gate before this handler, the zero principal where there
-// was none.
-func PrincipalOf(ctx context.Context) authz.Principal {
-	p, _ := ctx.Value(principalKey{}).(authz.Principal)
-	return p
-}
-
-var statuses = map[gate.Verdict]int{
-	gate.Nobody: http.StatusUnauthorized, gate.Denied: http.StatusForbidden, gate.NoResource: http.StatusNotFound,
-	gate.Mistake: http.StatusInternalServerError, gate.Outage: http.StatusServiceUnavailable,
-}
-
-// problem is a body of problem details (RFC 9457).
-type problem struct {
-	Title       string `json:"title"`
-	Status      int    `json:"status"`
-	Explanation string `json:"explanation,omitempty"`
-}
-
-func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, p authz.Principal, asked client.Gate, err error) {
-	status := statuses[gate.VerdictOf(err)]
-	if status >= 500 && !errors.Is(r.Context().Err(), context.Canceled) { // of a request that its client gave up, nothing is to mend
-		g.Logger.ErrorContext(r.Context(), "a request could not be judged", "method", r.Method, "pattern", r.Pattern, "status", status, "error", err.Error())
-	}
-	if unknown := gate.Unknown(err); unknown != "" {
-		g.Logger.InfoContext(r.Context(), gate.UnknownTold, "method", r.Method, "pattern", r.Pattern, "status", status, "scope", unknown)
-	}
-	if status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", g.Challenge)
-	}
-	if g.Respond != nil {
-		g.Respond(w, r, status, err)
-		return
-	}
-	body := problem{Title: http.StatusText(status), Status: status}
-	if status == http.StatusForbidden && g.ExplainInDevelopment {
-		body.Explanation = gate.Explain(r.Context(), g.Client, p, asked)
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store") // another grant changes it at once
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // to a client that may be gone
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/internal/words"
@@ -22,12 +23,9 @@ type Asked struct {
 // Judge lets the request pass, with nil, or says why not.
 func (a Asked) Judge(ctx context.Context) (authz.Principal, client.Gate, error) {
 	g := a.Gate
-	p, err := a.Principal()
+	p, err := a.Who()
 	if err != nil {
-		return p, g, fmt.Errorf("the principal of the request: %w", err)
-	}
-	if p == (authz.Principal{}) {
-		return p, g, &authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated, Permissions: g.Keys, AnyOf: len(g.Keys) != 1}
+		return p, g, err
 	}
 	if g.Scope, err = a.Scope(); err != nil {
 		return p, g, err
@@ -38,6 +36,18 @@ func (a Asked) Judge(ctx context.Context) (authz.Principal, client.Gate, error) 
 	return p, g, a.Client.RequireGate(ctx, p, g)
 }
 
+// Who is who sent the request, or why that is not to be had.
+func (a Asked) Who() (authz.Principal, error) {
+	p, err := a.Principal()
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("the principal of the request: %w", err)
+	case p == (authz.Principal{}):
+		return p, &authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated, Permissions: a.Gate.Keys, AnyOf: len(a.Gate.Keys) != 1}
+	}
+	return p, p.Validate()
+}
+
 // Verdict is what an error of Judge means.
 type Verdict int
 
@@ -45,7 +55,7 @@ type Verdict int
 const (
 	Allowed Verdict = iota
 	Nobody
-	Denied
+	Forbidden
 	NoResource
 	Mistake
 	Outage
@@ -63,7 +73,7 @@ func VerdictOf(err error) Verdict {
 		if denied.Reason == authz.ReasonUnauthenticated {
 			return Nobody
 		}
-		return Denied
+		return Forbidden
 	}
 	var (
 		permission *authz.UnknownPermissionError
@@ -78,6 +88,17 @@ func VerdictOf(err error) Verdict {
 		return Mistake
 	}
 	return Outage
+}
+
+// Denied is who was denied what, as far as a key can be explained; nothing for an error
+// that is no denial.
+func Denied(err error) (authz.Principal, client.Gate) {
+	denied, is := errors.AsType[*authz.AccessDeniedError](err)
+	if !is {
+		return authz.Principal{}, client.Gate{}
+	}
+	keys := slices.DeleteFunc(slices.Clone(denied.Permissions), func(key string) bool { return !authz.IsKey(key) })
+	return denied.Principal, client.Gate{Keys: keys, Scope: denied.Scope}
 }
 
 // ProgramError is a mistake of the program at its gates.
