@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A plan shows just the rows that the filter of access §12 lets through, also where "*"
+// A plan shows just the rows that the row filter lets through (spec: access §12), also where "*"
 // stands among the ancestors.
 func TestAPlanShowsTheRowsThatItLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
