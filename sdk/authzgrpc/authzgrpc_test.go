@@ -521,6 +521,7 @@ func TestGatesAreHeldToTheCatalog(t *testing.T) {
 		`"a:b" is no type of scopes`:                  {"/a.B/C": authzgrpc.Require("docs.files.read", authzgrpc.ScopeFrom("a:b", (*testpb.Payload).String))},
 		"requiresCondition":                           {"/a.B/C": authzgrpc.Require("docs.files.approve", ofUnary)},
 		"a gate without a scope":                      {"/a.B/C": {Keys: []string{"docs.files.read"}}},
+		"In Go that is Client.RequireAny":             {"/a.B/C": authzgrpc.Require("docs.files.*", ofUnary)},
 		"a gate without keys":                         {"/a.B/C": {Scope: authzgrpc.Global}},
 		`write "/package.Service/Method"`:             {"a.B.C": authzgrpc.Public()},
 		"a gate without a scope: name ScopeFrom(…), ": {"/a.B/C": {}},

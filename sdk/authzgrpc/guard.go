@@ -84,7 +84,7 @@ func verify(c *client.Client, method string, g Gate) error {
 	if g.Condition != nil {
 		declared.Condition = func(context.Context) (bool, error) { return false, nil } // each message has its own
 	}
-	return c.VerifyGate(declared)
+	return gate.Advised(c.VerifyGate(declared))
 }
 
 // Covers says what methods of a server have no gate, and which gates are of no method. Ask

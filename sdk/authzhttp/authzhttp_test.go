@@ -311,6 +311,7 @@ func TestGatesAreHeldToTheCatalog(t *testing.T) {
 		"ScopeFromPath needs":             func() { authzhttp.ScopeFromPath("docs.folder", "") },
 		"ScopeFromQuery needs a type":     func() { authzhttp.ScopeFromQuery("", "id") },
 		"ScopeFromQuery needs":            func() { authzhttp.ScopeFromQuery("docs.folder", "") },
+		"In Go that is Client.RequireAny": func() { g.Require("docs.files.*", folder) },
 		"a gate without keys":             func() { g.RequireGate(authzhttp.Gate{Scope: folder}) },
 		"Options.Client is missing":       func() { authzhttp.New(authzhttp.Options{Principal: whoIs}) },
 		"Options.Principal is missing":    func() { authzhttp.New(authzhttp.Options{Client: world.Client()}) },

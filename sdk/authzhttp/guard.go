@@ -99,7 +99,7 @@ func (g *Guard) RequireGate(of Gate) Middleware {
 		declared.Condition = func(context.Context) (bool, error) { return false, nil } // each request has its own
 	}
 	if err := g.Client.VerifyGate(declared); err != nil {
-		panic("authzhttp: " + err.Error())
+		panic("authzhttp: " + gate.Advised(err).Error())
 	}
 	declared.Scope = ""
 	return func(next http.Handler) http.Handler {

@@ -127,7 +127,9 @@ func (w *World) writeRow(r []string) (err error) {
 			return fmt.Errorf("the resolver that the test gave answers what is above a scope: take the row out")
 		case len(rest) == 1:
 			return w.record(rest[0], []string{})
-		case len(rest) < 3 || rest[1] != "parents":
+		case rest[1] != "parents":
+			return meant(misshapen, rest[1], "parents")
+		case len(rest) < 3:
 			return misshapen
 		}
 		for _, parent := range rest[2:] {
@@ -183,6 +185,15 @@ func (w *World) writeUser(rest []string, misshapen error) error {
 		return w.app.SetReportingEdge(w.ctx, id, rest[0], writer)
 	case what == "inactive" && len(rest) == 0:
 		return w.app.SetUserActive(w.ctx, id, false, writer)
+	default:
+		return meant(misshapen, what, "groups", "manager", "inactive")
+	}
+}
+
+// meant adds which word a misspelt one in a row was probably meant to be.
+func meant(misshapen error, word string, words ...string) error {
+	if near := spell.Nearest(word, words); near != "" && near != word {
+		return fmt.Errorf("%w; did you mean %s?", misshapen, spell.Quote(near))
 	}
 	return misshapen
 }

@@ -101,6 +101,14 @@ func Denied(err error) (authz.Principal, client.Gate) {
 	return denied.Principal, client.Gate{Keys: keys, Scope: denied.Scope}
 }
 
+// Advised is what VerifyGate says of a gate, with what a pattern is asked by instead.
+func Advised(err error) error {
+	if unknown, is := errors.AsType[*authz.UnknownPermissionError](err); is && authz.IsWildcard(unknown.Permission) {
+		return fmt.Errorf("%w In Go that is Client.RequireAny, in a handler behind SignedIn", err)
+	}
+	return err
+}
+
 // ProgramError is a mistake of the program at its gates.
 type ProgramError struct{ Problem string }
 
