@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A plan shows just the rows that the row filter lets through (spec: access §12), also where "*"
-// stands among the ancestors.
+// A plan shows just the rows that the row filter lets through (spec: access §12), also
+// where "*" stands among the ancestors.
 func TestAPlanShowsTheRowsThatItLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawForest(t, 3)
