@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,10 @@ type Host struct {
 	startedAt time.Time
 
 	config  atomic.Pointer[config.Config]
+	refused struct{ config, catalogs atomic.Bool } // the last time that they were read again
+
+	certificate atomic.Pointer[x509.Certificate] // that listen shows; nil without TLS
+
 	plugins *pluginhost.Host
 	sinks   []countSink // of every application
 	apps    map[string]*served
@@ -236,6 +241,7 @@ func (h *Host) shutdown(ctx context.Context) error {
 // Reload takes over what may change while the host runs: secrets, TLS files and the
 // log level. It returns the changed keys that need a restart.
 func (h *Host) Reload(next *config.Config) (restart []string) {
+	h.refused.config.Store(false)
 	changes := h.config.Load().Diff(next)
 	current := *h.config.Load()
 	current.Log.Level = next.Log.Level
@@ -259,6 +265,13 @@ func (h *Host) Reload(next *config.Config) (restart []string) {
 	h.warnOfConfig(next)
 	h.log.SetLevel(hclog.LevelFromString(next.Log.Level))
 	return changes.Restart
+}
+
+// ReloadRefused notes that what Reload should have taken over could not be read. The host
+// goes on with what it has, and says so.
+func (h *Host) ReloadRefused(err error) {
+	h.refused.config.Store(true)
+	h.log.Error("the configuration was not reloaded; the host goes on with the one it has", "error", err)
 }
 
 // warnOfConfig warns of what insecure_permissions let through and of older names of keys.

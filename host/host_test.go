@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -419,5 +420,24 @@ func TestAnOlderKeyIsToldInTheLog(t *testing.T) {
 	_, log := open(t, configure(t, "    client: {subject_cache_ttl_ms: 5000}\n"))
 	if want := "write subject_cache_ttl: 5s"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q:\n%s", want, log)
+	}
+}
+
+func TestAPortThatAnotherProgramHasIsToldWithItsSetting(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	for _, name := range []string{"listen", "ops_listen"} {
+		cfg := configure(t, "")
+		*map[string]*string{"listen": &cfg.Listen, "ops_listen": &cfg.OpsListen}[name] = taken.Addr().String()
+		h, err := host.Open(t.Context(), cfg, host.Options{})
+		if err == nil {
+			closeHost(t, h)
+		}
+		if err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "give "+name+" another address") {
+			t.Errorf("%s is taken: %v", name, err)
+		}
 	}
 }

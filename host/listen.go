@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 
 	"github.com/authzhost/authz/host/api"
 	"github.com/authzhost/authz/host/api/dashboard"
@@ -68,7 +71,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err != nil {
 		return err
 	}
-	local, err := api.NewLocalHandler(api.LocalOptions{Applications: h.localApplication, Host: control{h}, BodyLimit: cfg.Limits.Body,
+	local, err := api.NewLocalHandler(api.LocalOptions{Applications: h.localApplication, Host: control{h}, Config: absolute(cfg.File), BodyLimit: cfg.Limits.Body,
 		OrgSnapshotBodyLimit: cfg.Limits.OrgSnapshotBody, Logger: h.log})
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	if err != nil {
 		return err
 	}
-	if err := listening.serves(listen.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Logger: h.log}); err != nil {
+	if err := listening.serves(listen.ServerOptions{Handler: h.observed(public, cfg), TLS: tls, Certificate: h.certificate.Store, Logger: h.log}); err != nil {
 		return err
 	}
 	socket, err := h.bind("socket", func() (net.Listener, error) { return listen.Local(cfg.Socket, cfg.AllowsInsecure()) })
@@ -114,8 +117,19 @@ func (h *Host) listen(ctx context.Context, cfg *config.Config, drivers map[strin
 	return nil
 }
 
+// absolute is "" for no file.
+func absolute(file string) string {
+	if path, err := filepath.Abs(file); err == nil && file != "" {
+		return path
+	}
+	return file
+}
+
 func (h *Host) bind(name string, open func() (net.Listener, error)) (*listener, error) {
 	at, err := open()
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %w; another program listens there: stop it, or give %s another address", name, err, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -26,7 +26,8 @@ const maxToldChanges = 50
 // audit log; anything else is refused, and the catalog stays as it is (spec: host §1.1).
 // The caches of a changed application begin empty.
 func (h *Host) ReloadCatalogs(ctx context.Context, prov authz.Provenance, names ...string) []api.CatalogReload {
-	if len(names) == 0 {
+	all, refused := len(names) == 0, false
+	if all {
 		names = sorted(h.apps)
 	}
 	list := make([]api.CatalogReload, len(names))
@@ -41,6 +42,7 @@ func (h *Host) ReloadCatalogs(ctx context.Context, prov authz.Provenance, names 
 		changes, err := app.reloadCatalog(ctx, cfg, list[i].File, prov)
 		if err != nil {
 			list[i].Refused = err.Error()
+			refused = true
 			h.log.Error("the catalog was not reloaded; the application goes on with the one it has", "application", name, "error", err)
 			continue
 		}
@@ -49,6 +51,9 @@ func (h *Host) ReloadCatalogs(ctx context.Context, prov authz.Provenance, names 
 			h.log.Info("the catalog was reloaded", "application", name, "changes", listed(texts(changes)))
 			h.warnOfOtherCatalog(ctx, name, app.current.Load().Application)
 		}
+	}
+	if all || refused { // of some, the others are as they were
+		h.refused.catalogs.Store(refused)
 	}
 	return list
 }

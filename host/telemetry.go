@@ -132,7 +132,10 @@ func (o *observation) metricsHandler() http.Handler {
 
 // facts answers a scrape.
 func (h *Host) facts() telemetry.Facts {
-	f := telemetry.Facts{Ready: h.Ready(), Directories: h.directoryFacts()}
+	f := telemetry.Facts{Ready: h.Ready(), ReloadRefused: h.refused.config.Load() || h.refused.catalogs.Load(), Directories: h.directoryFacts()}
+	if c := h.certificate.Load(); c != nil {
+		f.CertificateEnds = new(float64(c.NotAfter.Unix()))
+	}
 	if h.plugins != nil {
 		for _, p := range h.plugins.Plugins() {
 			s := p.Status()

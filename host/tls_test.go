@@ -7,15 +7,19 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/authzhost/authz/host"
+	"github.com/authzhost/authz/sdk/authz"
 )
 
 // certificate writes a self-signed certificate and its key.
@@ -116,4 +120,51 @@ func TestProfilesAreNeverServedBeyondLoopback(t *testing.T) {
 	if !strings.Contains(err.Error(), "profiles") {
 		t.Error(err)
 	}
+}
+
+// What goes wrong without a sound stands in the metrics.
+func TestMetricsTellWhenTheCertificateEndsAndThatAReloadWasRefused(t *testing.T) {
+	cfg := configure(t, "")
+	dir := filepath.Dir(cfg.RunDir)
+	cfg.TLS.Cert, cfg.TLS.Key = certificate(t, dir, "first")
+	h, log := open(t, cfg)
+	pair, err := tls.LoadX509KeyPair(cfg.TLS.Cert, cfg.TLS.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(refused string) {
+		t.Helper()
+		answer, err := http.Get("http://" + h.OpsAddress() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(body)
+		for _, want := range []string{"authz_reload_refused " + refused, "authz_tls_certificate_expiry_timestamp_seconds " + strconv.FormatFloat(float64(pair.Leaf.NotAfter.Unix()), 'g', -1, 64)} {
+			if !strings.Contains(text, "\n"+want+"\n") {
+				t.Errorf("the metrics lack %s", want)
+			}
+		}
+	}
+	told("0")
+	if !strings.Contains(log.String(), "the certificate expires at") {
+		t.Error("the log warns of no certificate that ends in an hour")
+	}
+	h.ReloadRefused(errors.New("no such file"))
+	told("1")
+	h.Reload(cfg)
+	told("0")
+	catalog := filepath.Join(dir, "docs.yaml")
+	write(t, catalog, "namespaces: [")
+	h.ReloadCatalogs(t.Context(), authz.AdminProvenance("root"))
+	told("1")
+	write(t, catalog, testCatalog)
+	h.ReloadCatalogs(t.Context(), authz.AdminProvenance("root"), "docs")
+	told("1") // of others it is not known
+	h.ReloadCatalogs(t.Context(), authz.AdminProvenance("root"))
+	told("0")
 }

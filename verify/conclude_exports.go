@@ -104,6 +104,9 @@ func (c *counter) all() {
 			if v.state == unfollowed {
 				v = c.unfollowed(f)
 			}
+			if f.Of == routeExports && f.How == byExport {
+				v = c.project.behindMatcher(m, f.Name, v)
+			}
 			c.take(f.Name, f.How, f.Line, f.Column, v)
 		}
 	}
@@ -158,7 +161,11 @@ func (c *counter) star(f *served) {
 			continue
 		}
 		c.look(v, in)
-		c.take(name, byExport, f.Line, f.Column, c.project.judge(v, in, 0))
+		judged := c.project.judge(v, in, 0)
+		if f.Of == routeExports {
+			judged = c.project.behindMatcher(m, name, judged)
+		}
+		c.take(name, byExport, f.Line, f.Column, judged)
 	}
 }
 
@@ -197,9 +204,8 @@ func (p *project) route(id routerID, r *router, at int, m *module) verdict {
 	if strings.HasPrefix(r.ID, "import ") {
 		// What another file put into its router was there before; what this file did
 		// itself comes in its own order.
-		for i := range r.Events[:at] {
-			g := &r.Events[i]
-			if !g.Route && p.putsGate(g, m) && (g.Anywhere || !g.Unclear && covers(g.Path, e.Path, e.Unclear, r.Exact)) {
+		for _, i := range p.gatesOf(r, m) {
+			if g := &r.Events[i]; i < at && (g.Anywhere || !g.Unclear && covers(g.Path, e.Path, e.Unclear, r.Exact)) {
 				return verdict{state: gated}
 			}
 		}

@@ -10,7 +10,10 @@ type project struct {
 	scanner *Scanner
 	modules map[string]*module // by file; nil for one that cannot be read
 	mounts  map[routerID][]mount
-	guarded bool // NestJS asks a declared guard before every request
+	routers map[*module]map[string]*router
+	gates   map[*router][]int  // the events that put a gate before what follows
+	medusas map[string]*medusa // by folder; nil where there is none
+	guarded bool               // NestJS asks a declared guard before every request
 
 	beyond bool // another file was read since it was last set to false
 }
@@ -29,7 +32,8 @@ type mount struct {
 const maxSteps = 48
 
 func newProject(s *Scanner, reports []FileReport) *project {
-	p := &project{scanner: s, modules: map[string]*module{}, mounts: map[routerID][]mount{}}
+	p := &project{scanner: s, modules: map[string]*module{}, mounts: map[routerID][]mount{}, medusas: map[string]*medusa{},
+		routers: map[*module]map[string]*router{}, gates: map[*router][]int{}}
 	for i := range reports {
 		if m := reports[i].Module; m != nil {
 			m.file = reports[i].File
@@ -253,12 +257,29 @@ func (p *project) events(id routerID) (*router, *module) {
 	if m == nil {
 		return nil, nil
 	}
-	for i := range m.Routers {
-		if m.Routers[i].ID == id.id {
-			return &m.Routers[i], m
+	byID := p.routers[m]
+	if byID == nil {
+		byID = map[string]*router{}
+		for i := range m.Routers {
+			byID[m.Routers[i].ID] = &m.Routers[i]
 		}
+		p.routers[m] = byID
 	}
-	return nil, m
+	return byID[id.id], m
+}
+
+// gatesOf are the events of a router that put a gate before what follows.
+func (p *project) gatesOf(r *router, m *module) []int {
+	found, known := p.gates[r]
+	if !known {
+		for i := range r.Events {
+			if e := &r.Events[i]; !e.Route && p.putsGate(e, m) {
+				found = append(found, i)
+			}
+		}
+		p.gates[r] = found
+	}
+	return found
 }
 
 // gatedAt reports whether what is put into a router after so many events is behind a
@@ -267,11 +288,11 @@ func (p *project) events(id routerID) (*router, *module) {
 func (p *project) gatedAt(id routerID, before int, path string, unclear bool, seen map[routerID]bool) bool {
 	r, m := p.events(id)
 	if r != nil {
-		for i, e := range r.Events {
+		for _, i := range p.gatesOf(r, m) {
 			if before >= 0 && i >= before {
 				break
 			}
-			if !e.Route && p.putsGate(&e, m) && (e.Anywhere || !e.Unclear && covers(e.Path, path, unclear, r.Exact)) {
+			if e := &r.Events[i]; e.Anywhere || !e.Unclear && covers(e.Path, path, unclear, r.Exact) {
 				return true
 			}
 		}

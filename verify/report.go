@@ -88,6 +88,18 @@ type Report struct {
 	FileCount          int // skipped files included
 
 	Judged *Judged // nil without Config.Exports
+
+	// JudgedGo is for whoever reads Go sources too to set; Conclude leaves it nil.
+	JudgedGo *JudgedGo
+}
+
+// JudgedGo counts server functions of Go sources (spec: verifier §12.8).
+type JudgedGo struct {
+	ServerFunctions int `json:"serverFunctions"` // the sum of the next three
+	Gated           int `json:"gated"`
+	Exempt          int `json:"exempt"`
+	Findings        int `json:"findings"`
+	NotFollowed     int `json:"notFollowed"` // beside the others
 }
 
 // MarshalJSON writes the members (spec: verifier §8) and no others; lists are never
@@ -113,7 +125,8 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		WarningCount       int           `json:"warningCount"`
 		FileCount          int           `json:"fileCount"`
 		Judged             *Judged       `json:"judged,omitempty"`
-	}{issues, orEmpty(r.ReferencedKeys), orEmpty(r.ReferencedPatterns), orEmpty(r.SkippedFiles), r.ErrorCount, r.WarningCount, r.FileCount, r.Judged})
+		JudgedGo           *JudgedGo     `json:"judgedGo,omitempty"`
+	}{issues, orEmpty(r.ReferencedKeys), orEmpty(r.ReferencedPatterns), orEmpty(r.SkippedFiles), r.ErrorCount, r.WarningCount, r.FileCount, r.Judged, r.JudgedGo})
 }
 
 var _ json.Marshaler = (*Report)(nil)

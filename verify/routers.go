@@ -160,6 +160,7 @@ func (r *reader) numberRouters() {
 	for i := range r.routerDecls {
 		r.routerDecls[i].id = fmt.Sprintf("%s@%d", r.routerDecls[i].name, r.routerDecls[i].at)
 	}
+	r.indexRouters()
 }
 
 // routerAt is the router that a name means at a node: the innermost in whose part of
@@ -168,23 +169,13 @@ func (r *reader) routerAt(n *ts.Node, path []string) *routerDecl {
 	if len(r.routerDecls) == 0 || len(path) == 0 {
 		return nil
 	}
-	name := strings.Join(path, ".")
-	var best *routerDecl
-	for i := range r.routerDecls {
-		d := &r.routerDecls[i]
-		if d.name == name && d.from <= n.Pos() && n.End() <= d.to && (best == nil || d.from >= best.from) {
-			best = d
-		}
-	}
-	return best
+	return r.routers.at(strings.Join(path, "."), n.Pos(), n.End())
 }
 
 func (r *reader) routerNamed(n *ts.Node, path []string) string {
 	// What is made here is the router that the declaration around it names.
-	for i := range r.routerDecls {
-		if init := r.routerDecls[i].initialise; init != nil && unwrap(init) == n {
-			return r.routerDecls[i].id
-		}
+	if d := r.routers.byMaker[n]; d != nil {
+		return d.id
 	}
 	if n.Kind == ts.KindIdentifier || n.Kind == ts.KindPropertyAccess {
 		if d := r.routerAt(n, path); d != nil {
@@ -196,8 +187,11 @@ func (r *reader) routerNamed(n *ts.Node, path []string) string {
 
 // routerOfFunction is the router that a function is given, or that it makes and answers.
 func (r *reader) routerOfFunction(f *ts.Node) string {
-	for _, d := range r.routerDecls {
-		if d.function == f || d.function == nil && f.Pos() <= d.at && d.at < f.End() && d.from == f.Pos() {
+	if d := r.routers.byFunction[f]; d != nil {
+		return d.id
+	}
+	for _, d := range r.routers.byStart[f.Pos()] {
+		if f.Pos() <= d.at && d.at < f.End() {
 			return d.id
 		}
 	}
@@ -233,7 +227,7 @@ func (r *reader) collectRouters() {
 		}
 		byID[id].Events = append(byID[id].Events, e)
 		if e.Route {
-			r.ranges = append(r.ranges, [2]int{methodName(n).Pos(), n.End()})
+			r.ranges.add(methodName(n).Pos(), n.End())
 		}
 	}
 	for _, id := range order {
@@ -249,10 +243,8 @@ func methodName(n *ts.Node) *ts.Node { return unwrap(n.Expression()).Name() }
 func (r *reader) receiver(n *ts.Node) (id string, imported []string, exact bool, path *ts.Node) {
 	at := unwrap(unwrap(n.Expression()).Expression())
 	for steps := 0; at != nil && steps < maxLinks; steps++ {
-		for i := range r.routerDecls {
-			if d := &r.routerDecls[i]; d.initialise != nil && r.isWithin(at, d.initialise) {
-				return d.id, nil, d.exact, path
-			}
+		if d := r.routers.byChain[at]; d != nil {
+			return d.id, nil, d.exact, path
 		}
 		if at.Kind != ts.KindCallExpression && at.Kind != ts.KindNewExpression {
 			break
@@ -285,24 +277,6 @@ func (r *reader) receiver(n *ts.Node) (id string, imported []string, exact bool,
 		}
 	}
 	return "", nil, false, nil
-}
-
-// isWithin reports whether a call is a link of the chain that an initialiser is.
-func (r *reader) isWithin(at, initialiser *ts.Node) bool {
-	for n, steps := unwrap(initialiser), 0; n != nil && steps < maxLinks; steps++ {
-		if n == at {
-			return true
-		}
-		if n.Kind != ts.KindCallExpression {
-			return false
-		}
-		callee := unwrap(n.Expression())
-		if callee == nil || callee.Kind != ts.KindPropertyAccess {
-			return false
-		}
-		n = unwrap(callee.Expression())
-	}
-	return false
 }
 
 // event reads a call on a router. A receiver that is imported is no router for

@@ -129,12 +129,7 @@ func (r *reader) discards(n *ts.Node, name string, use Use) {
 
 // serves reports whether a node lies in a server function.
 func (r *reader) serves(n *ts.Node) bool {
-	for _, span := range r.ranges {
-		if span[0] <= n.Pos() && n.End() <= span[1] {
-			return true
-		}
-	}
-	return false
+	return r.ranges.around(n.Pos(), n.End())
 }
 
 // pendingOf gathers what of a call waits for other files. Nil gathers nothing.

@@ -86,9 +86,11 @@ func (r *reader) collect() {
 		served
 	}
 	var all []found
+	var taken spans
 	add := func(n, at *ts.Node, s served) {
 		start := r.start(at)
 		s.Line, s.Column = r.position(start)
+		taken.add(start, n.End())
 		all = append(all, found{start, n.End(), s})
 	}
 	if r.server {
@@ -103,9 +105,7 @@ func (r *reader) collect() {
 			}
 		}
 	}
-	within := func(n *ts.Node) bool {
-		return slices.ContainsFunc(all, func(f found) bool { return f.at <= n.Pos() && n.End() <= f.end })
-	}
+	within := func(n *ts.Node) bool { return taken.around(n.Pos(), n.End()) }
 	for _, n := range r.inline {
 		if !within(n) {
 			add(n, n, served{Name: r.nameOf(n), How: byAction, Value: r.value(n, 0)})
@@ -126,7 +126,7 @@ func (r *reader) collect() {
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range all {
 		m.Served = append(m.Served, f.served)
-		r.ranges = append(r.ranges, [2]int{f.at, f.end})
+		r.ranges.add(f.at, f.end)
 	}
 }
 

@@ -110,12 +110,13 @@ type reader struct {
 	module      *module
 	directive   bool            // "use server" opens the file
 	gating      []*ts.Node      // calls whose decision gates, in source order
-	ranges      [][2]int        // of server functions
+	ranges      spans           // of server functions
 	all         []*ts.Node      // calls, where functions are inspected
 	refusals    []refusal       // in the text, once they are looked for
 	locals      []local         // variables of functions that calls give
 	factory     map[string]bool // variables that a call of the project gave
 	routerDecls []routerDecl
+	routers     routerIndex
 
 	inline, procedures, guards, routes, classes []*ts.Node
 }

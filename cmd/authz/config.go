@@ -2,18 +2,21 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
+	"github.com/authzhost/authz/host/listen"
 	"github.com/authzhost/authz/host/pluginhost"
 )
 
@@ -85,6 +88,11 @@ func checkConfig(c *cobra.Command, cfg *config.Config, loaded error, connect boo
 		exposed = nil
 	}
 	var found []config.Problem
+	if pair, err := tls.LoadX509KeyPair(cfg.TLS.Cert, cfg.TLS.Key); err == nil { // loading told what is wrong
+		if text := listen.Expiring(pair.Leaf, time.Now()); text != "" {
+			fmt.Fprintf(c.ErrOrStderr(), "warning: tls.cert: %s\n", text)
+		}
+	}
 	for name, err := range exposed {
 		if loaded == nil || !strings.Contains(loaded.Error(), err.Error()) {
 			found = append(found, cfg.Problem([]string{"plugins", name, "plugin"}, "%v; or set insecure_permissions: %s", err, config.InsecureAllow))

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/authzhost/authz/internal/testcert"
 )
 
 // TestConfigCheckReportsEverythingAtOnce: keys, catalogs and settings.
@@ -104,6 +106,17 @@ func TestConfigCheckWarnsOfOlderKeys(t *testing.T) {
 	_, errs, code := s.run("config", "check", "--config", path)
 	want := "applications.docs.client.subject_cache_ttl_ms: is an older name, read until 1.0: write subject_cache_ttl: 5s"
 	if code != 0 || !strings.Contains(errs, "warning: line ") || !strings.Contains(errs, want) {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+func TestConfigCheckWarnsOfACertificateThatEndsSoon(t *testing.T) {
+	s := newShell(t)
+	_, certificate, key := testcert.Make(t)
+	path := s.serveFile(func(text string) string {
+		return "tls: {cert: " + certificate + ", key: " + key + "}\n" + text
+	})
+	if _, errs, code := s.run("config", "check", "--config", path); code != 0 || !strings.Contains(errs, "warning: tls.cert: the certificate expires at ") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,5 +93,35 @@ func TestTheHostedAPIIsFoundByTheConfiguration(t *testing.T) {
 	x.works("seat", "list", "--org", "acme", "--token-file", x.write("key", x.key))
 	if _, errs, code := x.say(x.key+"\n", "login", "--org", "acme"); code != 0 {
 		t.Fatalf("login with AUTHZ_CONFIG: %s", errs)
+	}
+}
+
+// Two configurations that name no run_dir share a socket: what is meant for one host must
+// not reach the other.
+func TestAHostOfAnotherConfigurationAnswersNothing(t *testing.T) {
+	s := newConsole(t)
+	path := filepath.Join(s.dir, "authz.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := s.write("other.yaml", string(text))
+	link := filepath.Join(s.dir, "link.yaml")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	create := strings.Fields("grant create user:u_9 --pattern docs.files.read")
+	for _, args := range [][]string{create, strings.Fields("grant list"), strings.Fields("plugin list"), strings.Fields("storage status"), strings.Fields("check --user u_1 docs.files.read")} {
+		_, errs, code := s.say("", append(args[:len(args):len(args)], "-c", other)...)
+		if code != exitFailure || !strings.Contains(errs, "runs with "+strconv.Quote(path)+", and not with "+strconv.Quote(other)) {
+			t.Errorf("%v asked the host of another configuration: exit %d, %s", args, code, errs)
+		}
+	}
+	if out, errs, code := s.say("", "grant", "list", "--subject", "user:u_9", "-c", link); code != 0 || strings.Contains(out, "u_9") {
+		t.Errorf("by a link to the configuration: exit %d, %s%s", code, out, errs)
+	}
+	t.Setenv("AUTHZ_CONFIG", other)
+	if _, errs, code := s.say("", "grant", "list", "--socket", s.socket); code != 0 {
+		t.Errorf("--socket beside AUTHZ_CONFIG: exit %d, %s", code, errs)
 	}
 }

@@ -46,18 +46,23 @@ func (f *outputFlag) print(w io.Writer, value any, text func(io.Writer)) error {
 // plain is text of a row as a terminal may show it: an id must not move its cursor.
 func plain(s string) string { return spell.EchoN(s, math.MaxInt32) }
 
-// table prints rows in columns, a header in bold on a terminal.
+// table prints rows in columns. On a terminal its header is bold, and long cells take
+// several lines where the columns would not fit.
 func table(w io.Writer, rows [][]string) {
-	var text bytes.Buffer
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(t, "\t")
-			}
-			fmt.Fprint(t, plain(cell))
+	shown := make([][]string, len(rows))
+	for i, row := range rows {
+		shown[i] = make([]string, len(row))
+		for n, cell := range row {
+			shown[i][n] = plain(cell)
 		}
-		fmt.Fprintln(t)
+	}
+	if width := terminalWidth(w); width > 0 {
+		shown = fitted(shown, width)
+	}
+	var text bytes.Buffer
+	t := tabwriter.NewWriter(&text, 0, 0, columnGap, ' ', 0)
+	for _, row := range shown {
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
 	_ = t.Flush() // into memory
 	rest := text.String()

@@ -39,8 +39,10 @@ func ownSocket(path string) error {
 		return nil
 	}
 	err := files.JudgeWay(filepath.Dir(path))
-	if files.IsExposed(err) {
-		return usageError{fmt.Errorf("the host there may be another user's: %w; or name it with --socket %s", err, words.Shell(path))}
+	var exposed *files.ExposedError
+	if errors.As(err, &exposed) {
+		// Nothing is to be changed: it may be right as it is, and another user's.
+		return usageError{fmt.Errorf("the host there may be another user's: %s %s. Run the command as that user, such as by sudo -u, or name the host with --socket %s", exposed.Path, exposed.Why, words.Shell(path))}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nobody serves it, which the caller finds

@@ -88,6 +88,9 @@ func TestCommandsAskNoHostThatAnyUserMayHaveStarted(t *testing.T) {
 		if code != exitUsage || !strings.Contains(errs, "uid 65534 (nobody)") {
 			t.Errorf("%v: exit %d: %s", args, code, errs)
 		}
+		if args[0] != "quickstart" && (strings.Contains(errs, "chown") || !strings.Contains(errs, "sudo -u")) {
+			t.Errorf("%v advises to take the host's directory from its user: %s", args, errs)
+		}
 	}
 	s.ok("plugin", "list", "--socket", socket)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,17 +13,13 @@ import (
 // An operator follows the guide from an empty folder to two hosts over PostgreSQL, loses a
 // row, restores it, and turns a secret over.
 func TestTheGuideToProductionLeadsThroughARestore(t *testing.T) {
-	for _, tool := range []string{"openssl", "curl", "promtool"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: %v", tool, err)
-		}
-	}
 	dsn := postgrestest.Database(t)
 	tools, err := postgrestest.Tools()
 	if err != nil {
 		t.Skip(err)
 	}
-	r := newReader(t)
+	r := newReader(t, "openssl", "curl", "promtool")
+	r.folder = "/srv/authz"
 	r.env = append(r.env, "DATABASE_URL="+dsn)
 	r.env[0] += ":" + tools
 	plugins := filepath.Join(r.dir, "plugins")

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"text/tabwriter"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,9 +46,23 @@ type reader struct {
 	request string              // the id that was shown last
 	printed map[string]string   // what a command printed last
 	me      string
+	folder  string // as the page shows theirs
 }
 
-func newReader(t *testing.T) *reader {
+// newReader is one on whose machine the tools of the page are; where they are not, the page
+// is not followed.
+func newReader(t *testing.T, tools ...string) *reader {
+	t.Helper()
+	path := []string{"/usr/bin", "/bin"}
+	for _, tool := range tools {
+		at, err := exec.LookPath(tool)
+		if err != nil {
+			t.Skipf("SKIPPED: %s is not installed, and the page uses it", tool)
+		}
+		if dir := filepath.Dir(at); !slices.Contains(path, dir) {
+			path = append(path, dir)
+		}
+	}
 	s := newEmptyMachine(t)
 	me, err := user.Current()
 	if err != nil {
@@ -58,8 +73,8 @@ func newReader(t *testing.T) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(short) })
-	s.env = []string{"PATH=" + s.dir + ":/usr/bin:/bin", "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + short}
-	return &reader{shell: s, hosts: map[string]*running{}, ports: map[string]string{}, printed: map[string]string{}, me: "local:" + me.Username}
+	s.env = []string{"PATH=" + s.dir + ":" + strings.Join(path, ":"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + short}
+	return &reader{shell: s, hosts: map[string]*running{}, ports: map[string]string{}, printed: map[string]string{}, me: "local:" + me.Username, folder: "/home/you/notes"}
 }
 
 // read follows a page to its end, and holds it to what was seen.
@@ -176,7 +191,8 @@ func (r *reader) follow(block string) string {
 		case serve != nil:
 			r.serve(serve[1])
 		case command == "go mod init example.com/notes": // with what follows
-		case command == "go get github.com/authzhost/authz":
+		case strings.HasPrefix(command, "go mod edit -require github.com/authzhost/authz"): // with what follows
+		case command == "go mod tidy":
 			r.module()
 		default:
 			out := r.typed(command)
@@ -279,12 +295,20 @@ func (r *reader) typed(command string) string {
 	for shown, real := range r.ports {
 		text = regexp.MustCompile(`:`+real+`\b`).ReplaceAllString(text, ":"+shown)
 	}
-	text = strings.ReplaceAll(strings.ReplaceAll(text, r.me, "local:you"), r.dir, ".")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, r.me, "local:you"), r.dir, r.folder)
 	text = anySeconds.ReplaceAllString(text, "${1}0.2s")
 	text = clockCheck.ReplaceAllString(text, "")
 	text = anyLife.ReplaceAllString(text, "INCARNATION")
-	text = anyInstant.ReplaceAllString(anyID.ReplaceAllString(text, "ID"), "2026-11-28T12:00:00Z")
+	text = anyInstant.ReplaceAllStringFunc(anyID.ReplaceAllString(text, "ID"), shownInstant)
 	return aligned(anyMillis.ReplaceAllString(text, "1795852800000"))
+}
+
+// shownInstant is noon for what was, and eight hours later for what will be.
+func shownInstant(text string) string {
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil && at.After(time.Now().Add(time.Hour)) {
+		return "2026-11-28T20:00:00Z"
+	}
+	return "2026-11-28T12:00:00Z"
 }
 
 // aligned lines columns up again after ids became shorter.

@@ -194,7 +194,7 @@ func stopHost(h *host.Host, cfg *config.Config, hurry <-chan struct{}) error {
 func reloadHost(ctx context.Context, h *host.Host, load func() (*config.Config, error), log hclog.Logger) {
 	next, err := load()
 	if err != nil {
-		log.Error("the configuration was not reloaded; the host goes on with the one it has", "error", err)
+		h.ReloadRefused(err)
 		return
 	}
 	restart := h.Reload(next)

@@ -83,7 +83,7 @@ func hostOf(ctx context.Context, t *target) (host *adminsocket.Client, cfg *conf
 			return nil, nil, err
 		}
 	}
-	host = adminsocket.New(socket)
+	host = adminsocket.NewOf(socket, t.configOf(socket))
 	if found, err := host.Answers(ctx); err != nil || !found {
 		return nil, cfg, err
 	}

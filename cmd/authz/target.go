@@ -93,7 +93,16 @@ func (t *target) local() (*adminsocket.Client, error) {
 	case err != nil:
 		return nil, fmt.Errorf("no host is serving %s — start one with 'authz serve' or 'authz quickstart', or name its --config or --socket", path)
 	}
-	return adminsocket.New(path), nil
+	return adminsocket.NewOf(path, t.configOf(path)), nil
+}
+
+// configOf is the configuration whose host is meant: whoever names a socket means whoever
+// serves it.
+func (t *target) configOf(socket string) string {
+	if t.socket != "" || socket == os.Getenv("AUTHZ_SOCKET") {
+		return ""
+	}
+	return t.config
 }
 
 // findSocket prefers what is configured, then the quickstart of this directory, over the

@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
+
+	"github.com/authzhost/authz/internal/terminal"
 )
 
 // On a terminal headers stand out and a wait is told; in a pipe there is none of it.
@@ -75,5 +79,27 @@ func TestATerminalShowsStylesAndWaits(t *testing.T) {
 	eventually(t, "the list is shown", func() bool { return strings.Contains(plainly.String(), "docs.*") })
 	if strings.Contains(plainly.String(), "\x1b") {
 		t.Errorf("with NO_COLOR: %q", plainly.String())
+	}
+}
+
+// A row of a table whose columns are wider than the terminal goes on below, word by word.
+func TestATableFitsTheTerminal(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	file, screen := newTerminal(t)
+	size := struct{ rows, columns, x, y uint16 }{24, 41, 0, 0}
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		t.Fatal(errno)
+	}
+	rows := [][]string{{"ID", "PATTERNS"}, {"editor", "docs.files.read, docs.files.edit, docs.bills.*"}}
+	table(terminal.New(file), rows)
+	eventually(t, "the last pattern", func() bool { return strings.HasSuffix(screen.String(), "docs.bills.*\r\n") })
+	want := "ID      PATTERNS\r\neditor  docs.files.read, docs.files.edit,\r\n        docs.bills.*\r\n"
+	if screen.String() != want {
+		t.Errorf("the terminal shows %q", screen.String())
+	}
+	var piped strings.Builder
+	table(&piped, rows)
+	if strings.Count(piped.String(), "\n") != 2 {
+		t.Errorf("a pipe holds %q", piped.String())
 	}
 }

@@ -128,7 +128,7 @@ var wrongInputs = []wrongInput{
 	{args: "config check --config c_secret.yaml", code: 2, says: parts("line 3: applications.docs.provider.secret: ", "env:", "file:")},
 	{args: "config check --config c_nosecret.yaml", code: 2, says: parts("line 3: applications.docs.provider.secret: ", "{nowhere}", "no such file")},
 	{args: "config check --config c_env.yaml", code: 2, says: parts("line 3: applications.docs.provider.secret: ", "NOT_THERE")},
-	{args: "config check --config c_plugin.yaml", code: 2, says: parts("line 2: plugins.main: authz-plugin-memroy is in none of the directories searched", "this host's own binary carries file, memory, sqlite")},
+	{args: "config check --config c_plugin.yaml", code: 2, says: parts("line 2: plugins.main: authz-plugin-memroy is in none of the directories searched", "this host's own binary carries file, memory, sqlite. Did you mean memory?")},
 	{args: "config check --config c_checksum.yaml", code: 2, says: parts("line 2: plugins.main.sha256: must be 64 hexadecimal digits")},
 	{args: "config check --config c_pinned.yaml", code: 2, says: parts("line 2: plugins.main: ", "the binary is another one than was approved")},
 	{args: "config check --config c_setting.yaml", code: 2, says: parts(`line 2: plugins.main.config: setting "busy_tiemout": unknown; did you mean "busy_timeout"?`)},

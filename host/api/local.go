@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -80,6 +81,10 @@ const HostApplication = "_host"
 // in bytes.
 const DefaultImportBodyLimit int64 = 256 << 20
 
+// ConfigHeader names the configuration file of the host that a caller of the socket means:
+// an absolute path, percent-encoded.
+const ConfigHeader = "Authz-Config"
+
 // LocalOptions configures the local administration API.
 type LocalOptions struct {
 	// Applications finds an application by its name. Required.
@@ -87,6 +92,10 @@ type LocalOptions struct {
 
 	// Host is what HostApplication controls. Required.
 	Host HostControl
+
+	// Config is the file that the host's configuration was read from; "" is none, and
+	// then every caller means this host.
+	Config string
 
 	// BodyLimit bounds a body in bytes; 0 means DefaultBodyLimit.
 	BodyLimit int64
@@ -106,6 +115,7 @@ type LocalOptions struct {
 type localHandler struct {
 	applications func(string) (LocalBackend, bool)
 	host         HostControl
+	config       string
 	limit        int64
 	importLimit  int64
 	large        int64 // of applyOrgSnapshot
@@ -132,6 +142,7 @@ func NewLocalHandler(o LocalOptions) (http.Handler, error) {
 	h := &localHandler{
 		applications: o.Applications,
 		host:         o.Host,
+		config:       o.Config,
 		limit:        orDefault(o.BodyLimit, DefaultBodyLimit),
 		importLimit:  orDefault(o.ImportBodyLimit, DefaultImportBodyLimit),
 		large:        orDefault(o.OrgSnapshotBodyLimit, DefaultOrgSnapshotBodyLimit),
@@ -152,6 +163,9 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if largeHeaders(r) {
 			return nil, errLargeHeaders()
+		}
+		if err := h.meant(r.Header.Get(ConfigHeader)); err != nil {
+			return nil, err
 		}
 		app, op, err := localPath(rawPath(r))
 		if err != nil {
@@ -179,6 +193,23 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return h.runApplication(x, app, op, c)
 	})
+}
+
+// meant refuses a caller who means the host of another configuration file. A file that is
+// not seen here lies in another view of the file system, which tells nothing.
+func (h *localHandler) meant(header string) error {
+	named, err := url.PathUnescape(header)
+	if err != nil || named == "" || h.config == "" || named == h.config {
+		return nil
+	}
+	theirs, err := os.Stat(named)
+	if err != nil {
+		return nil
+	}
+	if ours, err := os.Stat(h.config); err == nil && os.SameFile(ours, theirs) {
+		return nil
+	}
+	return authz.Rejected(authz.CodeConflict, "the host at this socket runs with %s, and not with %s: start the host of that file; where both name no run_dir of their own, give it one", spell.Quote(h.config), spell.Quote(named))
 }
 
 func (h *localHandler) runHost(x *exchange, op string, c *call) (any, error) {

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -53,6 +54,10 @@ type ServerOptions struct {
 	// them; nil is plain HTTP.
 	TLS func() TLSFiles
 
+	// Certificate hears which certificate is shown from now on, at first and after each
+	// reload; nil is not told.
+	Certificate func(*x509.Certificate)
+
 	// Logger takes connection errors; nil drops them.
 	Logger hclog.Logger
 }
@@ -81,7 +86,7 @@ func NewServer(o ServerOptions) (*http.Server, error) {
 		DisableGeneralOptionsHandler: true,
 	}
 	if o.TLS != nil {
-		reloader, err := newTLSReloader(o.TLS, log)
+		reloader, err := newTLSReloader(o, log)
 		if err != nil {
 			return nil, err
 		}

@@ -95,6 +95,7 @@ const reloadInterval = time.Second
 // tlsReloader serves handshakes with what the files last held that was usable.
 type tlsReloader struct {
 	files func() TLSFiles
+	tell  func(*x509.Certificate) // nil: nobody asks
 	log   hclog.Logger
 	now   func() time.Time
 
@@ -104,9 +105,9 @@ type tlsReloader struct {
 	looked  time.Time
 }
 
-func newTLSReloader(files func() TLSFiles, log hclog.Logger) (*tlsReloader, error) {
-	r := &tlsReloader{files: files, log: log, now: time.Now}
-	named := files()
+func newTLSReloader(o ServerOptions, log hclog.Logger) (*tlsReloader, error) {
+	r := &tlsReloader{files: o.TLS, tell: o.Certificate, log: log, now: time.Now}
+	named := o.TLS()
 	seen, err := stat(named.paths())
 	if err != nil {
 		return nil, err
@@ -115,7 +116,19 @@ func newTLSReloader(files func() TLSFiles, log hclog.Logger) (*tlsReloader, erro
 		return nil, err
 	}
 	r.seen, r.looked = seen, r.now()
+	r.shows(named.Cert)
 	return r, nil
+}
+
+// shows tells which certificate is shown from now on.
+func (r *tlsReloader) shows(file string) {
+	leaf := r.current.Certificates[0].Leaf
+	if text := Expiring(leaf, r.now()); text != "" {
+		r.log.Warn(text, "cert", file)
+	}
+	if r.tell != nil {
+		r.tell(leaf)
+	}
 }
 
 // config is what the server is given; each handshake asks for the current one.
@@ -160,6 +173,7 @@ func (r *tlsReloader) refresh() *tls.Config {
 	}
 	r.log.Info("tls certificate reloaded", "cert", files.Cert)
 	r.current = loaded
+	r.shows(files.Cert)
 	return r.current
 }
 

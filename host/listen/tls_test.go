@@ -83,7 +83,7 @@ func listenTLS(t *testing.T, id identity, clientCA []byte) *tlsListener {
 		l.files.ClientCA = filepath.Join(dir, "ca")
 		writeFile(t, l.files.ClientCA, clientCA)
 	}
-	reloader, err := newTLSReloader(func() TLSFiles { return l.files }, hclog.NewNullLogger())
+	reloader, err := newTLSReloader(ServerOptions{TLS: func() TLSFiles { return l.files }}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

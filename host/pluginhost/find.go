@@ -63,11 +63,27 @@ func find(plug string, dirs []string, embedded map[string]Command, judge func(di
 	if len(embedded) > 0 {
 		carried = "; this host's own binary carries " + strings.Join(slices.Sorted(maps.Keys(embedded)), ", ")
 	}
+	if near := spell.Nearest(plug, names(dirs, embedded)); near != "" {
+		carried += ". Did you mean " + near + "?"
+	}
 	if len(dirs) == 0 {
 		return program{}, fmt.Errorf("%s was looked for nowhere: set `plugin_dirs`, or give the plugin's path%s", file, carried)
 	}
 	return program{}, fmt.Errorf("%s is in none of the directories searched (%s): build or install it there, add its directory to `plugin_dirs`, or give its path%s",
 		file, strings.Join(dirs, ", "), carried)
+}
+
+// names are the plugins that there are.
+func names(dirs []string, embedded map[string]Command) []string {
+	all := slices.Collect(maps.Keys(embedded))
+	for _, dir := range dirs {
+		found, _ := filepath.Glob(filepath.Join(dir, plugin.BinaryPrefix+"*")) // of a malformed pattern alone is there an error
+		for _, path := range found {
+			all = append(all, expectedName(path))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Exposed says that other users may write or replace what a plugin of that name or

@@ -10,7 +10,14 @@ import (
 type Facts struct {
 	Ready   bool
 	Plugins []Plugin
-	Apps    []App
+
+	// ReloadRefused: something of what the host last read again was refused.
+	ReloadRefused bool
+
+	// CertificateEnds is when the certificate that listen shows expires, in seconds since
+	// the epoch; nil without TLS.
+	CertificateEnds *float64
+	Apps            []App
 
 	// Service is the admission of the hosted API; nil when it is off.
 	Service []admission.Facts
@@ -91,6 +98,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	descReady       = desc("ready", "1 when every check of readiness holds.")
+	descReload      = desc("reload_refused", "1 when the configuration or a catalog was refused the last time that the host read it again.")
+	descCertificate = desc("tls_certificate_expiry_timestamp_seconds", "When the certificate of listen expires.")
 	descPlugin      = desc("plugin_state", "1 for the state that a plugin is in.", "plugin", "state")
 	descRestarts    = desc("plugin_restarts_total", "Processes started in the place of an earlier one.", "plugin")
 	descStorage     = desc("storage_ready", "1 when an application's store is open and not lost.", "app")
@@ -127,7 +136,7 @@ var (
 type collector struct{ facts func() Facts }
 
 func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descReady, descPlugin, descRestarts, descStorage, descLost, descClock, descHits, descMisses, descEntries, descScopeTypes,
+	for _, d := range []*prometheus.Desc{descReady, descReload, descCertificate, descPlugin, descRestarts, descStorage, descLost, descClock, descHits, descMisses, descEntries, descScopeTypes,
 		descCursor, descLag, descLook, descLookFailure, descUsage, descWindows, descSinkChecks, descRepeats, descPending,
 		descLimit, descRunning, descLong, descWaiting, descAdmitted, descRefused, descRuns, descSuccess, descRunTime, descPeople, descGroups, descWarnings} {
 		to <- d
@@ -143,6 +152,10 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 	f := c.facts()
 	gauge(descReady, flag(f.Ready))
+	gauge(descReload, flag(f.ReloadRefused))
+	if f.CertificateEnds != nil {
+		gauge(descCertificate, *f.CertificateEnds)
+	}
 	for _, p := range f.Plugins {
 		for _, state := range States {
 			gauge(descPlugin, flag(p.State == state), p.Name, state)

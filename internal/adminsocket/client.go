@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -25,11 +27,20 @@ type Client struct {
 }
 
 // New returns a client of the socket at path. Nothing is opened yet.
-func New(path string) *Client {
+func New(path string) *Client { return NewOf(path, "") }
+
+// NewOf is New for the host of one configuration file: a host that runs with another one
+// answers nothing but that. A socket at its default place is the one of whichever host
+// runs. With "" every host answers.
+func NewOf(path, config string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}
-	return &Client{path, provider.Caller{Base: "http://local/local", Transport: &http.Transport{DialContext: dial}}}
+	var transport http.RoundTripper = &http.Transport{DialContext: dial}
+	if absolute, err := filepath.Abs(config); err == nil && config != "" {
+		transport = naming{transport, url.PathEscape(absolute)}
+	}
+	return &Client{path, provider.Caller{Base: "http://local/local", Transport: transport}}
 }
 
 // Path is where the socket is.
@@ -72,6 +83,18 @@ func (c *Client) Answers(ctx context.Context) (bool, error) {
 // Application is a caller whose operations go to one application.
 func (c *Client) Application(app string) *provider.Caller {
 	return &provider.Caller{Base: c.caller.Base, Transport: prefixed{c.caller.Transport, app}}
+}
+
+// naming says which configuration is meant.
+type naming struct {
+	http.RoundTripper
+	config string
+}
+
+func (n naming) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(api.ConfigHeader, n.config)
+	return n.RoundTripper.RoundTrip(r)
 }
 
 // prefixed puts the application into the path of the provider API.

@@ -40,7 +40,7 @@ func (s *Survey) Text() []byte {
 	if p == nil {
 		p = &verify.Proposal{}
 	}
-	judge := "Everything that is served is judged: exports of every form, inline server actions, and the routes of tRPC, Hono, Express, Fastify and NestJS. JavaScript is read too."
+	judge := "Everything that is served is judged: exports of every form, inline server actions, and the routes of tRPC, Hono, Express, Fastify, NestJS and Medusa. JavaScript is read too."
 	if len(s.Frameworks) > 0 {
 		judge += " Seen here: " + strings.Join(s.Frameworks, ", ") + "."
 	}

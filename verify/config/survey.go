@@ -122,7 +122,7 @@ func (s *Survey) visit(path string, e fs.DirEntry, err error) error {
 }
 
 // frameworks are packages by which a project serves, and their names.
-var frameworks = map[string]string{"next": "Next.js", "@trpc/server": "tRPC", "hono": "Hono", "express": "Express", "fastify": "Fastify",
+var frameworks = map[string]string{"next": "Next.js", "@trpc/server": "tRPC", "hono": "Hono", "express": "Express", "fastify": "Fastify", "@medusajs/medusa": "Medusa", "@medusajs/framework": "Medusa",
 	"@nestjs/common": "NestJS", "next-safe-action": "next-safe-action"}
 
 // testMarks are parts of paths by which tests are told.

@@ -239,6 +239,8 @@ func (c *Checker) walk(s *source, passed map[any]bool) {
 			s.fns = append(s.fns, functions[n])
 		case *ast.CallExpr:
 			c.call(s, n, stack, around(functions, stack), passed)
+		case *ast.CompositeLit:
+			c.declaredGate(s, n)
 		}
 		if shipped {
 			c.secret(s, n, stack)
@@ -264,23 +266,7 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 	if to.none() {
 		return
 	}
-	var conditional []string
-	for _, l := range c.literals(s.info, call, to) {
-		v := c.judge.Literal(l.value, verify.Use{Gate: to.gate || to.inspection, Visibility: to.visibility})
-		if to.decides() && !s.test {
-			s.reference(v)
-		}
-		if v.Conditional {
-			conditional = append(conditional, spell.Quote(l.value))
-		}
-		if v.Rule != "" {
-			f := s.add(v.Severity, v.Rule, l.node.Pos(), l.node.End(), v.Message)
-			f.Instead = v.Instead
-			if !s.cgo { // an edit would be one of the build cache
-				f.fixes = fixes(l.node, v.Instead, to.visibility)
-			}
-		}
-	}
+	conditional := c.judgeLiterals(s, c.literals(s.info, call, to), to)
 	if !to.decides() {
 		return
 	}
@@ -295,7 +281,7 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 	if lost.severity != "" {
 		s.add(lost.severity, verify.RuleUncheckedGate, call.Pos(), call.End(), "decision of "+to.name+"() is discarded — "+lost.how)
 	}
-	if lost.decision() {
+	if lost.decision() || to.declares {
 		return
 	}
 	if in != nil {
@@ -313,6 +299,28 @@ func (c *Checker) call(s *source, call *ast.CallExpr, stack []ast.Node, in *func
 			passed[key] = true
 		}
 	}
+}
+
+// judgeLiterals judges what a recognised call names, and answers the keys that need a
+// condition, quoted.
+func (c *Checker) judgeLiterals(s *source, literals []literal, to callee) (conditional []string) {
+	for _, l := range literals {
+		v := c.judge.Literal(l.value, verify.Use{Gate: to.gate || to.inspection, Visibility: to.visibility})
+		if to.decides() && !s.test {
+			s.reference(v)
+		}
+		if v.Conditional {
+			conditional = append(conditional, spell.Quote(l.value))
+		}
+		if v.Rule != "" {
+			f := s.add(v.Severity, v.Rule, l.node.Pos(), l.node.End(), v.Message)
+			f.Instead = v.Instead
+			if !s.cgo { // an edit would be one of the build cache
+				f.fixes = fixes(l.node, v.Instead, to.visibility)
+			}
+		}
+	}
+	return conditional
 }
 
 // reference notes what a gate or a visibility call names, each once.

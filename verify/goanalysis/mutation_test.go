@@ -60,16 +60,7 @@ func TestEachGateThatIsTakenOutIsFound(t *testing.T) {
 		if file != "" {
 			edit(t, filepath.Join(dir, file), old, with)
 		}
-		settings := shopSettings(t, dir)
-		checker, err := New(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		judged, err := checker.Judge(t.Context(), dir, []string{"./..."})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return judged
+		return judgedBy(t, shopSettings(t, dir))
 	}
 	whole := judge(t, "", "", "")
 	if said := errorsOf(whole); len(said) > 0 || whole.Tally.Gated < 25 {
@@ -84,6 +75,20 @@ func TestEachGateThatIsTakenOutIsFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// judgedBy judges all packages below the folder of the settings.
+func judgedBy(t *testing.T, s Settings) *Judged {
+	t.Helper()
+	checker, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged, err := checker.Judge(t.Context(), s.Dir, []string{"./..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judged
 }
 
 func errorsOf(judged *Judged) []string {

@@ -24,6 +24,7 @@ type callee struct {
 	kind
 	name      string
 	client    bool // declared in the client's packages
+	declares  bool // a gate for something else to ask
 	signature *types.Signature
 }
 
@@ -56,7 +57,8 @@ func (c *Checker) calleeOf(info *types.Info, call *ast.CallExpr) callee {
 				return entry == to.name || full != "" && strings.Replace(entry, "(*", "(", 1) == full
 			})
 	}
-	to.gate = named(gates, c.gates)
+	to.gate = named(gates, c.gates) || ownMiddleware[full]
+	to.declares = full == ownDeclaration
 	to.visibility = named(defaultVisibility, c.visibility)
 	to.inspection = !to.decides() && named(defaultInspection, nil)
 	if to.name == "Check" && !named(nil, c.gates) && !firstIsBool(to.signature) {

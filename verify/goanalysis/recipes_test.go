@@ -36,7 +36,9 @@ func TestTheRecipesOfTheGuide(t *testing.T) {
 				t.Fatal("no JSON")
 			}
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS("testdata/routes")); err != nil {
+			if strings.Contains(code, "github.com/authzhost/authz/") {
+				dir = middlewareProject(t)
+			} else if err := os.CopyFS(dir, os.DirFS("testdata/routes")); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, "recipe/recipe.go")
@@ -69,7 +71,7 @@ func TestTheRecipesOfTheGuide(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff([]string{"net/http", "chi", "gin", "echo", "gRPC"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"net/http", "chi", "gin", "echo", "gRPC", "authz's own middleware"}, names); diff != "" {
 		t.Error(diff)
 	}
 }

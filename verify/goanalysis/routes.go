@@ -222,6 +222,12 @@ func (c *Checker) isGate(name string, obj types.Object) bool {
 	full, client := "", false
 	if fn, ok := obj.(*types.Func); ok && fn.Pkg() != nil {
 		full, client = typed.FullName(fn), c.client(fn.Pkg().Path())
+		if ownMiddleware[full] {
+			return true
+		}
+		if full == ownDeclaration {
+			return false
+		}
 	} else if obj != nil && obj.Pkg() != nil {
 		full = obj.Pkg().Path() + "." + obj.Name()
 	}

@@ -40,7 +40,7 @@ type Settings struct {
 
 	// ClientPackages are the import paths whose functions and methods the default
 	// names match; "path/..." covers the packages below too. Nil means the
-	// packages of this project.
+	// packages of this project. Its own middleware counts always.
 	ClientPackages []string
 
 	// ServerFunctions are RE2 sources, searched for in
@@ -136,7 +136,7 @@ func New(s Settings) (*Checker, error) {
 
 // client reports whether the default names match in the package.
 func (c *Checker) client(path string) bool {
-	return slices.ContainsFunc(c.clients, func(entry string) bool { return covers(entry, path) })
+	return ofMiddleware(path) || slices.ContainsFunc(c.clients, func(entry string) bool { return covers(entry, path) })
 }
 
 func covers(entry, path string) bool {

@@ -25,6 +25,7 @@ type Middleware struct {
 	Name  string // as go.routes.gates takes it
 	Count int
 	Gate  bool // a guess
+	Known bool // it counts without being named
 	Why   string
 }
 
@@ -71,8 +72,10 @@ func Look(ctx context.Context, dir string, patterns []string) (*Survey, error) {
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		m := Middleware{Name: name, Count: seen[name]}
 		switch {
+		case ownMiddleware[name]:
+			m.Known, m.Why = true, "authz's own: it counts without being named"
 		case gates[name]:
-			m.Why = "asks the client itself: it counts without being named"
+			m.Known, m.Why = true, "asks the client itself: it counts without being named"
 		case refuses[name]:
 			m.Gate, m.Why = true, "it answers 401 or 403"
 		case !strings.Contains(name, "."):

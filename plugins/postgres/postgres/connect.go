@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"strconv"
 	"time"
@@ -38,6 +39,10 @@ var sessionSettings = map[string]string{
 
 func poolConfig(o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(o.DSN)
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return nil, refuse("dsn", "names a file that cannot be read: %v", file)
+	}
 	if err != nil {
 		// Its text repeats the connection string.
 		return nil, refuse("dsn", `is no connection string of PostgreSQL, such as "postgres://user@host:5432/database" or "host=… dbname=…"`)
@@ -85,7 +90,7 @@ func startError(err error, c *pgx.ConnConfig) error {
 	if refused != nil {
 		return storage.Unavailable(authz.OutcomeNotApplied, err, "PostgreSQL at %s refused a statement (SQLSTATE %s)", address(c), refused.Code)
 	}
-	return storage.Unavailable(authz.OutcomeNotApplied, err, "PostgreSQL at %s does not answer", address(c))
+	return storage.Unavailable(authz.OutcomeNotApplied, err, "PostgreSQL at %s does not answer%s", address(c), unreached(err))
 }
 
 func address(c *pgx.ConnConfig) string {

@@ -97,14 +97,22 @@ func proposal(seen *goanalysis.Survey, lies *config.Survey, patterns []string) (
 	if len(lies.Catalogs) > 0 {
 		catalog = lies.Catalogs[0].Path
 	}
-	gates, other := []string{}, []string{}
+	gates, known, other := []string{}, []string{}, []string{}
 	for _, m := range seen.Middleware {
-		if m.Gate {
+		switch {
+		case m.Gate:
 			gates = append(gates, m.Name)
-		} else {
+		case m.Known:
+			known = append(known, m.Name)
+		default:
 			other = append(other, m.Name)
 		}
 	}
+	why := "Middleware, interceptors and functions that decide who may. These answer 401 or 403."
+	if len(known) > 0 {
+		why += " Gates without being named: " + strings.Join(known, ", ") + "."
+	}
+	why += " Not taken for gates: " + cmp.Or(strings.Join(other, ", "), "nothing") + "."
 	type routesText struct {
 		WhyGates  string   `json:"// gates"`
 		Gates     []string `json:"gates"`
@@ -126,8 +134,7 @@ func proposal(seen *goanalysis.Survey, lies *config.Survey, patterns []string) (
 		Go         goText   `json:"go"`
 	}{
 		"The emitted catalog document of the application.", catalog, append([]string{}, lies.Include...), goText{patterns, routesText{
-			"Middleware, interceptors and functions that decide who may. These answer 401 or 403. Not taken for gates: " + cmp.Or(strings.Join(other, ", "), "nothing") + ".",
-			gates, "Routes for everybody, as \"GET /health\" or \"/static/*\".", []string{},
+			why, gates, "Routes for everybody, as \"GET /health\" or \"/static/*\".", []string{},
 		}},
 	})
 	return b.Bytes(), err

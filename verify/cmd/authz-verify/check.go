@@ -11,6 +11,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/verify"
 	"github.com/authzhost/authz/verify/config"
+	"github.com/authzhost/authz/verify/goanalysis"
 	"github.com/authzhost/authz/verify/sources"
 )
 
@@ -107,23 +108,29 @@ func (j *job) report(ctx context.Context) (report *verify.Report, catalogPath st
 		return nil, "", err
 	}
 	said, err := j.scan(ctx, s, found.Files)
-	var goFiles []string
+	judged := &goanalysis.Judged{}
 	if err == nil && s.goCode != nil {
-		var more []verify.FileReport
-		more, err = s.goCode.Scan(ctx, ".", c.Go.Packages)
-		for _, file := range more {
-			goFiles = append(goFiles, file.File)
-		}
-		said = append(said, more...)
+		judged, err = s.goCode.Judge(ctx, ".", c.Go.Packages)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	report = verify.Conclude(s.verify.Catalog, said)
+	report = verify.Conclude(s.verify.Catalog, append(said, judged.Reports...))
+	if s.goCode != nil {
+		report.JudgedGo = counted(judged.Tally)
+	}
+	var goFiles []string
+	for _, file := range judged.Reports {
+		goFiles = append(goFiles, file.File)
+	}
 	if j.since != "" {
 		err = j.onlyChanged(ctx, report, append(documentPaths(c), j.config), found.Files, goFiles)
 	}
 	return report, c.Catalog, err
+}
+
+func counted(t goanalysis.Tally) *verify.JudgedGo {
+	return &verify.JudgedGo{ServerFunctions: t.Total(), Gated: t.Gated, Exempt: t.Exempt, Findings: t.Findings, NotFollowed: t.NotFollowed}
 }
 
 // documentPaths are the files that the configuration names.

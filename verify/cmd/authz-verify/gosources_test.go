@@ -24,13 +24,63 @@ func goProject(t *testing.T) {
 	})
 }
 
+const noGo = "authz-verify: 0 Go server functions: 0 gated, 0 exempt, 0 findings, 0 not followed\n"
+
 func TestGoAndTypeScriptMakeOneReport(t *testing.T) {
 	goProject(t)
-	expectText(t, exitClean, "authz-verify: 3 file(s), 0 ignored, 0 error(s), 0 warning(s)\n")
+	expectText(t, exitClean, "authz-verify: 3 file(s), 0 ignored, 0 error(s), 0 warning(s)\n"+noGo)
 	write(t, "keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
 	status, _, stderr := call(t)
 	if status != exitIssues || !strings.HasPrefix(stderr, "✖ [unknown-pattern] shop.go:7 — \"zoom.rooms.raed\" ") || !strings.Contains(stderr, "\"zoom.rooms.read\" is declared but referenced by no gate") {
 		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
+func TestTheReportEndsWithTheServerFunctionsOfBothLanguages(t *testing.T) {
+	goProject(t)
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","gateNames":["mayI"],"judge":"exports","go":{"routes":{"public":["/health"]}}}`)
+	write(t, "src/app/x/route.ts", "import { require } from 'x';\nexport async function GET() { await require(u, \"zoom.rooms.read\") }\n")
+	write(t, "web/web.go", `package web
+
+import "net/http"
+
+func mayI(key string) bool { return key != "" }
+
+func gated(w http.ResponseWriter, r *http.Request)  { if !mayI("zoom.rooms.read") { return } }
+func open(w http.ResponseWriter, r *http.Request)   {}
+func health(w http.ResponseWriter, r *http.Request) {}
+
+func Serve(handlers map[string]http.HandlerFunc) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/gated", gated)
+	mux.HandleFunc("/open", open)
+	mux.HandleFunc("/health", health)
+	for path, h := range handlers {
+		mux.HandleFunc(path, h)
+	}
+	return http.ListenAndServe(":80", mux)
+}
+`)
+	status, _, text := call(t)
+	if status != exitIssues || !strings.HasSuffix(text, "authz-verify: 5 file(s), 0 ignored, 2 error(s), 0 warning(s)\n"+
+		"authz-verify: 1 server functions: 1 gated, 0 exempt, 0 findings, 0 behind unknown wrappers\n"+
+		"authz-verify: 3 Go server functions: 1 gated, 1 exempt, 1 findings, 1 not followed\n") {
+		t.Errorf("exit %d\n%s", status, text)
+	}
+	const counts = `"judgedGo":{"serverFunctions":3,"gated":1,"exempt":1,"findings":1,"notFollowed":1}`
+	if _, out, _ := call(t, "--format", "json"); !strings.Contains(out, `"unknownWrappers":0},`+counts+"}\n") {
+		t.Error(out)
+	}
+	_, out, _ := call(t, "--format", "sarif")
+	validSARIF(t, out)
+	if flat := strings.Join(strings.Fields(out), ""); !strings.Contains(flat, counts) {
+		t.Error(out)
+	}
+	write(t, "authz-verify.config.json", `{"catalog":"catalog.json","gateNames":["mayI"],"go":{"packages":["./web"]}}`)
+	_, out, _ = call(t, "--format", "sarif")
+	validSARIF(t, out)
+	if flat := strings.Join(strings.Fields(out), ""); !strings.Contains(flat, `"properties":{"judgedGo":{"serverFunctions":3,"gated":1,"exempt":0,"findings":2,`) {
+		t.Errorf("Go alone: %s", out)
 	}
 }
 
@@ -119,7 +169,7 @@ func TestWatchSeesGoFiles(t *testing.T) {
 	var stdout, stderr told
 	status := make(chan int)
 	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
-	stderr.next(t, "0 error(s), 0 warning(s)\nauthz-verify: watching for changes\n")
+	stderr.next(t, "0 error(s), 0 warning(s)\n"+noGo+"authz-verify: watching for changes\n")
 	write(t, "keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
 	stderr.next(t, "1 error(s), 1 warning(s)")
 	stop()
@@ -136,7 +186,7 @@ func TestWatchSeesModulesAboveAndPackagesBeside(t *testing.T) {
 	var stdout, stderr told
 	status := make(chan int)
 	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
-	stderr.next(t, "0 error(s), 1 warning(s)\nauthz-verify: watching for changes\n")
+	stderr.next(t, "0 error(s), 1 warning(s)\n"+noGo+"authz-verify: watching for changes\n")
 	write(t, "../keys/keys.go", "package keys\n\nconst Read = \"zoom.rooms.raed\"\n")
 	stderr.next(t, "1 error(s), 2 warning(s)")
 	write(t, "../go.mod", "module example.org/market\n\ngo 1.24\n")

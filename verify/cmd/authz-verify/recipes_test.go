@@ -11,7 +11,7 @@ import (
 
 // recipes are the headings of docs/verify.md and the projects below testdata/recipes.
 var recipes = map[string]string{"Next.js app router": "next-app", "Server actions": "server-actions", "tRPC": "trpc", "Hono": "hono",
-	"Express": "express", "Fastify": "fastify", "NestJS": "nestjs"}
+	"Express": "express", "Fastify": "fastify", "NestJS": "nestjs", "Medusa": "medusa"}
 
 var gateMark = regexp.MustCompile(`// gate(?:: (.*))?$`)
 

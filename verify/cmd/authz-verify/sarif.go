@@ -24,7 +24,8 @@ type (
 		Properties  *sarifProperties  `json:"properties,omitempty"`
 	}
 	sarifProperties struct {
-		Judged *verify.Judged `json:"judged"`
+		Judged   *verify.Judged   `json:"judged,omitempty"`
+		JudgedGo *verify.JudgedGo `json:"judgedGo,omitempty"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -101,8 +102,8 @@ func writeSARIF(out io.Writer, r *verify.Report, catalogPath string) error {
 		ColumnKind:  "utf16CodeUnits",
 		Results:     []sarifResult{},
 	}
-	if r.Judged != nil {
-		run.Properties = &sarifProperties{r.Judged}
+	if r.Judged != nil || r.JudgedGo != nil {
+		run.Properties = &sarifProperties{r.Judged, r.JudgedGo}
 	}
 	index := map[string]int{}
 	for i, rule := range ruleTexts {

@@ -43,6 +43,10 @@ func writeText(out io.Writer, r *verify.Report) error {
 		fmt.Fprintf(w, "authz-verify: %s server functions: %s gated, %s exempt, %s findings, %s behind unknown wrappers\n",
 			thousands(j.ServerFunctions), thousands(j.Gated), thousands(j.Exempt), thousands(j.Findings), thousands(j.UnknownWrappers))
 	}
+	if j := r.JudgedGo; j != nil {
+		fmt.Fprintf(w, "authz-verify: %s Go server functions: %s gated, %s exempt, %s findings, %s not followed\n",
+			thousands(j.ServerFunctions), thousands(j.Gated), thousands(j.Exempt), thousands(j.Findings), thousands(j.NotFollowed))
+	}
 	return w.Flush()
 }
 

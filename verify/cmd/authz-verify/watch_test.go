@@ -109,7 +109,7 @@ func TestWatchSeesWhatLiesBehindLinks(t *testing.T) {
 	var stdout, stderr told
 	status := make(chan int)
 	go func() { status <- run(ctx, []string{"--watch"}, &stdout, &stderr) }()
-	stderr.next(t, "5 file(s), 0 ignored, 0 error(s), 2 warning(s)\nauthz-verify: watching for changes\n")
+	stderr.next(t, "5 file(s), 0 ignored, 0 error(s), 2 warning(s)\n"+noGo+"authz-verify: watching for changes\n")
 	bad := "can(\"zoom.rooms.x\")"
 	for _, step := range []struct {
 		what   string

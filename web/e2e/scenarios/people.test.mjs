@@ -31,7 +31,7 @@ test('one person: every row by its way, revokes in front', async t => {
   await bills.getByRole('button', { name: 'Where' }).click()
   await bills.getByText('everywhere').waitFor()
   await page.goto('/dashboard/orgs/acme/people/whoever')
-  await page.getByText('nothing is stored of this id').waitFor() // any id may be opened
+  await page.getByText('no record of this id').waitFor() // any id may be opened
 })
 
 test('21 a membership changes alone, beside another administrator', async t => {

@@ -36,7 +36,7 @@ test('24 ask, two stages, use', async t => {
   await accessible(page, 'asking')
   await page.getByRole('button', { name: 'Review' }).click()
   const review = page.getByRole('region', { name: 'This will be asked' })
-  await review.getByText('It gives 1 key').waitFor()
+  await review.getByText('It gives 1 permission').waitFor()
   await accessible(page, 'the review of a request')
   assert.match(await review.innerText(), /role reader to you at docs\.folder:team/)
   assert.match(await review.innerText(), /Holders of the role approver[\s\S]*Holders of the role security/)
@@ -74,7 +74,7 @@ test('26 nobody decides their own request, and it can be cancelled', async t => 
   await page.getByRole('button', { name: 'Send the request' }).click()
   await page.waitForURL('**/requests/*')
   await page.getByText('Nobody decides their own request.').waitFor()
-  assert.equal(await page.getByRole('link', { name: 'Decide…' }).count(), 0)
+  assert.equal(await page.getByRole('region', { name: 'Decision', exact: true }).count(), 0)
   const [{ request, application }] = (await h.owner.api('GET', '/orgs/acme/requests?mine=1')).entries
   assert.equal((await h.owner.api('GET', '/orgs/acme/requests/queue')).entries.length, 0)
   await assert.rejects(h.owner.api('POST', `/orgs/acme/requests/${request.id}/decide`, { decision: 'approved', ...(application ? { application } : {}) }), /nobody decides their own request/)

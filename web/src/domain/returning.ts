@@ -7,3 +7,6 @@ export function returning(path: string | undefined): string | undefined {
   const at = new URL(path, 'http://localhost')
   return at.origin === 'http://localhost' && at.pathname.startsWith(base) ? at.pathname + at.search : undefined
 }
+
+/** The organization that such a path leads to, "" for none. */
+export const orgOf = (path: string | undefined) => /^\/dashboard\/orgs\/([\w.-]+)/.exec(path ?? '')?.[1] ?? ''

@@ -1,6 +1,6 @@
 export const rv = {
   new: 'New revoke',
-  lead: 'It takes a key or pattern from one person. A revoke wins over every grant, of a group or a role too.',
+  lead: 'It takes a key or pattern from one person, now and later. A revoke wins over every grant, of a group or a role too. To take back what was given, open the grant and take it away.',
   person: 'From whom',
   personHint: 'A user id. Groups and services have no revokes.',
   pattern: 'Key or pattern',

@@ -54,7 +54,7 @@ export function Sure({ title, submit, danger, typed, reason, onSure, onEnd, abou
               <Field label={w.typeId(visible(typed))}>{a => <input {...a} className="mono" value={text} onChange={e => setText(e.target.value)} autoComplete="off" autoCapitalize="none" spellCheck={false} />}</Field>
             )}
             {error && <Failed of={error}>{error.fields?.outcome === 'unknown' || error.status === 0 ? <span>{t.give.unknown}</span> : about?.(error)}</Failed>}
-            <div className="row">
+            <div className="row acts">
               <Button kind={danger ? 'danger main' : 'main'} type="submit" busy={busy} reason={reason ?? (confirmed ? null : w.typeId(visible(typed ?? '')))}>{submit}</Button>
               <Button onPress={onEnd}>{t.cancel}</Button>
             </div>

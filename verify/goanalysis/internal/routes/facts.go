@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -21,6 +22,10 @@ type Facts struct {
 	// Gates and Exempt are functions by name: those with a gate in them, and those
 	// that a pragma takes out.
 	Gates, Exempt []string
+
+	// Opened are methods of gRPC by full name that authz's own interceptors let everybody
+	// call.
+	Opened []string
 
 	// Handlers are functions that serve HTTP by their type, that have no gate in
 	// them and that no route of their package names.
@@ -73,6 +78,7 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 type Route struct {
 	Place
 	Method, Path string
+	Full         string // of a method of gRPC, with the package of its service; "" where not known
 	Name         string // of the handler
 	Key          string // the same as a name for all packages; "" for a literal
 	Count        int    // above 0: cannot be followed
@@ -161,6 +167,7 @@ type World struct {
 	carriers map[string]bool
 	gates    map[string]bool
 	exempt   map[string]bool
+	opened   map[string]bool // also without the packages of the services
 	concrete map[string]string
 	public   func(method, path string) bool
 
@@ -177,7 +184,7 @@ const maxSteps = 100_000
 func Resolve(public func(method, path string) bool, all ...*Facts) *World {
 	w := &World{
 		binds: map[string][]*Bind{}, uses: map[string][]Use{}, carriers: map[string]bool{},
-		gates: map[string]bool{}, exempt: map[string]bool{}, concrete: map[string]string{}, public: public, known: map[string]Status{},
+		gates: map[string]bool{}, exempt: map[string]bool{}, opened: map[string]bool{}, concrete: map[string]string{}, public: public, known: map[string]Status{},
 	}
 	for _, f := range all {
 		w.add(f)
@@ -201,6 +208,12 @@ func (w *World) add(f *Facts) {
 	for _, name := range f.Exempt {
 		w.exempt[name] = true
 	}
+	for _, method := range f.Opened {
+		w.opened[method] = true
+		if dot := strings.LastIndexByte(method, '.'); dot >= 0 {
+			w.opened["/"+method[dot+1:]] = true
+		}
+	}
 	for fn, t := range f.Concrete {
 		w.concrete[fn] = t
 	}
@@ -214,21 +227,39 @@ func (w *World) Status(r *Route) Status {
 	if r.Public || w.exempt[r.Key] {
 		return Exempt
 	}
-	if r.Gated || w.gates[r.Key] {
+	if w.gates[r.Key] {
 		return Gated
+	}
+	if r.Gated {
+		return w.behind(r)
 	}
 	w.steps = 0
 	status := w.slot(r.Slot, r.Fn, r.Via, map[string]bool{})
 	if status == neutral {
 		status = Ungated
 	}
-	if status != Gated && r.Path != "" && w.publicBelow(r, r.Slot, r.Path, map[string]bool{}) {
+	if status == Gated {
+		return w.behind(r)
+	}
+	if r.Path != "" && w.publicBelow(r, r.Slot, r.Path, map[string]bool{}) {
 		return Exempt
 	}
 	if status == Ungated && r.Count > 0 {
 		return NotFollowed
 	}
 	return status
+}
+
+// behind is the status of a route behind a gate, which may let everybody pass.
+func (w *World) behind(r *Route) Status {
+	if r.grpc() && w.opened[cmp.Or(r.Full, r.Path)] {
+		return Exempt
+	}
+	return Gated
+}
+
+func (r *Route) grpc() bool {
+	return strings.HasSuffix(r.Slot, unarySuffix) || strings.HasSuffix(r.Slot, streamSuffix)
 }
 
 // publicBelow holds of a route whose path is public wherever its router is bound.

@@ -13,6 +13,7 @@ import { Empty, Failed, Loaded, Waiting } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { Answer } from './Answer.tsx'
 import { Mine } from './Mine.tsx'
+import { Others } from './Others.tsx'
 import { plainText } from './plain.ts'
 
 /** Why anybody may, for who may read the access of all; why oneself may, for everybody else. */
@@ -46,7 +47,8 @@ function Anybody() {
       )}
     >
       <Form key={`${subject} ${question.key} ${search.scope ?? ''}`} initial={{ who: search.service ? subject : (search.user ?? ''), key: question.key, scope: search.scope ?? '' }} />
-      {!asked && <Empty title={t.explain.nothing}><p>{t.explain.nothingHint}</p></Empty>}
+      {!asked && question.key !== '' && <Others key={`${question.key} ${question.scope}`} org={org} question={question} at />}
+      {!asked && question.key === '' && <Empty title={t.explain.nothing}><p>{t.explain.nothingHint}</p></Empty>}
       {asked && (
         <Loaded of={answer}>
           {explained => <Answer org={org} question={question} explained={explained} />}
@@ -77,16 +79,16 @@ function Form({ initial }: { initial: { who: string; key: string; scope: string 
   function submit(e: FormEvent) {
     e.preventDefault()
     const of = principal(who)
-    if (!of) return setWrong(t.explain.wrongWho)
+    if (who.trim() && !of) return setWrong(t.explain.wrongWho)
     void navigate({
       to: '/orgs/$org/explain', params: { org },
-      search: { ...('serviceId' in of ? { service: of.serviceId } : { user: of.userId }), key: key.trim(), scope: scope.trim() || '*' },
+      search: { ...(of && ('serviceId' in of ? { service: of.serviceId } : { user: of.userId })), key: key.trim(), scope: scope.trim() || '*' },
     })
   }
   return (
     <form className="card" onSubmit={submit}>
       <div className="fields ask">
-        <Choose label={t.explain.who} hint={wrong && <span className="wrong">{wrong}</span>} value={who} onChange={setWho} choices={(people.data?.users ?? []).map(u => ({ id: u.userId }))} placeholder={t.explain.whoHint} required />
+        <Choose label={t.explain.who} hint={wrong && <span className="wrong">{wrong}</span>} value={who} onChange={setWho} choices={(people.data?.users ?? []).map(u => ({ id: u.userId }))} placeholder={t.explain.whoHint} />
         <Choose label={t.explain.key} value={key} onChange={setKey} choices={(words.data?.leaves ?? []).map(l => ({ id: l.key, note: l.description }))} mono required />
         <Choose label={t.explain.scope} value={scope} onChange={setScope} choices={suggested} placeholder={t.explain.scopeHint} mono />
         <div className="field"><span className="label spacer" aria-hidden="true">&nbsp;</span><Button kind="main" type="submit">{t.explain.submit}</Button></div>

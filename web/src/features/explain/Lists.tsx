@@ -19,7 +19,7 @@ export function Ways({ org, question, steps: s }: { org: string; question: Quest
       <ul className="nest">
         {s.revokes.map(r => (
           <li key={r.id}>
-            <span className="tag no">{t.explain.revoke}</span> <Id of={r.pattern} /> {t.explain.takenAt} <ScopeName of={r.scope} />
+            <span className="tag no">{t.explain.revoke}</span> <Id of={r.pattern} /> {t.explain.takenFrom} <SubjectLink org={org} of={question.subject} /> {r.scope === '*' ? t.everywhere : <>{t.explain.at} <ScopeName of={r.scope} /></>}
             <p className="small dim">{t.explain.revokeHint}{r.createdAt > 0 && <> · <Time at={r.createdAt} /></>}{by(r.provenance.actorUserId)}</p>
           </li>
         ))}

@@ -8,9 +8,9 @@ import { Loaded } from '../../ui/States.tsx'
 
 const most = 50
 
-/** Who else may do the same, asked only when somebody wants to know. */
-export function Others({ org, question }: { org: string; question: Question }) {
-  const [on, setOn] = useState(false)
+/** Who else may do the same, asked only when somebody wants to know; at once where nobody is named. */
+export function Others({ org, question, at = false }: { org: string; question: Question; at?: boolean }) {
+  const [on, setOn] = useState(at)
   const holders = useAsk('GET /orgs/{org}/org/who-can', { path: { org }, query: { key: question.key, scope: question.scope, limit: most } }, { on })
   if (question.key.startsWith('cloud.')) return null
   return (

@@ -25,7 +25,7 @@ export function TakeAway({ grants, home, onSure, onEnd }: Props) {
   const effects = useEffects(account ? null : { without: grants }, home)
   return (
     <Sure title={t.grants.removeTitle(grants.length)} danger submit={t.grants.removeNow} reason={account ? null : untilTold(effects)} onSure={onSure} onEnd={onEnd}>
-      <div className="bounded" tabIndex={0} role="region" aria-label={w.title}><Plan steps={grants.slice(0, most).map(g => ({ sign: '−', text: <What of={g} /> }))} /></div>
+      <div className="bounded" tabIndex={0} role="region" aria-label={w.title}><Plan steps={grants.slice(0, most).map(g => ({ sign: '−', text: <What of={g} from /> }))} /></div>
       {grants.length > most && <p className="small dim">{gr.first(most)}</p>}
       <p className="dim">{account ? t.give.account : home ? w.keptBy(home) : w.root}</p>
       {!account && <Impact of={effects} none={t.grants.losesNothing} />}

@@ -96,13 +96,13 @@ function Ask() {
   function submit(e: FormEvent) {
     e.preventDefault()
     const service = who.startsWith('service:')
-    void navigate({ to: '/orgs/$org/explain', params: { org }, search: { ...(service ? { service: who.slice(8) } : { user: who }), key, scope: scope || '*' } })
+    void navigate({ to: '/orgs/$org/explain', params: { org }, search: { ...(service ? { service: who.slice(8) } : who ? { user: who } : {}), key, scope: scope || '*' } })
   }
   return (
     <form className="card form" onSubmit={submit} onFocus={() => setAsked(true)}>
       <h2>{t.home.ask}</h2>
       <div className="fields ask">
-        <Choose label={t.explain.who} value={who} onChange={setWho} choices={(people.data?.users ?? []).map(u => ({ id: u.userId }))} placeholder={t.explain.whoHint} required />
+        <Choose label={t.explain.who} value={who} onChange={setWho} choices={(people.data?.users ?? []).map(u => ({ id: u.userId }))} placeholder={t.explain.whoHint} />
         <Choose label={t.explain.key} value={key} onChange={setKey} choices={(words.data?.leaves ?? []).map(l => ({ id: l.key, note: l.description }))} mono required />
         <Choose label={t.explain.scope} value={scope} onChange={setScope} choices={[]} placeholder={t.explain.scopeHint} mono />
         <div className="field"><span className="label spacer" aria-hidden="true">&nbsp;</span><Button kind="main" type="submit">{t.explain.submit}</Button></div>

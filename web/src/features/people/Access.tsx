@@ -1,13 +1,16 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useAsk, usePages } from '../../api/queries.ts'
-import type { Grant } from '../../api/schema.gen.ts'
+import type { Grant, HomedGrant } from '../../api/schema.gen.ts'
 import { type Way, wayOf, ways } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Filter } from '../../ui/Filter.tsx'
 import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
+
+// Inherited rows are those of the org root, whose home needs no name.
+type Row = Grant & Partial<HomedGrant>
 
 /** Every row that reaches a person, with the way by which it does; revokes in front. */
 export function Access({ org, id, active }: { org: string; id: string; active: boolean }) {
@@ -18,7 +21,7 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
   const revokes = usePages('GET /orgs/{org}/org/revokes', { path: { org }, query: { userId: id, homes: 'all' } }, p => p.revokes)
   const rows = useMemo(() => {
     const inherited = supply.data?.grants.filter(g => wayOf(g.subject) !== 'own') ?? []
-    const all: Grant[] = [...own.list, ...inherited]
+    const all: Row[] = [...own.list, ...inherited]
     return all.sort((a, b) => ways.indexOf(wayOf(a.subject)) - ways.indexOf(wayOf(b.subject)) || compare(a.scope, b.scope))
   }, [own.list, supply.data])
   const names = new Map(supply.data?.roles.map(r => [r.id, r.name]) ?? [])
@@ -26,7 +29,7 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
   for (const g of rows) counts.set(wayOf(g.subject), (counts.get(wayOf(g.subject)) ?? 0) + 1)
   const text = q.toLowerCase()
   const shown = rows.filter(g => (!way || wayOf(g.subject) === way) && (!text || [g.subject, g.scope, g.roleId, g.pattern, names.get(g.roleId ?? '')].some(v => v?.toLowerCase().includes(text))))
-  const columns: Array<Column<Grant>> = [
+  const columns: Array<Column<Row>> = [
     { id: 'what', title: t.grants.what, width: 'minmax(0, 1.2fr)', cell: g => (g.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={names.get(g.roleId) ?? g.roleId} /></Link> : <Id of={g.pattern ?? ''} />) },
     { id: 'scope', title: t.grants.scope, width: 'minmax(0, 1fr)', cell: g => <ScopeName of={g.scope} /> },
     { id: 'way', title: t.person.way, width: 'minmax(0, 1fr)', cell: g => (wayOf(g.subject) === 'own' ? <span className="tag">{t.ways.own}</span> : <SubjectLink org={org} of={g.subject} />) },
@@ -58,6 +61,7 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
       {supply.data || own.pages ? (
         <Grid
           label={t.person.access} rows={shown} columns={columns} rowId={g => g.id} isLoading={own.grid.isLoading || supply.isFetching} hasMore={own.grid.hasMore} onMore={own.grid.onMore} onAll={own.grid.onAll}
+          onOpen={g => void navigate({ to: '/orgs/$org/grants', params: { org }, search: { open: g.id, subject: g.subject, ...(g.home?.application ? { home: g.home.application } : {}) } })}
           empty={<Empty title={rows.length ? t.grid.hidden : t.person.nothing} />}
         />
       ) : supply.error && own.error ? null : <Waiting />}

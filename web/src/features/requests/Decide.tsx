@@ -4,6 +4,7 @@ import { isFailure } from '../../api/errors.ts'
 import { useOnce } from '../../api/once.ts'
 import { useAsk } from '../../api/queries.ts'
 import type { Request } from '../../api/schema.gen.ts'
+import { visible } from '../../domain/visible.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
@@ -34,7 +35,7 @@ export function Decide({ org, id, application, onClose, onDecided }: Props) {
             {r.decisions.length > 0 && (
               <div><h3>{t.inbox.decided}</h3><ul className="list">{r.decisions.map((d, i) => <li key={i}><span><span className={d.decision === 'approved' ? 'tag yes' : 'tag no'}>{t.requests.states[d.decision] ?? d.decision}</span> <Name of={d.decidedBy} />{d.note && <> – <Name of={d.note} /></>}</span><span className="small dim"><Time at={d.at} /></span></li>)}</ul></div>
             )}
-            {r.state === 'pending' && (mayDecide ? <Form org={org} request={r} application={application} onDecided={onDecided} onConflict={() => void one.refetch()} /> : <p className="dim">{t.inbox.notYours}</p>)}
+            {r.state === 'pending' && (mayDecide ? <Decision org={org} request={r} application={application} onDecided={onDecided} onConflict={() => void one.refetch()} /> : <p className="dim">{t.inbox.notYours}</p>)}
             {r.state !== 'pending' && <p><State of={r.state} /></p>}
           </div>
         )}
@@ -43,7 +44,8 @@ export function Decide({ org, id, application, onClose, onDecided }: Props) {
   )
 }
 
-function Form({ org, request: r, application, onDecided, onConflict }: { org: string; request: Request; application: string | undefined; onDecided: () => void; onConflict: () => void }) {
+/** The form in which a request is approved or denied. */
+export function Decision({ org, request: r, application, onDecided, onConflict }: { org: string; request: Request; application: string | undefined; onDecided: () => void; onConflict: () => void }) {
   const once = useOnce()
   const [decision, setDecision] = useState<'approved' | 'denied' | null>(null)
   const [note, setNote] = useState('')
@@ -55,8 +57,8 @@ function Form({ org, request: r, application, onDecided, onConflict }: { org: st
     setError(null)
     try {
       const body = { decision, ...(note.trim() ? { note: note.trim() } : {}), ...(application ? { application } : {}) }
-      await once(body, key => call('POST /orgs/{org}/requests/{id}/decide', { path: { org, id: r.id }, body }, { key }))
-      say(decision === 'approved' ? t.inbox.approved : t.inbox.denied)
+      const told = await once(body, key => call('POST /orgs/{org}/requests/{id}/decide', { path: { org, id: r.id }, body }, { key }))
+      say(t.inbox.told(decision, told.request.state, visible(r.requesterUserId)))
       onDecided()
     } catch (failed) {
       setError(failed)
@@ -73,6 +75,7 @@ function Form({ org, request: r, application, onDecided, onConflict }: { org: st
         <label><input type="radio" name="decision" checked={decision === 'denied'} onChange={() => setDecision('denied')} /> {t.inbox.deny}</label>
       </fieldset>
       <Field label={t.inbox.note}>{a => <textarea {...a} value={note} onChange={e => setNote(e.target.value)} maxLength={2000} />}</Field>
+      {decision === null && <p className="small dim">{t.inbox.chooseFirst}</p>}
       <Button kind={decision === 'denied' ? 'danger main' : 'main'} type="submit" busy={busy} reason={decision ? null : t.inbox.chooseFirst}>{decision === 'denied' ? t.inbox.denyNow : t.inbox.approveNow}</Button>
     </form>
   )

@@ -22,7 +22,10 @@ export function Inbox() {
   const { open, from } = useSearch({ from: '/signed-in/orgs/$org/inbox' })
   const pages = usePages('GET /orgs/{org}/requests/queue', { path: { org } }, p => p.entries)
   const unavailable = pages.pages?.flatMap(p => p.unavailable) ?? []
-  const close = () => void navigate({ search: {}, replace: true })
+  const close = () => {
+    void navigate({ search: {}, replace: true })
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('.grid .scroll')?.focus()) // where the keyboard was
+  }
   return (
     <Page title={t.inbox.title} lead={t.inbox.lead} full>
       {unavailable.length > 0 && <div className="note mind" role="alert"><p>{t.person.missing} {unavailable.map(u => `${u.application || t.person.root} (${u.code})`).join(', ')}</p></div>}

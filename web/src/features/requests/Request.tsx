@@ -2,8 +2,9 @@ import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
+import { holds } from '../../api/gates.ts'
 import { useOnce } from '../../api/once.ts'
-import { queries, useAsk, useMe } from '../../api/queries.ts'
+import { queries, readAnew, useAsk, useMe, usePages } from '../../api/queries.ts'
 import type { OneEntry } from '../../api/schema.gen.ts'
 import { visible } from '../../domain/visible.ts'
 import { t } from '../../text/en.ts'
@@ -13,6 +14,7 @@ import { Page } from '../../ui/Page.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Failed, Loaded } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
+import { Decision } from './Decide.tsx'
 import { Facts, Given, State, What } from './Facts.tsx'
 import { Stages } from './Stages.tsx'
 
@@ -27,12 +29,11 @@ export function OneRequest() {
   const own = r !== undefined && r.requesterUserId === me.data?.caller.userId
   return (
     <Page
-      title={r ? t.requests.one(visible(r.roleId ?? r.pattern ?? '')) : t.inbox.one} lead={r && <State of={r.state} />}
+      title={r ? t.requests.one(own, visible(r.requesterUserId), visible(r.roleId ?? r.pattern ?? '')) : t.inbox.one} lead={r && <State of={r.state} />}
       actions={r && one.data && (
         <>
-          {one.data.mayDecide && <Link className="button main" to="/orgs/$org/inbox" params={{ org }} search={{ open: id, ...(from ? { from } : {}) }}>{t.requests.decideIt}</Link>}
           {own && r.state !== 'pending' && r.state !== 'approved' && <Link className="button" to="/orgs/$org/ask" params={{ org }} search={{ ...(r.roleId ? { role: r.roleId } : { pattern: r.pattern ?? '' }), scope: r.scope }}>{t.requests.again}</Link>}
-          {r.state === 'pending' && !cancelling && <Button kind="danger" reason={own ? null : t.requests.onlyOwn} onPress={() => setCancelling(true)}>{t.requests.cancel}</Button>}
+          {r.state === 'pending' && own && !cancelling && <Button kind="danger" onPress={() => setCancelling(true)}>{t.requests.cancel}</Button>}
         </>
       )}
     >
@@ -50,13 +51,34 @@ export function OneRequest() {
                 <header><h2>{t.requests.stages}</h2></header>
                 <Stages of={entry.request} />
                 {own && entry.request.state === 'pending' && <p className="small dim">{t.requests.ownDecision}</p>}
-                {entry.request.state === 'approved' && <p className="small dim">{t.requests.have}</p>}
+                {entry.request.state === 'approved' && <Now org={org} of={entry} />}
               </section>
+              {entry.request.state === 'pending' && entry.mayDecide && (
+                <section className="card" aria-label={t.inbox.decision}>
+                  <header><h2>{t.inbox.decision}</h2></header>
+                  <Decision org={org} request={entry.request} application={entry.application ?? undefined} onDecided={() => void readAnew()} onConflict={() => void one.refetch()} />
+                </section>
+              )}
             </div>
           </div>
         )}
       </Loaded>
     </Page>
+  )
+}
+
+/** What became of the grant that the request led to, as far as its home tells the reader. */
+function Now({ org, of: { request: r, application } }: { org: string; of: OneEntry }) {
+  const me = useMe()
+  const read = holds(me.data, 'authz_internal.access.read') === 'yes'
+  const rows = usePages('GET /orgs/{org}/org/grants', { path: { org }, query: { subject: 'user:' + r.requesterUserId, homes: 'all' } }, p => p.grants, { on: read })
+  const grant = rows.list.find(g => g.provenance.kind === 'request' && g.provenance.requestId === r.id)
+  if (!read || !rows.pages || rows.pages.some(p => p.unavailable?.length) || (!grant && rows.grid.hasMore)) return <p className="small dim">{t.requests.given}</p>
+  return (
+    <p>
+      {grant ? t.requests.have(grant.expiresAt !== undefined && grant.expiresAt !== null && grant.expiresAt <= Date.now()) : t.requests.gone}{' '}
+      {grant && <Link to="/orgs/$org/grants" params={{ org }} search={{ open: grant.id, subject: grant.subject, ...(application ? { home: application } : {}) }}>{t.requests.seeGrant}</Link>}
+    </p>
   )
 }
 

@@ -67,7 +67,7 @@ export function Requests() {
         <Grid
           label={t.requests.title} columns={columns} rowId={e => `${e.application ?? ''} ${e.request.id}`} {...pages.grid}
           onOpen={e => void navigate({ to: '/orgs/$org/requests/$id', params: { org, id: e.request.id }, search: e.application ? { from: e.application } : {} })}
-          empty={<Empty title={state || who ? t.grid.hidden : none}>{list === 'mine' && !state && <p>{t.requests.noneHint}</p>}</Empty>}
+          empty={<Empty title={state || who ? t.grid.hidden : none}>{list === 'mine' && !state && <p>{t.requests.noneHint} <Link to="/orgs/$org/inbox" params={{ org }}>{t.requests.toInbox}</Link></p>}</Empty>}
         />
       )}
     </Page>

@@ -16,7 +16,8 @@ export function Stages({ of }: { of: { stages: Stage[] } & Partial<Decided> }) {
               {i + 1}. <Name of={t.stage(s.kind, s.roleId ?? '', s.layers ?? 1)} />
               {decisions.map(d => (
                 <p className="small" key={d.at}>
-                  {t.requests.by} {s.kind === 'auto' ? t.requests.rule : <Name of={d.decidedBy} />} · <span className="dim"><Time at={d.at} /></span>{d.note && <> – <Name of={d.note} /></>}
+                  {t.requests.by} {s.kind === 'auto' ? t.requests.rule : <Name of={d.decidedBy} />} · <span className="dim"><Time at={d.at} /></span>
+                  {d.note && <q className="block"><Name of={d.note} /></q>}
                 </p>
               ))}
             </span>

@@ -4,7 +4,7 @@ import { isFailure } from '../../api/errors.ts'
 import { useAsk } from '../../api/queries.ts'
 import { signIn } from '../../api/signing.ts'
 import { url } from '../../api/call.ts'
-import { returning } from '../../domain/returning.ts'
+import { orgOf, returning } from '../../domain/returning.ts'
 import icon from '../../icon.svg'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -16,9 +16,9 @@ const refusals = ['sign_in_failed', 'seat_required', 'cap_reached']
 
 export function SignIn() {
   const search = useSearch({ from: '/sign-in' })
-  const [org, setOrg] = useState(search.org ?? '')
   const methods = useAsk('GET /auth/methods', {})
   const back = returning(search.returnTo)
+  const [org, setOrg] = useState(search.org ?? orgOf(back))
   useEffect(() => {
     document.title = `${t.signIn.title} · authz`
   }, [])
@@ -28,6 +28,7 @@ export function SignIn() {
     <div className="alone">
       <main>
         <div className="row"><img className="mark" src={icon} alt="" /><h1>{t.signIn.title}</h1></div>
+        {back && back !== '/dashboard/' && <p className="dim">{t.signIn.back}</p>}
         {search.problem && <Problem request={search.request} />}
         <Loaded of={methods}>
           {() => (

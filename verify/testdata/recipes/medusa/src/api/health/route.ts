@@ -1,0 +1,1 @@
+export const GET = async (_: unknown, res: { sendStatus(code: number): void }) => res.sendStatus(200);

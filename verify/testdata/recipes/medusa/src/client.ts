@@ -1,0 +1,1 @@
+export declare const client: { can(user: unknown, key: string): Promise<boolean>; require(user: unknown, key: string): Promise<void> };
