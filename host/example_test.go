@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/authzhost/authz/host"
 	"github.com/authzhost/authz/host/config"
 	"github.com/authzhost/authz/sdk/authz"
@@ -23,7 +25,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h, err := host.Open(ctx, cfg, host.Options{Applications: map[string]host.ApplicationOptions{
+	logs := hclog.New(&hclog.LoggerOptions{Output: os.Stderr})
+	h, err := host.Open(ctx, cfg, host.Options{Logger: logs, Applications: map[string]host.ApplicationOptions{
 		"docs": {
 			Conditions: map[string]host.Condition{
 				"docs.invoices.approve": func(ctx context.Context, p authz.Principal, scope string) (bool, error) { return inOfficeHours(), nil },
@@ -34,7 +37,10 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	docs, _ := h.Application("docs")
+	docs, ok := h.Application("docs")
+	if !ok {
+		log.Fatal("the configuration has no application docs")
+	}
 	may, err := docs.Client().Can(ctx, authz.UserPrincipal("ann"), "docs.files.read", "docs.folder:9")
 	fmt.Println(may, err)
 

@@ -276,7 +276,7 @@ var wrongInputs = []wrongInput{
 	{args: "scope parents docs.foldr:f_1", code: 2, says: parts(`Did you mean "docs.folder"?`)},
 	{args: "scope parents docs.folder:f_9", says: parts(`warning: nothing is recorded of "docs.folder:f_9"`)},
 	{args: "scope parents docs.folder:f_1 docs.folder:f_2", code: 1, says: parts("cycle: docs.folder:f_1 → docs.folder:f_2")},
-	{args: "scope parents docs.folder:f_3 docs.foldr:f_2", code: 1, says: parts(`the catalog declares no scope type for "docs.foldr:f_2"`)},
+	{args: "scope parents docs.folder:f_3 docs.foldr:f_2", code: 1, says: parts(`the catalog declares no scope type for "docs.foldr:f_2"; did you mean "docs.folder"?`)},
 	{args: "scope parents docs.doc:d_1 docs.folder:f_1 docs.folder:f_2", code: 1, says: parts(`scope type "docs.doc" takes one parent`)},
 	{args: "scope parents docs.folder:f_1 --none --forget", code: 2, says: parts("--forget stands alone")},
 	{args: "scope delete docs.foldr:f_1 --yes", says: parts("warning: ", `Did you mean "docs.folder"?`)},

@@ -163,7 +163,7 @@ func (h *providerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e, ok := h.entries[op]
 		if ok {
 			if !is.admits(&e.Operation) {
-				return nil, is.refuses(e.Op)
+				return nil, is.refuses(&e.Operation)
 			}
 			if err := e.expect(h.limiter); err != nil {
 				x.name(h.applicationID, e.Op)

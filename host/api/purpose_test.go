@@ -51,6 +51,13 @@ func TestASecretIsGoodForItsPurposeAlone(t *testing.T) {
 			if a := ask(name, checkSecret); forbidden(a) != !check[op.Op] {
 				t.Errorf("%s by whoever may check: %d %s", name, a.Code, a.Body)
 			}
+			wanted := "provider.secrets"
+			if op.Kind == provider.Read && op.Op != "exportOrgSnapshot" {
+				wanted = "provider.read_secrets"
+			}
+			if a := ask(name, checkSecret); forbidden(a) && !strings.Contains(a.Body.String(), ": "+op.Op+" takes another one, of `"+wanted+"`") {
+				t.Errorf("%s by whoever may check does not tell of %s: %s", name, wanted, a.Body)
+			}
 			limited.Lookups = true
 			if a := ask(name, checkSecret); forbidden(a) != !(check[op.Op] || lookups[op.Op]) {
 				t.Errorf("%s by whoever may check and list: %d %s", name, a.Code, a.Body)

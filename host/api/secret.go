@@ -78,12 +78,17 @@ func (p purpose) admits(op *provider.Operation) bool {
 // rowless says that whoever asks may not know rows.
 func (p purpose) rowless() bool { return p&(forAll|forRead|forLookups) == 0 }
 
-func (p purpose) refuses(op string) error {
+// refuses names the list of the secrets that open the operation.
+func (p purpose) refuses(op *provider.Operation) error {
 	is := "asks with check, explain, ping and capabilities"
 	if p&forRead != 0 {
 		is = "reads, and not the organization as a whole"
 	}
-	return &provider.APIError{Code: provider.Forbidden, Message: fmt.Sprintf("this secret %s: %s takes another one", is, op)}
+	wanted := "provider.secrets"
+	if forRead.admits(op) {
+		wanted = "provider.read_secrets"
+	}
+	return &provider.APIError{Code: provider.Forbidden, Message: fmt.Sprintf("this secret %s: %s takes another one, of `%s`", is, op.Op, wanted)}
 }
 
 // keyring is the secrets that open, with the digests that are compared.

@@ -236,8 +236,11 @@ func (a *Application) judgedChain(scope string, chain []string, err error) ([]st
 	}
 	// The scope itself is tolerated in its chain and says nothing of what is above it.
 	if !slices.ContainsFunc(chain, func(ancestor string) bool { return ancestor != scope }) {
-		if refusal, must := a.nestedElsewhere(scope); must {
+		switch refusal, must := a.nestedElsewhere(scope); {
+		case must && a.flat: // which says nothing of this scope
 			return nil, refusal
+		case must:
+			return nil, &authz.UnknownScopeError{Scope: scope, Refusal: refusal}
 		}
 		return []string{}, nil
 	}

@@ -50,6 +50,9 @@ func TestTheGuardAroundTheResolver(t *testing.T) {
 		t.Run(c.sentence, func(t *testing.T) {
 			app := newApp(t, application.Options{Ancestry: c.ancestry})
 			got, err := app.ResolveAncestors(t.Context(), c.scope)
+			if unknown := new(authz.UnknownScopeError); errors.As(err, &unknown) != (c.sentence == "a type nested under another type cannot answer nothing") {
+				t.Errorf("an unknown scope: %v", err)
+			}
 			if authz.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.message) {
 				t.Fatalf("got %v, want %s %q", err, c.code, c.message)
 			}

@@ -76,6 +76,14 @@ func checkScopeEntries(in []provider.ScopeParents) ([]provider.ScopeParents, err
 	return out, s.err
 }
 
+func (a *Application) undeclaredType(scope string) error {
+	hint := ""
+	if near := a.catalog.UnknownScopeType(scope).DidYouMean; len(near) > 0 {
+		hint = "; did you mean " + spell.Quote(near[0]) + "?"
+	}
+	return authz.Validation("the catalog declares no scope type for %s%s", spell.Quote(scope), hint)
+}
+
 // checkScopeEntry judges one entry against what the catalog declares of its type.
 func (a *Application) checkScopeEntry(e provider.ScopeParents) error {
 	if err := checkScope(e.Scope); err != nil {
@@ -84,7 +92,7 @@ func (a *Application) checkScopeEntry(e provider.ScopeParents) error {
 	scopeType := authz.ScopeType(e.Scope)
 	t, declared := a.catalog.ScopeType(scopeType)
 	if !declared {
-		return authz.Validation("the catalog declares no scope type for %s", spell.Quote(e.Scope))
+		return a.undeclaredType(e.Scope)
 	}
 	parents := deref(e.Parents)
 	switch {
@@ -103,7 +111,7 @@ func (a *Application) checkScopeEntry(e provider.ScopeParents) error {
 		_, declared := a.catalog.ScopeType(parentType)
 		switch {
 		case !declared:
-			return authz.Validation("the catalog declares no scope type for %s", spell.Quote(p))
+			return a.undeclaredType(p)
 		case t.Parent != "" && t.Parent != scopeType && t.Parent != parentType:
 			return authz.Validation("scope type %s is nested under %s: %s cannot be a parent of %s",
 				spell.Quote(scopeType), spell.Quote(t.Parent), spell.Quote(p), spell.Quote(e.Scope))

@@ -65,6 +65,27 @@ func PlanListing(granted, revoked []string) ListingPlan {
 	return ListingPlan{Mode: ListScoped, Include: sortedSet(granted), Exclude: sortedSet(revoked)}
 }
 
+// Shows reports whether the plan lists a row that a program has at hand: by the scope of
+// the row and all that lies above it, in any order, with or without "*". An ancestor that
+// is left out could hide a revoke. Many rows are better filtered by their database, with
+// PathFilter or ClosureFilter.
+func (p ListingPlan) Shows(scope string, ancestors ...string) bool {
+	in := func(list []string) bool {
+		return slices.Contains(list, scope) || slices.ContainsFunc(ancestors, func(above string) bool { return slices.Contains(list, above) })
+	}
+	switch {
+	case scope == "": // of which nothing is known, so no revoke either
+		return false
+	case p.Mode == ListAll:
+		return true
+	case p.Mode == ListAllExcept:
+		return !in(p.Exclude)
+	case p.Mode == ListScoped:
+		return in(p.Include) && !in(p.Exclude)
+	}
+	return false
+}
+
 // sortedSet copies; it is never nil, so that a list in use shows in JSON.
 func sortedSet(scopes []string) []string {
 	set := append([]string{}, scopes...)

@@ -16,6 +16,7 @@ func TestErrorsAreToldApartByClassAndCode(t *testing.T) {
 	}{
 		{authz.Rejected(authz.CodeConflict, "x"), "ProviderWriteRejectedError", "conflict"},
 		{authz.Validation("x"), "ProviderWriteRejectedError", "validation"},
+		{&authz.UnknownScopeError{Refusal: authz.Rejected(authz.CodeUnsupported, "x")}, "ProviderWriteRejectedError", "unsupported"},
 		{&authz.GraphCycleError{}, "GraphCycleError", ""},
 		{&authz.PromotionConflictError{Code: authz.StaleResolutions}, "PromotionConflictError", "stale_resolutions"},
 		{&authz.UnavailableError{}, "UnavailableError", "unavailable"},

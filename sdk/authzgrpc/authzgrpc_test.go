@@ -24,6 +24,7 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/authzgrpc"
 	"github.com/authzhost/authz/sdk/authztest"
+	"github.com/authzhost/authz/sdk/client"
 )
 
 const catalog = `
@@ -269,6 +270,99 @@ func TestCallsAreToldApart(t *testing.T) {
 	}
 }
 
+// Ben may everywhere but at one folder. What a function of the application lost of a scope
+// must not make the global question of it: that would pass over the revoke.
+func TestAScopeThatWasLostIsNotTheGlobalOne(t *testing.T) {
+	s := serve(t, func(o *authzgrpc.Options) {
+		o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeAnswer)
+		o.Gates[service+"UnaryCall"] = authzgrpc.Require("docs.files.read", authzgrpc.ScopeFunc(func(_ context.Context, m any) (string, error) {
+			return string(m.(*testpb.SimpleRequest).GetPayload().GetBody()), nil
+		}))
+	})
+	s.world.Write("grant user:ben docs.files.read\nrevoke ben docs.files.read docs.folder:1")
+	for scope, want := range map[string]codes.Code{
+		"*":             codes.OK, // who asks the global question says so
+		"docs.folder:1": codes.PermissionDenied, "": codes.NotFound, "docs.folder:": codes.NotFound, "docs.folder:\x00": codes.NotFound,
+		"1": codes.Internal, ":1": codes.Internal, "docs folder:1": codes.Internal, "docs.foldr:1": codes.Internal,
+	} {
+		_, err := s.calls.UnaryCall(as(t, "ben"), &testpb.SimpleRequest{Payload: payload(scope)})
+		if status.Code(err) != want {
+			t.Errorf("%q is answered %v, want %s", scope, err, want)
+		}
+		if reached := s.taken(); (len(reached) == 1) != (want == codes.OK) {
+			t.Errorf("%q: %v reached the handler", scope, reached)
+		}
+	}
+}
+
+func TestAHandlerAnswersAsAGateDoes(t *testing.T) {
+	s := serve(t, func(o *authzgrpc.Options) {
+		o.ExplainInDevelopment = true
+		o.Gates[service+"UnaryCall"] = authzgrpc.SignedIn()
+		o.Gates[service+"HalfDuplexCall"] = authzgrpc.SignedIn()
+	})
+	for who, want := range map[string]codes.Code{"ben": codes.OK, "": codes.Unauthenticated, "broken": codes.Unavailable} {
+		_, err := s.calls.UnaryCall(as(t, who), &testpb.SimpleRequest{Payload: payload("1")})
+		if status.Code(err) != want {
+			t.Errorf("%q is answered %v, want %s", who, err, want)
+		}
+		if reached := s.taken(); want == codes.OK && fmt.Sprint(reached) != "[unary 1 by user:ben]" || want != codes.OK && len(reached) > 0 {
+			t.Errorf("%q: %v reached the handler", who, reached)
+		}
+		both, err := s.calls.HalfDuplexCall(as(t, who))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := both.Recv(); status.Code(err) != want {
+			t.Errorf("a stream of %q is answered %v, want %s", who, err, want)
+		}
+		s.taken()
+	}
+	c, ctx := s.world.Client(), t.Context()
+	_, mistake := c.Can(ctx, authz.Principal{}, "docs.files.read", "docs.folder:1")
+	for _, answered := range []struct {
+		err  error
+		want codes.Code
+	}{
+		{c.Require(ctx, authz.UserPrincipal("ben"), "docs.files.read", "docs.folder:1"), codes.PermissionDenied},
+		{&authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated}, codes.Unauthenticated},
+		{fmt.Errorf("the page: %w", authzgrpc.ErrNoResource), codes.NotFound},
+		{&authz.UnknownScopeError{Scope: "docs.page:1", Refusal: authz.Rejected(authz.CodeUnsupported, "no ancestors")}, codes.NotFound},
+		{mistake, codes.Internal},
+		{nil, codes.Internal},
+		{errors.New("the database is down"), codes.Unavailable},
+	} {
+		err := s.guard.Answer(ctx, answered.err)
+		if status.Code(err) != answered.want {
+			t.Errorf("%v is answered %v, want %s", answered.err, err, answered.want)
+		}
+		if explained := strings.Contains(fmt.Sprint(err), "may not docs.files.read at docs.folder:1"); explained != (answered.want == codes.PermissionDenied) {
+			t.Errorf("%v is explained: %v", answered.err, err)
+		}
+	}
+	for _, told := range []string{"level=INFO", "docs.page:1", "the database is down", "names neither"} {
+		if !strings.Contains(s.log.String(), told) {
+			t.Errorf("the log does not tell %q: %s", told, &s.log)
+		}
+	}
+}
+
+func TestScopesAreHeldToWhatTheyNeed(t *testing.T) {
+	for what, declare := range map[string]func(){
+		"no type":   func() { authzgrpc.ScopeFrom("", (*testpb.Payload).String) },
+		"no getter": func() { authzgrpc.ScopeFrom[*testpb.Payload]("docs.folder", nil) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.HasPrefix(said, "authzgrpc: ScopeFrom needs") {
+					t.Errorf("%s: told %q", what, said)
+				}
+			}()
+			declare()
+		}()
+	}
+}
+
 func TestEachMessageOfAStreamIsJudged(t *testing.T) {
 	s := serve(t, nil)
 	both, err := s.calls.FullDuplexCall(as(t, "ann"))
@@ -427,6 +521,7 @@ func TestGatesAreHeldToTheCatalog(t *testing.T) {
 		`"a:b" is no type of scopes`:                  {"/a.B/C": authzgrpc.Require("docs.files.read", authzgrpc.ScopeFrom("a:b", (*testpb.Payload).String))},
 		"requiresCondition":                           {"/a.B/C": authzgrpc.Require("docs.files.approve", ofUnary)},
 		"a gate without a scope":                      {"/a.B/C": {Keys: []string{"docs.files.read"}}},
+		"In Go that is Client.RequireAny":             {"/a.B/C": authzgrpc.Require("docs.files.*", ofUnary)},
 		"a gate without keys":                         {"/a.B/C": {Scope: authzgrpc.Global}},
 		`write "/package.Service/Method"`:             {"a.B.C": authzgrpc.Public()},
 		"a gate without a scope: name ScopeFrom(…), ": {"/a.B/C": {}},

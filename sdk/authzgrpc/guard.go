@@ -32,7 +32,8 @@ type Options struct {
 	// names the rows of other people: never set it where anybody else calls.
 	ExplainInDevelopment bool
 
-	// Logger hears of outages and mistakes, not of denials; nil is slog's default.
+	// Logger hears of outages and mistakes, not of denials; nil is slog's default. At its
+	// level Info it hears of resources of which the application knows no parents.
 	Logger *slog.Logger
 }
 
@@ -54,6 +55,7 @@ func New(o Options) *Guard {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeError) // a scope of no declared type would be the global question
 	for _, method := range slices.Sorted(maps.Keys(o.Gates)) {
 		if err := verify(o.Client, method, o.Gates[method]); err != nil {
 			panic("authzgrpc: " + method + ": " + err.Error())
@@ -66,7 +68,7 @@ func verify(c *client.Client, method string, g Gate) error {
 	if !strings.HasPrefix(method, "/") || strings.Count(method, "/") != 2 {
 		return fmt.Errorf(`%s is no full name of a method: write "/package.Service/Method"`, spell.Quote(method))
 	}
-	if g.public {
+	if g.public || g.signedIn {
 		return nil
 	}
 	if g.Scope.of == nil {
@@ -82,7 +84,7 @@ func verify(c *client.Client, method string, g Gate) error {
 	if g.Condition != nil {
 		declared.Condition = func(context.Context) (bool, error) { return false, nil } // each message has its own
 	}
-	return c.VerifyGate(declared)
+	return gate.Advised(c.VerifyGate(declared))
 }
 
 // Covers says what methods of a server have no gate, and which gates are of no method. Ask
@@ -160,7 +162,7 @@ func (g *Guard) Stream(server any, ss grpc.ServerStream, info *grpc.StreamServer
 		return handler(server, ss)
 	}
 	s := &stream{ServerStream: ss, guard: g, gate: of, method: info.FullMethod}
-	if of.Scope.constant && of.Condition == nil {
+	if of.signedIn || of.Scope.constant && of.Condition == nil {
 		if s.passed, err = g.judge(ss.Context(), info.FullMethod, of, nil); err != nil {
 			return err
 		}
@@ -192,29 +194,16 @@ func (g *Guard) judge(ctx context.Context, method string, of Gate, message any) 
 	if of.Condition != nil {
 		asked.Gate.Condition = func(ctx context.Context) (bool, error) { return of.Condition(ctx, message) }
 	}
-	p, checked, err := asked.Judge(ctx)
-	if err == nil {
-		return p, nil
+	judge := asked.Judge
+	if of.signedIn {
+		judge = func(context.Context) (authz.Principal, client.Gate, error) {
+			p, err := asked.Who()
+			return p, asked.Gate, err
+		}
 	}
-	verdict := gate.VerdictOf(err)
-	if (verdict == gate.Mistake || verdict == gate.Outage) && ctx.Err() == nil {
-		g.o.Logger.ErrorContext(ctx, "a call could not be judged", "method", method, "error", err.Error())
+	p, checked, err := judge(ctx)
+	if err != nil {
+		return authz.Principal{}, g.answer(ctx, method, p, checked, err)
 	}
-	answer := answers[verdict]
-	if verdict == gate.Denied && g.o.ExplainInDevelopment {
-		answer.says += "\n" + gate.Explain(ctx, g.o.Client, p, checked)
-	}
-	return authz.Principal{}, status.Error(answer.code, answer.says)
-}
-
-// answers are what callers are told: no key, and no row.
-var answers = map[gate.Verdict]struct {
-	code codes.Code
-	says string
-}{
-	gate.Nobody:     {codes.Unauthenticated, "the call names nobody"},
-	gate.Denied:     {codes.PermissionDenied, "access denied"},
-	gate.NoResource: {codes.NotFound, "the message names no resource"},
-	gate.Mistake:    {codes.Internal, "the gate of the method is wrong"},
-	gate.Outage:     {codes.Unavailable, "access could not be judged: try again"},
+	return p, nil
 }

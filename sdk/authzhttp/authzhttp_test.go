@@ -16,14 +16,17 @@ import (
 	"github.com/authzhost/authz/sdk/authz"
 	"github.com/authzhost/authz/sdk/authzhttp"
 	"github.com/authzhost/authz/sdk/authztest"
+	"github.com/authzhost/authz/sdk/client"
 )
 
 const catalog = `
 namespaces: [docs]
 scopeTypes:
   docs.folder: {parent: docs.folder}
+  docs.book: {parent: docs.folder}
+  docs.page: {parent: docs.book}
 permissions:
-  docs.files.read: {scopes: [docs.folder]}
+  docs.files.read: {scopes: [docs.folder, docs.book, docs.page]}
   docs.files.edit: {scopes: [docs.folder]}
   docs.files.approve: {scopes: [docs.folder], requiresCondition: true}
   docs.admin.read: true
@@ -52,22 +55,26 @@ type site struct {
 	world *authztest.World
 	log   *testlog.Log
 	url   string
+	guard *authzhttp.Guard
 }
 
-func serve(t testing.TB, change func(*authzhttp.Options)) *site {
+func serve(t testing.TB, change func(*authzhttp.Options, *authztest.World)) *site {
 	t.Helper()
 	s := &site{t: t, log: &testlog.Log{}, world: authztest.New(t, authztest.ParseCatalog(t, catalog), rows)}
 	o := authzhttp.Options{Client: s.world.Client(), Principal: whoIs, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
 	if change != nil {
-		change(&o)
+		change(&o, s.world)
 	}
 	g := authzhttp.New(o)
+	s.guard = g
 	folder := authzhttp.ScopeFromPath("docs.folder", "id")
 	reached := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "reached by %s", authzhttp.PrincipalOf(r.Context()))
 	})
 	mux := http.NewServeMux()
 	mux.Handle("GET /folders/{id}", g.Require("docs.files.read", folder)(reached))
+	mux.Handle("GET /pages/{id}", g.Require("docs.files.read", authzhttp.ScopeFromPath("docs.page", "id"))(reached))
+	mux.Handle("GET /shelf", shelf(g, s.world))
 	mux.Handle("GET /rest/{id...}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /lost/{folder}", g.Require("docs.files.read", folder)(reached))
 	mux.Handle("GET /query", g.Require("docs.files.read", authzhttp.ScopeFromQuery("docs.folder", "id"))(reached))
@@ -88,6 +95,18 @@ func serve(t testing.TB, change func(*authzhttp.Options)) *site {
 			return "", errors.New("the database is down")
 		case "typo":
 			return "docs.foldr:1", nil
+		case "unset":
+			return "", nil
+		case "bare":
+			return "1", nil
+		case "untyped":
+			return ":1", nil
+		case "misshapen":
+			return "docs folder:1", nil
+		case "empty":
+			return authz.ScopeID("docs.folder", ""), nil
+		case "star":
+			return authz.Global, nil
 		}
 		return "", authzhttp.ErrNoResource
 	}))(reached))
@@ -144,6 +163,11 @@ func TestRequestsAreToldApart(t *testing.T) {
 		{"and does not find", "GET", "/found/other", "ann", 404},
 		{"and cannot look for", "GET", "/found/down", "ann", 503},
 		{"and spells wrongly", "GET", "/found/typo", "ann", 500},
+		{"an id that no resource can have names nothing", "GET", "/folders/%00", "ann", 404},
+		{"nor does one with a control character", "GET", "/folders/a%0Ab", "ann", 404},
+		{"nor one that is no text", "GET", "/folders/%ff", "ann", 404},
+		{"nor one that is too long", "GET", "/folders/" + strings.Repeat("x", 1024), "ann", 404},
+		{"nor a parameter of that kind", "GET", "/query?id=%00", "ann", 404},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			status, header, body := s.ask(c.method, c.path, c.as)
@@ -173,6 +197,35 @@ func TestRequestsAreToldApart(t *testing.T) {
 	}
 }
 
+// Ben may everywhere but at one folder. What a function of the application lost of a scope
+// must not make the global question of it: that would pass over the revoke.
+func TestAScopeThatWasLostIsNotTheGlobalOne(t *testing.T) {
+	s := serve(t, nil)
+	s.world.Write("grant user:ben docs.files.read\nrevoke ben docs.files.read docs.folder:1")
+	for name, want := range map[string]int{
+		"star":  200, // who asks the global question says so
+		"first": 403, "unset": 404, "empty": 404, "bare": 500, "untyped": 500, "misshapen": 500, "typo": 500,
+	} {
+		if status, _, body := s.ask("GET", "/found/"+name, "ben"); status != want {
+			t.Errorf("%s is answered %d %s, want %d", name, status, body, want)
+		}
+	}
+	if told := "which is no scope: it is"; !strings.Contains(s.log.String(), told) {
+		t.Errorf("the log does not tell of %q: %s", told, s.log)
+	}
+}
+
+// A client takes scopes of undeclared types as it was told to; a gate takes none.
+func TestAGateHasItsOwnMindAboutScopeTypes(t *testing.T) {
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) {
+		o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeAnswer)
+	})
+	s.world.Write("grant user:ben docs.files.read")
+	if status, _, body := s.ask("GET", "/found/typo", "ben"); status != 500 {
+		t.Errorf("answered %d %s", status, body)
+	}
+}
+
 func TestAnOutageIsNoAnswer(t *testing.T) {
 	s := serve(t, nil)
 	s.world.CutOff()
@@ -187,7 +240,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 }
 
 func TestExplanationsInDevelopment(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) { o.ExplainInDevelopment = true })
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) { o.ExplainInDevelopment = true })
 	_, _, body := s.ask("GET", "/folders/2", "ann")
 	var told struct{ Explanation string }
 	if err := json.Unmarshal([]byte(body), &told); err != nil {
@@ -209,7 +262,7 @@ func TestExplanationsInDevelopment(t *testing.T) {
 }
 
 func TestProgramsAnswerInTheirOwnWay(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) {
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) {
 		o.Challenge = `Basic realm="docs"`
 		o.Respond = func(w http.ResponseWriter, r *http.Request, status int, err error) {
 			var denied *authz.AccessDeniedError
@@ -225,7 +278,7 @@ func TestProgramsAnswerInTheirOwnWay(t *testing.T) {
 }
 
 func TestRequestsAreJudgedConcurrently(t *testing.T) {
-	s := serve(t, func(o *authzhttp.Options) { o.ExplainInDevelopment = true })
+	s := serve(t, func(o *authzhttp.Options, _ *authztest.World) { o.ExplainInDevelopment = true })
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
@@ -254,6 +307,11 @@ func TestGatesAreHeldToTheCatalog(t *testing.T) {
 		`"a:b" is no type of scopes`:      func() { g.Require("docs.files.read", authzhttp.ScopeFromPath("a:b", "id")) },
 		"requiresCondition":               func() { g.Require("docs.files.approve", folder) },
 		"a gate without a scope":          func() { g.Require("docs.files.read", authzhttp.Scope{}) },
+		"ScopeFromPath needs a type":      func() { authzhttp.ScopeFromPath("", "id") },
+		"ScopeFromPath needs":             func() { authzhttp.ScopeFromPath("docs.folder", "") },
+		"ScopeFromQuery needs a type":     func() { authzhttp.ScopeFromQuery("", "id") },
+		"ScopeFromQuery needs":            func() { authzhttp.ScopeFromQuery("docs.folder", "") },
+		"In Go that is Client.RequireAny": func() { g.Require("docs.files.*", folder) },
 		"a gate without keys":             func() { g.RequireGate(authzhttp.Gate{Scope: folder}) },
 		"Options.Client is missing":       func() { authzhttp.New(authzhttp.Options{Principal: whoIs}) },
 		"Options.Principal is missing":    func() { authzhttp.New(authzhttp.Options{Client: world.Client()}) },

@@ -2,8 +2,6 @@ package authzhttp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 
@@ -34,7 +32,8 @@ type Options struct {
 	// the body that is written where Respond is nil.
 	ExplainInDevelopment bool
 
-	// Logger hears of outages and mistakes, not of denials; nil is slog's default.
+	// Logger hears of outages and mistakes, not of denials; nil is slog's default. At its
+	// level Info it hears of resources of which the application knows no parents.
 	Logger *slog.Logger
 }
 
@@ -59,6 +58,7 @@ func New(o Options) *Guard {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Client = o.Client.WithUnknownScopeTypes(client.ScopeTypeError) // a scope of no declared type would be the global question
 	return &Guard{o}
 }
 
@@ -99,7 +99,7 @@ func (g *Guard) RequireGate(of Gate) Middleware {
 		declared.Condition = func(context.Context) (bool, error) { return false, nil } // each request has its own
 	}
 	if err := g.Client.VerifyGate(declared); err != nil {
-		panic("authzhttp: " + err.Error())
+		panic("authzhttp: " + gate.Advised(err).Error())
 	}
 	declared.Scope = ""
 	return func(next http.Handler) http.Handler {
@@ -115,50 +115,7 @@ func (g *Guard) RequireGate(of Gate) Middleware {
 				g.refuse(w, r, p, checked, err)
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, p)))
+			next.ServeHTTP(w, passed(r, p))
 		})
 	}
-}
-
-type principalKey struct{}
-
-// PrincipalOf is who passed the gate before this handler, the zero principal where there
-// was none.
-func PrincipalOf(ctx context.Context) authz.Principal {
-	p, _ := ctx.Value(principalKey{}).(authz.Principal)
-	return p
-}
-
-var statuses = map[gate.Verdict]int{
-	gate.Nobody: http.StatusUnauthorized, gate.Denied: http.StatusForbidden, gate.NoResource: http.StatusNotFound,
-	gate.Mistake: http.StatusInternalServerError, gate.Outage: http.StatusServiceUnavailable,
-}
-
-// problem is a body of problem details (RFC 9457).
-type problem struct {
-	Title       string `json:"title"`
-	Status      int    `json:"status"`
-	Explanation string `json:"explanation,omitempty"`
-}
-
-func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, p authz.Principal, asked client.Gate, err error) {
-	status := statuses[gate.VerdictOf(err)]
-	if status >= 500 && !errors.Is(r.Context().Err(), context.Canceled) { // of a request that its client gave up, nothing is to mend
-		g.Logger.ErrorContext(r.Context(), "a request could not be judged", "method", r.Method, "pattern", r.Pattern, "status", status, "error", err.Error())
-	}
-	if status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", g.Challenge)
-	}
-	if g.Respond != nil {
-		g.Respond(w, r, status, err)
-		return
-	}
-	body := problem{Title: http.StatusText(status), Status: status}
-	if status == http.StatusForbidden && g.ExplainInDevelopment {
-		body.Explanation = gate.Explain(r.Context(), g.Client, p, asked)
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store") // another grant changes it at once
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // to a client that may be gone
 }

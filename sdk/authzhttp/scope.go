@@ -24,11 +24,13 @@ var ErrNoResource = gate.ErrNoResource
 var Global = Scope{of: func(*http.Request) (string, error) { return authz.Global, nil }}
 
 // ScopeFromPath is the scope of a type whose instance is a path value: {id} of the route
-// is "id". A route whose pattern has no such value is a mistake of the program, 500.
+// is "id". A route whose pattern has no such value is a mistake of the program, 500. It
+// panics where type or name is empty.
 func ScopeFromPath(scopeType, name string) Scope {
+	named("ScopeFromPath", scopeType, name)
 	return Scope{scopeType, func(r *http.Request) (string, error) {
 		if instance := r.PathValue(name); instance != "" {
-			return gate.Scope(scopeType, instance)
+			return authz.ScopeID(scopeType, instance), nil
 		}
 		if !strings.Contains(r.Pattern, "{"+name+"}") && !strings.Contains(r.Pattern, "{"+name+"...}") {
 			return "", &gate.ProgramError{Problem: fmt.Sprintf("ScopeFromPath: the pattern %s of the route has no value {%s}", spell.Quote(r.Pattern), name)}
@@ -38,17 +40,28 @@ func ScopeFromPath(scopeType, name string) Scope {
 }
 
 // ScopeFromQuery is the scope of a type whose instance is a parameter of the query. One
-// that is given more than once is refused, as one that is missing: handlers read either.
+// that is given more than once is refused, as one that is missing: handlers read either. It
+// panics where type or name is empty.
 func ScopeFromQuery(scopeType, name string) Scope {
+	named("ScopeFromQuery", scopeType, name)
 	return Scope{scopeType, func(r *http.Request) (string, error) {
 		values := r.URL.Query()[name]
 		if len(values) != 1 {
 			return "", ErrNoResource
 		}
-		return gate.Scope(scopeType, values[0])
+		return authz.ScopeID(scopeType, values[0]), nil
 	}}
 }
 
+// named ends the program before a request can ask at a scope that has no type.
+func named(function, scopeType, name string) {
+	if scopeType == "" || name == "" {
+		panic("authzhttp: " + function + " needs a type of scopes and a name, such as " + function + `("docs.folder", "id")`)
+	}
+}
+
 // ScopeFunc is a scope that a function of the application finds, in its database for
-// instance. ErrNoResource is 404, every other error an outage.
+// instance: authz.ScopeID makes one. ErrNoResource is 404, and so are "" and an empty id:
+// what was not found must not become the global question. Text that is no scope is a
+// mistake, 500, and every other error an outage.
 func ScopeFunc(of func(*http.Request) (string, error)) Scope { return Scope{of: of} }

@@ -72,6 +72,23 @@ func TestAWorldAnswersAsItsRowsSay(t *testing.T) {
 	}
 }
 
+// user:ann for ann would be denied, and the test would not be told why.
+func TestAPrincipalNamesTheBareID(t *testing.T) {
+	w := world(t)
+	for scope, p := range map[string]authz.Principal{
+		"":              authz.UserPrincipal("user:ann"),
+		"docs.doc:plan": authz.ServicePrincipal("service:importer"),
+	} {
+		var invalid *authz.InvalidPrincipalError
+		_, err := w.Client().Can(t.Context(), p, "docs.files.edit", scope)
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "a principal names the bare id: write "+strings.Split(p.Subject(), ":")[2]) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	w.Write("user auth0:ann groups staff") // is an id that somebody has
+	w.Can("user:auth0:ann", "docs.files.edit", "docs.doc:plan")
+}
+
 func TestAWorldOfAFileForApply(t *testing.T) {
 	w := authztest.New(t, authztest.Catalog(t, "testdata/catalog.yaml"), "")
 	w.Apply("testdata/access.yaml")
@@ -145,6 +162,15 @@ func TestFailures(t *testing.T) {
 		"past":           func(w *authztest.World) { w.Write("grant user:ann docs.files.read until 2020-01-01") },
 		"time":           func(w *authztest.World) { w.Write("grant user:ann docs.files.read until tomorrow") },
 		"user_kind":      func(w *authztest.World) { w.Write("user user:ann groups staff") },
+		"user_parent":    func(w *authztest.World) { w.Write("user ann manager user:ben") },
+		"user_member":    func(w *authztest.World) { w.Write("user ann groups group:staff") },
+		"scope_word":     func(w *authztest.World) { w.Write("scope docs.doc:new parent docs.folder:team") },
+		"scope_type":     func(w *authztest.World) { w.Write("scope docs.doc:new parents docs.foldr:team") },
+		"user_word":      func(w *authztest.World) { w.Write("user ann group staff") },
+		"group_kind":     func(w *authztest.World) { w.Write("group group:readers") },
+		"revoke_kind":    func(w *authztest.World) { w.Write("revoke user:ann docs.files.read docs.folder:team") },
+		"grant_kinds":    func(w *authztest.World) { w.Write("grant user:user:ann docs.files.read") },
+		"kinds_asked":    func(w *authztest.World) { w.Cannot("user:user:ann", "docs.files.edit", "docs.doc:plan") },
 		"scope":          func(w *authztest.World) { w.Write("revoke ann docs.files.read docs.folder") },
 		"file":           func(w *authztest.World) { w.WriteFile("testdata/wrong.rows") },
 		"apply_repeated": func(w *authztest.World) { w.Apply("testdata/access.yaml") },

@@ -116,6 +116,9 @@ func (w *World) writeRow(r []string) (err error) {
 		if len(rest) < 1 {
 			return misshapen
 		}
+		if err := bare("a group's row", rest...); err != nil {
+			return err
+		}
 		_, err = w.app.CreateGroup(w.ctx, provider.GroupInput{ID: &rest[0], Name: rest[0], Parents: rest[1:]}, writer)
 		return err
 	case "scope":
@@ -124,7 +127,9 @@ func (w *World) writeRow(r []string) (err error) {
 			return fmt.Errorf("the resolver that the test gave answers what is above a scope: take the row out")
 		case len(rest) == 1:
 			return w.record(rest[0], []string{})
-		case len(rest) < 3 || rest[1] != "parents":
+		case rest[1] != "parents":
+			return meant(misshapen, rest[1], "parents")
+		case len(rest) < 3:
 			return misshapen
 		}
 		for _, parent := range rest[2:] {
@@ -149,6 +154,9 @@ func (w *World) writeRow(r []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := bare("a revoke", in.UserID); err != nil {
+		return err
+	}
 	if err := w.root(in.Scope); err != nil {
 		return err
 	}
@@ -161,20 +169,39 @@ func (w *World) writeUser(rest []string, misshapen error) error {
 	if len(rest) < 2 {
 		return misshapen
 	}
+	if err := bare("a user's row", rest[0]); err != nil {
+		return err
+	}
 	switch id, what, rest := rest[0], rest[1], rest[2:]; {
-	case strings.Contains(id, ":"):
-		return fmt.Errorf("a user's row names the bare id: write %s, without the kind before it", strings.TrimPrefix(id, "user:"))
 	case what == "groups" && len(rest) > 0:
+		if err := bare("a membership", rest...); err != nil {
+			return err
+		}
 		return w.app.ChangeGroupMembership(w.ctx, id, provider.MembershipChange{Add: rest}, writer)
 	case what == "manager" && len(rest) == 1:
+		if err := bare("a manager", rest...); err != nil {
+			return err
+		}
 		return w.app.SetReportingEdge(w.ctx, id, rest[0], writer)
 	case what == "inactive" && len(rest) == 0:
 		return w.app.SetUserActive(w.ctx, id, false, writer)
+	default:
+		return meant(misshapen, what, "groups", "manager", "inactive")
+	}
+}
+
+// meant adds which word a misspelt one in a row was probably meant to be.
+func meant(misshapen error, word string, words ...string) error {
+	if near := spell.Nearest(word, words); near != "" && near != word {
+		return fmt.Errorf("%w; did you mean %s?", misshapen, spell.Quote(near))
 	}
 	return misshapen
 }
 
 func (w *World) grant(in provider.GrantInput) error {
+	if err := bareSubject(in.Subject); err != nil {
+		return err
+	}
 	if in.RoleID != "" {
 		known := []string{}
 		for r, err := range w.app.ListRoles(w.ctx, provider.Paging{}) {

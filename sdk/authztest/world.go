@@ -72,7 +72,7 @@ func New(t testing.TB, c *catalog.Catalog, rows string, options ...Option) *Worl
 		t.Fatalf("authztest: %v", err)
 	}
 	t.Cleanup(func() { _ = w.app.Close() })
-	w.client, err = client.New(client.Options{Provider: w.app, Catalog: c, UnknownScopeTypes: client.ScopeTypeError, Clock: w.now})
+	w.client, err = client.New(client.Options{Provider: supply{w.app}, Catalog: c, UnknownScopeTypes: client.ScopeTypeError, Clock: w.now})
 	if err != nil {
 		t.Fatalf("authztest: %v", err)
 	}
@@ -82,7 +82,7 @@ func New(t testing.TB, c *catalog.Catalog, rows string, options ...Option) *Worl
 }
 
 // Client answers checks, for the code under test. It takes a scope of an undeclared type
-// for the mistake that it is; where the program has other options, make a client over
+// for the mistake that it is, and a principal whose id is "user:ann" instead of "ann"; where the program has other options, make a client over
 // Provider.
 func (w *World) Client() *client.Client { return w.client }
 
@@ -140,6 +140,9 @@ func (n *names) row(kind string) {
 
 // principal reads who is asked about.
 func principal(who string) (authz.Principal, error) {
+	if err := bareSubject(who); err != nil {
+		return authz.Principal{}, err
+	}
 	switch kind, id, ok := authz.ParseSubject(who); {
 	case ok && kind == authz.SubjectUser:
 		return authz.UserPrincipal(id), nil

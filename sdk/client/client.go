@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -244,13 +245,13 @@ func (c *Client) askChain(ctx context.Context, scope string) (*compiled.Chain, e
 	return c.vocabulary.NewChain(scope, ancestors), nil
 }
 
-// chainsAt answers chains during one check, each of which is fetched once also where
-// nothing is cached.
+// chainsAt answers the chains of rows during one check, each of which is fetched once also
+// where nothing is cached.
 func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) compiled.Chains {
 	if !fresh {
 		return func(scope string) (*compiled.Chain, error) {
 			chain, _, err := c.chain(ctx, scope, false, now)
-			return chain, err
+			return chain, ofRow(err)
 		}
 	}
 	fetched := map[string]*compiled.Chain{}
@@ -262,6 +263,15 @@ func (c *Client) chainsAt(ctx context.Context, fresh bool, now int64) compiled.C
 		if err == nil {
 			fetched[scope] = chain
 		}
-		return chain, err
+		return chain, ofRow(err)
 	}
+}
+
+// ofRow is why the chain of a row is not known. That the scope of a row is unknown says
+// nothing of the one that was asked about.
+func ofRow(err error) error {
+	if unknown, is := errors.AsType[*authz.UnknownScopeError](err); is {
+		return unknown.Refusal
+	}
+	return err
 }

@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/authzhost/authz/sdk/authz"
 )
@@ -55,7 +57,7 @@ var (
 )
 
 // NewHosted refuses a URL over which the secret would travel in the open, or
-// that is none, with a *TransportError.
+// that is none, and a secret that no header carries, with a *TransportError.
 func NewHosted(o HostedOptions) (*Hosted, error) {
 	base, err := hostedBase(o.URL)
 	if err != nil {
@@ -64,6 +66,8 @@ func NewHosted(o HostedOptions) (*Hosted, error) {
 	switch {
 	case o.Secret == "":
 		return nil, &TransportError{Message: "a hosted provider needs the secret of the application"}
+	case strings.ContainsFunc(o.Secret, unicode.IsControl): // which no header carries
+		return nil, &TransportError{Message: "the secret of a hosted provider holds a control character, such as the line break at the end of a file: trim it"}
 	case o.Timeout < 0:
 		return nil, &TransportError{Message: "the timeout of a hosted provider must not be negative"}
 	case o.Timeout == 0:

@@ -56,6 +56,12 @@ func TestASecretTravelsNowhereInTheOpen(t *testing.T) {
 			}
 		}
 	}
+	for _, secret := range []string{hostedSecret + "\n", "\x00" + hostedSecret} {
+		_, err := provider.NewHosted(provider.HostedOptions{URL: "https://authz.example", Secret: secret})
+		if err == nil || !strings.Contains(err.Error(), "trim it") || strings.Contains(err.Error(), hostedSecret) {
+			t.Errorf("a secret that no header carries: %v", err)
+		}
+	}
 	if _, err := provider.NewHosted(provider.HostedOptions{URL: "https://authz.example"}); err == nil {
 		t.Error("no secret is accepted")
 	}

@@ -88,6 +88,9 @@ func ToWireError(err error) (*WireError, int) {
 			w.Detail = detail(pathDetail{e.Path})
 		}
 		return w, rejectedStatus[e.Code]
+	case *authz.UnknownScopeError:
+		w.Detail = detail(unknownScopeDetail{e.Scope})
+		return w, rejectedStatus[e.Refusal.Code]
 	case *authz.InvalidPrincipalError:
 		// On this wire a malformed argument is the caller's mistake, not an outage.
 		return &WireError{Name: "ProviderWriteRejectedError", Code: string(authz.CodeValidation), Message: e.Message},
@@ -139,6 +142,9 @@ func internalError() *WireError { return &WireError{Name: "Error", Message: "int
 type (
 	pathDetail struct {
 		Path []string `json:"path"`
+	}
+	unknownScopeDetail struct {
+		UnknownScope string `json:"unknownScope"`
 	}
 	promotionDetail struct {
 		Conflicts   []authz.Conflict `json:"conflicts"`
@@ -196,6 +202,9 @@ func FromWireError(w *WireError) error {
 		}
 		if e.Code == authz.CodeGraphCycle {
 			e.Path = read[pathDetail](w).Path
+		}
+		if unknown := read[unknownScopeDetail](w).UnknownScope; unknown != "" && e.Code == authz.CodeUnsupported {
+			return &authz.UnknownScopeError{Scope: unknown, Refusal: e}
 		}
 		return e
 	case "GraphCycleError":

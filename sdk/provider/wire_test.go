@@ -34,6 +34,7 @@ func TestErrorsCrossTheWireAsThemselves(t *testing.T) {
 		{err: authz.Cycle([]string{"a", "b", "a"}), status: 409},
 		{err: authz.Rejected(authz.CodeNotOrgRoot, "m"), status: 403},
 		{err: authz.Rejected(authz.CodeUnsupported, "m"), status: 501},
+		{err: &authz.UnknownScopeError{Scope: "docs.doc:1", Refusal: authz.Rejected(authz.CodeUnsupported, "m")}, status: 501},
 		{err: &authz.GraphCycleError{Path: []string{"a", "a"}}, status: 409},
 		{err: &authz.PromotionConflictError{Code: authz.UnresolvedConflicts, Message: "1 conflict", Fingerprint: "sha256:00", Conflicts: []authz.Conflict{{
 			ID: "role:r", Kind: authz.ConflictRoleID, Current: json.RawMessage(`null`), Incoming: json.RawMessage(`{"id":"r"}`), Actions: []authz.ConflictAction{authz.ActionRenameCurrent},

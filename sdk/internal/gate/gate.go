@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/authzhost/authz/internal/words"
@@ -19,23 +20,32 @@ type Asked struct {
 	Gate      client.Gate // without its scope
 }
 
-// ErrNoResource says that a request names no resource at whose scope could be asked.
-var ErrNoResource = errors.New("the request names no resource")
-
 // Judge lets the request pass, with nil, or says why not.
 func (a Asked) Judge(ctx context.Context) (authz.Principal, client.Gate, error) {
 	g := a.Gate
-	p, err := a.Principal()
+	p, err := a.Who()
 	if err != nil {
-		return p, g, fmt.Errorf("the principal of the request: %w", err)
-	}
-	if p == (authz.Principal{}) {
-		return p, g, &authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated, Permissions: g.Keys, AnyOf: len(g.Keys) != 1}
+		return p, g, err
 	}
 	if g.Scope, err = a.Scope(); err != nil {
 		return p, g, err
 	}
+	if err := placed(g.Scope); err != nil {
+		return p, g, err
+	}
 	return p, g, a.Client.RequireGate(ctx, p, g)
+}
+
+// Who is who sent the request, or why that is not to be had.
+func (a Asked) Who() (authz.Principal, error) {
+	p, err := a.Principal()
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("the principal of the request: %w", err)
+	case p == (authz.Principal{}):
+		return p, &authz.AccessDeniedError{Reason: authz.ReasonUnauthenticated, Permissions: a.Gate.Keys, AnyOf: len(a.Gate.Keys) != 1}
+	}
+	return p, p.Validate()
 }
 
 // Verdict is what an error of Judge means.
@@ -45,7 +55,7 @@ type Verdict int
 const (
 	Allowed Verdict = iota
 	Nobody
-	Denied
+	Forbidden
 	NoResource
 	Mistake
 	Outage
@@ -56,14 +66,14 @@ func VerdictOf(err error) Verdict {
 	if err == nil {
 		return Allowed
 	}
-	if errors.Is(err, ErrNoResource) {
+	if errors.Is(err, ErrNoResource) || Unknown(err) != "" {
 		return NoResource
 	}
 	if denied, ok := errors.AsType[*authz.AccessDeniedError](err); ok {
 		if denied.Reason == authz.ReasonUnauthenticated {
 			return Nobody
 		}
-		return Denied
+		return Forbidden
 	}
 	var (
 		permission *authz.UnknownPermissionError
@@ -80,18 +90,29 @@ func VerdictOf(err error) Verdict {
 	return Outage
 }
 
+// Denied is who was denied what, as far as a key can be explained; nothing for an error
+// that is no denial.
+func Denied(err error) (authz.Principal, client.Gate) {
+	denied, is := errors.AsType[*authz.AccessDeniedError](err)
+	if !is {
+		return authz.Principal{}, client.Gate{}
+	}
+	keys := slices.DeleteFunc(slices.Clone(denied.Permissions), func(key string) bool { return !authz.IsKey(key) })
+	return denied.Principal, client.Gate{Keys: keys, Scope: denied.Scope}
+}
+
+// Advised is what VerifyGate says of a gate, with what a pattern is asked by instead.
+func Advised(err error) error {
+	if unknown, is := errors.AsType[*authz.UnknownPermissionError](err); is && authz.IsWildcard(unknown.Permission) {
+		return fmt.Errorf("%w In Go that is Client.RequireAny, in a handler behind SignedIn", err)
+	}
+	return err
+}
+
 // ProgramError is a mistake of the program at its gates.
 type ProgramError struct{ Problem string }
 
 func (e *ProgramError) Error() string { return e.Problem }
-
-// Scope is the scope of an instance that a request names.
-func Scope(scopeType, instance string) (string, error) {
-	if instance == "" {
-		return "", ErrNoResource
-	}
-	return authz.ScopeID(scopeType, instance), nil
-}
 
 // maxExplained bounds the keys that a denial explains.
 const maxExplained = 8
