@@ -11,7 +11,7 @@ test('20 a group under two others, and a cycle that is refused with its path', a
   const { page } = await asOwner(t, h)
   await page.goto('/dashboard/orgs/acme/groups')
   await page.getByRole('link', { name: 'New group' }).click()
-  await page.getByLabel('Name').fill('Crew')
+  await page.getByLabel('Name', { exact: true }).fill('Crew') // and not the search of the list before it
   await page.getByLabel('Id', { exact: true }).fill('crew')
   const parents = page.getByRole('group', { name: 'In the groups' })
   await parents.getByRole('combobox').pressSequentially('sta')
