@@ -44,10 +44,7 @@ func fitted(rows [][]string, width int) [][]string {
 		}
 	}
 	limits := slices.Clone(widest)
-	for most := slices.Max(append(widest, 0)); total(limits) > width; most-- {
-		if most == 0 {
-			break
-		}
+	for most := width; most > 0 && total(limits) > width; most-- {
 		for i := range limits {
 			limits[i] = min(widest[i], max(words[i], most))
 		}

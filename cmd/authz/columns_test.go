@@ -33,6 +33,18 @@ func TestColumnsThatAreTooWideGoOnBelow(t *testing.T) {
 	}
 }
 
+// A line that ends early, of a cell that goes on or of empty ones, leaves the columns where
+// they are.
+func TestEmptyCellsLeaveColumnsWhereTheyAre(t *testing.T) {
+	var out strings.Builder
+	table(&out, [][]string{{"ID", "NAME", "NOTE"}, {"short", "x", "y"}, {"b", "", ""}, {"a-much-longer-id", "", "z"}})
+	lines := strings.Split(out.String(), "\n")
+	at := strings.Index(lines[0], "NOTE")
+	if strings.Index(lines[1], "y") != at || strings.Index(lines[3], "z") != at {
+		t.Errorf("the last column begins at %d, and not everywhere:\n%s", at, out.String())
+	}
+}
+
 // Nothing is lost, no word is broken, and where the words fit the lines do.
 func TestFittedTablesHaveEveryWordWithinTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -62,7 +62,7 @@ func table(w io.Writer, rows [][]string) {
 	var text bytes.Buffer
 	t := tabwriter.NewWriter(&text, 0, 0, columnGap, ' ', 0)
 	for _, row := range shown {
-		fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	_ = t.Flush() // into memory
 	rest := text.String()
