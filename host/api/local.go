@@ -199,7 +199,10 @@ func (h *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // not seen here lies in another view of the file system, which tells nothing.
 func (h *localHandler) meant(header string) error {
 	named, err := url.PathUnescape(header)
-	if err != nil || named == "" || h.config == "" || named == h.config {
+	if err != nil {
+		return authz.Validation("the header %s is not percent-encoded: %s", ConfigHeader, spell.Quote(header))
+	}
+	if named == "" || h.config == "" || named == h.config {
 		return nil
 	}
 	theirs, err := os.Stat(named)
