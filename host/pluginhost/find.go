@@ -59,27 +59,29 @@ func find(plug string, dirs []string, embedded map[string]Command, judge func(di
 	if c, ok := embedded[plug]; ok {
 		return program{path: c.Path, file: c.file(), args: c.Args, name: plug, embedded: true}, nil
 	}
-	carried := ""
+	advice := ""
 	if len(embedded) > 0 {
-		carried = "; this host's own binary carries " + strings.Join(slices.Sorted(maps.Keys(embedded)), ", ")
+		advice = "; this host's own binary carries " + strings.Join(slices.Sorted(maps.Keys(embedded)), ", ")
 	}
 	if near := spell.Nearest(plug, names(dirs, embedded)); near != "" {
-		carried += ". Did you mean " + near + "?"
+		advice += ". Did you mean " + near + "?"
 	}
 	if len(dirs) == 0 {
-		return program{}, fmt.Errorf("%s was looked for nowhere: set `plugin_dirs`, or give the plugin's path%s", file, carried)
+		return program{}, fmt.Errorf("%s was looked for nowhere: set `plugin_dirs`, or give the plugin's path%s", file, advice)
 	}
 	return program{}, fmt.Errorf("%s is in none of the directories searched (%s): build or install it there, add its directory to `plugin_dirs`, or give its path%s",
-		file, strings.Join(dirs, ", "), carried)
+		file, strings.Join(dirs, ", "), advice)
 }
 
 // names are the plugins that there are.
 func names(dirs []string, embedded map[string]Command) []string {
 	all := slices.Collect(maps.Keys(embedded))
 	for _, dir := range dirs {
-		found, _ := filepath.Glob(filepath.Join(dir, plugin.BinaryPrefix+"*")) // of a malformed pattern alone is there an error
-		for _, path := range found {
-			all = append(all, expectedName(path))
+		files, _ := os.ReadDir(dir) // whoever looks for a plugin is told of a directory that is not there
+		for _, file := range files {
+			if name := expectedName(file.Name()); name != "" {
+				all = append(all, name)
+			}
 		}
 	}
 	slices.Sort(all)

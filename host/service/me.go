@@ -182,7 +182,7 @@ func (in EvaluateInput) Check() error {
 		}
 	}
 	if in.Scope != "" && authz.ValidateScope(in.Scope) != nil {
-		s.add("scope", "is not a scope: write type:id, such as docs.doc:plan, or * for everywhere")
+		s.add("scope", fault.NoScope)
 	}
 	return s.err()
 }

@@ -10,6 +10,7 @@ import (
 type Facts struct {
 	Ready   bool
 	Plugins []Plugin
+	Apps    []App
 
 	// ReloadRefused: something of what the host last read again was refused.
 	ReloadRefused bool
@@ -17,7 +18,6 @@ type Facts struct {
 	// CertificateEnds is when the certificate that listen shows expires, in seconds since
 	// the epoch; nil without TLS.
 	CertificateEnds *float64
-	Apps            []App
 
 	// Service is the admission of the hosted API; nil when it is off.
 	Service []admission.Facts

@@ -82,8 +82,8 @@ func New(t testing.TB, c *catalog.Catalog, rows string, options ...Option) *Worl
 }
 
 // Client answers checks, for the code under test. It takes a scope of an undeclared type
-// for the mistake that it is, and a principal whose id is "user:ann" instead of "ann"; where the program has other options, make a client over
-// Provider.
+// for the mistake that it is, and so a principal whose id is "user:ann" instead of "ann".
+// Where the program has other options, make a client over Provider.
 func (w *World) Client() *client.Client { return w.client }
 
 // Provider is the application, for code under test that writes rows too.

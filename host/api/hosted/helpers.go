@@ -67,13 +67,11 @@ func invalid(path, message string) error {
 	return fault.Invalid(fault.Issue{Path: path, Message: message})
 }
 
-const notAScope = "is not a scope: write type:id, such as docs.doc:plan, or * for everywhere"
-
 func checkScope(scope *string) error { return checkScopeOf("scope", scope) }
 
 func checkScopeOf(parameter string, scope *string) error {
 	if scope != nil && authz.ValidateScope(*scope) != nil {
-		return fault.Parameter(parameter, notAScope)
+		return fault.Parameter(parameter, fault.NoScope)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func checkGrant(path string, in grantInput) error {
 		return invalid(member(path, "roleId"), "either roleId or pattern is required, and not both")
 	}
 	if in.Scope != nil && authz.ValidateScope(*in.Scope) != nil {
-		return invalid(member(path, "scope"), notAScope)
+		return invalid(member(path, "scope"), fault.NoScope)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (in revokeInput) of() provider.RevokeInput {
 // Check tells what no home accepts.
 func (in revokeInput) Check() error {
 	if in.Scope != nil && authz.ValidateScope(*in.Scope) != nil {
-		return invalid("scope", notAScope)
+		return invalid("scope", fault.NoScope)
 	}
 	return nil
 }

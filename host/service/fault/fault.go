@@ -68,6 +68,9 @@ type Issue struct {
 // MaxIssues is how many issues an error lists.
 const MaxIssues = 20
 
+// NoScope is what is said of text that is no scope.
+const NoScope = "is not a scope: write type:id, such as docs.doc:plan, or * for everywhere"
+
 // Invalid is CloudError invalid_request with its issues.
 func Invalid(issues ...Issue) *Error {
 	e := Cloud("invalid_request", "the request is not valid")
