@@ -6,8 +6,8 @@ const used = 5 * 60_000 // reads for who has left the screen would keep an idle 
 // A list of several pages is read again when its reader wants it.
 const long = (q: Query) => q.queryKey[2] === 'pages' && ((q.state.data as { pages: unknown[] } | undefined)?.pages.length ?? 0) > 1
 
-/** Hears of changes of an org while the page is visible, and marks what was read as old. */
-export function follow(org: string, queries: QueryClient, ended: () => void): () => void {
+/** Hears of changes of an org while the page is visible, and marks what was read as old. Doubt calls when the session may have ended. */
+export function follow(org: string, queries: QueryClient, doubt: () => void): () => void {
   let source: EventSource | null = null
   let again = 0
   let lastUse = Date.now()
@@ -41,12 +41,13 @@ export function follow(org: string, queries: QueryClient, ended: () => void): ()
     })
     source.addEventListener('end', () => {
       close()
-      ended()
+      doubt()
     })
     source.addEventListener('error', () => {
       if (source?.readyState !== EventSource.CLOSED) return // the browser opens it again
       close()
       again = window.setTimeout(open, 30_000)
+      if (Date.now() - lastUse < used) doubt() // a refusal has no reason here: an ended session is one
     })
   }
   const close = () => {

@@ -31,7 +31,7 @@ export function Shell() {
     if (before.current !== path) main.current?.focus({ preventScroll: true })
     before.current = path
   }, [path])
-  useEffect(() => follow(org, queries, () => void queries.resetQueries({ queryKey: ['session'] })), [org])
+  useEffect(() => follow(org, queries, () => void queries.invalidateQueries({ queryKey: ['session'] })), [org])
   const one = useAsk('GET /orgs/{org}', { path: { org } })
   const me = useMe()
   return (
