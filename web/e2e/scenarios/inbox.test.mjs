@@ -28,7 +28,7 @@ test('25 a request is denied with a note, another approved, and nothing is prese
   await one.getByRole('radio', { name: 'Deny' }).check()
   await one.getByLabel('Note to the requester').fill('not now')
   await one.getByRole('button', { name: 'Deny' }).click()
-  await page.getByText('Denied. zoe sees the request, with your note.').waitFor()
+  await page.getByText('Denied. zoe sees that, with your note.').waitFor()
   const told = await h.owner.api('GET', '/orgs/acme/requests/' + first)
   assert.equal(told.request.state, 'denied')
   assert.equal(told.request.decisions[0].note, 'not now')

@@ -22,6 +22,12 @@ test('one person: every row by its way, revokes in front', async t => {
     await page.getByRole('button', { name: chip }).click()
     await page.waitForFunction(n => document.querySelectorAll('.grid .body [role=row]').length === n, count)
   }
+  // each opens as the grant that it is, whoever keeps it
+  for (const [way, told] of [['Own', 'docs.doc:plan'], ['group company', 'docs.folder:team'], ['everyone', 'docs.bills.read']]) {
+    await page.goto('/dashboard/orgs/acme/people/ann')
+    await rows.getByRole('row').filter({ hasText: way }).getByRole('gridcell').last().click()
+    await page.getByRole('complementary', { name: 'Grant' }).getByText(told).waitFor()
+  }
   await page.goto('/dashboard/orgs/acme/people/dan')
   await page.getByText('1 revoke stands in front').waitFor()
   await page.goto('/dashboard/orgs/acme/people/eve')

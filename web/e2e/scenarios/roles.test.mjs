@@ -70,7 +70,7 @@ test('a role says who decides when it is asked for, what is asked and for how lo
   await accessible(page, 'how a role is asked for')
   await page.getByRole('button', { name: 'Review' }).click()
   await dialog(page).getByText('Who may ask changes no answer by itself.').waitFor()
-  await dialog(page).getByText('Holders of the role editor, then A rule, without anybody; 1 question; at most 12 hours; an end is required').waitFor()
+  await dialog(page).getByText('Holders of the role editor, then a rule: who asks holds a key of docs.files.read; asks “What for?” as why, of Audit, Support; at most 12 hours; an end is required').waitFor()
   await dialog(page).getByRole('button', { name: 'Change', exact: true }).click()
   await page.getByText('The role is changed.').waitFor()
   const stages = [{ kind: 'named_approvers', roleId: 'editor' }, { kind: 'auto', predicate: { type: 'holds_pattern', pattern: 'docs.files.read' } }]

@@ -1,4 +1,5 @@
 import type { Catalogs, Requestable, Role2 } from '../api/schema.gen.ts'
+import { namespaceOf } from './scopes.ts'
 
 export interface Leaf {
   key: string
@@ -101,3 +102,6 @@ export function namedBy(words: Vocabulary, patterns: string[]): Leaf[] {
   const keys = new Set(patterns.flatMap(p => named(words, p).map(l => l.key)))
   return words.leaves.filter(l => keys.has(l.key))
 }
+
+/** The application that keeps the rows at a scope: of its own types; of those everywhere the org's home, which needs no name. */
+export const homeOf = (words: Vocabulary | undefined, scope: string) => words?.owners.get(namespaceOf(scope))

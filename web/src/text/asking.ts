@@ -1,5 +1,3 @@
-import { many } from './en.ts'
-
 export const a = {
   title: 'Asking for it',
   on: 'People may ask for this role',
@@ -34,7 +32,9 @@ export const a = {
   longestHint: 'Left empty, without a bound.',
   noStage: 'Add a stage: somebody has to decide.',
   field: 'How it is asked for',
-  told: (stages: string[], questions: number, days: string, ends: boolean) =>
-    [stages.join(', then '), ...(questions ? [many(questions, 'question', 'questions')] : []), ...(days ? [`at most ${days}`] : []), ...(ends ? ['an end is required'] : [])].join('; '),
+  passes: (rule: string, value: string) => `a rule: who asks ${rule} ${value}`,
+  question: (label: string, id: string, options: string[], required: boolean) => `asks “${label}” as ${id}${options.length ? `, of ${options.join(', ')}` : ''}${required ? '' : ', not required'}`,
+  told: (stages: string[], questions: string[], days: string, ends: boolean) =>
+    [stages.join(', then '), ...questions, ...(days ? [`at most ${days}`] : []), ...(ends ? ['an end is required'] : [])].join('; '),
   words: 'Who may ask changes no answer by itself.',
 }

@@ -12,7 +12,7 @@ export const t = {
   yes: 'Yes',
   no: 'No',
   everywhere: 'everywhere',
-  days: (ms: number) => (ms >= 86_400_000 ? many(Math.round(ms / 86_400_000), 'day', 'days') : ms >= 3_600_000 ? many(Math.round(ms / 3_600_000), 'hour', 'hours') : many(Math.max(1, Math.round(ms / 60_000)), 'minute', 'minutes')),
+  days: (ms: number) => (ms % 86_400_000 === 0 ? many(ms / 86_400_000, 'day', 'days') : ms % 3_600_000 === 0 ? many(ms / 3_600_000, 'hour', 'hours') : many(Math.max(1, Math.round(ms / 60_000)), 'minute', 'minutes')),
   needs: (key: string) => `This needs ${key}. Ask an owner of the organization for it.`,
 
   subject: { user: 'person', service: 'service', group: 'group', org: 'organization', directs: 'direct reports of', orgof: 'everybody below', everyone: 'everyone', other: 'other' },
@@ -299,7 +299,7 @@ export const t = {
     title: 'Inbox', lead: 'Requests that wait for your decision.', one: 'Request', none: 'Nothing waits for you', noneHint: 'What somebody asks for, and you may decide, appears here.', who: 'Who asks', what: 'For', stage: 'Stage',
     stageOf: (n: number, of: number) => `${n} of ${of}`, since: 'Since', askedAt: 'Asked on', ends: 'Access ends', decided: 'Decided so far', notYours: 'It is not yours to decide.', gives: (n: number) => `It gives ${many(n, 'permission', 'permissions')}`,
     decision: 'Decision', approve: 'Approve', deny: 'Deny', note: 'Note to the requester', approveNow: 'Approve', denyNow: 'Deny', chooseFirst: 'Choose a decision first.',
-    told: (decision: string, state: string, who: string) => (decision === 'denied' ? `Denied. ${who} sees the request, with your note.` : state === 'pending' ? 'Approved. The next stage decides.' : `Approved. ${who} has it now.`),
+    told: (decision: string, state: string, who: string, note: boolean) => (decision === 'denied' ? `Denied. ${who} sees that${note ? ', with your note' : ''}.` : state === 'pending' ? 'Approved. The next stage decides.' : `Approved. ${who} has it now.`),
   },
   ask: {
     title: 'Ask for access', lead: 'What may be asked for. Approvers decide, and you see what becomes of it.', what: 'What', byRole: 'A role', byPattern: 'A key or pattern at a scope', role: 'Role', pattern: 'Key or pattern',

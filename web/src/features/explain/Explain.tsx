@@ -2,8 +2,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useAsk, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
 import { holds } from '../../api/gates.ts'
+import { homeOf } from '../../domain/catalog.ts'
 import type { Question } from '../../domain/explanation.ts'
-import { namespaceOf } from '../../domain/scopes.ts'
 import { principal } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -68,7 +68,7 @@ function Form({ initial }: { initial: { who: string; key: string; scope: string 
   const [wrong, setWrong] = useState<string | null>(null)
   const words = useVocabulary()
   const people = useAsk('GET /orgs/{org}/org/users', { path: { org }, query: { q: who, limit: 8 } }, { on: who !== '' && !who.includes(':'), keep: true })
-  const application = words.data?.owners.get(namespaceOf(scope))
+  const application = homeOf(words.data, scope)
   const scopes = useAsk(
     'GET /orgs/{org}/applications/{app}/scopes', { path: { org, app: application ?? '' }, query: { q: scope, limit: 8 } },
     { on: application !== undefined && scope.includes(':'), keep: true },

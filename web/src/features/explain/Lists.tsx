@@ -148,7 +148,8 @@ export function Nearest({ org, question, steps: s }: { org: string; question: Qu
   )
 }
 
-function Give({ org, may, search }: { org: string; may: 'yes' | 'no' | 'unknown'; search: { subject: string; role?: string; pattern?: string; scope: string } }) {
+/** The way to the form of a grant, filled in; closed to whoever may not give. */
+export function Give({ org, may, search }: { org: string; may: 'yes' | 'no' | 'unknown'; search: { subject: string; role?: string; pattern?: string; scope: string } }) {
   if (may === 'yes') return <Link className="button small" to="/orgs/$org/grants/new" params={{ org }} search={search}>{t.explain.give}</Link>
   return <Button small reason={t.needs('authz_internal.access.manage_grants')}>{t.explain.give}</Button>
 }

@@ -6,6 +6,7 @@ import { useOnce } from '../../api/once.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
 import { holds } from '../../api/gates.ts'
+import { homeOf } from '../../domain/catalog.ts'
 import { type Line, readLines } from '../../domain/lines.ts'
 import { namespaceOf } from '../../domain/scopes.ts'
 import { visible } from '../../domain/visible.ts'
@@ -37,8 +38,8 @@ export function Many() {
   const wrong = lines?.filter(l => l.wrong || l.sameAs) ?? []
   const inputs = lines?.flatMap(l => (l.input ? [l.input] : [])) ?? []
   // The host refuses rows of several homes when they are written; whose they are is known before.
-  const homeOf = (scope: string) => (scope === '*' ? '' : (words.data?.owners.get(namespaceOf(scope)) ?? namespaceOf(scope)))
-  const homes = [...new Set(inputs.map(i => homeOf(i.scope ?? '*')))]
+  const keptBy = (scope: string) => homeOf(words.data, scope) ?? namespaceOf(scope)
+  const homes = [...new Set(inputs.map(i => keptBy(i.scope ?? '*')))]
   const home = homes[0] ?? ''
   const account = inputs.length > 0 && inputs.every(i => (i.pattern ?? '').startsWith('cloud.') || (i.scope ?? '').startsWith('cloud.'))
   const effects = useEffects(review && !account ? { with: { grants: inputs.map(({ subject, roleId, pattern, scope, expiresAt }) => ({ subject, scope: scope ?? '*', ...(roleId ? { roleId } : { pattern: pattern ?? '' }), ...(expiresAt ? { expiresAt } : {}) })) } } : null, home)
@@ -46,7 +47,7 @@ export function Many() {
     e.preventDefault()
     const read = readLines(text, Date.now())
     setLines(read)
-    const scopes = new Set(read.map(l => homeOf(l.input?.scope ?? '*')))
+    const scopes = new Set(read.map(l => keptBy(l.input?.scope ?? '*')))
     setReview(read.length > 0 && scopes.size === 1 && !read.some(l => l.wrong || l.sameAs))
   }
   async function give() {

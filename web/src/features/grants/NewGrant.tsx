@@ -6,7 +6,7 @@ import { useEffects } from '../../api/planning.ts'
 import { readAnew, useAsk, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
 import { writer } from '../../api/rows.ts'
 import type { GrantInput, HomedGrant2 } from '../../api/schema.gen.ts'
-import { namespaceOf } from '../../domain/scopes.ts'
+import { homeOf } from '../../domain/catalog.ts'
 import { parseSubject } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
@@ -50,7 +50,7 @@ export function NewGrant() {
   const patterns = (words.data?.leaves ?? []).map(l => ({ id: l.key, note: l.description }))
 
   const at = input?.scope ?? (scope.trim() || '*')
-  const application = at === '*' ? '' : (words.data?.owners.get(namespaceOf(at)) ?? '')
+  const application = homeOf(words.data, at) ?? ''
   const account = at.startsWith('cloud.') || (by === 'pattern' && pattern.startsWith('cloud.')) || (by === 'role' && (roles.data?.roles.find(r => r.id === role)?.patterns ?? []).some(p => p.startsWith('cloud.')))
   const { by: writes, key: needed } = writer(me.data, account ? 'cloud.seats.update_seat' : grantsKey, application)
   const effects = useEffects(input && !account ? { with: { grants: [{ subject: input.subject, scope: at, ...(input.roleId ? { roleId: input.roleId } : { pattern: input.pattern ?? '' }), ...(input.expiresAt ? { expiresAt: input.expiresAt } : {}) }] } } : null, application)

@@ -5,7 +5,7 @@ import { useOnce } from '../../api/once.ts'
 import { useEffects } from '../../api/planning.ts'
 import { readAnew, useAsk, useMe, useOrg, useVocabulary } from '../../api/queries.ts'
 import { writer } from '../../api/rows.ts'
-import { namespaceOf } from '../../domain/scopes.ts'
+import { homeOf } from '../../domain/catalog.ts'
 import { rv } from '../../text/revokes.ts'
 import { t } from '../../text/en.ts'
 import { w } from '../../text/writes.ts'
@@ -35,7 +35,7 @@ export function NewRevoke() {
   const q = useDebounced(user.trim())
   const people = useAsk('GET /orgs/{org}/org/users', { path: { org }, query: { q, limit: 6 } }, { on: q !== '', keep: true })
   const input = { userId: user.trim(), pattern: pattern.trim(), scope: scope.trim() || '*' }
-  const application = input.scope === '*' ? '' : (words.data?.owners.get(namespaceOf(input.scope)) ?? '')
+  const application = homeOf(words.data, input.scope) ?? ''
   const account = input.pattern.startsWith('cloud.') || input.scope.startsWith('cloud.')
   const { by, key } = writer(me.data, account ? 'cloud.seats.update_seat' : revokesKey, application)
   const effects = useEffects(review && !account ? { with: { revokes: [input] } } : null, application)

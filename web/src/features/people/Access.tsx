@@ -1,7 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { useAsk, usePages } from '../../api/queries.ts'
-import type { Grant, HomedGrant } from '../../api/schema.gen.ts'
+import { useAsk, usePages, useVocabulary } from '../../api/queries.ts'
+import type { Grant } from '../../api/schema.gen.ts'
+import { homeOf } from '../../domain/catalog.ts'
 import { type Way, wayOf, ways } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Filter } from '../../ui/Filter.tsx'
@@ -9,19 +10,17 @@ import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
 
-// Inherited rows are those of the org root, whose home needs no name.
-type Row = Grant & Partial<HomedGrant>
-
 /** Every row that reaches a person, with the way by which it does; revokes in front. */
 export function Access({ org, id, active }: { org: string; id: string; active: boolean }) {
   const navigate = useNavigate({ from: '/orgs/$org/people/$id' })
   const { way, q = '' } = useSearch({ from: '/signed-in/orgs/$org/people/$id' })
+  const words = useVocabulary()
   const supply = useAsk('GET /orgs/{org}/org/subject-access', { path: { org }, query: { userId: id } })
   const own = usePages('GET /orgs/{org}/org/grants', { path: { org }, query: { subject: 'user:' + id, homes: 'all' } }, p => p.grants)
   const revokes = usePages('GET /orgs/{org}/org/revokes', { path: { org }, query: { userId: id, homes: 'all' } }, p => p.revokes)
   const rows = useMemo(() => {
     const inherited = supply.data?.grants.filter(g => wayOf(g.subject) !== 'own') ?? []
-    const all: Row[] = [...own.list, ...inherited]
+    const all: Grant[] = [...own.list, ...inherited]
     return all.sort((a, b) => ways.indexOf(wayOf(a.subject)) - ways.indexOf(wayOf(b.subject)) || compare(a.scope, b.scope))
   }, [own.list, supply.data])
   const names = new Map(supply.data?.roles.map(r => [r.id, r.name]) ?? [])
@@ -29,7 +28,7 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
   for (const g of rows) counts.set(wayOf(g.subject), (counts.get(wayOf(g.subject)) ?? 0) + 1)
   const text = q.toLowerCase()
   const shown = rows.filter(g => (!way || wayOf(g.subject) === way) && (!text || [g.subject, g.scope, g.roleId, g.pattern, names.get(g.roleId ?? '')].some(v => v?.toLowerCase().includes(text))))
-  const columns: Array<Column<Row>> = [
+  const columns: Array<Column<Grant>> = [
     { id: 'what', title: t.grants.what, width: 'minmax(0, 1.2fr)', cell: g => (g.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={names.get(g.roleId) ?? g.roleId} /></Link> : <Id of={g.pattern ?? ''} />) },
     { id: 'scope', title: t.grants.scope, width: 'minmax(0, 1fr)', cell: g => <ScopeName of={g.scope} /> },
     { id: 'way', title: t.person.way, width: 'minmax(0, 1fr)', cell: g => (wayOf(g.subject) === 'own' ? <span className="tag">{t.ways.own}</span> : <SubjectLink org={org} of={g.subject} />) },
@@ -58,10 +57,10 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
           ))}
         </div>
       </div>
-      {supply.data || own.pages ? (
+      {(supply.data || own.pages) && !words.isPending ? (
         <Grid
           label={t.person.access} rows={shown} columns={columns} rowId={g => g.id} isLoading={own.grid.isLoading || supply.isFetching} hasMore={own.grid.hasMore} onMore={own.grid.onMore} onAll={own.grid.onAll}
-          onOpen={g => void navigate({ to: '/orgs/$org/grants', params: { org }, search: { open: g.id, subject: g.subject, ...(g.home?.application ? { home: g.home.application } : {}) } })}
+          onOpen={g => void navigate({ to: '/orgs/$org/grants', params: { org }, search: { open: g.id, subject: g.subject, home: homeOf(words.data, g.scope) } })}
           empty={<Empty title={rows.length ? t.grid.hidden : t.person.nothing} />}
         />
       ) : supply.error && own.error ? null : <Waiting />}

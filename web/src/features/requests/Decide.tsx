@@ -58,7 +58,7 @@ export function Decision({ org, request: r, application, onDecided, onConflict }
     try {
       const body = { decision, ...(note.trim() ? { note: note.trim() } : {}), ...(application ? { application } : {}) }
       const told = await once(body, key => call('POST /orgs/{org}/requests/{id}/decide', { path: { org, id: r.id }, body }, { key }))
-      say(t.inbox.told(decision, told.request.state, visible(r.requesterUserId)))
+      say(t.inbox.told(decision, told.request.state, visible(r.requesterUserId), note.trim() !== ''))
       onDecided()
     } catch (failed) {
       setError(failed)

@@ -56,7 +56,7 @@ export function OneRequest() {
               {entry.request.state === 'pending' && entry.mayDecide && (
                 <section className="card" aria-label={t.inbox.decision}>
                   <header><h2>{t.inbox.decision}</h2></header>
-                  <Decision org={org} request={entry.request} application={entry.application ?? undefined} onDecided={() => void readAnew()} onConflict={() => void one.refetch()} />
+                  <Decision org={org} request={entry.request} application={entry.application ?? undefined} onDecided={() => (document.getElementById('main')?.focus(), void readAnew())} onConflict={() => void one.refetch()} />
                 </section>
               )}
             </div>

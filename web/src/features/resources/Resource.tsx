@@ -1,6 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useAsk, useVocabulary } from '../../api/queries.ts'
-import { namespaceOf, typeOf } from '../../domain/scopes.ts'
+import { homeOf } from '../../domain/catalog.ts'
+import { typeOf } from '../../domain/scopes.ts'
 import { t } from '../../text/en.ts'
 import { rs } from '../../text/resources.ts'
 import { ScopeLink } from '../../ui/Id.tsx'
@@ -15,7 +16,7 @@ const shown = 50
 export function Resource() {
   const { org, scope } = useParams({ from: '/signed-in/orgs/$org/resources/$scope' })
   const words = useVocabulary()
-  const app = words.data?.owners.get(namespaceOf(scope)) ?? ''
+  const app = homeOf(words.data, scope) ?? ''
   const chain = useAsk('GET /orgs/{org}/applications/{app}/ancestors', { path: { org, app }, query: { scope } }, { on: app !== '' })
   const below = useAsk('GET /orgs/{org}/applications/{app}/scopes', { path: { org, app }, query: { parent: scope, limit: 1000 } }, { on: app !== '' })
   const steps = chain.data ? [scope, ...chain.data.ancestors.filter(s => s !== '*'), '*'] : chain.error ? [scope, '*'] : [] // what is given here is told all the same
@@ -29,7 +30,7 @@ export function Resource() {
             {steps.length === 0 ? <Waiting /> : (
               <>
                 {steps.length === 2 && <p className="dim">{chain.error ? rs.unread : rs.alone}</p>}
-                <ol className="steps">{steps.map((s, i) => <Step key={s} org={org} app={s === '*' ? '' : (words.data.owners.get(namespaceOf(s)) ?? app)} scope={s} begin={i === 0} />)}</ol>
+                <ol className="steps">{steps.map((s, i) => <Step key={s} org={org} app={s === '*' ? '' : (homeOf(words.data, s) ?? app)} scope={s} begin={i === 0} />)}</ol>
               </>
             )}
           </section>

@@ -112,8 +112,10 @@ function Question({ of, onChange }: { of: Prompt; onChange: (now: Prompt) => voi
   )
 }
 
-/** A policy in a sentence. */
+/** A policy in a sentence, all of it: two that differ are told apart. */
 export function Told({ of }: { of: Requestable | null | undefined }) {
   if (!of) return <>{t.roles.notRequestable}</>
-  return <Name of={text.told(of.stages.map(s => t.stage(s.kind, s.roleId ?? '', s.layers ?? 1)), of.prompts?.length ?? 0, of.maxDurationMs ? t.days(of.maxDurationMs) : '', of.requireExpiry ?? false)} />
+  const stages = of.stages.map(s => (s.predicate ? text.passes(text.rules[s.predicate.type] ?? s.predicate.type, valueOf(s.predicate)) : t.stage(s.kind, s.roleId ?? '', s.layers ?? 1)))
+  const questions = (of.prompts ?? []).map(p => text.question(p.label, p.id, p.options ?? [], p.required !== false))
+  return <Name of={text.told(stages, questions, of.maxDurationMs ? t.days(of.maxDurationMs) : '', of.requireExpiry ?? false)} />
 }

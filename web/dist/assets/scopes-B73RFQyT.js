@@ -1,1 +1,0 @@
-function e(e){let t=e.indexOf(`:`);return t<0?``:e.slice(0,t)}function t(t){return e(t).split(`.`)[0]??``}export{e as n,t};
