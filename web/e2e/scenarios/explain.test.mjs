@@ -13,8 +13,8 @@ test('17, 18, 19 every verdict with its reason', async t => {
   const { page } = await asOwner(t, h)
   const plan = 'docs.doc:plan'
   const cases = [
-    ['ann', 'docs.files.edit', plan, 'may', 'A live grant on the chain gives the key'],
-    ['dan', 'docs.files.read', plan, 'may not', 'A revoke on the chain wins over every grant'],
+    ['ann', 'docs.files.edit', plan, 'may', 'The role Editor at docs.folder:team, given to group company, gives it, and no revoke touches it.'],
+    ['dan', 'docs.files.read', plan, 'may not', 'The revoke of docs.files.* at docs.folder:team wins over every grant.'],
     ['eve', 'docs.files.read', plan, 'may not', 'The principal is deactivated'],
     ['finn', 'docs.files.edit', plan, 'may not', 'has expired'],
     ['ben', 'docs.files.edit', plan, 'may not', 'The grants on the chain give other keys'],

@@ -31,7 +31,7 @@ test('17 a revoke wins over the grant of a group, until it is taken away', async
   assert.equal(await may(h, 'ann', 'docs.doc:plan'), false, 'the grant of the group won')
   await accessible(page, 'one revoke')
   await page.goto('/dashboard/orgs/acme/explain?user=ann&key=docs.files.edit&scope=docs.doc:plan')
-  await page.getByText('A revoke on the chain wins over every grant.').waitFor()
+  await page.getByRole('region', { name: 'Verdict' }).getByText('wins over every grant.').waitFor()
   await page.goBack()
   await panel.getByRole('button', { name: 'Take the revoke away…' }).click()
   await dialog(page).getByText('1 principal gains 1 answer.').waitFor()

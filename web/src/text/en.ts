@@ -166,6 +166,7 @@ export const t = {
       lacking: 'The grants on the chain give other keys.',
       noGrant: 'No live grant on the chain gives the key.',
     },
+    theRole: 'The role', theGrant: 'The grant of', givenTo: 'given to', givesIt: 'gives it, and no revoke touches it.', theRevoke: 'The revoke of', wins: 'wins over every grant.',
     columns: ['Principal', 'Reached through', 'Row at', 'Role and pattern', 'Key'],
     direct: 'directly',
     above: (groups: string[]) => `in ${groups.join(', in ')}`,
@@ -278,7 +279,7 @@ export const t = {
   grants: {
     title: 'Grants', lead: 'Who was given what, everywhere. Choose an application for its scopes.', leadApp: 'Who was given what at the scopes of this application.', one: 'Grant', new: 'Give access',
     home: 'Rows of', everywhereRows: 'Everywhere', rowsOf: (name: string) => `At scopes of ${name}`,
-    subject: 'Subject', subjectHint: 'Subject, as user:id', what: 'Role or pattern', role: 'Role', roleHint: 'Role id', pattern: 'Key or pattern', scope: 'Scope', scopeHint: 'Scope, as type:id', until: 'Expires', forever: 'never',
+    subject: 'Subject', subjectHint: 'Subject, as user:id', what: 'Role or pattern', role: 'Role', roleHint: 'Role id', pattern: 'Key or pattern', scope: 'Scope', scopeHint: 'Scope, as type:id', until: 'Expires', forever: 'never', over: 'expired',
     made: 'Made', by: 'By', from: 'Comes from', id: 'Id', none: 'There are no grants here', explain: 'Explain this',
     chosen: (n: number) => `${numbers.format(n)} chosen`, copy: 'Copy for authz apply', copied: (n: number) => `${many(n, 'grant is', 'grants are')} copied.`, clear: 'Clear',
     remove: 'Take away…', taking: 'Take grants away', removeTitle: (n: number) => (n === 1 ? 'Take this grant away?' : `Take ${numbers.format(n)} grants away? All of them, or none.`), removeNow: 'Take away', gone: (n: number) => (n === 1 ? 'The grant is gone.' : `${numbers.format(n)} grants are gone.`), tooMany: (n: number) => `At most ${numbers.format(n)} at once.`,
@@ -318,7 +319,7 @@ export const t = {
   },
   audit: {
     title: 'Audit', lead: 'Who changed people and access of the organization, newest first.', leadAccount: 'Who changed seats, keys, applications and sign-ins here, newest first.', leadApp: 'Who changed what this application keeps, newest first.',
-    log: 'Log', org: 'The organization', account: 'Seats and service', one: 'Event', at: 'When', actor: 'Who', action: 'Action', target: 'Target', subject: 'Subject', hash: 'Hash', detail: 'Details', json: 'As JSON',
+    log: 'Log', org: 'The organization', account: 'Seats and service', one: 'Event', at: 'When', actor: 'Who', action: 'Action', target: 'Target', subject: 'Subject', about: 'About', rows: (n: number) => (n ? many(n, 'row', 'rows') : 'many rows'), hash: 'Hash', detail: 'Details', json: 'As JSON',
     subjectHint: 'About, as user:id', actionHint: 'Action, or grant.*', targetHint: 'Target, an id', from: 'From', to: 'To', none: 'Nothing is recorded yet',
     left: (bytes: number) => `The details have ${numbers.format(bytes)} bytes.`, whole: 'Read them', longer: 'There is more: copy it to have the whole.', copy: 'Copy as JSON', copied: 'The event is copied.',
     take: 'Export this', stop: (n: number) => `Stop (${numbers.format(n)} read)`, exported: (n: number) => `${many(n, 'event is', 'events are')} in the file.`,

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { parseSubject } from '../domain/subjects.ts'
 import { visible } from '../domain/visible.ts'
 import { t } from '../text/en.ts'
@@ -10,7 +11,7 @@ export function Name({ of }: { of: string }) {
 
 /** An id, in the type of ids. */
 export function Id({ of }: { of: string }) {
-  return <code className="id">{visible(of)}</code>
+  return <code className="id">{visible(of).split(/(?<=[.:/])(?=\w)/).map((part, i) => <Fragment key={i}>{i > 0 && <wbr />}{part}</Fragment>)}</code>
 }
 
 export function SubjectName({ of }: { of: string }) {
@@ -37,6 +38,11 @@ export function ScopeName({ of }: { of: string }) {
   return of === '*' ? <span>{t.everywhere}</span> : <Id of={of} />
 }
 
+/** What a row or a request is for, as a role or as a key or pattern. */
+export function What({ of: r }: { of: { roleId?: string; pattern?: string } }) {
+  return r.roleId ? <><span className="dim">{t.explain.role}</span> <Name of={r.roleId} /></> : <Id of={r.pattern ?? ''} />
+}
+
 /** Where something counts, within a sentence: everywhere, or at a scope. */
 export function At({ of }: { of: string }) {
   return of === '*' ? <span>{t.everywhere}</span> : <>{t.explain.at} <Id of={of} /></>
@@ -55,6 +61,12 @@ const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
 export function Time({ at, date = false }: { at: number; date?: boolean }) {
   const when = new Date(at)
   return <time dateTime={when.toISOString()} title={when.toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC')}>{(date ? day : full).format(when)}</time>
+}
+
+/** When a row ends, in a list: never, on a day, or already. */
+export function Until({ at }: { at: number | null | undefined }) {
+  if (!at) return <span className="dim">{t.grants.forever}</span>
+  return at <= Date.now() ? <span className="tag mind" title={full.format(at)}>{t.grants.over}</span> : <Time at={at} date />
 }
 
 export const number = new Intl.NumberFormat('en-GB')

@@ -47,7 +47,7 @@ export function Several({ label, hint, value, onChange, choices, onType, note, m
       {value.length ? (
         <ul className="list keys bounded">
           {value.map(id => (
-            <li key={id}>
+            <li key={id} className="whole">
               <span className="grow"><Id of={id} /></span>
               <span className="row">{note?.(id)}<Button small kind="bare" label={w.removeOne(visible(id))} onPress={() => onChange(value.filter(v => v !== id))}>×</Button></span>
             </li>

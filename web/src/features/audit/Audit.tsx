@@ -9,15 +9,16 @@ import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, Time } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Failed } from '../../ui/States.tsx'
+import { About } from './About.tsx'
 import { Event } from './Event.tsx'
 import { useExport } from './Export.tsx'
 import { account, useLog } from './log.ts'
 
 const columns: Array<Column<AuditEntry>> = [
-  { id: 'action', title: t.audit.action, width: 'minmax(0, 1fr)', cell: e => <Id of={e.action} /> },
-  { id: 'actor', title: t.audit.actor, width: 'minmax(0, 0.9fr)', cell: e => <Name of={e.actor} /> },
+  { id: 'action', title: t.audit.action, width: 'minmax(118px, 1fr)', cell: e => <Id of={e.action} /> },
+  { id: 'about', title: t.audit.about, width: 'minmax(0, 2fr)', cell: e => <span className="keeps"><span className="cut"><About of={e} /></span></span> },
+  { id: 'actor', title: t.audit.actor, width: 'minmax(0, 0.8fr)', cell: e => <Name of={e.actor} /> },
   { id: 'at', title: t.audit.at, width: '150px', cell: e => <span className="dim"><Time at={e.at} /></span> },
-  { id: 'target', title: t.audit.target, width: 'minmax(0, 1.1fr)', cell: e => <Id of={e.target} /> },
 ]
 
 /** Who changed what: a log from its newest event backwards. */
@@ -50,7 +51,7 @@ export function Audit() {
       {pages.error ? <Failed of={pages.error} retry={() => void pages.refetch()} /> : (
         <div className={opened ? 'beside open' : 'beside'}>
           <Grid
-            label={t.audit.title} columns={columns} rowId={e => `${e.at}.${e.id}`} {...pages.grid} empty={<Empty title={filtered ? t.grid.hidden : t.audit.none} />}
+            label={t.audit.title} columns={columns} lines={3} rowId={e => `${e.at}.${e.id}`} {...pages.grid} empty={<Empty title={filtered ? t.grid.hidden : t.audit.none} />}
             onOpen={e => void navigate({ search: old => ({ ...old, event: `${e.at}.${e.id}` }), replace: event !== '' })}
           />
           {opened && <Event key={event} org={org} log={log} id={id} at={at} listed={pages.list.find(e => e.id === id && e.at === at)} onClose={() => set({})} />}

@@ -11,6 +11,7 @@ import { type Column, Grid } from '../../ui/Grid.tsx'
 import { Id, Name, Time } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Failed } from '../../ui/States.tsx'
+import { About } from './About.tsx'
 import { Detail, Facts } from './Event.tsx'
 import { query } from './log.ts'
 import { useRetained } from './taking.tsx'
@@ -20,10 +21,10 @@ const exports = 'cloud.retention.export_audit'
 
 const columns: Array<Column<Copy>> = [
   { id: 'action', title: all.audit.action, width: 'minmax(0, 1fr)', cell: e => <Id of={e.action} /> },
-  { id: 'actor', title: all.audit.actor, width: 'minmax(0, 0.9fr)', cell: e => <Name of={e.actor} /> },
+  { id: 'about', title: all.audit.about, width: 'minmax(0, 1.8fr)', cell: e => <span className="keeps"><span className="cut"><About of={e} /></span></span> },
+  { id: 'actor', title: all.audit.actor, width: 'minmax(0, 0.8fr)', cell: e => <Name of={e.actor} /> },
   { id: 'at', title: all.audit.at, width: '150px', cell: e => <span className="dim"><Time at={e.at} /></span> },
-  { id: 'application', title: t.application, width: 'minmax(0, 0.7fr)', cell: e => <Name of={e.application} /> },
-  { id: 'target', title: all.audit.target, width: 'minmax(0, 1fr)', least: true, cell: e => <Id of={e.target} /> },
+  { id: 'application', title: t.application, width: 'minmax(0, 0.7fr)', least: true, cell: e => <Name of={e.application} /> },
 ]
 
 const idOf = (e: Copy) => `${e.application} ${e.at}.${e.id}`
@@ -63,7 +64,7 @@ export function Retained() {
       {list.error ? <Failed of={list.error} retry={() => void list.refetch()} /> : (
         <div className={opened ? 'beside open' : 'beside'}>
           <Grid
-            label={t.title} rows={rows} columns={columns} rowId={idOf} isLoading={list.isFetching} onOpen={e => set({ event: idOf(e) }, event !== '')}
+            label={t.title} rows={rows} columns={columns} lines={3} rowId={idOf} isLoading={list.isFetching} onOpen={e => set({ event: idOf(e) }, event !== '')}
             empty={<Empty title={application || actor || action || target || from || to ? all.grid.hidden : t.none}><p>{t.noneHint}</p></Empty>} foot={rows.length === most && <span>{t.first(most)}</span>}
           />
           {opened && (

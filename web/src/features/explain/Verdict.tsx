@@ -1,7 +1,7 @@
 import type { Explained } from '../../api/schema.gen.ts'
 import type { Question, Steps } from '../../domain/explanation.ts'
 import { t } from '../../text/en.ts'
-import { Id, SubjectName } from '../../ui/Id.tsx'
+import { At, Id, Name, SubjectName } from '../../ui/Id.tsx'
 
 /** The answer as a sentence, and its first reason. */
 export function Verdict({ question, explained, steps }: { question: Question; explained: Explained; steps: Steps }) {
@@ -18,8 +18,21 @@ export function Verdict({ question, explained, steps }: { question: Question; ex
           <SubjectName of={question.subject} /> <strong>{yes ? t.explain.may : t.explain.mayNot}</strong> <Id of={question.key} />{' '}
           {question.scope === '*' ? t.everywhere : <>{t.explain.at} <Id of={question.scope} /></>}.
         </h2>
-        <p>{t.explain.reasons[steps.reason]}{explained.requiresCondition && yes && ' ' + t.explain.condition}</p>
+        <p><Reason question={question} steps={steps} />{explained.requiresCondition && yes && ' ' + t.explain.condition}</p>
       </div>
     </section>
+  )
+}
+
+/** The first reason, by the row that it lies in where one row does. */
+function Reason({ question, steps: { reason, routes: [way], revokes: [revoke] } }: { question: Question; steps: Steps }) {
+  if (reason === 'revoked' && revoke) return <>{t.explain.theRevoke} <Id of={revoke.pattern} /> <At of={revoke.scope} /> {t.explain.wins}</>
+  if (reason !== 'granted' || !way) return <>{t.explain.reasons[reason]}</>
+  const { subject, scope } = way.grant
+  return (
+    <>
+      {way.role ? <>{t.explain.theRole} <Name of={way.role} /></> : <>{t.explain.theGrant} <Id of={way.pattern} /></>} <At of={scope} />
+      {subject !== question.subject && <>, {t.explain.givenTo} <SubjectName of={subject} />,</>} {t.explain.givesIt}
+    </>
   )
 }

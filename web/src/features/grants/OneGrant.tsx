@@ -8,7 +8,7 @@ import { parseSubject } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { gr } from '../../text/grants.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Id, Name, ScopeLink, SubjectLink, Time } from '../../ui/Id.tsx'
+import { Id, Name, ScopeLink, SubjectLink, Time, Until } from '../../ui/Id.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { Expiry, Swap } from './Alter.tsx'
@@ -48,7 +48,7 @@ export function OneGrant({ org, id, home, onClose }: { org: string; id: string; 
             <dt>{t.grants.subject}</dt><dd><SubjectLink org={org} of={g.subject} /></dd>
             <dt>{g.roleId ? t.grants.role : t.grants.pattern}</dt><dd>{g.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={g.roleId} /></Link> : <Id of={g.pattern ?? ''} />}</dd>
             <dt>{t.grants.scope}</dt><dd><ScopeLink org={org} of={g.scope} /></dd>
-            <dt>{t.grants.until}</dt><dd>{g.expiresAt ? <Time at={g.expiresAt} /> : t.grants.forever}</dd>
+            <dt>{t.grants.until}</dt><dd>{g.expiresAt ? <Time at={g.expiresAt} /> : t.grants.forever}{g.expiresAt && g.expiresAt <= Date.now() && <> <Until at={g.expiresAt} /></>}</dd>
             <dt>{t.grants.made}</dt><dd><Time at={g.createdAt} /></dd>
             {g.provenance.actorUserId && <><dt>{t.grants.by}</dt><dd><Name of={g.provenance.actorUserId} /></dd></>}
             <dt>{t.grants.from}</dt><dd>{g.provenance.kind}{g.provenance.source && <> <Name of={g.provenance.source} /></>}{g.provenance.note && <> – <Name of={g.provenance.note} /></>}</dd>

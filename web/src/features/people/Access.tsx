@@ -7,7 +7,7 @@ import { type Way, wayOf, ways } from '../../domain/subjects.ts'
 import { t } from '../../text/en.ts'
 import { Filter } from '../../ui/Filter.tsx'
 import { type Column, Grid } from '../../ui/Grid.tsx'
-import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
+import { Id, Name, ScopeName, SubjectLink, Time, Until } from '../../ui/Id.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
 
 /** Every row that reaches a person, with the way by which it does; revokes in front. */
@@ -32,7 +32,7 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
     { id: 'what', title: t.grants.what, width: 'minmax(0, 1.2fr)', cell: g => (g.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={names.get(g.roleId) ?? g.roleId} /></Link> : <Id of={g.pattern ?? ''} />) },
     { id: 'scope', title: t.grants.scope, width: 'minmax(0, 1fr)', cell: g => <ScopeName of={g.scope} /> },
     { id: 'way', title: t.person.way, width: 'minmax(0, 1fr)', cell: g => (wayOf(g.subject) === 'own' ? <span className="tag">{t.ways.own}</span> : <SubjectLink org={org} of={g.subject} />) },
-    { id: 'until', title: t.grants.until, width: '112px', least: true, cell: g => (g.expiresAt ? <Time at={g.expiresAt} date /> : <span className="dim">{t.grants.forever}</span>) },
+    { id: 'until', title: t.grants.until, width: '112px', least: true, cell: g => <Until at={g.expiresAt} /> },
   ]
   const unavailable = [...(own.pages ?? []), ...(revokes.pages ?? [])].flatMap(p => p.unavailable ?? [])
   return (

@@ -11,11 +11,6 @@ export function State({ of }: { of: string }) {
   return <span className={of === 'approved' ? 'tag yes' : of === 'denied' ? 'tag no' : of === 'pending' ? 'tag mind' : 'tag'}>{t.requests.states[of] ?? of}</span>
 }
 
-/** What is asked for, as a role or as a key. */
-export function What({ of: r }: { of: Pick<Request, 'roleId' | 'pattern'> }) {
-  return r.roleId ? <><span className="dim">{t.explain.role}</span> <Name of={r.roleId} /></> : <Id of={r.pattern ?? ''} />
-}
-
 /** A request as it was made. */
 export function Facts({ org, request: r }: { org: string; request: Request }) {
   const words = useVocabulary()

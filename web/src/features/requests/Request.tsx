@@ -4,18 +4,18 @@ import { call } from '../../api/call.ts'
 import { isFailure } from '../../api/errors.ts'
 import { holds } from '../../api/gates.ts'
 import { useOnce } from '../../api/once.ts'
-import { queries, readAnew, useAsk, useMe, usePages } from '../../api/queries.ts'
+import { queries, readAnew, useAsk, useMe, usePages, useVocabulary } from '../../api/queries.ts'
 import type { OneEntry } from '../../api/schema.gen.ts'
 import { visible } from '../../domain/visible.ts'
 import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
-import { ScopeName } from '../../ui/Id.tsx'
+import { ScopeName, What } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Plan } from '../../ui/Plan.tsx'
 import { Failed, Loaded } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
 import { Decision } from './Decide.tsx'
-import { Facts, Given, State, What } from './Facts.tsx'
+import { Facts, Given, State } from './Facts.tsx'
 import { Stages } from './Stages.tsx'
 
 /** One request with its stages, what was decided, and its end. */
@@ -23,13 +23,14 @@ export function OneRequest() {
   const { org, id } = useParams({ from: '/signed-in/orgs/$org/requests/$id' })
   const { from } = useSearch({ from: '/signed-in/orgs/$org/requests/$id' })
   const me = useMe()
+  const words = useVocabulary()
   const one = useAsk('GET /orgs/{org}/requests/{id}', { path: { org, id }, query: from ? { application: from } : {} })
   const [cancelling, setCancelling] = useState(false)
   const r = one.data?.request
   const own = r !== undefined && r.requesterUserId === me.data?.caller.userId
   return (
     <Page
-      title={r ? t.requests.one(own, visible(r.requesterUserId), visible(r.roleId ?? r.pattern ?? '')) : t.inbox.one} lead={r && <State of={r.state} />}
+      title={r ? t.requests.one(own, visible(r.requesterUserId), visible(words.data?.roles.find(role => role.id === r.roleId)?.name ?? r.roleId ?? r.pattern ?? '')) : t.inbox.one} lead={r && <State of={r.state} />}
       actions={r && one.data && (
         <>
           {own && r.state !== 'pending' && r.state !== 'approved' && <Link className="button" to="/orgs/$org/ask" params={{ org }} search={{ ...(r.roleId ? { role: r.roleId } : { pattern: r.pattern ?? '' }), scope: r.scope }}>{t.requests.again}</Link>}

@@ -7,10 +7,10 @@ import { t } from '../../text/en.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Filter } from '../../ui/Filter.tsx'
 import { type Column, Grid } from '../../ui/Grid.tsx'
-import { Name, ScopeName, Time } from '../../ui/Id.tsx'
+import { Name, ScopeName, Time, What } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Failed } from '../../ui/States.tsx'
-import { State, What } from './Facts.tsx'
+import { State } from './Facts.tsx'
 
 const states = ['pending', 'approved', 'denied', 'cancelled'] as const
 const lists = ['mine', 'decided', 'all'] as const

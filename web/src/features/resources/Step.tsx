@@ -5,7 +5,7 @@ import type { Grant, Revoke } from '../../api/schema.gen.ts'
 import { visible } from '../../domain/visible.ts'
 import { t } from '../../text/en.ts'
 import { rs } from '../../text/resources.ts'
-import { Id, Name, ScopeLink, SubjectLink, Time } from '../../ui/Id.tsx'
+import { Id, Name, ScopeLink, SubjectLink, Until } from '../../ui/Id.tsx'
 import { Failed, Waiting } from '../../ui/States.tsx'
 
 const most = 100
@@ -46,7 +46,7 @@ function Rows({ org, app, scope }: { org: string; app: string; scope: string }) 
         {given.map(g => (
           <li key={g.id}>
             <span className="grow"><SubjectLink org={org} of={g.subject} /> {t.explain.hasSelf} {g.roleId ? <><span className="dim">{t.explain.role}</span> <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={g.roleId} /></Link></> : <Id of={g.pattern ?? ''} />}</span>
-            {g.expiresAt ? <span className="small dim">{t.give.until} <Time at={g.expiresAt} date /></span> : null}
+            {g.expiresAt ? <span className="small dim">{g.expiresAt > Date.now() && t.give.until} <Until at={g.expiresAt} /></span> : null}
           </li>
         ))}
       </ul>

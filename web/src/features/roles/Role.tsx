@@ -6,7 +6,7 @@ import { type Leaf, named } from '../../domain/catalog.ts'
 import { t } from '../../text/en.ts'
 import { r as text } from '../../text/roles.ts'
 import { type Column, Grid } from '../../ui/Grid.tsx'
-import { Id, Name, ScopeName, SubjectLink, Time } from '../../ui/Id.tsx'
+import { Id, Name, ScopeName, SubjectLink, Until } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { Empty, Failed, Waiting } from '../../ui/States.tsx'
@@ -94,7 +94,7 @@ function Granted({ org, id }: { org: string; id: string }) {
   const columns: Array<Column<Grant>> = [
     { id: 'subject', title: t.grants.subject, width: 'minmax(0, 1fr)', cell: g => <SubjectLink org={org} of={g.subject} /> },
     { id: 'scope', title: t.grants.scope, width: 'minmax(0, 1fr)', cell: g => <ScopeName of={g.scope} /> },
-    { id: 'until', title: t.grants.until, width: '112px', cell: g => (g.expiresAt ? <Time at={g.expiresAt} date /> : <span className="dim">{t.grants.forever}</span>) },
+    { id: 'until', title: t.grants.until, width: '112px', cell: g => <Until at={g.expiresAt} /> },
   ]
   return (
     <>

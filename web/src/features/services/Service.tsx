@@ -6,7 +6,7 @@ import { t as all } from '../../text/en.ts'
 import { keys, services as t } from '../../text/keys.ts'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, Grid } from '../../ui/Grid.tsx'
-import { Id, Name, ScopeName, SubjectName, Time } from '../../ui/Id.tsx'
+import { Id, Name, ScopeName, SubjectName, Time, Until } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Failed, Loaded } from '../../ui/States.tsx'
 
@@ -28,7 +28,7 @@ export function Service() {
     { id: 'what', title: all.grants.what, width: 'minmax(0, 1.2fr)', cell: g => (g.roleId ? <Link to="/orgs/$org/roles/$id" params={{ org, id: g.roleId }}><Name of={supply.data?.roles.find(r => r.id === g.roleId)?.name ?? g.roleId} /></Link> : <Id of={g.pattern ?? ''} />) },
     { id: 'scope', title: all.grants.scope, width: 'minmax(0, 1fr)', cell: g => <ScopeName of={g.scope} /> },
     { id: 'way', title: all.person.way, width: 'minmax(0, 0.6fr)', cell: g => (g.subject === 'service:' + id ? <span className="tag">{all.ways.own}</span> : <SubjectName of={g.subject} />) },
-    { id: 'until', title: all.grants.until, width: '108px', least: true, cell: g => (g.expiresAt ? <Time at={g.expiresAt} date /> : <span className="dim">{all.grants.forever}</span>) },
+    { id: 'until', title: all.grants.until, width: '108px', least: true, cell: g => <Until at={g.expiresAt} /> },
   ]
   return (
     <Page
