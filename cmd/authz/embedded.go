@@ -9,22 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/authzhost/authz/cmd/authz/carried"
 	"github.com/authzhost/authz/host/pluginhost"
-	"github.com/authzhost/authz/plugins/file/file"
-	"github.com/authzhost/authz/plugins/memory/memory"
-	"github.com/authzhost/authz/plugins/sqlite/sqlite"
 	"github.com/authzhost/authz/sdk/plugin"
 )
 
-// carried are the plugins that this binary can be started as. They run as
-// processes of their own like any other.
-var carried = map[string]func(version string) plugin.Plugin{
-	"file":   file.Plugin,
-	"memory": memory.Plugin,
-	"sqlite": sqlite.Plugin,
-}
-
-func carriedNames() []string { return slices.Sorted(maps.Keys(carried)) }
+func carriedNames() []string { return slices.Sorted(maps.Keys(carried.Plugins)) }
 
 const serveCommand = "plugin-serve"
 
@@ -43,8 +33,8 @@ func embedded() (map[string]pluginhost.Command, error) {
 	if !exists(file) {
 		file = ""
 	}
-	commands := make(map[string]pluginhost.Command, len(carried))
-	for name := range carried {
+	commands := make(map[string]pluginhost.Command, len(carried.Plugins))
+	for name := range carried.Plugins {
 		commands[name] = pluginhost.Command{Path: path, File: file, Args: []string{serveCommand, name}}
 	}
 	return commands, nil
@@ -57,7 +47,7 @@ func newPluginServe() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, ok := carried[args[0]]
+			p, ok := carried.Plugins[args[0]]
 			if !ok {
 				return usageError{fmt.Errorf("this program carries no plugin %q, only %s", args[0], strings.Join(carriedNames(), ", "))}
 			}

@@ -123,7 +123,8 @@ func (q *quickstart) run(ctx context.Context) error {
 	}
 	err = runHost(ctx, q.configuration, q.errs, func(ctx context.Context, h *host.Host, cfg *config.Config) error {
 		local := adminsocket.New(cfg.Socket)
-		if err := q.fill(ctx, local, baseURL(h.Address(), cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal()); err != nil {
+		loaded, err := q.fill(ctx, local, baseURL(h.Address(), cfg), cfg.Applications[sampleApp].Provider.Secrets[0].Reveal())
+		if err != nil {
 			return err
 		}
 		made, err := q.foundOrg(ctx, local, baseURL(h.Address(), cfg), cfg)
@@ -134,6 +135,9 @@ func (q *quickstart) run(ctx context.Context) error {
 			return err
 		}
 		if err := q.showOwner(baseURL(h.Address(), cfg), made, cfg); err != nil {
+			return err
+		}
+		if err := loaded.Settled(ctx); err != nil {
 			return err
 		}
 		fmt.Fprintln(q.out, "\nServing until you press Ctrl-C.")
@@ -159,7 +163,11 @@ func (q *quickstart) join(ctx context.Context, running *adminsocket.Client) erro
 		return usageError{errors.New("a host of this directory is running: stop it before --reset")}
 	}
 	fmt.Fprintf(q.errs, "A host of this directory is running (%s): loading into it what is missing.\n", running.Path())
-	if err := q.fill(ctx, running, "", ""); err != nil {
+	loaded, err := q.fill(ctx, running, "", "")
+	if err != nil {
+		return err
+	}
+	if err := loaded.Settled(ctx); err != nil {
 		return err
 	}
 	return q.refound(ctx, running)
@@ -167,10 +175,11 @@ func (q *quickstart) join(ctx context.Context, running *adminsocket.Client) erro
 
 // fill publishes the catalog and loads the sample, over HTTP where a base is
 // known, else over the socket; the store is accepted last.
-func (q *quickstart) fill(ctx context.Context, local *adminsocket.Client, base, secret string) error {
+func (q *quickstart) fill(ctx context.Context, local *adminsocket.Client, base, secret string) (*acme.Loaded, error) {
 	if err := q.publish(ctx, local); err != nil {
-		return err
+		return nil, err
 	}
+	loaded := &acme.Loaded{}
 	if !q.empty {
 		target := acme.Target{
 			Provider: &provider.Caller{Base: base, Secret: secret},
@@ -182,16 +191,17 @@ func (q *quickstart) fill(ctx context.Context, local *adminsocket.Client, base, 
 			target.Provider = local.Application(sampleApp)
 		}
 		bar := newProgress(q.errs)
-		loaded, err := acme.Load(ctx, target, acme.Generate(), bar.tell)
+		var err error
+		loaded, err = acme.Write(ctx, target, acme.Generate(), bar.tell)
 		bar.end()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if loaded.AlreadyThere {
 			fmt.Fprintln(q.errs, "The sample is there already.")
 		}
 	}
-	return local.Host(ctx, "storage.accept", map[string]string{"app": sampleApp}, nil)
+	return loaded, local.Host(ctx, "storage.accept", map[string]string{"app": sampleApp}, nil)
 }
 
 // publish puts the sample's catalog in, once.
