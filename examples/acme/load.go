@@ -29,6 +29,8 @@ type Loaded struct {
 
 	// AlreadyThere reports that nothing had to be written.
 	AlreadyThere bool
+
+	expiresAt int64 // when the last expiring grant expires, 0 when none is known
 }
 
 // NotThisWorldError refuses to load beside a role of the same id that the sample
@@ -52,17 +54,29 @@ const (
 	concurrentRevokes = 8
 )
 
-// Load puts the world into a host through the host's own operations and returns
-// once the grants that are to expire have expired. What takes access away comes
-// before what gives it: people with their deactivations, then folders, roles,
+// Load is Write and Settled.
+func Load(ctx context.Context, target Target, w *World, progress func(done, total int, what string)) (*Loaded, error) {
+	loaded, err := Write(ctx, target, w, progress)
+	if err == nil {
+		err = loaded.Settled(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return loaded, nil
+}
+
+// Write puts the world into a host through the host's own operations. What takes access
+// away comes before what gives it: people with their deactivations, then folders, roles,
 // revokes, and grants last. Everything stands in that order, so a load that
-// stopped half-way is continued by calling Load again, and one that was complete
-// writes nothing. Rows that are not the sample's are left alone.
+// stopped half-way is continued by calling Write again, and one that was complete
+// writes nothing. Rows that are not the sample's are left alone. The grants that are to
+// expire do so soon after; until then they allow what the world denies.
 //
 // progress, if not nil, is told how much of one kind is done; its calls never
 // overlap. Errors are those of the calls, with what was being loaded, and
 // *NotThisWorldError.
-func Load(ctx context.Context, target Target, w *World, progress func(done, total int, what string)) (*Loaded, error) {
+func Write(ctx context.Context, target Target, w *World, progress func(done, total int, what string)) (*Loaded, error) {
 	l := &load{target: target, world: w, provenance: authz.AdminProvenance(loaderID), progress: progress,
 		loaded: Loaded{GrantIDs: make([]string, len(w.Grants)), RevokeIDs: make([]string, len(w.Revokes))}}
 	for _, step := range []struct {
@@ -75,7 +89,6 @@ func Load(ctx context.Context, target Target, w *World, progress func(done, tota
 		{"load roles", l.roles},
 		{"load revokes", l.revokes},
 		{"load grants", l.grants},
-		{"wait for grants to expire", l.waitForExpiry},
 	} {
 		if err := step.run(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.what, err)
@@ -90,8 +103,7 @@ type load struct {
 	provenance authz.Provenance
 	loaded     Loaded
 
-	hasRole   map[string]bool
-	expiresAt int64 // when the last expiring grant expires, 0 when none is known
+	hasRole map[string]bool
 
 	telling  sync.Mutex
 	progress func(done, total int, what string)
@@ -265,7 +277,7 @@ func (l *load) createGrants(ctx context.Context, indices []int) error {
 		inputs[n] = g.GrantInput
 		if g.Expiring() {
 			inputs[n].ExpiresAt = authz.ExpiresAt(now + g.ExpiresInMs)
-			l.expiresAt = max(l.expiresAt, now+g.ExpiresInMs)
+			l.loaded.expiresAt = max(l.loaded.expiresAt, now+g.ExpiresInMs)
 		}
 	}
 	var result struct{ Grants []authz.Grant }
@@ -281,22 +293,15 @@ func (l *load) createGrants(ctx context.Context, indices []int) error {
 	return nil
 }
 
-// waitForExpiry returns in the first millisecond in which every expiring grant
-// has expired.
-func (l *load) waitForExpiry(ctx context.Context) error {
-	left := time.Until(time.UnixMilli(l.expiresAt))
-	if l.expiresAt == 0 || left <= 0 {
-		return nil
-	}
-	total := len(l.world.Grants) - l.world.firstExpiring()
-	l.tell(0, total, "grants expiring")
-	timer := time.NewTimer(left)
+// Settled returns in the first millisecond in which every expiring grant has expired: the
+// host answers as the world says from then on.
+func (l *Loaded) Settled(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(time.UnixMilli(l.expiresAt)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("wait for grants to expire: %w", ctx.Err())
 	case <-timer.C:
+		return nil
 	}
-	l.tell(total, total, "grants expiring")
-	return nil
 }

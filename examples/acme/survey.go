@@ -97,7 +97,7 @@ func (l *load) surveyGrants(ctx context.Context) (missing int, err error) {
 		}
 		l.loaded.GrantIDs[i] = rows[n].ID
 		if at, _ := rows[n].ExpiresAt.At(); ours.Expiring() {
-			l.expiresAt = max(l.expiresAt, at)
+			l.loaded.expiresAt = max(l.loaded.expiresAt, at)
 		}
 	}
 	return missing, nil
