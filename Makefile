@@ -87,7 +87,7 @@ test: tools lint ## everything that must pass
 	@$(GO) list -export ./cmd/... ./plugins/... >/dev/null # the programs that tests link, compiled before they wait for them
 	PATH="$(CURDIR)/$(TOOLS):$$PATH" $(GO) test $(RACE) -vet=off -ldflags=-w -p $(PACKAGES) -timeout 15m ./...
 	@scripts/vectors --sum $(AUTHZ_TEST_VECTORS_REPORT)
-	@$(MAKE) --no-print-directory -j 2 --output-sync=line test-modules conformance # whose cases mostly wait
+	@$(MAKE) --no-print-directory -j 2 test-modules conformance # whose cases mostly wait
 	@$(MAKE) --no-print-directory faults KILLS=12
 
 test-modules: ## the modules that stand alone
