@@ -19,7 +19,7 @@ test('29 a link to an event, and the export of a filter', async t => {
   const rows = grid.locator('.body [role=row]')
   await rows.first().waitFor()
   // the newest is the first; it tells whom it concerns
-  assert.match((await rows.first().innerText()).replace(/\s+/g, ' '), /^grant\.create zoe role reader everywhere /)
+  assert.match((await rows.first().innerText()).replace(/\s+/g, ' '), /^grant\.create zoe role reader local:root /)
   assert.match((await rows.nth(1).innerText()).replace(/\s+/g, ' '), /^grant\.create_bulk many rows /)
   await page.getByLabel('Subject').fill('user:zoe')
   await page.waitForURL('**/audit?subject=user%3Azoe')

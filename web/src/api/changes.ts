@@ -3,6 +3,10 @@ import { url } from './call.ts'
 
 const used = 5 * 60_000 // reads for who has left the screen would keep an idle session alive
 
+// What one may oneself is read with the screen, and bears to be a minute old: once more for
+// each part of the screen that asks for it would be too much.
+const mine = 'GET /orgs/{org}/me'
+
 // A list of several pages is read again when its reader wants it.
 const long = (q: Query) => q.queryKey[2] === 'pages' && ((q.state.data as { pages: unknown[] } | undefined)?.pages.length ?? 0) > 1
 
@@ -19,7 +23,7 @@ export function follow(org: string, queries: QueryClient, doubt: () => void): ()
     const left = Date.now() - lastUse > used
     waiting ||= written && left
     const refetchType = written && !left ? 'active' : 'none'
-    void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' && (written ? !long(q) : q.queryKey[2] !== 'pages'), refetchType })
+    void queries.invalidateQueries({ predicate: q => q.queryKey[0] !== 'session' && (written ? !long(q) : q.queryKey[2] !== 'pages' && q.queryKey[0] !== mine), refetchType })
     if (written) void queries.invalidateQueries({ predicate: long, refetchType: 'none' })
   }
   const use = () => {

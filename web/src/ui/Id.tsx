@@ -11,7 +11,12 @@ export function Name({ of }: { of: string }) {
 
 /** An id, in the type of ids. */
 export function Id({ of }: { of: string }) {
-  return <code className="id">{visible(of).split(/(?<=[.:/])(?=\w)/).map((part, i) => <Fragment key={i}>{i > 0 && <wbr />}{part}</Fragment>)}</code>
+  return <code className="id">{visible(of)}</code>
+}
+
+/** A key where no whole one has room: its lines break at its dots. */
+export function Key({ of }: { of: string }) {
+  return <code className="id">{visible(of).split(/(?<=\.)/).map((part, i) => <Fragment key={i}>{i > 0 && <wbr />}{part}</Fragment>)}</code>
 }
 
 export function SubjectName({ of }: { of: string }) {

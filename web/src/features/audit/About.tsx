@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../api/schema.gen.ts'
 import { aboutOf, rowsOf } from '../../domain/audit.ts'
 import { t } from '../../text/en.ts'
-import { At, Id, SubjectName, What } from '../../ui/Id.tsx'
+import { Id, SubjectName, What } from '../../ui/Id.tsx'
 
 /** In a list, whom an event concerns and with what; its target where that is nobody. */
 export function About({ of: e }: { of: Pick<AuditEntry, 'action' | 'target' | 'detail'> }) {
@@ -12,7 +12,7 @@ export function About({ of: e }: { of: Pick<AuditEntry, 'action' | 'target' | 'd
   return (
     <>
       <SubjectName of={about.subject} />{' '}
-      <span className="dim">{(about.roleId || about.pattern) && <What of={about} />} {about.scope && <At of={about.scope} />}</span>
+      <span className="dim">{(about.roleId || about.pattern) && <What of={about} />} {about.scope && about.scope !== '*' && <Id of={about.scope} />}</span>
     </>
   )
 }

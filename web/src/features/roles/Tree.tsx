@@ -3,7 +3,7 @@ import { type KeyGroup, keyTree, type Leaf, wildcardOver } from '../../domain/ca
 import { visible } from '../../domain/visible.ts'
 import { t } from '../../text/en.ts'
 import { r } from '../../text/roles.ts'
-import { Id, Name } from '../../ui/Id.tsx'
+import { Key, Name } from '../../ui/Id.tsx'
 
 interface Props {
   leaves: Leaf[]
@@ -43,7 +43,7 @@ function Branch({ group, patterns, toggle, begin, all }: { group: KeyGroup; patt
     <li>
       <div className="row">
         <button type="button" className="button bare small" aria-expanded={open} aria-label={r.open(visible(group.path))} onClick={() => setOpen(!open)}><span aria-hidden="true">{open ? '▾' : '▸'}</span></button>
-        <label className="grow"><input type="checkbox" checked={by !== undefined || patterns.includes(pattern)} disabled={by !== undefined} onChange={() => toggle(pattern)} /> <Id of={pattern} /></label>
+        <label className="grow"><input type="checkbox" checked={by !== undefined || patterns.includes(pattern)} disabled={by !== undefined} onChange={() => toggle(pattern)} /> <Key of={pattern} /></label>
         <span className="small dim">{by !== undefined ? r.by(visible(by)) : r.count(group.count)}</span>
       </div>
       {open && (
@@ -62,7 +62,7 @@ function KeyLine({ leaf, patterns, toggle }: { leaf: Leaf; patterns: string[]; t
     <li>
       <div className="row leaf">
         <label className="grow">
-          <input type="checkbox" checked={by !== undefined || patterns.includes(leaf.key)} disabled={by !== undefined} onChange={() => toggle(leaf.key)} /> <span><Id of={leaf.key} /> <span className="small dim"><Name of={leaf.description} /></span></span>
+          <input type="checkbox" checked={by !== undefined || patterns.includes(leaf.key)} disabled={by !== undefined} onChange={() => toggle(leaf.key)} /> <span><Key of={leaf.key} /> <span className="small dim"><Name of={leaf.description} /></span></span>
         </label>
         {leaf.destructive && <span className="tag no">{t.roles.destructive}</span>}
         {by !== undefined && <span className="small dim">{r.by(visible(by))}</span>}
