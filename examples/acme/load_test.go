@@ -223,6 +223,17 @@ func (r *recorder) check(t *testing.T, w *World, loaded *Loaded) {
 	}
 }
 
+// firstExpiring is the index of the first grant that expires while loading, the
+// number of grants when there is none.
+func (w *World) firstExpiring() int {
+	for i, g := range w.Grants {
+		if g.Expiring() {
+			return i
+		}
+	}
+	return len(w.Grants)
+}
+
 func TestLoadWritesTheWorldOnceAndWaitsForExpiry(t *testing.T) {
 	t.Parallel()
 	w, host := briefly(), &recorder{scopes: map[string][]string{}}

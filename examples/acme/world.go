@@ -53,14 +53,3 @@ type Grant struct {
 
 // Expiring reports whether the row expires while the world is loaded.
 func (g Grant) Expiring() bool { return g.ExpiresInMs > 0 }
-
-// firstExpiring is the index of the first grant that expires while loading, the
-// number of grants when there is none.
-func (w *World) firstExpiring() int {
-	for i, g := range w.Grants {
-		if g.Expiring() {
-			return i
-		}
-	}
-	return len(w.Grants)
-}
