@@ -22,6 +22,7 @@ test('17, 18, 19 every verdict with its reason', async t => {
     ['nobody', 'docs.files.edit', plan, 'may not', 'No live grant on the chain'],
   ]
   await h.grant({ subject: 'user:ivy', pattern: 'docs.files.read_tree', scope: plan })
+  cases.push(['ivy', 'docs.files.read_tree', plan, 'may', 'The grant of docs.files.read_tree at docs.doc:plan gives it, and no revoke touches it.'])
   cases.push(['ivy', 'docs.files.read_tree', 'docs.folder:team', 'may', 'The key is implied'])
   await h.grant({ subject: 'user:cleo', roleId: 'editor', scope: 'docs.folder:archive' })
   cases.push(['cleo', 'docs.files.edit', plan, 'may not', 'granted at other scopes'])

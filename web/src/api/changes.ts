@@ -3,8 +3,8 @@ import { url } from './call.ts'
 
 const used = 5 * 60_000 // reads for who has left the screen would keep an idle session alive
 
-// What one may oneself is read with the screen, and bears to be a minute old: once more for
-// each part of the screen that asks for it would be too much.
+// The reader's own rights. They may be a minute old: marked as old when the stream begins,
+// they would be read again by each part of the screen that comes later.
 const mine = 'GET /orgs/{org}/me'
 
 // A list of several pages is read again when its reader wants it.

@@ -11,7 +11,7 @@ import { gr } from '../../text/grants.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Filter } from '../../ui/Filter.tsx'
 import { type Column, Grid } from '../../ui/Grid.tsx'
-import { Id, Name, ScopeLink, SubjectLink, Time, Until } from '../../ui/Id.tsx'
+import { ScopeLink, SubjectLink, Time, Until, What } from '../../ui/Id.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Empty, Failed } from '../../ui/States.tsx'
 import { say } from '../../ui/Toasts.tsx'
@@ -46,7 +46,7 @@ export function Grants() {
   }
   const columns: Array<Column<Grant>> = [
     { id: 'subject', title: t.grants.subject, width: 'minmax(0, 1fr)', cell: g => <SubjectLink org={org} of={g.subject} /> },
-    { id: 'what', title: t.grants.what, width: 'minmax(0, 1.2fr)', cell: g => (g.roleId ? <><span className="dim">{t.explain.role}</span> <Name of={g.roleId} /></> : <Id of={g.pattern ?? ''} />) },
+    { id: 'what', title: t.grants.what, width: 'minmax(0, 1.2fr)', cell: g => <What of={g} /> },
     { id: 'scope', title: t.grants.scope, width: 'minmax(0, 1.2fr)', cell: g => <ScopeLink org={org} of={g.scope} /> },
     { id: 'until', title: t.grants.until, width: '108px', cell: g => <Until at={g.expiresAt} /> },
     { id: 'made', title: t.grants.made, width: '108px', least: true, cell: g => <span className="dim"><Time at={g.createdAt} date /></span> },
