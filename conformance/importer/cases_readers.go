@@ -11,7 +11,9 @@ import (
 var readerCases = []importerCase{
 	{ID: "D10", Rule: "several readings at once are each whole", Run: func(w *world) {
 		first := w.full(w.importer).told()
+		open := w.begun(w.ctx, w.importer)
 		w.Each(4, func(int) { w.sameTold(first, w.full(w.importer).told()) })
+		w.sameTold(first, w.whole(w.rest(open)).told())
 	}},
 	{ID: "D11", Rule: "a reader that stops early ends its reading soon, and the next reading is whole", Run: func(w *world) {
 		first := w.full(w.importer)
