@@ -237,13 +237,13 @@ func (w *world) meanwhile(f func() bool) (stop func()) {
 
 // against repeats read in the background while it calls write n times, and on
 // until read has run often enough to have come between two writes. Where writes are
-// so slow that they take more than 20 s, a fifth of them is enough once read has run
+// so slow that they take more than 20 s, or Plan.RoundsWithin, a fifth of them is enough once read has run
 // that often.
 func (w *world) against(read func() bool, n int, write func(i int)) {
 	const often = 60
 	var rounds atomic.Int64
 	stop := w.meanwhile(func() bool { defer rounds.Add(1); return read() })
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(w.RoundsWithin(20 * time.Second))
 	for i := 0; !w.Failed(); i++ {
 		enough, late := rounds.Load() >= often, !time.Now().Before(end)
 		if i >= n && (enough || late) || i >= n/5 && enough && late {

@@ -53,7 +53,7 @@ func (l *launcher) find(ctx context.Context, f *runFlags) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	d := found{plugin: p.plugin.Description(), path: p.plugin.Status().Path, plan: runner.Plan{Timeout: f.timeout}}
+	d := found{plugin: p.plugin.Description(), path: p.plugin.Status().Path, plan: runner.Plan{Timeout: f.timeout, RoundsWithin: f.roundsWithin}}
 	d.plan.Target, l.declared = d.plugin.Name, d.plugin.Settings
 	p.end() // it may hold what the next one needs
 	for _, kind := range d.plugin.Kinds {

@@ -117,13 +117,13 @@ func TestAPluginOfSeveralKindsIsProvedForEach(t *testing.T) {
 
 func TestDefectsOfOtherKindsAreFound(t *testing.T) {
 	for defect, ids := range map[string]string{"forgets": "W10,W12", "empty": "D20", "partial": "D21"} {
-		code, report, errs := several(t, defect, "--case", ids, "--counts-within", "15s")
+		code, report, errs := several(t, defect, "--case", ids, "--counts-within", "15s", "--rounds-within", "20s")
 		if code != exitFailed || report.Passed || len(report.Cases) != strings.Count(ids, ",")+1 {
 			t.Errorf("%s: code %d\n%s", defect, code, errs)
 		}
 		for _, c := range report.Cases {
 			if c.Outcome != runner.Failed || c.Failure.Expected == "" || c.Failure.Got == "" || c.Failure.Where == "" || len(c.Failure.Done) == 0 ||
-				!strings.Contains(c.Failure.Again, "--counts-url") || !strings.Contains(c.Failure.Again, "--counts-within 15s") || !strings.Contains(c.Failure.Again, "--case "+c.ID) {
+				!strings.Contains(c.Failure.Again, "--counts-url") || !strings.Contains(c.Failure.Again, "--counts-within 15s") || !strings.Contains(c.Failure.Again, "--rounds-within 20s") || !strings.Contains(c.Failure.Again, "--case "+c.ID) {
 				t.Errorf("%s: %s %s %+v", defect, c.ID, c.Outcome, c.Failure)
 			}
 		}
@@ -147,6 +147,7 @@ func TestKindsAreChosen(t *testing.T) {
 		{"--target and {target}", []string{"--target", "127.0.0.1:1"}},
 		{"--target is host:port", []string{"--target", "nowhere"}},
 		{"--counts-within", []string{"--counts-within", "0s"}},
+		{"--rounds-within", []string{"--rounds-within", "-1s"}},
 	} {
 		code, _, errs := command(t, append([]string{"run", path, "--config", `{server: "127.0.0.1:1", state: "{dir}/s"}`}, c.args...)...)
 		if code != exitUsage {

@@ -128,6 +128,9 @@ func (f *runFlags) again(d found, id string) string {
 	if f.timeout != runner.DefaultTimeout {
 		args = append(args, "--timeout", f.timeout.String())
 	}
+	if f.roundsWithin != 0 {
+		args = append(args, "--rounds-within", f.roundsWithin.String())
+	}
 	for i, arg := range args {
 		args[i] = quoted(arg)
 	}

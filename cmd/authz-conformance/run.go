@@ -35,6 +35,7 @@ type runFlags struct {
 	output       string
 	parallel     int
 	timeout      time.Duration
+	roundsWithin time.Duration
 	verbose      bool
 }
 
@@ -93,6 +94,7 @@ The plugin sees nothing of this command's environment but what --env names.`,
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or junit")
 	c.Flags().IntVar(&f.parallel, "parallel", min(4, runtime.NumCPU()), "how many cases run at once")
 	c.Flags().DurationVar(&f.timeout, "timeout", runner.DefaultTimeout, "how long a case may take")
+	c.Flags().DurationVar(&f.roundsWithin, "rounds-within", 0, "for how long a case may repeat what happens at random moments, such as a kill (default a third of --timeout)")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show what the plugin logs")
 	complete(c, "output", "text", "json", "junit")
 	return c
@@ -154,6 +156,8 @@ func (f *runFlags) check() error {
 		return usageError{errors.New("--parallel is at least 1")}
 	case f.timeout <= 0:
 		return usageError{errors.New("--timeout must be more than nothing")}
+	case f.roundsWithin < 0:
+		return usageError{errors.New("--rounds-within must not be negative")}
 	case f.patience <= 0:
 		return usageError{errors.New("--counts-within must be more than nothing")}
 	case len(f.partition) > 20 || strings.Trim(f.partition, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "":

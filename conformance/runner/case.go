@@ -35,6 +35,10 @@ type Plan struct {
 	Timeout time.Duration // of a case; zero is DefaultTimeout
 	Jobs    []Job
 
+	// RoundsWithin is how long a case may repeat what happens at random moments. Zero
+	// is a third of the case's time.
+	RoundsWithin time.Duration
+
 	grace time.Duration // zero is endGrace
 }
 

@@ -34,15 +34,24 @@ func (r *Record) Background(f func()) (wait func()) {
 	return func() { <-done }
 }
 
-// Rounds repeats f up to n times while the case has time for it: at least twice,
-// and for a third of its time at most.
-func (r *Record) Rounds(ctx context.Context, n int, f func(round int)) {
-	end := time.Now().Add(DefaultTimeout / 3)
-	if deadline, ok := ctx.Deadline(); ok {
-		end = time.Now().Add(time.Until(deadline) / 3)
+// RoundsWithin is the shorter of limit and Plan.RoundsWithin.
+func (r *Record) RoundsWithin(limit time.Duration) time.Duration {
+	if r.roundsWithin > 0 {
+		return min(limit, r.roundsWithin)
 	}
+	return limit
+}
+
+// Rounds repeats f up to n times while the case has time for it: at least twice,
+// and at most for Plan.RoundsWithin and a third of its time.
+func (r *Record) Rounds(ctx context.Context, n int, f func(round int)) {
+	limit := DefaultTimeout / 3
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = time.Until(deadline) / 3
+	}
+	end := time.Now().Add(r.RoundsWithin(limit))
 	for round := range n {
-		if round >= 2 && time.Now().After(end) {
+		if round >= 2 && !time.Now().Before(end) {
 			r.Step("%d of %d rounds for want of time", round, n)
 			return
 		}

@@ -7,13 +7,15 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Record gathers what becomes of a case. A case may use it from several
 // goroutines.
 type Record struct {
-	rule  string
-	steps steps
+	rule         string
+	roundsWithin time.Duration // zero: not bounded by the plan
+	steps        steps
 
 	mu      sync.Mutex
 	closed  bool

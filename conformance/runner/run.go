@@ -98,7 +98,7 @@ func (p Plan) execute(ctx context.Context, j Job) Result {
 	start := time.Now()
 	caseCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	r := &Record{rule: j.Rule}
+	r := &Record{rule: j.Rule, roundsWithin: p.RoundsWithin}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

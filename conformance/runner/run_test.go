@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -45,6 +46,32 @@ func TestACaseThatHangsIsLeftBehind(t *testing.T) {
 			}
 			close(let)
 			cleaned.Wait()
+		})
+	}
+}
+
+func TestRoundsEndWithTheirTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		within, round time.Duration
+		want          int // of 20
+	}{
+		"there is time for all":        {0, time.Second, 20},
+		"a third of the case's time":   {0, 5 * time.Second, 8},
+		"the plan's":                   {10 * time.Second, time.Second, 10},
+		"the plan's is longer":         {time.Hour, 5 * time.Second, 8},
+		"at least two are always made": {time.Millisecond, 5 * time.Second, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				made := 0
+				job := Job{Case: Case{Suite: "s", ID: "A01"}, Run: func(ctx context.Context, r *Record) {
+					r.Rounds(ctx, 20, func(int) { made++; time.Sleep(c.round) })
+				}}
+				Plan{RoundsWithin: c.within, Jobs: []Job{job}}.Check(t.Context(), Selection{}, nil)
+				if made != c.want {
+					t.Errorf("%d rounds, want %d", made, c.want)
+				}
+			})
 		})
 	}
 }
