@@ -115,7 +115,7 @@ func newStage(ctx context.Context, o options) (_ *stage, err error) {
 }
 
 func build(ctx context.Context, binary, path string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-ldflags=-w", "-o", binary, path)
+	command := exec.CommandContext(ctx, "go", "build", "-gcflags=all=-dwarf=false", "-ldflags=-w", "-o", binary, path)
 	// A go that is killed leaves its scratch folder behind: it goes with the binaries'.
 	command.Env = append(os.Environ(), "GOTMPDIR="+filepath.Dir(binary))
 	if out, err := command.CombinedOutput(); err != nil {

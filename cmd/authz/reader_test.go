@@ -223,13 +223,13 @@ func (r *reader) module() {
 	text := strings.Replace(string(mod), "module "+us+"\n", "module example.com/notes\n", 1)
 	r.put("go.mod", text+"\nrequire "+us+" v0.0.0\n\nreplace "+us+" => "+root+"\n")
 	r.put("go.sum", string(sum))
-	env, err := exec.Command("go", "env", "GOROOT", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
+	env, err := exec.Command("go", "env", "GOROOT", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS").Output()
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	v := strings.Split(string(env), "\n")
 	r.env[0] += ":" + filepath.Join(v[0], "bin")
-	r.env = append(r.env, "GOCACHE="+v[1], "GOMODCACHE="+v[2], "GOPROXY="+v[3], "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	r.env = append(r.env, "GOCACHE="+v[1], "GOMODCACHE="+v[2], "GOPROXY="+v[3], "GOFLAGS="+v[4]+" -mod=mod", "GOTOOLCHAIN=local")
 }
 
 // serve starts a host with these variables, in the place of one that has them.

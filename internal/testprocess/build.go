@@ -33,7 +33,7 @@ func Build(folder string) (binary string, err error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-C", filepath.Join(root, folder), "-buildvcs=false", "-ldflags=-w", "-o", binary, ".")
+	build := exec.Command("go", "build", "-C", filepath.Join(root, folder), "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags=-w", "-o", binary, ".")
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", folder, err, out)
