@@ -90,6 +90,39 @@ func TestListScopesOfLargeTreesComeWholeInAnyPages(t *testing.T) {
 	}
 }
 
+// The last below one granted scope is the first below the next: it stands twice in a row.
+func TestListScopesTellsOnceWhatIsBelowASharedScope(t *testing.T) {
+	store := openStore(t)
+	app := newApp(t, application.Options{Store: store, Ancestry: application.Stored(store)})
+	all := storage.Commit{ID: "shared"}
+	for _, c := range []storage.PutScopeParents{
+		{Scope: "docs.folder:p", Parents: []string{}},
+		{Scope: "docs.folder:q", Parents: []string{}},
+		{Scope: "docs.folder:both", Parents: []string{"docs.folder:p", "docs.folder:q"}},
+		{Scope: "docs.doc:below", Parents: []string{"docs.folder:both"}},
+		{Scope: "docs.folder:z", Parents: []string{"docs.folder:q"}},
+	} {
+		all.Changes = append(all.Changes, c)
+	}
+	_, err := store.Commit(t.Context(), all)
+	must(t, err)
+	for _, scope := range []string{"docs.folder:p", "docs.folder:q"} {
+		_, err = app.CreateGrant(t.Context(), provider.GrantInput{Subject: "user:u", Pattern: "docs.files.read", Scope: scope}, root)
+		must(t, err)
+	}
+	for _, limit := range []int{1, 2, 3, 1000} {
+		var told []string
+		q := provider.ScopesQuery{Principal: authz.UserPrincipal("u"), Key: "docs.files.read", Continued: provider.Continued{Limit: limit}}
+		for _, s := range rows(t, provider.EveryScope(t.Context(), app, q)) {
+			told = append(told, s.Scope)
+		}
+		slices.Sort(told)
+		if want := []string{"docs.doc:below", "docs.folder:both", "docs.folder:p", "docs.folder:q", "docs.folder:z"}; !slices.Equal(told, want) {
+			t.Errorf("pages of %d: %q", limit, told)
+		}
+	}
+}
+
 // Of a grant at "*" every recorded scope is told, and of those that rows name the ones
 // that are not recorded.
 func TestListScopesOfEverywhereComeWholeInAnyPages(t *testing.T) {

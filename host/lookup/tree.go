@@ -260,21 +260,18 @@ func (w *walker) group(l *level, i int, parents []step, edges []storage.Edge) er
 		start = end
 	}
 	var steps []step
-	for _, p := range parents {
-		steps = append(steps, stepsOf(of[p.node])...)
+	ends := make([]int, len(parents))
+	for n, p := range parents {
+		if w.opens(l.depth, p) { // else it may be another place of one that does
+			steps = append(steps, stepsOf(of[p.node])...)
+		}
+		ends[n] = len(steps)
 	}
 	below, err := w.level(l.depth+1, steps)
 	if err != nil {
 		return err
 	}
-	l.lo, l.hi, l.below, l.ends = i, i+len(parents), below, make([]int, len(parents))
-	end := 0
-	for n, p := range parents {
-		for end < len(below.nodes) && below.nodes[end].from == p.node {
-			end++
-		}
-		l.ends[n] = end
-	}
+	l.lo, l.hi, l.below, l.ends = i, i+len(parents), below, ends
 	return nil
 }
 
