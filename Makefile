@@ -11,8 +11,8 @@ LDFLAGS  := -X main.version=$(VERSION)
 # of the time of a first build, and a third of a binary's size.
 BUILD    := GOGC=400 $(GO) build -trimpath -gcflags=all=-dwarf=false -ldflags '-s -w $(LDFLAGS)'
 
-# Modules of their own: what only their users need.
-MODULES := internal/notices/generate internal/prose contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer verify bench/http bench/storage
+# Modules of their own: what only their users need. The one whose tests take longest is first.
+MODULES := verify internal/notices/generate internal/prose contrib/otel contrib/prometheus contrib/redis examples/listing examples/vendor-driver examples/vendor-sink examples/vendor-importer bench/http bench/storage
 
 .PHONY: help build build-authz build-host web test-web screenshots docs notices run test test-modules redis clients test-full vectors conformance faults bench bench-storage bench-http bench-verify lint proto tools clean
 
