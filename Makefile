@@ -70,8 +70,8 @@ run: ## start a host on 127.0.0.1:8080 (or PORT=) with the sample loaded
 	@$(MAKE) --no-print-directory build-authz
 	@exec $(BIN)/authz quickstart --listen 127.0.0.1:$(PORT)
 
-# Nothing of the tests is looked at in a debugger: an eighth of the compiler's time. What
-# tests build themselves, and what go vet and go list compile for them, is of these flags too.
+# Nothing of the tests is looked at in a debugger: an eighth of the compiler's time. Programs
+# that tests build, and what go vet and go list compile for them, have these flags too.
 LEAN := -gcflags=all=-dwarf=false
 # What computes in memory of its own, such as SQLite and its C library, which are C
 # translated to Go: the race detector learns nothing there, and makes it several times slower.

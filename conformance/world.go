@@ -237,8 +237,8 @@ func (w *world) meanwhile(f func() bool) (stop func()) {
 
 // against repeats read in the background while it calls write n times, and on
 // until read has run often enough to have come between two writes. Where writes are
-// so slow that they take more than 20 s, or Plan.RoundsWithin, a fifth of them is enough once read has run
-// that often.
+// so slow that they take more than 20 s, or Plan.RoundsWithin, a fifth of them is enough
+// once read has run that often.
 func (w *world) against(read func() bool, n int, write func(i int)) {
 	const often = 60
 	var rounds atomic.Int64
