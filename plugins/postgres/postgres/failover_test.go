@@ -128,6 +128,16 @@ func TestPositionsTellALossyFailover(t *testing.T) {
 	}
 }
 
+func TestAWatcherThatWaitedDoesNotTakeTheOldPrimaryForAlive(t *testing.T) {
+	p := newPair(t)
+	p.settled(p.store, "before")
+	p.do(func(ctx context.Context) error { return p.second.CaughtUp(ctx, p.first) })
+	p.failOver()
+	p.do(func(ctx context.Context) error {
+		return postgres.AskedMeanwhile(ctx, p.driver, p.second.DSN("postgres"))
+	})
+}
+
 func TestAnOldPrimaryThatComesBackIsASplit(t *testing.T) {
 	p := newPair(t)
 	p.settled(p.store, "before")

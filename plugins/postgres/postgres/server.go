@@ -82,7 +82,10 @@ type primary struct {
 	mu    sync.Mutex
 	conns map[*pgconn.PgConn]struct{} // open, all of now
 
-	asking sync.Mutex // held while the hosts are asked, which one that is gone draws out
+	// asking is held while the hosts are asked, which one that is gone draws out, and
+	// until the answer is made use of: what was asked about a server that was replaced
+	// meanwhile would take it for alive.
+	asking sync.Mutex
 	asked  time.Time
 }
 
@@ -116,6 +119,8 @@ func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	if err != nil {
 		return err
 	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
 	p.ask(ctx, s)
 	if split := p.split.Load(); split != nil {
 		return split
@@ -162,21 +167,25 @@ func (p *primary) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if now := p.now.Load(); now != nil {
-			p.ask(ctx, *now)
-		}
+		p.askAgain(ctx)
+	}
+}
+
+func (p *primary) askAgain(ctx context.Context) {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if now := p.now.Load(); now != nil {
+		p.ask(ctx, *now)
 	}
 }
 
 // ask asks every host of the connection string: another one than s that takes writes is
 // a split, in which nobody knows whose writes count. What they said of the server that
-// the driver works with counts for askEvery.
+// the driver works with counts for askEvery. The caller holds asking.
 func (p *primary) ask(ctx context.Context, s server) {
 	if len(p.hosts) < 2 {
 		return
 	}
-	p.asking.Lock()
-	defer p.asking.Unlock()
 	if now := p.now.Load(); now != nil && s.same(*now) && time.Since(p.asked) < askEvery {
 		return
 	}
