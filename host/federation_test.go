@@ -370,6 +370,8 @@ func TestAnOrganizationGoesThereAndBackUnderWrites(t *testing.T) {
 			switch a.code() {
 			case "org_changed": // the writers are meant to be in the way
 			case "application_unavailable", "application_timeout": // a starved machine; nothing was moved, and it says so
+			case "storage_unavailable": // the same: the host sheds writes that it is slow to serve
+				time.Sleep(200 * time.Millisecond)
 			default:
 				t.Fatalf("%s: %d %s", what, a.status, a.raw)
 			}

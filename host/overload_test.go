@@ -69,7 +69,8 @@ func openBusy(t testing.TB, extra string) *host.Host {
 	return h
 }
 
-// inHand is how many requests the provider API has in hand.
+// inHand is how many requests of the provider API wait to be admitted or are worked on.
+// One that is being read or refused holds nothing but its connection.
 func inHand(t testing.TB) (n int) {
 	t.Helper()
 	var text bytes.Buffer
@@ -78,7 +79,8 @@ func inHand(t testing.TB) (n int) {
 	}
 	for stack := range strings.SplitSeq(text.String(), "\n\n") {
 		count, _, _ := strings.Cut(stack, " @")
-		if k, err := strconv.Atoi(strings.TrimSpace(count)); err == nil && strings.Contains(stack, "providerHandler).ServeHTTP") {
+		if k, err := strconv.Atoi(strings.TrimSpace(count)); err == nil && strings.Contains(stack, "providerHandler).ServeHTTP") &&
+			(strings.Contains(stack, "admission.(*Limiter).Acquire") || strings.Contains(stack, "application.(*Application)")) {
 			n += k
 		}
 	}
