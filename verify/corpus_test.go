@@ -189,7 +189,7 @@ func TestRealPackagesAreReadWithoutACrash(t *testing.T) {
 		dir = t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		install := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--legacy-peer-deps"}, packages...)...)
+		install := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", dir, "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--legacy-peer-deps"}, packages...)...)
 		switch out, err := install.CombinedOutput(); {
 		case err == nil:
 		case bytes.Contains(out, []byte("E404")), bytes.Contains(out, []byte("ETARGET")):
