@@ -34,9 +34,9 @@ func TestAWriterWaitsForAnotherProcessUntilItsDeadline(t *testing.T) {
 	path := tempFile(t)
 	_, s := open(t, Options{Path: path, BusyTimeout: time.Minute})
 	release := holdWriteLock(t, path)
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	start := time.Now()
 	_, err := s.Commit(ctx, role("late"))
 	if e := (*storage.Error)(nil); !asError(err, &e) || e.Code != storage.CodeUnavailable || e.Outcome != authz.OutcomeNotApplied {
 		t.Fatalf("got %v", err)
