@@ -185,8 +185,8 @@ type AccessQuery struct {
 }
 
 // Access is the answer to an AccessQuery: grants by id, the roles those grants
-// name, and with CapEvents the log head. Closure and ManagerChain are set with
-// Expand only.
+// name in any order, and with CapEvents the log head. Closure and ManagerChain are
+// set with Expand only.
 type Access struct {
 	User         *authz.User
 	Grants       []authz.Grant
