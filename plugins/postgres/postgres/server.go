@@ -83,8 +83,7 @@ type primary struct {
 	conns map[*pgconn.PgConn]struct{} // open, all of now
 
 	// asking is held while the hosts are asked, which one that is gone draws out, and
-	// until the answer is made use of: what was asked about a server that was replaced
-	// meanwhile would take it for alive.
+	// until the answer is made use of.
 	asking sync.Mutex
 	asked  time.Time
 }
@@ -121,7 +120,7 @@ func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	}
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	p.ask(ctx, s)
+	p.ask(ctx, s, true)
 	if split := p.split.Load(); split != nil {
 		return split
 	}
@@ -135,15 +134,20 @@ func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 		return errServer("PostgreSQL at %s is on timeline %d, and this host has worked on timeline %d: an old primary came back. Shut it down, and make it a standby of the new one",
 			s.address, s.timeline, now.timeline)
 	case now == nil || !s.same(*now):
-		// Nothing may be committed over the old ones once there is a new one.
-		for old := range p.conns {
-			_ = old.Conn().Close() // breaks off what runs there
-		}
-		clear(p.conns)
+		p.breakOff()
 		p.now.Store(&s)
 	}
 	p.conns[c] = struct{}{}
 	return nil
+}
+
+// breakOff ends every connection: nothing may be committed over one to an old server
+// once there is a new one. The caller holds mu.
+func (p *primary) breakOff() {
+	for c := range p.conns {
+		_ = c.Conn().Close()
+	}
+	clear(p.conns)
 }
 
 // forget lets go of a connection that ends.
@@ -175,14 +179,15 @@ func (p *primary) askAgain(ctx context.Context) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
 	if now := p.now.Load(); now != nil {
-		p.ask(ctx, *now)
+		p.ask(ctx, *now, false)
 	}
 }
 
-// ask asks every host of the connection string: another one than s that takes writes is
-// a split, in which nobody knows whose writes count. What they said of the server that
-// the driver works with counts for askEvery. The caller holds asking.
-func (p *primary) ask(ctx context.Context, s server) {
+// ask asks every host of the connection string, about s and whether it has just answered
+// itself. Two that take writes are a split, in which nobody knows whose writes count. What
+// they said of the server that the driver works with counts for askEvery. The caller holds
+// asking.
+func (p *primary) ask(ctx context.Context, s server, answered bool) {
 	if len(p.hosts) < 2 {
 		return
 	}
@@ -195,15 +200,30 @@ func (p *primary) ask(ctx context.Context, s server) {
 	for _, host := range p.hosts {
 		go func() { answers <- answerOf(ctx, host) }()
 	}
-	var split *storage.Error
+	var writers []server
+	if answered {
+		writers = append(writers, s)
+	}
 	for range p.hosts {
-		if other := <-answers; other != nil && !other.recovering && !other.same(s) {
-			split = errServer("PostgreSQL at %s and PostgreSQL at %s both take writes: a failover left the old primary running, or it came back. Shut one of them down; until then nothing is read or written",
-				s, other)
+		if other := <-answers; other != nil && !other.recovering && !slices.ContainsFunc(writers, other.same) {
+			writers = append(writers, *other)
 		}
 	}
-	p.split.Store(split)
+	var split *storage.Error
 	p.asked = time.Now()
+	switch {
+	case len(writers) > 1:
+		split = errServer("PostgreSQL at %s and PostgreSQL at %s both take writes: a failover left the old primary running, or it came back. Shut one of them down; until then nothing is read or written",
+			writers[0], writers[1])
+	case len(writers) == 1 && !writers[0].same(s):
+		// s is gone and another one writes. Whether that may take its place is judged
+		// as a connection is made to it, which nothing here keeps from being made.
+		p.mu.Lock()
+		p.breakOff()
+		p.mu.Unlock()
+		p.asked = time.Time{}
+	}
+	p.split.Store(split)
 }
 
 // answerOf returns nil for a host that does not answer.
