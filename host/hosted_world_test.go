@@ -300,7 +300,9 @@ func together(n int, one func(i int) answer) []answer {
 		all.Go(func() {
 			<-start
 			// A host that is too busy says when to come again, and that nothing was done.
-			for out[i] = one(i); out[i].status == 503 && out[i].header.Get("Retry-After") != ""; out[i] = one(i) {
+			// Whoever comes again too often for a bucket is told the same.
+			busy := func(a answer) bool { return a.status == 503 || a.status == 429 }
+			for out[i] = one(i); busy(out[i]) && out[i].header.Get("Retry-After") != ""; out[i] = one(i) {
 				time.Sleep(time.Second)
 			}
 		})
