@@ -106,7 +106,8 @@ func newMesh(fatal func(...any), cleanup func(func())) *mesh {
 		n.log = eventlog.Compose(eventlog.Fixed(
 			eventlog.Part{Kind: eventlog.Own, Partition: "docs", Log: n.Application.EventLog()},
 			eventlog.Part{Kind: eventlog.Owner, Partition: "billing", Log: n.peer.EventLog()}))
-		o := client.Options{Provider: n, Catalog: cat, Clock: m.now.Load}
+		// However starved the machine is, a check waits for the look that it began.
+		o := client.Options{Provider: n, Catalog: cat, Clock: m.now.Load, RevalidateTimeout: new(time.Minute)}
 		if n != m.truth {
 			o.CacheStore = m.tier
 		}
