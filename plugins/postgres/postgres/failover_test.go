@@ -139,6 +139,20 @@ func TestAFailoverThatOnlyTheWatcherSeesIsNoSplit(t *testing.T) {
 	p.settled(p.store, "after")
 }
 
+// Whichever of the two is shut down: here the one that the driver works with.
+func TestASplitEndsWithTheOldPrimary(t *testing.T) {
+	p := newPair(t)
+	p.settled(p.store, "before")
+	p.do(func(ctx context.Context) error { return p.second.CaughtUp(ctx, p.first) })
+	p.do(p.second.Promote)
+	p.refused(p.store, "both take writes")
+	p.do(func(context.Context) error { return p.first.Kill() })
+	p.settled(p.store, "after")
+	if n := ask[int64](t, p.second.DSN("postgres"), `select count(*) from "AuthzGrant"`); n[0] != 2 {
+		t.Errorf("%d grants at the server that stayed", n[0])
+	}
+}
+
 func TestAnOldPrimaryThatComesBackIsASplit(t *testing.T) {
 	p := newPair(t)
 	p.settled(p.store, "before")
