@@ -78,9 +78,14 @@ test('the logs of the service and of an application, and pages backwards', async
     await one.getByText(newest.action).first().waitFor()
     await accessible(page, 'an event of ' + log)
   }
+  // End counts before the first page is there.
+  let pressed
+  const held = new Promise(resolve => (pressed = resolve))
+  await page.route(/org\/audit\?/, route => held.then(() => route.continue()))
   await page.goto(base)
   await grid.focus()
   await grid.press('End')
+  pressed()
   const all = []
   for (let cursor = ''; cursor !== null; ) {
     const told = await h.owner.api('GET', '/orgs/acme/org/audit?mode=export&limit=1000' + (cursor && '&cursor=' + encodeURIComponent(cursor)))

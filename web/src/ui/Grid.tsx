@@ -29,8 +29,6 @@ interface Props<Row> {
   hasMore?: boolean
   isLoading?: boolean
   onMore?: () => void
-  /** Reads on to the end, for End; given where hasMore may be true. */
-  onAll?: () => void
   /** Others have written since it was read. */
   changed?: boolean
   onReload?: () => void
@@ -39,24 +37,24 @@ interface Props<Row> {
 }
 
 /** A list of any length: rows are drawn as they come into sight, and read as they are needed. */
-export function Grid<Row>({ label, rows, columns, lines = 2, rowId, onOpen, chosen, onChoose, total, hasMore, isLoading, onMore, onAll, changed, onReload, empty, foot }: Props<Row>) {
+export function Grid<Row>({ label, rows, columns, lines = 2, rowId, onOpen, chosen, onChoose, total, hasMore, isLoading, onMore, changed, onReload, empty, foot }: Props<Row>) {
   const narrow = useNarrow()
   const height = narrow ? 14 + 22 * lines : 36
   const scroll = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState(0)
-  const toEnd = useRef(false)
+  const toEnd = useRef(false) // End was pressed: it reads on to the last row, until another key moves
   const prefix = useId()
   const rowsOf = useVirtualizer({ count: rows.length, getScrollElement: () => scroll.current, estimateSize: () => height, overscan: 12, scrollPaddingStart: narrow ? 0 : 32 })
   useEffect(() => rowsOf.measure(), [height, rowsOf])
   const items = rowsOf.getVirtualItems()
   const last = items.at(-1)?.index ?? -1
   useEffect(() => {
-    if (hasMore && !isLoading && onMore && last >= rows.length - 60) onMore()
+    if (hasMore && !isLoading && onMore && (toEnd.current || last >= rows.length - 60)) onMore()
   }, [hasMore, isLoading, last, rows.length, onMore])
   useEffect(() => {
     if (toEnd.current) go(rows.length - 1)
-    if (!hasMore) toEnd.current = false
-  }, [rows.length, hasMore])
+    if (!hasMore && !isLoading) toEnd.current = false
+  }, [rows.length, hasMore, isLoading])
 
   function go(to: number) {
     const at = Math.max(0, Math.min(rows.length - 1, to))
@@ -79,10 +77,7 @@ export function Grid<Row>({ label, rows, columns, lines = 2, rowId, onOpen, chos
     const moves: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, PageDown: current + page, PageUp: current - page, Home: 0, End: rows.length - 1 }
     if (letters) Object.assign(moves, { j: current + 1, k: current - 1 })
     if (e.key in moves) {
-      if (e.key === 'End' && hasMore && onAll) {
-        toEnd.current = true
-        onAll()
-      }
+      toEnd.current = e.key === 'End' && Boolean(hasMore || isLoading)
       go(moves[e.key]!)
     } else if (e.key === 'Enter' && row && onOpen) onOpen(row)
     else if ((e.key === ' ' || (letters && e.key === 'x')) && row && onChoose) choose(row)

@@ -59,7 +59,7 @@ export function Access({ org, id, active }: { org: string; id: string; active: b
       </div>
       {(supply.data || own.pages) && !words.isPending ? (
         <Grid
-          label={t.person.access} rows={shown} columns={columns} rowId={g => g.id} isLoading={own.grid.isLoading || supply.isFetching} hasMore={own.grid.hasMore} onMore={own.grid.onMore} onAll={own.grid.onAll}
+          label={t.person.access} rows={shown} columns={columns} rowId={g => g.id} isLoading={own.grid.isLoading || supply.isFetching} hasMore={own.grid.hasMore} onMore={own.grid.onMore}
           onOpen={g => void navigate({ to: '/orgs/$org/grants', params: { org }, search: { open: g.id, subject: g.subject, home: homeOf(words.data, g.scope) } })}
           empty={<Empty title={rows.length ? t.grid.hidden : t.person.nothing} />}
         />
