@@ -44,9 +44,9 @@ web/node_modules/.installed: web/package-lock.json
 	@command -v npm >/dev/null || scripts/install-package npm "it installs what the dashboard is built of"
 	cd web && npm ci --ignore-scripts --no-audit --no-fund && touch node_modules/.installed
 
-test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts
+test-web: build-host web/node_modules/.installed ## the dashboard in Chromium, against real hosts (AGAIN=1: files with a failure once more)
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the dashboard is tested in it"
-	cd web && npm run --silent check && npm run --silent test
+	cd web && npm run --silent check && npm run --silent test -- $(if $(AGAIN),--again)
 
 screenshots: build-host web/node_modules/.installed ## make the pictures of docs/dashboard.md of this build
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || scripts/install-package chromium "the pictures are taken in it"
