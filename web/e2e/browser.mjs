@@ -81,5 +81,11 @@ export async function accessible(page, what) {
   assert.deepEqual(found, [], what)
 }
 
+/** Fills a box that suggests, and leaves it: what is around suggestions that are open has no role. */
+export async function fill(box, value) {
+  await box.fill(value)
+  await box.press('Tab')
+}
+
 /** The text of a page as a reader sees it. */
 export const seen = page => page.locator('body').innerText()

@@ -227,6 +227,10 @@ test('an organization moves to the service and back: a dry run, conflicts, decis
     await ((await a.innerText()).includes('authz_internal') ? a.getByLabel('Accept that it means the organization') : narrow).check()
   }
   await role.getByLabel('Give the one of this application another id').check()
+  // Its entry changes meanwhile: what was decided stays.
+  const reread = page.waitForResponse(r => r.url().endsWith('/orgs/acme/applications/wiki'))
+  await h.owner.api('POST', '/orgs/acme/applications/wiki/audit-optin', { optIn: true })
+  await (await reread).finished()
   await role.getByLabel('New id').fill('editor') // taken
   await check.click()
   await page.getByRole('alert').getByText('invalid_resolution').waitFor()

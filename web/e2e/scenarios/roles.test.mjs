@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessible, asOwner } from '../browser.mjs'
+import { accessible, asOwner, fill } from '../browser.mjs'
 import { host, world } from '../hosts.mjs'
 
 const dialog = page => page.getByRole('dialog')
@@ -17,7 +17,7 @@ test('a role is chosen in the tree and typed, made after a review, and deleted',
   const tree = page.getByRole('region', { name: 'Permissions' })
   await tree.getByRole('button', { name: 'Keys of docs.files' }).click()
   await tree.getByLabel('docs.files.read Open a document').check()
-  await page.getByRole('combobox', { name: 'Add one' }).fill('docs.bills.*')
+  await fill(page.getByRole('combobox', { name: 'Add one' }), 'docs.bills.*')
   await page.getByRole('button', { name: 'Add', exact: true }).click()
   await page.getByRole('region', { name: 'What they name today' }).getByText('docs.bills.read').waitFor()
   await accessible(page, 'a new role')
@@ -76,7 +76,7 @@ test('a role says who decides when it is asked for, what is asked and for how lo
   const stages = [{ kind: 'named_approvers', roleId: 'editor' }, { kind: 'auto', predicate: { type: 'holds_pattern', pattern: 'docs.files.read' } }]
   assert.deepEqual((await role(h, 'reader')).requestable, { prompts: [{ id: 'why', label: 'What for?', kind: 'select', options: ['Audit', 'Support'] }], maxDurationMs: 43_200_000, requireExpiry: true, stages })
   await page.goto('/dashboard/orgs/acme/ask')
-  await page.getByRole('combobox', { name: 'Role' }).fill('reader')
+  await fill(page.getByRole('combobox', { name: 'Role' }), 'reader')
   await page.getByLabel('What for?').selectOption('Audit')
 
   await page.goto('/dashboard/orgs/acme/roles/reader?tab=change')
@@ -96,7 +96,7 @@ test('a policy that the host refuses is told in the review, and nothing is writt
   const asking = page.getByRole('region', { name: 'Asking for it' })
   await asking.getByLabel('People may ask for this role').check()
   await asking.getByLabel('Who decides stage 1').selectOption('Holders of a role')
-  await asking.getByRole('combobox', { name: 'Role of the approvers' }).fill('editor')
+  await fill(asking.getByRole('combobox', { name: 'Role of the approvers' }), 'editor')
   for (const [at, label] of ['What for?', 'How long?'].entries()) {
     await asking.getByRole('button', { name: 'Add a question' }).click()
     await asking.getByLabel('Question', { exact: true }).nth(at).fill(label)
@@ -114,7 +114,7 @@ test('a pattern that names nothing is refused before anything is written', async
   const { page } = await asOwner(t, h)
   await page.goto('/dashboard/orgs/acme/new-role')
   await page.getByLabel('Name', { exact: true }).fill('Clerk')
-  await page.getByRole('combobox', { name: 'Add one' }).fill('docs.file.read')
+  await fill(page.getByRole('combobox', { name: 'Add one' }), 'docs.file.read')
   await page.getByRole('button', { name: 'Add', exact: true }).click()
   await page.getByText('names no key of any catalog').waitFor()
   await page.getByRole('button', { name: 'Review' }).click()
@@ -166,4 +166,21 @@ test('where the service keeps the organization, its members tell what would chan
   await dialog(page).getByRole('button', { name: 'Change', exact: true }).click()
   await page.getByText('The role is changed.').waitFor()
   assert.deepEqual((await role(h, 'editor')).patterns, [])
+})
+
+test('a form that was begun stays while its role cannot be read again', async t => {
+  const h = await host(t)
+  await world(h)
+  const { page } = await asOwner(t, h, { quiet: [/Failed to load resource/] })
+  await page.goto('/dashboard/orgs/acme/roles/reader?tab=change')
+  await page.getByLabel('Name', { exact: true }).fill('Reader of all')
+  const alert = page.getByRole('alert').filter({ hasText: 'overloaded' })
+  await page.route('**/org/roles/reader', route => route.fulfill({ status: 503, json: { error: { code: 'overloaded', message: 'the host is busy' } } }))
+  await h.local('createGroup', { input: { id: 'crew', name: 'Crew', parents: [] } }) // all is read again
+  await alert.waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Reader of all')
+  await page.unroute('**/org/roles/reader')
+  await alert.getByRole('button', { name: 'Try again' }).click()
+  await alert.waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Reader of all')
 })

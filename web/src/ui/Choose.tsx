@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
 import { ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components'
 import { visible } from '../domain/visible.ts'
 
@@ -22,10 +22,6 @@ const most = 60
 
 /** A text with suggestions: anything may be typed. */
 export function Choose({ label, hint, value, onChange, choices, placeholder, mono, required }: Props) {
-  const typed = useRef(value)
-  useEffect(() => {
-    typed.current = value
-  }, [value])
   const words = value.toLowerCase().split(/\s+/).filter(Boolean)
   const exact = choices.some(c => c.id === value)
   const matching = choices.filter(c => exact || words.every(w => c.id.toLowerCase().includes(w) || c.note?.toLowerCase().includes(w))).slice(0, most)

@@ -32,11 +32,11 @@ export function OneApplication() {
   const full = tab === 'access' || tab === 'usage'
   return (
     <Page title={a?.name ?? id} lead={<Id of={id} />} full={full}>
-      {one.error && !a ? <Failed of={one.error} retry={() => void one.refetch()} /> : (
+      {one.error ? <Failed of={one.error} retry={() => void one.refetch()} /> : null}
+      {one.error && !a ? null : (
         <>
           <Tabs label={t.person.views} to="/orgs/$org/applications/$id" org={org} id={id} tabs={Object.entries(apps.tabs)} />
-          {one.error ? <Failed of={one.error} retry={() => void one.refetch()} /> : null}
-          {!a ? <Waiting /> : tab === 'access' ? <Access org={org} of={a} /> : tab === 'catalog' ? <Catalog org={org} of={a} /> : tab === 'usage' ? <UsageOf org={org} of={a} /> : tab === 'mesh' ? <MeshOf org={org} of={a} /> : tab === 'organization' ? <Organization key={a.etag} org={org} of={a} /> : <Overview org={org} of={a} />}
+          {!a ? <Waiting /> : tab === 'access' ? <Access org={org} of={a} /> : tab === 'catalog' ? <Catalog org={org} of={a} /> : tab === 'usage' ? <UsageOf org={org} of={a} /> : tab === 'mesh' ? <MeshOf org={org} of={a} /> : tab === 'organization' ? <Organization key={a.id} org={org} of={a} /> : <Overview org={org} of={a} />}
         </>
       )}
     </Page>

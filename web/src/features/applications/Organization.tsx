@@ -49,7 +49,7 @@ function Move({ org, of: a }: Props) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const key = 'cloud.applications.federate_application'
-  const lacks = holds(me.data, key, 'cloud.app:' + a.id) === 'yes' ? null : t.needs(key)
+  const lacks = holds(me.data, key, 'cloud.app:' + a.id) !== 'yes' ? t.needs(key) : a.operation ? apps.overview.busy : null
   const path = { org, app: a.id }
   const { made, missing } = resolutions(open, choices)
   const judged = { ...(Object.keys(made).length ? { resolutions: made } : {}), ...(fingerprint ? { fingerprint } : {}) }
@@ -155,7 +155,7 @@ function GiveBack({ org, of: a }: Props) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const key = 'cloud.applications.demote_application'
-  const lacks = holds(me.data, key, 'cloud.app:' + a.id) === 'yes' ? null : t.needs(key)
+  const lacks = holds(me.data, key, 'cloud.app:' + a.id) !== 'yes' ? t.needs(key) : a.operation ? apps.overview.busy : null
   const path = { org, app: a.id }
   async function look() {
     setBusy(true)

@@ -42,7 +42,8 @@ export function OneGrant({ org, id, home, onClose }: { org: string; id: string; 
   return (
     <aside className="card stack" aria-label={t.grants.one} onKeyDown={e => e.key === 'Escape' && !doing && onClose()}>
       <header className="row far"><h2>{t.grants.one}</h2><Button small kind="bare" label={t.close} onPress={onClose}>×</Button></header>
-      {asked.error ? <Failed of={asked.error} retry={() => void asked.refetch()} /> : !g ? <Waiting lines={5} /> : (
+      {asked.error ? <Failed of={asked.error} retry={() => void asked.refetch()} /> : !g ? <Waiting lines={5} /> : null}
+      {g && (
         <>
           <dl className="facts">
             <dt>{t.grants.subject}</dt><dd><SubjectLink org={org} of={g.subject} /></dd>

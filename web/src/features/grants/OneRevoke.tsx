@@ -37,7 +37,8 @@ export function OneRevoke({ org, id, home, onClose }: { org: string; id: string;
   return (
     <aside className="card stack" aria-label={rv.one} onKeyDown={e => e.key === 'Escape' && !sure && onClose()}>
       <header className="row far"><h2>{rv.one}</h2><Button small kind="bare" label={t.close} onPress={onClose}>×</Button></header>
-      {asked.error ? <Failed of={asked.error} retry={() => void asked.refetch()} /> : !of ? <Waiting lines={4} /> : (
+      {asked.error ? <Failed of={asked.error} retry={() => void asked.refetch()} /> : !of ? <Waiting lines={4} /> : null}
+      {of && (
         <>
           <dl className="facts">
             <dt>{t.revokes.user}</dt><dd><SubjectLink org={org} of={'user:' + of.userId} /></dd>

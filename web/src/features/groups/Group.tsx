@@ -18,7 +18,8 @@ export function Group() {
   const g = group.data?.group
   return (
     <Page title={g?.name ?? id} lead={<><Id of={id} />{g?.description && <> · <Name of={g.description} /></>}</>} full={tab !== 'change'}>
-      {group.error ? <Failed of={group.error} retry={() => void group.refetch()} /> : (
+      {group.error ? <Failed of={group.error} retry={() => void group.refetch()} /> : null}
+      {group.error && !g ? null : (
         <>
           {g && g.parents.length > 0 && <p>{t.groups.inside} <span className="row inline">{g.parents.map(p => <SubjectLink key={p} org={org} of={'group:' + p} />)}</span></p>}
           <Tabs label={t.person.views} to="/orgs/$org/groups/$id" org={org} id={id} tabs={[['members', t.groups.members + (count.data ? ` ${number.format(count.data.count)}` : '')], ['access', t.groups.access], ['change', text.change]]} />

@@ -19,7 +19,8 @@ export function Role() {
   const r = role.data?.role
   return (
     <Page title={r?.name ?? id} lead={<><Id of={id} />{r?.description && <> · <Name of={r.description} /></>}</>} full={tab === 'grants'}>
-      {role.error ? <Failed of={role.error} retry={() => void role.refetch()} /> : (
+      {role.error ? <Failed of={role.error} retry={() => void role.refetch()} /> : null}
+      {role.error && !r ? null : (
         <>
           <Tabs label={t.person.views} to="/orgs/$org/roles/$id" org={org} id={id} tabs={[['keys', t.roles.keys], ['grants', t.places.grants], ['change', text.change]]} />
           {tab === 'grants' ? <Granted org={org} id={id} /> : !r ? <Waiting /> : tab === 'change' ? <Change key={r.id} org={org} role={r} /> : <Keys role={r} />}
