@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessible, asOwner } from '../browser.mjs'
+import { accessible, asOwner, fill } from '../browser.mjs'
 import { host, world } from '../hosts.mjs'
 
 const ask = (page, user, key, scope) => page.goto(`/dashboard/orgs/acme/explain?user=${user}&key=${key}&scope=${encodeURIComponent(scope)}`)
@@ -138,10 +138,8 @@ test('who may is asked without a person, and a person whom nothing names is told
   const h = await host(t)
   await world(h)
   const { page } = await asOwner(t, h)
-  await page.getByRole('combobox', { name: 'May use the key' }).fill('docs.files.read')
-  await page.keyboard.press('Tab')
-  await page.getByRole('combobox', { name: 'At the scope' }).fill('docs.folder:team')
-  await page.keyboard.press('Tab')
+  await fill(page.getByRole('combobox', { name: 'May use the key' }), 'docs.files.read')
+  await fill(page.getByRole('combobox', { name: 'At the scope' }), 'docs.folder:team')
   await page.getByRole('button', { name: 'Explain' }).click()
   const holders = page.locator('section', { hasText: 'Who may do this' }).last()
   for (const who of ['ann', 'ben', 'gus']) await holders.getByText(who, { exact: true }).waitFor()

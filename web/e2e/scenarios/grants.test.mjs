@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessible, asOwner, visit } from '../browser.mjs'
+import { accessible, asOwner, fill, visit } from '../browser.mjs'
 import { host, world } from '../hosts.mjs'
 import { provider } from '../oidc.mjs'
 
@@ -125,8 +125,7 @@ test('grants get another expiry, and something else in their place, in one commi
   assert.deepEqual((await mine()).map(g => g.expiresAt), Array(2).fill(Date.UTC(2099, 0, 31, 18)))
   await choose()
   await page.getByRole('button', { name: 'Swap…' }).click()
-  await review.getByRole('combobox', { name: 'Role' }).fill('reader')
-  await page.keyboard.press('Tab')
+  await fill(review.getByRole('combobox', { name: 'Role' }), 'reader')
   await review.getByText('2 principals lose 2 answers.').waitFor()
   await review.getByText('2 principals gain 2 answers.').waitFor()
   await accessible(page, 'a swap')
@@ -149,11 +148,11 @@ test('who administers one application alone gives and takes at its scopes', asyn
   await page.getByLabel('Rows of').selectOption({ label: 'At scopes of Documents' })
   await page.getByRole('grid', { name: 'Grants' }).getByText('ben').waitFor()
   await page.getByRole('link', { name: 'Give access' }).click()
-  await page.getByRole('combobox', { name: 'To whom' }).fill('user:zoe')
+  await fill(page.getByRole('combobox', { name: 'To whom' }), 'user:zoe')
   await page.getByRole('combobox', { name: 'Role' }).fill('reader')
-  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape') // the next one would suggest
   assert.equal(await page.getByRole('button', { name: 'Review' }).getAttribute('aria-disabled'), 'true', 'everywhere is not theirs')
-  await page.getByRole('combobox', { name: 'Scope' }).fill('docs.folder:team')
+  await fill(page.getByRole('combobox', { name: 'Scope' }), 'docs.folder:team')
   await page.getByRole('button', { name: 'Review' }).click()
   const review = page.getByRole('dialog')
   await review.getByText('Whose answers change is not yours to see.').waitFor()

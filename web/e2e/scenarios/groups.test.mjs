@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessible, asOwner } from '../browser.mjs'
+import { accessible, asOwner, fill } from '../browser.mjs'
 import { host, world } from '../hosts.mjs'
 
 const dialog = page => page.getByRole('dialog')
@@ -27,7 +27,7 @@ test('20 a group under two others, and a cycle that is refused with its path', a
 
   await page.goto('/dashboard/orgs/acme/groups/company?tab=change')
   await accessible(page, 'changes of a group')
-  await parents.getByRole('combobox').fill('crew')
+  await fill(parents.getByRole('combobox'), 'crew')
   await parents.getByRole('button', { name: 'Add', exact: true }).click()
   await page.getByRole('button', { name: 'Review' }).last().click()
   await dialog(page).getByText('Each would be in the next').waitFor()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessible, asOwner, visit } from '../browser.mjs'
+import { accessible, asOwner, fill, visit } from '../browser.mjs'
 import { host, world } from '../hosts.mjs'
 import { provider } from '../oidc.mjs'
 
@@ -46,7 +46,7 @@ test('21 a membership changes alone, beside another administrator', async t => {
   await h.local('createGroup', { input: { id: 'crew', name: 'Crew', parents: [] } })
   const { page } = await asOwner(t, h)
   await page.goto('/dashboard/orgs/acme/people/ben?tab=groups')
-  await page.getByRole('combobox', { name: 'Add to the group' }).fill('staff')
+  await fill(page.getByRole('combobox', { name: 'Add to the group' }), 'staff')
   await page.getByRole('button', { name: 'Add…' }).click()
   const review = page.getByRole('dialog', { name: 'This will be done' })
   await review.getByText(/gains \d+ answers?/).waitFor()
@@ -97,7 +97,7 @@ test('21 a list of memberships replaces the one that it began from, and no other
   await page.goto('/dashboard/orgs/acme/people/ann?tab=groups')
   await page.getByRole('button', { name: 'Change the list…' }).click()
   const form = page.getByRole('form', { name: 'Direct groups' })
-  await form.getByRole('combobox', { name: 'Add one' }).fill('company')
+  await fill(form.getByRole('combobox', { name: 'Add one' }), 'company')
   await form.getByRole('button', { name: 'Add', exact: true }).click()
   await form.getByRole('button', { name: 'Remove staff' }).click()
   await form.getByRole('button', { name: 'Review' }).click()
@@ -142,7 +142,7 @@ test('a person is deactivated and activated, and gets a manager; a cycle is refu
   await page.getByText('Active: what reaches this person counts.').waitFor()
   assert.equal((await user('ann')).active, true)
 
-  await page.getByRole('combobox', { name: 'Manager, a user id' }).fill('ben')
+  await fill(page.getByRole('combobox', { name: 'Manager, a user id' }), 'ben')
   await page.getByRole('button', { name: 'Review' }).click()
   await review.getByRole('list', { name: 'Given to those who report to the new manager' }).getByText('docs.bills.read').waitFor()
   await accessible(page, 'a manager under review')
@@ -151,7 +151,7 @@ test('a person is deactivated and activated, and gets a manager; a cycle is refu
   assert.equal((await user('ann')).managerUserId, 'ben')
 
   await page.goto('/dashboard/orgs/acme/people/ben?tab=manage')
-  await page.getByRole('combobox', { name: 'Manager, a user id' }).fill('ann')
+  await fill(page.getByRole('combobox', { name: 'Manager, a user id' }), 'ann')
   await page.getByRole('button', { name: 'Review' }).click()
   await review.getByRole('button', { name: 'Change', exact: true }).click()
   await review.getByText('Each would be in the next').waitFor()

@@ -9,7 +9,7 @@ import { screens, settled, shown } from '../screens.mjs'
 const shots = process.env.WEB_SHOTS
 const only = process.env.WEB_SCREENS?.split(',') // some of them
 
-test('36 texts that are 40 % longer and have accents: nothing is cut, no layout breaks', { timeout: 240_000 }, async t => {
+test('36 texts that are 40 % longer and have accents: nothing is cut, no layout breaks', { timeout: 600_000 }, async t => {
   const speak = await pseudo(t)
   const h = await host(t, { audit: true })
   const at = await shown(h)
@@ -32,7 +32,7 @@ test('36 texts that are 40 % longer and have accents: nothing is cut, no layout 
   assert.deepEqual(all, [])
 })
 
-test('36 from right to left: no layout breaks', { timeout: 240_000 }, async t => {
+test('36 from right to left: no layout breaks', { timeout: 600_000 }, async t => {
   const h = await host(t, { audit: true })
   const at = await shown(h)
   const all = []

@@ -12,7 +12,7 @@ const only = process.env.WEB_SCREENS?.split(',') // some of them
 for (const [name, how] of Object.entries({
   light: { width: 1280 }, dark: { width: 1280, scheme: 'dark' }, narrow: { width: 320, height: 720 }, 'narrow-dark': { width: 320, height: 720, scheme: 'dark' },
 })) {
-  test(`every screen, ${name}`, { timeout: 240_000 }, async t => {
+  test(`every screen, ${name}`, { timeout: 600_000 }, async t => {
     const h = await host(t, { audit: true })
     const at = await shown(h)
     const { page, calls } = await asOwner(t, h, how)
