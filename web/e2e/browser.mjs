@@ -8,6 +8,7 @@ import { chromium } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const kept = new URL('../.calls/', import.meta.url).pathname // for covered.mjs
+const asking = new WeakMap() // the calls of a page that are not answered yet
 let launched
 
 async function browser() {
@@ -38,13 +39,17 @@ export async function visit(t, h, { width = 1280, height = 800, scheme = 'light'
       problems.push(`console ${m.type()}: ${m.text()} at ${page.url()}`)
     })
     page.on('pageerror', e => problems.push(`error: ${e.stack ?? e.message}`))
+    const open = new Set()
+    asking.set(page, open)
     page.on('request', r => {
       const at = new URL(r.url())
       if (at.origin !== h.base || !at.pathname.startsWith('/api/v1/')) return
       const call = `${r.method()} ${at.pathname.slice(7)}`
       calls.push(call)
       all.add(call)
+      if (!call.endsWith('/changes')) open.add(r) // that one stays open
     })
+    for (const end of ['requestfinished', 'requestfailed']) page.on(end, r => open.delete(r))
   })
   const page = await context.newPage()
   h.visitors.push(async () => {
@@ -79,6 +84,14 @@ export async function accessible(page, what) {
     return violations.map(v => `${v.id}: ${v.nodes.map(n => `${n.target.join(' ')} – ${n.failureSummary}`).slice(0, 3).join('; ')}`)
   })
   assert.deepEqual(found, [], what)
+}
+
+/** Waits until a page has had no call under way for a while. */
+export async function idle(page) {
+  for (let since = Date.now(); Date.now() - since < 250; ) {
+    await page.waitForTimeout(50)
+    if (asking.get(page).size) since = Date.now()
+  }
 }
 
 /** Fills a box that suggests, and leaves it: what is around suggestions that are open has no role. */

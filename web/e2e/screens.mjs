@@ -1,4 +1,5 @@
 // Every screen of an organization by its address, and a world in which each has something to show.
+import { idle } from './browser.mjs'
 import { administered, requestable } from './hosts.mjs'
 
 export const screens = {
@@ -27,5 +28,5 @@ export async function shown(h) {
 export async function settled(page) {
   await page.locator('main').waitFor()
   await page.waitForFunction(() => !document.querySelector('.skeleton') && document.querySelector('main')?.innerText.trim())
-  await page.waitForLoadState('networkidle', { timeout: 700 }).catch(() => {}) // the stream of changes stays open
+  await idle(page)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { accessible, asOwner } from '../browser.mjs'
+import { accessible, asOwner, idle } from '../browser.mjs'
 import { host, publishAgain, world } from '../hosts.mjs'
 
 const base = '/dashboard/orgs/acme'
@@ -51,7 +51,7 @@ test('an export that is stopped by a failure is called cut', async t => {
   const { page } = await asOwner(t, h, { quiet: [/Failed to load resource/] })
   await page.goto(base + '/reports?tab=entitlements')
   await page.getByRole('grid', { name: 'Entitlements' }).locator('.body [role=row]').first().waitFor()
-  await page.waitForLoadState('networkidle', { timeout: 700 }).catch(() => {})
+  await idle(page)
   await page.route(/entitlements\?.*cursor=/, route => route.abort('connectionreset'))
   const { name } = await taken(page, 'Export as CSV')
   assert.equal(name, 'entitlements-acme-org-cut.csv')
