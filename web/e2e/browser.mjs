@@ -86,9 +86,9 @@ export async function accessible(page, what) {
   assert.deepEqual(found, [], what)
 }
 
-/** Waits until a page has had no call under way for a while. */
-export async function idle(page) {
-  for (let since = Date.now(); Date.now() - since < 250; ) {
+/** Waits until a page has had no call under way for ms. */
+export async function idle(page, ms = 250) {
+  for (let since = Date.now(); Date.now() - since < ms; ) {
     await page.waitForTimeout(50)
     if (asking.get(page).size) since = Date.now()
   }

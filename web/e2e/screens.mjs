@@ -24,9 +24,9 @@ export async function shown(h) {
   return screen => '/dashboard/orgs/acme' + screens[screen].replace('ID', asked.request.id).replace('KEY', made.apiKey.id).replace('EVENT', `${newest.at}.${newest.id}`)
 }
 
-/** Waits until a screen has all that it asked for. */
-export async function settled(page) {
+/** Waits until a screen has all that it asked for, and has asked nothing for ms. */
+export async function settled(page, ms) {
   await page.locator('main').waitFor()
   await page.waitForFunction(() => !document.querySelector('.skeleton') && document.querySelector('main')?.innerText.trim())
-  await idle(page)
+  await idle(page, ms)
 }

@@ -228,7 +228,7 @@ test('an organization moves to the service and back: a dry run, conflicts, decis
   }
   await role.getByLabel('Give the one of this application another id').check()
   // Its entry changes meanwhile: what was decided stays.
-  const reread = page.waitForResponse(r => r.url().endsWith('/orgs/acme/applications/wiki'))
+  const reread = page.waitForResponse(async r => r.url().endsWith('/orgs/acme/applications/wiki') && (await r.json()).application.auditOptIn)
   await h.owner.api('POST', '/orgs/acme/applications/wiki/audit-optin', { optIn: true })
   await (await reread).finished()
   await role.getByLabel('New id').fill('editor') // taken

@@ -150,7 +150,7 @@ test('who administers one application alone gives and takes at its scopes', asyn
   await page.getByRole('link', { name: 'Give access' }).click()
   await fill(page.getByRole('combobox', { name: 'To whom' }), 'user:zoe')
   await page.getByRole('combobox', { name: 'Role' }).fill('reader')
-  await page.keyboard.press('Escape') // the next one would suggest
+  await page.keyboard.press('Escape') // Tab would open what the next box suggests
   assert.equal(await page.getByRole('button', { name: 'Review' }).getAttribute('aria-disabled'), 'true', 'everywhere is not theirs')
   await fill(page.getByRole('combobox', { name: 'Scope' }), 'docs.folder:team')
   await page.getByRole('button', { name: 'Review' }).click()

@@ -19,7 +19,7 @@ test('17 a revoke wins over the grant of a group, until it is taken away', async
   await page.getByRole('button', { name: 'Review' }).click()
   await page.getByText('A revoke names one person').waitFor()
   await page.getByRole('combobox', { name: 'From whom' }).fill('ann')
-  await page.keyboard.press('Escape') // the next one would suggest
+  await page.keyboard.press('Escape') // Tab would open what the next box suggests
   assert.equal(await may(h, 'ann', 'docs.doc:plan'), true)
   await page.getByRole('button', { name: 'Review' }).click()
   await dialog(page).getByText('1 principal loses 1 answer.').waitFor()
@@ -66,7 +66,7 @@ test('who administers one application alone writes its revokes, and no others', 
   await page.getByRole('button', { name: 'Continue with single sign-on' }).click()
   await fill(page.getByRole('combobox', { name: 'From whom' }), 'ann')
   await page.getByRole('combobox', { name: 'Key or pattern' }).fill('docs.files.edit')
-  await page.keyboard.press('Escape') // the next one would suggest
+  await page.keyboard.press('Escape') // Tab would open what the next box suggests
   assert.equal(await page.getByRole('button', { name: 'Review' }).getAttribute('aria-disabled'), 'true', 'everywhere is not theirs')
   await fill(page.getByRole('combobox', { name: 'Scope' }), 'docs.folder:team')
   await page.getByRole('button', { name: 'Review' }).click()

@@ -85,7 +85,7 @@ export function usePages<E extends Listing, Row>(endpoint: E, input: Input<E>, r
     })()
   }, [])
   return {
-    pages, list, error: of.error, isStale: of.isPlaceholderData, refetch: of.refetch, isPending: of.isPending,
-    grid: { rows: list, hasMore: of.hasNextPage, isLoading: of.isFetching, onMore, onAll, changed: of.isStale && (queries.getQueryState(queryKey)?.isInvalidated ?? false), onReload: () => void queries.resetQueries({ queryKey }) },
+    pages, list, error: of.error, isStale: of.isPlaceholderData, refetch: of.refetch, isPending: of.isPending, onAll,
+    grid: { rows: list, hasMore: of.hasNextPage, isLoading: of.isFetching, onMore, changed: of.isStale && (queries.getQueryState(queryKey)?.isInvalidated ?? false), onReload: () => void queries.resetQueries({ queryKey }) },
   }
 }

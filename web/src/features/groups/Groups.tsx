@@ -25,7 +25,7 @@ export function Groups() {
   const { q = '' } = useSearch({ from: '/signed-in/orgs/$org/groups' })
   const may = holds(useMe().data, key) === 'yes'
   const pages = usePages('GET /orgs/{org}/org/groups', { path: { org }, query: { q } }, p => p.groups)
-  const { hasMore, onAll } = pages.grid
+  const { onAll, grid: { hasMore } } = pages
   useEffect(() => {
     if (hasMore && !q) onAll() // a tree needs all of them
   }, [hasMore, q, onAll])

@@ -1,0 +1,1 @@
+import{n as e}from"./index-DEAltqph.js";function t(t,n,r){return e(t,n)===`yes`?{by:`org`,key:n}:r&&e(t,`cloud.applications.manage_access`,`cloud.app:`+r)===`yes`?{by:`application`,key:`cloud.applications.manage_access`}:{by:null,key:n}}export{t};

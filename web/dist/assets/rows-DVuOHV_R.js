@@ -1,1 +1,0 @@
-import{n as e}from"./index-FWqa0bLw.js";function t(t,n,r){return e(t,n)===`yes`?{by:`org`,key:n}:r&&e(t,`cloud.applications.manage_access`,`cloud.app:`+r)===`yes`?{by:`application`,key:`cloud.applications.manage_access`}:{by:null,key:n}}export{t};

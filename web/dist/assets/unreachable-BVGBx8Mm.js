@@ -1,0 +1,1 @@
+import{h as e}from"./tanstack-B11-sqrB.js";import{D as t}from"./index-DEAltqph.js";import{r as n}from"./react-AyOTluXZ.js";var r=n();function i({error:n}){let i=e();return(0,r.jsx)(`main`,{className:`page`,children:(0,r.jsx)(t,{of:n,retry:()=>void i.invalidate()})})}export{i as Unreachable};
