@@ -312,10 +312,10 @@ func (s *Store) publish(h *handle) {
 	}
 	s.mu.Unlock()
 	if another {
+		s.opts.OnLost()
 		s.opts.Logger.Error("STORAGE LOST: the content is another one than before; checks are unavailable until it is filled and accepted",
 			"application", s.opts.Application, "partition", s.partition, "was", before, "is", h.info.Incarnation,
 			"accept", "authz storage accept "+s.opts.Application)
-		s.opts.OnLost()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -143,6 +143,36 @@ func TestOnLostIsCalledBeforeAnythingIsAnswered(t *testing.T) {
 	})
 }
 
+func TestTheLogTellsOfALossOnceNothingAnswersFromBefore(t *testing.T) {
+	for how, strike := range map[string]func(*world){
+		"another life": func(w *world) { w.driver.kill(other()); _ = getGrant(w.Context(), w.store) },
+		"taken away":   func(w *world) { w.take("Health", "") },
+		"lost events": func(w *world) {
+			w.store.LostPosition(w.Context(), w.store.Info().Incarnation, authz.Position{Seq: 9})
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			var w *world
+			calls := 0
+			told := func() bool { return strings.Contains(w.log.String(), "STORAGE LOST") }
+			onLost := func() {
+				if calls++; calls == 1 && told() {
+					t.Error("the log tells that checks are unavailable while caches answer")
+				}
+			}
+			in(t, store.Options{OnLost: onLost}, func(in *world) {
+				w = in
+				strike(w)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if calls == 0 || !told() {
+					t.Errorf("OnLost %d times, the log: %s", calls, w.log)
+				}
+			})
+		})
+	}
+}
+
 func TestCloseDuringOnLostWaitsForIt(t *testing.T) {
 	returned := false
 	onLost := func() {

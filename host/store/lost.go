@@ -40,10 +40,10 @@ func (s *Store) lose(h *handle, why error) {
 	s.lost = &loss{since: time.Now(), reason: reasonOf(why), taken: true}
 	s.drop(h, why)
 	s.mu.Unlock()
+	s.opts.OnLost()
 	s.opts.Logger.Error("STORAGE LOST: the content was taken away while it was open; the store is unavailable until it is put back and accepted",
 		"application", s.opts.Application, "partition", s.partition, "incarnation", h.info.Incarnation, "error", reasonOf(why),
 		"accept", "authz storage accept "+s.opts.Application)
-	s.opts.OnLost()
 }
 
 // renewTaken gives content that comes back after it was taken away another incarnation,

@@ -53,10 +53,10 @@ func (s *Store) condemn(incarnation string, at authz.Position) bool {
 			", which had been acknowledged: the database failed over to a standby that lacked it, or was restored"}
 	}
 	s.mu.Unlock()
+	s.opts.OnLost()
 	s.opts.Logger.Error("STORAGE LOST: the event log lost events that had been acknowledged; checks are unavailable until what was lost is written again and the content accepted",
 		"application", s.opts.Application, "partition", s.partition, "incarnation", incarnation, "event", at.Seq, "identity", at.Identity,
 		"accept", "authz storage accept "+s.opts.Application)
-	s.opts.OnLost()
 	return true
 }
 

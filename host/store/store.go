@@ -48,8 +48,8 @@ type Options struct {
 	Observe func(call, outcome string, took time.Duration)
 
 	// OnLost is called when the content was taken away or lost events, and when it
-	// came back as another life, before anything is answered from it: drop every
-	// cache here. It must not call the Store.
+	// came back as another life, before the log tells of it and before anything is
+	// answered from it: drop every cache here. It must not call the Store.
 	OnLost func()
 }
 
