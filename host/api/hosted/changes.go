@@ -1,6 +1,7 @@
 package hosted
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,9 +143,19 @@ func (c *Call) barred() (code string) {
 	p, _ := c.presented()
 	core := c.api.o.Services.Core
 	caller, err := core.Authenticate(ctx, p)
-	if err == nil {
-		_, err = core.Authorize(ctx, caller, c.org(), "", c.endpoint.Gate, false)
+	if err != nil {
+		return refusal(err)
 	}
+	_, err = core.Authorize(ctx, caller, c.org(), "", c.endpoint.Gate, false)
+	if code = refusal(err); code == "" {
+		return ""
+	}
+	_, err = core.Authenticate(ctx, p) // the commit that took the seat ended its sessions too
+	return cmp.Or(refusal(err), code)
+}
+
+// refusal is the code of an error that bars a caller, "" for an outage and for none.
+func refusal(err error) string {
 	var e *fault.Error
 	if errors.As(err, &e) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, statusOf(e)) {
 		return e.Code
