@@ -25,13 +25,18 @@ type Applications interface {
 	AllLinked(ctx context.Context, org string) ([]applications.Asked, error)
 }
 
-// Options of Retention; all but Logger are required.
+// Options of Retention; Store, Applications and Meters are required.
 type Options struct {
 	Store        *account.Store
 	Applications Applications
 	Meters       *billing.Meters
-	Logger       hclog.Logger // nil is silent
+	Logger       hclog.Logger  // nil is silent
+	RunTime      time.Duration // after how long a run ends; 0 is DefaultRunTime
 }
+
+// DefaultRunTime is after how long a run ends that has read a page. The next one goes
+// on.
+const DefaultRunTime = 12 * time.Second
 
 // Retention ingests and reads audit events. Its methods return *fault.Error and
 // are safe for concurrent use.
@@ -40,6 +45,7 @@ type Retention struct {
 	applications Applications
 	meters       *billing.Meters
 	log          hclog.Logger
+	runTime      time.Duration
 }
 
 // New makes retention over the account data.
@@ -47,7 +53,10 @@ func New(o Options) *Retention {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	return &Retention{store: o.Store, applications: o.Applications, meters: o.Meters, log: o.Logger}
+	if o.RunTime == 0 {
+		o.RunTime = DefaultRunTime
+	}
+	return &Retention{store: o.Store, applications: o.Applications, meters: o.Meters, log: o.Logger, runTime: o.RunTime}
 }
 
 // Integrity says whether an application's log is what it was.
@@ -71,18 +80,28 @@ type Result struct {
 }
 
 // progress is how far an application's log is ingested, and when the last run
-// ended.
+// ended. Left is where, if its time was up before the log's end.
 type progress struct {
 	Cursor *authz.AuditCursor `json:"cursor"`
 	RanAt  int64              `json:"ranAt"`
+	Left   *place             `json:"left,omitempty"`
 }
+
+// place is after an entry of a log, whose hash the next one names.
+type place struct {
+	authz.AuditCursor
+	Hash string `json:"hash"`
+}
+
+// goesOn says whether a run at now goes on where the last one ended. Not after a long
+// rest: more may have been filed behind that place than the overlap of a later run holds.
+func (p progress) goesOn(now int64) bool { return p.Left != nil && now-p.RanAt < dueAfter }
 
 var ingests = account.Collection[progress]{Name: "ingests"}
 
 const (
 	pageSize  = 1000
 	overlap   = int64(10 * time.Minute / time.Millisecond) // hosts whose clocks differ file behind the cursor
-	runTime   = 12 * time.Second                           // of a run; the next one goes on
 	dueAfter  = int64(5 * time.Minute / time.Millisecond)
 	dueAtOnce = 4
 )
@@ -107,7 +126,7 @@ func (r *Retention) Ingest(ctx context.Context, actor, org, application string) 
 	if !ping.AuditOptIn {
 		return Result{}, fault.Cloud("audit_stream_off", "the application %s does not stream its audit log", application)
 	}
-	run := run{Retention: r, org: org, application: application, asked: asked, until: time.Now().Add(runTime),
+	run := run{Retention: r, org: org, application: application, asked: asked, until: time.Now().Add(r.runTime),
 		result: Result{Integrity: Intact}}
 	err = r.store.Exclusive(ctx, section(org, application), func(ctx context.Context) error { return run.all(ctx, actor) })
 	return run.result, err
@@ -123,8 +142,8 @@ func (r *Retention) open(ctx context.Context, org, application string) (applicat
 }
 
 // IngestDue ingests from every opted-in application of the org that no host
-// ingested from, or tried to, in the last five minutes. What an application refuses
-// is logged.
+// ingested from, or tried to, in the last five minutes, or whose last run left the
+// rest of the log to the next. What an application refuses is logged.
 func (r *Retention) IngestDue(ctx context.Context, org string) error {
 	linked, err := r.applications.AllLinked(ctx, org)
 	if err != nil {
@@ -140,7 +159,7 @@ func (r *Retention) IngestDue(ctx context.Context, org string) error {
 		if err != nil {
 			return err
 		}
-		if r.store.Now(ctx)-last.Value.RanAt < dueAfter {
+		if now := r.store.Now(ctx); now-last.Value.RanAt < dueAfter && !last.Value.goesOn(now) {
 			continue
 		}
 		runs.Go(func() {
@@ -170,7 +189,7 @@ func (r *Retention) postpone(ctx context.Context, org, application string) {
 			return err
 		}
 		p := row.Value
-		p.RanAt = r.store.Now(ctx)
+		p.RanAt, p.Left = r.store.Now(ctx), nil
 		tx := r.store.Begin(ctx)
 		ingests.Put(tx, org, application, p, row.Version)
 		return tx.Commit()

@@ -199,6 +199,80 @@ func TestALogThatIsNotWhatItWasShows(t *testing.T) {
 	}
 }
 
+// hurried is a world whose runs end after a page, and an application with a chained log
+// of so many entries, a millisecond apart.
+func hurried(t *testing.T, n int) (*world, *liar, []authz.AuditEntry) {
+	w := newWorldOf(t, time.Nanosecond)
+	docs, l := w.serve("docs"), &liar{}
+	docs.Instead(l.serve)
+	log := make([]authz.AuditEntry, n)
+	now := time.Now().UnixMilli()
+	for i := range log {
+		log[i] = authz.AuditEntry{ID: fmt.Sprintf("e%05d", i), At: now + int64(i), Actor: "root", Action: "grant.create", Target: "g"}
+	}
+	log = chain(t, log...)
+	l.set(log...)
+	return w, l, log
+}
+
+// What a run reads again may take longer than a run may.
+func TestARunGoesOnWhereTheLastOneEnded(t *testing.T) {
+	w, l, log := hurried(t, 2501)
+	l.set(log[:2500]...)
+	var sum retention.Result
+	toTheEnd := func() {
+		t.Helper()
+		sum = retention.Result{More: true}
+		for runs := 0; sum.More; runs++ {
+			if runs == 10 {
+				t.Fatalf("no end after %d runs: %+v", runs, sum)
+			}
+			r := w.ingest("docs")
+			if r.Integrity != retention.Intact || *r.UpTo != w.newest() {
+				t.Errorf("%+v", r)
+			}
+			sum = retention.Result{Ingested: sum.Ingested + r.Ingested, Duplicates: sum.Duplicates + r.Duplicates, More: r.More}
+		}
+	}
+	toTheEnd()
+	if sum.Ingested != 2500 || sum.Duplicates != 0 {
+		t.Errorf("%+v", sum)
+	}
+	l.set(log...)
+	toTheEnd()
+	if sum.Ingested != 1 || sum.Duplicates != 2500 {
+		t.Errorf("what was read is read again, once: %+v", sum)
+	}
+}
+
+func TestWhatIsGoneWhereARunEndedShows(t *testing.T) {
+	w, l, log := hurried(t, 1500)
+	if r := w.ingest("docs"); r.Ingested != 1000 || !r.More || r.Integrity != retention.Intact {
+		t.Errorf("%+v", r)
+	}
+	l.set(slices.Delete(slices.Clone(log), 1000, 1001)...)
+	if r := w.ingest("docs"); r.Ingested != 499 || r.Integrity != retention.Mismatch {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestALogIsReadOnAtTheNextLookAndAfterARestFromBeforeItsCursor(t *testing.T) {
+	w, l, log := hurried(t, 2500)
+	l.set(log[1:]...)
+	for want := range 3 {
+		w.Must(w.IngestDue(t.Context(), "acme"))
+		if kept := w.retained(retention.Filter{}); len(kept) != min((want+1)*1000, 2499) {
+			t.Errorf("%d events are retained after %d looks", len(kept), want+1)
+		}
+	}
+	l.set(log...) // one was filed late
+	w.Clock.Add(5 * time.Minute.Milliseconds())
+	w.Must(w.IngestDue(t.Context(), "acme"))
+	if kept := w.retained(retention.Filter{}); len(kept) != 2500 {
+		t.Errorf("%d events are retained after a rest", len(kept))
+	}
+}
+
 func TestWhatKeepsNotToTheContractIsAnErrorOfTheApplication(t *testing.T) {
 	for name, entries := range map[string][]authz.AuditEntry{
 		"no id":              {{At: 5}},

@@ -21,6 +21,7 @@ type run struct {
 
 	link   string             // the hash that the next entry of the chain names
 	anchor *authz.AuditCursor // an entry that the log must still have
+	left   *place             // where the run ended for its time
 	result Result
 }
 
@@ -43,12 +44,18 @@ func (r *run) pages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from := authz.AuditCursor{}
+	from, seam := authz.AuditCursor{}, false
 	if r.anchor = last.Value.Cursor; r.anchor != nil {
 		r.result.UpTo = r.anchor
-		from.At = max(r.anchor.At-overlap, 0)
+		from.At, seam = max(r.anchor.At-overlap, 0), true
 	}
-	for first := true; ; first = false {
+	if last.Value.goesOn(r.store.Now(ctx)) {
+		from, r.link, seam = last.Value.Left.AuditCursor, last.Value.Left.Hash, false
+		if !from.Before(*r.anchor) {
+			r.anchor = nil
+		}
+	}
+	for {
 		room, err := r.room(ctx)
 		if err != nil {
 			return err
@@ -56,10 +63,6 @@ func (r *run) pages(ctx context.Context) error {
 		if room == 0 {
 			paused := capReached
 			r.result.Paused = &paused
-			break
-		}
-		if time.Now().After(r.until) {
-			r.result.More = true
 			break
 		}
 		page, err := r.page(ctx, from)
@@ -79,8 +82,15 @@ func (r *run) pages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.verify(page[:kept], first)
+		if seam { // the first entry is known by its event, not by the one before it
+			r.link, seam = page[0].PrevHash, false
+		}
+		r.verify(page[:kept])
 		from = page[kept-1].Cursor()
+		if time.Now().After(r.until) {
+			r.result.More, r.left = true, &place{from, r.link}
+			break
+		}
 	}
 	return nil
 }
@@ -115,12 +125,7 @@ func (r *run) page(ctx context.Context, from authz.AuditCursor) ([]authz.AuditEn
 }
 
 // verify follows the hash chain, and looks for the entry at the run's first cursor.
-// The first entry of a run that begins in the middle of the log is known by its
-// event, not by the one before it.
-func (r *run) verify(page []authz.AuditEntry, first bool) {
-	if first && r.anchor != nil {
-		r.link = page[0].PrevHash
-	}
+func (r *run) verify(page []authz.AuditEntry) {
 	report, err := authz.VerifyHashChain(func(yield func(authz.AuditEntry, error) bool) {
 		for _, e := range page {
 			if !yield(e, nil) {
@@ -229,7 +234,7 @@ func (r *run) finish(ctx context.Context, actor string) error {
 		return err
 	}
 	p := row.Value
-	p.RanAt = r.store.Now(ctx)
+	p.RanAt, p.Left = r.store.Now(ctx), r.left
 	tx := r.store.Begin(ctx)
 	ingests.Put(tx, r.org, r.application, p, row.Version)
 	if actor != "" {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/authzhost/authz/host/service/fault"
 	"github.com/authzhost/authz/host/service/internal/remote"
@@ -22,10 +23,13 @@ type world struct {
 	*retention.Retention
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld has time for every run to reach the log's end.
+func newWorld(t *testing.T) *world { return newWorldOf(t, time.Hour) }
+
+func newWorldOf(t *testing.T, runTime time.Duration) *world {
 	t.Helper()
 	w := testworld.New(t, memory.New(memory.Options{}), "acme")
-	return &world{w, retention.New(retention.Options{Store: w.Store, Applications: w.Entries, Meters: w.Meters})}
+	return &world{w, retention.New(retention.Options{Store: w.Store, Applications: w.Entries, Meters: w.Meters, RunTime: runTime})}
 }
 
 // serve registers, links and opts in a real application with a chained log.
@@ -61,6 +65,13 @@ func (w *world) retained(f retention.Filter) []retention.Event {
 	page, _, err := w.Page(w.T.Context(), "acme", f, "", 1<<20)
 	w.Must(err)
 	return page
+}
+
+// newest is the cursor of the newest retained event.
+func (w *world) newest() authz.AuditCursor {
+	w.T.Helper()
+	kept := w.retained(retention.Filter{})
+	return kept[len(kept)-1].Cursor()
 }
 
 // liar answers as an application would, from entries that a test makes up.
