@@ -95,6 +95,7 @@ func TestTheServersBounds(t *testing.T) {
 		"header and body": {server.ReadTimeout, 35 * time.Second},
 		"idle":            {server.IdleTimeout, 120 * time.Second},
 		"operation":       {listen.WorkTimeout, 30 * time.Second},
+		"unread":          {listen.UnreadTimeout, 5 * time.Second},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)

@@ -15,6 +15,9 @@ const (
 	HeaderTimeout = 5 * time.Second
 	BodyTimeout   = 30 * time.Second
 
+	// UnreadTimeout bounds the reading of what a handler left of a body over HTTP/2.
+	UnreadTimeout = 5 * time.Second
+
 	// WorkTimeout bounds what a handler does before it answers. Handlers keep it.
 	WorkTimeout = 30 * time.Second
 
@@ -58,6 +61,9 @@ type ServerOptions struct {
 	// reload; nil is not told.
 	Certificate func(*x509.Certificate)
 
+	// Unread is instead of UnreadTimeout; 0 is UnreadTimeout.
+	Unread time.Duration
+
 	// Logger takes connection errors; nil drops them.
 	Logger hclog.Logger
 }
@@ -73,8 +79,11 @@ func NewServer(o ServerOptions) (*http.Server, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
+	if o.Unread == 0 {
+		o.Unread = UnreadTimeout
+	}
 	server := &http.Server{
-		Handler:           readToEnd(o.Handler),
+		Handler:           readToEnd(o.Handler, o.Unread),
 		ReadHeaderTimeout: HeaderTimeout,
 		ReadTimeout:       HeaderTimeout + BodyTimeout,
 		WriteTimeout:      HeaderTimeout + BodyTimeout + WorkTimeout + WriteTimeout,

@@ -6,17 +6,14 @@ import (
 	"time"
 )
 
-// What is read of a body that its handler left unread, over HTTP/2.
-const (
-	unreadLimit = 32 << 20
-	unreadTime  = 5 * time.Second
-)
+// unreadLimit is what is read of a body that its handler left unread, over HTTP/2.
+const unreadLimit = 32 << 20
 
 // readToEnd reads what a handler left of a request's body before the answer goes
 // out. Over HTTP/2 net/http resets a stream whose body is unread right behind the
 // answer, and some clients then lose the answer. Beyond the bounds the reset stands.
 // Over HTTP/1.1 net/http has bounds of its own, and closes the connection.
-func readToEnd(next http.Handler) http.Handler {
+func readToEnd(next http.Handler, within time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor < 2 || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
@@ -29,7 +26,7 @@ func readToEnd(next http.Handler) http.Handler {
 			return
 		}
 		// A writer without deadlines has no connection that could be held.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTime))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within))
 		_, _ = io.CopyN(io.Discard, body, unreadLimit) // the answer is the same however this ends
 	})
 }

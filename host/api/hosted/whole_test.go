@@ -30,7 +30,7 @@ func (w *world) bothAPIs() *httptest.Server {
 	public, err := api.NewPublicHandler(api.PublicOptions{Providers: map[string]http.Handler{"docs": docs}, Hosted: w.api, Ready: func() bool { return true }})
 	w.must(err)
 	server := httptest.NewUnstartedServer(nil)
-	server.Config, err = listen.NewServer(listen.ServerOptions{Handler: api.NewObserved(public, api.ObserveOptions{})})
+	server.Config, err = listen.NewServer(listen.ServerOptions{Handler: api.NewObserved(public, api.ObserveOptions{}), Unread: time.Minute})
 	w.must(err)
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -118,7 +118,7 @@ func overFrames(t *testing.T, server *httptest.Server, path, bearer string, told
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	_, _ = io.WriteString(conn, http2.ClientPreface)
 	framer := http2.NewFramer(conn, conn)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
