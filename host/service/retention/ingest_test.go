@@ -256,7 +256,7 @@ func TestWhatIsGoneWhereARunEndedShows(t *testing.T) {
 	}
 }
 
-func TestALogIsReadOnAtTheNextLookAndAfterARestFromBeforeItsCursor(t *testing.T) {
+func TestALongLogIsReadOnAtTheNextLookUntilARest(t *testing.T) {
 	w, l, log := hurried(t, 2500)
 	l.set(log[1:]...)
 	for want := range 3 {
