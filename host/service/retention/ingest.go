@@ -80,7 +80,7 @@ type Result struct {
 }
 
 // progress is how far an application's log is ingested, and when the last run
-// ended. Left is where, if its time was up before the log's end.
+// ended. Left is where the next one goes on, nil when it begins before Cursor.
 type progress struct {
 	Cursor *authz.AuditCursor `json:"cursor"`
 	RanAt  int64              `json:"ranAt"`
@@ -93,8 +93,8 @@ type place struct {
 	Hash string `json:"hash"`
 }
 
-// goesOn says whether a run at now goes on where the last one ended. Not after a long
-// rest: more may have been filed behind that place than the overlap of a later run holds.
+// goesOn says whether a run at now goes on where the last one ended. After a rest it
+// does not: what was filed behind that place meanwhile could lie before a later overlap.
 func (p progress) goesOn(now int64) bool { return p.Left != nil && now-p.RanAt < dueAfter }
 
 var ingests = account.Collection[progress]{Name: "ingests"}
@@ -142,8 +142,8 @@ func (r *Retention) open(ctx context.Context, org, application string) (applicat
 }
 
 // IngestDue ingests from every opted-in application of the org that no host
-// ingested from, or tried to, in the last five minutes, or whose last run left the
-// rest of the log to the next. What an application refuses is logged.
+// ingested from, or tried to, in the last five minutes, or where the last run left a
+// place to go on at. What an application refuses is logged.
 func (r *Retention) IngestDue(ctx context.Context, org string) error {
 	linked, err := r.applications.AllLinked(ctx, org)
 	if err != nil {

@@ -200,15 +200,15 @@ func TestALogThatIsNotWhatItWasShows(t *testing.T) {
 }
 
 // hurried is a world whose runs end after a page, and an application with a chained log
-// of so many entries, a millisecond apart.
-func hurried(t *testing.T, n int) (*world, *liar, []authz.AuditEntry) {
+// of so many entries, a millisecond apart, that began so long ago.
+func hurried(t *testing.T, n int, ago time.Duration) (*world, *liar, []authz.AuditEntry) {
 	w := newWorldOf(t, time.Nanosecond)
 	docs, l := w.serve("docs"), &liar{}
 	docs.Instead(l.serve)
 	log := make([]authz.AuditEntry, n)
-	now := time.Now().UnixMilli()
+	begin := w.Clock.Load() - ago.Milliseconds()
 	for i := range log {
-		log[i] = authz.AuditEntry{ID: fmt.Sprintf("e%05d", i), At: now + int64(i), Actor: "root", Action: "grant.create", Target: "g"}
+		log[i] = authz.AuditEntry{ID: fmt.Sprintf("e%05d", i), At: begin + int64(i), Actor: "root", Action: "grant.create", Target: "g"}
 	}
 	log = chain(t, log...)
 	l.set(log...)
@@ -217,7 +217,7 @@ func hurried(t *testing.T, n int) (*world, *liar, []authz.AuditEntry) {
 
 // What a run reads again may take longer than a run may.
 func TestARunGoesOnWhereTheLastOneEnded(t *testing.T) {
-	w, l, log := hurried(t, 2501)
+	w, l, log := hurried(t, 2501, time.Hour)
 	l.set(log[:2500]...)
 	var sum retention.Result
 	toTheEnd := func() {
@@ -245,8 +245,24 @@ func TestARunGoesOnWhereTheLastOneEnded(t *testing.T) {
 	}
 }
 
+// Runs that all end before the log does miss nothing that is filed late at its end.
+func TestNearTheEndOfALogWhatIsFiledLateIsRead(t *testing.T) {
+	w, l, log := hurried(t, 2500, 0)
+	l.set(log[1:]...)
+	w.ingest("docs")
+	l.set(log...)
+	for runs := 0; w.ingest("docs").More; runs++ {
+		if runs == 20 {
+			t.Fatalf("no end after %d runs", runs)
+		}
+	}
+	if kept := w.retained(retention.Filter{}); len(kept) != len(log) {
+		t.Errorf("%d events are retained", len(kept))
+	}
+}
+
 func TestWhatIsGoneWhereARunEndedShows(t *testing.T) {
-	w, l, log := hurried(t, 1500)
+	w, l, log := hurried(t, 1500, time.Hour)
 	if r := w.ingest("docs"); r.Ingested != 1000 || !r.More || r.Integrity != retention.Intact {
 		t.Errorf("%+v", r)
 	}
@@ -257,7 +273,7 @@ func TestWhatIsGoneWhereARunEndedShows(t *testing.T) {
 }
 
 func TestALongLogIsReadOnAtTheNextLookUntilARest(t *testing.T) {
-	w, l, log := hurried(t, 2500)
+	w, l, log := hurried(t, 2500, time.Hour)
 	l.set(log[1:]...)
 	for want := range 3 {
 		w.Must(w.IngestDue(t.Context(), "acme"))

@@ -21,7 +21,8 @@ type run struct {
 
 	link   string             // the hash that the next entry of the chain names
 	anchor *authz.AuditCursor // an entry that the log must still have
-	left   *place             // where the run ended for its time
+	moved  bool               // its cursor
+	left   *place             // where the next run goes on
 	result Result
 }
 
@@ -88,7 +89,12 @@ func (r *run) pages(ctx context.Context) error {
 		r.verify(page[:kept])
 		from = page[kept-1].Cursor()
 		if time.Now().After(r.until) {
-			r.result.More, r.left = true, &place{from, r.link}
+			r.result.More = true
+			// Near the log's end entries are filed late: once its cursor moves there, the next
+			// run begins before it.
+			if !r.moved || from.At < r.store.Now(ctx)-overlap {
+				r.left = &place{from, r.link}
+			}
 			break
 		}
 	}
@@ -225,6 +231,7 @@ func (r *run) advance(ctx context.Context, tx *account.Tx, to authz.AuditCursor,
 		return err
 	}
 	r.result.UpTo = p.Cursor
+	r.moved = r.moved || moved
 	return nil
 }
 
