@@ -61,7 +61,7 @@ type ServerOptions struct {
 	// reload; nil is not told.
 	Certificate func(*x509.Certificate)
 
-	// Unread is instead of UnreadTimeout; 0 is UnreadTimeout.
+	// Unread bounds the reading of what a handler left of a body; 0 is UnreadTimeout.
 	Unread time.Duration
 
 	// Logger takes connection errors; nil drops them.
