@@ -181,16 +181,26 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	s.process, s.ended = process, ended
+	for _, port := range []int{s.port, s.tlsPort} { // slapd listens on one after the other
+		if err := s.await(ctx, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await returns when the server accepts connections at the port.
+func (s *Server) await(ctx context.Context, port int) error {
 	for {
-		if conn, err := net.Dial("tcp", s.Address()); err == nil {
+		if conn, err := net.Dial("tcp", s.address(port)); err == nil {
 			return conn.Close()
 		}
 		select {
-		case <-ended:
+		case <-s.ended:
 			said, _ := os.ReadFile(filepath.Join(s.folder, "log"))
 			return fmt.Errorf("slapd ended at once:\n%s", said)
 		case <-ctx.Done():
-			return fmt.Errorf("slapd does not answer: %w", ctx.Err())
+			return fmt.Errorf("slapd does not answer at port %d: %w", port, ctx.Err())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
