@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -99,7 +100,8 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 	if p.found != nil && p.found.keysURL == d.keysURL {
 		d.keys = p.found.keys // with what it fetched, and when
 	} else {
-		d.keys = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, caller(&paced{clock: p.o.Clock})), d.keysURL)
+		pace := &paced{clock: p.o.Clock}
+		d.keys = keySet{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, caller(pace)), d.keysURL), pace}
 	}
 	d.verifier = oidc.NewVerifier(p.o.Issuer, d.keys, &oidc.Config{
 		ClientID: p.o.ClientID, SupportedSigningAlgs: Algorithms,
@@ -176,14 +178,38 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
+// keySet is the library's. For a moment after an answer the library gives that one to
+// whoever asks next, however old it is by the clock. So a token that no key verifies is
+// tried again while a fetch is due, and when one began meanwhile.
+type keySet struct {
+	oidc.KeySet
+	pace *paced
+}
+
+func (k keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout) // whatever the library does
+	defer cancel()
+	for {
+		before := k.pace.at.Load()
+		payload, err := k.KeySet.VerifySignature(ctx, token)
+		if err == nil || ctx.Err() != nil {
+			return payload, err
+		}
+		if !k.pace.due(k.pace.clock()) && k.pace.at.Load() == before {
+			return nil, err
+		}
+		time.Sleep(time.Millisecond) // the library puts the answer away
+	}
+}
+
 // paced fetches the provider's keys at most once a minute, whatever tokens come: in
 // between it repeats its last answer.
 type paced struct {
 	next  http.RoundTripper
 	clock func() int64
+	at    atomic.Int64 // when the last fetch began; 0 before the first
 
 	mu     sync.Mutex
-	at     int64
 	status int
 	header http.Header
 	body   []byte
@@ -193,8 +219,8 @@ type paced struct {
 func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := p.clock(); p.at == 0 || now-p.at >= refetchKeys.Milliseconds() {
-		p.at = now
+	if now := p.clock(); p.due(now) {
+		p.at.Store(now)
 		p.fetch(r)
 	}
 	if p.err != nil {
@@ -204,6 +230,11 @@ func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
 		Status: http.StatusText(p.status), StatusCode: p.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: p.header.Clone(), Body: io.NopCloser(bytes.NewReader(p.body)), ContentLength: int64(len(p.body)), Request: r,
 	}, nil
+}
+
+func (p *paced) due(now int64) bool {
+	at := p.at.Load()
+	return at == 0 || now-at >= refetchKeys.Milliseconds()
 }
 
 func (p *paced) fetch(r *http.Request) {
