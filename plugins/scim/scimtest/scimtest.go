@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/authzhost/authz/internal/freeport"
 	"github.com/authzhost/authz/internal/testprocess"
 )
 
@@ -88,7 +89,12 @@ func Start(t testing.TB, w World) *Server {
 	if err = errors.Join(err, os.WriteFile(file, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if s.process, err = testprocess.Start(binary, "-world", file, "-ca", s.CAFile); err != nil {
+	// A port of the system's choice would be another server's soon after Stop.
+	address, err := freeport.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.process, err = testprocess.Start(binary, "-world", file, "-ca", s.CAFile, "-listen", address); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.process.Stop() })

@@ -29,6 +29,7 @@ import (
 func main() {
 	world := flag.String("world", "", "the directory, a file of JSON")
 	ca := flag.String("ca", "", "where to write the certificate to trust")
+	listen := flag.String("listen", "127.0.0.1:0", "where to listen; 0 is a port of the system's choice")
 	flag.Parse()
 	content, err := os.ReadFile(*world)
 	if err != nil {
@@ -45,7 +46,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", *listen)
 	if err != nil {
 		log.Fatal(err)
 	}
