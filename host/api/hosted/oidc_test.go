@@ -80,6 +80,9 @@ func TestSignInAtAnOpenIDProviderOverHTTP(t *testing.T) {
 	idp, err := idptest.Start(oidc.CallbackPath, clientSecret)
 	w.must(err)
 	t.Cleanup(func() { w.must(idp.Stop()) })
+	// Tokens are of this world's time, however long the provider took to be built.
+	times := map[string]any{"iat": w.clock.Load() / 1000, "exp": w.clock.Load()/1000 + 3600}
+	w.must(idp.Behave(idptest.Behaviour{Claims: times}))
 	o := w.options
 	o.Services.OIDC, err = oidc.New(oidc.Options{Issuer: idp.Issuer, ClientID: idptest.ClientID, ClientSecret: clientSecret, UserIDClaim: "sub",
 		PublicURL: w.server.URL, Accounts: w.accounts, Keys: o.Keys, Clock: w.clock.Load})
@@ -157,7 +160,7 @@ func TestSignInAtAnOpenIDProviderOverHTTP(t *testing.T) {
 		callback(b, back).want(t, map[int]int{200: 303, 401: 401}[status], code)
 	}
 	b.call(t, "POST", "/auth/sign-in", `{"userId":"u","proof":{"kind":"bootstrap","secret":"s","iss":"x"}}`, "Origin", w.server.URL).want(t, 400, "invalid_request")
-	w.must(idp.Behave(idptest.Behaviour{Subject: "u_stranger"}))
+	w.must(idp.Behave(idptest.Behaviour{Subject: "u_stranger", Claims: times}))
 	for _, org := range []string{"acme", "nowhere"} {
 		b = fresh()
 		callback(b, start(b, "org="+org)).want(t, 403, "seat_required")
