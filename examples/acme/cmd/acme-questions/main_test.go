@@ -133,8 +133,7 @@ func TestJSONOutputNamesTheFailures(t *testing.T) {
 
 func TestBadUsageIsTwoAndAnOutageIsOne(t *testing.T) {
 	good := tokenFile(t, token)
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
+	const nobody = "http://127.0.0.1:1" // a port that no test is given
 	for _, c := range []struct {
 		name string
 		args []string
@@ -149,8 +148,8 @@ func TestBadUsageIsTwoAndAnOutageIsOne(t *testing.T) {
 		{"no time at all", []string{"--token-file", good, "--timeout", "0s"}, exitUsage, "--timeout"},
 		{"an argument", []string{"--token-file", good, "now"}, exitUsage, "unknown command"},
 		{"an unknown flag", []string{"--fast"}, exitUsage, "unknown flag"},
-		{"nobody listens", []string{"--token-file", good, "--url", closed.URL}, exitFailed, "failed"},
-		{"nobody listens, one by one", []string{"--token-file", good, "--url", closed.URL, "--single"}, exitFailed, "failed"},
+		{"nobody listens", []string{"--token-file", good, "--url", nobody}, exitFailed, "failed"},
+		{"nobody listens, one by one", []string{"--token-file", good, "--url", nobody, "--single"}, exitFailed, "failed"},
 		{"another token", []string{"--token-file", tokenFile(t, "some other secret"), "--url", host(t, honest)}, exitFailed, "unauthorized"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
