@@ -42,7 +42,7 @@ var contextCases = []sinkCase{
 			full := w.large("a", 1)
 			for n := range warming {
 				full.Sequence = uint64(n + 1)
-				w.take(w.sink, full)
+				w.takeWithin(unhurried, w.sink, full)
 			}
 			w.stall()
 			before, taken := weigh(), 0

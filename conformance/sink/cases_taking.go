@@ -40,7 +40,7 @@ var windowCases = []sinkCase{
 		w.take(w.sink, w.window("a", 2, nil))
 	}},
 	{ID: "W04", Rule: "a window as large as an aggregator makes is taken, and the next one after it", Large: true, Run: func(w *world) {
-		w.take(w.sink, w.large("a", 1))
+		w.takeWithin(unhurried, w.sink, w.large("a", 1))
 		w.take(w.sink, w.window("a", 2, map[string]int64{"next": 1}))
 	}},
 	{ID: "W05", Rule: "windows of one origin are taken in their order, also when some between them were dropped", Run: func(w *world) {

@@ -43,6 +43,11 @@ const (
 
 	// usual bounds a call that nothing keeps from ending.
 	usual = 20 * time.Second
+
+	// unhurried bounds a write of the largest window. It is some MiB, of which a sink
+	// makes text several times over: on a busy machine, under the race detector, that
+	// has taken more than usual.
+	unhurried = 4 * usual
 )
 
 func newWorld(ctx context.Context, r *runner.Record, t Target) *world {
@@ -136,8 +141,10 @@ func told(err error) string {
 }
 
 // take writes a window that must be taken.
-func (w *world) take(s metrics.Sink, win metrics.Window) {
-	if err := w.write(s, win, usual); err != nil {
+func (w *world) take(s metrics.Sink, win metrics.Window) { w.takeWithin(usual, s, win) }
+
+func (w *world) takeWithin(limit time.Duration, s metrics.Sink, win metrics.Window) {
+	if err := w.write(s, win, limit); err != nil {
 		w.Want("the window taken", "%s", told(err))
 	}
 }
