@@ -21,8 +21,8 @@ import (
 	"github.com/authzhost/authz/plugins/prometheus/promtest"
 )
 
-// dropGrace is how long after a kill checks may be dropped: the 5 s that a window is
-// tried, and what noticing takes here.
+// dropGrace is how long checks may be dropped after a killed sink is there again: the
+// 5 s that a window is tried, and what noticing takes here.
 const dropGrace = 6 * time.Second
 
 // Two hosts, each with the Prometheus sink in a process of its own that is killed
@@ -63,7 +63,7 @@ func TestAPrometheusServerCountsTheChecksOfTwoHosts(t *testing.T) {
 		n := <-turns
 		s := hosts[n]
 		eventually(t, "the sink runs", func() bool { return s.plugin(t, "prom").State == "running" })
-		watches[n].killed(time.Now())
+		watches[n].killed(s.plugin(t, "prom").Restarts)
 		s.killSink(t, "prom")
 	}
 	work.Wait()
@@ -108,11 +108,8 @@ func TestAPrometheusServerCountsTheChecksOfTwoHosts(t *testing.T) {
 		}
 	}
 	for n, s := range hosts {
-		w := watches[n].end()
-		for _, at := range w.drops {
-			if !w.besideAKill(at) {
-				t.Errorf("host %d dropped checks at %v, not within %v of a kill (%v)", n, at, dropGrace, w.kills)
-			}
+		for _, drop := range watches[n].end() {
+			t.Errorf("host %d %s", n, drop)
 		}
 		if p := s.plugin(t, "prom"); p.Restarts < kills {
 			t.Errorf("host %d: the sink was restarted %d times", n, p.Restarts)
@@ -150,14 +147,15 @@ func openScraped(t testing.TB, instance, address string) *sinking {
 	return s
 }
 
-// watch notes when a host's drops grow.
+// watch notes drops that no kill explains.
 type watch struct {
 	stop chan struct{}
 	done chan struct{}
 
-	mu    sync.Mutex
-	kills []time.Time
-	drops []time.Time
+	mu       sync.Mutex
+	restarts int       // as many as the plugin has when it is back from the last kill
+	away     time.Time // when a killed sink was last not back; zero: none was killed
+	strange  []string
 }
 
 func (s *sinking) watchDrops(t testing.TB) *watch {
@@ -171,38 +169,43 @@ func (s *sinking) watchDrops(t testing.TB) *watch {
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
-			for _, c := range s.plugin(t, "prom").Counts {
-				if now := c.Dropped(); now > seen {
-					seen = now
-					w.mu.Lock()
-					w.drops = append(w.drops, time.Now())
-					w.mu.Unlock()
-				}
+			asked := time.Now()
+			p := s.plugin(t, "prom")
+			var now uint64
+			for _, c := range p.Counts {
+				now += c.Dropped()
 			}
+			w.note(asked, p.Restarts, now-seen)
+			seen = now
 		}
 	}()
 	return w
 }
 
-func (w *watch) killed(at time.Time) {
+// killed is told before a kill how often the plugin was restarted until then.
+func (w *watch) killed(restarts int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kills = append(w.kills, at)
+	w.restarts, w.away = restarts+1, time.Now()
 }
 
-func (w *watch) end() *watch {
+func (w *watch) note(asked time.Time, restarts int, dropped uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if restarts < w.restarts {
+		w.away = time.Now()
+	}
+	if dropped == 0 || !w.away.IsZero() && asked.Sub(w.away) <= dropGrace {
+		return
+	}
+	w.strange = append(w.strange, fmt.Sprintf("dropped %d checks at %v, not within %v of a killed sink's return (%v)", dropped, asked, dropGrace, w.away))
+}
+
+// end answers the drops that no kill explains.
+func (w *watch) end() []string {
 	close(w.stop)
 	<-w.done
-	return w
-}
-
-func (w *watch) besideAKill(at time.Time) bool {
-	for _, kill := range w.kills {
-		if at.After(kill) && at.Sub(kill) <= dropGrace {
-			return true
-		}
-	}
-	return false
+	return w.strange
 }
 
 // The sample runs as it stands, but for its addresses.
