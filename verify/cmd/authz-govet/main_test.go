@@ -69,6 +69,32 @@ func copied(t *testing.T) string {
 	return dir
 }
 
+// small is a project of one package, clean, that imports nothing: go vet has nothing
+// else to look at when its flags or the configuration change.
+func small(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "clean"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := os.ReadFile(filepath.Join(example, "authz.catalog.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"go.mod":                   "module example.com/small\n\ngo 1.26\n",
+		"authz.catalog.json":       string(catalog),
+		"authz-verify.config.json": `{"catalog": "authz.catalog.json", "gateNames": ["can"], "go": {}}`,
+		"clean/clean.go": "package clean\n\nfunc can(key string) bool { return key != \"\" }\n\n" +
+			"func Write() bool { return can(\"notes.notes.write\") }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 func replace(t *testing.T, path, old, with string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -165,14 +191,14 @@ func TestAChangedCatalogIsSeenThoughVetRemembersCleanPackages(t *testing.T) {
 		},
 		"found above the package": func(dir string) (string, []string) { return filepath.Join(dir, "authz.catalog.json"), nil },
 		"named by AUTHZ_VERIFY_CONFIG": func(dir string) (string, []string) {
-			if err := os.CopyFS(elsewhere, os.DirFS(example)); err != nil {
+			if err := os.CopyFS(elsewhere, os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
 			return filepath.Join(elsewhere, "authz.catalog.json"), []string{"AUTHZ_VERIFY_CONFIG=" + filepath.Join(elsewhere, "authz-verify.config.json")}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := copied(t)
+			dir := small(t)
 			document, env := put(dir)
 			for range 2 {
 				if said, code := vet(t, dir, env, "./clean"); code != 0 {
@@ -188,7 +214,7 @@ func TestAChangedCatalogIsSeenThoughVetRemembersCleanPackages(t *testing.T) {
 }
 
 func TestWhatCannotBeJudgedFails(t *testing.T) {
-	dir := copied(t)
+	dir := small(t)
 	for name, c := range map[string]struct {
 		args []string
 		want string
