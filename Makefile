@@ -98,7 +98,7 @@ test: tools lint ## everything that must pass
 
 test-modules: ## the modules that stand alone
 	@command -v redis-server >/dev/null || scripts/install-package redis-server "the Redis adapter is tested against it"
-	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet $(RACE) ./... && $(GO) test $(RACE) -vet=off -ldflags=-w -timeout 15m ./...); done
+	@set -e; for dir in $(MODULES); do echo "== $$dir"; (cd "$$dir" && $(GO) vet $(RACE) ./... && $(GO) test $(RACE) -vet=off -ldflags=-w -timeout 20m ./...); done
 
 redis: ## the Redis adapter alone, against a real server
 	@$(MAKE) --no-print-directory test-modules MODULES=contrib/redis
