@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -32,11 +34,12 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 	do(err)
 	defer second.Close()
 	buildPlugin(t, "postgres")
-	open := func() *host.Host {
+	open := func(standby string) *host.Host {
 		cfg := configure(t, "")
 		edit(cfg, func(p *config.Plugin) {
 			p.Plugin, p.Config = "postgres", config.NewSettings(map[string]any{"dsn": fmt.Sprintf(
-				"postgres://postgres:%s@%s,%s/postgres?sslmode=disable&connect_timeout=2", first.Password, first.Addr(), second.Addr())})
+				"host=127.0.0.1,%s port=%d,%d user=postgres password=%s dbname=postgres sslmode=disable connect_timeout=2",
+				standby, first.Port, second.Port, first.Password)})
 		})
 		h, _ := open(t, cfg)
 		return h
@@ -46,7 +49,8 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 		t.Helper()
 		call(t, caller(h), "createGrant", object{"input": object{"subject": "user:" + user, "pattern": "docs.files.read", "provenance": root}})
 	}
-	hosts := []*host.Host{open(), open()}
+	away := filepath.Join(t.TempDir(), "away") // nothing is there until the numbers of the tail are used up
+	hosts := []*host.Host{open(away), open(away)}
 	grant(hosts[0], "ann")
 	do(second.CaughtUp(ctx, first))
 	do(second.Detach(ctx))
@@ -61,10 +65,11 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 	do(first.Kill())
 	do(second.Promote(ctx))
 
-	late := open()
+	late := open("127.0.0.1")
 	call(t, caller(late), "createRevoke", object{"input": object{"userId": "ann", "pattern": "docs.files.read", "provenance": root}})
 	acknowledged := time.Now()
 	grant(late, "dan") // the numbers of the tail are used up: heads are equal
+	do(os.Symlink(filepath.Dir(second.Socket()), away))
 	for i, h := range hosts {
 		var stale time.Time
 		eventually(t, "the host finds the content lost", func() bool {
