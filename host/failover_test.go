@@ -49,7 +49,7 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 		t.Helper()
 		call(t, caller(h), "createGrant", object{"input": object{"subject": "user:" + user, "pattern": "docs.files.read", "provenance": root}})
 	}
-	away := filepath.Join(t.TempDir(), "away") // nothing is there until the numbers of the tail are used up
+	away := filepath.Join(t.TempDir(), "away") // nothing is there until its numbers are those of the tail
 	hosts := []*host.Host{open(away), open(away)}
 	grant(hosts[0], "ann")
 	do(second.CaughtUp(ctx, first))
@@ -62,13 +62,18 @@ func TestHostsFindOutThatAFailoverLostEvents(t *testing.T) {
 			t.Fatal("ann may not read to begin with")
 		}
 	}
+	head := func(h *host.Host) float64 { return call(t, caller(h), "epoch.head", nil)["seq"].(float64) }
+	tail := head(hosts[0])
 	do(first.Kill())
 	do(second.Promote(ctx))
 
 	late := open("127.0.0.1")
 	call(t, caller(late), "createRevoke", object{"input": object{"userId": "ann", "pattern": "docs.files.read", "provenance": root}})
 	acknowledged := time.Now()
-	grant(late, "dan") // the numbers of the tail are used up: heads are equal
+	grant(late, "dan")
+	for i := 0; head(late) < tail; i++ { // a head that is behind tells by its number alone
+		grant(late, fmt.Sprint("eve", i))
+	}
 	do(os.Symlink(filepath.Dir(second.Socket()), away))
 	for i, h := range hosts {
 		var stale time.Time
