@@ -294,6 +294,8 @@ func (s *Store) reopen() {
 // publish makes h the current handle. Another life is told to OnLost before
 // anybody can be answered from it.
 func (s *Store) publish(h *handle) {
+	s.losing.Lock()
+	defer s.losing.Unlock()
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

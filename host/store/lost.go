@@ -32,6 +32,8 @@ func (s *Store) askHealth() {
 // lose gives up a handle whose content was taken away under it. The store is lost from
 // now on, whatever is opened next.
 func (s *Store) lose(h *handle, why error) {
+	s.losing.Lock()
+	defer s.losing.Unlock()
 	s.mu.Lock()
 	if s.closed || s.current != h {
 		s.mu.Unlock()

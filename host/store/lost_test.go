@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,4 +93,43 @@ func TestACommitToContentThatIsTakenAwayIsNotSentAgain(t *testing.T) {
 			w.state(store.StateLost)
 		})
 	}
+}
+
+// A loss can be seen before caches are emptied of it. What is accepted then is the new
+// content, once they are.
+func TestAnAcceptanceWaitsUntilTheLossIsTold(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	var before string
+	var w *world
+	returned := false
+	onLost := func() {
+		if w.store.Info().Incarnation == before {
+			return // that it was taken away
+		}
+		close(entered)
+		<-release
+		returned = true
+	}
+	in(t, store.Options{CompareEvery: time.Hour, HealthEvery: time.Second, OnLost: onLost}, func(in *world) {
+		w = in
+		before = w.store.Info().Incarnation
+		w.take("Health", "")
+		time.Sleep(2 * time.Second)
+		w.driver.refuse(nil)
+		go func() { _ = w.store.Reopen(w.Context()) }()
+		<-entered
+		accepted := make(chan bool, 1)
+		go func() { accepted <- w.store.Accept() && returned }()
+		for range 1000 { // a goroutine at a mutex is none that synctest waits for
+			runtime.Gosched()
+		}
+		close(release)
+		if !<-accepted {
+			w.Error("refused, or accepted before OnLost returned")
+		}
+		w.state(store.StateReady)
+		if err := readAccess(w.Context(), w.store); err != nil {
+			w.Error(err)
+		}
+	})
 }

@@ -42,6 +42,8 @@ func (s *Store) LostPosition(ctx context.Context, incarnation string, at authz.P
 
 // condemn makes the store lost because its log lost an event.
 func (s *Store) condemn(incarnation string, at authz.Position) bool {
+	s.losing.Lock()
+	defer s.losing.Unlock()
 	s.mu.Lock()
 	if s.closed || s.info.Incarnation != incarnation || s.condemned == incarnation {
 		s.mu.Unlock()

@@ -91,6 +91,10 @@ type Store struct {
 	background sync.WaitGroup
 	kick       chan struct{} // hurries a reopening
 
+	// losing is held from the moment that the store is lost until OnLost has run. It
+	// comes before mu.
+	losing sync.Mutex
+
 	mu         sync.Mutex
 	closed     bool
 	handles    map[*handle]struct{} // not closed yet
@@ -242,8 +246,10 @@ func (s *Store) Status() Status {
 
 // Accept takes the present content for the application's and ends the state
 // lost. It reports whether it did: not when the store was not lost, nor while there is
-// no content to accept.
+// no content to accept. A loss that is being told ends first.
 func (s *Store) Accept() bool {
+	s.losing.Lock()
+	defer s.losing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lost == nil || s.lost.taken && s.current == nil {
